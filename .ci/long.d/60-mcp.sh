@@ -1,0 +1,13 @@
+# MCP testers from crates.io, which take long to build: mcp-tester in both eras, tooltest with 200 cases.
+# limit: 5400 s
+
+[ -x target/release/reviewd ] || cargo build --quiet --locked --release
+root=$ci_dir/mcp-testers
+for tool in mcp-tester@0.8.0 tooltest@0.4.2; do
+    [ -x "$root/bin/${tool%@*}" ] || retry 3 cargo install --quiet --locked --root "$root" "$tool" ||
+        skip "$tool could not be installed"
+done
+start_server REVIEWD_STATE="$ci_dir/mcp-testers/state"
+"$root/bin/mcp-tester" conformance "$base_url/mcp" --dual-run
+RUST_LOG=error "$root/bin/tooltest" --cases 200 --json --lenient-sourcing --in-band-error-forbidden \
+    http --url "$base_url/mcp"

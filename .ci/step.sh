@@ -1,0 +1,115 @@
+# What steps share; sourced before each one, in the package's root, with `set -euo pipefail`.
+
+export CARGO_TERM_COLOR=never CARGO_NET_RETRY=5 DEBIAN_FRONTEND=noninteractive
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+# rustup's own place, where no login shell has put it into PATH.
+command -v cargo >/dev/null || PATH=$PATH:$HOME/.cargo/bin
+# A fresh clone gains nothing from incremental builds, and they cost time and disk.
+if [ "${CI:-}" = true ]; then export CARGO_INCREMENTAL=0; fi
+
+# Where steps keep what they install and make (what is no build directory of cargo, and no Debian package).
+ci_dir=$PWD/target/ci
+mkdir -p "$ci_dir"
+
+# What the step has started in the background, and nothing else, ends with it.
+started_pids=()
+end_started() {
+    local pid
+    for pid in ${started_pids[@]+"${started_pids[@]}"}; do kill -TERM "$pid" 2>/dev/null || true; done
+    for pid in ${started_pids[@]+"${started_pids[@]}"}; do wait "$pid" 2>/dev/null || true; done
+}
+trap end_started EXIT
+
+# skip REASON: leaves the step without a verdict, out loud.
+skip() {
+    echo "SKIPPED: $*"
+    exit 77
+}
+
+# fail REASON
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+# retry TIMES COMMAND…: for what may fail for reasons of the network.
+retry() {
+    local times=$1 attempt
+    shift
+    for ((attempt = 1; attempt <= times; attempt++)); do
+        if "$@"; then return 0; fi
+        echo "attempt $attempt of $times failed: $*"
+        if [ "$attempt" -lt "$times" ]; then sleep $((attempt * 5)); fi
+    done
+    return 1
+}
+
+# need COMMAND PACKAGE…: installs Debian packages if the command is missing, or skips the step.
+need() {
+    local command=$1
+    shift
+    if command -v "$command" >/dev/null; then return 0; fi
+    install_debian "$@" || skip "$command is missing, and Debian's $* could not be installed"
+    command -v "$command" >/dev/null || skip "$command is missing, even with Debian's $*"
+}
+
+# install_debian PACKAGE…
+install_debian() {
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then return 1; fi
+    retry 3 timeout --foreground 120 apt-get -qq -o Dpkg::Use-Pty=0 update || return 1
+    retry 3 timeout --foreground 300 apt-get -qq -y -o Dpkg::Use-Pty=0 install --no-install-recommends "$@"
+}
+
+# need_venv: puts the python of a virtual environment with .ci/requirements.txt first in PATH.
+need_venv() {
+    need python3 python3 python3-venv
+    local venv=$ci_dir/venv wanted
+    wanted=$(sha256sum .ci/requirements.txt)
+    if [ "$(cat "$venv/installed" 2>/dev/null)" != "$wanted" ]; then
+        rm -rf "$venv"
+        # Debian's python3 comes without the module that puts pip into a virtual environment.
+        if ! python3 -m venv "$venv" >/dev/null 2>&1; then
+            install_debian python3-venv || skip "python3 has no venv module, and python3-venv could not be installed"
+            rm -rf "$venv"
+            python3 -m venv "$venv" || fail "python3 -m venv"
+        fi
+        retry 3 timeout --foreground 180 "$venv/bin/pip" install --quiet -r .ci/requirements.txt ||
+            skip "the python packages of .ci/requirements.txt could not be installed"
+        printf '%s\n' "$wanted" >"$venv/installed"
+    fi
+    PATH=$venv/bin:$PATH
+}
+
+# need_cargo_tool CRATE VERSION: builds a tool from crates.io once and puts it in PATH.
+need_cargo_tool() {
+    local crate=$1 version=$2 root=$ci_dir/tools/$1-$2
+    if ! [ -x "$root/bin/$crate" ]; then
+        echo "installing $crate $version"
+        retry 3 timeout --foreground 600 cargo install --quiet --locked --debug --root "$root" "$crate@$version" ||
+            skip "$crate $version could not be installed"
+    fi
+    PATH=$root/bin:$PATH
+}
+
+# start_server [ENVIRONMENT=VALUE…]: starts the release build on the sample data and a free port, waits until it is
+# ready, and leaves its address in `base_url`.
+start_server() {
+    need python3 python3
+    local log=$ci_dir/server.log port attempt
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    base_url=http://127.0.0.1:$port
+    env REVIEWD_DATA=data REVIEWD_LISTEN="127.0.0.1:$port" REVIEWD_BASE_URL="$base_url" "$@" \
+        target/release/reviewd serve >"$log" 2>&1 &
+    local pid=$!
+    started_pids+=("$pid")
+    for ((attempt = 0; attempt < 150; attempt++)); do
+        if python3 -c 'import sys, urllib.request as u; u.urlopen(sys.argv[1], timeout=2)' \
+            "$base_url/readyz" 2>/dev/null; then
+            return 0
+        fi
+        if ! kill -0 "$pid" 2>/dev/null; then break; fi
+        sleep 0.2
+    done
+    cat "$log"
+    fail "the server did not become ready at $base_url"
+}

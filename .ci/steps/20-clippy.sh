@@ -1,0 +1,6 @@
+# Lints, warnings as errors.
+# limit: 900 s
+# quick: yes
+
+cargo clippy --version >/dev/null 2>&1 || skip "clippy is not installed"
+cargo clippy --quiet --locked --all-targets -- -D warnings

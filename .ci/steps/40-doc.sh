@@ -1,0 +1,4 @@
+# Documentation, warnings as errors.
+# limit: 600 s
+
+RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps

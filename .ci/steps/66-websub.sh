@@ -1,0 +1,37 @@
+# WebSub: a subscriber library by others, over TLS, from discovery to its unsubscription.
+# limit: 300 s
+
+need python3 python3 python3-venv
+need openssl openssl
+[ -x target/release/reviewd ] || cargo build --quiet --locked --release
+
+work=$ci_dir/websub
+venv=$work/venv
+mkdir -p "$work"
+if ! cmp -s .ci/websub/requirements.txt "$venv/installed"; then
+    rm -rf "$venv"
+    python3 -m venv "$venv" || skip "python3 has no venv module"
+    retry 3 timeout --foreground 180 "$venv/bin/pip" install --quiet -r .ci/websub/requirements.txt ||
+        skip "the packages of .ci/websub/requirements.txt could not be installed"
+    cp .ci/websub/requirements.txt "$venv/installed"
+fi
+
+# An authority of a day, and a certificate for 127.0.0.1 that hub and subscriber both show.
+(
+    cd "$work"
+    rm -rf data state
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj "/CN=check" \
+        -addext "basicConstraints=critical,CA:TRUE" -keyout ca.key -out ca.pem
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=127.0.0.1" -keyout leaf.key -out leaf.csr
+    printf 'subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n' >leaf.ext
+    openssl x509 -req -in leaf.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 1 -extfile leaf.ext -out leaf.pem
+) 2>"$work/openssl.log" || { cat "$work/openssl.log"; fail "openssl"; }
+cp -r data "$work/data"
+
+tls_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+public=https://127.0.0.1:$tls_port
+start_server REVIEWD_DATA="$work/data" REVIEWD_STATE="$work/state" REVIEWD_BASE_URL="$public" \
+    REVIEWD_CALLBACK_CA="$work/ca.pem" REVIEWD_ALLOW_PRIVATE_CALLBACKS=true REVIEWD_POLL=1s
+REQUESTS_CA_BUNDLE=$work/ca.pem timeout --foreground 120 "$venv/bin/python" .ci/websub/check_flask.py \
+    "$base_url" "$public" "$work/leaf.pem" "$work/leaf.key" "$work/data" ||
+    { tail -n 40 "$ci_dir/server.log"; fail "Flask-WebSub"; }

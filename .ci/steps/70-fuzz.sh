@@ -1,0 +1,53 @@
+# Every fuzz target, all together at most FUZZ_SECONDS (240) of fuzzing.
+# limit: 1500 s
+
+# libFuzzer's instrumentation is behind unstable flags; RUSTC_BOOTSTRAP lets a stable compiler take them.
+export RUSTC_BOOTSTRAP=1
+need_cargo_tool cargo-fuzz 0.13.2
+host=$(rustc -vV | sed -n 's/^host: //p')
+# A toolchain from another place than rustup may lack the sanitizer's runtime; the checks themselves need none.
+sanitizer=address
+if ! cargo fuzz build --sanitizer "$sanitizer"; then
+    sanitizer=none
+    cargo fuzz build --sanitizer "$sanitizer" || fail "the fuzz targets do not build"
+    echo "fuzzing without the address sanitizer: it does not build with this toolchain"
+fi
+
+# Two targets at a time on two cores, so that each gets twice its share of the time.
+targets=(fuzz/src/bin/*.rs)
+cores=$(nproc)
+[ "$cores" -le "${#targets[@]}" ] || cores=${#targets[@]}
+seconds=$((${FUZZ_SECONDS:-240} * cores / ${#targets[@]}))
+[ "$seconds" -ge 1 ] || seconds=1
+echo "${#targets[@]} targets, $cores at a time, $seconds s each"
+
+# As `cargo fuzz run` has it: the sanitizer sees each global of bundled C code registered twice.
+export ASAN_OPTIONS=detect_odr_violation=0
+# The corpus of the repository is read; what is found goes to target/.
+fuzz_one() {
+    local name=$1 log=$ci_dir/fuzz-$1.log found=$ci_dir/fuzz-corpus/$1
+    mkdir -p "$found" "fuzz/artifacts/$name"
+    if timeout --foreground --kill-after=10 $((seconds + 60)) "fuzz/target/$host/release/$name" \
+        -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+        -artifact_prefix="fuzz/artifacts/$name/" "$found" "fuzz/corpus/$name" >"$log" 2>&1; then
+        echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs"
+    else
+        tail -n 40 "$log"
+        echo "$name: FAILED"
+        return 1
+    fi
+}
+
+failed=0
+for ((first = 0; first < ${#targets[@]}; first += cores)); do
+    pids=()
+    for target in "${targets[@]:first:cores}"; do
+        fuzz_one "$(basename "$target" .rs)" &
+        pids+=("$!")
+        started_pids+=("$!")
+    done
+    for pid in "${pids[@]}"; do wait "$pid" || failed=$((failed + 1)); done
+    # Those have ended: their numbers may by now belong to others.
+    started_pids=()
+done
+[ "$failed" -eq 0 ] || fail "$failed fuzz targets found something; see fuzz/artifacts"

@@ -1,0 +1,6 @@
+# Every bench once, as a test of its answers.
+# limit: 900 s
+
+compgen -G 'benches/*.rs' >/dev/null || skip "there are no benches yet"
+# Their numbers do not matter here, so they are built as the tests were, and nothing is built twice.
+cargo bench --quiet --locked --profile dev -- --test

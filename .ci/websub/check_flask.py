@@ -1,0 +1,114 @@
+"""Flask-WebSub against the hub: discover, subscribe, a signed notification, renew, unsubscribe.
+
+Arguments: the http address of the server, its public https address (served here by a TLS terminator), the
+certificate and key for 127.0.0.1, and the data directory.
+"""
+
+import json
+import pathlib
+import socket
+import ssl
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+from flask import Flask
+from flask_websub.subscriber import SQLite3SubscriberStorage, SQLite3TempSubscriberStorage, Subscriber, discover
+from werkzeug.serving import make_server
+
+upstream, public, certificate, key, data = sys.argv[1:]
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(certificate, key)
+
+
+def pump(source, sink):
+    try:
+        while block := source.recv(65536):
+            sink.sendall(block)
+    except OSError:
+        pass
+    finally:
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+def terminate_tls(port, target):
+    listener = socket.create_server(("127.0.0.1", port))
+
+    def accept():
+        while True:
+            plain, _ = listener.accept()
+            try:
+                outer = context.wrap_socket(plain, server_side=True)
+            except OSError:
+                continue
+            inner = socket.create_connection(target)
+            threading.Thread(target=pump, args=(outer, inner), daemon=True).start()
+            threading.Thread(target=pump, args=(inner, outer), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+
+
+def wait(what, condition):
+    for _ in range(200):
+        if condition():
+            return
+        time.sleep(0.1)
+    sys.exit(f"not within 20 s: {what}")
+
+
+server, outside = urllib.parse.urlsplit(upstream), urllib.parse.urlsplit(public)
+terminate_tls(outside.port, (server.hostname, server.port))
+
+app = Flask("subscriber")
+store = str(pathlib.Path(tempfile.mkdtemp()) / "subscriber.sqlite3")
+subscriber = Subscriber(SQLite3SubscriberStorage(store), SQLite3TempSubscriberStorage(store))
+app.register_blueprint(subscriber.build_blueprint(url_prefix="/callbacks"))
+confirmed, received = [], []
+subscriber.add_success_handler(lambda topic, callback, mode: confirmed.append(mode))
+subscriber.add_listener(lambda topic, callback, body: received.append(body))
+listening = make_server("127.0.0.1", 0, app, threaded=True, ssl_context=context)
+app.config["SERVER_NAME"] = f"127.0.0.1:{listening.server_port}"
+app.config["PREFERRED_URL_SCHEME"] = "https"
+threading.Thread(target=listening.serve_forever, daemon=True).start()
+
+
+def change(number):
+    path = pathlib.Path(data) / "reviews.json"
+    document = json.loads(path.read_text())
+    document["disclaimer"] = f"changed {number} times"
+    document["updated_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps(document))
+    beside.rename(path)
+
+
+with app.app_context():
+    found = discover(f"{public}/reviews.json")
+    assert found["hub_url"] == f"{public}/api/websub/hub", found
+    assert found["topic_url"] == f"{public}/reviews.json", found
+    # The hub is https, so the library makes up a secret by itself, and hands on only bodies whose signature holds.
+    callback = subscriber.subscribe(**found)
+    wait("subscribed", lambda: confirmed == ["subscribe"])
+    assert subscriber.storage[callback]["secret"]
+    time.sleep(1)
+    change(1)
+    wait("a notification whose signature holds", lambda: len(received) == 1)
+    assert b"changed 1 times" in received[0]
+    subscriber.renew(callback)
+    wait("renewed", lambda: confirmed == ["subscribe"] * 2)
+    time.sleep(1.1)
+    change(2)
+    wait("a notification after the renewal", lambda: len(received) == 2)
+    subscriber.unsubscribe(callback)
+    wait("unsubscribed", lambda: confirmed[-1] == "unsubscribe")
+    time.sleep(1.1)
+    change(3)
+    time.sleep(3)
+    assert len(received) == 2, "a notification after the end"
+print("Flask-WebSub: discovered, subscribed, 2 signed notifications, renewed, unsubscribed")

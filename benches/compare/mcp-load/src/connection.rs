@@ -1,0 +1,101 @@
+//! A client's connection that is kept open: just enough HTTP/1.1 to cost little beside the servers.
+
+use std::io::{Error, ErrorKind, Read, Result, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// Longest wait for a byte.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Largest head and body together.
+const BYTES_MAX: usize = 1 << 20;
+
+/// A connection that opens when it is needed, and again when the server has ended it.
+pub(crate) struct Connection {
+    address: SocketAddr,
+    stream: Option<TcpStream>,
+    buffer: Vec<u8>,
+}
+
+impl Connection {
+    /// Describes a connection; nothing is opened yet.
+    pub(crate) fn new(address: SocketAddr) -> Connection {
+        Connection {
+            address,
+            stream: None,
+            buffer: vec![0; BYTES_MAX],
+        }
+    }
+
+    /// Sends a request.
+    pub(crate) fn send(&mut self, request: &[u8]) -> Result<()> {
+        let stream = match &mut self.stream {
+            Some(stream) => stream,
+            none => {
+                let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(PATIENCE))?;
+                stream.set_write_timeout(Some(PATIENCE))?;
+                none.insert(stream)
+            }
+        };
+        stream.write_all(request)
+    }
+
+    /// Receives the body of an answer, which has to be a success of a stated length.
+    pub(crate) fn receive(&mut self) -> Result<&[u8]> {
+        let stream = self
+            .stream
+            .as_mut()
+            .ok_or_else(|| wrong("nothing was sent"))?;
+        let mut filled = 0;
+        let mut body = None;
+        let (start, end) = loop {
+            if body.is_none() {
+                body = head(&self.buffer[..filled])?;
+            }
+            match body {
+                Some((_, end)) if end > BYTES_MAX => return Err(wrong("the answer is too large")),
+                Some((start, end)) if end == filled => break (start, end),
+                Some((_, end)) if end < filled => return Err(wrong("more than was announced")),
+                _ => {}
+            }
+            match stream.read(&mut self.buffer[filled..])? {
+                0 => return Err(ErrorKind::UnexpectedEof.into()),
+                read => filled += read,
+            }
+        };
+        if field(&self.buffer[..start], b"connection").is_some_and(|value| value == b"close") {
+            self.stream = None;
+        }
+        Ok(&self.buffer[start..end])
+    }
+}
+
+/// Where the body starts and ends, once the head is complete.
+fn head(bytes: &[u8]) -> Result<Option<(usize, usize)>> {
+    let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+        return Ok(None);
+    };
+    let start = at + 4;
+    let head = &bytes[..start];
+    if !head.starts_with(b"HTTP/1.1 200 ") {
+        return Err(wrong(&String::from_utf8_lossy(head)));
+    }
+    let length = field(head, b"content-length")
+        .and_then(|value| str::from_utf8(value).ok()?.parse::<usize>().ok())
+        .ok_or_else(|| wrong("no Content-Length"))?;
+    Ok(Some((start, start.saturating_add(length))))
+}
+
+/// The value of a field.
+fn field<'h>(head: &'h [u8], name: &[u8]) -> Option<&'h [u8]> {
+    head.split(|byte| *byte == b'\n').find_map(|line| {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        let (found, value) = (&line[..colon], &line[colon + 1..]);
+        found.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
+    })
+}
+
+fn wrong(message: &str) -> Error {
+    Error::new(ErrorKind::InvalidData, message)
+}

@@ -1,0 +1,167 @@
+//! Asks MCP servers for the same page of reviews and compares the CPU that they spend on it.
+//!
+//!     mcp-load compare SECONDS ROUNDS PID@ADDRESS:PORT PID@ADDRESS:PORT
+//!     mcp-load sessions COUNT PID@ADDRESS:PORT
+//!
+//! `compare` first checks that both servers give the same answer, then loads them in turn, a round each, and prints
+//! the medians of CPU per request and of requests a second, and the first server's share of the second's CPU.
+//! `sessions` opens sessions and prints the server's memory before and after. mcp.sh starts the servers for both.
+
+mod calls;
+mod connection;
+mod process;
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use calls::{Call, answer, initialize};
+use connection::Connection;
+use process::Target;
+
+/// What goes wrong ends the program.
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Connections that are kept open, each with one request under way.
+const CONNECTIONS: usize = 32;
+/// Longest round.
+const SECONDS_MAX: u64 = 60;
+/// Most rounds.
+const ROUNDS_MAX: usize = 100;
+/// Most sessions that are opened at a time.
+const SESSIONS_MAX: u64 = 1_000_000;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["compare", seconds, rounds, ours, theirs] => {
+            let seconds = seconds.parse::<u64>()?.clamp(1, SECONDS_MAX);
+            let rounds = rounds.parse::<usize>()?.clamp(1, ROUNDS_MAX);
+            let targets = [ours.parse()?, theirs.parse()?];
+            compare(Duration::from_secs(seconds), rounds, &targets)
+        }
+        ["sessions", count, target] => {
+            let count = count.parse::<u64>()?.clamp(1, SESSIONS_MAX);
+            sessions(count, &target.parse()?)
+        }
+        _ => Err("see the top of main.rs for the arguments".into()),
+    }
+}
+
+/// One round's figures.
+#[derive(Clone, Copy)]
+struct Round {
+    cpu_us: f64,
+    per_second: f64,
+}
+
+/// Compares two servers, call by call.
+fn compare(time: Duration, rounds: usize, targets: &[Target; 2]) -> Result<()> {
+    println!(
+        "{CONNECTIONS} connections, {rounds} rounds of {} s each, in turn; medians; CPU in us per request\n",
+        time.as_secs()
+    );
+    println!(
+        "| {:26} | {:>6} | {:>8} | {:>8} | {:>5} | {:>10} | {:>10} |",
+        "call", "bytes", "CPU ours", "CPU peer", "ratio", "ours req/s", "peer req/s"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    for call in Call::all() {
+        let bytes = agree(&call, targets)?;
+        let mut taken = [Vec::new(), Vec::new()];
+        for target in targets {
+            // Fills caches and pools; not counted.
+            load(target, &call.request(target), time / 4)?;
+        }
+        for _ in 0..rounds {
+            for (target, taken) in targets.iter().zip(&mut taken) {
+                taken.push(load(target, &call.request(target), time)?);
+            }
+        }
+        let [ours, theirs] = taken;
+        let cpu = [median(&ours, |r| r.cpu_us), median(&theirs, |r| r.cpu_us)];
+        println!(
+            "| {:26} | {bytes:6} | {:8.1} | {:8.1} | {:5.2} | {:10.0} | {:10.0} |",
+            call.name,
+            cpu[0],
+            cpu[1],
+            cpu[0] / cpu[1],
+            median(&ours, |r| r.per_second),
+            median(&theirs, |r| r.per_second),
+        );
+    }
+    Ok(())
+}
+
+/// Checks that both servers give the same answer, and returns its size: the JSON of one copy.
+fn agree(call: &Call, targets: &[Target; 2]) -> Result<usize> {
+    let mut answers = Vec::new();
+    for target in targets {
+        let mut connection = Connection::new(target.address);
+        connection.send(&call.request(target))?;
+        let body = connection.receive()?;
+        answers.push(answer(body).map_err(|error| format!("{}: {error}", target.address))?);
+    }
+    if answers[0] != answers[1] {
+        return Err(format!("{}: the servers answer differently", call.name).into());
+    }
+    Ok(answers[0].to_string().len())
+}
+
+/// Keeps one request under way on each connection for `time`.
+fn load(target: &Target, request: &[u8], time: Duration) -> Result<Round> {
+    let mut connections: Vec<Connection> = (0..CONNECTIONS)
+        .map(|_| Connection::new(target.address))
+        .collect();
+    let (start, cpu) = (Instant::now(), target.cpu()?);
+    for connection in &mut connections {
+        connection.send(request)?;
+    }
+    let mut done = 0_u32;
+    while start.elapsed() < time {
+        for connection in &mut connections {
+            connection.receive()?;
+            connection.send(request)?;
+            done += 1;
+        }
+    }
+    for connection in &mut connections {
+        connection.receive()?;
+        done += 1;
+    }
+    let (cpu, wall) = (target.cpu()? - cpu, start.elapsed());
+    Ok(Round {
+        cpu_us: cpu.as_secs_f64() * 1e6 / f64::from(done),
+        per_second: f64::from(done) / wall.as_secs_f64(),
+    })
+}
+
+/// Opens sessions twice over; what the first lot leaves are buffers, what the second adds would be sessions.
+fn sessions(count: u64, target: &Target) -> Result<()> {
+    let request = initialize(target);
+    println!("resident memory at the start: {} KiB", target.memory()?);
+    for lot in 1..=2 {
+        let mut connection = Connection::new(target.address);
+        for _ in 0..count {
+            connection.send(&request)?;
+            connection.receive()?;
+        }
+        println!(
+            "after {} calls of initialize: {} KiB",
+            lot * count,
+            target.memory()?
+        );
+    }
+    Ok(())
+}
+
+/// The median of one figure; of an even number of rounds, the mean of the two in the middle.
+fn median(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {
+    let mut figures: Vec<f64> = rounds.iter().map(figure).collect();
+    figures.sort_by(f64::total_cmp);
+    let middle = figures.len() / 2;
+    match figures.len() % 2 {
+        0 => (figures[middle - 1] + figures[middle]) / 2.0,
+        _ => figures[middle],
+    }
+}

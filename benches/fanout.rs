@@ -1,0 +1,332 @@
+//! Fan-out of one content to many subscribers, each with a host of its own: how soon the last healthy one has it,
+//! also while others hang, dawdle or are gone, what a delivery costs, and what a reader notices meanwhile.
+//!
+//! The service is the real program in a process of its own, so its processor time is its own; subscribers, reader and
+//! clock are this process, on the same machine. The hosts are addresses of 127.0.0.0/8, which nothing has to
+//! resolve: resolution is the one part of a delivery that is not in the numbers. Every host has its own certificate,
+//! and every subscriber must receive, once, the bytes that the service serves.
+//!
+//! `cargo bench --bench fanout` measures 1,000 subscribers, `REVIEWD_BENCH_SUBSCRIBERS=1000,10000` other numbers; each
+//! takes up to two open files here and one in the service (`ulimit -n`). With `--test` there are 20 of them.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a failure of a bench is its message, as in the tests that it shares its subscribers with"
+)]
+
+#[path = "../tests/it/hub/authority.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod authority;
+#[path = "fanout/measured.rs"]
+mod measured;
+#[path = "../tests/it/hub/subscriber.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod subscriber;
+#[path = "../tests/it/support/mod.rs"]
+mod support;
+
+use std::collections::{HashMap, HashSet};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use measured::{Measured, cpu_us, read_while};
+use reviewd::clock;
+use reviewd::websub::Moment;
+use reviewd::websub::sqlite::SqliteStore;
+use reviewd::websub::store::{Counts, Store};
+use rustls::ServerConfig;
+use rustls::server::ServerSessionMemoryCache;
+use subscriber::{Received, Reply, Subscriber};
+use support::dataset::{DataDir, reviews_json};
+use support::{Connection, Program};
+
+const BASE: &str = "https://reviews.example";
+
+/// The topic, and what the reader asks for meanwhile: the newest 50 reviews.
+const TOPIC: &str = "/api/feed.json";
+
+const HUB: &str = "/api/websub/hub";
+
+/// One in so many subscribers is not healthy.
+const OTHERS: usize = 20;
+
+/// How long the reader reads before the content changes.
+const IDLE: Duration = Duration::from_secs(2);
+
+/// How long a slow subscriber thinks.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// How long anything may take before the bench fails.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// Clients that subscribe at a time; the hub writes what they ask for in groups.
+const CLIENTS: usize = 8;
+
+/// What one in [`OTHERS`] subscribers does with a delivery.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    Healthy,
+    /// Takes the request, and never answers.
+    Hanging,
+    /// Answers after [`SLOW`].
+    Slow,
+    /// Listens no more.
+    Dead,
+}
+
+/// A hub with verified subscriptions.
+struct Stage {
+    data: DataDir,
+    program: Program,
+    healthy: Arc<Group>,
+    others: Option<Subscriber>,
+    /// Of all subscribers, healthy or not.
+    count: usize,
+    _healthy: Subscriber,
+    _temp: tempfile::TempDir,
+}
+
+/// What healthy subscribers received.
+#[derive(Default)]
+struct Group {
+    deliveries: Mutex<Vec<Received>>,
+    count: AtomicUsize,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let is_given = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    // Without `--bench` it is `cargo test` that runs it.
+    let is_test = is_given("--test") || !is_given("--bench");
+    let counts = if is_test { vec![20] } else { counts() };
+    println!(
+        "| subscribers | 5 % of them | bytes | first | median | p99 | last healthy | a second | CPU each | GET median, idle / meanwhile | GET p99, idle / meanwhile |"
+    );
+    println!("|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for count in counts {
+        for others in [Others::Healthy, Others::Hanging, Others::Slow, Others::Dead] {
+            let idle = if is_test { IDLE / 20 } else { IDLE };
+            let measured = Stage::set(count, others).change(others, idle);
+            println!("{}", measured.row(count, others));
+        }
+    }
+}
+
+/// Numbers of subscribers, as the environment has them.
+fn counts() -> Vec<usize> {
+    let text = std::env::var("REVIEWD_BENCH_SUBSCRIBERS").unwrap_or_else(|_| "1000".to_owned());
+    let parse = |part: &str| part.parse().expect("a number of subscribers");
+    text.split(',').map(parse).collect()
+}
+
+impl Stage {
+    /// Starts service and subscribers, and subscribes them all.
+    fn set(count: usize, others: Others) -> Stage {
+        let temp = tempfile::tempdir().unwrap();
+        let (state, ca) = (temp.path().join("state"), temp.path().join("ca.pem"));
+        authority::write_ca(&ca);
+        let data = DataDir::with_reviews(50, "2026-01-01T00:00:00Z");
+        let program = serve(data.path(), &state, &ca);
+        let healthy = Arc::new(Group::default());
+        let noting = Arc::clone(&healthy);
+        let listening = Subscriber::everywhere(certificates(), move |request| {
+            noting.note(request);
+            Reply::good(request)
+        });
+        let unhealthy = (others != Others::Healthy)
+            .then(|| Subscriber::everywhere(certificates(), Reply::good));
+        let callbacks: Vec<String> = (0..count)
+            .map(|number| {
+                let subscriber = unhealthy
+                    .as_ref()
+                    .filter(|_| is_other(number))
+                    .unwrap_or(&listening);
+                let (host, port) = (host(number), subscriber.port());
+                format!("https://{host}:{port}/{number}")
+            })
+            .collect();
+        subscribe(program.address(), &callbacks);
+        let mut store = SqliteStore::open(&state).unwrap();
+        wait_until("all subscriptions are verified", || {
+            let Counts { requests, owed, .. } = store.counts(now()).unwrap();
+            requests == 0 && owed == 0
+        });
+        let active = store.counts(now()).unwrap().subscriptions;
+        assert_eq!(active, count as u64, "each request became a subscription");
+        Stage {
+            data,
+            program,
+            healthy,
+            others: unhealthy,
+            count,
+            _healthy: listening,
+            _temp: temp,
+        }
+    }
+
+    /// Changes the content, and waits until the last healthy subscriber has it.
+    fn change(mut self, others: Others, idle: Duration) -> Measured {
+        self.turn(others);
+        self.healthy.forget();
+        let address = self.program.address();
+        let idle = read_while(address, TOPIC, || thread::sleep(idle));
+        let expected = match others {
+            Others::Healthy => self.count,
+            _ => (0..self.count).filter(|number| !is_other(*number)).count(),
+        };
+        let cpu_before = cpu_us(self.program.id());
+        let began = Instant::now();
+        let content = reviews_json(51, "2026-01-02T00:00:00Z");
+        let mut cpu_after = None;
+        let meanwhile = read_while(address, TOPIC, || {
+            self.data.write("reviews.json", &content);
+            wait_until("all healthy subscribers have it", || {
+                self.healthy.count.load(Ordering::Relaxed) >= expected
+            });
+            cpu_after = cpu_us(self.program.id());
+        });
+        let served = Connection::open(address).get(TOPIC).body;
+        Measured {
+            sorted: self.healthy.check(&served, expected, began),
+            cpu_us: cpu_before
+                .zip(cpu_after)
+                .map(|(before, after)| after - before),
+            idle,
+            meanwhile,
+            body_bytes: served.len(),
+        }
+    }
+
+    /// Lets the others behave as they will; until now they were as good as all.
+    fn turn(&mut self, others: Others) {
+        let Some(subscriber) = &self.others else {
+            return;
+        };
+        match others {
+            Others::Healthy => {}
+            Others::Hanging => subscriber.behave(|_| Reply::Silence(PATIENCE)),
+            Others::Slow => subscriber.behave(|request| {
+                thread::sleep(SLOW);
+                Reply::good(request)
+            }),
+            Others::Dead => {
+                // A connection that the hub has kept is as dead as the listener.
+                subscriber.behave(|_| Reply::HangUp);
+                self.others = None;
+            }
+        }
+    }
+}
+
+impl Group {
+    fn note(&self, request: &Received) {
+        if request.method == "POST" {
+            self.deliveries.lock().unwrap().push(request.clone());
+            self.count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn forget(&self) {
+        self.deliveries.lock().unwrap().clear();
+        self.count.store(0, Ordering::Relaxed);
+    }
+
+    /// Asserts that `expected` subscribers have received `served`, once each, and returns when, in order.
+    fn check(&self, served: &[u8], expected: usize, began: Instant) -> Vec<Duration> {
+        let deliveries = self.deliveries.lock().unwrap();
+        let targets: HashSet<&str> = deliveries.iter().map(|got| got.target.as_str()).collect();
+        assert_eq!((deliveries.len(), targets.len()), (expected, expected));
+        assert!(
+            deliveries.iter().all(|got| got.body == served),
+            "everybody has the content that is served"
+        );
+        let mut times: Vec<Duration> = deliveries
+            .iter()
+            .map(|got| got.at.duration_since(began))
+            .collect();
+        times.sort();
+        times
+    }
+}
+
+/// Starts the service with caps that nobody here reaches; what goes on at a time is as by default.
+fn serve(data: &Path, state: &Path, ca: &Path) -> Program {
+    let [data, state, ca] = [data, state, ca].map(|path| path.to_str().unwrap());
+    Program::serve(
+        &[
+            &["--data", data, "--state", state, "--base-url", BASE][..],
+            &["--callback-ca", ca, "--allow-private-callbacks"],
+            &["--hub-rate", "0", "--pending-max", "100000"],
+            &["--verifications", "64"],
+        ]
+        .concat(),
+    )
+}
+
+/// Subscribes every callback; each request is on the hub's disk when this returns.
+fn subscribe(address: SocketAddr, callbacks: &[String]) {
+    thread::scope(|scope| {
+        for part in callbacks.chunks(callbacks.len().div_ceil(CLIENTS)) {
+            scope.spawn(move || {
+                let mut connection = Connection::open(address);
+                for callback in part {
+                    let form = url::form_urlencoded::Serializer::new(String::new())
+                        .append_pair("hub.mode", "subscribe")
+                        .append_pair("hub.topic", &format!("{BASE}{TOPIC}"))
+                        .append_pair("hub.callback", callback)
+                        .finish();
+                    let fields = [("Content-Type", "application/x-www-form-urlencoded")];
+                    connection.request("POST", HUB, &fields, form.as_bytes());
+                    let response = connection.response("POST");
+                    assert_eq!(response.status, 202, "{}", response.text());
+                }
+            });
+        }
+    });
+}
+
+/// Returns certificates that are made when an address is first asked for: by its verification, before any clock runs.
+fn certificates() -> impl Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync + 'static {
+    let made: Mutex<HashMap<IpAddr, Arc<ServerConfig>>> = Mutex::default();
+    // Shared, because each would reserve room for sessions of its own.
+    let sessions = ServerSessionMemoryCache::new(32_768);
+    move |address| {
+        let mut made = made.lock().unwrap();
+        let config = made.entry(address).or_insert_with(|| {
+            let mut config = (*authority::server_config(&[&address.to_string()])).clone();
+            config.session_storage = sessions.clone();
+            Arc::new(config)
+        });
+        Some(Arc::clone(config))
+    }
+}
+
+/// Returns the address of a subscriber, each another one.
+fn host(number: usize) -> Ipv4Addr {
+    let low = 256 + u32::try_from(number).unwrap();
+    Ipv4Addr::from_bits(Ipv4Addr::new(127, 1, 0, 0).to_bits() + low)
+}
+
+fn is_other(number: usize) -> bool {
+    number.is_multiple_of(OTHERS)
+}
+
+fn now() -> Moment {
+    Moment::from_unix_ms(clock::unix_ms())
+}
+
+/// Waits until `condition` holds, looking seldom, since looking takes time from what is measured.
+fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(
+            began.elapsed() < PATIENCE,
+            "not within {PATIENCE:?}: {what}"
+        );
+        thread::sleep(Duration::from_millis(10));
+    }
+}

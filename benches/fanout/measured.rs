@@ -1,0 +1,103 @@
+//! What is measured around a change of content: the reader beside it, the processor time, and the row they make.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Others;
+use super::support::Connection;
+
+/// What one change came to; times are since the change of the file.
+pub(crate) struct Measured {
+    pub(crate) sorted: Vec<Duration>,
+    pub(crate) cpu_us: Option<u64>,
+    pub(crate) idle: Vec<Duration>,
+    pub(crate) meanwhile: Vec<Duration>,
+    pub(crate) body_bytes: usize,
+}
+
+impl Measured {
+    /// Renders a row of the table.
+    pub(crate) fn row(&self, count: usize, others: Others) -> String {
+        let others = match others {
+            Others::Healthy => "healthy",
+            Others::Hanging => "hang",
+            Others::Slow => "answer after 1 s",
+            Others::Dead => "are gone",
+        };
+        let (first, last) = (at(&self.sorted, 0), at(&self.sorted, 100));
+        let deliveries = self.sorted.len();
+        let rate = deliveries as f64 / (last - first).as_secs_f64();
+        let cpu = self.cpu_us.map_or_else(
+            || "?".to_owned(),
+            |cpu_us| format!("{} µs", cpu_us / deliveries as u64),
+        );
+        let read = |percent| {
+            let time = |samples| 1e3 * at(samples, percent).as_secs_f64();
+            format!("{:.2} / {:.2} ms", time(&self.idle), time(&self.meanwhile))
+        };
+        let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
+        format!(
+            "| {count} | {others} | {} | {} | {} | {} | {} | {rate:.0} | {cpu} | {} | {} |",
+            self.body_bytes,
+            seconds(first),
+            seconds(at(&self.sorted, 50)),
+            seconds(at(&self.sorted, 99)),
+            seconds(last),
+            read(50),
+            read(99),
+        )
+    }
+}
+
+/// Reads `target` on one connection while `what` runs, and returns how long each reply took to its last byte, sorted.
+pub(crate) fn read_while(address: SocketAddr, target: &str, what: impl FnOnce()) -> Vec<Duration> {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut connection = Connection::open(address);
+            let mut times = Vec::new();
+            while !over.load(Ordering::Relaxed) {
+                let began = Instant::now();
+                let response = connection.get(target);
+                times.push(began.elapsed());
+                assert_eq!(response.status, 200);
+                // A connection serves a bounded number of requests.
+                if response.field("connection") == Some("close") {
+                    connection = Connection::open(address);
+                }
+                thread::sleep(READ_PAUSE);
+            }
+            times.sort();
+            times
+        });
+        what();
+        over.store(true, Ordering::Relaxed);
+        reader.join().unwrap()
+    })
+}
+
+/// Returns the processor time that a process has taken so far; `None` where the system does not say.
+pub(crate) fn cpu_us(id: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name in parentheses may hold anything. Behind it the state is the third field, user and system time the
+    // fourteenth and the fifteenth.
+    let (_, rest) = text.rsplit_once(')')?;
+    let ticks = rest.split_whitespace().skip(11).take(2);
+    ticks
+        .map(|field| field.parse::<u64>().ok())
+        .sum::<Option<u64>>()
+        .map(|sum| sum * TICK_US)
+}
+
+/// Returns the value that `percent` of all are not above; 0 for the first, 100 for the last.
+fn at(sorted: &[Duration], percent: usize) -> Duration {
+    sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
+}
+
+/// Pause of the reader between a reply and its next request: enough samples, and hardly a load.
+const READ_PAUSE: Duration = Duration::from_millis(1);
+
+/// Microseconds in a unit of `/proc/PID/stat`: Linux counts in hundredths of a second, whatever its timer does.
+const TICK_US: u64 = 10_000;

@@ -1,0 +1,106 @@
+//! Deriving the insights: what a start and every reload pay after the files are decoded.
+//!
+//! The path matters because it runs beside the requests on the same cores, and because the first reader of a changed
+//! dataset waits for it. Inputs are 2,000 reviews made of the sample and the folder that `REVIEWD_CORPUS` names; a
+//! second thread halves the time.
+
+use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use reviewd::dataset::{Files, decode, embedded};
+use reviewd::insights::polarity::{Judge, Polarity};
+use reviewd::insights::sentiment::Scorer;
+use reviewd::insights::{MENTIONS_MIN, Options, document};
+use reviewd::model::{Dataset, Rating};
+use reviewd::wire::date::Timestamp;
+
+const SENTENCE: &str = "The lawyer was friendly and very helpful, but the waiting room was dirty and nobody returned my calls!";
+
+fn sentences(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("insights/sentence");
+    group.throughput(Throughput::Bytes(SENTENCE.len() as u64));
+    let mut scorer = Scorer::default();
+    group.bench_function("compound", |bencher| {
+        bencher.iter(|| {
+            let compound = scorer.compound(black_box(SENTENCE));
+            assert_eq!(compound, -2489);
+            compound
+        });
+    });
+    let mut judge = Judge::default();
+    let from = SENTENCE.find("waiting room").expect("it stands there");
+    group.bench_function("judge", |bencher| {
+        bencher.iter(|| {
+            let judgement = judge.judge(black_box(SENTENCE), from, from + 12, Rating::new(3));
+            assert_eq!(judgement.polarity, Polarity::Negative);
+            judgement
+        });
+    });
+    group.finish();
+}
+
+fn documents(criterion: &mut Criterion) {
+    for (name, dataset) in inputs() {
+        let bytes: usize = dataset.reviews.iter().map(|review| review.text.len()).sum();
+        let mut group = criterion.benchmark_group(format!("insights/{name}"));
+        group
+            .sample_size(10)
+            .throughput(Throughput::Bytes(bytes as u64));
+        for threads in [1, 2] {
+            let options = Options {
+                threads: NonZeroUsize::new(threads).expect("not zero"),
+                mentions_min: MENTIONS_MIN,
+            };
+            group.bench_function(format!("threads-{threads}"), |bencher| {
+                bencher.iter(|| {
+                    let document = document(black_box(&dataset), &options);
+                    assert!(document.ends_with(b"}"));
+                    document
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
+fn inputs() -> Vec<(&'static str, Dataset)> {
+    let mut inputs = vec![("2000", multiplied(2_000))];
+    match std::env::var_os("REVIEWD_CORPUS") {
+        None => eprintln!("REVIEWD_CORPUS is not set: the corpus is skipped"),
+        Some(directory) => inputs.push(("corpus", corpus(Path::new(&directory)))),
+    }
+    inputs
+}
+
+fn decoded(files: Files) -> Dataset {
+    // Later than any `updated_at` that is not a mistake.
+    match decode(files, Timestamp::from_unix(4_000_000_000)) {
+        Ok(decoded) => decoded.dataset,
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+fn corpus(directory: &Path) -> Dataset {
+    let file = |name: &str| std::fs::read(directory.join(name)).ok();
+    decoded(Files {
+        reviews: file("reviews.json").expect("REVIEWD_CORPUS names a folder with reviews.json"),
+        taxonomy: file("taxonomy.json"),
+        ..Files::default()
+    })
+}
+
+/// The sample's reviews over and over, with ids of their own, until there are `count`.
+fn multiplied(count: usize) -> Dataset {
+    let mut dataset = decoded(embedded());
+    let sample = std::mem::take(&mut dataset.reviews);
+    dataset.reviews = sample.into_iter().cycle().take(count).collect();
+    for (row, review) in dataset.reviews.iter_mut().enumerate() {
+        review.id = format!("r{row}");
+    }
+    dataset
+}
+
+criterion_group!(benches, sentences, documents);
+criterion_main!(benches);

@@ -1,0 +1,116 @@
+//! Thousands of random searches of all classes: what half of them, nearly all of them, and the slowest take.
+//!
+//! A bench by class shows averages; who waits too long is shown by the tail. Each search is timed three times among
+//! the others and its shortest time counts, since on a shared machine the longest is the scheduler's.
+//!
+//! `REVIEWD_CORPUS=DIR REVIEWD_BENCH_REVIEWS=1000000 cargo bench --bench search_random`; `REVIEWD_BENCH_MEMORY` is the
+//! budget of the index in bytes for each review, and `REVIEWD_BENCH_TUNING=T,bitmap,steps` sets its tree by hand.
+
+mod support;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use reviewd::search::Tuning;
+use reviewd::search::index::Index;
+use reviewd::search::run::{Scratch, run};
+use support::{CLASSES, Data, Search, Searches, data, options, sizes};
+
+const SEARCHES: usize = 5_000;
+
+fn main() {
+    for size in sizes() {
+        let data = data(size);
+        let began = Instant::now();
+        let index = build(&data);
+        let elapsed = began.elapsed();
+        let footprint = index.footprint();
+        let per_review = |bytes: u64| bytes / size as u64;
+        println!(
+            "{size} reviews: built in {elapsed:.1?}; bytes a review: texts {}, tree {}, rows {}",
+            per_review(footprint.texts),
+            per_review(footprint.tree),
+            per_review(footprint.rows),
+        );
+        measure(&data, &index);
+    }
+}
+
+fn build(data: &Data) -> Index {
+    let memory = std::env::var("REVIEWD_BENCH_MEMORY")
+        .ok()
+        .and_then(|bytes| bytes.parse::<u64>().ok());
+    let options = options(memory.unwrap_or(2_100) * data.reviews.len() as u64);
+    let Ok(tuning) = std::env::var("REVIEWD_BENCH_TUNING") else {
+        return Index::build(&data.reviews, &data.taxonomy, &options);
+    };
+    let numbers: Vec<u32> = tuning
+        .split(',')
+        .map(|number| number.parse().expect("a number"))
+        .collect();
+    let tuning = Tuning {
+        leaf_rows_max: numbers[0],
+        bitmap_rows_min: numbers[1],
+        union_steps_max: numbers[2],
+        unit_places_max: 1 << 26,
+    };
+    Index::build_tuned(&data.reviews, &data.taxonomy, tuning, &options)
+}
+
+fn measure(data: &Data, index: &Index) {
+    let scan = Index::build(&data.reviews, &data.taxonomy, &options(0));
+    let mut searches = Searches::new(data, 7);
+    let drawn: Vec<Search> = (0..SEARCHES)
+        .map(|number| searches.draw(CLASSES[number % CLASSES.len()]))
+        .collect();
+    let mut scratch = Scratch::default();
+    let mut shortest = vec![Duration::MAX; drawn.len()];
+    for _ in 0..3 {
+        for (search, shortest) in drawn.iter().zip(&mut shortest) {
+            let query = search.query();
+            let began = Instant::now();
+            black_box(run(index, &query, &mut scratch));
+            *shortest = began.elapsed().min(*shortest);
+        }
+    }
+    for (number, search) in drawn
+        .iter()
+        .enumerate()
+        .step_by(if data.reviews.len() > 100_000 { 97 } else { 1 })
+    {
+        let (fast, slow) = (
+            run(index, &search.query(), &mut scratch),
+            run(&scan, &search.query(), &mut scratch),
+        );
+        assert_eq!(
+            (fast.matched, &*fast.rows),
+            (slow.matched, &*slow.rows),
+            "{number}: {search:?}"
+        );
+    }
+    report("all", shortest.clone());
+    for class in CLASSES {
+        let times = drawn
+            .iter()
+            .zip(&shortest)
+            .filter(|(search, _)| search.class == class);
+        report(class, times.map(|(_, time)| *time).collect());
+    }
+    let slowest = drawn.iter().zip(&shortest).max_by_key(|(_, time)| **time);
+    if let Some((search, time)) = slowest {
+        println!("slowest, {time:.1?}: {:?}", search.query());
+    }
+}
+
+fn report(name: &str, mut times: Vec<Duration>) {
+    times.sort_unstable();
+    let at =
+        |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_nanos() as f64 / 1000.0;
+    println!(
+        "{name:18} p50 {:9.2} µs  p90 {:9.2}  p99 {:9.2}  max {:9.2}",
+        at(0.5),
+        at(0.9),
+        at(0.99),
+        at(1.0)
+    );
+}

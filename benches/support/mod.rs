@@ -1,0 +1,300 @@
+//! Datasets and queries for the benches of search.
+//!
+//! `REVIEWD_CORPUS` names a directory with the files of a large dataset; without it the sample lends its sentences.
+//! `REVIEWD_BENCH_REVIEWS` sets the number of reviews (default 10,000 and 100,000, or 1,000 as a test).
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use reviewd::cli::generate::recombine::{Random, Recombined};
+use reviewd::dataset::{self, Files};
+use reviewd::model::{Rating, Review, Taxonomy};
+use reviewd::search::cursor::Cursor;
+use reviewd::search::filter::{Filter, Query, RatingSet, Sort};
+use reviewd::search::fold::fold_into;
+use reviewd::search::index::IndexOptions;
+use reviewd::wire::date::{Date, Timestamp};
+
+/// Reviews to search, newest first.
+pub(crate) struct Data {
+    pub(crate) reviews: Vec<Review>,
+    pub(crate) taxonomy: Taxonomy,
+}
+
+/// Returns `count` reviews: the first ones of the corpus as they stand, or else recombined ones.
+pub(crate) fn data(count: usize) -> Data {
+    let files = match std::env::var_os("REVIEWD_CORPUS") {
+        None => dataset::embedded(),
+        Some(directory) => {
+            let read = |name: &str| std::fs::read(Path::new(&directory).join(name));
+            let reviews = read("reviews.json").expect("REVIEWD_CORPUS holds reviews.json");
+            Files {
+                reviews,
+                taxonomy: read("taxonomy.json").ok(),
+                ..Files::default()
+            }
+        }
+    };
+    let now = Timestamp::from_unix(1_900_000_000);
+    let given = dataset::decode(files, now)
+        .expect("the dataset is right")
+        .dataset;
+    let mut reviews = given.reviews;
+    if reviews.len() < count {
+        reviews = Recombined::new(&reviews, 1).take(count).collect();
+    } else {
+        // Every n-th, so that all days and languages remain.
+        let step = reviews.len() / count;
+        reviews = reviews.into_iter().step_by(step).take(count).collect();
+    }
+    reviews.sort_unstable_by(|left, right| (right.date, &right.id).cmp(&(left.date, &left.id)));
+    Data {
+        reviews,
+        taxonomy: given.taxonomy,
+    }
+}
+
+/// Returns the numbers of reviews to measure with.
+pub(crate) fn sizes() -> Vec<usize> {
+    let given = |flag: &str| std::env::args().any(|argument| argument == flag);
+    match std::env::var("REVIEWD_BENCH_REVIEWS") {
+        Ok(numbers) => numbers
+            .split(',')
+            .map(|number| number.parse().expect("a number of reviews"))
+            .collect(),
+        // `cargo bench -- --test` gives both; without either it is `cargo test --benches`.
+        Err(_) if given("--bench") && !given("--test") => vec![10_000, 100_000],
+        Err(_) => vec![1_000],
+    }
+}
+
+/// Returns what the benches let an index use.
+pub(crate) fn options(memory_bytes: u64) -> IndexOptions {
+    let threads = std::env::var("REVIEWD_BENCH_THREADS")
+        .ok()
+        .and_then(|threads| threads.parse().ok());
+    IndexOptions {
+        memory_bytes,
+        threads: threads.unwrap_or(NonZeroUsize::MIN.saturating_add(1)),
+    }
+}
+
+/// The kinds of searches that cost differently.
+pub(crate) const CLASSES: [&str; 12] = [
+    "one letter",
+    "two letters",
+    "common word",
+    "rare word",
+    "phrase",
+    "infix",
+    "unicode",
+    "nothing matches",
+    "long",
+    "filters",
+    "filters and text",
+    "other orders",
+];
+
+/// A search that owns its words.
+#[derive(Clone, Debug)]
+pub(crate) struct Search {
+    #[allow(dead_code, reason = "not every bench sorts by class")]
+    pub(crate) class: &'static str,
+    text: Option<String>,
+    technician: Option<String>,
+    service: Option<String>,
+    filter: Filter<'static>,
+    sort: Sort,
+    cursor: Option<Cursor>,
+}
+
+impl Search {
+    /// Returns the query, for the first 20 reviews.
+    pub(crate) fn query(&self) -> Query<'_> {
+        Query {
+            filter: Filter {
+                text: self.text.as_deref(),
+                technician: self.technician.as_deref(),
+                service: self.service.as_deref(),
+                ..self.filter
+            },
+            sort: self.sort,
+            limit: Query::LIMIT_DEFAULT,
+            cursor: self.cursor,
+            ignored: &[],
+        }
+    }
+}
+
+/// Draws searches of all classes from the texts, names and dates of a dataset.
+pub(crate) struct Searches<'d> {
+    data: &'d Data,
+    random: Random,
+    words: Vec<String>,
+    unicode: Vec<usize>,
+}
+
+impl<'d> Searches<'d> {
+    pub(crate) fn new(data: &'d Data, seed: u64) -> Searches<'d> {
+        let mut random = Random(seed);
+        let mut words = BTreeSet::new();
+        for _ in 0..20_000.min(data.reviews.len()) {
+            let text = fold(&data.reviews[random.below(data.reviews.len())].text);
+            words.extend(text.split_whitespace().map(str::to_owned));
+        }
+        let unicode = |row: &usize| {
+            data.reviews[*row]
+                .text
+                .chars()
+                .filter(|character| !character.is_ascii())
+                .count()
+                > 3
+        };
+        let unicode = (0..data.reviews.len()).filter(unicode).collect();
+        Searches {
+            data,
+            random,
+            words: words.into_iter().collect(),
+            unicode,
+        }
+    }
+
+    /// Draws a search of `class`.
+    pub(crate) fn draw(&mut self, class: &'static str) -> Search {
+        let nothing = Search {
+            class,
+            text: None,
+            technician: None,
+            service: None,
+            filter: Filter::ALL,
+            sort: Sort::Newest,
+            cursor: None,
+        };
+        match class {
+            "filters" => self.filters(nothing),
+            "filters and text" => {
+                let kind = self.text_class();
+                let text = Some(self.needle(kind));
+                self.filters(Search { text, ..nothing })
+            }
+            "other orders" => {
+                let kind = self.text_class();
+                let text = Some(self.needle(kind));
+                let sort = [Sort::Oldest, Sort::Highest, Sort::Lowest][self.random.below(3)];
+                Search {
+                    text,
+                    sort,
+                    ..nothing
+                }
+            }
+            text => Search {
+                text: Some(self.needle(text)),
+                ..nothing
+            },
+        }
+    }
+
+    fn text_class(&mut self) -> &'static str {
+        CLASSES[self.random.below(9)]
+    }
+
+    fn filters(&mut self, search: Search) -> Search {
+        let mut search = search;
+        let data = self.data;
+        let review = &data.reviews[self.random.below(data.reviews.len())];
+        let bits = 1 + self.random.below(15);
+        if bits & 1 != 0 {
+            let of = if bits & 2 != 0 {
+                RatingSet::only
+            } else {
+                RatingSet::at_least
+            };
+            search.filter.ratings =
+                of(Rating::new(2 + self.random.below(4) as u8).expect("a rating"));
+        }
+        if bits & 2 != 0 {
+            search.technician = review.mentioned_technicians.first().map(|name| fold(name));
+        }
+        if bits & 4 != 0 {
+            search.service = review.mentioned_services.first().map(|id| fold(id));
+        }
+        if bits & 8 != 0 {
+            search.filter.since = Some(review.date);
+            search.filter.until =
+                Date::from_days(review.date.days() + 1 + self.random.below(400) as u32);
+        }
+        search
+    }
+
+    fn needle(&mut self, class: &str) -> String {
+        loop {
+            let needle = self.attempt(class);
+            if !needle.trim().is_empty() {
+                return needle;
+            }
+        }
+    }
+
+    fn attempt(&mut self, class: &str) -> String {
+        let rows = self.data.reviews.len();
+        let row = match class {
+            "unicode" if !self.unicode.is_empty() => {
+                self.unicode[self.random.below(self.unicode.len())]
+            }
+            _ => self.random.below(rows),
+        };
+        let text = fold(&self.data.reviews[row].text);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if words.is_empty() {
+            return String::new();
+        }
+        let word = self.random.below(words.len());
+        let drawn = self.random.below(self.words.len());
+        match class {
+            "one letter" => self.part(&text, 1),
+            "two letters" => self.part(&text, 2),
+            "common word" => words[word].to_owned(),
+            "rare word" => self.words[drawn].clone(),
+            "phrase" => {
+                let end = (word + 2 + self.random.below(3)).min(words.len());
+                words[word..end].join(" ")
+            }
+            "infix" => {
+                let length = 3 + self.random.below(6);
+                self.part(&text, length)
+            }
+            "unicode" => {
+                let marks: Vec<usize> = text
+                    .char_indices()
+                    .filter(|(_, c)| !c.is_ascii())
+                    .map(|(at, _)| at)
+                    .collect();
+                let length = 1 + self.random.below(6);
+                let start = marks
+                    .get(self.random.below(marks.len().max(1)))
+                    .copied()
+                    .unwrap_or(0);
+                text[start..].chars().take(length).collect()
+            }
+            "nothing matches" => format!("{}zq{}", words[word], self.random.below(100)),
+            _ => {
+                let length = 60 + self.random.below(140);
+                self.part(&text, length)
+            }
+        }
+    }
+
+    fn part(&mut self, text: &str, length: usize) -> String {
+        let count = text.chars().count();
+        let start = self.random.below(count.saturating_sub(length) + 1);
+        text.chars().skip(start).take(length).collect()
+    }
+}
+
+/// Folds as the index does.
+pub(crate) fn fold(text: &str) -> String {
+    let mut out = String::new();
+    fold_into(text, &mut out);
+    out
+}

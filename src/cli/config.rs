@@ -1,0 +1,344 @@
+//! The flags of `serve`, and the configuration that they become.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tracing::Level;
+
+use crate::mcp::Key;
+use crate::server::{Config, DataSource, Limits, Mcp, Reload, SessionKey, logs};
+
+use super::hub_flags::HubFlags;
+use super::values::{
+    parse_base_url, parse_header_value, parse_key, parse_origin, parse_positive_time, parse_size,
+    parse_size_within, parse_time,
+};
+
+/// The data directory that is used without `--data`, where it exists.
+pub(super) const DATA_DEFAULT: &str = "data";
+
+/// The file in the state directory that keeps the key of session ids.
+const SESSION_KEY_FILE: &str = "session-key";
+
+/// Smallest bound of a size that can be set: below it no ordinary request would fit.
+const SIZE_MIN: u64 = 1_024;
+
+/// Largest bound of what is held in memory for one request.
+const SIZE_MAX: u64 = 64 << 20;
+
+/// Largest bound of a head; hyper's buffer is twice as large, for each connection.
+const HEADER_SIZE_MAX: u64 = 1 << 20;
+
+/// The flags of `serve`.
+#[derive(Args, Clone, Debug)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    data: DataArgs,
+    #[command(flatten)]
+    address: AddressArgs,
+    #[command(flatten)]
+    mcp: McpArgs,
+    #[command(flatten)]
+    hub: HubFlags,
+    #[command(flatten)]
+    process: ProcessArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    pub(super) logs: LogArgs,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Data")]
+struct DataArgs {
+    /// Directory with reviews.json and its companions [default: `data` if that directory exists, else a sample]
+    #[arg(long, env = "REVIEWD_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Do not ask the system to report changed files; SIGHUP and --poll remain
+    #[arg(long, env = "REVIEWD_NO_WATCH")]
+    no_watch: bool,
+    /// How often to look for changed files, for file systems that report none; 0 never looks
+    #[arg(long, env = "REVIEWD_POLL", value_name = "TIME", default_value = "5s", value_parser = parse_time)]
+    poll: Duration,
+    /// Largest data file that is read
+    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_size)]
+    data_file_bytes: u64,
+    /// Most memory that the index of the texts may take; searches get slower with less, answers stay the same
+    #[arg(long, env = "REVIEWD_SEARCH_MEMORY", value_name = "SIZE", default_value = "128MiB", value_parser = parse_size)]
+    search_memory: u64,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Address")]
+struct AddressArgs {
+    /// Address and port to listen on; port 0 takes a free one
+    #[arg(
+        long,
+        env = "REVIEWD_LISTEN",
+        value_name = "ADDRESS:PORT",
+        default_value = "127.0.0.1:8080"
+    )]
+    listen: SocketAddr,
+    /// Public address, such as https://reviews.example [default: the listening address]
+    #[arg(long, env = "REVIEWD_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
+    base_url: Option<String>,
+    /// Cache-Control of the documents
+    #[arg(
+        long,
+        env = "REVIEWD_CACHE_CONTROL",
+        value_name = "TEXT",
+        default_value = "public, max-age=60, stale-while-revalidate=600",
+        value_parser = parse_header_value
+    )]
+    cache_control: String,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Model Context Protocol")]
+struct McpArgs {
+    /// Origin whose pages may use /mcp, such as https://app.example, besides our own and loopback; `*` for all, and
+    /// then any Host; may be given more than once
+    #[arg(long = "mcp-allow-origin", env = "REVIEWD_MCP_ALLOW_ORIGIN", value_name = "ORIGIN", value_delimiter = ',',
+        value_parser = parse_origin)]
+    allowed_origins: Vec<String>,
+    /// Key that signs session ids, 64 hexadecimal digits, the same on every replica [default: made once in --state]
+    #[arg(long, env = "REVIEWD_SESSION_KEY", value_name = "HEX", hide_env_values = true, value_parser = parse_key)]
+    session_key: Option<Key>,
+    /// Offer the fixtures of the conformance suite
+    #[arg(
+        long = "mcp-conformance-fixtures",
+        env = "REVIEWD_MCP_CONFORMANCE_FIXTURES",
+        hide = true
+    )]
+    has_fixtures: bool,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Process")]
+struct ProcessArgs {
+    /// Directory for what outlives a restart; created where it is missing, readable by its owner alone
+    #[arg(
+        long,
+        env = "REVIEWD_STATE",
+        value_name = "DIR",
+        default_value = "state"
+    )]
+    state: PathBuf,
+    /// Threads that serve requests [default: one for each core]
+    #[arg(long, env = "REVIEWD_THREADS", value_name = "NUMBER", value_parser = parse_threads)]
+    threads: Option<NonZeroUsize>,
+    /// How long requests in flight may take after SIGTERM; a second signal ends at once
+    #[arg(long, env = "REVIEWD_DRAIN_TIME", value_name = "TIME", default_value = "8s", value_parser = parse_time)]
+    drain_time: Duration,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Limits")]
+struct LimitArgs {
+    /// Connections open at a time; one more is closed at once
+    #[arg(long, env = "REVIEWD_MAX_CONNECTIONS", value_name = "NUMBER", default_value = "10000",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_connections: u32,
+    /// Requests on one connection; the last is answered with `Connection: close`
+    #[arg(long, env = "REVIEWD_CONNECTION_REQUESTS", value_name = "NUMBER", default_value = "10000",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    connection_requests: u32,
+    /// Time for a request's head, from its first byte to its last (408)
+    #[arg(long, env = "REVIEWD_HEADER_TIME", value_name = "TIME", default_value = "10s", value_parser = parse_positive_time)]
+    header_time: Duration,
+    /// Time between two requests of a connection
+    #[arg(long, env = "REVIEWD_IDLE_TIME", value_name = "TIME", default_value = "60s", value_parser = parse_positive_time)]
+    idle_time: Duration,
+    /// Time without a byte in either direction while something is under way
+    #[arg(long, env = "REVIEWD_STALL_TIME", value_name = "TIME", default_value = "20s", value_parser = parse_positive_time)]
+    stall_time: Duration,
+    /// Bytes a second that a client has to take of its reply, over --rate-time; 0 for any
+    #[arg(long, env = "REVIEWD_MIN_RATE", value_name = "SIZE", default_value = "4KiB", value_parser = parse_size)]
+    min_rate: u64,
+    /// The time over which --min-rate is measured
+    #[arg(long, env = "REVIEWD_RATE_TIME", value_name = "TIME", default_value = "10s", value_parser = parse_positive_time)]
+    rate_time: Duration,
+    /// A request's head in bytes, all lines together (431)
+    #[arg(long, env = "REVIEWD_HEADER_BYTES", value_name = "SIZE", default_value = "16KiB", value_parser = parse_header_size)]
+    header_bytes: usize,
+    /// Fields of a request's head, at most 100 (431)
+    #[arg(long, env = "REVIEWD_HEADER_FIELDS", value_name = "NUMBER", default_value = "64",
+        value_parser = clap::value_parser!(u16).range(1..=100))]
+    header_fields: u16,
+    /// A request's target in bytes (414)
+    #[arg(long, env = "REVIEWD_TARGET_BYTES", value_name = "SIZE", default_value = "8KiB", value_parser = parse_header_size)]
+    target_bytes: usize,
+    /// Time for a request's body (408)
+    #[arg(long, env = "REVIEWD_BODY_TIME", value_name = "TIME", default_value = "10s", value_parser = parse_positive_time)]
+    body_time: Duration,
+    /// Body of a request to /mcp in bytes (413)
+    #[arg(long, env = "REVIEWD_MCP_BODY_BYTES", value_name = "SIZE", default_value = "1MiB", value_parser = parse_body_size)]
+    mcp_body_bytes: usize,
+    /// Body of a request to the hub in bytes (413)
+    #[arg(long, env = "REVIEWD_HUB_BODY_BYTES", value_name = "SIZE", default_value = "8KiB", value_parser = parse_body_size)]
+    hub_body_bytes: usize,
+}
+
+/// The flags of every command that logs.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Logs")]
+pub(super) struct LogArgs {
+    /// How events are written to standard error; auto is text on a terminal and JSON elsewhere
+    #[arg(
+        long,
+        env = "REVIEWD_LOG_FORMAT",
+        value_name = "FORMAT",
+        default_value = "auto"
+    )]
+    log_format: LogFormat,
+    /// Least level that is written
+    #[arg(
+        long,
+        env = "REVIEWD_LOG_LEVEL",
+        value_name = "LEVEL",
+        default_value = "info"
+    )]
+    log_level: LogLevel,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LogFormat {
+    Auto,
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl ServeArgs {
+    /// Returns the configuration that these flags ask for.
+    pub(super) fn config(&self) -> Config {
+        let cores = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Config {
+            data: data_source(self.data.data.as_deref(), Path::new(DATA_DEFAULT)),
+            search_memory: self.data.search_memory,
+            listen: self.address.listen,
+            base_url: self.address.base_url.clone(),
+            cache_control: self.address.cache_control.clone(),
+            threads: self.process.threads.unwrap_or_else(cores),
+            drain_time: self.process.drain_time,
+            reload: Reload {
+                watch: !self.data.no_watch,
+                poll: self.data.poll,
+                file_bytes: self.data.data_file_bytes,
+            },
+            mcp: Mcp {
+                allowed_origins: self.mcp.allowed_origins.clone(),
+                session_key: match &self.mcp.session_key {
+                    Some(key) => SessionKey::Given(key.clone()),
+                    None => SessionKey::File(self.process.state.join(SESSION_KEY_FILE)),
+                },
+                has_fixtures: self.mcp.has_fixtures,
+            },
+            limits: self.limits.limits(),
+            hub: self.hub.settings(&self.process.state),
+        }
+    }
+}
+
+impl LimitArgs {
+    fn limits(&self) -> Limits {
+        Limits {
+            connections: self.max_connections,
+            connection_requests: self.connection_requests,
+            header_time: self.header_time,
+            idle_time: self.idle_time,
+            stall_time: self.stall_time,
+            rate_min: self.min_rate,
+            rate_time: self.rate_time,
+            header_bytes: self.header_bytes,
+            header_fields: usize::from(self.header_fields),
+            target_bytes: self.target_bytes,
+            body_time: self.body_time,
+            mcp_body_bytes: self.mcp_body_bytes,
+            hub_body_bytes: self.hub_body_bytes,
+        }
+    }
+}
+
+impl LogArgs {
+    /// Begins to log as these flags ask.
+    pub(super) fn set_up(self) {
+        let format = match self.log_format {
+            LogFormat::Auto => logs::Format::Auto,
+            LogFormat::Text => logs::Format::Text,
+            LogFormat::Json => logs::Format::Json,
+        };
+        let level = match self.log_level {
+            LogLevel::Error => Level::ERROR,
+            LogLevel::Warn => Level::WARN,
+            LogLevel::Info => Level::INFO,
+            LogLevel::Debug => Level::DEBUG,
+            LogLevel::Trace => Level::TRACE,
+        };
+        // Somebody who embeds the program may have set logging up, and keeps it.
+        let _already = logs::set_up(format, level);
+    }
+}
+
+/// Takes the directory that was asked for, else the usual one where it exists, else the sample.
+fn data_source(asked: Option<&Path>, usual: &Path) -> DataSource {
+    match asked {
+        Some(directory) => DataSource::Directory(directory.to_owned()),
+        None if usual.is_dir() => DataSource::Directory(usual.to_owned()),
+        None => DataSource::Sample,
+    }
+}
+
+fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads: NonZeroUsize = text
+        .parse()
+        .map_err(|_| "must be a whole number from 1 to 1024".to_owned())?;
+    if threads.get() > 1_024 {
+        return Err("must be a whole number from 1 to 1024".to_owned());
+    }
+    Ok(threads)
+}
+
+fn parse_header_size(text: &str) -> Result<usize, String> {
+    parse_size_within(text, SIZE_MIN, HEADER_SIZE_MAX)
+}
+
+fn parse_body_size(text: &str) -> Result<usize, String> {
+    parse_size_within(text, SIZE_MIN, SIZE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::data_source;
+    use crate::server::DataSource;
+    use std::path::Path;
+
+    #[test]
+    fn a_directory_that_was_asked_for_is_taken_even_if_it_is_missing() {
+        let source = data_source(Some(Path::new("/nowhere")), Path::new("/"));
+        assert_eq!(source, DataSource::Directory("/nowhere".into()));
+    }
+
+    #[test]
+    fn without_one_the_usual_directory_is_taken_where_it_exists() {
+        let usual = tempfile::tempdir().unwrap();
+        let source = data_source(None, usual.path());
+        assert_eq!(source, DataSource::Directory(usual.path().to_owned()));
+        assert_eq!(
+            data_source(None, &usual.path().join("none")),
+            DataSource::Sample
+        );
+    }
+}

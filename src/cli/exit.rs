@@ -1,0 +1,72 @@
+//! Exit statuses, as sysexits.h numbers them.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// Why a command failed, as a shell sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// 64: the command line is wrong.
+    Usage,
+    /// 65: the operator's files are wrong.
+    Data,
+    /// 66: a file or directory that has to be there is not.
+    NoInput,
+    /// 69: something that we need is not to be had, such as the port.
+    Unavailable,
+    /// 73: an output file or directory cannot be made.
+    CannotCreate,
+    /// 74: reading or writing failed.
+    Io,
+    /// 78: a setting is wrong.
+    Config,
+}
+
+impl Status {
+    /// Returns the number.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Status::Usage => 64,
+            Status::Data => 65,
+            Status::NoInput => 66,
+            Status::Unavailable => 69,
+            Status::CannotCreate => 73,
+            Status::Io => 74,
+            Status::Config => 78,
+        }
+    }
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        ExitCode::from(status.code())
+    }
+}
+
+/// A command's end that was not a success: what to print, and the status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The exit status.
+    pub status: Status,
+    /// What went wrong and what to change, one line or one for each problem.
+    pub message: String,
+}
+
+impl Failure {
+    /// Returns a failure with this message.
+    pub fn new(status: Status, message: impl Into<String>) -> Failure {
+        Failure {
+            status,
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}

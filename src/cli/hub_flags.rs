@@ -1,0 +1,302 @@
+//! The flags of the hub, and the settings that they become.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+
+use super::values::{parse_positive_time, parse_time};
+use crate::delivery::guard::{Guard, Ports};
+use crate::delivery::{Lanes, Settings};
+use crate::websub::policy::{Leases, Policy};
+use crate::websub::store::Caps;
+
+/// The hub's flags.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "WebSub hub")]
+pub(super) struct HubFlags {
+    /// Leave the hub out: its address answers 503, and nothing is written
+    #[arg(long, env = "REVIEWD_NO_HUB")]
+    no_hub: bool,
+    /// Shortest lease granted, in whole seconds
+    #[arg(long, env = "REVIEWD_LEASE_MIN", value_name = "TIME", default_value = "5m", value_parser = parse_lease)]
+    lease_min: u32,
+    /// Lease when none is asked for, shortened by up to 5 % so that leases do not end together
+    #[arg(long, env = "REVIEWD_LEASE_DEFAULT", value_name = "TIME", default_value = "10d", value_parser = parse_lease)]
+    lease_default: u32,
+    /// Longest lease granted
+    #[arg(long, env = "REVIEWD_LEASE_MAX", value_name = "TIME", default_value = "30d", value_parser = parse_lease)]
+    lease_max: u32,
+    /// Waits after the first failed delivery, the second, and so on; the last repeats, each lengthened by up to 25 %
+    #[arg(
+        long,
+        env = "REVIEWD_RETRY_DELAYS",
+        value_name = "TIMES",
+        default_value = "30s,5m",
+        value_delimiter = ',',
+        value_parser = parse_positive_time
+    )]
+    retry_delays: Vec<Duration>,
+    /// Longest wait that a subscriber's Retry-After can ask for
+    #[arg(long, env = "REVIEWD_RETRY_AFTER_MAX", value_name = "TIME", default_value = "1h", value_parser = parse_time)]
+    retry_after_max: Duration,
+    /// Consecutive failed deliveries that remove a subscription
+    #[arg(long, env = "REVIEWD_FAILURES_MAX", value_name = "COUNT", default_value = "3", value_parser = parse_failures)]
+    failures_max: u32,
+    /// One deadline over a delivery, name to answer; a second more for every 256 KiB of content
+    #[arg(
+        long,
+        env = "REVIEWD_DELIVERY_TIMEOUT",
+        value_name = "TIME",
+        default_value = "10s",
+        value_parser = parse_positive_time
+    )]
+    delivery_timeout: Duration,
+    /// One deadline over a verification
+    #[arg(
+        long,
+        env = "REVIEWD_VERIFY_TIMEOUT",
+        value_name = "TIME",
+        default_value = "10s",
+        value_parser = parse_positive_time
+    )]
+    verify_timeout: Duration,
+    /// Trust the certificate authorities in this PEM file, too, for callbacks
+    #[arg(long, env = "REVIEWD_CALLBACK_CA", value_name = "FILE")]
+    callback_ca: Option<PathBuf>,
+    /// Permit callbacks in private networks and on this machine; link-local and metadata addresses stay refused
+    #[arg(long, env = "REVIEWD_ALLOW_PRIVATE_CALLBACKS")]
+    allow_private_callbacks: bool,
+    /// Ports that callbacks may have
+    #[arg(
+        long,
+        env = "REVIEWD_CALLBACK_PORTS",
+        value_name = "RANGES",
+        default_value = "443,8443,1024-",
+        value_parser = Ports::parse
+    )]
+    callback_ports: Ports,
+    /// Requests to the hub in a minute from one address, an IPv6 client being its /64 (429); 0 for any number
+    #[arg(
+        long,
+        env = "REVIEWD_HUB_RATE",
+        value_name = "COUNT",
+        default_value = "60"
+    )]
+    hub_rate: u32,
+    /// Requests that wait for verification (503)
+    #[arg(
+        long,
+        env = "REVIEWD_PENDING_MAX",
+        value_name = "COUNT",
+        default_value = "1000"
+    )]
+    pending_max: u32,
+    /// Requests that wait for verification, for one callback host (429)
+    #[arg(
+        long,
+        env = "REVIEWD_PENDING_PER_HOST",
+        value_name = "COUNT",
+        default_value = "10"
+    )]
+    pending_per_host: u32,
+    /// Subscriptions (503)
+    #[arg(
+        long,
+        env = "REVIEWD_SUBSCRIPTIONS_MAX",
+        value_name = "COUNT",
+        default_value = "100000"
+    )]
+    subscriptions_max: u32,
+    /// Subscriptions of one callback host (429)
+    #[arg(
+        long,
+        env = "REVIEWD_SUBSCRIPTIONS_PER_HOST",
+        value_name = "COUNT",
+        default_value = "1000"
+    )]
+    subscriptions_per_host: u32,
+    /// Deliveries at a time; one older than half a second no longer counts here
+    #[arg(long, env = "REVIEWD_DELIVERIES", value_name = "COUNT", default_value = "64", value_parser = parse_lane)]
+    deliveries: usize,
+    /// Deliveries at a time that take longer, or go to subscribers whose last one did or failed
+    #[arg(long, env = "REVIEWD_SLOW_DELIVERIES", value_name = "COUNT", default_value = "64", value_parser = parse_lane)]
+    slow_deliveries: usize,
+    /// Verifications at a time
+    #[arg(long, env = "REVIEWD_VERIFICATIONS", value_name = "COUNT", default_value = "16", value_parser = parse_lane)]
+    verifications: usize,
+    /// Deliveries at a time to one callback host, and as many verifications
+    #[arg(long, env = "REVIEWD_EXCHANGES_PER_HOST", value_name = "COUNT", default_value = "4", value_parser = parse_lane)]
+    exchanges_per_host: usize,
+    /// How long the hub remembers why a subscription ended
+    #[arg(long, env = "REVIEWD_TOMBSTONES", value_name = "TIME", default_value = "30d", value_parser = parse_time)]
+    tombstones: Duration,
+}
+
+impl HubFlags {
+    /// Returns the hub's settings, `None` where there is to be no hub. A default or longest lease outside the other
+    /// bounds is moved to them, so that setting one bound does not need the others.
+    pub(super) fn settings(&self, state: &Path) -> Option<Settings> {
+        if self.no_hub {
+            return None;
+        }
+        let max_s = self.lease_max.max(self.lease_min);
+        Some(Settings {
+            state_dir: state.to_owned(),
+            leases: Leases {
+                min_s: self.lease_min,
+                default_s: self.lease_default.clamp(self.lease_min, max_s),
+                max_s,
+            },
+            policy: Policy {
+                failures_max: self.failures_max,
+                retry_delays: self.retry_delays.clone(),
+                retry_after_max: self.retry_after_max,
+            },
+            caps: Caps {
+                requests: self.pending_max,
+                requests_per_host: self.pending_per_host,
+                subscriptions: self.subscriptions_max,
+                subscriptions_per_host: self.subscriptions_per_host,
+            },
+            requests_per_minute: self.hub_rate,
+            delivery_timeout: self.delivery_timeout,
+            verify_timeout: self.verify_timeout,
+            guard: Guard {
+                allow_private: self.allow_private_callbacks,
+                ports: self.callback_ports.clone(),
+            },
+            ca_file: self.callback_ca.clone(),
+            lanes: Lanes {
+                fast: self.deliveries,
+                slow: self.slow_deliveries,
+                verify: self.verifications,
+                per_host: self.exchanges_per_host,
+            },
+            tombstone_age: self.tombstones,
+        })
+    }
+}
+
+/// Parses a lease: a time in whole seconds, one or more.
+fn parse_lease(text: &str) -> Result<u32, String> {
+    let time = parse_positive_time(text)?;
+    if time.subsec_millis() > 0 {
+        return Err("must be whole seconds".to_owned());
+    }
+    u32::try_from(time.as_secs()).map_err(|_| "is too long".to_owned())
+}
+
+/// Parses how many failures remove a subscription.
+fn parse_failures(text: &str) -> Result<u32, String> {
+    let failures = text
+        .parse()
+        .ok()
+        .filter(|failures| (1..=1_000).contains(failures));
+    failures.ok_or_else(|| "must be a whole number from 1 to 1000".to_owned())
+}
+
+/// Parses how much goes on at a time; each takes a thread.
+fn parse_lane(text: &str) -> Result<usize, String> {
+    let count = text
+        .parse()
+        .ok()
+        .filter(|count| (1..=LANE_MAX).contains(count));
+    count.ok_or_else(|| format!("must be a whole number from 1 to {LANE_MAX}"))
+}
+
+/// Most exchanges of a kind at a time.
+const LANE_MAX: usize = 1_024;
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        hub: HubFlags,
+    }
+
+    fn settings(flags: &[&str]) -> Result<Option<Settings>, clap::Error> {
+        let line = Line::try_parse_from([&["reviewd"], flags].concat())?;
+        Ok(line.hub.settings(Path::new("state")))
+    }
+
+    #[test]
+    fn the_defaults_are_those_that_the_documentation_names() {
+        let settings = settings(&[]).expect("flags").expect("a hub");
+        let leases = settings.leases;
+        assert_eq!(
+            (leases.min_s, leases.default_s, leases.max_s),
+            (300, 864_000, 2_592_000)
+        );
+        assert_eq!(
+            settings.policy.retry_delays,
+            [Duration::from_secs(30), Duration::from_secs(300)]
+        );
+        assert_eq!(
+            (settings.policy.failures_max, settings.requests_per_minute),
+            (3, 60)
+        );
+        let caps = settings.caps;
+        assert_eq!((caps.requests, caps.requests_per_host), (1_000, 10));
+        assert_eq!(
+            (caps.subscriptions, caps.subscriptions_per_host),
+            (100_000, 1_000)
+        );
+        assert!(!settings.guard.allow_private);
+    }
+
+    #[test]
+    fn a_whole_life_fits_into_seconds() {
+        let leases = [
+            "--lease-min",
+            "1s",
+            "--lease-default",
+            "2s",
+            "--lease-max",
+            "3s",
+        ];
+        let flags = [&leases[..], &["--retry-delays", "1s,200ms"]].concat();
+        let settings = settings(&flags).expect("flags").expect("a hub");
+        let leases = settings.leases;
+        assert_eq!((leases.min_s, leases.default_s, leases.max_s), (1, 2, 3));
+        assert_eq!(
+            settings.policy.retry_delays,
+            [Duration::from_secs(1), Duration::from_millis(200)]
+        );
+    }
+
+    #[test]
+    fn wrong_values_are_named() {
+        for (flags, what) in [
+            (["--lease-min", "0"], "must be longer than 0"),
+            (["--lease-min", "1500ms"], "must be whole seconds"),
+            (["--retry-delays", ""], "--retry-delays"),
+            (
+                ["--failures-max", "0"],
+                "must be a whole number from 1 to 1000",
+            ),
+            (
+                ["--deliveries", "0"],
+                "must be a whole number from 1 to 1024",
+            ),
+            (
+                ["--verifications", "1025"],
+                "must be a whole number from 1 to 1024",
+            ),
+            (["--callback-ports", "0"], "is not a port"),
+        ] {
+            let error = settings(&flags).expect_err(what).to_string();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+
+    #[test]
+    fn without_a_hub_there_are_no_settings() {
+        assert!(settings(&["--no-hub"]).expect("flags").is_none());
+    }
+}

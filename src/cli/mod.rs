@@ -1,0 +1,220 @@
+//! Commands: flags and environment become a plain configuration, and each command one function.
+
+pub mod check;
+mod config;
+pub mod exit;
+pub mod generate;
+mod hub;
+mod hub_flags;
+pub mod insights;
+pub mod mcp;
+mod serve;
+mod values;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+pub use config::ServeArgs;
+use exit::{Failure, Status};
+use generate::GenerateArgs;
+
+/// Serves the verified reviews of one business: REST, feeds, MCP and a WebSub hub
+#[derive(Debug, Parser)]
+#[command(
+    name = "reviewd",
+    version,
+    after_help = AFTER_HELP,
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the data over HTTP; the command without a name
+    #[command(after_help = SERVE_AFTER_HELP)]
+    Serve(Box<ServeArgs>),
+    /// Check the data files as the service would, and say all that is wrong
+    #[command(after_help = CHECK_AFTER_HELP)]
+    Check(check::CheckArgs),
+    /// Answer the Model Context Protocol on standard input and output, for programs that start their tools themselves
+    #[command(after_help = MCP_AFTER_HELP)]
+    Mcp(mcp::McpArgs),
+    /// Make a larger dataset out of the sentences of a given one, for tests and measurements
+    #[command(after_help = GENERATE_AFTER_HELP)]
+    Generate(GenerateArgs),
+    /// Look at the hub's subscriptions, remove one, or send what it is owed; also while the service runs
+    #[command(after_help = HUB_AFTER_HELP)]
+    Hub(hub::HubArgs),
+    /// Print the insights that the service would publish, explain them, or measure the method
+    #[command(after_help = INSIGHTS_AFTER_HELP)]
+    Insights(Box<insights::InsightsArgs>),
+}
+
+const MCP_AFTER_HELP: &str = "\
+One message a line; nothing but answers goes to standard output.
+
+Examples:
+  reviewd mcp --data /srv/reviews
+  reviewd mcp --url https://reviews.example";
+
+const GENERATE_AFTER_HELP: &str = "\
+Each review is made of sentences of the given ones, with mentions, date and author drawn at random.
+
+Examples:
+  reviewd generate --reviews 100000 --into /tmp/large
+  reviewd generate --from data --reviews 1000000 --seed 7 --into /tmp/million";
+
+const AFTER_HELP: &str = "\
+Examples:
+  reviewd                          serve `data`, or a sample, on http://127.0.0.1:8080
+  reviewd --listen 0.0.0.0:80 --base-url https://reviews.example
+  reviewd serve --help             every flag with its unit, default and environment variable
+
+Flags without a command are those of `serve`.
+
+Exit status:
+  0   success              65  the data files are wrong      73  an output cannot be made
+  64  wrong flags          66  the data are not there        74  reading failed
+                           69  the address cannot be had     78  a setting is wrong";
+
+const SERVE_AFTER_HELP: &str = "\
+Times are whole numbers with ms, s, m, h or d; sizes with KiB, MiB or GiB.
+
+Signals:
+  SIGHUP            read the data again
+  SIGTERM, SIGINT   stop accepting, finish what is under way; a second one ends at once
+
+Examples:
+  reviewd serve --data /srv/reviews --base-url https://reviews.example
+  REVIEWD_LISTEN=[::]:8080 REVIEWD_LOG_FORMAT=json reviewd serve";
+
+const INSIGHTS_AFTER_HELP: &str = "\
+Examples:
+  reviewd insights data | jq .aspects
+  reviewd insights data --explain fees
+  reviewd insights --evaluate mentions.jsonl --method vader
+
+A measurement is one JSON object: n, accuracy, macro_f1, negative_precision, negative_recall, coverage, confusion.
+Each line gives the range of the aspect in code points; rating is 1 to 5 or null, gold positive, negative or neutral.";
+
+const HUB_AFTER_HELP: &str = "\
+Neither secrets nor the queries of callbacks are ever printed.
+
+Examples:
+  reviewd hub list
+  reviewd hub list --removed --format json
+  reviewd hub show 7
+  reviewd hub remove 7             the subscriber is told
+  reviewd hub retry 7
+
+Exit status:
+  0   success                      66  there is no such subscription, or no state
+  65  the state file is damaged    74  reading or writing failed";
+
+const CHECK_AFTER_HELP: &str = "\
+Examples:
+  reviewd check data
+  reviewd check --strict --format json /srv/reviews
+
+Exit status:
+  0   the service would serve it      66  the data are not there
+  65  the service would refuse it     74  reading failed";
+
+/// Runs the command that the process was started with and returns its exit status.
+pub fn run() -> ExitCode {
+    let cli = match Cli::try_parse_from(with_command(std::env::args_os().collect())) {
+        Ok(cli) => cli,
+        Err(error) => return explain(&error),
+    };
+    let outcome = match cli.command {
+        None => serve::run_default(),
+        Some(Command::Serve(args)) => serve::run(&args),
+        Some(Command::Check(args)) => return check::run(&args),
+        Some(Command::Hub(args)) => hub::run(&args),
+        Some(Command::Insights(args)) => insights::run(&args),
+        Some(Command::Mcp(args)) => mcp::run(&args),
+        Some(Command::Generate(args)) => generate::run(&args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("reviewd: {failure}");
+            failure.status.into()
+        }
+    }
+}
+
+/// Returns the command line as clap sees it, for its help in tests, manuals and completions.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Puts `serve` before flags that come without a command.
+fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let own = ["-h", "--help", "-V", "--version"];
+    let flag = arguments
+        .get(1)
+        .and_then(|first| first.to_str())
+        .is_some_and(|first| first.starts_with('-') && !own.contains(&first));
+    if flag {
+        arguments.insert(1, "serve".into());
+    }
+    arguments
+}
+
+/// Prints help, a version, or what is wrong with the flags.
+fn explain(error: &clap::Error) -> ExitCode {
+    // Nothing is left to be done where the terminal is gone.
+    let _closed = error.print();
+    if error.use_stderr() {
+        Status::Usage.into()
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// Parses the flags of `serve` from the environment alone.
+fn serve_args_from_environment() -> Result<ServeArgs, Failure> {
+    let parsed = Cli::try_parse_from(["reviewd", "serve"]);
+    match parsed.map(|cli| cli.command) {
+        Ok(Some(Command::Serve(args))) => Ok(*args),
+        Ok(_) => Err(Failure::new(Status::Usage, "no command was given")),
+        Err(error) => Err(Failure::new(Status::Usage, error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{command, with_command};
+
+    fn complete(arguments: &[&str]) -> Vec<String> {
+        let arguments = arguments.iter().map(Into::into).collect();
+        let completed = with_command(arguments);
+        completed
+            .into_iter()
+            .map(|argument| argument.into_string().unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn flags_without_a_command_are_those_of_serve() {
+        assert_eq!(
+            complete(&["reviewd", "--listen", "x"]),
+            ["reviewd", "serve", "--listen", "x"]
+        );
+        assert_eq!(complete(&["reviewd", "--help"]), ["reviewd", "--help"]);
+        assert_eq!(complete(&["reviewd", "check"]), ["reviewd", "check"]);
+        assert_eq!(complete(&["reviewd"]), ["reviewd"]);
+    }
+}

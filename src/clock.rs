@@ -1,0 +1,36 @@
+//! The one place that asks what time it is.
+//!
+//! Layers that need the time take it as an argument, so that tests can choose it; those that run the program ask
+//! here and hand it on. Durations are measured with `Instant`, which no one can set back.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::wire::date::Timestamp;
+
+/// Returns the time, in whole seconds; a clock that stands before 1970 counts as 1970.
+#[must_use]
+pub fn now() -> Timestamp {
+    Timestamp::from_unix(unix_ms() / 1000)
+}
+
+/// Returns the milliseconds since 1970-01-01T00:00:00Z, 0 before.
+#[must_use]
+pub fn unix_ms() -> i64 {
+    let elapsed = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::date::parse_date;
+
+    #[test]
+    fn time_has_passed_since_this_was_written() {
+        let written = parse_date(b"2026-11-21").expect("a date").timestamp();
+        assert!(now() > written);
+        assert!(unix_ms() / 1000 >= written.unix());
+    }
+}

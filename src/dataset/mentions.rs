@@ -1,0 +1,325 @@
+//! Who and what a text speaks of, by the names and phrases of the taxonomy.
+//!
+//! Names and phrases are found as whole words, without regard to case, accents counting; any blank stands for any
+//! run of blanks. A person is found by full name, by alias, and by a title with the surname ("Ms. Okafor"). A name
+//! that fits two people names nobody, as a wrong name in a law practice's reviews is worse than none. Inside a
+//! longer name or phrase that fits, a shorter one does not count: "Daniel Kim" is not the Daniel who is an alias.
+
+use std::collections::BTreeMap;
+
+use aho_corasick::{AhoCorasick, BuildError};
+
+use crate::model::{Concept, Taxonomy, Technician};
+use crate::wire::fold::fold_into;
+
+#[cfg(test)]
+mod tests;
+
+/// Titles that make a name of a surname, folded; each is also found with a full stop after it.
+const TITLES: [&str; 26] = [
+    "mr",
+    "mrs",
+    "ms",
+    "miss",
+    "mx",
+    "mister",
+    "dr",
+    "doctor",
+    "prof",
+    "professor",
+    "attorney",
+    "atty",
+    "lawyer",
+    "counsel",
+    "counselor",
+    "counsellor",
+    "sr",
+    "sra",
+    "srta",
+    "señor",
+    "señora",
+    "señorita",
+    "lic",
+    "licenciado",
+    "abogado",
+    "abogada",
+];
+
+/// What may follow a surname and is not part of it, folded.
+const SUFFIXES: [&str; 9] = ["jr", "jr.", "sr", "sr.", "ii", "iii", "iv", "esq", "esq."];
+
+/// Finds the people, services and places of a taxonomy in texts.
+#[derive(Debug)]
+pub struct Matcher {
+    technicians: Finder,
+    services: Finder,
+    service_areas: Finder,
+    ambiguous: Vec<Ambiguity>,
+}
+
+/// A name that the taxonomy gives to more than one person, so that it names nobody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ambiguity {
+    /// The name as compared, folded.
+    pub name: String,
+    /// The first two of the people, in the taxonomy's order.
+    pub people: [usize; 2],
+}
+
+impl Matcher {
+    /// Builds the finders of `taxonomy`; cost is linear in the bytes of its names and phrases.
+    ///
+    /// # Errors
+    /// When there are more names and phrases than an automaton can hold, about 2^31 bytes of them.
+    pub fn new(taxonomy: &Taxonomy) -> Result<Matcher, BuildError> {
+        let (names, ambiguous) = names(&taxonomy.technicians);
+        Ok(Matcher {
+            technicians: Finder::new(names, true)?,
+            services: Finder::new(phrases(&taxonomy.services), false)?,
+            service_areas: Finder::new(phrases(&taxonomy.service_areas), false)?,
+            ambiguous,
+        })
+    }
+
+    /// The places in `taxonomy.technicians` of the people whom `text` names, ascending.
+    #[must_use]
+    pub fn technicians(&self, text: &Comparable) -> Vec<usize> {
+        self.technicians.find(text)
+    }
+
+    /// The places in `taxonomy.services` of the services that `text` speaks of, ascending.
+    #[must_use]
+    pub fn services(&self, text: &Comparable) -> Vec<usize> {
+        self.services.find(text)
+    }
+
+    /// The places in `taxonomy.service_areas` of the areas that `text` speaks of, ascending.
+    #[must_use]
+    pub fn service_areas(&self, text: &Comparable) -> Vec<usize> {
+        self.service_areas.find(text)
+    }
+
+    /// Names that fit several people, in alphabetical order.
+    #[must_use]
+    pub fn ambiguous(&self) -> &[Ambiguity] {
+        &self.ambiguous
+    }
+}
+
+/// A taxonomy with its finders: mentions as reviews carry them.
+#[derive(Debug)]
+pub(super) struct Derive<'t> {
+    pub(super) taxonomy: &'t Taxonomy,
+    pub(super) matcher: &'t Matcher,
+}
+
+impl Derive<'_> {
+    /// The full names of the people whom `text` names, in the taxonomy's order.
+    pub(super) fn technicians(&self, text: &Comparable) -> Vec<String> {
+        let found = self.matcher.technicians(text);
+        found
+            .into_iter()
+            .map(|at| self.taxonomy.technicians[at].name.clone())
+            .collect()
+    }
+
+    /// The ids of the services that `text` speaks of, in the taxonomy's order.
+    pub(super) fn services(&self, text: &Comparable) -> Vec<String> {
+        let found = self.matcher.services(text);
+        found
+            .into_iter()
+            .map(|at| self.taxonomy.services[at].id.clone())
+            .collect()
+    }
+}
+
+/// A text in the form in which names and phrases are compared: folded, with single blanks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Comparable {
+    text: String,
+}
+
+impl Comparable {
+    /// Returns `text` in the form to compare.
+    #[must_use]
+    pub fn new(text: &str) -> Comparable {
+        let mut comparable = Comparable::default();
+        comparable.set(text);
+        comparable
+    }
+
+    /// Replaces the content by `text`, reusing the buffer.
+    pub fn set(&mut self, text: &str) {
+        self.text.clear();
+        for word in text.split_whitespace() {
+            if !self.text.is_empty() {
+                self.text.push(' ');
+            }
+            fold_into(word, &mut self.text);
+        }
+    }
+}
+
+/// An automaton over patterns, each of which belongs to one owner or, where it is ambiguous, to nobody.
+#[derive(Debug)]
+struct Finder {
+    automaton: Option<AhoCorasick>,
+    owners: Vec<Option<usize>>,
+    /// Whether hyphens and apostrophes join words, as they do in names.
+    names: bool,
+}
+
+impl Finder {
+    fn new(patterns: BTreeMap<String, Option<usize>>, names: bool) -> Result<Finder, BuildError> {
+        let automaton = match patterns.is_empty() {
+            true => None,
+            false => Some(AhoCorasick::new(patterns.keys())?),
+        };
+        Ok(Finder {
+            automaton,
+            owners: patterns.into_values().collect(),
+            names,
+        })
+    }
+
+    fn find(&self, text: &Comparable) -> Vec<usize> {
+        let Some(automaton) = &self.automaton else {
+            return Vec::new();
+        };
+        let text = text.text.as_str();
+        // Overlapping matches, because the longest match of the automaton may end inside a word where a shorter
+        // one does not.
+        let mut spans: Vec<(usize, usize, usize)> = automaton
+            .find_overlapping_iter(text)
+            .filter(|found| self.is_whole(text, found.start(), found.end()))
+            .map(|found| (found.start(), found.end(), found.pattern().as_usize()))
+            .collect();
+        spans.sort_unstable_by_key(|&(start, end, _)| (start, usize::MAX - end));
+        let mut found = Vec::new();
+        let mut covered = 0;
+        for (_, end, pattern) in spans {
+            // Sorted by start and then longest first, a span is inside an earlier one exactly if it ends no later.
+            if end > covered {
+                covered = end;
+                found.extend(self.owners[pattern]);
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Whether the span is bounded by something other than letters and digits.
+    fn is_whole(&self, text: &str, start: usize, end: usize) -> bool {
+        let (before, inside, after) = (&text[..start], &text[start..end], &text[end..]);
+        let letter = char::is_alphanumeric;
+        let inner = |edge: Option<char>| edge.is_some_and(letter);
+        let mut left = before.chars().rev();
+        let mut right = after.chars();
+        let (last, next) = (left.next(), right.next());
+        if inner(inside.chars().next()) && (inner(last) || self.joins(last, left.next(), "-'’")) {
+            return false;
+        }
+        // "Okafor's" is Okafor; "Okafor-Hale" is someone else.
+        !(inner(inside.chars().next_back()) && (inner(next) || self.joins(next, right.next(), "-")))
+    }
+
+    fn joins(&self, joiner: Option<char>, beyond: Option<char>, joiners: &str) -> bool {
+        self.names
+            && joiner.is_some_and(|joiner| joiners.contains(joiner))
+            && beyond.is_some_and(char::is_alphanumeric)
+    }
+}
+
+/// The patterns of services or places: each label and phrase; of two that share one the first owns it.
+fn phrases(concepts: &[Concept]) -> BTreeMap<String, Option<usize>> {
+    let mut patterns = BTreeMap::new();
+    for (owner, concept) in concepts.iter().enumerate() {
+        for phrase in std::iter::once(&concept.label).chain(&concept.phrases) {
+            patterns
+                .entry(Comparable::new(phrase).text)
+                .or_insert(Some(owner));
+        }
+    }
+    patterns.remove("");
+    patterns
+}
+
+/// The patterns of people, and the names among those given that fit more than one person.
+fn names(people: &[Technician]) -> (BTreeMap<String, Option<usize>>, Vec<Ambiguity>) {
+    let mut given: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut titled: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (owner, person) in people.iter().enumerate() {
+        for name in std::iter::once(&person.name).chain(&person.aliases) {
+            let name = Comparable::new(name).text;
+            for variant in title_variants(name) {
+                claim(&mut given, variant, owner);
+            }
+        }
+        let name = Comparable::new(&person.name).text;
+        if let Some(surname) = surname(&name) {
+            for title in TITLES {
+                claim(&mut titled, format!("{title} {surname}"), owner);
+                claim(&mut titled, format!("{title}. {surname}"), owner);
+            }
+        }
+    }
+    let ambiguous = given
+        .iter()
+        .filter_map(|(name, owners)| match owners[..] {
+            [first, second, ..] => Some(Ambiguity {
+                name: name.clone(),
+                people: [first, second],
+            }),
+            _ => None,
+        })
+        .collect();
+    // What the taxonomy gives outright wins over what follows from titles: with two people called Reyes, an alias
+    // "Mr. Reyes" settles who is meant.
+    let mut patterns = titled;
+    patterns.extend(given);
+    patterns.remove("");
+    let sole = |owners: Vec<usize>| match owners[..] {
+        [owner] => Some(owner),
+        _ => None,
+    };
+    (
+        patterns
+            .into_iter()
+            .map(|(name, owners)| (name, sole(owners)))
+            .collect(),
+        ambiguous,
+    )
+}
+
+fn claim(patterns: &mut BTreeMap<String, Vec<usize>>, name: String, owner: usize) {
+    let owners = patterns.entry(name).or_default();
+    if owners.last() != Some(&owner) {
+        owners.push(owner);
+    }
+}
+
+/// A name that begins with a title, with and without the full stop; any other name alone.
+fn title_variants(name: String) -> Vec<String> {
+    let variant = name.split_once(' ').and_then(|(first, rest)| {
+        let title = first.strip_suffix('.').unwrap_or(first);
+        let dotted = first.len() != title.len();
+        TITLES.contains(&title).then(|| {
+            if dotted {
+                format!("{title} {rest}")
+            } else {
+                format!("{title}. {rest}")
+            }
+        })
+    });
+    std::iter::once(name).chain(variant).collect()
+}
+
+/// The last word of a name of several words, suffixes such as "Jr." left aside.
+fn surname(name: &str) -> Option<&str> {
+    let words = name
+        .split(' ')
+        .skip(1)
+        .map(|word| word.trim_end_matches(','));
+    words.filter(|word| !SUFFIXES.contains(word)).last()
+}

@@ -1,0 +1,207 @@
+//! The operator's files: decoded into a checked `Dataset`, and rendered into the documents that are published.
+//!
+//! [`decode`] is the one place where files become values. It reads every file to its end and records each problem
+//! with its place, so that an operator mends a file once and not error by error; later layers cannot meet a value
+//! that was not checked.
+
+mod business;
+mod field;
+mod given;
+pub mod mentions;
+mod node;
+mod place;
+pub mod problem;
+pub mod publish;
+mod remarks;
+mod review;
+mod reviews;
+mod spelling;
+mod taxonomy;
+
+#[cfg(test)]
+mod tests;
+
+use sha2::{Digest, Sha256};
+
+pub use field::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
+pub use problem::{Problem, Problems, Warning};
+pub use reviews::REVIEWS_MAX;
+
+use crate::model::{Dataset, Taxonomy};
+use crate::wire::date::Timestamp;
+use field::Check;
+use mentions::{Derive, Matcher};
+use problem::Subject;
+
+/// Size of `reviews.json` above which it is refused: 1 GiB, some 1,500,000 reviews.
+pub const REVIEWS_BYTES_MAX: usize = 1 << 30;
+
+/// Size of `taxonomy.json` or `editorial.json` above which it is refused: 16 MiB.
+pub const LISTS_BYTES_MAX: usize = 16 << 20;
+
+/// Size of `insights.json` above which it is refused: 256 MiB.
+pub const INSIGHTS_BYTES_MAX: usize = 256 << 20;
+
+const REVIEWS: Subject = Subject {
+    file: "reviews.json",
+    bytes_max: REVIEWS_BYTES_MAX,
+};
+const TAXONOMY: Subject = Subject {
+    file: "taxonomy.json",
+    bytes_max: LISTS_BYTES_MAX,
+};
+const EDITORIAL: Subject = Subject {
+    file: "editorial.json",
+    bytes_max: LISTS_BYTES_MAX,
+};
+const INSIGHTS: Subject = Subject {
+    file: "insights.json",
+    bytes_max: INSIGHTS_BYTES_MAX,
+};
+
+/// The bytes of the operator's files, as they were read.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// `reviews.json`: the business and its reviews.
+    pub reviews: Vec<u8>,
+    /// `taxonomy.json`: the names and phrases that reviews may mention.
+    pub taxonomy: Option<Vec<u8>>,
+    /// `editorial.json`: the hand-written parts of the insights.
+    pub editorial: Option<Vec<u8>>,
+    /// `insights.json`: a complete insights document made elsewhere.
+    pub insights: Option<Vec<u8>>,
+}
+
+impl Files {
+    /// SHA-256 over all files, each with its place and length before it, so that no two sets of files give the
+    /// same input.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let parts = [
+            Some(&self.reviews),
+            self.taxonomy.as_ref(),
+            self.editorial.as_ref(),
+            self.insights.as_ref(),
+        ];
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update([u8::from(part.is_some())]);
+            if let Some(bytes) = part {
+                hash.update((bytes.len() as u64).to_be_bytes());
+                hash.update(bytes);
+            }
+        }
+        hash.finalize().into()
+    }
+}
+
+/// A dataset that passed every check, and what a careful operator would want to know about it.
+#[derive(Clone, Debug)]
+pub struct Decoded {
+    /// Everything that a snapshot is made of.
+    pub dataset: Dataset,
+    /// A bounded number in a fixed order; none of them keeps the dataset from being served.
+    pub warnings: Vec<Warning>,
+}
+
+/// Decodes and checks the operator's files; `now` decides what lies in the future.
+///
+/// Takes the files by value to free each as soon as it is read. Beside the files and the result it needs memory
+/// for one review at a time and for the ids.
+///
+/// # Errors
+/// Every problem of every file, not only the first: see [`Problems`].
+pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
+    let digest = files.digest();
+    let mut problems = Problems::default();
+    let mut warnings = Vec::new();
+    let taxonomy = match &files.taxonomy {
+        Some(bytes) => taxonomy::decode_taxonomy(bytes, &mut check(TAXONOMY, &mut problems)),
+        None => None,
+    }
+    .unwrap_or_default();
+    let matcher = matcher(&taxonomy, &mut problems)?;
+    let derive = Derive {
+        taxonomy: &taxonomy,
+        matcher: &matcher,
+    };
+    let file = reviews::decode(
+        &files.reviews,
+        &derive,
+        now,
+        REVIEWS_MAX,
+        &mut check(REVIEWS, &mut problems),
+    );
+    drop(files.reviews);
+    let mut reviews = file.reviews;
+    let editorial = match &files.editorial {
+        Some(bytes) => {
+            taxonomy::decode_editorial(bytes, &reviews, &mut check(EDITORIAL, &mut problems))
+        }
+        None => None,
+    }
+    .unwrap_or_default();
+    // Newest first; ids are unique, so that the order does not depend on the order of the file.
+    reviews
+        .published
+        .sort_unstable_by(|a, b| (b.date, &b.id).cmp(&(a.date, &a.id)));
+    let insights_at = match &files.insights {
+        Some(bytes) => given::check(bytes, &reviews, &mut check(INSIGHTS, &mut problems)),
+        None => None,
+    };
+    let (Some(business), Some(disclaimer), Some(updated_at), true) = (
+        file.business,
+        file.disclaimer,
+        file.updated_at,
+        problems.is_empty(),
+    ) else {
+        return Err(problems);
+    };
+    let remarks = remarks::Remarks {
+        taxonomy_given: files.taxonomy.is_some(),
+        editorial_given: files.editorial.is_some(),
+        matcher: &matcher,
+        today: now.date(),
+        insights_at,
+    };
+    let dataset = Dataset {
+        business,
+        disclaimer,
+        updated_at,
+        reviews: reviews.published,
+        taxonomy,
+        editorial,
+        insights: files.insights,
+        unverified_count: reviews.unverified_count,
+        digest,
+    };
+    remarks.collect(&dataset, &mut warnings);
+    Ok(Decoded { dataset, warnings })
+}
+
+fn check(subject: Subject, problems: &mut Problems) -> Check<'_> {
+    Check { subject, problems }
+}
+
+fn matcher(taxonomy: &Taxonomy, problems: &mut Problems) -> Result<Matcher, Problems> {
+    Matcher::new(taxonomy).map_err(|error| {
+        problems.push(
+            TAXONOMY.file,
+            "",
+            format!("holds too many names and phrases: {error}"),
+            None,
+        );
+        std::mem::take(problems)
+    })
+}
+
+/// Returns the sample business that is compiled into the binary, for a first run without any files.
+#[must_use]
+pub fn embedded() -> Files {
+    Files {
+        reviews: include_bytes!("../../data/reviews.json").to_vec(),
+        taxonomy: Some(include_bytes!("../../data/taxonomy.json").to_vec()),
+        editorial: Some(include_bytes!("../../data/editorial.json").to_vec()),
+        insights: None,
+    }
+}

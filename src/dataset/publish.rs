@@ -1,0 +1,292 @@
+//! The documents that are published: all reviews as JSON, and the two feeds.
+//!
+//! Rendering is a pure function of the dataset and the public address, without clock, hash order or locale, so
+//! that two replicas with the same files give the same bytes.
+
+mod atom;
+mod feed;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+use crate::model::{Business, Dataset, OwnerReply, Review};
+use crate::wire::json::{Array, Object, push_string};
+
+/// Reviews in each feed: the 50 newest.
+pub const FEED_REVIEWS_MAX: usize = 50;
+
+/// The rendered documents, and where in the first of them each review lies.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// The bytes of `/reviews.json`.
+    pub reviews_json: Vec<u8>,
+    /// Where each review's JSON object begins in `reviews_json`, and one entry past the last object and its
+    /// separator: review `i` is `offsets[i]..offsets[i + 1] - 1`.
+    pub offsets: Vec<u64>,
+    /// The bytes of `/api/feed.json`.
+    pub feed_json: Vec<u8>,
+    /// The bytes of `/feed.xml`.
+    pub feed_xml: Vec<u8>,
+}
+
+impl Published {
+    /// The bytes of review `row`, or `None` past the end.
+    #[must_use]
+    pub fn review(&self, row: usize) -> Option<&[u8]> {
+        let start = usize::try_from(*self.offsets.get(row)?).ok()?;
+        let end = usize::try_from(*self.offsets.get(row + 1)?).ok()?;
+        self.reviews_json.get(start..end - 1)
+    }
+}
+
+/// Renders the documents of `dataset` for the public address `base_url` (an origin, without a trailing slash).
+#[must_use]
+pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
+    let (reviews_json, offsets) = reviews_json(dataset);
+    let mut published = Published {
+        reviews_json,
+        offsets,
+        feed_json: Vec::new(),
+        feed_xml: Vec::new(),
+    };
+    published.feed_json = feed::render(dataset, &published, base_url);
+    published.feed_xml = atom::render(dataset, base_url);
+    published
+}
+
+fn reviews_json(dataset: &Dataset) -> (Vec<u8>, Vec<u64>) {
+    let mut out = Vec::with_capacity(estimate(dataset));
+    let mut offsets = Vec::with_capacity(dataset.reviews.len() + 1);
+    let mut object = Object::begin(&mut out);
+    render_business(object.key("business"), &dataset.business);
+    render_aggregate(object.key("aggregate_rating"), &dataset.reviews);
+    object.opt_string("disclaimer", dataset.disclaimer.as_deref());
+    object.string("updated_at", &dataset.updated_at.to_string());
+    let out_of_reviews = object.key("reviews");
+    out_of_reviews.push(b'[');
+    for review in &dataset.reviews {
+        offsets.push(out_of_reviews.len() as u64);
+        render_review(out_of_reviews, review);
+        out_of_reviews.push(b',');
+    }
+    offsets.push(out_of_reviews.len() as u64);
+    if !dataset.reviews.is_empty() {
+        // The last separator gives its place to the bracket.
+        out_of_reviews.pop();
+    }
+    out_of_reviews.push(b']');
+    object.end();
+    out.shrink_to_fit();
+    (out, offsets)
+}
+
+/// Guesses the size of the document, a little high: keys and short fields take about 300 bytes a review.
+fn estimate(dataset: &Dataset) -> usize {
+    let words = |review: &Review| {
+        review.text.len()
+            + review
+                .owner_reply
+                .as_ref()
+                .map_or(0, |reply| reply.text.len())
+    };
+    let total: usize = dataset.reviews.iter().map(words).sum();
+    total + total / 32 + 384 * dataset.reviews.len() + 16_384
+}
+
+/// Appends a review with its twelve keys, as every endpoint publishes it.
+pub fn render_review(out: &mut Vec<u8>, review: &Review) {
+    let mut object = Object::begin(out);
+    object
+        .string("id", &review.id)
+        .string("author", &review.author)
+        .opt_string("author_avatar_url", review.author_avatar_url.as_deref())
+        .u64("rating", u64::from(review.rating.stars()))
+        .raw("date", &quoted(&review.date.render()))
+        .string("text", &review.text)
+        .string("source", &review.source)
+        .opt_string("source_url", review.source_url.as_deref());
+    match &review.owner_reply {
+        Some(reply) => render_reply(object.key("owner_reply"), reply),
+        None => {
+            object.null("owner_reply");
+        }
+    }
+    object
+        .bool("verified", review.verified)
+        .strings(
+            "mentioned_technicians",
+            review.mentioned_technicians.iter().map(String::as_str),
+        )
+        .strings(
+            "mentioned_services",
+            review.mentioned_services.iter().map(String::as_str),
+        );
+    object.end();
+}
+
+fn render_reply(out: &mut Vec<u8>, reply: &OwnerReply) {
+    let mut object = Object::begin(out);
+    object
+        .string("text", &reply.text)
+        .raw("date", &quoted(&reply.date.render()));
+    object.end();
+}
+
+/// A date in quotation marks, on the stack, as there are two for each review.
+fn quoted(date: &[u8; 10]) -> [u8; 12] {
+    let mut quoted = [b'"'; 12];
+    quoted[1..11].copy_from_slice(date);
+    quoted
+}
+
+/// Appends the business as it stands in the file.
+pub fn render_business(out: &mut Vec<u8>, business: &Business) {
+    let mut object = Object::begin(out);
+    object
+        .string("name", &business.name)
+        .string("type", &business.kind)
+        .string("description", &business.description)
+        .string("url", &business.url)
+        .string("telephone", &business.telephone)
+        .string("email", &business.email);
+    let mut address = Object::begin(object.key("address"));
+    address
+        .string("street_address", &business.address.street_address)
+        .string("locality", &business.address.locality)
+        .string("region", &business.address.region)
+        .string("postal_code", &business.address.postal_code)
+        .string("country", &business.address.country);
+    address.end();
+    match &business.geo {
+        None => {
+            object.null("geo");
+        }
+        Some(geo) => {
+            let mut position = Object::begin(object.key("geo"));
+            position
+                .raw("latitude", geo.latitude.as_bytes())
+                .raw("longitude", geo.longitude.as_bytes());
+            position.end();
+        }
+    }
+    object
+        .strings(
+            "opening_hours",
+            business.opening_hours.iter().map(String::as_str),
+        )
+        .strings(
+            "service_areas",
+            business.service_areas.iter().map(String::as_str),
+        );
+    let mut services = Array::begin(object.key("services"));
+    for service in &business.services {
+        let mut each = Object::begin(services.item());
+        each.string("id", &service.id)
+            .string("label", &service.label);
+        each.end();
+    }
+    services.end();
+    let mut technicians = Array::begin(object.key("technicians"));
+    for person in &business.technicians {
+        let mut each = Object::begin(technicians.item());
+        each.string("name", &person.name)
+            .string("title", &person.title);
+        each.end();
+    }
+    technicians.end();
+    object.strings("same_as", business.same_as.iter().map(String::as_str));
+    object.end();
+}
+
+/// Appends the aggregate rating, always computed from the published reviews.
+///
+/// `rating_value` is the mean with two decimals, halves rounded up, in whole numbers throughout; null where there
+/// is no rating.
+pub fn render_aggregate(out: &mut Vec<u8>, reviews: &[Review]) {
+    let mut distribution = [0u64; 5];
+    let mut with_text = 0;
+    for review in reviews {
+        distribution[usize::from(review.rating.stars() - 1)] += 1;
+        with_text += u64::from(!review.text.is_empty());
+    }
+    let sum: u64 = distribution
+        .iter()
+        .zip(1..)
+        .map(|(count, stars)| count * stars)
+        .sum();
+    let mut object = Object::begin(out);
+    push_mean(object.key("rating_value"), sum, reviews.len() as u64);
+    object
+        .u64("review_count", with_text)
+        .u64("rating_count", reviews.len() as u64)
+        .u64("best_rating", 5)
+        .u64("worst_rating", 1);
+    let mut counts = Object::begin(object.key("distribution"));
+    for (stars, count) in ["1", "2", "3", "4", "5"].into_iter().zip(distribution) {
+        counts.u64(stars, count);
+    }
+    counts.end();
+    object.end();
+}
+
+/// Appends `sum / count` with exactly two decimals, halves rounded up, or null where `count` is 0.
+pub fn push_mean(out: &mut Vec<u8>, sum: u64, count: u64) {
+    let Some(hundredths) = (sum * 200 + count).checked_div(2 * count) else {
+        out.extend_from_slice(b"null");
+        return;
+    };
+    out.extend_from_slice(format!("{}.{:02}", hundredths / 100, hundredths % 100).as_bytes());
+}
+
+/// The headline of a review in a feed: "4 of 5 stars from Renée".
+fn headline(review: &Review) -> String {
+    format!(
+        "{} of 5 stars from {}",
+        review.rating.stars(),
+        review.author
+    )
+}
+
+/// What a feed says about itself: the description, and the disclaimer, which is shown wherever reviews are.
+fn subtitle(dataset: &Dataset) -> String {
+    let parts = [
+        Some(dataset.business.description.as_str()),
+        dataset.disclaimer.as_deref(),
+    ];
+    let parts: Vec<&str> = parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect();
+    parts.join(" ")
+}
+
+/// The host of the business's own website, as the tag URIs of entries name it.
+fn host(business: &Business) -> String {
+    let url = url::Url::parse(&business.url).ok();
+    // The decoder accepts only URLs with a host; an empty one would still give a stable id.
+    url.as_ref()
+        .and_then(url::Url::host_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// The stable id of a review in both feeds (RFC 4151), independent of the address under which it is served.
+fn entry_id(host: &str, review: &Review) -> String {
+    format!("tag:{host},2019:review/{}", review.id)
+}
+
+/// Midnight of the day of the review, or of the owner's reply where that came later.
+fn updated(review: &Review) -> String {
+    let reply = review.owner_reply.as_ref().map(|reply| reply.date);
+    review
+        .date
+        .max(reply.unwrap_or(review.date))
+        .timestamp()
+        .to_string()
+}
+
+/// Appends `prefix` and `rest` as one JSON string.
+fn push_joined(out: &mut Vec<u8>, prefix: &str, rest: &str) {
+    push_string(out, &format!("{prefix}{rest}"));
+}

@@ -1,0 +1,107 @@
+//! `/feed.xml`: Atom (RFC 4287).
+
+use super::{FEED_REVIEWS_MAX, entry_id, headline, host, subtitle, updated};
+use crate::model::{Dataset, Review};
+use crate::wire::xml::{push_attribute, push_text};
+
+/// Renders the feed of the newest reviews; every value is escaped, and what XML cannot hold is dropped.
+pub(super) fn render(dataset: &Dataset, base_url: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let host = host(&dataset.business);
+    out.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
+    element(&mut out, "id", &format!("tag:{host},2019:reviews"));
+    element(
+        &mut out,
+        "title",
+        &format!("Reviews of {}", dataset.business.name),
+    );
+    let subtitle = subtitle(dataset);
+    if !subtitle.is_empty() {
+        element(&mut out, "subtitle", &subtitle);
+    }
+    element(&mut out, "updated", &dataset.updated_at.to_string());
+    empty(
+        &mut out,
+        "link",
+        &[
+            ("rel", "self"),
+            ("type", "application/atom+xml"),
+            ("href", &format!("{base_url}/feed.xml")),
+        ],
+    );
+    empty(
+        &mut out,
+        "link",
+        &[
+            ("rel", "hub"),
+            ("href", &format!("{base_url}/api/websub/hub")),
+        ],
+    );
+    empty(
+        &mut out,
+        "link",
+        &[
+            ("rel", "alternate"),
+            ("type", "text/html"),
+            ("href", &dataset.business.url),
+        ],
+    );
+    for review in dataset.reviews.iter().take(FEED_REVIEWS_MAX) {
+        render_entry(&mut out, review, &host, base_url);
+    }
+    out.extend_from_slice(b"</feed>\n");
+    out
+}
+
+fn render_entry(out: &mut Vec<u8>, review: &Review, host: &str, base_url: &str) {
+    out.extend_from_slice(b"<entry>\n");
+    element(out, "id", &entry_id(host, review));
+    element(out, "title", &headline(review));
+    element(out, "published", &review.date.timestamp().to_string());
+    element(out, "updated", &updated(review));
+    out.extend_from_slice(b"<author>");
+    element(out, "name", &review.author);
+    out.extend_from_slice(b"</author>\n");
+    empty(
+        out,
+        "link",
+        &[
+            ("rel", "alternate"),
+            ("type", "application/json"),
+            ("href", &format!("{base_url}/api/reviews/{}", review.id)),
+        ],
+    );
+    if let Some(url) = &review.source_url {
+        empty(out, "link", &[("rel", "via"), ("href", url)]);
+    }
+    for service in &review.mentioned_services {
+        empty(out, "category", &[("term", service)]);
+    }
+    element(out, "content", &review.text);
+    out.extend_from_slice(b"</entry>\n");
+}
+
+/// Appends `<name>text</name>` and a line break; without a type attribute, text is what Atom takes it for.
+fn element(out: &mut Vec<u8>, name: &str, text: &str) {
+    out.push(b'<');
+    out.extend_from_slice(name.as_bytes());
+    out.push(b'>');
+    push_text(out, text);
+    out.extend_from_slice(b"</");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b">\n");
+}
+
+/// Appends `<name attribute="value" …/>` and a line break.
+fn empty(out: &mut Vec<u8>, name: &str, attributes: &[(&str, &str)]) {
+    out.push(b'<');
+    out.extend_from_slice(name.as_bytes());
+    for (attribute, value) in attributes {
+        out.push(b' ');
+        out.extend_from_slice(attribute.as_bytes());
+        out.extend_from_slice(b"=\"");
+        push_attribute(out, value);
+        out.push(b'"');
+    }
+    out.extend_from_slice(b"/>\n");
+}

@@ -1,0 +1,151 @@
+use super::*;
+use crate::dataset::{Files, decode, embedded};
+use crate::wire::date::Timestamp;
+
+const BASE_URL: &str = "https://reviews.example";
+
+fn sample() -> Dataset {
+    decode(embedded(), Timestamp::from_unix(4_000_000_000))
+        .expect("the sample is valid")
+        .dataset
+}
+
+#[test]
+fn the_documents_of_the_sample_are_json() {
+    let published = publish(&sample(), BASE_URL);
+    let reviews: serde_json::Value = serde_json::from_slice(&published.reviews_json).expect("JSON");
+    let feed: serde_json::Value = serde_json::from_slice(&published.feed_json).expect("JSON");
+    assert_eq!(
+        reviews["reviews"].as_array().map(Vec::len),
+        Some(sample().reviews.len())
+    );
+    assert_eq!(feed["items"].as_array().map(Vec::len), Some(50));
+}
+
+#[test]
+fn offsets_cut_out_each_review_as_it_is_rendered_alone() {
+    let dataset = sample();
+    let published = publish(&dataset, BASE_URL);
+    assert_eq!(published.offsets.len(), dataset.reviews.len() + 1);
+    for (row, review) in dataset.reviews.iter().enumerate() {
+        let mut alone = Vec::new();
+        render_review(&mut alone, review);
+        assert_eq!(published.review(row), Some(alone.as_slice()));
+    }
+    assert_eq!(published.review(dataset.reviews.len()), None);
+}
+
+#[test]
+fn without_reviews_there_is_one_offset_and_an_empty_array() {
+    let mut dataset = sample();
+    dataset.reviews.clear();
+    let published = publish(&dataset, BASE_URL);
+    assert!(published.reviews_json.ends_with(b"\"reviews\":[]}"));
+    assert_eq!(published.offsets, [published.reviews_json.len() as u64 - 2]);
+    assert_eq!(published.review(0), None);
+}
+
+#[test]
+fn means_have_two_decimals_and_round_halves_up() {
+    let mean = |sum, count| {
+        let mut out = Vec::new();
+        push_mean(&mut out, sum, count);
+        String::from_utf8(out).expect("ASCII")
+    };
+    assert_eq!(mean(0, 0), "null");
+    assert_eq!(mean(5, 1), "5.00");
+    assert_eq!(mean(9, 2), "4.50");
+    assert_eq!(mean(13, 3), "4.33");
+    assert_eq!(mean(14, 3), "4.67");
+    assert_eq!(mean(201, 200), "1.01");
+    assert_eq!(mean(801, 800), "1.00");
+}
+
+/// A dataset of three reviews with everything that needs escaping.
+pub(crate) fn tiny() -> Dataset {
+    let reviews = r#"{
+        "business": {"name": "Lee & \"Daughter\"", "type": "LegalService", "description": "Wills <and> more.", "url": "https://www.lee.example/",
+            "telephone": "+1 970-555-0142", "email": "office@lee.example", "address": {"street_address": "1 Main St", "locality": "Quillhaven",
+            "region": "CO", "postal_code": "80699", "country": "US"}, "geo": {"latitude": 40.50, "longitude": -103.9046}, "opening_hours": ["Mo-Fr 09:00-17:30"],
+            "service_areas": ["Quillhaven"], "services": [{"id": "wills", "label": "Wills"}], "technicians": [{"name": "Ann Lee", "title": "Partner"}],
+            "same_as": ["https://social.example/lee"]},
+        "disclaimer": "Past results promise nothing.", "updated_at": "2026-11-20T10:00:00+01:00",
+        "reviews": [
+            {"id": "a", "author": "Renée <R>", "author_avatar_url": "https://a.example/r.png?s=1&t=2", "rating": 5, "date": "2026-01-02",
+                "text": "\"Ann Lee\" wrote my will\n\u0000\u000b\ufffe\ud83d\ude00 in Quillhaven & more", "source": "google", "source_url": "https://g.example/?a=1&b='2'",
+                "owner_reply": {"text": "Thanks <3", "date": "2026-01-05"}, "verified": true},
+            {"id": "b", "author": "Bo", "author_avatar_url": null, "rating": 2, "date": "2026-01-02", "text": null, "source": "site", "source_url": null,
+                "owner_reply": null, "verified": true, "mentioned_technicians": [], "mentioned_services": []},
+            {"id": "c", "author": "Cy", "author_avatar_url": null, "rating": 4, "date": "2025-12-31", "text": "Ann helped.", "source": "site", "source_url": null,
+                "owner_reply": null, "verified": true},
+            {"id": "d", "author": "Di", "author_avatar_url": null, "rating": 1, "date": "2026-01-03", "text": "Not a client.", "source": "site", "source_url": null,
+                "owner_reply": null, "verified": false}
+        ]}"#;
+    let taxonomy = r#"{"aspects": [], "technicians": [{"name": "Ann Lee", "aliases": ["Ann"]}], "services": [{"id": "wills", "label": "Wills",
+        "phrases": ["my will"]}], "service_areas": [{"id": "qh", "label": "Quillhaven", "phrases": []}]}"#;
+    let editorial = r#"{"summary": "Kind & clear.", "pull_quote": null, "faq": [{"question": "Wills?", "answer": "Yes.", "review_ids": ["a"]}]}"#;
+    let files = Files {
+        reviews: reviews.into(),
+        taxonomy: Some(taxonomy.into()),
+        editorial: Some(editorial.into()),
+        insights: None,
+    };
+    decode(files, Timestamp::from_unix(4_000_000_000))
+        .expect("valid")
+        .dataset
+}
+
+/// Breaks compact JSON into lines, without touching anything else.
+pub(crate) fn lines(json: &[u8]) -> String {
+    let (mut out, mut depth, mut inside, mut escaped) = (String::new(), 0_usize, false, false);
+    let line = |depth: usize| format!("\n{}", "  ".repeat(depth));
+    for character in std::str::from_utf8(json).expect("UTF-8").chars() {
+        if !inside && matches!(character, '}' | ']') {
+            depth -= 1;
+            if !out.ends_with(['{', '[']) {
+                out.push_str(&line(depth));
+            }
+        } else if !inside && out.ends_with(['{', '[', ',']) {
+            out.push_str(&line(depth));
+        }
+        out.push(character);
+        match character {
+            '"' if !escaped => inside = !inside,
+            '{' | '[' if !inside => depth += 1,
+            _ => {}
+        }
+        escaped = inside && character == '\\' && !escaped;
+    }
+    out
+}
+
+#[test]
+fn the_documents_have_the_settled_shape() {
+    let published = publish(&tiny(), BASE_URL);
+    insta::assert_snapshot!("reviews.json", lines(&published.reviews_json));
+    insta::assert_snapshot!("feed.json", lines(&published.feed_json));
+    insta::assert_snapshot!("feed.xml", String::from_utf8_lossy(&published.feed_xml));
+}
+
+#[test]
+fn the_atom_feed_is_well_formed() {
+    use quick_xml::events::Event;
+    let dataset = tiny();
+    let feed = publish(&dataset, BASE_URL).feed_xml;
+    let mut reader = quick_xml::Reader::from_reader(feed.as_slice());
+    reader.config_mut().check_end_names = true;
+    let (mut buffer, mut depth, mut entries) = (Vec::new(), 0, 0);
+    loop {
+        match reader.read_event_into(&mut buffer).expect("well-formed") {
+            Event::Start(start) => {
+                depth += 1;
+                entries += usize::from(start.name().as_ref() == "entry");
+            }
+            Event::End(_) => depth -= 1,
+            Event::Eof => break,
+            _ => {}
+        }
+        buffer.clear();
+    }
+    assert_eq!((depth, entries), (0, dataset.reviews.len()));
+}

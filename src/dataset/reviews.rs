@@ -1,0 +1,238 @@
+//! `reviews.json`: the business and its reviews, read as a stream so that one review at a time is a tree.
+
+use std::fmt;
+
+use serde_core::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::business;
+use super::field::{Check, Kind};
+use super::mentions::Derive;
+use super::node::{self, Key, Node, Number};
+use super::place::Place;
+use super::review::Reviews;
+use crate::model::Business;
+use crate::wire::date::Timestamp;
+
+/// Reviews in one file: at most 10,000,000, which keeps every row far within 32 bits.
+pub const REVIEWS_MAX: usize = 10_000_000;
+
+/// The keys of the file.
+const FILE_KEYS: [&str; 4] = ["business", "disclaimer", "updated_at", "reviews"];
+
+/// What `reviews.json` holds; a part is `None` where it was refused or missing.
+#[derive(Default)]
+pub(super) struct ReviewsFile {
+    pub(super) business: Option<Business>,
+    pub(super) disclaimer: Option<Option<String>>,
+    pub(super) updated_at: Option<Timestamp>,
+    pub(super) reviews: Reviews,
+}
+
+/// Decodes the file, of at most `reviews_max` reviews; mentions that a review does not list are derived from its text by `derive`.
+pub(super) fn decode(
+    bytes: &[u8],
+    derive: &Derive<'_>,
+    now: Timestamp,
+    reviews_max: usize,
+    check: &mut Check<'_>,
+) -> ReviewsFile {
+    let mut file = ReviewsFile::default();
+    let Some(text) = node::utf8(check.subject, bytes, check.problems) else {
+        file.reviews.incomplete = true;
+        return file;
+    };
+    if !text.trim_start().starts_with('{') {
+        // Anything but an object is small or senseless: the tree's own message will do.
+        if let Some(node) = node::parse(check.subject, bytes, check.problems) {
+            check.object(Some(node), &Place::ROOT, FILE_KEYS);
+        }
+        file.reviews.incomplete = true;
+        return file;
+    }
+    let mut parser = serde_json::Deserializer::from_str(text);
+    let stream = FileStream {
+        check,
+        derive,
+        now,
+        reviews_max,
+        file: &mut file,
+    };
+    let outcome = stream.deserialize(&mut parser).and_then(|()| parser.end());
+    if let Err(error) = outcome {
+        node::syntax(check.subject, &error, check.problems);
+        file.reviews.incomplete = true;
+    }
+    file
+}
+
+struct FileStream<'c, 'p> {
+    check: &'c mut Check<'p>,
+    derive: &'c Derive<'c>,
+    now: Timestamp,
+    reviews_max: usize,
+    file: &'c mut ReviewsFile,
+}
+
+impl<'de> DeserializeSeed<'de> for FileStream<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for FileStream<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        let FileStream {
+            check,
+            derive,
+            now,
+            reviews_max,
+            file,
+        } = self;
+        let mut given = [false; FILE_KEYS.len()];
+        while let Some(Key(key)) = object.next_key::<Key<'de>>()? {
+            let known = FILE_KEYS.iter().position(|name| *name == key);
+            let again = known.is_some_and(|index| std::mem::replace(&mut given[index], true));
+            let at = Place::ROOT.key(&key);
+            match known {
+                Some(_) if again => {
+                    check.refuse(&at, None, "is given twice");
+                    object.next_value::<IgnoredAny>()?;
+                }
+                Some(0) => file.business = business::decode(Some(object.next_value()?), &at, check),
+                Some(1) => {
+                    file.disclaimer = check.optional(Some(object.next_value()?), &at, Kind::Prose)
+                }
+                Some(2) => file.updated_at = updated_at(object.next_value()?, &at, now, check),
+                Some(_) => object.next_value_seed(ReviewStream {
+                    check,
+                    derive,
+                    reviews_max,
+                    reviews: &mut file.reviews,
+                })?,
+                None => {
+                    check.unknown(&key, &Place::ROOT, &FILE_KEYS);
+                    object.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        for (name, given) in FILE_KEYS.iter().zip(given) {
+            if !given {
+                check.refuse(&Place::ROOT.key(name), None, "is missing");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn updated_at(
+    node: Node<'_>,
+    at: &Place<'_>,
+    now: Timestamp,
+    check: &mut Check<'_>,
+) -> Option<Timestamp> {
+    let time = check.timestamp(Some(node.clone()), at)?;
+    if time > now {
+        check.refuse(
+            at,
+            Some(&node),
+            "lies in the future: set it to the time of the last change",
+        );
+        return None;
+    }
+    Some(time)
+}
+
+struct ReviewStream<'c, 'p> {
+    check: &'c mut Check<'p>,
+    derive: &'c Derive<'c>,
+    reviews_max: usize,
+    reviews: &'c mut Reviews,
+}
+
+impl ReviewStream<'_, '_> {
+    fn refuse(self, node: &Node<'_>) {
+        self.check
+            .refuse(&Place::ROOT.key("reviews"), Some(node), "is not an array");
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for ReviewStream<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ReviewStream<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of reviews")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let parent = Place::ROOT.key("reviews");
+        let mut index = 0;
+        while let Some(node) = list.next_element::<Node<'de>>()? {
+            if index < self.reviews_max {
+                self.reviews
+                    .read(node, index, &parent.index(index), self.derive, self.check);
+            }
+            index += 1;
+        }
+        if index > self.reviews_max {
+            self.check.refuse(
+                &parent,
+                None,
+                format!("holds {index} entries, more than {}", self.reviews_max),
+            );
+        }
+        self.reviews.published.shrink_to_fit();
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.refuse(&Node::Null);
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        self.refuse(&Node::Bool(value));
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        self.refuse(&Node::Number(Number::Unsigned(value)));
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+        self.refuse(&Node::Number(Number::Negative(value)));
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        self.refuse(&Node::Number(Number::Float(value)));
+        Ok(())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.refuse(&Node::Text(text.into()));
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        self.refuse(&Node::Object(Vec::new()));
+        Ok(())
+    }
+}

@@ -1,0 +1,294 @@
+//! What becomes of the operator's files: accepted ones here, refusals and limits in files of their own.
+
+use super::*;
+
+mod limits;
+mod refusals;
+
+const NOW: i64 = 1_795_000_000; // 2026-11-18T11:06:40Z
+
+const BUSINESS: &str = r#"{"name":"A","type":"LegalService","description":"","url":"https://a.example/","telephone":"","email":"",
+"address":{"street_address":"","locality":"","region":"","postal_code":"","country":""},"geo":{"latitude":1.5,"longitude":-2},
+"opening_hours":[],"service_areas":[],"services":[{"id":"wills","label":"Wills"}],"technicians":[{"name":"Ann Lee","title":"Partner"}],"same_as":[]}"#;
+
+const REVIEW: &str = r#"{"id":"r1","author":"Bo","author_avatar_url":null,"rating":5,"date":"2026-01-02","text":"Good","source":"google",
+"source_url":null,"owner_reply":{"text":"Thanks","date":"2026-01-03"},"verified":true,"mentioned_technicians":["Ann Lee"],"mentioned_services":["wills"]}"#;
+
+const TAXONOMY_TEXT: &str = r#"{"aspects":[],"technicians":[{"name":"Ann Lee","aliases":["Annie"]}],
+"services":[{"id":"wills","label":"Wills","phrases":["last will"]}],"service_areas":[]}"#;
+
+const EDITORIAL_TEXT: &str = r#"{"summary":null,"pull_quote":null,"faq":[{"question":"Q","answer":"A","review_ids":["r1"]}]}"#;
+
+fn reviews_file(reviews: &str) -> String {
+    format!(
+        r#"{{"business":{BUSINESS},"disclaimer":"D","updated_at":"2026-11-18T00:00:00Z","reviews":[{reviews}]}}"#
+    )
+}
+
+fn files(reviews: impl Into<Vec<u8>>) -> Files {
+    Files {
+        reviews: reviews.into(),
+        taxonomy: Some(TAXONOMY_TEXT.into()),
+        editorial: Some(EDITORIAL_TEXT.into()),
+        insights: None,
+    }
+}
+
+fn outcome(files: Files) -> Result<Decoded, String> {
+    decode(files, Timestamp::from_unix(NOW)).map_err(|problems| problems.to_string())
+}
+
+/// The problems of a valid file after one replacement.
+fn problems_of(text: &str, part: &str, replacement: &str) -> String {
+    let changed = text.replacen(part, replacement, 1);
+    assert_ne!(changed, text, "{part} is not in the text");
+    outcome(files(changed)).map(|_| ()).expect_err("refused")
+}
+
+/// The problems of a valid review after one replacement.
+fn review_problems(part: &str, replacement: &str) -> String {
+    let problems = problems_of(
+        &reviews_file(REVIEW),
+        REVIEW,
+        &REVIEW.replacen(part, replacement, 1),
+    );
+    problems
+        .strip_prefix("reviews.json: reviews[0]")
+        .unwrap_or(&problems)
+        .to_owned()
+}
+
+fn accepts(part: &str, replacement: &str) -> crate::model::Review {
+    let changed = REVIEW.replacen(part, replacement, 1);
+    assert_ne!(changed, REVIEW);
+    let mut decoded = outcome(files(reviews_file(&changed))).expect("accepted");
+    decoded.dataset.reviews.pop().expect("one review")
+}
+
+#[test]
+fn the_embedded_sample_is_accepted() {
+    let decoded = decode(embedded(), Timestamp::from_unix(4_000_000_000)).expect("accepted");
+    assert!(decoded.dataset.reviews.len() >= 160);
+}
+
+#[test]
+fn a_small_dataset_is_accepted_without_a_warning() {
+    let decoded = outcome(files(reviews_file(REVIEW))).expect("accepted");
+    assert_eq!(decoded.warnings, []);
+    assert_eq!(
+        decoded.dataset.reviews[0].mentioned_technicians,
+        ["Ann Lee"]
+    );
+    assert_eq!(
+        decoded
+            .dataset
+            .business
+            .geo
+            .map(|geo| geo.longitude)
+            .as_deref(),
+        Some("-2")
+    );
+}
+
+#[test]
+fn all_problems_of_all_files_are_reported_at_once() {
+    let reviews = reviews_file(&format!(
+        "{REVIEW},{}",
+        REVIEW.replace("\"rating\":5", "\"rating\":9")
+    ));
+    let mut files = files(reviews.replace("https://a.example/", "a.example"));
+    files.taxonomy = Some(TAXONOMY_TEXT.replace("\"Ann Lee\"", "\"\"").into());
+    files.editorial = Some(EDITORIAL_TEXT.replace("\"r1\"", "\"r1\",\"r7\"").into());
+    let expected = "taxonomy.json: technicians[0].name: \"\" is empty\n\
+        reviews.json: business.url: \"a.example\" is not an absolute http or https URL\n\
+        reviews.json: reviews[1].rating: 9 is not from 1 to 5\n\
+        reviews.json: reviews[1].id: \"r1\" is the id of reviews[0] too\n\
+        editorial.json: faq[0].review_ids[1]: \"r7\" is not the id of a review";
+    assert_eq!(outcome(files).map(|_| ()), Err(expected.to_owned()));
+}
+
+#[test]
+fn reviews_are_sorted_newest_first_whatever_the_order_of_the_file() {
+    let review = |id: &str, date: &str| REVIEW.replace("r1", id).replace("2026-01-02", date);
+    let file = [
+        review("b", "2026-01-01"),
+        review("r1", "2026-01-01"),
+        review("a", "2026-01-02"),
+        review("B", "2026-01-01"),
+    ];
+    let ids = |order: [usize; 4]| {
+        let text = order.map(|at| file[at].clone()).join(",");
+        let decoded = outcome(files(reviews_file(&text))).expect("accepted");
+        decoded
+            .dataset
+            .reviews
+            .iter()
+            .map(|review| review.id.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ids([0, 1, 2, 3]), ["a", "r1", "b", "B"]);
+    assert_eq!(ids([3, 2, 1, 0]), ["a", "r1", "b", "B"]);
+}
+
+#[test]
+fn mentions_are_derived_only_where_their_key_is_missing() {
+    let mentions = |text: &str| {
+        let review = REVIEW.replace("Good", "Annie wrote my last will").replacen(
+            r#","mentioned_technicians":["Ann Lee"],"mentioned_services":["wills"]"#,
+            text,
+            1,
+        );
+        let mut decoded = outcome(files(reviews_file(&review))).expect("accepted");
+        let review = decoded.dataset.reviews.pop().expect("one review");
+        (
+            review.mentioned_technicians.join(","),
+            review.mentioned_services.join(","),
+        )
+    };
+    assert_eq!(mentions(""), ("Ann Lee".to_owned(), "wills".to_owned()));
+    assert_eq!(
+        mentions(r#","mentioned_technicians":[]"#),
+        (String::new(), "wills".to_owned())
+    );
+    assert_eq!(
+        mentions(r#","mentioned_services":["x"]"#),
+        ("Ann Lee".to_owned(), "x".to_owned())
+    );
+}
+
+#[test]
+fn each_warning_has_its_own_words() {
+    let warnings = |files: Files| {
+        let decoded = outcome(files).expect("accepted");
+        decoded
+            .warnings
+            .iter()
+            .map(|warning| format!("{} {warning}", warning.code))
+            .collect::<Vec<_>>()
+    };
+    let with = |part: &str, replacement: &str| {
+        warnings(files(reviews_file(REVIEW).replacen(part, replacement, 1)))
+    };
+    let mut bare = files(reviews_file(REVIEW).replace("\"D\"", "null"));
+    (bare.taxonomy, bare.editorial) = (None, None);
+    assert_eq!(
+        warnings(bare),
+        [
+            "no_taxonomy taxonomy.json: is not there: no person, service or subject is recognised in the reviews",
+            "no_editorial editorial.json: is not there: summary, pull quote and questions stay empty",
+            "no_disclaimer reviews.json: disclaimer: is null: many bars ask for a line saying that past results promise nothing",
+        ]
+    );
+    assert_eq!(
+        with("2026-01-02", "2026-11-19"),
+        [
+            "future_date reviews.json: reviews: 1 dated after today, or with such a reply (r1)",
+            "early_reply reviews.json: reviews: 1 with a reply dated before the review (r1)",
+        ]
+    );
+    assert_eq!(
+        with("[\"Ann Lee\"]", "[\"Zed\",\"annie\"]"),
+        [
+            "unknown_technician reviews.json: reviews: mentioned_technicians names people whom neither taxonomy nor business lists: \"Zed\" (1)"
+        ]
+    );
+    assert_eq!(
+        with("[\"wills\"]", "[\"tax\"]"),
+        [
+            "unknown_service reviews.json: reviews: mentioned_services names ids that neither taxonomy nor business lists: \"tax\" (1)"
+        ]
+    );
+    assert_eq!(
+        with("Good", "I got $5,000"),
+        [
+            "money reviews.json: reviews: 1 naming an amount of money, which bar rules may take for a promise of results (r1)"
+        ]
+    );
+    let many: Vec<String> = (0..10)
+        .map(|at| REVIEW.replace("r1", &format!("r{at}")))
+        .collect();
+    assert_eq!(
+        warnings(files(reviews_file(&many.join(",")))),
+        [
+            "no_low_rating reviews.json: reviews: none of 10 has 1 or 2 stars: leaving low ratings out is unlawful in places and never believed"
+        ]
+    );
+    assert_eq!(
+        warnings(files(reviews_file(&many[..9].join(",")))),
+        [] as [&str; 0]
+    );
+    let mut none = files(reviews_file(""));
+    none.editorial = None;
+    assert_eq!(
+        warnings(none)[1],
+        "no_reviews reviews.json: reviews: holds no verified review: nothing is published"
+    );
+    let mut twins = files(reviews_file(REVIEW));
+    twins.taxonomy = Some(
+        TAXONOMY_TEXT
+            .replace(
+                r#"["Annie"]}"#,
+                r#"["Annie"]},{"name":"Ann Roe","aliases":["Annie"]}"#,
+            )
+            .into(),
+    );
+    assert_eq!(
+        warnings(twins),
+        [
+            "ambiguous_name taxonomy.json: technicians: a name that fits two people names nobody: \"annie\" fits Ann Lee and Ann Roe"
+        ]
+    );
+}
+
+#[test]
+fn the_digest_tells_which_file_holds_what() {
+    let one = Files {
+        reviews: b"ab".to_vec(),
+        ..Files::default()
+    };
+    let empty = Files {
+        taxonomy: Some(Vec::new()),
+        ..one.clone()
+    };
+    let moved = Files {
+        reviews: b"a".to_vec(),
+        taxonomy: Some(b"b".to_vec()),
+        ..Files::default()
+    };
+    let other = Files {
+        reviews: b"a".to_vec(),
+        editorial: Some(b"b".to_vec()),
+        ..Files::default()
+    };
+    let digests = [one.digest(), empty.digest(), moved.digest(), other.digest()];
+    for (at, digest) in digests.iter().enumerate() {
+        assert!(!digests[..at].contains(digest), "{at}");
+    }
+    assert_eq!(one.digest(), one.clone().digest());
+}
+
+#[test]
+fn insights_of_another_time_deserve_a_warning() {
+    let mut files = files(reviews_file(REVIEW));
+    let dataset = outcome(files.clone()).expect("accepted").dataset;
+    let options = crate::insights::Options {
+        threads: std::num::NonZeroUsize::MIN,
+        mentions_min: 1,
+    };
+    let document = String::from_utf8(crate::insights::document(&dataset, &options)).expect("UTF-8");
+    files.insights = Some(document.clone().into());
+    assert_eq!(outcome(files.clone()).expect("accepted").warnings, []);
+    files.insights = Some(
+        document
+            .replace("2026-11-18T00:00:00Z", "2026-11-17T00:00:00Z")
+            .into(),
+    );
+    let warnings = outcome(files).expect("accepted").warnings;
+    assert_eq!(
+        warnings
+            .iter()
+            .map(|warning| warning.code)
+            .collect::<Vec<_>>(),
+        ["insights_date"]
+    );
+}

@@ -1,0 +1,392 @@
+//! The HTTPS client: a verification, a delivery, a denial, each one request with one deadline.
+//!
+//! Every option of ureq is written out, whatever its default: no proxy from the environment (it would resolve names
+//! itself, past the guard), no redirects, https only, nothing decompressed.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ureq::config::IpFamily;
+use ureq::http::Response;
+use ureq::unversioned::transport::{Connector, TcpConnector};
+use ureq::{Agent, Body, Timeout};
+
+use super::resolve::{GuardedResolver, LookupError, Lookups};
+use super::tls::TlsConnector;
+use crate::clock;
+use crate::websub::Callback;
+use crate::websub::subscription::{Answer, Failure};
+use crate::wire::date::parse_http_date;
+
+use std::io::Read;
+
+/// A client for one lane: its connections and its lookups are its own.
+#[derive(Clone, Debug)]
+pub struct Client {
+    agent: Agent,
+}
+
+/// What one exchange came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// The status, or why there is none; `None` when nothing was sent for a reason of ours.
+    pub answer: Option<Answer>,
+    /// `Retry-After` of a 429 or 503.
+    pub retry_after: Option<Duration>,
+    /// Whether a connection to the callback came about: if not, the network may be at fault.
+    pub reached: bool,
+}
+
+/// A content to deliver, but for the subscriber's own parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Payload<'a> {
+    /// The topic's media type.
+    pub media_type: &'a str,
+    /// The value of `Link`, topic first.
+    pub link: &'a str,
+    /// The full content.
+    pub body: &'a [u8],
+    /// The value of `X-Hub-Signature`, if the subscriber gave a secret.
+    pub signature: Option<&'a str>,
+}
+
+impl Client {
+    /// Builds a client that names `user_agent`, keeps `idle_max` idle connections, and asks `lookups` for addresses.
+    #[must_use]
+    pub fn new(
+        user_agent: &str,
+        tls: Arc<rustls::ClientConfig>,
+        lookups: Lookups,
+        idle_max: usize,
+    ) -> Client {
+        let config = Agent::config_builder()
+            .https_only(true)
+            .http_status_as_error(false)
+            .ip_family(IpFamily::Any)
+            .proxy(None)
+            .no_delay(true)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .save_redirect_history(false)
+            .user_agent(user_agent)
+            .accept("*/*")
+            .accept_encoding("identity")
+            .max_response_header_size(HEADER_BYTES)
+            .input_buffer_size(BUFFER_BYTES)
+            .output_buffer_size(BUFFER_BYTES)
+            .max_idle_connections(idle_max)
+            .max_idle_connections_per_host(IDLE_PER_HOST)
+            .max_idle_age(IDLE_AGE)
+            .allow_non_standard_methods(false)
+            // The global one is set for each request. It covers name, connection, TLS, request and answer to the last
+            // byte that we read, so a byte a second cannot outlast it.
+            .timeout_global(Some(Duration::ZERO))
+            .timeout_per_call(None)
+            .timeout_per_read(None)
+            .timeout_per_write(None)
+            .timeout_resolve(None)
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .timeout_send_request(None)
+            .timeout_await_100(None)
+            .timeout_send_body(None)
+            .timeout_recv_response(None)
+            .timeout_recv_body(None)
+            .build();
+        let connector = ().chain(TcpConnector::default()).chain(TlsConnector(tls));
+        Client {
+            agent: Agent::with_parts(config, connector, GuardedResolver(lookups)),
+        }
+    }
+
+    /// Asks the callback to confirm: GET `uri`, which carries the challenge. True only for a 2xx whose body is the
+    /// challenge, to the byte. Of the answer at most one byte more than the challenge is read.
+    pub fn verify(&self, uri: &str, challenge: &str, timeout: Duration) -> (Exchange, bool) {
+        CONNECTED.set(false);
+        let result = self
+            .agent
+            .get(uri)
+            .config()
+            .timeout_global(Some(timeout))
+            .build()
+            .call();
+        let mut response = match result {
+            Ok(response) => response,
+            Err(error) => return (failure(&error), false),
+        };
+        let exchange = answered(&response);
+        let mut body = Vec::with_capacity(challenge.len() + 1);
+        let most = u64::try_from(challenge.len())
+            .unwrap_or(u64::MAX)
+            .saturating_add(1);
+        // An answer that breaks off or comes late is not the challenge.
+        let read = response
+            .body_mut()
+            .as_reader()
+            .take(most)
+            .read_to_end(&mut body);
+        let confirmed =
+            response.status().is_success() && read.is_ok() && body == challenge.as_bytes();
+        (exchange, confirmed)
+    }
+
+    /// Delivers a content: POST with Content-Length; only the head of the answer is read.
+    ///
+    /// A subscriber may close an idle connection just when the request goes out on it. That is nobody's failure, so
+    /// the request is then sent once more on a connection of its own, within the same deadline.
+    pub fn deliver(
+        &self,
+        callback: &Callback,
+        payload: &Payload<'_>,
+        timeout: Duration,
+    ) -> Exchange {
+        let (first, elapsed) = timed(|| self.post(callback, payload, timeout, IDLE_AGE));
+        let left = timeout.saturating_sub(elapsed);
+        let broke = first.answer == Some(Answer::Failed(Failure::Protocol));
+        if broke && !CONNECTED.get() && !left.is_zero() {
+            return self.post(callback, payload, left, Duration::ZERO);
+        }
+        first
+    }
+
+    /// Posts on a connection that has been idle for less than `idle_max`, or on a new one.
+    fn post(
+        &self,
+        callback: &Callback,
+        payload: &Payload<'_>,
+        timeout: Duration,
+        idle_max: Duration,
+    ) -> Exchange {
+        CONNECTED.set(false);
+        let mut request = self
+            .agent
+            .post(callback.uri())
+            .header("Content-Type", payload.media_type)
+            .header("Link", payload.link);
+        if let Some(signature) = payload.signature {
+            request = request.header("X-Hub-Signature", signature);
+        }
+        let request = request
+            .config()
+            .timeout_global(Some(timeout))
+            .max_idle_age(idle_max);
+        match request.build().send(payload.body) {
+            Ok(response) => answered(&response),
+            Err(error) => failure(&error),
+        }
+    }
+
+    /// Tells the callback something: GET `uri`; only the head of the answer is read.
+    pub fn tell(&self, uri: &str, timeout: Duration) -> Exchange {
+        CONNECTED.set(false);
+        match self
+            .agent
+            .get(uri)
+            .config()
+            .timeout_global(Some(timeout))
+            .build()
+            .call()
+        {
+            Ok(response) => answered(&response),
+            Err(error) => failure(&error),
+        }
+    }
+
+    /// Breaks every exchange that is under way, and makes no new one.
+    pub fn cut(self) {
+        self.agent.shutdown();
+    }
+}
+
+thread_local! {
+    /// Whether the exchange of this thread has come as far as a connection; ureq calls on the caller's thread.
+    static CONNECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Notes that a connection came about.
+pub(super) fn mark_connected() {
+    CONNECTED.set(true);
+}
+
+fn answered(response: &Response<Body>) -> Exchange {
+    let status = response.status().as_u16();
+    let retry_after = match status {
+        429 | 503 => response
+            .headers()
+            .get("retry-after")
+            .and_then(|value| parse_retry_after(value.as_bytes())),
+        _ => None,
+    };
+    Exchange {
+        answer: Some(Answer::Status(status)),
+        retry_after,
+        reached: true,
+    }
+}
+
+/// Seconds, or a date (RFC 9110 §10.2.3).
+fn parse_retry_after(value: &[u8]) -> Option<Duration> {
+    let text = std::str::from_utf8(value).ok()?.trim();
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
+    }
+    let until = parse_http_date(text.as_bytes())?.unix();
+    u64::try_from(until - clock::now().unix())
+        .ok()
+        .map(Duration::from_secs)
+}
+
+/// Says what ureq met in our words.
+fn failure(error: &ureq::Error) -> Exchange {
+    let reached = CONNECTED.get();
+    let failed = |failure| Exchange {
+        answer: Some(Answer::Failed(failure)),
+        retry_after: None,
+        reached,
+    };
+    match error {
+        ureq::Error::Timeout(Timeout::Resolve) => failed(Failure::Resolve),
+        ureq::Error::Timeout(_) => failed(Failure::Timeout),
+        ureq::Error::HostNotFound => failed(Failure::Resolve),
+        ureq::Error::Other(other) => match other.downcast_ref::<LookupError>() {
+            Some(LookupError::Saturated) => withheld(),
+            Some(LookupError::Blocked(_)) => Exchange {
+                reached: true,
+                ..failed(Failure::Blocked)
+            },
+            Some(LookupError::Failed | LookupError::Late) => failed(Failure::Resolve),
+            None => failed(Failure::Protocol),
+        },
+        ureq::Error::Tls(_) | ureq::Error::Rustls(_) => failed(Failure::Tls),
+        ureq::Error::ConnectionFailed => failed(Failure::Connect),
+        ureq::Error::Io(io) => of_io(io, reached),
+        ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::RequireHttpsOnly(_) => {
+            failed(Failure::Internal)
+        }
+        _ => failed(Failure::Protocol),
+    }
+}
+
+fn of_io(error: &std::io::Error, reached: bool) -> Exchange {
+    let failed = |failure, reached| Exchange {
+        answer: Some(Answer::Failed(failure)),
+        retry_after: None,
+        reached,
+    };
+    // No file descriptor left: the fault is ours.
+    if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) {
+        return withheld();
+    }
+    if error
+        .get_ref()
+        .is_some_and(|inner| inner.is::<rustls::Error>())
+    {
+        return failed(Failure::Tls, true);
+    }
+    match error.kind() {
+        // Somebody is there and says no: the network is well.
+        std::io::ErrorKind::ConnectionRefused => failed(Failure::Connect, true),
+        // What breaks an established connection; on one that was kept from before, `reached` is not known.
+        std::io::ErrorKind::ConnectionReset
+        | std::io::ErrorKind::ConnectionAborted
+        | std::io::ErrorKind::BrokenPipe
+        | std::io::ErrorKind::UnexpectedEof
+        | std::io::ErrorKind::NotConnected => failed(Failure::Protocol, true),
+        _ if !reached => failed(Failure::Connect, false),
+        _ => failed(Failure::Protocol, true),
+    }
+}
+
+fn withheld() -> Exchange {
+    Exchange {
+        answer: None,
+        retry_after: None,
+        reached: false,
+    }
+}
+
+/// How long a delivery of `bytes` may take: `base`, and a second for every 256 KiB, at most 5 min.
+#[must_use]
+pub fn delivery_timeout(base: Duration, bytes: usize) -> Duration {
+    let extra = u64::try_from(bytes / (256 * 1024)).unwrap_or(u64::MAX);
+    base.saturating_add(Duration::from_secs(extra))
+        .min(DEADLINE_MAX.max(base))
+}
+
+/// Measures how long `exchange` took.
+pub fn timed<T>(exchange: impl FnOnce() -> T) -> (T, Duration) {
+    let began = Instant::now();
+    let value = exchange();
+    (value, began.elapsed())
+}
+
+/// The longest deadline of a delivery, unless the operator's base is longer.
+const DEADLINE_MAX: Duration = Duration::from_secs(300);
+
+/// Name aside, making a connection and its TLS may take this long, if the deadline leaves so much.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Largest head of an answer.
+const HEADER_BYTES: usize = 16 * 1024;
+
+/// Buffers of a connection, each way. ureq's default of 128 KiB would be 32 MiB for 128 exchanges.
+const BUFFER_BYTES: usize = 16 * 1024;
+
+/// Idle connections kept for one host: the three topics of one subscriber come one after the other.
+const IDLE_PER_HOST: usize = 2;
+
+/// How long an idle connection is kept. Short: a request on a connection that the subscriber is just closing fails,
+/// and servers close idle ones after as little as 5 s.
+const IDLE_AGE: Duration = Duration::from_secs(2);
+
+/// "Too many open files", of this process and of the system.
+const EMFILE: i32 = 24;
+const ENFILE: i32 = 23;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deadline_grows_with_the_body_up_to_five_minutes() {
+        let base = Duration::from_secs(10);
+        for (bytes, seconds) in [
+            (0, 10),
+            (262_143, 10),
+            (262_144, 11),
+            (1 << 20, 14),
+            (1 << 30, 300),
+        ] {
+            assert_eq!(
+                delivery_timeout(base, bytes),
+                Duration::from_secs(seconds),
+                "{bytes}"
+            );
+        }
+        assert_eq!(
+            delivery_timeout(Duration::from_secs(400), 1 << 30),
+            Duration::from_secs(400)
+        );
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        assert_eq!(parse_retry_after(b"120"), Some(Duration::from_secs(120)));
+        assert_eq!(
+            parse_retry_after(b"99999999999999999999999"),
+            Some(Duration::from_secs(u64::MAX))
+        );
+        for value in [
+            &b""[..],
+            b"-1",
+            b"1.5",
+            b"soon",
+            b"\xff",
+            b"Sun, 06 Nov 1994 08:49:37 GMT",
+        ] {
+            assert_eq!(parse_retry_after(value), None, "{value:?}");
+        }
+        let later = parse_retry_after(b"Fri, 31 Dec 9999 23:59:59 GMT").expect("a date to come");
+        assert!(later > Duration::from_secs(3600));
+    }
+}

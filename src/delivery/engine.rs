@@ -1,0 +1,326 @@
+//! The hub's thread. It alone has the store: requests, ends of exchanges and changed topics come in by its mailbox, a
+//! batch at a time; each batch is stored in a few transactions, and only then answered, and what is due is claimed and
+//! handed to the pool. Nothing here waits for a subscriber.
+
+mod desk;
+mod dispatch;
+mod storage;
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+use tracing::warn;
+
+use super::breaker::Breaker;
+use super::client::Client;
+use super::exchange::{Content, End, Exchanger, Job};
+use super::flights::Flights;
+use super::hub::{Health, Shared, StartError, stopping};
+use super::pool::Pool;
+use super::resolve::{Lookup, Lookups};
+use super::settings::Settings;
+use super::tls::client_config;
+use crate::clock;
+use crate::snapshot::Topic;
+use crate::websub::sqlite::Role;
+use crate::websub::store::{Accept, Report, Store};
+use crate::websub::{Moment, Refusal};
+
+/// What comes in by the mailbox.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// A request to keep, and whom to tell.
+    Submit {
+        accept: Accept,
+        reply: oneshot::Sender<Result<(), Refusal>>,
+    },
+    /// An exchange ended.
+    Ended {
+        number: u64,
+        end: End,
+        elapsed: Duration,
+    },
+    /// Topics may have changed.
+    Wake,
+    /// Stop, by then.
+    Stop {
+        until: Instant,
+        done: SyncSender<bool>,
+    },
+}
+
+/// The thread's state.
+pub(super) struct Engine {
+    base_url: String,
+    settings: Settings,
+    shared: Arc<Shared>,
+    on_health: Box<dyn Fn(&Health) + Send>,
+    pool: Pool<(u64, Job)>,
+    clients: Vec<Client>,
+    store: Option<Box<dyn Store>>,
+    role: Option<Role>,
+    /// Looked at again at this time: the store when it could not be opened, the role when another process has it.
+    open_at: Instant,
+    health: Health,
+    flights: Flights,
+    breaker: Breaker,
+    contents: HashMap<String, Arc<Content>>,
+    /// Topics whose digests the store does not have yet.
+    unpublished: Option<Vec<(String, [u8; 32])>>,
+    /// Ends of exchanges that the store does not have yet.
+    reports: Vec<(Report, Logged)>,
+    anchor: (Instant, i64),
+    sweep_at: Instant,
+    count_at: Instant,
+    random: u64,
+    stopping: Option<(Instant, Vec<SyncSender<bool>>)>,
+}
+
+/// What the log says of a report once it is stored.
+#[derive(Clone, Debug)]
+struct Logged {
+    topic: String,
+    host: String,
+    answer: String,
+    elapsed: Duration,
+}
+
+impl Engine {
+    pub(super) fn new(
+        base_url: &str,
+        settings: Settings,
+        lookup: &Arc<dyn Lookup>,
+        shared: Arc<Shared>,
+        mailbox: SyncSender<Message>,
+        on_health: Box<dyn Fn(&Health) + Send>,
+    ) -> Result<Engine, StartError> {
+        let lanes = settings.lanes;
+        let guard = Arc::new(settings.guard.clone());
+        let tls = client_config(settings.ca_file.as_deref())?;
+        let agent = format!("reviewd/{} (+{})", env!("CARGO_PKG_VERSION"), base_url);
+        let lookups = |threads: usize| Lookups::new(lookup, Arc::clone(&guard), threads);
+        let asking = lookups(lanes.verify);
+        let client =
+            |lookups: Lookups, idle: usize| Client::new(&agent, Arc::clone(&tls), lookups, idle);
+        let exchanger = Exchanger {
+            asking: client(asking.clone(), 0),
+            delivering: client(lookups(lanes.fast), lanes.fast),
+            lookups: asking,
+            delivery_timeout: settings.delivery_timeout,
+            verify_timeout: settings.verify_timeout,
+        };
+        let clients = vec![exchanger.asking.clone(), exchanger.delivering.clone()];
+        let pool = Pool::new(
+            "hub-exchange",
+            lanes.fast + lanes.slow + lanes.verify,
+            move |(number, job): (u64, Job)| {
+                let (end, elapsed) = exchanger.run(&job);
+                // When the hub's thread is gone, so is everybody who would want to know.
+                let _gone = mailbox.send(Message::Ended {
+                    number,
+                    end,
+                    elapsed,
+                });
+            },
+        );
+        let now = Instant::now();
+        Ok(Engine {
+            base_url: base_url.to_owned(),
+            shared,
+            on_health,
+            pool,
+            clients,
+            store: None,
+            role: None,
+            open_at: now,
+            health: Health::default(),
+            flights: Flights::new(lanes),
+            breaker: Breaker::default(),
+            contents: HashMap::new(),
+            unpublished: None,
+            reports: Vec::new(),
+            anchor: (now, clock::unix_ms()),
+            sweep_at: now,
+            count_at: now,
+            random: seed(),
+            stopping: None,
+            settings,
+        })
+    }
+
+    /// Works until it is told to stop.
+    pub(super) fn run(mut self, letters: &Receiver<Message>) {
+        let mut wait = Duration::ZERO;
+        loop {
+            let mut batch = Vec::new();
+            match letters.recv_timeout(wait) {
+                Ok(letter) => batch.push(letter),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            while batch.len() < BATCH_MAX {
+                let Ok(letter) = letters.try_recv() else {
+                    break;
+                };
+                batch.push(letter);
+            }
+            let more = self.turn(batch);
+            if self.is_over() {
+                return self.close();
+            }
+            wait = if more { TICK_BUSY } else { TICK };
+        }
+    }
+
+    /// Deals with a batch; true when more could begin soon than has begun.
+    fn turn(&mut self, batch: Vec<Message>) -> bool {
+        let now = self.moment();
+        self.take_topics();
+        self.open(now);
+        let mut accepts = Vec::new();
+        for letter in batch {
+            match letter {
+                Message::Submit { accept, reply } if self.stopping.is_none() => {
+                    accepts.push((accept, reply))
+                }
+                // The one who asked may have gone; then nobody needs the answer.
+                Message::Submit { reply, .. } => drop(reply.send(Err(stopping()))),
+                Message::Ended {
+                    number,
+                    end,
+                    elapsed,
+                } => self.note_end(number, end, elapsed, now),
+                Message::Wake => {}
+                Message::Stop { until, done } => self.stop(until, Some(done)),
+            }
+        }
+        if Arc::strong_count(&self.shared) == 1 && self.stopping.is_none() {
+            self.stop(Instant::now(), None);
+        }
+        self.accept(accepts, now);
+        self.record(now);
+        let more = self.is_delivering() && self.dispatch(now);
+        self.keep_house(now);
+        self.report_health();
+        more
+    }
+
+    fn is_delivering(&self) -> bool {
+        self.role.is_some()
+            && self.store.is_some()
+            && self.stopping.is_none()
+            && self.reports.is_empty()
+    }
+
+    /// Returns the time of day. When the clock has jumped, what is stored moves with it: a lease is a length of time.
+    fn moment(&mut self) -> Moment {
+        let (began, was_ms) = self.anchor;
+        let elapsed_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let now_ms = clock::unix_ms();
+        let jump_ms = now_ms.saturating_sub(was_ms.saturating_add(elapsed_ms));
+        self.anchor = (Instant::now(), now_ms);
+        if jump_ms.abs() >= JUMP_MS && self.role.is_some() {
+            warn!(jump_ms, "the clock jumped, leases and retries move with it");
+            if self.write_store(|store| store.shift(jump_ms)).is_none() {
+                // Tried again with the next turn, until the disk takes it.
+                self.anchor.1 = now_ms.saturating_sub(jump_ms);
+            }
+        }
+        Moment::from_unix_ms(now_ms)
+    }
+
+    /// Takes new topics from those who serve them.
+    fn take_topics(&mut self) {
+        let next = self
+            .shared
+            .next_topics
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(topics) = next else { return };
+        let base_url = &self.base_url;
+        let content = |topic: &Topic| {
+            let url = format!("{base_url}{}", topic.path);
+            let link = format!("<{url}>; rel=\"self\", <{base_url}{HUB_PATH}>; rel=\"hub\"");
+            let content = Content {
+                digest: topic.digest,
+                media_type: topic.media_type,
+                link,
+                body: topic.body.clone(),
+            };
+            (url, Arc::new(content))
+        };
+        self.contents = topics.iter().map(content).collect();
+        let mut digests: Vec<_> = self
+            .contents
+            .iter()
+            .map(|(url, content)| (url.clone(), content.digest))
+            .collect();
+        digests.sort();
+        self.unpublished = Some(digests);
+    }
+
+    /// Begins to stop, or to stop earlier.
+    fn stop(&mut self, until: Instant, done: Option<SyncSender<bool>>) {
+        let (deadline, waiting) = self.stopping.get_or_insert((until, Vec::new()));
+        *deadline = until.min(*deadline);
+        waiting.extend(done);
+    }
+
+    fn is_over(&self) -> bool {
+        match &self.stopping {
+            None => false,
+            Some((until, _)) => {
+                (self.flights.len() == 0 && self.reports.is_empty()) || Instant::now() >= *until
+            }
+        }
+    }
+
+    /// Cuts what is still under way, closes the store, gives the role back, and only then says that it is done.
+    fn close(self) {
+        let clean = self.flights.len() == 0;
+        for client in self.clients {
+            client.cut();
+        }
+        drop(self.store);
+        drop(self.role);
+        for done in self.stopping.into_iter().flat_map(|(_, waiting)| waiting) {
+            // Whoever ordered the stop may not have waited.
+            let _nobody = done.try_send(clean);
+        }
+    }
+
+    /// A number that nobody needs to guess: for jitter (SplitMix64).
+    fn jitter(&mut self) -> u16 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        u16::try_from((mixed ^ (mixed >> 31)) >> 48).unwrap_or_default()
+    }
+}
+
+fn seed() -> u64 {
+    let mut bytes = [0; 8];
+    // Without randomness all hubs jitter alike, which is no worse than no jitter.
+    let _predictable = getrandom::fill(&mut bytes);
+    u64::from_ne_bytes(bytes)
+}
+
+/// The path of the hub below the public address.
+const HUB_PATH: &str = "/api/websub/hub";
+
+/// Letters dealt with in one turn, so that no transaction grows without bound.
+const BATCH_MAX: usize = 512;
+
+/// How often the store is looked at when nothing happens: for retries, leases, and other processes' work.
+const TICK: Duration = Duration::from_millis(500);
+
+/// How often while the lanes are full.
+const TICK_BUSY: Duration = Duration::from_millis(20);
+
+/// A clock that is off by this much from one turn to the next has jumped.
+const JUMP_MS: i64 = 5_000;

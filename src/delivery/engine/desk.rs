@@ -1,0 +1,267 @@
+//! The desk: requests in, ends of exchanges in, and what they mean into the store.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+use tracing::{debug, info};
+
+use super::super::client::Exchange;
+use super::super::exchange::End;
+use super::super::hub::BUSY_S;
+use super::{Engine, Logged};
+use crate::websub::store::{Accept, Full, Recorded, Report};
+use crate::websub::subscription::{Answer, Outcome, Removal};
+use crate::websub::{Moment, Refusal};
+
+impl Engine {
+    /// Keeps the requests, all in one transaction, and answers them.
+    pub(super) fn accept(
+        &mut self,
+        letters: Vec<(Accept, oneshot::Sender<Result<(), Refusal>>)>,
+        now: Moment,
+    ) {
+        if letters.is_empty() {
+            return;
+        }
+        let (accepts, replies): (Vec<Accept>, Vec<_>) = letters.into_iter().unzip();
+        let caps = self.settings.caps;
+        let answers = match self.write_store(|store| store.accept(&accepts, &caps, now)) {
+            Some(answers) => answers
+                .into_iter()
+                .map(|answer| answer.map_err(|full| self.refuse(full)))
+                .collect(),
+            None => {
+                let refusal = || {
+                    Refusal::unavailable(
+                        "the hub cannot store requests at present".to_owned(),
+                        BUSY_S,
+                    )
+                };
+                accepts.iter().map(|_| Err(refusal())).collect::<Vec<_>>()
+            }
+        };
+        for (reply, answer) in replies.into_iter().zip(answers) {
+            // The one who asked may have gone; the request is kept all the same.
+            let _gone = reply.send(answer);
+        }
+    }
+
+    fn refuse(&self, full: Full) -> Refusal {
+        let caps = &self.settings.caps;
+        match full {
+            Full::Requests => {
+                let most = caps.requests;
+                Refusal::unavailable(
+                    format!("{most} requests wait for verification, which is the most"),
+                    VERIFIED_S,
+                )
+            }
+            Full::RequestsOfHost => {
+                let most = caps.requests_per_host;
+                Refusal::too_many(
+                    format!(
+                        "hub.callback: {most} requests for its host wait for verification, which is the most"
+                    ),
+                    VERIFIED_S,
+                )
+            }
+            Full::Subscriptions => {
+                let most = caps.subscriptions;
+                Refusal::unavailable(
+                    format!("{most} subscriptions are active, which is the most"),
+                    LEASE_S,
+                )
+            }
+            Full::SubscriptionsOfHost => {
+                let most = caps.subscriptions_per_host;
+                Refusal::too_many(
+                    format!(
+                        "hub.callback: {most} subscriptions of its host are active, which is the most"
+                    ),
+                    LEASE_S,
+                )
+            }
+        }
+    }
+
+    /// Takes the end of an exchange; of those that change something, as a report that the store will get.
+    pub(super) fn note_end(&mut self, number: u64, end: End, elapsed: Duration, now: Moment) {
+        let Some(flight) = self.flights.end(number) else {
+            return;
+        };
+        let (exchange, report) = match end {
+            End::Probed { reached } => {
+                if self.breaker.probed(reached, Instant::now()) {
+                    info!("the network is back, deliveries go on");
+                }
+                return;
+            }
+            End::Denied { exchange } => {
+                let status = answer_text(&exchange);
+                let (topic, callback_host) = (&flight.topic, &flight.host);
+                debug!(topic, callback_host, status, "the subscriber was told");
+                return;
+            }
+            End::Verified {
+                id,
+                exchange,
+                confirmed,
+            } => {
+                // The lease counts from the request that was confirmed.
+                let asked_at = now.minus(elapsed);
+                let report = match exchange.answer {
+                    None => Report::Unsent { id },
+                    Some(_) => Report::Verified {
+                        id,
+                        asked_at,
+                        confirmed,
+                    },
+                };
+                (exchange, report)
+            }
+            End::Delivered {
+                id,
+                attempt,
+                exchange,
+            } => {
+                let outcome = self.outcome(&exchange, elapsed);
+                let jitter = self.jitter();
+                let report = Report::Delivered {
+                    id,
+                    attempt,
+                    outcome,
+                    elapsed,
+                    jitter,
+                };
+                (exchange, report)
+            }
+        };
+        self.note_network(&flight.host, flight.port, &exchange);
+        let answer = answer_text(&exchange);
+        let logged = Logged {
+            topic: flight.topic,
+            host: flight.host,
+            answer,
+            elapsed,
+        };
+        self.reports.push((report, logged));
+    }
+
+    /// Counts the end of a delivery and returns what it means for the subscription.
+    fn outcome(&self, exchange: &Exchange, elapsed: Duration) -> Outcome {
+        let Some(answer) = exchange.answer else {
+            self.shared.stats.withheld.add(1);
+            return Outcome::Withheld;
+        };
+        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        self.shared.stats.note_answer(answer, elapsed_ms);
+        Outcome::Attempted {
+            answer,
+            retry_after: exchange.retry_after,
+        }
+    }
+
+    fn note_network(&mut self, host: &str, port: u16, exchange: &Exchange) {
+        if exchange.answer.is_some()
+            && self
+                .breaker
+                .note(host, port, exchange.reached, Instant::now())
+        {
+            tracing::warn!(
+                "most callback hosts cannot be reached, so the fault is ours: deliveries pause until one can"
+            );
+        }
+    }
+
+    /// Stores the ends of exchanges, all in one transaction; when it cannot, they wait, and nothing new begins.
+    pub(super) fn record(&mut self, now: Moment) {
+        if self.reports.is_empty() || self.store.is_none() {
+            return;
+        }
+        let reports: Vec<Report> = self
+            .reports
+            .iter()
+            .map(|(report, _)| report.clone())
+            .collect();
+        let policy = self.settings.policy.clone();
+        let Some(results) = self.write_store(|store| store.record(&reports, &policy, now)) else {
+            return;
+        };
+        for ((report, logged), recorded) in
+            std::mem::take(&mut self.reports).into_iter().zip(results)
+        {
+            self.log(&report, &logged, recorded);
+        }
+    }
+
+    fn log(&self, report: &Report, logged: &Logged, recorded: Recorded) {
+        let Logged {
+            topic,
+            host,
+            answer,
+            elapsed,
+        } = logged;
+        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        let stats = &self.shared.stats;
+        match recorded {
+            Recorded::Activated => {
+                stats.confirmed.add(1);
+                info!(topic, callback_host = host, "a subscription is active");
+            }
+            Recorded::Renewed => {
+                stats.confirmed.add(1);
+                info!(topic, callback_host = host, "a subscription is renewed");
+            }
+            Recorded::Rejected => {
+                stats.rejected.add(1);
+                info!(
+                    topic,
+                    callback_host = host,
+                    status = answer,
+                    "a request was not confirmed"
+                );
+            }
+            Recorded::Removed(removal) => {
+                stats.note_removal(removal);
+                if removal == Removal::Unsubscribed {
+                    stats.confirmed.add(1);
+                }
+                info!(topic, callback_host = host, reason = %removal, status = answer, "a subscription is removed");
+            }
+            Recorded::Waiting | Recorded::Stale | Recorded::Kept { .. } => {
+                let failures = if let Recorded::Kept { failures } = recorded {
+                    failures
+                } else {
+                    0
+                };
+                let kind = if matches!(report, Report::Delivered { .. }) {
+                    "delivery"
+                } else {
+                    "verification"
+                };
+                debug!(
+                    topic,
+                    callback_host = host,
+                    status = answer,
+                    elapsed_ms,
+                    failures,
+                    kind,
+                    "an exchange ended"
+                );
+            }
+        }
+    }
+}
+
+fn answer_text(exchange: &Exchange) -> String {
+    exchange
+        .answer
+        .as_ref()
+        .map_or_else(|| "withheld".to_owned(), Answer::to_string)
+}
+
+/// When to come back to a hub that has too many requests to verify.
+const VERIFIED_S: u32 = 30;
+
+/// When to come back to a hub that has too many subscriptions: leases end, but not soon.
+const LEASE_S: u32 = 3_600;

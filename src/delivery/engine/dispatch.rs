@@ -1,0 +1,215 @@
+//! Dispatch: what is due is claimed in the store and handed to the pool, as far as there is room.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tracing::{error, info};
+
+use super::super::client::delivery_timeout;
+use super::super::exchange::{End, Job};
+use super::super::flights::{Flight, Kind};
+use super::Engine;
+use crate::websub::store::{Claim, Delivery, Lane};
+use crate::websub::{Callback, Moment};
+
+impl Engine {
+    /// Begins what may begin; true when a lane is full, so that it is worth looking again soon.
+    pub(super) fn dispatch(&mut self, now: Moment) -> bool {
+        self.dispatch_probe();
+        let mut more = self.dispatch_requests(now);
+        if !self.breaker.is_open() && self.unpublished.is_none() {
+            more |= self.dispatch_deliveries(Lane::Fast, now);
+            more |= self.dispatch_deliveries(Lane::Slow, now);
+        }
+        more | self.dispatch_notices()
+    }
+
+    fn dispatch_probe(&mut self) {
+        if let Some(targets) = self.breaker.probe(Instant::now()) {
+            self.begin(Kind::Other, None, String::new(), Job::Probe(targets));
+        }
+    }
+
+    fn dispatch_requests(&mut self, now: Moment) -> bool {
+        let room = self.flights.verify_room();
+        if room == 0 {
+            return true;
+        }
+        let busy = self.flights.busy(&[Kind::Verify]);
+        let until = now.plus(self.settings.verify_timeout + CLAIM_SLACK);
+        let claim = Claim {
+            limit: room,
+            per_host: self.settings.lanes.per_host,
+            busy: &busy,
+            until,
+        };
+        let Some(claimed) = self.with_store(|store| store.claim_requests(&claim)) else {
+            return false;
+        };
+        let full = claimed.len() == room;
+        for verification in claimed {
+            let (callback, topic) = (
+                verification.callback.clone(),
+                verification.topic_given.clone(),
+            );
+            self.begin(
+                Kind::Verify,
+                Some(&callback),
+                topic,
+                Job::Verify(verification),
+            );
+        }
+        full
+    }
+
+    fn dispatch_deliveries(&mut self, lane: Lane, now: Moment) -> bool {
+        let (kind, room) = match lane {
+            Lane::Fast => (Kind::Fast, self.flights.fast_room(Instant::now())),
+            Lane::Slow => (Kind::Slow, self.flights.slow_room(Instant::now())),
+        };
+        if room == 0 {
+            return true;
+        }
+        let busy = self.flights.busy(&[Kind::Fast, Kind::Slow]);
+        let longest = self
+            .contents
+            .values()
+            .map(|content| content.body.len())
+            .max()
+            .unwrap_or_default();
+        let until =
+            now.plus(delivery_timeout(self.settings.delivery_timeout, longest) + CLAIM_SLACK);
+        let claim = Claim {
+            limit: room,
+            per_host: self.settings.lanes.per_host,
+            busy: &busy,
+            until,
+        };
+        let Some(claimed) = self.with_store(|store| store.claim_deliveries(lane, &claim, now))
+        else {
+            return false;
+        };
+        let full = claimed.len() == room;
+        for delivery in claimed {
+            self.deliver(kind, delivery);
+        }
+        full
+    }
+
+    fn deliver(&mut self, kind: Kind, delivery: Delivery) {
+        let content = self
+            .contents
+            .get(&delivery.topic)
+            .filter(|content| content.digest == delivery.digest)
+            .map(Arc::clone);
+        let (callback, topic) = (delivery.callback.clone(), delivery.topic.clone());
+        match content {
+            Some(content) => self.begin(
+                kind,
+                Some(&callback),
+                topic,
+                Job::Deliver(delivery, content),
+            ),
+            // Another process has published what we do not serve: whoever serves it will deliver it.
+            None => error!(
+                topic,
+                "the store holds a content of the topic that is not served here"
+            ),
+        }
+    }
+
+    fn dispatch_notices(&mut self) -> bool {
+        let room = self.flights.verify_room();
+        if room == 0 {
+            return true;
+        }
+        let Some(notices) = self.with_store(|store| store.take_notices(room)) else {
+            return false;
+        };
+        let full = notices.len() == room;
+        for notice in notices {
+            let (callback, topic) = (notice.callback.clone(), notice.topic.clone());
+            self.begin(Kind::Other, Some(&callback), topic, Job::Deny(notice));
+        }
+        full
+    }
+
+    fn begin(&mut self, kind: Kind, callback: Option<&Callback>, topic: String, job: Job) {
+        let (host, port) = callback.map_or_else(Default::default, |callback| {
+            (callback.host().to_string(), callback.port())
+        });
+        let number = self.flights.begin(Flight {
+            kind,
+            host,
+            port,
+            topic,
+            began: Instant::now(),
+        });
+        if let Err((number, job)) = self.pool.submit((number, job)) {
+            error!("the system refuses threads, exchanges with subscribers wait");
+            self.withhold(number, job);
+        }
+    }
+
+    /// Ends an exchange that could not begin.
+    fn withhold(&mut self, number: u64, job: Job) {
+        let exchange = super::super::client::Exchange {
+            answer: None,
+            retry_after: None,
+            reached: false,
+        };
+        let end = match job {
+            Job::Verify(verification) => End::Verified {
+                id: verification.id,
+                exchange,
+                confirmed: false,
+            },
+            Job::Deliver(delivery, _) => End::Delivered {
+                id: delivery.id,
+                attempt: delivery.attempt,
+                exchange,
+            },
+            Job::Deny(_) => End::Denied { exchange },
+            Job::Probe(_) => End::Probed { reached: false },
+        };
+        let now = Moment::from_unix_ms(crate::clock::unix_ms());
+        self.note_end(number, end, Duration::ZERO, now);
+    }
+
+    /// Ends leases, drops tombstones, and counts, each from time to time.
+    pub(super) fn keep_house(&mut self, now: Moment) {
+        let flights = u64::try_from(self.flights.len()).unwrap_or(u64::MAX);
+        self.shared.stats.flights.set(flights);
+        let instant = Instant::now();
+        if self.health.store_error.is_some() && instant >= self.open_at {
+            // A write that changes nothing tells whether the trouble is over.
+            let _trouble_is_noted = self.write_store(|store| store.shift(0));
+        }
+        if self.role.is_some() && instant >= self.sweep_at {
+            self.sweep_at = instant + SWEEP_EVERY;
+            let (policy, age) = (self.settings.policy.clone(), self.settings.tombstone_age);
+            if let Some(swept) = self.with_store(|store| store.sweep(&policy, age, now))
+                && swept.expired > 0
+            {
+                info!(subscriptions = swept.expired, "leases ended");
+            }
+        }
+        if instant >= self.count_at {
+            self.count_at = instant + COUNT_EVERY;
+            if let Some(counts) = self.with_store(|store| store.counts(now)) {
+                self.shared.stats.subscriptions.set(counts.subscriptions);
+                self.shared.stats.requests.set(counts.requests);
+                self.shared.stats.owed.set(counts.owed);
+            }
+        }
+    }
+}
+
+/// A claim outlives the deadline of its exchange by this much.
+const CLAIM_SLACK: Duration = Duration::from_secs(60);
+
+/// How often leases are looked at.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// How often the gauges are counted: a walk over all subscriptions.
+const COUNT_EVERY: Duration = Duration::from_secs(10);

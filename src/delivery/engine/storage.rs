@@ -1,0 +1,121 @@
+//! The store in the hub's hands: opened, opened anew after trouble, and what is wrong with it made known.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tracing::{error, info};
+
+use super::Engine;
+use crate::websub::Moment;
+use crate::websub::sqlite::{Role, SqliteStore};
+use crate::websub::store::{Store, StoreError};
+
+impl Engine {
+    /// Opens the store and takes the delivery role, as far as neither has happened.
+    pub(super) fn open(&mut self, now: Moment) {
+        if self.store.is_none() && Instant::now() >= self.open_at {
+            match SqliteStore::open(&self.settings.state_dir) {
+                Ok(store) => self.store = Some(Box::new(store)),
+                Err(error) => self.fail(error),
+            }
+        }
+        if self.store.is_some()
+            && self.role.is_none()
+            && self.stopping.is_none()
+            && Instant::now() >= self.open_at
+        {
+            match Role::try_take(&self.settings.state_dir) {
+                Ok(Some(role)) => self.take_role(role, now),
+                Ok(None) => self.open_at = Instant::now() + ROLE_WAIT,
+                Err(error) => self.fail(error),
+            }
+        }
+        if self.role.is_some()
+            && let Some(topics) = self.unpublished.clone()
+        {
+            let policy = self.settings.policy.clone();
+            if let Some(published) = self.write_store(|store| store.publish(&topics, &policy, now))
+            {
+                self.unpublished = None;
+                for topic in &published.changed {
+                    info!(topic, "the topic has new content");
+                }
+                if published.withdrawn > 0 {
+                    info!(
+                        subscriptions = published.withdrawn,
+                        "subscriptions to topics that are no longer served are removed"
+                    );
+                }
+            }
+        }
+    }
+
+    fn take_role(&mut self, role: Role, now: Moment) {
+        let policy = self.settings.policy.clone();
+        if self
+            .write_store(|store| store.recover(&policy, now))
+            .is_some()
+        {
+            info!(state = %self.settings.state_dir.display(), "the hub delivers");
+            self.role = Some(role);
+        }
+    }
+
+    /// Writes to the store; `None` when it cannot be used, which is then known and logged. What could be written ends
+    /// an earlier trouble.
+    pub(super) fn write_store<T>(
+        &mut self,
+        act: impl FnOnce(&mut dyn Store) -> Result<T, StoreError>,
+    ) -> Option<T> {
+        let value = self.with_store(act)?;
+        if self.health.store_error.take().is_some() {
+            info!("the hub's store can be used again");
+        }
+        Some(value)
+    }
+
+    /// Uses the store, maybe only to look; `None` when it cannot be used, which is then known and logged.
+    pub(super) fn with_store<T>(
+        &mut self,
+        act: impl FnOnce(&mut dyn Store) -> Result<T, StoreError>,
+    ) -> Option<T> {
+        match act(self.store.as_mut()?.as_mut()) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.fail(error);
+                None
+            }
+        }
+    }
+
+    /// Notes what is wrong with the store. After an error of the disk the file is closed and opened anew: what the
+    /// kernel has dropped of it must not be taken for written. The role is kept, as nobody else should deliver.
+    fn fail(&mut self, error: StoreError) {
+        let text = error.to_string();
+        if self.health.store_error.as_ref() != Some(&text) {
+            error!(
+                "the hub's store cannot be used, requests to the hub are refused meanwhile: {text}"
+            );
+        }
+        self.health.store_error = Some(text);
+        if !matches!(error, StoreError::Full(_) | StoreError::Busy(_)) {
+            self.store = None;
+        }
+        self.open_at = Instant::now() + OPEN_WAIT;
+    }
+
+    pub(super) fn report_health(&mut self) {
+        self.health.delivering = self.role.is_some() && self.store.is_some();
+        self.health.paused = self.breaker.is_open();
+        if **self.shared.health.load() != self.health {
+            self.shared.health.store(Arc::new(self.health.clone()));
+            (self.on_health)(&self.health);
+        }
+    }
+}
+
+/// The wait before a store that could not be used is tried again.
+const OPEN_WAIT: Duration = Duration::from_secs(2);
+
+/// The wait before the delivery role is asked for again.
+const ROLE_WAIT: Duration = Duration::from_millis(500);

@@ -1,0 +1,214 @@
+//! Which callbacks the hub may reach: ports, names, and every address that a name resolves to.
+//!
+//! The hub sends requests to URLs that strangers choose, from inside the operator's network. So an address must be
+//! global unicast, judged after unwrapping the IPv6 forms that carry an IPv4 address, and one refused address
+//! condemns the whole name: answers that mix public and private addresses are how guards are slipped past.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::websub::{Callback, Host};
+
+/// What callbacks are permitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// Permit private, shared, loopback and unique-local addresses and the names that go with them; link-local,
+    /// metadata, multicast and reserved addresses stay refused.
+    pub allow_private: bool,
+    /// Ports that callbacks may have.
+    pub ports: Ports,
+}
+
+/// Ranges of ports, written `443,8443,1024-65535`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ports(Vec<(u16, u16)>);
+
+/// Why a callback is not reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Blocked {
+    /// The port is not permitted.
+    Port(u16),
+    /// The name belongs to a private or special domain.
+    Name(String),
+    /// The address is not global unicast.
+    Address(IpAddr),
+}
+
+impl Guard {
+    /// Judges what can be judged without a resolver: the port, and the host as it is written.
+    ///
+    /// # Errors
+    /// What is refused.
+    pub fn check_callback(&self, callback: &Callback) -> Result<(), Blocked> {
+        if !self.ports.contains(callback.port()) {
+            return Err(Blocked::Port(callback.port()));
+        }
+        match callback.host() {
+            Host::Name(name) if !self.allow_private && is_special(name) => {
+                Err(Blocked::Name(name.clone()))
+            }
+            Host::Name(_) => Ok(()),
+            Host::Address(address) => self.check_address(*address),
+        }
+    }
+
+    /// Judges an address, as written or as resolved.
+    ///
+    /// # Errors
+    /// [`Blocked::Address`].
+    pub fn check_address(&self, address: IpAddr) -> Result<(), Blocked> {
+        let permitted = match unwrap(address) {
+            IpAddr::V4(v4) => is_global_v4(v4) || (self.allow_private && is_private_v4(v4)),
+            IpAddr::V6(v6) => is_global_v6(v6) || (self.allow_private && is_private_v6(v6)),
+        };
+        if permitted {
+            Ok(())
+        } else {
+            Err(Blocked::Address(address))
+        }
+    }
+}
+
+impl Ports {
+    /// Parses ranges separated by commas; `1024-` has no upper end.
+    ///
+    /// # Errors
+    /// One line that says what is wrong.
+    pub fn parse(text: &str) -> Result<Ports, String> {
+        let port = |digits: &str| -> Result<u16, String> {
+            digits
+                .parse()
+                .ok()
+                .filter(|port| *port > 0)
+                .ok_or_else(|| format!("{digits:?} is not a port from 1 to 65535"))
+        };
+        let range = |part: &str| -> Result<(u16, u16), String> {
+            let (first, last) = match part.trim().split_once('-') {
+                None => (port(part.trim())?, port(part.trim())?),
+                Some((first, "")) => (port(first)?, u16::MAX),
+                Some((first, last)) => (port(first)?, port(last)?),
+            };
+            if first <= last {
+                Ok((first, last))
+            } else {
+                Err(format!("the range {part:?} is empty"))
+            }
+        };
+        text.split(',')
+            .map(range)
+            .collect::<Result<_, _>>()
+            .map(Ports)
+    }
+
+    fn contains(&self, port: u16) -> bool {
+        self.0
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&port))
+    }
+}
+
+impl fmt::Display for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Blocked::Port(port) => write!(f, "port {port} is not permitted"),
+            Blocked::Name(name) => write!(f, "host {name} is not a public name"),
+            Blocked::Address(address) => write!(f, "address {address} is not a public one"),
+        }
+    }
+}
+
+impl std::error::Error for Blocked {}
+
+/// Takes the IPv4 address out of the IPv6 forms that carry one to the IPv4 internet.
+fn unwrap(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = address else {
+        return address;
+    };
+    let segments = v6.segments();
+    let [.., a, b, c, d] = v6.octets();
+    let is_mapped = segments[..5] == [0; 5] && segments[5] == 0xffff;
+    let is_nat64 = segments[..6] == [0x64, 0xff9b, 0, 0, 0, 0];
+    if is_mapped || is_nat64 {
+        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+    } else {
+        address
+    }
+}
+
+/// Everything but the special-purpose registry of IANA (RFC 6890 and its updates), multicast and class E. 192.0.0.0/24
+/// is refused whole, although two of its addresses are global: nobody has a callback there.
+fn is_global_v4(address: Ipv4Addr) -> bool {
+    let [a, b, c, _] = address.octets();
+    !matches!(
+        (a, b, c),
+        (0 | 10 | 127 | 224..=255, _, _)
+            | (100, 64..=127, _)
+            | (169, 254, _)
+            | (172, 16..=31, _)
+            | (192, 0, 0 | 2)
+            | (192, 31, 196)
+            | (192, 52, 193)
+            | (192, 88, 99)
+            | (192, 168, _)
+            | (192, 175, 48)
+            | (198, 18 | 19, _)
+            | (198, 51, 100)
+            | (203, 0, 113)
+    )
+}
+
+/// 2000::/3 without protocol assignments (Teredo and ORCHID among them), documentation and 6to4.
+fn is_global_v6(address: Ipv6Addr) -> bool {
+    let segments = address.segments();
+    let is_unicast = segments[0] & 0xe000 == 0x2000;
+    let is_protocol = segments[0] == 0x2001 && segments[1] < 0x200;
+    let is_documentation = (segments[0] == 0x2001 && segments[1] == 0xdb8)
+        || (segments[0] == 0x3fff && segments[1] < 0x1000);
+    let is_6to4 = segments[0] == 0x2002;
+    is_unicast && !is_protocol && !is_documentation && !is_6to4
+}
+
+/// Loopback, private and shared addresses, but for the metadata service that one cloud keeps among them.
+fn is_private_v4(address: Ipv4Addr) -> bool {
+    let [a, b, _, _] = address.octets();
+    let is_shared =
+        a == 100 && (64..=127).contains(&b) && address != Ipv4Addr::new(100, 100, 100, 200);
+    address.is_private() || address.is_loopback() || is_shared
+}
+
+/// Loopback and unique-local addresses, but for the metadata service that one cloud keeps among them.
+fn is_private_v6(address: Ipv6Addr) -> bool {
+    let is_metadata = address == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+    let is_unique_local = address.segments()[0] & 0xfe00 == 0xfc00;
+    address.is_loopback() || (is_unique_local && !is_metadata)
+}
+
+/// Single labels, and names under domains that never lead to the public internet (RFC 6761, 6762, 8375, 9476 and the
+/// customs of private networks).
+fn is_special(name: &str) -> bool {
+    const DOMAINS: [&str; 14] = [
+        "alt",
+        "corp",
+        "home",
+        "home.arpa",
+        "internal",
+        "intranet",
+        "invalid",
+        "lan",
+        "local",
+        "localdomain",
+        "localhost",
+        "onion",
+        "private",
+        "test",
+    ];
+    let is_under = |domain: &str| {
+        name.strip_suffix(domain)
+            .is_some_and(|head| head.is_empty() || head.ends_with('.'))
+    };
+    !name.contains('.') || DOMAINS.into_iter().any(is_under)
+}
+
+#[cfg(test)]
+#[path = "guard/tests.rs"]
+mod tests;

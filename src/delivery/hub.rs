@@ -1,0 +1,304 @@
+//! The hub as the rest of the program sees it: hand in a request, say that topics changed, ask how it is, stop.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::net::IpAddr;
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use tokio::sync::oneshot;
+
+use super::engine::{Engine, Message};
+use super::rate::Rate;
+use super::resolve::Lookup;
+use super::settings::Settings;
+use super::stats::Stats;
+use super::tls::CaError;
+use crate::snapshot::Topic;
+use crate::websub::store::Accept;
+use crate::websub::{Callback, HubRequest, Refusal};
+
+/// The running hub; cheap to clone. When the last clone is dropped, it stops without waiting for anybody.
+#[derive(Clone)]
+pub struct Hub {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    settings: Settings,
+    /// The public address.
+    base_url: String,
+    /// The URLs of the topics; they do not change while the hub runs.
+    topics: Vec<String>,
+    rate: Rate,
+    mailbox: SyncSender<Message>,
+    shared: Arc<Shared>,
+}
+
+/// What the hub's thread and its handles both see.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// Topics that the thread has not taken yet.
+    pub(super) next_topics: Mutex<Option<Vec<Topic>>>,
+    pub(super) health: ArcSwap<Health>,
+    pub(super) stats: Stats,
+}
+
+/// How the hub is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Why the store cannot be used at present; `None` when it can.
+    pub store_error: Option<String>,
+    /// Whether this process delivers; another one that shares the state directory may.
+    pub delivering: bool,
+    /// Whether deliveries pause because most hosts could not be reached at once.
+    pub paused: bool,
+}
+
+/// Why the hub does not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The file of authorities cannot be used; the culprit is the operator.
+    Ca(CaError),
+    /// The system refuses a thread.
+    Thread(io::Error),
+}
+
+impl Hub {
+    /// Starts the hub on `topics`, which lie below `base_url` (scheme and authority, no slash at the
+    /// end). `on_health` is called, on the hub's thread, whenever its health changes.
+    ///
+    /// A state directory that cannot be used does not keep the hub from starting: it refuses requests, says why in
+    /// its health, and tries again every few seconds.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn start(
+        base_url: &str,
+        settings: Settings,
+        lookup: Arc<dyn Lookup>,
+        topics: [Topic; 3],
+        on_health: impl Fn(&Health) + Send + 'static,
+    ) -> Result<Hub, StartError> {
+        let (mailbox, letters) = sync_channel(MAILBOX);
+        let shared = Arc::new(Shared::default());
+        let urls = topics
+            .iter()
+            .map(|topic| format!("{base_url}{}", topic.path))
+            .collect();
+        *shared
+            .next_topics
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(topics.to_vec());
+        let engine = Engine::new(
+            base_url,
+            settings.clone(),
+            &lookup,
+            Arc::clone(&shared),
+            mailbox.clone(),
+            Box::new(on_health),
+        )?;
+        let builder = thread::Builder::new().name("hub".to_owned());
+        builder
+            .spawn(move || engine.run(&letters))
+            .map_err(StartError::Thread)?;
+        let rate = Rate::new(settings.requests_per_minute);
+        Ok(Hub {
+            inner: Arc::new(Inner {
+                settings,
+                base_url: base_url.to_owned(),
+                topics: urls,
+                rate,
+                mailbox,
+                shared,
+            }),
+        })
+    }
+
+    /// Accepts a request: returns once it is on disk. Cancel safe: the request is kept or not, never half.
+    ///
+    /// # Errors
+    /// [`RefusalKind::TooMany`](crate::websub::RefusalKind::TooMany) for a client or a callback host that asks too
+    /// much, `Field` for a topic that is not ours or a callback that may not be reached, `Unavailable` when the hub is
+    /// full, stopping, or cannot write.
+    pub async fn submit(&self, request: HubRequest, client: IpAddr) -> Result<(), Refusal> {
+        let result = self.try_submit(request, client).await;
+        match &result {
+            Ok(()) => self.stats().accepted.add(1),
+            Err(_) => self.stats().refused.add(1),
+        }
+        result
+    }
+
+    async fn try_submit(&self, request: HubRequest, client: IpAddr) -> Result<(), Refusal> {
+        let inner = &self.inner;
+        inner.rate.take(client, Instant::now()).map_err(|wait| {
+            let most = inner.settings.requests_per_minute;
+            let wait_s = u32::try_from(wait.as_secs())
+                .unwrap_or(u32::MAX)
+                .saturating_add(1);
+            Refusal::too_many(
+                format!("more than {most} requests a minute from one address"),
+                wait_s,
+            )
+        })?;
+        if !inner.topics.contains(&request.topic) {
+            let known = inner.topics.join(" ");
+            return Err(Refusal::field(
+                "hub.topic",
+                format_args!("is not one of {known}"),
+            ));
+        }
+        self.check_callback(&request.callback)?;
+        let lease_s = inner
+            .settings
+            .leases
+            .grant(request.lease_asked_s, lease_jitter(&request));
+        let (reply, answer) = oneshot::channel();
+        let letter = Message::Submit {
+            accept: Accept { request, lease_s },
+            reply,
+        };
+        match inner.mailbox.try_send(letter) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => {
+                return Err(Refusal::unavailable("the hub is busy".to_owned(), BUSY_S));
+            }
+            Err(TrySendError::Disconnected(_)) => return Err(stopping()),
+        }
+        match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(stopping()),
+            // It may still be kept; the subscriber will then be asked, which does no harm.
+            Err(_) => Err(Refusal::unavailable(
+                "the hub's store is slow".to_owned(),
+                BUSY_S,
+            )),
+        }
+    }
+
+    fn check_callback(&self, callback: &Callback) -> Result<(), Refusal> {
+        let refuse = |what: &dyn fmt::Display| Refusal::field("hub.callback", what);
+        self.inner
+            .settings
+            .guard
+            .check_callback(callback)
+            .map_err(|blocked| refuse(&blocked))?;
+        let own = Callback::parse(&format!("{}/", self.inner.base_url));
+        if own.is_ok_and(|own| own.host() == callback.host() && own.port() == callback.port()) {
+            return Err(refuse(&"must not be this service itself"));
+        }
+        Ok(())
+    }
+
+    /// Says that a new snapshot is served; the topics whose digest differs will be delivered. Returns at once.
+    pub fn topics_changed(&self, topics: [Topic; 3]) {
+        *self
+            .inner
+            .shared
+            .next_topics
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(topics.to_vec());
+        // A full mailbox wakes the thread just as well, and one without a thread has nobody to wake.
+        let _awake = self.inner.mailbox.try_send(Message::Wake);
+    }
+
+    /// Returns how the hub is.
+    #[must_use]
+    pub fn health(&self) -> Arc<Health> {
+        self.inner.shared.health.load_full()
+    }
+
+    /// Returns what the hub counts.
+    #[must_use]
+    pub fn stats(&self) -> &Stats {
+        &self.inner.shared.stats
+    }
+
+    /// Says that a stop that is under way should not wait any longer; without one, stops at once.
+    pub fn hurry(&self) {
+        let (done, _nobody) = sync_channel(1);
+        // A full mailbox is emptied in a moment, and then the deadline of the stop holds.
+        let _full = self.inner.mailbox.try_send(Message::Stop {
+            until: Instant::now(),
+            done,
+        });
+    }
+
+    /// Stops: no new exchange begins, those under way get `deadline` to end, and how they ended is stored. Returns true
+    /// if all had ended by then; what had not is delivered again after the next start.
+    #[must_use]
+    pub fn shutdown(&self, deadline: Duration) -> bool {
+        let (done, stopped) = sync_channel(1);
+        let letter = Message::Stop {
+            until: Instant::now() + deadline,
+            done,
+        };
+        if self.inner.mailbox.send(letter).is_err() {
+            return true;
+        }
+        // The thread answers by the deadline, and then stores what it has.
+        stopped.recv().unwrap_or(true)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let (done, _stopped) = sync_channel(1);
+        // A mailbox that is full belongs to a thread that is at work; it looks whether anybody is left.
+        let _stopping = self.mailbox.try_send(Message::Stop {
+            until: Instant::now(),
+            done,
+        });
+    }
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub")
+            .field("health", &self.health())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Ca(error) => error.fmt(f),
+            StartError::Thread(error) => write!(f, "the hub's threads cannot be started: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<CaError> for StartError {
+    fn from(error: CaError) -> StartError {
+        StartError::Ca(error)
+    }
+}
+
+pub(super) fn stopping() -> Refusal {
+    Refusal::unavailable("the hub is stopping".to_owned(), BUSY_S)
+}
+
+/// The same request gets the same lease, so that one which is repeated joins the one that waits.
+fn lease_jitter(request: &HubRequest) -> u16 {
+    let mut hasher = DefaultHasher::new();
+    (request.callback.uri(), &request.topic).hash(&mut hasher);
+    u16::try_from(hasher.finish() >> 48).unwrap_or_default()
+}
+
+/// Letters that wait for the hub's thread; one more request is refused.
+const MAILBOX: usize = 1_024;
+
+/// How long a request waits for the disk.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// When to come back to a busy hub.
+pub(super) const BUSY_S: u32 = 10;

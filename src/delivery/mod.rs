@@ -1,0 +1,23 @@
+//! The hub's client side: threads, queues, the HTTPS client and the guard over callback addresses.
+//!
+//! [`Hub`] is the handle. Behind it one thread has the store and decides (`engine`), and a [`pool`] of threads of its
+//! own, never shared with requests, does the exchanges that wait for strangers: [`client`] sends, [`resolve`] and
+//! [`guard`] say where to, [`breaker`] tells their faults from ours.
+
+pub mod breaker;
+pub mod client;
+mod engine;
+mod exchange;
+mod flights;
+pub mod guard;
+mod hub;
+pub mod pool;
+pub mod rate;
+pub mod resolve;
+pub mod settings;
+pub mod signature;
+pub mod stats;
+pub mod tls;
+
+pub use hub::{Health, Hub, StartError};
+pub use settings::{Lanes, Settings};

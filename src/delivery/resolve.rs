@@ -1,0 +1,298 @@
+//! Names to addresses, on threads that can be waited for but not stopped.
+//!
+//! The system's resolver cannot be interrupted: a lookup may take half a minute although its attempt has long been
+//! given up. ureq's own answer is one detached thread for each lookup, as many as a slow name server cares to hold.
+//! Here a fixed number of threads looks names up; a lookup that nobody waits for any more is skipped, and when all
+//! threads hang, an attempt is withheld instead of failed, since that is no fault of the subscriber.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::NextTimeout;
+
+use super::guard::{Blocked, Guard};
+use super::pool::Pool;
+
+/// Something that knows the addresses of names; blocking.
+pub trait Lookup: Send + Sync + 'static {
+    /// Returns the addresses of `host`.
+    ///
+    /// # Errors
+    /// As the resolver has them.
+    fn lookup(&self, host: &str) -> io::Result<Vec<IpAddr>>;
+}
+
+/// The system's resolver.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemLookup;
+
+impl Lookup for SystemLookup {
+    fn lookup(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        Ok((host, 0)
+            .to_socket_addrs()?
+            .map(|address| address.ip())
+            .collect())
+    }
+}
+
+/// Why a name has no address to connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LookupError {
+    /// The resolver said no.
+    Failed,
+    /// The deadline passed.
+    Late,
+    /// All threads are busy with names that do not come back.
+    Saturated,
+    /// One of the addresses is refused.
+    Blocked(Blocked),
+}
+
+/// A bounded number of threads that look names up, and the guard that judges every answer.
+#[derive(Clone)]
+pub struct Lookups {
+    pool: Arc<Pool<Question>>,
+    /// Questions that wait or are being looked up, those that nobody waits for any more included.
+    open: Arc<AtomicUsize>,
+    open_max: usize,
+    guard: Arc<Guard>,
+}
+
+struct Question {
+    host: String,
+    /// Set when nobody waits any more.
+    abandoned: Arc<AtomicBool>,
+    answer: SyncSender<io::Result<Vec<IpAddr>>>,
+}
+
+impl Lookups {
+    /// Makes a resolver that uses up to `threads` threads, none of them before it is needed.
+    #[must_use]
+    pub fn new(lookup: &Arc<dyn Lookup>, guard: Arc<Guard>, threads: usize) -> Lookups {
+        let open = Arc::new(AtomicUsize::new(0));
+        let (lookup, done) = (Arc::clone(lookup), Arc::clone(&open));
+        let pool = Pool::new("hub-lookup", threads, move |question: Question| {
+            // Taken off the count however the lookup ends.
+            let _counted = Counted(Arc::clone(&done));
+            if !question.abandoned.load(Ordering::Relaxed) {
+                let answer = lookup.lookup(&question.host);
+                // Whoever asked may have given up meanwhile.
+                let _abandoned = question.answer.try_send(answer);
+            }
+        });
+        // A place in the queue for each thread: whoever came later would wait for more than one lookup.
+        Lookups {
+            pool: Arc::new(pool),
+            open,
+            open_max: 2 * threads,
+            guard,
+        }
+    }
+
+    /// Returns the addresses of `host`, all of them permitted, at most four.
+    ///
+    /// # Errors
+    /// See [`LookupError`]; never later than `timeout` after the call.
+    pub fn resolve(&self, host: &str, timeout: Duration) -> Result<Vec<IpAddr>, LookupError> {
+        let literal = host
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .parse::<IpAddr>();
+        let addresses = match literal {
+            Ok(address) => vec![address],
+            Err(_) => self.ask(host, timeout)?,
+        };
+        // Every answer is judged before the first is used: one refused address condemns the name.
+        for address in &addresses {
+            self.guard
+                .check_address(*address)
+                .map_err(LookupError::Blocked)?;
+        }
+        match addresses.is_empty() {
+            true => Err(LookupError::Failed),
+            false => Ok(addresses.into_iter().take(ADDRESSES_MAX).collect()),
+        }
+    }
+
+    fn ask(&self, host: &str, timeout: Duration) -> Result<Vec<IpAddr>, LookupError> {
+        let (answer, answered) = sync_channel(1);
+        let abandoned = Arc::new(AtomicBool::new(false));
+        let question = Question {
+            host: host.to_owned(),
+            abandoned: Arc::clone(&abandoned),
+            answer,
+        };
+        if self.open.fetch_add(1, Ordering::Relaxed) >= self.open_max {
+            self.open.fetch_sub(1, Ordering::Relaxed);
+            return Err(LookupError::Saturated);
+        }
+        if self.pool.submit(question).is_err() {
+            self.open.fetch_sub(1, Ordering::Relaxed);
+            return Err(LookupError::Saturated);
+        }
+        match answered.recv_timeout(timeout) {
+            Ok(Ok(addresses)) => Ok(addresses),
+            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Err(LookupError::Failed),
+            Err(RecvTimeoutError::Timeout) => {
+                abandoned.store(true, Ordering::Relaxed);
+                Err(LookupError::Late)
+            }
+        }
+    }
+}
+
+/// One question, counted for as long as it is open.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Resolution for ureq: the addresses that were judged are the ones it connects to, without another lookup between.
+pub struct GuardedResolver(pub Lookups);
+
+impl Resolver for GuardedResolver {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        _config: &ureq::config::Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let host = uri.host().ok_or(ureq::Error::HostNotFound)?;
+        let port = uri.port_u16().unwrap_or(443);
+        let addresses = self
+            .0
+            .resolve(host, *timeout.after)
+            .map_err(|error| ureq::Error::Other(Box::new(error)))?;
+        let mut resolved = self.empty();
+        for address in addresses {
+            resolved.push(SocketAddr::new(address, port));
+        }
+        Ok(resolved)
+    }
+}
+
+impl fmt::Debug for GuardedResolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("GuardedResolver")
+    }
+}
+
+impl fmt::Display for LookupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LookupError::Failed => f.write_str("the name does not resolve"),
+            LookupError::Late => f.write_str("the name did not resolve in time"),
+            LookupError::Saturated => f.write_str("all lookups hang"),
+            LookupError::Blocked(blocked) => blocked.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LookupError {}
+
+/// Addresses of a name that are tried.
+const ADDRESSES_MAX: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::super::guard::Ports;
+    use super::*;
+    use std::thread;
+
+    struct Table;
+
+    impl Lookup for Table {
+        fn lookup(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+            match host {
+                "hangs.example" => {
+                    thread::sleep(Duration::from_millis(300));
+                    Ok(vec![IpAddr::from([9, 9, 9, 9])])
+                }
+                "mixed.example" => Ok(vec![
+                    IpAddr::from([9, 9, 9, 9]),
+                    IpAddr::from([10, 0, 0, 1]),
+                ]),
+                "many.example" => Ok((1..=9).map(|last| IpAddr::from([9, 9, 9, last])).collect()),
+                "none.example" => Ok(vec![]),
+                _ => Err(io::Error::other("no such name")),
+            }
+        }
+    }
+
+    fn lookups(threads: usize) -> Lookups {
+        let guard = Guard {
+            allow_private: false,
+            ports: Ports::parse("443").expect("ports"),
+        };
+        let lookup: Arc<dyn Lookup> = Arc::new(Table);
+        Lookups::new(&lookup, Arc::new(guard), threads)
+    }
+
+    const LONG: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn one_refused_address_condemns_the_name() {
+        let blocked = LookupError::Blocked(Blocked::Address(IpAddr::from([10, 0, 0, 1])));
+        assert_eq!(lookups(1).resolve("mixed.example", LONG), Err(blocked));
+    }
+
+    #[test]
+    fn four_addresses_are_tried_at_most() {
+        assert_eq!(
+            lookups(1)
+                .resolve("many.example", LONG)
+                .map(|found| found.len()),
+            Ok(4)
+        );
+    }
+
+    #[test]
+    fn names_without_addresses_fail() {
+        for host in ["none.example", "other.example"] {
+            assert_eq!(lookups(1).resolve(host, LONG), Err(LookupError::Failed));
+        }
+    }
+
+    #[test]
+    fn literals_are_judged_without_a_lookup() {
+        assert!(matches!(
+            lookups(1).resolve("[::1]", LONG),
+            Err(LookupError::Blocked(_))
+        ));
+        assert_eq!(
+            lookups(1).resolve("1.1.1.1", LONG),
+            Ok(vec![IpAddr::from([1, 1, 1, 1])])
+        );
+    }
+
+    #[test]
+    fn a_hanging_lookup_is_late_and_when_all_hang_the_rest_is_withheld() {
+        let lookups = lookups(1);
+        let short = Duration::from_millis(1);
+        // One hangs on the thread, one waits in its queue; there is no place for a third.
+        let results: Vec<_> = (0..3)
+            .map(|_| lookups.resolve("hangs.example", short))
+            .collect();
+        assert_eq!(results[0], Err(LookupError::Late));
+        assert!(
+            results.contains(&Err(LookupError::Saturated)),
+            "{results:?}"
+        );
+        // What nobody waits for is skipped, so the thread is soon free again.
+        let deadline = std::time::Instant::now() + LONG;
+        while lookups.resolve("many.example", LONG).is_err() {
+            assert!(std::time::Instant::now() < deadline);
+            thread::yield_now();
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The service as a whole: the current site, what the operator has set, and whether it is ready.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use hyper::header::HeaderValue;
+
+use super::host;
+use super::readiness::Readiness;
+use super::site::Site;
+use crate::delivery::Hub;
+use crate::mcp;
+
+/// What the operator sets about replies; it lasts as long as the process.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The public address without a trailing slash, such as `https://reviews.example`.
+    pub base_url: String,
+    /// The Cache-Control of every GET that has validators.
+    pub cache_control: String,
+    /// Bounds of a request.
+    pub limits: Limits,
+}
+
+/// Bounds of a request that the service itself watches; the server has those of connections and header blocks.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Most header fields of a request, 64 by default; one with more gets 431.
+    pub header_fields: usize,
+    /// Longest request target in bytes, 8 KiB by default; a longer one gets 414.
+    pub target_bytes: usize,
+    /// Largest body of a POST to the hub, 8 KiB by default; a larger one gets 413.
+    pub hub_body_bytes: usize,
+    /// Largest body of a POST to /mcp, 1 MiB by default; a larger one gets 413.
+    pub mcp_body_bytes: usize,
+    /// How long a request's body may take to arrive in full, 10 s by default; a later one gets 408.
+    pub body_time: Duration,
+}
+
+/// Why the settings cannot be used; the culprit is the operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingsError {
+    /// `cache_control` holds a byte that no header may carry.
+    CacheControl,
+    /// `base_url` holds a byte that no header may carry.
+    BaseUrl,
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            SettingsError::CacheControl => {
+                "cache-control: only visible ASCII and spaces can be sent in a header"
+            }
+            SettingsError::BaseUrl => "base-url: only visible ASCII can be sent in a header",
+        })
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+/// Everything that requests share.
+pub struct App {
+    /// What is served now; a request loads it once.
+    pub(crate) site: ArcSwap<Site>,
+    /// Whether traffic should be sent here, and why not.
+    pub readiness: Readiness,
+    pub(crate) limits: Limits,
+    pub(crate) cache_control: HeaderValue,
+    /// `None` where `/mcp` is not served: it answers 503.
+    pub(crate) mcp: Option<mcp::Server>,
+    /// Empty where the hub is not served: it answers 503.
+    hub: OnceLock<Hub>,
+    base_url: String,
+    /// Host and port of `base_url`.
+    own_authority: String,
+}
+
+impl App {
+    /// Builds the service on its first site.
+    ///
+    /// # Errors
+    /// When a setting cannot be written into a header.
+    pub fn new(settings: Settings, site: Site) -> Result<App, SettingsError> {
+        let cache_control = HeaderValue::from_str(&settings.cache_control)
+            .map_err(|_| SettingsError::CacheControl)?;
+        HeaderValue::from_str(&settings.base_url).map_err(|_| SettingsError::BaseUrl)?;
+        Ok(App {
+            site: ArcSwap::from_pointee(site),
+            readiness: Readiness::default(),
+            limits: settings.limits,
+            cache_control,
+            mcp: None,
+            hub: OnceLock::new(),
+            own_authority: host::authority_of(&settings.base_url).to_owned(),
+            base_url: settings.base_url,
+        })
+    }
+
+    /// Serves the Model Context Protocol at `/mcp`.
+    #[must_use]
+    pub fn with_mcp(mut self, server: mcp::Server) -> App {
+        self.mcp = Some(server);
+        self
+    }
+
+    /// Serves the hub; the first one stays.
+    pub fn set_hub(&self, hub: Hub) {
+        // The hub reports to our readiness, so it starts after us; a second one would be a mistake of the caller.
+        let _second = self.hub.set(hub);
+    }
+
+    /// Returns the hub, where it is served.
+    #[must_use]
+    pub fn hub(&self) -> Option<&Hub> {
+        self.hub.get()
+    }
+
+    /// Puts `site` in place of `expected`, unless that is no longer the current one; tells whether it did.
+    pub fn replace(&self, expected: &Arc<Site>, site: Site) -> bool {
+        let previous = self.site.compare_and_swap(expected, Arc::new(site));
+        Arc::ptr_eq(&previous, expected)
+    }
+
+    /// Puts `site` in place of the current one. Requests in flight finish on the site they began with.
+    pub fn publish(&self, site: Site) {
+        self.site.store(Arc::new(site));
+    }
+
+    /// Returns the site that is served now.
+    pub fn current(&self) -> Arc<Site> {
+        self.site.load_full()
+    }
+
+    /// Returns the host and port of the public address.
+    pub(crate) fn own_authority(&self) -> &str {
+        &self.own_authority
+    }
+
+    /// Returns the public address without a trailing slash.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+}

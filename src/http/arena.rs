@@ -1,0 +1,55 @@
+//! Short-lived bytes without an allocation each: header values and heads of bodies that are made per request.
+//!
+//! A search's entity-tag, its Link, and the first bytes of a `since` answer are small, and are done with once they
+//! are written to the socket. They are cut from one block per thread; when its end is reached and nothing cut from
+//! it is alive any more, the same block begins anew. A slow reader holds at most one block.
+
+use std::cell::RefCell;
+
+use bytes::{Bytes, BytesMut};
+
+/// Size of a block in bytes; a value larger than what is left of it moves to a new block.
+const BLOCK_BYTES: usize = 4_096;
+
+thread_local! {
+    static BLOCK: RefCell<BytesMut> = RefCell::new(BytesMut::with_capacity(BLOCK_BYTES));
+}
+
+/// Returns what `write` appends, at most `bytes_max` of it without a new block.
+pub(crate) fn cut(bytes_max: usize, write: impl FnOnce(&mut BytesMut)) -> Bytes {
+    BLOCK.with_borrow_mut(|block| {
+        // Reuses the block from its start when nothing cut from it is alive.
+        block.reserve(bytes_max);
+        write(block);
+        block.split().freeze()
+    })
+}
+
+/// Returns a copy of `value`.
+pub(crate) fn copy(value: &[u8]) -> Bytes {
+    cut(value.len(), |block| block.extend_from_slice(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_what_was_written_and_keep_apart() {
+        let (first, second) = (
+            copy(b"first"),
+            cut(6, |block| block.extend_from_slice(b"second")),
+        );
+        assert_eq!((&first[..], &second[..]), (&b"first"[..], &b"second"[..]));
+        let large = copy(&[7; 3 * BLOCK_BYTES]);
+        assert!(large.len() == 3 * BLOCK_BYTES && first == "first");
+    }
+
+    #[test]
+    fn a_block_begins_anew_when_its_values_are_gone() {
+        let start = copy(b"a").as_ptr();
+        for _ in 0..10 * BLOCK_BYTES {
+            assert!(copy(b"0123456789").as_ptr().addr().abs_diff(start.addr()) < BLOCK_BYTES);
+        }
+    }
+}

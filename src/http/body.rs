@@ -1,0 +1,253 @@
+//! Bodies: what a reply sends, and how a request's body is collected within its bounds.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+
+/// The body of a reply: at most three slices, sent one after the other, their total length known from the start.
+///
+/// Stored documents are one shared slice, `since` is a head, a shared slice of the stored array and a tail, and a
+/// search is one buffer of its own. None of them is copied here.
+#[derive(Debug, Default)]
+pub struct Body {
+    slices: [Bytes; 3],
+    /// What Content-Length says; more than the slices hold only for a HEAD.
+    length: u64,
+}
+
+impl Body {
+    /// Returns the body of a reply that has none.
+    #[must_use]
+    pub fn empty() -> Body {
+        Body::default()
+    }
+
+    /// Returns a body of one slice.
+    #[must_use]
+    pub fn full(slice: Bytes) -> Body {
+        let length = slice.len() as u64;
+        Body {
+            slices: [Bytes::new(), Bytes::new(), slice],
+            length,
+        }
+    }
+
+    /// Returns a body of three slices, sent in this order.
+    #[must_use]
+    pub fn joined(head: Bytes, middle: Bytes, tail: Bytes) -> Body {
+        let length = (head.len() + middle.len() + tail.len()) as u64;
+        Body {
+            slices: [head, middle, tail],
+            length,
+        }
+    }
+
+    /// Drops the bytes and keeps the length: the body of the answer to a HEAD.
+    ///
+    /// hyper takes Content-Length from the length that a body announces, so HEAD and GET get the same headers by
+    /// the same path, on HTTP/1.1 and on HTTP/2.
+    #[must_use]
+    pub fn into_head(self) -> Body {
+        Body {
+            slices: Default::default(),
+            length: self.length,
+        }
+    }
+
+    /// Returns the number of bytes that Content-Length announces.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+}
+
+impl HttpBody for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        for slice in &mut self.slices {
+            if !slice.is_empty() {
+                let slice = std::mem::take(slice);
+                self.length = self.length.saturating_sub(slice.len() as u64);
+                return Poll::Ready(Some(Ok(Frame::data(slice))));
+            }
+        }
+        self.length = 0;
+        Poll::Ready(None)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.length == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.length)
+    }
+}
+
+/// Why a request's body was not taken; the culprit is the client, or the network between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CollectError {
+    /// Longer than the limit, declared or come.
+    TooLong {
+        /// In bytes.
+        limit: usize,
+    },
+    /// Not complete in time.
+    TooLate {
+        /// How long it had.
+        limit: Duration,
+    },
+    /// Broken off, or not framed as it should be.
+    Broken,
+}
+
+/// Reads a request's body, at most `bytes_max` long and complete within `time_max`.
+///
+/// A declared length is judged before a byte is read: `Limited` alone would wait for the bytes of a length that
+/// nobody can send.
+///
+/// # Errors
+/// The bound that was broken.
+pub(crate) async fn collect<B>(
+    body: B,
+    bytes_max: usize,
+    time_max: Duration,
+) -> Result<Bytes, CollectError>
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let too_long = CollectError::TooLong { limit: bytes_max };
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(too_long);
+    }
+    match tokio::time::timeout(time_max, Limited::new(body, bytes_max).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long),
+        Ok(Err(_)) => Err(CollectError::Broken),
+        Err(_) => Err(CollectError::TooLate { limit: time_max }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::{Empty, Full};
+    use std::future::{Future, poll_fn};
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
+        runtime.expect("a runtime can be made").block_on(future)
+    }
+
+    fn frames(mut body: Body) -> Vec<Bytes> {
+        let mut next = move || run(poll_fn(|context| Pin::new(&mut body).poll_frame(context)));
+        let mut frames = Vec::new();
+        while let Some(frame) = next() {
+            frames.push(
+                frame
+                    .expect("our bodies do not fail")
+                    .into_data()
+                    .expect("there are no trailers"),
+            );
+        }
+        frames
+    }
+
+    #[test]
+    fn slices_come_in_order_and_empty_ones_not_at_all() {
+        let (a, b) = (Bytes::from_static(b"ab"), Bytes::from_static(b"c"));
+        let joined = Body::joined(a.clone(), Bytes::new(), b.clone());
+        assert_eq!((joined.length(), joined.size_hint().exact()), (3, Some(3)));
+        assert_eq!(frames(joined), [a.clone(), b]);
+        assert_eq!(frames(Body::full(a.clone())), [a]);
+        assert!(frames(Body::empty()).is_empty() && Body::empty().is_end_stream());
+    }
+
+    #[test]
+    fn the_last_slice_ends_the_stream() {
+        let mut body = Body::full(Bytes::from_static(b"ab"));
+        assert!(!body.is_end_stream());
+        run(poll_fn(|context| Pin::new(&mut body).poll_frame(context)));
+        assert!(body.is_end_stream());
+    }
+
+    #[test]
+    fn the_body_of_a_head_announces_its_length_and_sends_nothing() {
+        let head = Body::full(Bytes::from_static(b"ab")).into_head();
+        assert_eq!(head.size_hint().exact(), Some(2));
+        assert!(frames(head).is_empty());
+    }
+
+    #[test]
+    fn a_request_body_may_be_as_long_as_the_limit_and_no_longer() {
+        let second = Duration::from_secs(1);
+        let collected =
+            |bytes: &'static [u8]| run(collect(Full::new(Bytes::from_static(bytes)), 4, second));
+        assert_eq!(collected(b"1234").as_deref(), Ok(&b"1234"[..]));
+        assert_eq!(collected(b"12345"), Err(CollectError::TooLong { limit: 4 }));
+        assert_eq!(
+            run(collect(Empty::new(), 0, second)).as_deref(),
+            Ok(&b""[..])
+        );
+    }
+
+    /// A body that sends `frames` times two bytes without saying so before, and then ends or falls silent.
+    struct Unannounced {
+        frames: usize,
+        ends: bool,
+    }
+
+    impl HttpBody for Unannounced {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            match self.frames.checked_sub(1) {
+                Some(left) => {
+                    self.frames = left;
+                    Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"12")))))
+                }
+                None if self.ends => Poll::Ready(None),
+                None => Poll::Pending,
+            }
+        }
+    }
+
+    #[test]
+    fn a_request_body_without_a_declared_length_is_counted() {
+        let second = Duration::from_secs(1);
+        let collected = |frames| run(collect(Unannounced { frames, ends: true }, 4, second));
+        assert_eq!(collected(2).as_deref(), Ok(&b"1212"[..]));
+        assert_eq!(collected(3), Err(CollectError::TooLong { limit: 4 }));
+    }
+
+    #[test]
+    fn a_request_body_that_does_not_come_is_given_up() {
+        let limit = Duration::from_millis(1);
+        let silent = Unannounced {
+            frames: 1,
+            ends: false,
+        };
+        assert_eq!(
+            run(collect(silent, 4, limit)),
+            Err(CollectError::TooLate { limit })
+        );
+    }
+}

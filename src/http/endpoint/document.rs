@@ -1,0 +1,35 @@
+//! `/reviews.json`, `/insights.json`, `/api/feed.json` and `/feed.xml`: stored documents.
+
+use super::Read;
+use crate::http::body::Body;
+use crate::http::fields::Field;
+use crate::http::reply::{Refusal, Reply, Representation};
+use crate::http::router::Document;
+use crate::http::site::Site;
+use crate::wire::negotiate::{Coding, Preferences};
+
+/// Answers with the stored bytes in the coding that the client likes best; costs reference counts, no allocation.
+pub(super) fn document<'s>(site: &'s Site, document: Document, read: &Read<'_>) -> Reply<'s> {
+    let chosen = site.document(document, |available| {
+        if read.fields.has(Field::AcceptEncoding) {
+            Preferences::parse(read.fields.values(Field::AcceptEncoding)).choose(available)
+        } else {
+            Coding::Identity
+        }
+    });
+    let Some(chosen) = chosen else {
+        return Reply::Refuse(Refusal::Unavailable(
+            "the insights are being derived from the reviews",
+        ));
+    };
+    let representation = Representation {
+        media_type: chosen.media_type,
+        etag: chosen.etag.clone(),
+        last_modified: site.last_modified(),
+        coding: chosen.coding,
+        link: chosen.link.cloned(),
+    };
+    read.judge(site, chosen.tag, representation, |representation| {
+        Reply::Serve(representation, Body::full(chosen.body.clone()))
+    })
+}

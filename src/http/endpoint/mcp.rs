@@ -1,0 +1,77 @@
+//! `/mcp`: the Model Context Protocol over HTTP. Methods, origins and refusals are the protocol's own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hyper::Response;
+use hyper::body::Incoming;
+use hyper::header::{self, AsHeaderName, HeaderMap, HeaderName};
+use hyper::http::request::Parts;
+
+use crate::clock;
+use crate::http::app::App;
+use crate::http::body::{self, Body, CollectError};
+use crate::http::reply::{self, Refusal, Reply};
+use crate::http::service;
+use crate::mcp::{self, Field, Form, Head};
+
+/// Reads the message within its bounds and answers.
+pub(crate) async fn mcp(
+    app: Arc<App>,
+    parts: Parts,
+    body: Incoming,
+    _peer: SocketAddr,
+) -> Response<Body> {
+    let Some(server) = &app.mcp else {
+        let refusal = Refusal::Unavailable("the MCP server is not running");
+        return service::finish(&app, parts, Reply::Refuse(refusal), true);
+    };
+    let collected = body::collect(body, app.limits.mcp_body_bytes, app.limits.body_time).await;
+    let (answer, is_whole) = match &collected {
+        Ok(message) => {
+            let site = app.current();
+            let head = head(&parts);
+            (
+                server.handle(site.catalog(), &head, message, clock::now()),
+                true,
+            )
+        }
+        Err(CollectError::TooLong { .. }) => (mcp::Reply::too_large(), false),
+        Err(CollectError::TooLate { .. }) => (mcp::Reply::too_slow(), false),
+        Err(CollectError::Broken) => (mcp::Reply::broken_body(), false),
+    };
+    let mut response = reply::mcp::render(answer, parts.headers);
+    if !is_whole && parts.version < hyper::Version::HTTP_2 {
+        reply::close(&mut response);
+    }
+    response
+}
+
+/// What the protocol looks at of a request's head.
+fn head(parts: &Parts) -> Head<'_> {
+    let headers = &parts.headers;
+    let host = match parts.uri.authority() {
+        Some(authority) => Field::One(authority.as_str().as_bytes()),
+        None => field(headers, header::HOST),
+    };
+    let accept = headers.get_all(header::ACCEPT).iter();
+    Head {
+        method: parts.method.as_str().as_bytes(),
+        host,
+        origin: field(headers, header::ORIGIN),
+        form: Form::of(accept.map(|line| line.as_bytes())),
+        content_type: field(headers, header::CONTENT_TYPE),
+        protocol_version: field(headers, PROTOCOL_VERSION),
+        session: field(headers, reply::mcp::SESSION),
+        mcp_method: field(headers, MCP_METHOD),
+        mcp_name: field(headers, MCP_NAME),
+    }
+}
+
+fn field(headers: &HeaderMap, name: impl AsHeaderName) -> Field<'_> {
+    Field::of(headers.get_all(name).iter().map(|line| line.as_bytes()))
+}
+
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");

@@ -1,0 +1,93 @@
+//! The endpoints: each takes what the router found and decides on a reply.
+
+mod document;
+mod hub;
+mod mcp;
+mod review;
+mod search;
+mod since;
+
+mod state;
+
+use hyper::header::HeaderValue;
+
+use super::app::App;
+use super::fields::{Field, Fields};
+use super::reply::{Refusal, Reply, Representation};
+use super::router::Route;
+use super::site::Site;
+use crate::wire::conditional::{self, Validators, Verdict};
+use crate::wire::etag::EntityTag;
+use crate::wire::negotiate::Coding;
+
+pub(crate) use hub::hub;
+pub(crate) use mcp::mcp;
+
+/// What a read may depend on besides its path.
+pub(crate) struct Read<'r> {
+    /// The query of the target, raw, empty if there is none.
+    pub(crate) query: &'r str,
+    /// The header fields.
+    pub(crate) fields: &'r Fields<'r>,
+}
+
+/// Answers a GET or HEAD.
+pub(crate) fn read<'s>(app: &App, site: &'s Site, route: Route<'_>, read: &Read<'_>) -> Reply<'s> {
+    match route {
+        Route::Document(document) => document::document(site, document, read),
+        Route::Search => search::search(site, read),
+        Route::Since(date) => since::since(site, date, read),
+        Route::Review(id) => review::review(site, id, read),
+        Route::Health => state::health(),
+        Route::Ready => state::ready(app, site),
+        // The router gives these two no reads.
+        Route::Hub | Route::Mcp => Reply::Refuse(Refusal::Method(route.allow())),
+    }
+}
+
+impl Read<'_> {
+    /// Judges the request's conditions on what `tag` and the site's date stand for, and answers with `serve` only
+    /// where the content itself has to be sent.
+    fn judge<'s>(
+        &self,
+        site: &'s Site,
+        tag: &EntityTag,
+        representation: Representation<'s>,
+        serve: impl FnOnce(Representation<'s>) -> Reply<'s>,
+    ) -> Reply<'s> {
+        if !self.fields.is_conditional() {
+            return serve(representation);
+        }
+        let values = |field| self.fields.values(field);
+        let validators = Validators {
+            etag: tag.as_str(),
+            last_modified: site.snapshot().updated_at,
+        };
+        if !conditional::holds(
+            validators,
+            values(Field::IfMatch),
+            values(Field::IfUnmodifiedSince),
+        ) {
+            return Reply::Refuse(Refusal::Precondition);
+        }
+        match conditional::evaluate(
+            validators,
+            values(Field::IfNoneMatch),
+            values(Field::IfModifiedSince),
+        ) {
+            Verdict::Serve => serve(representation),
+            Verdict::NotModified => Reply::NotModified(representation),
+        }
+    }
+}
+
+/// The headers of an answer in JSON that is made per request.
+fn made<'s>(site: &'s Site, etag: HeaderValue, link: Option<HeaderValue>) -> Representation<'s> {
+    Representation {
+        media_type: &super::reply::JSON,
+        etag,
+        last_modified: site.last_modified(),
+        coding: Coding::Identity,
+        link,
+    }
+}

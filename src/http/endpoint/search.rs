@@ -1,0 +1,200 @@
+//! `/api/reviews/search`: filters, an order, a page, and the way to the next one.
+
+use std::cell::RefCell;
+
+use bytes::{BufMut, Bytes};
+use hyper::header::HeaderValue;
+
+use super::review::tag_value;
+use super::{Read, made};
+use crate::http::arena;
+use crate::http::body::Body;
+use crate::http::reply::{Refusal, Reply};
+use crate::http::site::Site;
+use crate::search::envelope::{push_search_head, push_tail};
+use crate::search::filter::Query;
+use crate::search::query::{self, Buffers};
+use crate::search::run::{self, Page};
+use crate::snapshot::Snapshot;
+use crate::wire::form;
+
+/// What a thread's searches use again and again, so that each allocates nothing but its reply.
+#[derive(Default)]
+struct Scratch {
+    buffers: Buffers,
+    run: run::Scratch,
+    frame: Frame,
+}
+
+/// What stands around the reviews of a page.
+#[derive(Default)]
+struct Frame {
+    /// Up to the first review.
+    head: Vec<u8>,
+    /// After the last one.
+    tail: Vec<u8>,
+    /// The text of the cursor of the next page; empty if nothing follows.
+    cursor: Vec<u8>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Reads the query, confirms the client's copy without searching if it can, else searches.
+pub(super) fn search<'s>(site: &'s Site, read: &Read<'_>) -> Reply<'s> {
+    SCRATCH.with_borrow_mut(|scratch| {
+        let Scratch {
+            buffers,
+            run,
+            frame,
+        } = scratch;
+        let query = match query::parse_query(read.query.as_bytes(), buffers) {
+            Ok(query) => query,
+            Err(issues) => return Reply::Refuse(Refusal::Issues(Bytes::from(issues.render()))),
+        };
+        let tag = site.search_tag(read.query.as_bytes());
+        let representation = made(site, tag_value(&tag), None);
+        read.judge(site, &tag, representation, |mut representation| {
+            let snapshot = site.snapshot();
+            let page = run::run(&snapshot.index, &query, run);
+            frame.render(&query, &page);
+            if !frame.cursor.is_empty() {
+                representation.link =
+                    Some(next_link(&snapshot.base_url, read.query, &frame.cursor));
+            }
+            Reply::Serve(representation, Body::full(join(snapshot, &page, frame)))
+        })
+    })
+}
+
+impl Frame {
+    /// Writes what stands around the reviews of `page`.
+    fn render(&mut self, query: &Query<'_>, page: &Page) {
+        let Frame { head, tail, cursor } = self;
+        cursor.clear();
+        if let Some(next) = &page.next {
+            next.render_into(cursor);
+        }
+        head.clear();
+        push_search_head(head, page.matched, page.rows.len(), page.next.as_ref());
+        tail.clear();
+        push_tail(tail, query.ignored);
+    }
+}
+
+/// Joins the stored bytes of the page's reviews: one allocation, of the exact size, so that it becomes the body as
+/// it is.
+fn join(snapshot: &Snapshot, page: &Page, frame: &Frame) -> Bytes {
+    let reviews: usize = page
+        .rows
+        .iter()
+        .map(|row| snapshot.review(*row).len())
+        .sum();
+    let commas = page.rows.len().saturating_sub(1);
+    let mut body = Vec::with_capacity(frame.head.len() + reviews + commas + frame.tail.len());
+    body.extend_from_slice(&frame.head);
+    for (place, row) in page.rows.iter().enumerate() {
+        if place > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(snapshot.review(*row));
+    }
+    body.extend_from_slice(&frame.tail);
+    Bytes::from(body)
+}
+
+/// Returns `<address of the next page>; rel="next"`: the same query with another cursor, below the public address.
+fn next_link(base_url: &str, query: &str, cursor: &[u8]) -> HeaderValue {
+    // Every byte of the query may need an escape of three.
+    let bytes_max = base_url.len() + 3 * query.len() + cursor.len() + 64;
+    let link = arena::cut(bytes_max, |link| {
+        link.put_u8(b'<');
+        link.put_slice(base_url.as_bytes());
+        link.put_slice(b"/api/reviews/search?");
+        for pair in form::pairs(query.as_bytes()).filter(|pair| !is_cursor(pair.name)) {
+            put_escaped(link, pair.name);
+            link.put_u8(b'=');
+            put_escaped(link, pair.value);
+            link.put_u8(b'&');
+        }
+        link.put_slice(b"cursor=");
+        link.put_slice(cursor);
+        link.put_slice(b">; rel=\"next\"");
+    });
+    HeaderValue::from_maybe_shared(link)
+        .expect("the base URL is checked at the start, the rest is escaped")
+}
+
+/// Tells whether a parameter's name, still encoded, is `cursor`.
+fn is_cursor(name: &[u8]) -> bool {
+    if name == b"cursor" {
+        return true;
+    }
+    let mut decoded = String::new();
+    name.contains(&b'%') && form::decode_into(name, &mut decoded).is_ok() && decoded == "cursor"
+}
+
+/// Appends a piece of the query that was accepted once, with what may not stand in a URI escaped.
+fn put_escaped(link: &mut impl BufMut, mut piece: &[u8]) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    while let Some(at) = (0..piece.len()).find(|&at| !is_uri_byte(&piece[at..])) {
+        let byte = piece[at];
+        link.put_slice(&piece[..at]);
+        link.put_slice(&[
+            b'%',
+            HEX[usize::from(byte >> 4)],
+            HEX[usize::from(byte & 15)],
+        ]);
+        piece = &piece[at + 1..];
+    }
+    link.put_slice(piece);
+}
+
+/// Tells whether the first byte of `rest` may stand in a URI as it is. The signs have no meaning of their own within a
+/// value; a `%` has to begin an escape, which the value of an unknown parameter never had to prove.
+fn is_uri_byte(rest: &[u8]) -> bool {
+    match rest {
+        [b'%', high, low, ..] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
+        [byte, ..] => byte.is_ascii_alphanumeric() || b"-._~+*!():@/?$,;=".contains(byte),
+        [] => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_of_the_query_is_escaped_where_a_uri_needs_it() {
+        let mut out = Vec::new();
+        put_escaped(&mut out, "a%20b+c\"<>\\^`{|}é'".as_bytes());
+        assert_eq!(out, b"a%20b+c%22%3C%3E%5C%5E%60%7B%7C%7D%C3%A9%27");
+    }
+
+    #[test]
+    fn a_percent_sign_that_begins_no_escape_is_escaped() {
+        for (piece, expected) in [
+            ("100%", "100%25"),
+            ("%2", "%252"),
+            ("%zz", "%25zz"),
+            ("%2%41", "%252%41"),
+            ("%41%e9", "%41%e9"),
+        ] {
+            let mut out = Vec::new();
+            put_escaped(&mut out, piece.as_bytes());
+            assert_eq!(out, expected.as_bytes(), "{piece}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_is_recognised_however_it_is_written() {
+        assert!(is_cursor(b"cursor") && is_cursor(b"%63ursor"));
+        assert!(
+            !is_cursor(b"cursors")
+                && !is_cursor(b"")
+                && !is_cursor(b"%zz")
+                && !is_cursor(b"Cursor")
+        );
+    }
+}

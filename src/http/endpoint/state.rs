@@ -1,0 +1,47 @@
+//! `/healthz` and `/readyz`: what this process says of itself.
+
+use bytes::Bytes;
+
+use crate::http::app::App;
+use crate::http::reply::Reply;
+use crate::http::site::Site;
+use crate::wire::json::{Array, Object};
+
+/// Answers that the process is alive: it has answered.
+pub(super) fn health() -> Reply<'static> {
+    Reply::State {
+        healthy: true,
+        body: Bytes::from_static(b"{\"status\":\"ok\"}"),
+    }
+}
+
+/// Answers whether traffic should come here, what is served, and every reason the operator ought to know.
+pub(super) fn ready<'s>(app: &App, site: &Site) -> Reply<'s> {
+    let reasons = app.readiness.reasons();
+    let healthy = !reasons.iter().any(|reason| reason.blocking);
+    let snapshot = site.snapshot();
+    let mut body = Vec::new();
+    let mut object = Object::begin(&mut body);
+    object.bool("ready", healthy);
+    object.string("version", snapshot.version());
+    object.string(
+        "updated_at",
+        &String::from_utf8_lossy(&snapshot.updated_at.render_rfc3339()),
+    );
+    object.u64("review_count", u64::from(snapshot.len()));
+    let mut list = Array::begin(object.key("reasons"));
+    for reason in reasons.iter() {
+        let mut item = Object::begin(list.item());
+        item.string("code", reason.code)
+            .string("message", &reason.message)
+            .bool("blocking", reason.blocking);
+        item.strings("details", reason.details.iter().map(String::as_str));
+        item.end();
+    }
+    list.end();
+    object.end();
+    Reply::State {
+        healthy,
+        body: Bytes::from(body),
+    }
+}

@@ -1,0 +1,27 @@
+//! The service over hyper: a request comes in, is routed, answered from the current site, and leaves as a reply.
+//!
+//! [`handle`] is the only way in. What it answers from is a [`Site`]: one snapshot and everything about it that a
+//! reply needs, prepared once when the dataset was loaded. A request takes the current site when it begins and keeps
+//! it to the end, so a reload never mixes two datasets in one answer.
+//!
+//! The order of the checks is fixed: number of fields (431), Host, Transfer-Encoding, target, route (404), method
+//! (405), and only then what the endpoint itself asks for. Every status code and every header name is written in `reply.rs`, nowhere else.
+
+mod app;
+mod arena;
+pub mod body;
+mod endpoint;
+mod fields;
+mod host;
+mod readiness;
+mod reply;
+mod router;
+mod service;
+mod site;
+mod target;
+
+pub use app::{App, Limits, Settings, SettingsError};
+pub use body::Body;
+pub use readiness::{Readiness, Reason};
+pub use service::{Answer, Write, broken, handle, respond};
+pub use site::Site;

@@ -1,0 +1,59 @@
+//! Whether this process should be sent traffic, and what its operator ought to know.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+/// Most reasons that are kept at a time; there are fewer kinds than that, and one reason for each kind.
+const REASONS_MAX: usize = 16;
+
+/// One thing that `/readyz` reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// A stable word for programs, such as `reload_failed` or `draining`; a later reason with the same code replaces it.
+    pub code: &'static str,
+    /// One line for people.
+    pub message: String,
+    /// More lines, such as the problems of a dataset; the reporter bounds their number.
+    pub details: Vec<String>,
+    /// True if traffic should go elsewhere: `/readyz` then answers 503.
+    pub blocking: bool,
+}
+
+/// The reasons of the moment: written rarely, read without a lock.
+#[derive(Debug, Default)]
+pub struct Readiness {
+    reasons: ArcSwap<Vec<Reason>>,
+}
+
+impl Readiness {
+    /// Adds `reason`, in place of an earlier one with the same code.
+    pub fn report(&self, reason: &Reason) {
+        self.reasons.rcu(|reasons| {
+            let others = reasons
+                .iter()
+                .filter(|other| other.code != reason.code)
+                .take(REASONS_MAX - 1);
+            let mut next: Vec<Reason> = others.cloned().collect();
+            next.push(reason.clone());
+            next
+        });
+    }
+
+    /// Takes back the reason with this code, if there is one.
+    pub fn withdraw(&self, code: &str) {
+        self.reasons.rcu(|reasons| {
+            reasons
+                .iter()
+                .filter(|reason| reason.code != code)
+                .cloned()
+                .collect::<Vec<_>>()
+        });
+    }
+
+    /// Returns the reasons of the moment, oldest first.
+    #[must_use]
+    pub fn reasons(&self) -> Arc<Vec<Reason>> {
+        self.reasons.load_full()
+    }
+}

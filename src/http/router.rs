@@ -1,0 +1,188 @@
+//! Paths to endpoints: one hand-written match, and which methods each endpoint has.
+
+use hyper::Method;
+
+/// An address of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route<'a> {
+    /// One of the stored documents.
+    Document(Document),
+    /// `/api/reviews/search`.
+    Search,
+    /// `/api/reviews/since/{date}`, the date still as it came.
+    Since(&'a str),
+    /// `/api/reviews/{id}`, the id not yet looked up.
+    Review(&'a str),
+    /// `/healthz`.
+    Health,
+    /// `/readyz`.
+    Ready,
+    /// `/api/websub/hub`.
+    Hub,
+    /// `/mcp`.
+    Mcp,
+}
+
+/// A stored document; the number is its place in the site's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Document {
+    /// `/reviews.json`, a topic of the hub.
+    Reviews = 0,
+    /// `/insights.json`.
+    Insights = 1,
+    /// `/api/feed.json`, a topic of the hub.
+    FeedJson = 2,
+    /// `/feed.xml`, a topic of the hub.
+    FeedXml = 3,
+    /// `/mcp/server-card`.
+    ServerCard = 4,
+    /// `/.well-known/ai-catalog.json`.
+    AiCatalog = 5,
+}
+
+/// The methods that some address here takes: the answer to `OPTIONS *`.
+pub(crate) const ALLOW_ALL: &str = "GET, HEAD, POST, DELETE, OPTIONS";
+
+/// What a method asks for on a route that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// GET or HEAD: hyper leaves out the body of the latter, or the body does itself.
+    Read,
+    /// POST to the hub, and whatever /mcp, which has methods and refusals of its own, is sent.
+    Write,
+    /// OPTIONS.
+    Options,
+    /// No method of this route.
+    Refuse,
+}
+
+/// Returns the route of `/api/reviews/since/{date}`: the one with a parameter whose every fault, broken escapes
+/// included, is answered by the rules of the query.
+pub(crate) fn route_of_date<'a>(parent: &str, raw: &'a str) -> Option<Route<'a>> {
+    (parent == "/api/reviews/since/" && !raw.is_empty()).then_some(Route::Since(raw))
+}
+
+/// Returns the route of any other path, that is cut before its last segment, or `None` for an unknown path.
+///
+/// A trailing slash is another, unknown, path; nothing is normalised, so `..` is a segment like any other.
+pub(crate) fn route<'a>(parent: &str, last: &'a str) -> Option<Route<'a>> {
+    match (parent, last) {
+        ("/", "reviews.json") => Some(Route::Document(Document::Reviews)),
+        ("/", "insights.json") => Some(Route::Document(Document::Insights)),
+        ("/", "feed.xml") => Some(Route::Document(Document::FeedXml)),
+        ("/api/", "feed.json") => Some(Route::Document(Document::FeedJson)),
+        ("/api/reviews/", "search") => Some(Route::Search),
+        // No review can have these ids: both are addresses, and an empty one is a trailing slash.
+        ("/api/reviews/", "since" | "") => None,
+        ("/api/reviews/", id) => Some(Route::Review(id)),
+        ("/", "healthz") => Some(Route::Health),
+        ("/", "readyz") => Some(Route::Ready),
+        ("/", "mcp") => Some(Route::Mcp),
+        ("/mcp/", "server-card") => Some(Route::Document(Document::ServerCard)),
+        ("/.well-known/", "ai-catalog.json") => Some(Route::Document(Document::AiCatalog)),
+        ("/api/websub/", "hub") => Some(Route::Hub),
+        _ => None,
+    }
+}
+
+impl Route<'_> {
+    /// Returns what `method` does here.
+    pub(crate) fn action(self, method: &Method) -> Action {
+        match (self, method.as_str()) {
+            (Route::Mcp, _) => Action::Write,
+            (Route::Hub, "POST") => Action::Write,
+            (_, "OPTIONS") => Action::Options,
+            (Route::Hub, _) => Action::Refuse,
+            (_, "GET" | "HEAD") => Action::Read,
+            _ => Action::Refuse,
+        }
+    }
+
+    /// Returns the methods that this route has, as the Allow header lists them.
+    pub(crate) fn allow(self) -> &'static str {
+        match self {
+            Route::Mcp => "POST, DELETE, OPTIONS",
+            Route::Hub => "POST, OPTIONS",
+            _ => "GET, HEAD, OPTIONS",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(path: &str) -> Option<Route<'_>> {
+        let cut = path.rfind('/').expect("paths begin with a slash") + 1;
+        route_of_date(&path[..cut], &path[cut..]).or_else(|| route(&path[..cut], &path[cut..]))
+    }
+
+    #[test]
+    fn every_address_of_the_interface_has_its_route() {
+        for (path, expected) in [
+            ("/reviews.json", Route::Document(Document::Reviews)),
+            ("/insights.json", Route::Document(Document::Insights)),
+            ("/api/feed.json", Route::Document(Document::FeedJson)),
+            ("/feed.xml", Route::Document(Document::FeedXml)),
+            ("/api/reviews/search", Route::Search),
+            ("/api/reviews/since/2024-01-01", Route::Since("2024-01-01")),
+            ("/api/reviews/since/..", Route::Since("..")),
+            ("/api/reviews/01J", Route::Review("01J")),
+            ("/api/reviews/..", Route::Review("..")),
+            ("/healthz", Route::Health),
+            ("/readyz", Route::Ready),
+            ("/api/websub/hub", Route::Hub),
+            ("/mcp", Route::Mcp),
+            ("/mcp/server-card", Route::Document(Document::ServerCard)),
+            (
+                "/.well-known/ai-catalog.json",
+                Route::Document(Document::AiCatalog),
+            ),
+        ] {
+            assert_eq!(find(path), Some(expected), "{path}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_unknown() {
+        for path in [
+            "/",
+            "//",
+            "/reviews.json/",
+            "/Reviews.json",
+            "/reviews",
+            "/api",
+            "/api/",
+            "/api/reviews",
+            "/api/reviews/",
+            "/api/reviews/since",
+            "/api/reviews/since/",
+            "/api/reviews/search/",
+            "/api/reviews/since/a/b",
+            "/mcp/",
+            "/api/../reviews.json",
+            "//reviews.json",
+            "/api/websub/",
+            "/api/websub/hub/",
+        ] {
+            assert_eq!(find(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_read_route_takes_get_head_and_options_alone() {
+        for (method, action) in [
+            (Method::GET, Action::Read),
+            (Method::HEAD, Action::Read),
+            (Method::OPTIONS, Action::Options),
+            (Method::POST, Action::Refuse),
+            (Method::TRACE, Action::Refuse),
+            (Method::DELETE, Action::Refuse),
+        ] {
+            assert_eq!(Route::Search.action(&method), action, "{method}");
+        }
+        assert_eq!(Route::Hub.action(&Method::POST), Action::Write);
+        assert_eq!(Route::Hub.action(&Method::GET), Action::Refuse);
+        assert_eq!(Route::Mcp.action(&Method::GET), Action::Write);
+    }
+}

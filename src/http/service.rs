@@ -1,0 +1,208 @@
+//! One request in, one reply out.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, Version};
+
+use super::app::App;
+use super::body::Body;
+use super::endpoint::{self, Read};
+use super::fields::{self, Field, Fields};
+use super::host;
+use super::reply::{self, Refusal, Reply};
+use super::router::{self, Action, Route};
+use super::site::Site;
+use super::target;
+
+/// A reply, at once for reads, and in a while where a request's body has to be read first.
+///
+/// Reads are the traffic, so they cost no boxed future.
+pub enum Answer {
+    /// Ready at the first poll; `None` once taken.
+    Ready(Option<Response<Body>>),
+    /// Waiting for the request's body, or for the hub's store.
+    Pending(Pin<Box<dyn Future<Output = Response<Body>> + Send>>),
+}
+
+impl Future for Answer {
+    type Output = Result<Response<Body>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.get_mut() {
+            // hyper polls no future again that has answered; an empty reply is the harmless end of that case.
+            Answer::Ready(reply) => Poll::Ready(Ok(reply.take().unwrap_or_default())),
+            Answer::Pending(future) => future.as_mut().poll(context).map(Ok),
+        }
+    }
+}
+
+/// An endpoint that answers only after it has read the request's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// `/api/websub/hub`.
+    Hub,
+    /// `/mcp`.
+    Mcp,
+}
+
+/// Answers one request of the client at `peer`.
+pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> Answer {
+    let (parts, body) = request.into_parts();
+    match respond(app, parts, !body.is_end_stream()) {
+        Ok(response) => Answer::Ready(Some(response)),
+        Err((parts, write)) => {
+            Answer::Pending(Box::pin(answer(app.clone(), parts, body, peer, write)))
+        }
+    }
+}
+
+/// Answers a request whose body is read first.
+async fn answer(
+    app: Arc<App>,
+    parts: Parts,
+    body: Incoming,
+    peer: SocketAddr,
+    write: Write,
+) -> Response<Body> {
+    // Chunks are where parsers disagree (RFC 9112 §7.1), so nothing that follows them is taken for a request.
+    let chunked = parts.headers.contains_key(TRANSFER_ENCODING) && parts.version < Version::HTTP_2;
+    let mut response = match write {
+        Write::Hub => endpoint::hub(app, parts, body, peer).await,
+        Write::Mcp => endpoint::mcp(app, parts, body, peer).await,
+    };
+    if chunked {
+        reply::close(&mut response);
+    }
+    response
+}
+
+/// Answers a request at once from its head, or hands it back where its body is needed first.
+///
+/// A GET of a stored document allocates nothing here, given a header map of the size that the reply needs; hyper
+/// hands the map of a reply to the next request of the connection.
+///
+/// # Errors
+/// The request, untouched, if it is one for an endpoint that reads a body.
+#[allow(
+    clippy::result_large_err,
+    reason = "the error is the way of the few requests that have a body"
+)]
+pub fn respond(app: &App, parts: Parts, has_body: bool) -> Result<Response<Body>, (Parts, Write)> {
+    let site = app.site.load();
+    let (reply, chunked) = {
+        let fields = Fields::read(&parts.headers);
+        let reply = match decide(app, &site, &parts, &fields) {
+            Ok(reply) => reply,
+            Err(Stop::Refuse(refusal)) => Reply::Refuse(refusal),
+            Err(Stop::Write(write)) => return Err((parts, write)),
+        };
+        (reply, fields.has(Field::TransferEncoding))
+    };
+    Ok(finish(app, parts, reply, has_body || chunked))
+}
+
+/// Writes `reply` to the request that `parts` are of; `unread` tells that its body, or some of it, was left alone.
+pub(crate) fn finish(app: &App, parts: Parts, reply: Reply<'_>, unread: bool) -> Response<Body> {
+    // A body that nobody reads would be taken for the next request, or stall hyper. HTTP/2 has no such problem.
+    let refused = matches!(&reply, Reply::Refuse(refusal) if refusal.ends_connection());
+    let close = (unread || refused) && parts.version < Version::HTTP_2;
+    let mut response = reply::render(reply, parts.headers, &app.cache_control);
+    if parts.method == Method::HEAD {
+        let body = std::mem::take(response.body_mut());
+        *response.body_mut() = body.into_head();
+    }
+    if close {
+        reply::close(&mut response);
+    }
+    response
+}
+
+/// Returns the answer to a request whose handler panicked: 500, and the connection ends.
+#[must_use]
+pub fn broken() -> Response<Body> {
+    let reply = Reply::Refuse(Refusal::Internal);
+    let mut response = reply::render(
+        reply,
+        HeaderMap::new(),
+        &HeaderValue::from_static("no-store"),
+    );
+    reply::close(&mut response);
+    response
+}
+
+/// Why a request is not answered by a document.
+enum Stop {
+    Refuse(Refusal),
+    Write(Write),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Stop {
+        Stop::Refuse(refusal)
+    }
+}
+
+/// Checks a request in the order that `mod.rs` names, and asks its endpoint.
+fn decide<'s>(
+    app: &App,
+    site: &'s Site,
+    parts: &Parts,
+    fields: &Fields<'_>,
+) -> Result<Reply<'s>, Stop> {
+    if parts.headers.len() > app.limits.header_fields {
+        return Err(Refusal::Fields(app.limits.header_fields).into());
+    }
+    host::check(
+        parts.version,
+        &parts.uri,
+        &parts.headers,
+        app.own_authority(),
+    )
+    .map_err(Refusal::Host)?;
+    if !fields::is_transfer_encoding_known(fields) {
+        return Err(Refusal::TransferEncoding.into());
+    }
+    if parts.method == Method::CONNECT {
+        return Err(Refusal::Connect.into());
+    }
+    let path = target::parse_target(&parts.method, &parts.uri, app.limits.target_bytes)
+        .map_err(Refusal::Target)?;
+    let preflight = fields.has(Field::RequestMethod);
+    let Some(path) = path else {
+        return Ok(Reply::Options {
+            allow: router::ALLOW_ALL,
+            preflight: false,
+        });
+    };
+    let route = match router::route_of_date(&path.parent, path.raw) {
+        Some(route) => route,
+        None => {
+            let last = path
+                .last
+                .as_deref()
+                .map_err(|error| Refusal::Target(*error))?;
+            router::route(&path.parent, last).ok_or(Refusal::UnknownPath)?
+        }
+    };
+    match route.action(&parts.method) {
+        Action::Read => {
+            let query = parts.uri.query().unwrap_or("");
+            Ok(endpoint::read(app, site, route, &Read { query, fields }))
+        }
+        Action::Write if route == Route::Hub => Err(Stop::Write(Write::Hub)),
+        Action::Write => Err(Stop::Write(Write::Mcp)),
+        Action::Options => Ok(Reply::Options {
+            allow: route.allow(),
+            preflight,
+        }),
+        Action::Refuse => Err(Refusal::Method(route.allow()).into()),
+    }
+}

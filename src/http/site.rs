@@ -1,0 +1,206 @@
+//! One snapshot and everything about it that replies need, prepared once.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::header::HeaderValue;
+
+use super::app::SettingsError;
+use super::router::Document;
+use crate::mcp;
+use crate::snapshot::{Resource, Snapshot};
+use crate::wire::etag::{EntityTag, TagHasher};
+use crate::wire::negotiate::{Coding, CodingSet};
+
+/// What is served: immutable, shared by the requests that began while it was current.
+#[derive(Debug)]
+pub struct Site {
+    snapshot: Arc<Snapshot>,
+    catalog: mcp::Catalog,
+    /// At `Document as usize`; `None` for insights that are still being derived.
+    documents: [Option<Prepared>; 6],
+    last_modified: HeaderValue,
+    search_tags: TagHasher,
+}
+
+/// The header values of one stored document.
+#[derive(Debug)]
+struct Prepared {
+    media_type: HeaderValue,
+    /// The body in each coding has its own, at `Coding as usize`.
+    tags: [(EntityTag, HeaderValue); 4],
+    /// The hub and the topic itself, on the documents that are topics.
+    link: Option<HeaderValue>,
+}
+
+/// A stored document in the coding that the client prefers.
+#[derive(Debug)]
+pub(crate) struct Chosen<'s> {
+    pub(crate) body: &'s Bytes,
+    pub(crate) media_type: &'s HeaderValue,
+    pub(crate) tag: &'s EntityTag,
+    pub(crate) etag: &'s HeaderValue,
+    pub(crate) coding: Coding,
+    pub(crate) link: Option<&'s HeaderValue>,
+}
+
+impl Site {
+    /// Prepares the replies for `snapshot`. Its compressed variants may arrive later.
+    ///
+    /// # Errors
+    /// When the snapshot's base URL cannot be written into a header.
+    pub fn new(snapshot: Arc<Snapshot>) -> Result<Site, SettingsError> {
+        let catalog = mcp::Catalog::new(Arc::clone(&snapshot), false);
+        Site::with_catalog(snapshot, catalog)
+    }
+
+    /// Like [`Site::new`], with a catalog that was made for the same snapshot.
+    ///
+    /// # Errors
+    /// Those of [`Site::new`].
+    pub fn with_catalog(
+        snapshot: Arc<Snapshot>,
+        catalog: mcp::Catalog,
+    ) -> Result<Site, SettingsError> {
+        let base_url = &snapshot.base_url;
+        let topic = |path: &str| -> Result<Option<HeaderValue>, SettingsError> {
+            let link = format!(
+                "<{base_url}{path}>; rel=\"self\", <{base_url}/api/websub/hub>; rel=\"hub\""
+            );
+            shared(link.into_bytes()).map(Some)
+        };
+        let documents = [
+            Some(Prepared::new(&snapshot.reviews, topic("/reviews.json")?)?),
+            snapshot
+                .insights()
+                .map(|insights| Prepared::new(insights, None))
+                .transpose()?,
+            Some(Prepared::new(
+                &snapshot.feed_json,
+                topic("/api/feed.json")?,
+            )?),
+            Some(Prepared::new(&snapshot.feed_xml, topic("/feed.xml")?)?),
+            Some(Prepared::new(&catalog.server_card, None)?),
+            Some(Prepared::new(&catalog.ai_catalog, None)?),
+        ];
+        let last_modified = shared(snapshot.updated_at.render_http().to_vec())?;
+        let mut search_tags = TagHasher::new();
+        search_tags.update(&snapshot.digest);
+        // Another version may answer the same query of the same dataset in other bytes.
+        search_tags.update(env!("CARGO_PKG_VERSION").as_bytes());
+        Ok(Site {
+            snapshot,
+            catalog,
+            documents,
+            last_modified,
+            search_tags,
+        })
+    }
+
+    /// Returns the snapshot that this site was made of.
+    #[must_use]
+    pub fn snapshot(&self) -> &Arc<Snapshot> {
+        &self.snapshot
+    }
+
+    /// Returns what the Model Context Protocol answers from.
+    pub(crate) fn catalog(&self) -> &mcp::Catalog {
+        &self.catalog
+    }
+
+    /// Returns the Last-Modified of every reply: the date of the dataset.
+    pub(crate) fn last_modified(&self) -> &HeaderValue {
+        &self.last_modified
+    }
+
+    /// Returns `document` in the coding that `choose` takes from those that are ready, or `None` where the document
+    /// itself was not ready when this site was made.
+    pub(crate) fn document(
+        &self,
+        document: Document,
+        choose: impl FnOnce(CodingSet) -> Coding,
+    ) -> Option<Chosen<'_>> {
+        let resource = self.resource(document)?;
+        let prepared = self.documents[document as usize].as_ref()?;
+        let chosen = choose(available(resource));
+        // A variant never goes away once it is there; the body as it is stands in for a coding never offered.
+        let (coding, body) = match resource.encoded(chosen) {
+            Some(body) => (chosen, body),
+            None => (Coding::Identity, &resource.body),
+        };
+        let (tag, etag) = &prepared.tags[coding as usize];
+        Some(Chosen {
+            body,
+            media_type: &prepared.media_type,
+            tag,
+            etag,
+            coding,
+            link: prepared.link.as_ref(),
+        })
+    }
+
+    /// Returns the entity-tag of a search: it depends on the dataset and on the query's bytes, not on the answer,
+    /// so a client's copy is confirmed without searching.
+    pub(crate) fn search_tag(&self, query: &[u8]) -> EntityTag {
+        let mut hasher = self.search_tags.clone();
+        hasher.update(query);
+        hasher.tag()
+    }
+
+    fn resource(&self, document: Document) -> Option<&Resource> {
+        Some(match document {
+            Document::Reviews => &self.snapshot.reviews,
+            Document::Insights => self.snapshot.insights()?,
+            Document::FeedJson => &self.snapshot.feed_json,
+            Document::FeedXml => &self.snapshot.feed_xml,
+            Document::ServerCard => &self.catalog.server_card,
+            Document::AiCatalog => &self.catalog.ai_catalog,
+        })
+    }
+}
+
+impl Prepared {
+    fn new(resource: &Resource, link: Option<HeaderValue>) -> Result<Prepared, SettingsError> {
+        let tag = |coding: Coding| {
+            let tag = resource.etag.with_coding(coding);
+            shared(tag.as_bytes().to_vec()).map(|value| (tag, value))
+        };
+        Ok(Prepared {
+            media_type: HeaderValue::from_static(resource.media_type),
+            tags: [
+                tag(Coding::Identity)?,
+                tag(Coding::Gzip)?,
+                tag(Coding::Brotli)?,
+                tag(Coding::Zstd)?,
+            ],
+            link,
+        })
+    }
+}
+
+fn available(resource: &Resource) -> CodingSet {
+    [Coding::Gzip, Coding::Brotli, Coding::Zstd]
+        .into_iter()
+        .filter(|coding| resource.encoded(*coding).is_some())
+        .fold(CodingSet::IDENTITY, CodingSet::with)
+}
+
+/// Makes a header value whose clones cost a reference count.
+fn shared(value: Vec<u8>) -> Result<HeaderValue, SettingsError> {
+    let value =
+        HeaderValue::from_maybe_shared(Bytes::from(value)).map_err(|_| SettingsError::BaseUrl)?;
+    // The first clone of such a value turns its buffer into a counted one, which allocates: so not on a request.
+    drop(value.clone());
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_coding_is_its_number() {
+        let codings = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
+        assert_eq!(codings.map(|coding| coding as usize), [0, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,263 @@
+//! The request target: its length, its form, and its path, decoded once.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use hyper::Method;
+use hyper::http::uri::Uri;
+
+use crate::wire::form::{self, FormError};
+
+/// Why a target is refused; the culprit is the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TargetError {
+    /// Longer than the limit.
+    TooLong {
+        /// How long it is, in bytes.
+        bytes: usize,
+        /// How long it may be.
+        bytes_max: usize,
+    },
+    /// `*` with another method than OPTIONS, or the form that only CONNECT has.
+    Form,
+    /// A `%` that is not followed by two hexadecimal digits.
+    Escape,
+    /// The decoded path is not UTF-8.
+    Encoding,
+    /// A control character, decoded or not, or a byte beyond ASCII that should have been escaped.
+    Character,
+}
+
+impl fmt::Display for TargetError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            TargetError::TooLong { bytes, bytes_max } => {
+                return write!(
+                    formatter,
+                    "the request target has {bytes} bytes, at most {bytes_max} are taken"
+                );
+            }
+            TargetError::Form => "the request target must be a path",
+            TargetError::Escape => "the path has a % without two hexadecimal digits",
+            TargetError::Encoding => "the decoded path is not UTF-8",
+            TargetError::Character => {
+                "the path has a control character or an unescaped byte beyond ASCII"
+            }
+        })
+    }
+}
+
+/// A path, cut before its last segment, which is where the parameters of our addresses stand.
+///
+/// Cut first and decoded second, so that an escaped slash stays part of the segment it is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Path<'a> {
+    /// Up to and with the last slash, decoded; empty, and so no path of ours, if a slash was escaped in it.
+    pub(crate) parent: Cow<'a, str>,
+    /// What follows it, as it came.
+    pub(crate) raw: &'a str,
+    /// What follows it, decoded, or why it cannot be: that is for the endpoint to say if it is a parameter.
+    pub(crate) last: Result<Cow<'a, str>, TargetError>,
+}
+
+/// Checks the form of the target, and returns its path, or `None` for the `*` of OPTIONS.
+///
+/// Allocates only for a path that has escapes, which none of our own addresses has.
+///
+/// # Errors
+/// The first fault found, the length first.
+pub(crate) fn parse_target<'a>(
+    method: &Method,
+    uri: &'a Uri,
+    bytes_max: usize,
+) -> Result<Option<Path<'a>>, TargetError> {
+    let path_bytes = uri.path_and_query().map_or(0, |path| path.as_str().len());
+    let authority_bytes = uri
+        .authority()
+        .map_or(0, |authority| authority.as_str().len());
+    let bytes = path_bytes + authority_bytes;
+    if bytes > bytes_max {
+        return Err(TargetError::TooLong { bytes, bytes_max });
+    }
+    let path = uri.path();
+    if path == "*" {
+        return if *method == Method::OPTIONS {
+            Ok(None)
+        } else {
+            Err(TargetError::Form)
+        };
+    }
+    if !path.starts_with('/') {
+        return Err(TargetError::Form);
+    }
+    parse_path(path).map(Some)
+}
+
+/// Cuts and decodes a path that begins with a slash.
+fn parse_path(path: &str) -> Result<Path<'_>, TargetError> {
+    let (mut cut, mut plain) = (0, true);
+    for (at, byte) in path.bytes().enumerate() {
+        match byte {
+            b'/' => cut = at + 1,
+            b'%' => plain = false,
+            0x21..=0x7e => {}
+            _ => plain = false,
+        }
+    }
+    let (parent, raw) = path.split_at(cut);
+    if plain {
+        return Ok(Path {
+            parent: Cow::Borrowed(parent),
+            raw,
+            last: Ok(Cow::Borrowed(raw)),
+        });
+    }
+    Ok(Path {
+        parent: decode_parent(parent)?,
+        raw,
+        last: decode(raw).map(Cow::Owned),
+    })
+}
+
+fn decode_parent(parent: &str) -> Result<Cow<'_, str>, TargetError> {
+    let mut decoded = String::with_capacity(parent.len());
+    let mut slashes = 0;
+    for segment in parent.split_inclusive('/') {
+        decoded.push_str(&decode(segment)?);
+        slashes += 1;
+    }
+    if decoded.matches('/').count() != slashes {
+        decoded.clear();
+    }
+    Ok(Cow::Owned(decoded))
+}
+
+fn decode(segment: &str) -> Result<String, TargetError> {
+    if segment.bytes().any(|byte| !matches!(byte, 0x21..=0x7e)) {
+        return Err(TargetError::Character);
+    }
+    let mut text = String::with_capacity(segment.len());
+    form::decode_path(segment.as_bytes(), &mut text).map_err(|error| match error {
+        FormError::BrokenEscape { .. } => TargetError::Escape,
+        FormError::NotUtf8 => TargetError::Encoding,
+    })?;
+    if text.bytes().any(|byte| byte.is_ascii_control()) {
+        return Err(TargetError::Character);
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(target: &str) -> Result<Option<(String, String)>, TargetError> {
+        let uri: Uri = target.parse().expect("hyper would have passed it on");
+        let path = parse_target(&Method::GET, &uri, 64)?;
+        path.map(|path| {
+            path.last
+                .map(|last| (path.parent.into_owned(), last.into_owned()))
+        })
+        .transpose()
+    }
+
+    fn parts(parent: &str, last: &str) -> Result<Option<(String, String)>, TargetError> {
+        Ok(Some((parent.to_owned(), last.to_owned())))
+    }
+
+    #[test]
+    fn a_path_is_cut_before_its_last_segment() {
+        assert_eq!(parse("/"), parts("/", ""));
+        assert_eq!(parse("/reviews.json"), parts("/", "reviews.json"));
+        assert_eq!(
+            parse("/api/reviews/since/2024-01-01?x=%zz"),
+            parts("/api/reviews/since/", "2024-01-01")
+        );
+        assert_eq!(parse("http://a/b/"), parts("/b/", ""));
+        assert_eq!(parse("http://a"), parts("/", ""));
+        assert_eq!(parse("//a"), parts("//", "a"));
+    }
+
+    #[test]
+    fn an_escape_is_decoded_once_and_an_escaped_slash_stays_data() {
+        assert_eq!(parse("/%72eviews.json"), parts("/", "reviews.json"));
+        assert_eq!(parse("/%61pi/feed.json"), parts("/api/", "feed.json"));
+        assert_eq!(
+            parse("/api/reviews/2024%2F01"),
+            parts("/api/reviews/", "2024/01")
+        );
+        assert_eq!(parse("/api%2Freviews/search"), parts("", "search"));
+        assert_eq!(parse("/%2572"), parts("/", "%72"));
+        assert_eq!(parse("/a%2Fb/%zz"), Err(TargetError::Escape));
+    }
+
+    #[test]
+    fn broken_escapes_bad_utf8_and_control_characters_are_refused() {
+        for target in ["/%", "/%4", "/%zz", "/%4g", "/%%41", "/%/a"] {
+            assert_eq!(parse(target), Err(TargetError::Escape), "{target}");
+        }
+        for target in ["/%00", "/a%0d%0Ab", "/%7f", "/caf\u{e9}"] {
+            assert_eq!(parse(target), Err(TargetError::Character), "{target}");
+        }
+        for target in ["/%ff", "/%c3", "/%ed%a0%80", "/%c3/%a9"] {
+            assert_eq!(parse(target), Err(TargetError::Encoding), "{target}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_decoded_is_kept_where_it_is_a_parameter() {
+        let uri = Uri::from_static("/api/reviews/since/%zz");
+        let path = parse_target(&Method::GET, &uri, 64)
+            .expect("the parent is fine")
+            .expect("a path");
+        assert_eq!(
+            (&*path.parent, path.raw, path.last),
+            ("/api/reviews/since/", "%zz", Err(TargetError::Escape))
+        );
+    }
+
+    #[test]
+    fn length_is_bounded_on_both_sides() {
+        let target = |bytes: usize| format!("/?{}", "a".repeat(bytes - 2));
+        assert_eq!(parse(&target(64)), parts("/", ""));
+        let too_long = |bytes| {
+            Err(TargetError::TooLong {
+                bytes,
+                bytes_max: 64,
+            })
+        };
+        assert_eq!(parse(&target(65)), too_long(65));
+        let absolute = format!("http://{}/{}", "h".repeat(32), "a".repeat(32));
+        assert_eq!(parse(&absolute), too_long(65));
+    }
+
+    #[test]
+    fn an_asterisk_is_for_options_alone() {
+        let uri = Uri::from_static("*");
+        assert_eq!(parse_target(&Method::OPTIONS, &uri, 64), Ok(None));
+        assert_eq!(parse_target(&Method::GET, &uri, 64), Err(TargetError::Form));
+        assert_eq!(
+            parse_target(&Method::CONNECT, &Uri::from_static("a:443"), 64),
+            Err(TargetError::Form)
+        );
+    }
+
+    proptest::proptest! {
+        /// A path is cut, never changed, and what is decoded has no control characters.
+        #[test]
+        fn any_path_is_cut_at_its_last_slash(path in "(/|%2F|%2f|%|%4|%41|%00|%c3%a9|a|\\.|~|\u{e9}){0,12}") {
+            let path = format!("/{path}");
+            if let Ok(parsed) = parse_path(&path) {
+                proptest::prop_assert!(path.ends_with(parsed.raw) && !parsed.raw.contains('/'));
+                proptest::prop_assert!(parsed.parent.is_empty() || parsed.parent.ends_with('/'));
+                let plain = !path.contains('%') && path.is_ascii();
+                if plain {
+                    proptest::prop_assert_eq!(format!("{}{}", parsed.parent, parsed.raw), path.as_str());
+                }
+                if let Ok(last) = &parsed.last {
+                    proptest::prop_assert!(!last.chars().any(char::is_control));
+                }
+            }
+        }
+    }
+}

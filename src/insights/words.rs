@@ -1,0 +1,203 @@
+//! A sentence as words and marks, with what the lexicon knows about each and where its clauses end.
+
+use super::lexicon::{Entry, LEXICON};
+
+/// The words and marks of one sentence; buffers are reused from one sentence to the next.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    lower: String,
+    items: Vec<Item>,
+}
+
+/// A word, or a single mark.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    /// Byte range in the sentence.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    lower_start: usize,
+    lower_end: usize,
+    /// What the lexicon knows; nothing for marks.
+    pub(super) entry: Entry,
+    pub(super) is_word: bool,
+    /// Whether a negation stands among the few words before it in its clause.
+    pub(super) negated: bool,
+    /// Counts the commas and "and"s up to here: items with equal counts stand close together.
+    pub(super) phrase: u16,
+    /// Counts the turns of thought up to here: "but", a full stop.
+    pub(super) clause: u16,
+    /// Whether it is a word that sets what follows against what went before.
+    pub(super) contrasts: bool,
+}
+
+impl Words {
+    /// Reads `sentence`, at most the first [`ITEMS_MAX`] words and marks of it.
+    pub(super) fn read(&mut self, sentence: &str) {
+        self.lower.clear();
+        self.items.clear();
+        let mut characters = sentence.char_indices().peekable();
+        while let Some((start, first)) = characters.next() {
+            if first.is_whitespace() || self.items.len() == ITEMS_MAX {
+                continue;
+            }
+            let mut end = start + first.len_utf8();
+            let is_word = first.is_alphanumeric();
+            let lower_start = self.lower.len();
+            self.push(first);
+            while let Some(&(at, next)) = characters.peek() {
+                let inner = JOINERS.contains(&next)
+                    && sentence[at + next.len_utf8()..].starts_with(char::is_alphanumeric);
+                if !is_word || !(next.is_alphanumeric() || inner) {
+                    break;
+                }
+                self.push(next);
+                end = at + next.len_utf8();
+                characters.next();
+            }
+            self.finish(lower_start, start, end, is_word);
+        }
+        self.divide();
+    }
+
+    /// The items in the order of the sentence.
+    pub(super) fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// The word or mark in lower case, `0` for a number.
+    pub(super) fn lower(&self, item: &Item) -> &str {
+        &self.lower[item.lower_start..item.lower_end]
+    }
+
+    fn push(&mut self, character: char) {
+        match character {
+            '’' => self.lower.push('\''),
+            character => self.lower.extend(character.to_lowercase()),
+        }
+    }
+
+    fn finish(&mut self, lower_start: usize, start: usize, end: usize, is_word: bool) {
+        let number = |byte: u8| byte.is_ascii_digit();
+        if self.lower[lower_start..].bytes().all(number) {
+            self.lower.truncate(lower_start);
+            self.lower.push('0');
+        }
+        let lower = &self.lower[lower_start..];
+        self.items.push(Item {
+            start,
+            end,
+            lower_start,
+            lower_end: self.lower.len(),
+            entry: if is_word {
+                LEXICON.entry(lower)
+            } else {
+                Entry::default()
+            },
+            is_word,
+            negated: false,
+            phrase: 0,
+            clause: 0,
+            contrasts: CONTRASTS.contains(&lower),
+        });
+    }
+
+    /// Sets where phrases and clauses begin and how far negations reach.
+    fn divide(&mut self) {
+        let (mut phrase, mut clause, mut reach) = (0, 0, 0u8);
+        for at in 0..self.items.len() {
+            let lower = self.lower(&self.items[at]);
+            let turns = self.items[at].contrasts || CLAUSE_MARKS.contains(&lower);
+            let pauses = PAUSES.contains(&lower);
+            let negates = self.items[at].entry.negates || NEGATIONS.contains(&lower);
+            if turns {
+                clause += 1;
+            }
+            if turns || pauses {
+                phrase += 1;
+                reach = 0;
+            }
+            let item = &mut self.items[at];
+            item.phrase = phrase;
+            item.clause = clause;
+            item.negated = reach > 0 && item.is_word;
+            reach = match negates {
+                true => NEGATION_REACH,
+                false => reach.saturating_sub(u8::from(item.is_word)),
+            };
+        }
+    }
+}
+
+/// Words and marks that are looked at in one sentence; what follows is as if it were not there.
+pub(super) const ITEMS_MAX: usize = 200;
+/// Words after a negation that it turns around.
+const NEGATION_REACH: u8 = 4;
+/// Characters that join the parts of a word.
+const JOINERS: [char; 3] = ['\'', '’', '-'];
+/// Negations besides those that the lexicon marks.
+const NEGATIONS: [&str; 4] = ["no", "hardly", "barely", "nobody"];
+/// Marks that end a clause.
+const CLAUSE_MARKS: [&str; 9] = [".", "!", "?", ";", ":", "…", "—", "–", "|"];
+/// Words and marks that end a phrase.
+const PAUSES: [&str; 8] = [",", "and", "or", "(", ")", "-", "which", "because"];
+/// Words that set what follows against what went before.
+const CONTRASTS: [&str; 15] = [
+    "but",
+    "although",
+    "though",
+    "tho",
+    "however",
+    "while",
+    "whereas",
+    "yet",
+    "except",
+    "despite",
+    "nevertheless",
+    "unfortunately",
+    "luckily",
+    "otherwise",
+    "still",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_marks_and_clauses() {
+        let mut words = Words::default();
+        words.read("The fee wasn’t low, 24 letters—but Zoë's well-made will…");
+        let lower: Vec<&str> = words.items().iter().map(|item| words.lower(item)).collect();
+        assert_eq!(
+            lower,
+            [
+                "the",
+                "fee",
+                "wasn't",
+                "low",
+                ",",
+                "0",
+                "letters",
+                "—",
+                "but",
+                "zoë's",
+                "well-made",
+                "will",
+                "…"
+            ]
+        );
+        assert!(words.items()[3].negated && !words.items()[5].negated);
+        assert_eq!(words.items()[6].clause, 0);
+        assert_eq!(words.items()[9].clause, 2);
+        assert_eq!(words.items()[5].phrase, 1);
+    }
+
+    #[test]
+    fn a_long_sentence_is_cut() {
+        let mut words = Words::default();
+        words.read(&"a ".repeat(ITEMS_MAX + 1));
+        assert_eq!(words.items().len(), ITEMS_MAX);
+        words.read(&"a ".repeat(ITEMS_MAX));
+        assert_eq!(words.items().len(), ITEMS_MAX);
+    }
+}

@@ -1,0 +1,106 @@
+//! Completion: the values that an argument of a prompt or a template can take.
+
+use super::catalog::{Catalog, Named};
+use super::json::Value;
+use super::jsonrpc::{Call, RpcError};
+use crate::model::Row;
+use crate::search::fold::fold_into;
+use crate::wire::json::Object;
+
+/// Appends the result of `completion/complete`, up to its closing brace: at most 100 values.
+///
+/// What is known is offered where any of its names begins with the value, without regard to case. An argument that
+/// has nothing to offer, and a prompt or template that does not exist, get an empty list.
+///
+/// # Errors
+/// Invalid parameters where `ref` or `argument` are not as the protocol says.
+pub(crate) fn complete(
+    catalog: &Catalog,
+    call: &Call<'_, '_>,
+    out: &mut Vec<u8>,
+) -> Result<(), RpcError> {
+    let reference = call.param("ref");
+    let kind = reference
+        .and_then(|reference| reference.get("type"))
+        .and_then(Value::as_str);
+    let key = match kind {
+        Some("ref/prompt") => "name",
+        Some("ref/resource") => "uri",
+        _ => {
+            return Err(RpcError::params(
+                "params.ref.type must be ref/prompt or ref/resource",
+            ));
+        }
+    };
+    let target = reference
+        .and_then(|reference| reference.get(key))
+        .and_then(Value::as_str);
+    let Some(target) = target else {
+        return Err(RpcError::params(format!(
+            "params.ref.{key} must be a string"
+        )));
+    };
+    let argument = call.param("argument");
+    let part = |key: &str| {
+        argument
+            .and_then(|argument| argument.get(key))
+            .and_then(Value::as_str)
+    };
+    let (Some(name), Some(value)) = (part("name"), part("value")) else {
+        return Err(RpcError::params(
+            "params.argument must have a name and a value, both strings",
+        ));
+    };
+    let (values, total) = match (target, name) {
+        ("summarize_reviews", "service") | ("compare_services", "first" | "second") => {
+            names(&catalog.services, value)
+        }
+        ("summarize_reviews", "technician") => names(&catalog.technicians, value),
+        ("summarize_reviews", "aspect") => names(&catalog.aspects, value),
+        ("draft_reply", "review_id") | ("reviews://review/{id}", "id") => ids(catalog, value),
+        _ => (Vec::new(), 0),
+    };
+    out.push(b'{');
+    out.extend_from_slice(b"\"completion\":");
+    let mut completion = Object::begin(out);
+    completion
+        .strings("values", values.iter().copied())
+        .u64("total", total as u64)
+        .bool("hasMore", total > values.len());
+    completion.end();
+    Ok(())
+}
+
+fn names<'c>(entries: &'c [Named], value: &str) -> (Vec<&'c str>, usize) {
+    let mut folded = String::new();
+    fold_into(value, &mut folded);
+    let fits = |entry: &&Named| {
+        let begins = |name: &String| {
+            name.starts_with(&folded) || name.split(' ').any(|word| word.starts_with(&folded))
+        };
+        entry.folded.iter().any(begins)
+    };
+    let all = entries.iter().filter(fits);
+    let total = all.clone().count();
+    (
+        all.take(VALUES_MAX)
+            .map(|entry| entry.name.as_str())
+            .collect(),
+        total,
+    )
+}
+
+/// Ids that begin with the value, newest first; the newest 10,000 reviews are looked at.
+fn ids<'c>(catalog: &'c Catalog, value: &str) -> (Vec<&'c str>, usize) {
+    let index = &catalog.snapshot.index;
+    let looked_at = index.len().min(IDS_LOOKED_AT_MAX);
+    let all = (0..looked_at).map(|row| index.id(Row(row)));
+    let fitting = all.filter(|id| id.starts_with(value));
+    let total = fitting.clone().count();
+    (fitting.take(VALUES_MAX).collect(), total)
+}
+
+/// Most values of an answer, by the protocol.
+const VALUES_MAX: usize = 100;
+/// Reviews whose ids are compared, so that a completion stays cheap whatever the dataset.
+const IDS_LOOKED_AT_MAX: u32 = 10_000;

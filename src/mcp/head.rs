@@ -1,0 +1,166 @@
+//! The parts of an HTTP request that the protocol looks at, as byte slices.
+
+/// Method and header fields of a request to `/mcp`.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// The method as sent, such as `POST`.
+    pub method: &'a [u8],
+    /// `Host`, or the authority of an HTTP/2 request.
+    pub host: Field<'a>,
+    /// `Origin`.
+    pub origin: Field<'a>,
+    /// How the client wants its answer, from `Accept`.
+    pub form: Form,
+    /// `Content-Type`.
+    pub content_type: Field<'a>,
+    /// `MCP-Protocol-Version`.
+    pub protocol_version: Field<'a>,
+    /// `Mcp-Session-Id`.
+    pub session: Field<'a>,
+    /// `Mcp-Method`.
+    pub mcp_method: Field<'a>,
+    /// `Mcp-Name`.
+    pub mcp_name: Field<'a>,
+}
+
+impl<'a> Head<'a> {
+    /// Returns a head without any header field.
+    #[must_use]
+    pub fn bare(method: &'a [u8]) -> Head<'a> {
+        Head {
+            method,
+            host: Field::Absent,
+            origin: Field::Absent,
+            form: Form::Json,
+            content_type: Field::Absent,
+            protocol_version: Field::Absent,
+            session: Field::Absent,
+            mcp_method: Field::Absent,
+            mcp_name: Field::Absent,
+        }
+    }
+}
+
+/// A header field that should come once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Field<'a> {
+    /// Not sent.
+    #[default]
+    Absent,
+    /// Sent once, without white space around it.
+    One(&'a [u8]),
+    /// Sent more than once, so that two readers could take different values.
+    Repeated,
+}
+
+impl<'a> Field<'a> {
+    /// Reads the field from its lines.
+    pub fn of(mut lines: impl Iterator<Item = &'a [u8]>) -> Field<'a> {
+        match (lines.next(), lines.next()) {
+            (None, _) => Field::Absent,
+            (Some(line), None) => Field::One(line.trim_ascii()),
+            (Some(_), Some(_)) => Field::Repeated,
+        }
+    }
+}
+
+/// How an answer is framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `application/json`: to every client that has not ruled it out.
+    Json,
+    /// `text/event-stream` with one event, for clients that accept nothing else.
+    Event,
+}
+
+impl Form {
+    /// Reads the lines of `Accept`; at most 4 KiB of them are looked at.
+    ///
+    /// The protocol wants both media types listed, but many clients send one or none, so everything is welcome and
+    /// JSON is the answer unless events are the only thing that is named.
+    pub fn of<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Form {
+        let mut has_events = false;
+        for line in lines.take(ACCEPT_LINES_MAX) {
+            for member in line.split(|&byte| byte == b',') {
+                let name = member
+                    .split(|&byte| byte == b';')
+                    .next()
+                    .unwrap_or_default();
+                let name = name.trim_ascii();
+                if name.eq_ignore_ascii_case(b"text/event-stream") {
+                    has_events = true;
+                } else if !name.is_empty() {
+                    return Form::Json;
+                }
+            }
+        }
+        if has_events { Form::Event } else { Form::Json }
+    }
+}
+
+/// Tells whether a Content-Type is `application/json`, with or without parameters.
+#[must_use]
+pub fn is_json(content_type: Field<'_>) -> bool {
+    let Field::One(value) = content_type else {
+        return false;
+    };
+    let name = value.split(|&byte| byte == b';').next().unwrap_or_default();
+    name.trim_ascii().eq_ignore_ascii_case(b"application/json")
+}
+
+/// Lines of `Accept` that are read; the server bounds their length.
+const ACCEPT_LINES_MAX: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_the_answer_unless_only_events_are_accepted() {
+        let form = |lines: &[&'static str]| Form::of(lines.iter().map(|line| line.as_bytes()));
+        for lines in [
+            &[][..],
+            &[""],
+            &["*/*"],
+            &["application/json"],
+            &["application/json, text/event-stream"],
+            &["text/event-stream, application/json"],
+            &["text/event-stream", "application/json"],
+            &["text/event-stream, */*;q=0.1"],
+            &["text/html"],
+        ] {
+            assert_eq!(form(lines), Form::Json, "{lines:?}");
+        }
+        for lines in [&["text/event-stream"][..], &[" Text/Event-Stream ;q=1 ,"]] {
+            assert_eq!(form(lines), Form::Event, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn content_type_is_json_with_any_parameters() {
+        for value in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "application/json;",
+        ] {
+            assert!(is_json(Field::One(value.as_bytes())), "{value}");
+        }
+        for value in [
+            "text/plain",
+            "",
+            "application/json-rpc",
+            "application/jsonp",
+            "text/json",
+        ] {
+            assert!(!is_json(Field::One(value.as_bytes())), "{value}");
+        }
+        assert!(!is_json(Field::Absent) && !is_json(Field::Repeated));
+    }
+
+    #[test]
+    fn a_field_is_absent_one_or_repeated() {
+        assert_eq!(Field::of([].into_iter()), Field::Absent);
+        assert_eq!(Field::of([b" a ".as_slice()].into_iter()), Field::One(b"a"));
+        assert_eq!(Field::of([b"a".as_slice(); 2].into_iter()), Field::Repeated);
+    }
+}

@@ -1,0 +1,133 @@
+//! The revisions of the protocol, and which of its two eras a request belongs to.
+
+/// A revision of the Model Context Protocol, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "each is its own date")]
+pub enum Revision {
+    R2024_11_05 = 1,
+    R2025_03_26 = 2,
+    R2025_06_18 = 3,
+    R2025_11_25 = 4,
+    R2026_07_28 = 5,
+}
+
+impl Revision {
+    /// Every revision that is served, oldest first.
+    pub const ALL: [Revision; 5] = [
+        Revision::R2024_11_05,
+        Revision::R2025_03_26,
+        Revision::R2025_06_18,
+        Revision::R2025_11_25,
+        Revision::R2026_07_28,
+    ];
+    /// Those that begin with `initialize`, oldest first.
+    pub const HANDSHAKE: [Revision; 4] = [
+        Revision::R2024_11_05,
+        Revision::R2025_03_26,
+        Revision::R2025_06_18,
+        Revision::R2025_11_25,
+    ];
+    /// What `initialize` answers to a version that it does not know, and to 2026-07-28, which has no handshake.
+    pub const HANDSHAKE_LATEST: Revision = Revision::R2025_11_25;
+    /// What a request of the handshake era without a version is taken for (2025-06-18, transports).
+    pub const ASSUMED: Revision = Revision::R2025_03_26;
+
+    /// Returns the date that stands for the revision on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Revision::R2024_11_05 => "2024-11-05",
+            Revision::R2025_03_26 => "2025-03-26",
+            Revision::R2025_06_18 => "2025-06-18",
+            Revision::R2025_11_25 => "2025-11-25",
+            Revision::R2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// Returns the revision of this exact date.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Revision> {
+        Revision::ALL
+            .into_iter()
+            .find(|revision| revision.as_str().as_bytes() == text)
+    }
+
+    /// Returns what `initialize` settles on when the client asks for `requested`.
+    #[must_use]
+    pub fn negotiate(requested: &str) -> Revision {
+        Revision::HANDSHAKE
+            .into_iter()
+            .find(|revision| revision.as_str() == requested)
+            .unwrap_or(Revision::HANDSHAKE_LATEST)
+    }
+
+    /// Tells whether an array of messages is accepted: only this one revision has them.
+    #[must_use]
+    pub fn has_batches(self) -> bool {
+        self == Revision::R2025_03_26
+    }
+}
+
+/// The two ways in which clients and servers talk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    /// 2024-11-05 to 2025-11-25: `initialize`, then requests that lean on it.
+    Handshake,
+    /// 2026-07-28: every request says everything about itself.
+    Stateless,
+}
+
+/// Tells whether a `MCP-Protocol-Version` belongs to the stateless era: a date from 2026-07-28 on, served or not.
+#[must_use]
+pub fn is_stateless_version(text: &[u8]) -> bool {
+    let is_date = text.len() == 10
+        && text.iter().enumerate().all(|(at, byte)| match at {
+            4 | 7 => *byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    is_date && text >= Revision::R2026_07_28.as_str().as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn initialize_settles_on_what_was_asked_for_or_the_latest() {
+        for revision in Revision::HANDSHAKE {
+            assert_eq!(Revision::negotiate(revision.as_str()), revision);
+        }
+        for asked in ["2026-07-28", "2027-01-01", "1.0", ""] {
+            assert_eq!(Revision::negotiate(asked), Revision::R2025_11_25, "{asked}");
+        }
+    }
+
+    #[test]
+    fn dates_from_2026_07_28_on_are_stateless() {
+        for version in ["2026-07-28", "2026-07-29", "2027-01-01", "9999-99-99"] {
+            assert!(is_stateless_version(version.as_bytes()), "{version}");
+        }
+        for version in [
+            "2026-07-27",
+            "2025-11-25",
+            "2026-7-28",
+            "3",
+            "",
+            "2026-07-28 ",
+            "draft-2027",
+        ] {
+            assert!(!is_stateless_version(version.as_bytes()), "{version}");
+        }
+    }
+
+    #[test]
+    fn revisions_parse_as_they_are_written() {
+        for revision in Revision::ALL {
+            assert_eq!(
+                Revision::parse(revision.as_str().as_bytes()),
+                Some(revision)
+            );
+        }
+        assert_eq!(Revision::parse(b"2025-06-19"), None);
+    }
+}

@@ -1,0 +1,158 @@
+//! What goes back over HTTP: every status that the protocol asks for is chosen here.
+
+use super::guard::{GuardError, Visitor};
+use super::head::Form;
+use super::jsonrpc::{
+    INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RpcError, SESSION_NOT_FOUND, push_error,
+};
+use super::session::Token;
+
+/// An answer to a request to `/mcp`; it is never cached.
+#[derive(Debug)]
+pub struct Reply {
+    /// The status code.
+    pub status: u16,
+    /// `Content-Type`, absent where there is no body.
+    pub content_type: Option<&'static str>,
+    /// `Mcp-Session-Id`, on the answer to `initialize`.
+    pub session: Option<Token>,
+    /// `Allow`, with 405.
+    pub allow: Option<&'static str>,
+    /// `Page`: echo the request's Origin in `Access-Control-Allow-Origin`, with `Vary: Origin`, and expose
+    /// `Mcp-Session-Id`.
+    pub visitor: Visitor,
+    /// The answer to a preflight: list methods and headers, too.
+    pub is_preflight: bool,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    /// Makes a reply without a body.
+    fn empty(status: u16) -> Reply {
+        Reply {
+            status,
+            content_type: None,
+            session: None,
+            allow: None,
+            visitor: Visitor::Direct,
+            is_preflight: false,
+            body: Vec::new(),
+        }
+    }
+
+    /// Makes a reply of a JSON body.
+    pub(crate) fn json(status: u16, body: Vec<u8>) -> Reply {
+        Reply {
+            content_type: Some(JSON),
+            body,
+            ..Reply::empty(status)
+        }
+    }
+
+    /// Makes a refusal that answers to no id.
+    fn refusal(status: u16, code: i32, message: &'static str) -> Reply {
+        let mut body = Vec::with_capacity(128);
+        push_error(&mut body, None, &RpcError::new(code, message));
+        Reply::json(status, body)
+    }
+
+    /// Returns 202: a notification or a posted response was taken.
+    pub(crate) fn accepted() -> Reply {
+        Reply::empty(202)
+    }
+
+    /// Returns 204: the session is over.
+    pub(crate) fn ended() -> Reply {
+        Reply::empty(204)
+    }
+
+    /// Returns 204 with what a preflight asks for.
+    pub(crate) fn preflight() -> Reply {
+        Reply {
+            allow: Some(METHODS),
+            is_preflight: true,
+            ..Reply::empty(204)
+        }
+    }
+
+    /// Returns 403.
+    pub(super) fn forbidden(error: GuardError) -> Reply {
+        let message = match error {
+            GuardError::Origin => "this origin is not allowed to use the server",
+            GuardError::Host => "this host name is not the server's",
+        };
+        Reply::refusal(403, INVALID_REQUEST, message)
+    }
+
+    /// Returns 405, with a JSON-RPC error: clients parse whatever comes.
+    pub(crate) fn method_not_allowed() -> Reply {
+        let message = "there is no event stream here: send messages with POST";
+        Reply {
+            allow: Some(METHODS),
+            ..Reply::refusal(405, METHOD_NOT_FOUND, message)
+        }
+    }
+
+    /// Returns 415.
+    pub(crate) fn unsupported_media_type() -> Reply {
+        let message = "Content-Type must be application/json";
+        Reply::refusal(415, INVALID_REQUEST, message)
+    }
+
+    /// Returns 413.
+    #[must_use]
+    pub fn too_large() -> Reply {
+        Reply::refusal(
+            413,
+            INVALID_REQUEST,
+            "the message is larger than this server takes",
+        )
+    }
+
+    /// Returns 408.
+    #[must_use]
+    pub fn too_slow() -> Reply {
+        Reply::refusal(408, INVALID_REQUEST, "the message did not arrive in time")
+    }
+
+    /// Returns 400 for a body that broke off or was framed wrongly.
+    #[must_use]
+    pub fn broken_body() -> Reply {
+        Reply::refusal(400, PARSE_ERROR, "the message did not arrive whole")
+    }
+
+    /// Returns 404 for a session id that is not good: the client begins anew.
+    pub(crate) fn session_not_found() -> Reply {
+        let message = "this session is unknown, expired or ended: send initialize again";
+        Reply::refusal(404, SESSION_NOT_FOUND, message)
+    }
+
+    /// Returns 400 for a DELETE that names no session.
+    pub(crate) fn session_missing() -> Reply {
+        let message = "Mcp-Session-Id must name the session to end, once";
+        Reply::refusal(400, INVALID_REQUEST, message)
+    }
+
+    /// Frames the body of a 200 the way that the client reads it.
+    pub(crate) fn framed(mut self, form: Form) -> Reply {
+        if form == Form::Event && self.status == 200 {
+            // Our JSON never holds a line break, so one line of data is enough.
+            let mut event = Vec::with_capacity(self.body.len() + 32);
+            event.extend_from_slice(b"event: message\ndata: ");
+            event.extend_from_slice(&self.body);
+            event.extend_from_slice(b"\n\n");
+            self.body = event;
+            self.content_type = Some(EVENTS);
+        }
+        self
+    }
+}
+
+/// Methods of the address, for `Allow` and preflights.
+pub const METHODS: &str = "POST, DELETE, OPTIONS";
+/// Request headers that pages may send, for preflights.
+pub const REQUEST_HEADERS: &str = "Content-Type, Accept, Authorization, MCP-Protocol-Version, Mcp-Session-Id, \
+Mcp-Method, Mcp-Name, Last-Event-ID";
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";

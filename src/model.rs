@@ -1,0 +1,215 @@
+//! The nouns of the service: a business, its reviews, and the taxonomy that names what they speak of.
+
+use crate::wire::date::{Date, Timestamp};
+
+/// A star rating, a whole number from 1 to 5; the decoder refuses every other value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rating(u8);
+
+impl Rating {
+    /// The lowest rating, 1.
+    pub const MIN: Rating = Rating(1);
+    /// The highest rating, 5.
+    pub const MAX: Rating = Rating(5);
+
+    /// Returns the rating for `stars`, or `None` outside 1 to 5.
+    #[must_use]
+    pub fn new(stars: u8) -> Option<Rating> {
+        (1..=5).contains(&stars).then_some(Rating(stars))
+    }
+
+    /// Returns the number of stars, 1 to 5.
+    #[must_use]
+    pub const fn stars(self) -> u8 {
+        self.0
+    }
+}
+
+/// A review's place in the newest-first array of published reviews (date descending, then id descending).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Row(pub u32);
+
+/// One review as the operator's file holds it, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Review {
+    /// Unique and stable, 1 to 64 characters of `[A-Za-z0-9_-]`, never `search` or `since`.
+    pub id: String,
+    /// The author's name as published.
+    pub author: String,
+    /// An absolute URL of a picture.
+    pub author_avatar_url: Option<String>,
+    /// 1 to 5.
+    pub rating: Rating,
+    /// The day the review was written.
+    pub date: Date,
+    /// The words, `""` for a rating without words.
+    pub text: String,
+    /// Where the review was left, such as "google".
+    pub source: String,
+    /// An absolute URL of the review at its source.
+    pub source_url: Option<String>,
+    /// The owner's public answer.
+    pub owner_reply: Option<OwnerReply>,
+    /// Only verified reviews are published.
+    pub verified: bool,
+    /// Names of people in the taxonomy, given by the file or derived from the text.
+    pub mentioned_technicians: Vec<String>,
+    /// Ids of services in the taxonomy, given by the file or derived from the text.
+    pub mentioned_services: Vec<String>,
+}
+
+/// The owner's public answer to a review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerReply {
+    /// The words.
+    pub text: String,
+    /// The day of the answer.
+    pub date: Date,
+}
+
+/// The business that the reviews are about; JSON keys are the field names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Business {
+    /// Name as published.
+    pub name: String,
+    /// A schema.org type such as "LegalService" (JSON key `type`).
+    pub kind: String,
+    /// One or two sentences.
+    pub description: String,
+    /// The business's own website, an absolute URL with a host.
+    pub url: String,
+    /// Telephone number as published.
+    pub telephone: String,
+    /// Mail address as published.
+    pub email: String,
+    /// Postal address.
+    pub address: Address,
+    /// Position, if given.
+    pub geo: Option<Geo>,
+    /// schema.org strings such as "Mo-Fr 09:00-17:30".
+    pub opening_hours: Vec<String>,
+    /// Labels of the areas served.
+    pub service_areas: Vec<String>,
+    /// Services offered.
+    pub services: Vec<BusinessService>,
+    /// People, with their titles.
+    pub technicians: Vec<BusinessTechnician>,
+    /// URLs of the business elsewhere.
+    pub same_as: Vec<String>,
+}
+
+/// A postal address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the five parts of a schema.org PostalAddress")]
+pub struct Address {
+    pub street_address: String,
+    pub locality: String,
+    pub region: String,
+    pub postal_code: String,
+    pub country: String,
+}
+
+/// A position in degrees, as the shortest decimal text that means the number of the file, so that no digit is made up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Geo {
+    /// -90 to 90, a JSON number.
+    pub latitude: String,
+    /// -180 to 180, a JSON number.
+    pub longitude: String,
+}
+
+/// A service as the business lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BusinessService {
+    /// The id that reviews and filters use.
+    pub id: String,
+    /// The label that people read.
+    pub label: String,
+}
+
+/// A person as the business lists them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BusinessTechnician {
+    /// Full name.
+    pub name: String,
+    /// Title such as "Partner".
+    pub title: String,
+}
+
+/// What reviews may speak of: the names and phrases that `taxonomy.json` lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Taxonomy {
+    /// Subjects of praise and complaint.
+    pub aspects: Vec<Concept>,
+    /// People and the other names they go by.
+    pub technicians: Vec<Technician>,
+    /// Services.
+    pub services: Vec<Concept>,
+    /// Places.
+    pub service_areas: Vec<Concept>,
+}
+
+/// Something with an id, a label, and the phrases that mean it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Concept {
+    /// Stable id.
+    pub id: String,
+    /// What people read.
+    pub label: String,
+    /// Phrases that count as a mention.
+    pub phrases: Vec<String>,
+}
+
+/// A person and the other names that reviews use for them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Technician {
+    /// Full name, as published.
+    pub name: String,
+    /// Other names.
+    pub aliases: Vec<String>,
+}
+
+/// The hand-written parts of the insights.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Editorial {
+    /// A summary in the business's own words.
+    pub summary: Option<String>,
+    /// One sentence to show large.
+    pub pull_quote: Option<String>,
+    /// Questions and answers with the reviews that support them.
+    pub faq: Vec<Question>,
+}
+
+/// A question, its answer, and the reviews that support it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The question.
+    pub question: String,
+    /// The answer.
+    pub answer: String,
+    /// Ids of published reviews.
+    pub review_ids: Vec<String>,
+}
+
+/// The operator's files, decoded and checked: everything that a snapshot is made of.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    /// The business.
+    pub business: Business,
+    /// Shown wherever reviews are.
+    pub disclaimer: Option<String>,
+    /// Covers all files of the directory; never in the future.
+    pub updated_at: Timestamp,
+    /// Published (verified) reviews only, newest first: date descending, then id descending.
+    pub reviews: Vec<Review>,
+    /// Names and phrases; empty lists without a `taxonomy.json`.
+    pub taxonomy: Taxonomy,
+    /// Hand-written parts; empty without an `editorial.json`.
+    pub editorial: Editorial,
+    /// A complete insights document made elsewhere, checked, to be published as it stands.
+    pub insights: Option<Vec<u8>>,
+    /// How many reviews of the file are not verified and so not published.
+    pub unverified_count: u32,
+    /// SHA-256 over the bytes of all files, so that two replicas can compare what they serve.
+    pub digest: [u8; 32],
+}

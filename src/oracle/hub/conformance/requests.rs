@@ -1,0 +1,157 @@
+//! Requests: order, attempts, bounds.
+
+use super::*;
+
+pub(super) fn requests_wait_in_order_and_one_at_a_time_for_each_pair(store: &mut dyn Store) {
+    for (mode, name) in [
+        (Mode::Subscribe, "x"),
+        (Mode::Unsubscribe, "x"),
+        (Mode::Subscribe, "y"),
+    ] {
+        accept(store, mode, name, "a");
+    }
+    let first = verifications(store, 10);
+    assert_eq!(
+        first
+            .iter()
+            .map(|found| (found.mode, found.callback.uri()))
+            .collect::<Vec<_>>(),
+        [
+            (Mode::Subscribe, "https://x.example/"),
+            (Mode::Subscribe, "https://y.example/"),
+        ]
+    );
+    assert_eq!(verifications(store, 10), []);
+    assert_eq!(
+        record(store, confirmed(&first[0], true), 1),
+        Recorded::Activated
+    );
+    let second = verifications(store, 10);
+    assert_eq!(second[0].mode, Mode::Unsubscribe);
+    assert_eq!(
+        record(store, confirmed(&second[0], true), 2),
+        Recorded::Removed(Removal::Unsubscribed)
+    );
+    assert_eq!(
+        record(store, confirmed(&second[0], true), 3),
+        Recorded::Stale
+    );
+    assert_eq!(
+        record(store, confirmed(&first[1], false), 3),
+        Recorded::Rejected
+    );
+    assert_eq!(
+        store
+            .counts(at(3))
+            .map(|counts| (counts.requests, counts.subscriptions)),
+        Ok((0, 0))
+    );
+}
+
+pub(super) fn a_request_has_two_attempts_in_its_life(store: &mut dyn Store) {
+    accept(store, Mode::Subscribe, "x", "a");
+    let first = verifications(store, 10);
+    assert_eq!(
+        record(store, Report::Unsent { id: first[0].id }, 1),
+        Recorded::Waiting
+    );
+    assert_eq!(verifications(store, 10).len(), 1);
+    store.recover(&policy(), at(2)).expect("recovered");
+    assert_eq!(verifications(store, 10).len(), 1);
+    store.recover(&policy(), at(3)).expect("recovered");
+    assert_eq!(verifications(store, 10), []);
+    assert_eq!(store.counts(at(3)).map(|counts| counts.requests), Ok(0));
+}
+
+pub(super) fn repeated_requests_join_the_waiting_one(store: &mut dyn Store) {
+    accept(store, Mode::Subscribe, "x", "a");
+    accept(store, Mode::Subscribe, "x", "a");
+    accept(store, Mode::Subscribe, "x", "b");
+    assert_eq!(store.counts(at(0)).map(|counts| counts.requests), Ok(2));
+    assert_eq!(verifications(store, 1).len(), 1);
+    accept(store, Mode::Subscribe, "x", "a");
+    assert_eq!(store.counts(at(0)).map(|counts| counts.requests), Ok(3));
+}
+
+pub(super) fn bounds_refuse_the_one_beyond_them(store: &mut dyn Store) {
+    let caps = Caps {
+        requests: 3,
+        requests_per_host: 2,
+        subscriptions: 100,
+        subscriptions_per_host: 100,
+    };
+    let mut ask = |name: &str, topic: &str, caps: &Caps| {
+        store
+            .accept(&[request(Mode::Subscribe, name, topic, None)], caps, at(0))
+            .expect("answered")[0]
+    };
+    assert_eq!(ask("x", "a", &caps), Ok(()));
+    assert_eq!(ask("x/1", "a", &caps), Ok(()));
+    assert_eq!(ask("x/2", "a", &caps), Err(Full::RequestsOfHost));
+    assert_eq!(ask("y", "a", &caps), Ok(()));
+    assert_eq!(ask("z", "a", &caps), Err(Full::Requests));
+    let caps = Caps {
+        requests: 100,
+        requests_per_host: 100,
+        subscriptions: 4,
+        subscriptions_per_host: 3,
+    };
+    assert_eq!(ask("x/2", "a", &caps), Ok(()));
+    assert_eq!(
+        ask(
+            "x/3",
+            "a",
+            &Caps {
+                subscriptions: 100,
+                ..caps
+            }
+        ),
+        Err(Full::SubscriptionsOfHost)
+    );
+    assert_eq!(ask("z", "a", &caps), Err(Full::Subscriptions));
+    activate(store, "x", "a");
+    let renewal = store
+        .accept(&[request(Mode::Subscribe, "x", "a", None)], &caps, at(0))
+        .expect("answered");
+    assert_eq!(renewal, [Ok(())], "renewals need no room");
+}
+
+pub(super) fn busy_hosts_are_passed_over(store: &mut dyn Store) {
+    for name in ["x", "x/1", "x/2", "y"] {
+        accept(store, Mode::Subscribe, name, "a");
+    }
+    let busy = HashMap::from([("x.example".to_owned(), 1)]);
+    let claim = Claim {
+        limit: 10,
+        per_host: 2,
+        busy: &busy,
+        until: at(9_000),
+    };
+    let claimed = store.claim_requests(&claim).expect("claimed");
+    assert_eq!(
+        uris(claimed.iter().map(|found| &found.callback)),
+        ["https://x.example/", "https://y.example/"]
+    );
+    for found in claimed {
+        record(store, confirmed(&found, true), 1);
+    }
+    for found in verifications(store, 10) {
+        record(store, confirmed(&found, true), 1);
+    }
+    change(store, "a", 2, 5);
+    let claimed = store
+        .claim_deliveries(Lane::Fast, &claim, at(6))
+        .expect("claimed");
+    assert_eq!(claimed.len(), 2);
+    let one = Claim {
+        limit: 1,
+        per_host: 9,
+        ..claim
+    };
+    assert_eq!(
+        store
+            .claim_deliveries(Lane::Fast, &one, at(6))
+            .map(|claimed| claimed.len()),
+        Ok(1)
+    );
+}

@@ -1,0 +1,181 @@
+//! Subscriptions: what is due, what ends, and what is left of it.
+
+use super::*;
+
+pub(super) fn a_change_is_due_once_and_begun_before_it_is_sent(store: &mut dyn Store) {
+    activate(store, "x", "a");
+    assert_eq!(deliveries(store, 2), []);
+    change(store, "a", 2, 3);
+    let sent = deliveries(store, 4);
+    assert_eq!((sent[0].digest, sent[0].attempt), ([2; 32], 1));
+    assert_eq!(deliveries(store, 4), []);
+    // The process dies: what had begun is due again, and the answer that comes too late is stale.
+    store.recover(&policy(), at(5)).expect("recovered");
+    let again = deliveries(store, 6);
+    assert_eq!((again[0].digest, again[0].attempt), ([2; 32], 2));
+    assert_eq!(record(store, ended(&sent[0], 200), 7), Recorded::Stale);
+    // The content goes back while the attempt is under way and its answer is lost: the old content is sent again.
+    change(store, "a", 1, 8);
+    assert_eq!(
+        record(store, ended(&again[0], 500), 9),
+        Recorded::Kept { failures: 1 }
+    );
+    let back = deliveries(store, 40_000);
+    assert_eq!(back[0].digest, [1; 32]);
+    assert_eq!(
+        record(store, ended(&back[0], 200), 40_001),
+        Recorded::Kept { failures: 0 }
+    );
+    assert_eq!(deliveries(store, 40_002), []);
+}
+
+pub(super) fn lanes_part_quick_from_slow(store: &mut dyn Store) {
+    activate(store, "x", "a");
+    change(store, "a", 2, 3);
+    let sent = deliveries(store, 4);
+    let outcome = Outcome::Attempted {
+        answer: Answer::Status(200),
+        retry_after: None,
+    };
+    let slow = Report::Delivered {
+        id: sent[0].id,
+        attempt: 1,
+        outcome,
+        elapsed: Duration::from_millis(1_000),
+        jitter: 0,
+    };
+    record(store, slow, 5);
+    change(store, "a", 3, 6);
+    let idle = HashMap::new();
+    let claim = claim(10, &idle);
+    assert_eq!(
+        store.claim_deliveries(Lane::Fast, &claim, at(7)),
+        Ok(vec![])
+    );
+    assert_eq!(
+        store
+            .claim_deliveries(Lane::Slow, &claim, at(7))
+            .map(|claimed| claimed.len()),
+        Ok(1)
+    );
+}
+
+pub(super) fn removals_leave_a_tombstone_and_at_most_one_denial(store: &mut dyn Store) {
+    for name in ["x", "y"] {
+        activate(store, name, "a");
+    }
+    change(store, "a", 2, 3);
+    let sent = deliveries(store, 4);
+    assert_eq!(
+        record(store, ended(&sent[0], 410), 5),
+        Recorded::Removed(Removal::Gone)
+    );
+    assert_eq!(
+        store.operate(sent[1].id, Order::Remove, &policy(), at(6)),
+        Ok(true)
+    );
+    assert_eq!(
+        store.operate(sent[1].id, Order::Remove, &policy(), at(6)),
+        Ok(false)
+    );
+    assert_eq!(record(store, ended(&sent[1], 200), 7), Recorded::Stale);
+    let stones = store.tombstones(10).expect("tombstones");
+    assert_eq!(
+        stones.iter().map(|stone| stone.removal).collect::<Vec<_>>(),
+        [Removal::Operator, Removal::Gone]
+    );
+    assert_eq!(
+        stones[1].last.as_ref().map(|last| last.answer),
+        Some(Answer::Status(410))
+    );
+    let told = store.take_notices(1).expect("notices");
+    assert_eq!(told[0].removal, Removal::Gone);
+    assert_eq!(store.take_notices(10).map(|told| told.len()), Ok(1));
+    assert_eq!(store.take_notices(10), Ok(vec![]));
+}
+
+pub(super) fn withdrawn_topics_take_their_subscriptions_along(store: &mut dyn Store) {
+    activate(store, "x", "a");
+    activate(store, "x", "b");
+    accept(store, Mode::Subscribe, "y", "a");
+    let published = store
+        .publish(&[(topic("b"), [1; 32])], &policy(), at(5))
+        .expect("published");
+    assert_eq!((published.changed.len(), published.withdrawn), (0, 1));
+    let counts = store.counts(at(5)).expect("counts");
+    assert_eq!((counts.subscriptions, counts.requests), (1, 0));
+    assert_eq!(store.take_notices(10).map(|told| told.len()), Ok(1));
+}
+
+pub(super) fn leases_end_unless_a_renewal_waits(store: &mut dyn Store) {
+    activate(store, "x", "a");
+    activate(store, "y", "a");
+    accept(store, Mode::Subscribe, "y", "a");
+    change(store, "a", 2, 3);
+    let end = LEASE_MS + 1;
+    assert_eq!(deliveries(store, end), []);
+    assert_eq!(
+        store
+            .sweep(&policy(), AGE, at(end - 1))
+            .map(|swept| swept.expired),
+        Ok(0)
+    );
+    assert_eq!(
+        store
+            .sweep(&policy(), AGE, at(end))
+            .map(|swept| swept.expired),
+        Ok(1)
+    );
+    let renewal = verifications(store, 10);
+    assert_eq!(
+        record(
+            store,
+            Report::Verified {
+                id: renewal[0].id,
+                asked_at: at(end),
+                confirmed: true
+            },
+            end
+        ),
+        Recorded::Renewed
+    );
+    assert_eq!(
+        deliveries(store, end).len(),
+        1,
+        "what changed between is owed"
+    );
+}
+
+pub(super) fn a_clock_that_went_back_takes_no_lease_away(store: &mut dyn Store) {
+    activate(store, "x", "a");
+    let before = store.list(0, 1, at(1)).expect("listed")[0].state.lease_end;
+    store.recover(&policy(), at(-1_000_000)).expect("recovered");
+    let after = store.list(0, 1, at(1)).expect("listed")[0].state.lease_end;
+    assert_eq!(before.since(after), Duration::from_millis(1_000_001));
+    store.shift(5).expect("shifted");
+    assert_eq!(
+        store.list(0, 1, at(1)).expect("listed")[0].state.lease_end,
+        after.moved(5)
+    );
+}
+
+pub(super) fn tombstones_are_dropped_when_they_are_old(store: &mut dyn Store) {
+    activate(store, "x", "a");
+    let id = store.list(0, 1, at(1)).expect("listed")[0].id;
+    store
+        .operate(id, Order::Remove, &policy(), at(10))
+        .expect("removed");
+    let age_ms = i64::try_from(AGE.as_millis()).expect("short");
+    assert_eq!(
+        store
+            .sweep(&policy(), AGE, at(10 + age_ms))
+            .map(|swept| swept.tombstones),
+        Ok(0)
+    );
+    assert_eq!(
+        store
+            .sweep(&policy(), AGE, at(11 + age_ms))
+            .map(|swept| swept.tombstones),
+        Ok(1)
+    );
+}

@@ -1,0 +1,302 @@
+//! The store's methods, each a walk over the lists.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::{Active, Model, Waiting};
+use crate::websub::store::{
+    Accept, Caps, Claim, Counts, Delivery, Full, Lane, Listed, Notice, Order, Published, Recorded,
+    Report, Store, StoreError, Swept, Tombstone, Verification,
+};
+use crate::websub::subscription::{Policy, Removal};
+use crate::websub::{Callback, Mode, Moment};
+
+impl Store for Model {
+    fn publish(
+        &mut self,
+        topics: &[(String, [u8; 32])],
+        _policy: &Policy,
+        now: Moment,
+    ) -> Result<Published, StoreError> {
+        self.seen_ms = now.unix_ms();
+        let mut published = Published::default();
+        for (url, digest) in topics {
+            if self.current(url) != Some(*digest) {
+                published.changed.push(url.clone());
+            }
+        }
+        let gone: Vec<i64> = self
+            .subscriptions
+            .iter()
+            .filter(|active| !topics.iter().any(|(url, _)| *url == active.topic))
+            .map(|active| active.id)
+            .collect();
+        for id in &gone {
+            self.end(*id, Removal::TopicWithdrawn, now);
+        }
+        published.withdrawn = gone.len();
+        let were: Vec<String> = self.topics.iter().map(|(url, _)| url.clone()).collect();
+        self.requests.retain(|waiting| {
+            let topic = &waiting.accept.request.topic;
+            !were.contains(topic) || topics.iter().any(|(url, _)| url == topic)
+        });
+        self.topics = topics.to_vec();
+        Ok(published)
+    }
+
+    fn accept(
+        &mut self,
+        requests: &[Accept],
+        caps: &Caps,
+        now: Moment,
+    ) -> Result<Vec<Result<(), Full>>, StoreError> {
+        self.seen_ms = now.unix_ms();
+        let mut answers = Vec::new();
+        for accept in requests {
+            let joined = self.requests.iter().any(|waiting| {
+                waiting.accept == *accept && !waiting.claimed && waiting.attempts == 0
+            });
+            let full = if joined {
+                None
+            } else {
+                self.full(accept, caps)
+            };
+            if !joined && full.is_none() {
+                self.requests_ever += 1;
+                self.requests.push(Waiting {
+                    id: self.requests_ever,
+                    accept: accept.clone(),
+                    attempts: 0,
+                    claimed: false,
+                });
+            }
+            answers.push(full.map_or(Ok(()), Err));
+        }
+        Ok(answers)
+    }
+
+    fn claim_requests(&mut self, claim: &Claim<'_>) -> Result<Vec<Verification>, StoreError> {
+        let mut taken = claim.busy.clone();
+        let mut pairs: Vec<(Callback, String)> = Vec::new();
+        let mut found = Vec::new();
+        for waiting in &mut self.requests {
+            let request = &waiting.accept.request;
+            let pair = (request.callback.clone(), request.topic.clone());
+            let first = !pairs.contains(&pair);
+            pairs.push(pair);
+            let busy = taken
+                .entry(request.callback.host().to_string())
+                .or_default();
+            if found.len() == claim.limit || waiting.claimed || !first || *busy >= claim.per_host {
+                continue;
+            }
+            *busy += 1;
+            waiting.claimed = true;
+            waiting.attempts += 1;
+            found.push(Verification {
+                id: waiting.id,
+                mode: request.mode,
+                topic_given: request.topic_given.clone(),
+                callback: request.callback.clone(),
+                lease_s: waiting.accept.lease_s,
+            });
+        }
+        Ok(found)
+    }
+
+    fn claim_deliveries(
+        &mut self,
+        lane: Lane,
+        claim: &Claim<'_>,
+        now: Moment,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let mut taken: HashMap<String, usize> = claim.busy.clone();
+        let topics = self.topics.clone();
+        let mut found = Vec::new();
+        for active in &mut self.subscriptions {
+            let Some((_, digest)) = topics.iter().find(|(url, _)| *url == active.topic) else {
+                continue;
+            };
+            let state = &mut active.state;
+            let slow = state.failures > 0 || state.elapsed_ms >= 1000;
+            let owed = !state.acknowledged || state.digest != *digest;
+            let in_time = state.next_at <= now && now < state.lease_end;
+            let busy = taken.entry(active.callback.host().to_string()).or_default();
+            if slow != (lane == Lane::Slow)
+                || !owed
+                || !in_time
+                || *busy >= claim.per_host
+                || found.len() == claim.limit
+            {
+                continue;
+            }
+            *busy += 1;
+            state.digest = *digest;
+            state.acknowledged = false;
+            state.claimed = true;
+            state.attempt += 1;
+            state.next_at = claim.until;
+            found.push(Delivery {
+                id: active.id,
+                attempt: state.attempt,
+                topic: active.topic.clone(),
+                digest: *digest,
+                callback: active.callback.clone(),
+                secret: state.secret.clone(),
+            });
+        }
+        Ok(found)
+    }
+
+    fn take_notices(&mut self, limit: usize) -> Result<Vec<Notice>, StoreError> {
+        let end = limit.min(self.notices.len());
+        Ok(self.notices.drain(..end).collect())
+    }
+
+    fn record(
+        &mut self,
+        reports: &[Report],
+        policy: &Policy,
+        now: Moment,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        self.seen_ms = now.unix_ms();
+        Ok(reports
+            .iter()
+            .map(|report| self.book(report, policy, now))
+            .collect())
+    }
+
+    fn sweep(
+        &mut self,
+        _policy: &Policy,
+        tombstone_age: Duration,
+        now: Moment,
+    ) -> Result<Swept, StoreError> {
+        let over: Vec<i64> = self
+            .subscriptions
+            .iter()
+            .filter(|active| active.state.lease_end <= now)
+            .filter(|active| {
+                !self.requests.iter().any(|waiting| {
+                    let request = &waiting.accept.request;
+                    request.mode == Mode::Subscribe
+                        && request.topic == active.topic
+                        && request.callback == active.callback
+                })
+            })
+            .map(|active| active.id)
+            .collect();
+        let oldest_ms = now.unix_ms() - i64::try_from(tombstone_age.as_millis()).expect("short");
+        let before = self.tombstones.len();
+        self.tombstones
+            .retain(|stone| stone.at.unix_ms() >= oldest_ms);
+        let tombstones = before - self.tombstones.len();
+        if !over.is_empty() || tombstones > 0 || self.seen_ms <= now.unix_ms() - 60_000 {
+            self.seen_ms = now.unix_ms();
+        }
+        for id in &over {
+            self.end(*id, Removal::LeaseEnded, now);
+        }
+        Ok(Swept {
+            expired: over.len(),
+            tombstones,
+        })
+    }
+
+    fn recover(&mut self, _policy: &Policy, now: Moment) -> Result<(), StoreError> {
+        if now.unix_ms() < self.seen_ms {
+            self.shift(now.unix_ms() - self.seen_ms)?;
+        }
+        self.seen_ms = now.unix_ms();
+        for active in &mut self.subscriptions {
+            if active.state.claimed {
+                active.state.claimed = false;
+                active.state.next_at = Moment::ZERO;
+            }
+        }
+        self.requests
+            .retain(|waiting| !(waiting.claimed && waiting.attempts >= 2));
+        for waiting in &mut self.requests {
+            waiting.claimed = false;
+        }
+        Ok(())
+    }
+
+    fn shift(&mut self, by_ms: i64) -> Result<(), StoreError> {
+        self.seen_ms += by_ms;
+        let move_it =
+            |moment: &mut Moment| *moment = Moment::from_unix_ms(moment.unix_ms() + by_ms);
+        for Active { state, .. } in &mut self.subscriptions {
+            for moment in [
+                &mut state.lease_end,
+                &mut state.next_at,
+                &mut state.created_at,
+                &mut state.verified_at,
+            ] {
+                move_it(moment);
+            }
+            state.last.iter_mut().for_each(|last| move_it(&mut last.at));
+        }
+        for stone in &mut self.tombstones {
+            move_it(&mut stone.at);
+            move_it(&mut stone.created_at);
+            stone.last.iter_mut().for_each(|last| move_it(&mut last.at));
+        }
+        Ok(())
+    }
+
+    fn counts(&mut self, _now: Moment) -> Result<Counts, StoreError> {
+        Ok(Counts {
+            subscriptions: self.subscriptions.len() as u64,
+            requests: self.requests.len() as u64,
+            owed: self
+                .subscriptions
+                .iter()
+                .filter(|active| self.is_owed(active))
+                .count() as u64,
+        })
+    }
+
+    fn list(&mut self, after: i64, limit: usize, _now: Moment) -> Result<Vec<Listed>, StoreError> {
+        let listed = |active: &Active| Listed {
+            id: active.id,
+            topic: active.topic.clone(),
+            callback: active.callback.clone(),
+            owed: self.is_owed(active),
+            state: active.state.clone(),
+        };
+        Ok(self
+            .subscriptions
+            .iter()
+            .filter(|active| active.id > after)
+            .take(limit)
+            .map(listed)
+            .collect())
+    }
+
+    fn tombstones(&mut self, limit: usize) -> Result<Vec<Tombstone>, StoreError> {
+        let mut stones = self.tombstones.clone();
+        stones.sort_by_key(|stone| std::cmp::Reverse((stone.at, stone.id)));
+        stones.truncate(limit);
+        Ok(stones)
+    }
+
+    fn operate(
+        &mut self,
+        id: i64,
+        order: Order,
+        _policy: &Policy,
+        now: Moment,
+    ) -> Result<bool, StoreError> {
+        self.seen_ms = now.unix_ms();
+        let Some(active) = self.subscriptions.iter_mut().find(|active| active.id == id) else {
+            return Ok(false);
+        };
+        match order {
+            Order::Remove => self.end(id, Removal::Operator, now),
+            Order::Retry if !active.state.claimed => active.state.next_at = Moment::ZERO,
+            Order::Retry => {}
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,62 @@
+//! Naive twins of the fast parts, and `check_*` functions over bytes that tests, fuzz targets and benches share.
+//!
+//! A twin is so simple that it is unlikely to be wrong, and written in another way than the code that it judges.
+//! A `check_*` function takes any bytes, runs both, and panics where they differ: property tests call it with
+//! shrinking, a fuzz target is the one line that calls it, and every file of its corpus is replayed by `cargo test`.
+//!
+//! `CHECKS` names them all; `fuzz/README.md` says how to add one.
+
+mod conditional;
+mod dataset;
+mod date;
+mod form;
+pub mod hub;
+mod insights;
+mod json;
+mod mcp;
+mod negotiate;
+mod query;
+mod search;
+mod xml;
+
+pub use conditional::check_conditional;
+pub use dataset::check_dataset;
+pub use date::check_date;
+pub use form::check_form;
+pub use hub::{check_hub_form, check_hub_sequence};
+pub use insights::check_insights;
+pub use json::check_json;
+pub use mcp::{check_jsonrpc, check_mcp_head};
+pub use negotiate::check_accept_encoding;
+pub use query::{check_cursor, check_query, check_since_path};
+pub use search::{check_answer, check_search, search_naively};
+pub use xml::check_xml;
+
+/// Every check by the name of its fuzz target, in alphabetical order; it panics where code and twin differ.
+#[expect(clippy::type_complexity, reason = "a name and a function")]
+pub const CHECKS: &[(&str, fn(&[u8]))] = &[
+    ("accept_encoding", check_accept_encoding),
+    ("conditional", check_conditional),
+    ("cursor", check_cursor),
+    ("dataset", check_dataset),
+    ("date", check_date),
+    ("form", check_form),
+    ("hub_form", check_hub_form),
+    ("hub_sequence", check_hub_sequence),
+    ("insights", check_insights),
+    ("json", check_json),
+    ("jsonrpc", check_jsonrpc),
+    ("mcp_head", check_mcp_head),
+    ("query", check_query),
+    ("search", check_search),
+    ("since_path", check_since_path),
+    ("xml", check_xml),
+];
+
+/// The lines of `data` without their line feeds: how a check reads several values from one input.
+fn lines(data: &[u8]) -> impl Iterator<Item = &[u8]> {
+    data.split(|&byte| byte == b'\n')
+}
+
+#[cfg(test)]
+mod tests;

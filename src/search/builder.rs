@@ -1,0 +1,358 @@
+//! A query in the making: each value is judged here, whether it came in a query string or as a JSON argument.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::cursor::Cursor;
+use super::filter::{Filter, Query, RatingSet, Sort};
+use super::fold::fold_into;
+use super::issue::{Code, Issue, Issues, cut, cut_lossy};
+use super::query::{Buffers, CURSOR_BYTES_MAX, IGNORED_MAX, Parameter, TEXT_BYTES_MAX};
+use crate::model::Rating;
+use crate::wire::date::{Date, parse_date};
+use crate::wire::form::decode_into;
+
+/// A JSON value as far as the rules need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// `null`, which counts as not given.
+    Null,
+    /// A number in decimal without an exponent and without zeros at the end of its fraction: `5.0` comes as `5`.
+    Number(&'a str),
+    /// A string.
+    Text(&'a str),
+    /// Anything else, in a form to quote.
+    Other(&'a str),
+}
+
+/// A query in the making: values go in one by one, in any order, and all refusals are kept.
+#[derive(Debug)]
+pub struct Builder<'b> {
+    buffers: &'b mut Buffers,
+    issues: Issues,
+    given: u16,
+    repeated: u16,
+    ratings: RatingSet,
+    since: Option<Date>,
+    until: Option<Date>,
+    text: Option<Range<usize>>,
+    technician: Option<Range<usize>>,
+    service: Option<Range<usize>>,
+    limit: u8,
+    sort: Sort,
+    cursor: Option<Cursor>,
+    ignored: usize,
+}
+
+impl<'b> Builder<'b> {
+    /// Begins with a query that selects everything, newest first, 20 a page.
+    pub fn new(buffers: &'b mut Buffers) -> Builder<'b> {
+        buffers.folded.clear();
+        Builder {
+            buffers,
+            issues: Issues::default(),
+            given: 0,
+            repeated: 0,
+            ratings: RatingSet::ALL,
+            since: None,
+            until: None,
+            text: None,
+            technician: None,
+            service: None,
+            limit: Query::LIMIT_DEFAULT,
+            sort: Sort::Newest,
+            cursor: None,
+            ignored: 0,
+        }
+    }
+
+    /// Takes the decoded value of a query string: every kind of value is written as text there.
+    pub fn text(&mut self, parameter: Parameter, text: &str) {
+        if !text.is_empty() && self.is_first(parameter, text) {
+            match parameter {
+                Parameter::Rating => self.rating(text),
+                Parameter::MinRating => self.min_rating(text),
+                Parameter::Limit => self.limit(text),
+                _ => self.word(parameter, text),
+            }
+        }
+    }
+
+    /// Takes the value of a JSON argument: the same rules, but a number must be a number and a text a string.
+    pub fn json(&mut self, parameter: Parameter, value: Value<'_>) {
+        match value {
+            Value::Null => {}
+            Value::Number(number) if parameter.is_number() => {
+                let is_negative = number.starts_with('-');
+                let text = number.strip_prefix('-').unwrap_or(number);
+                match (is_negative, parameter) {
+                    (true, Parameter::MinRating) => {
+                        self.refuse_at(parameter, Code::OutOfRange, number);
+                    }
+                    (true, _) if !text.contains('.') => {
+                        self.refuse_at(parameter, Code::OutOfRange, number);
+                    }
+                    (true, _) => self.refuse_at(parameter, Code::InvalidType, number),
+                    (false, _) => self.text(parameter, text),
+                }
+            }
+            Value::Text(text) if !parameter.is_number() => self.text(parameter, text),
+            Value::Text("") => {}
+            Value::Text(text) => {
+                let quoted = format!("\"{}\"", cut(text));
+                self.refuse_at(parameter, Code::InvalidType, &quoted);
+            }
+            Value::Number(text) | Value::Other(text) => {
+                self.refuse(
+                    Some(parameter.name().into()),
+                    Code::InvalidType,
+                    type_message(parameter).into(),
+                    text,
+                );
+            }
+        }
+    }
+
+    /// Adds a refusal from outside the rules of values, such as an unknown argument.
+    pub fn refuse(
+        &mut self,
+        path: Option<Cow<'static, str>>,
+        code: Code,
+        message: Cow<'static, str>,
+        received: &str,
+    ) {
+        self.issues.push(Issue {
+            path,
+            code,
+            message,
+            received: cut(received).to_owned(),
+        });
+    }
+
+    /// Returns the query, which borrows the buffers.
+    ///
+    /// # Errors
+    /// Every issue found, in the order in which the values came; a cursor made for another order comes last.
+    pub fn finish(mut self) -> Result<Query<'b>, Issues> {
+        self.check_cursor_order();
+        if !self.issues.is_empty() {
+            return Err(self.issues);
+        }
+        let buffers: &'b Buffers = self.buffers;
+        let folded = |range: Option<Range<usize>>| range.map(|range| &buffers.folded[range]);
+        Ok(Query {
+            filter: Filter {
+                ratings: self.ratings,
+                since: self.since,
+                until: self.until,
+                text: folded(self.text),
+                technician: folded(self.technician),
+                service: folded(self.service),
+            },
+            sort: self.sort,
+            limit: self.limit,
+            cursor: self.cursor,
+            ignored: &buffers.ignored[..self.ignored],
+        })
+    }
+
+    /// Takes a raw value of a query string; `scratch` is overwritten.
+    pub(super) fn encoded(&mut self, parameter: Parameter, raw: &[u8], scratch: &mut String) {
+        scratch.clear();
+        match decode_into(raw, scratch) {
+            Ok(()) => self.text(parameter, scratch),
+            Err(error) => {
+                let received = cut_lossy(raw);
+                if self.is_first(parameter, &received) {
+                    let path = Some(parameter.name().into());
+                    let message = error.to_string().into();
+                    self.refuse(path, Code::InvalidEncoding, message, &received);
+                }
+            }
+        }
+    }
+
+    /// Gives the caller's scratch back to the buffers.
+    pub(super) fn keep(&mut self, decoded: String) {
+        self.buffers.decoded = decoded;
+    }
+
+    /// Notes the name of an unknown parameter, if there is room and it is not there yet.
+    pub(super) fn ignore(&mut self, name: &str) {
+        let name = cut(name);
+        let known = &self.buffers.ignored[..self.ignored];
+        if self.ignored == IGNORED_MAX || known.iter().any(|other| other == name) {
+            return;
+        }
+        if self.ignored == self.buffers.ignored.len() {
+            self.buffers.ignored.push(String::new());
+        }
+        let slot = &mut self.buffers.ignored[self.ignored];
+        slot.clear();
+        slot.push_str(name);
+        self.ignored += 1;
+    }
+
+    /// Tells whether this is the parameter's first value; reports a repetition once, however often it comes.
+    fn is_first(&mut self, parameter: Parameter, received: &str) -> bool {
+        if self.given & parameter.bit() == 0 {
+            self.given |= parameter.bit();
+            return true;
+        }
+        if self.repeated & parameter.bit() == 0 {
+            self.repeated |= parameter.bit();
+            let path = Some(parameter.name().into());
+            self.refuse(path, Code::Duplicate, "must be given once".into(), received);
+        }
+        false
+    }
+
+    fn rating(&mut self, text: &str) {
+        match whole(text) {
+            None => self.refuse_at(Parameter::Rating, Code::InvalidType, text),
+            Some(stars) => match u8::try_from(stars).ok().and_then(Rating::new) {
+                None => self.refuse_at(Parameter::Rating, Code::OutOfRange, text),
+                Some(rating) => self.ratings = self.ratings.and(RatingSet::only(rating)),
+            },
+        }
+    }
+
+    /// A minimum of 4.5 means 5: ratings are whole, so the least whole rating not below it says the same.
+    fn min_rating(&mut self, text: &str) {
+        let (number, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let fraction_value = whole(fraction).filter(|_| fraction.len() <= FRACTION_DIGITS_MAX);
+        let (Some(number), Some(fraction)) = (whole(number), fraction_value) else {
+            return self.refuse_at(Parameter::MinRating, Code::InvalidType, text);
+        };
+        let is_between = (1..5).contains(&number) || (number == 5 && fraction == 0);
+        let least = number.saturating_add(u32::from(fraction > 0));
+        match u8::try_from(least).ok().and_then(Rating::new) {
+            Some(rating) if is_between => {
+                self.ratings = self.ratings.and(RatingSet::at_least(rating));
+            }
+            _ => self.refuse_at(Parameter::MinRating, Code::OutOfRange, text),
+        }
+    }
+
+    fn limit(&mut self, text: &str) {
+        match whole(text).map(u8::try_from) {
+            None => self.refuse_at(Parameter::Limit, Code::InvalidType, text),
+            Some(Ok(limit)) if (1..=Query::LIMIT_MAX).contains(&limit) => self.limit = limit,
+            Some(_) => self.refuse_at(Parameter::Limit, Code::OutOfRange, text),
+        }
+    }
+
+    /// The parameters that are strings in JSON as well.
+    fn word(&mut self, parameter: Parameter, text: &str) {
+        match parameter {
+            Parameter::Since => self.since = self.date(parameter, text),
+            Parameter::Until => self.until = self.date(parameter, text),
+            Parameter::Query => self.text = self.fold(parameter, text),
+            Parameter::MentionsTechnician => self.technician = self.fold(parameter, text),
+            Parameter::MentionsService => self.service = self.fold(parameter, text),
+            Parameter::Sort => match Sort::parse(text) {
+                Some(sort) => self.sort = sort,
+                None => self.refuse_at(parameter, Code::UnknownValue, text),
+            },
+            Parameter::Cursor if text.len() > CURSOR_BYTES_MAX => {
+                let message = "must be at most 256 bytes".into();
+                self.refuse(Some("cursor".into()), Code::TooLong, message, text);
+            }
+            Parameter::Cursor => match Cursor::parse(text) {
+                Some(cursor) => self.cursor = Some(cursor),
+                None => self.refuse_at(parameter, Code::InvalidCursor, text),
+            },
+            Parameter::Rating | Parameter::MinRating | Parameter::Limit => {}
+        }
+    }
+
+    fn date(&mut self, parameter: Parameter, text: &str) -> Option<Date> {
+        match parse_date(text.as_bytes()) {
+            Ok(date) => Some(date),
+            Err(error) => {
+                let path = Some(parameter.name().into());
+                self.refuse(path, Code::InvalidDate, error.to_string().into(), text);
+                None
+            }
+        }
+    }
+
+    /// Appends the folded text to the buffer and returns where it stands.
+    fn fold(&mut self, parameter: Parameter, text: &str) -> Option<Range<usize>> {
+        if text.len() > TEXT_BYTES_MAX {
+            let path = Some(parameter.name().into());
+            let message = "must be at most 1024 bytes".into();
+            self.refuse(path, Code::TooLong, message, text);
+            return None;
+        }
+        let start = self.buffers.folded.len();
+        fold_into(text, &mut self.buffers.folded);
+        Some(start..self.buffers.folded.len())
+    }
+
+    /// A mark in one order means nothing in another, so going on from it would repeat and skip reviews.
+    fn check_cursor_order(&mut self) {
+        let is_sort_known = !self
+            .issues
+            .iter()
+            .any(|issue| issue.path.as_deref() == Some("sort") && issue.code != Code::Duplicate);
+        if let Some(cursor) = self.cursor
+            && is_sort_known
+            && cursor.sort != self.sort
+        {
+            let message = format!(
+                "must be used with sort={}, the order it was made for",
+                cursor.sort.as_str()
+            );
+            let path = Some("cursor".into());
+            self.refuse(path, Code::InvalidCursor, message.into(), &cursor.render());
+        }
+    }
+
+    /// Refuses with the message that says what the parameter must be.
+    fn refuse_at(&mut self, parameter: Parameter, code: Code, received: &str) {
+        let message = must_be(parameter).into();
+        self.refuse(Some(parameter.name().into()), code, message, received);
+    }
+}
+
+/// The value of a run of decimal digits, held at the largest `u32`; `None` if it is anything else.
+fn whole(text: &str) -> Option<u32> {
+    if text.is_empty() {
+        return None;
+    }
+    text.bytes().try_fold(0u32, |value, byte| {
+        let digit = byte.is_ascii_digit().then(|| u32::from(byte - b'0'))?;
+        Some(value.saturating_mul(10).saturating_add(digit))
+    })
+}
+
+/// What a value must be, as messages say it.
+fn must_be(parameter: Parameter) -> &'static str {
+    match parameter {
+        Parameter::Rating => "must be an integer from 1 to 5",
+        Parameter::MinRating => "must be a number from 1 to 5 with at most six decimal places",
+        Parameter::Limit => "must be an integer from 1 to 100",
+        Parameter::Since | Parameter::Until => "must be a date of the form YYYY-MM-DD",
+        Parameter::Query | Parameter::MentionsTechnician | Parameter::MentionsService => {
+            "must be a text of at most 1024 bytes"
+        }
+        Parameter::Sort => "must be one of newest, oldest, highest, lowest",
+        Parameter::Cursor => "must be the next_cursor of an earlier answer",
+    }
+}
+
+/// What a JSON value of the wrong type should have been.
+fn type_message(parameter: Parameter) -> &'static str {
+    match parameter {
+        Parameter::Since | Parameter::Until => "must be a string of the form YYYY-MM-DD",
+        Parameter::Query | Parameter::MentionsTechnician | Parameter::MentionsService => {
+            "must be a string of at most 1024 bytes"
+        }
+        Parameter::Cursor => "must be a string, the next_cursor of an earlier answer",
+        other => must_be(other),
+    }
+}
+
+/// Most digits after the point of `min_rating`; more are refused.
+const FRACTION_DIGITS_MAX: usize = 6;

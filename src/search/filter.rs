@@ -1,0 +1,127 @@
+//! What a search asks for: a filter, an order, a limit and a place to go on from, all checked.
+
+use crate::model::Rating;
+use crate::search::cursor::Cursor;
+use crate::wire::date::Date;
+
+/// A checked search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Query<'b> {
+    /// Which reviews.
+    pub filter: Filter<'b>,
+    /// In which order.
+    pub sort: Sort,
+    /// How many at most, 1 to 100.
+    pub limit: u8,
+    /// Only what comes after this place; its order is `sort`.
+    pub cursor: Option<Cursor>,
+    /// Names of parameters that nobody knows, at most 8, each cut at 64 bytes.
+    pub ignored: &'b [String],
+}
+
+impl Query<'_> {
+    /// The limit where none is given.
+    pub const LIMIT_DEFAULT: u8 = 20;
+    /// The largest limit.
+    pub const LIMIT_MAX: u8 = 100;
+}
+
+/// Which reviews a search selects; every part narrows, and contradictory parts select nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filter<'b> {
+    /// The ratings asked for.
+    pub ratings: RatingSet,
+    /// Reviews of this day or later.
+    pub since: Option<Date>,
+    /// Reviews of this day or earlier.
+    pub until: Option<Date>,
+    /// A substring of the review's text: folded, never empty.
+    pub text: Option<&'b str>,
+    /// A technician's name or alias: folded, never empty.
+    pub technician: Option<&'b str>,
+    /// A service's id or label: folded, never empty.
+    pub service: Option<&'b str>,
+}
+
+impl Filter<'_> {
+    /// Selects every review.
+    pub const ALL: Filter<'static> = Filter {
+        ratings: RatingSet::ALL,
+        since: None,
+        until: None,
+        text: None,
+        technician: None,
+        service: None,
+    };
+}
+
+/// A set of ratings, one bit for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RatingSet(u8);
+
+impl RatingSet {
+    /// All five.
+    pub const ALL: RatingSet = RatingSet(0b11_1110);
+    /// None, as in a filter that contradicts itself.
+    pub const EMPTY: RatingSet = RatingSet(0);
+
+    /// Returns the set of one rating.
+    #[must_use]
+    pub const fn only(rating: Rating) -> RatingSet {
+        RatingSet(1 << rating.stars())
+    }
+
+    /// Returns the set of `rating` and all above it.
+    #[must_use]
+    pub const fn at_least(rating: Rating) -> RatingSet {
+        RatingSet(RatingSet::ALL.0 & !((1 << rating.stars()) - 1))
+    }
+
+    /// Returns what both sets hold.
+    #[must_use]
+    pub const fn and(self, other: RatingSet) -> RatingSet {
+        RatingSet(self.0 & other.0)
+    }
+
+    /// Tells whether `rating` is in the set.
+    #[must_use]
+    pub const fn contains(self, rating: Rating) -> bool {
+        self.0 >> rating.stars() & 1 == 1
+    }
+}
+
+/// The order of a result; every order is total, since ids are unique.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// By date descending, then id descending: the order of rows.
+    #[default]
+    Newest,
+    /// By date ascending, then id ascending.
+    Oldest,
+    /// By rating descending, then newest first.
+    Highest,
+    /// By rating ascending, then newest first.
+    Lowest,
+}
+
+impl Sort {
+    /// Every order, in the order in which messages name them; cursors count on it.
+    pub const ALL: [Sort; 4] = [Sort::Newest, Sort::Oldest, Sort::Highest, Sort::Lowest];
+
+    /// Returns the word that stands for the order in requests.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Sort::Newest => "newest",
+            Sort::Oldest => "oldest",
+            Sort::Highest => "highest",
+            Sort::Lowest => "lowest",
+        }
+    }
+
+    /// Returns the order that `word` stands for, in lower case only.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Sort> {
+        Sort::ALL.into_iter().find(|sort| sort.as_str() == word)
+    }
+}

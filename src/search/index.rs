@@ -1,0 +1,267 @@
+//! The arrays that a search reads, one entry for each review, newest first.
+
+use crate::model::{Rating, Review, Row, Taxonomy};
+use crate::search::arena::Arena;
+use crate::search::budget::grow_within;
+use crate::search::filter::RatingSet;
+use crate::search::names::Names;
+use crate::search::rows::{insert, words_for};
+use crate::search::tree::{Tree, Tuning, grow_tree};
+use crate::wire::date::Date;
+use std::num::NonZeroUsize;
+
+/// What building an index may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexOptions {
+    /// The most bytes that the text index may keep, the folded texts not counted; the index falls back by steps, down to a scan, rather than pass it. Answers never depend on it.
+    pub memory_bytes: u64,
+    /// How many threads build.
+    pub threads: NonZeroUsize,
+}
+
+/// Everything that a search reads; immutable.
+#[derive(Clone, Debug)]
+pub struct Index {
+    pub(in crate::search) ids: Ids,
+    pub(in crate::search) dates: Vec<Date>,
+    pub(in crate::search) ratings: Ratings,
+    pub(in crate::search) technicians: Names,
+    pub(in crate::search) services: Names,
+    pub(in crate::search) arena: Arena,
+    /// `None` where the budget is too small for any tree, and texts are scanned.
+    pub(in crate::search) tree: Option<Tree>,
+}
+
+/// What an index takes, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Footprint {
+    /// The folded texts.
+    pub texts: u64,
+    /// The gram tree over them; 0 where texts are scanned.
+    pub tree: u64,
+    /// Ids, dates, ratings, technicians and services.
+    pub rows: u64,
+}
+
+impl Index {
+    /// Builds the index over `reviews`, which are published and newest first: date descending, then id descending.
+    #[must_use]
+    pub fn build(reviews: &[Review], taxonomy: &Taxonomy, options: &IndexOptions) -> Index {
+        let arena = Arena::build(reviews, options.threads);
+        let tree = grow_within(&arena, options.memory_bytes, options.threads);
+        Index::around(reviews, taxonomy, arena, tree)
+    }
+
+    /// Builds the index with a tree tuned just so, for tests and measurements.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn build_tuned(
+        reviews: &[Review],
+        taxonomy: &Taxonomy,
+        tuning: Tuning,
+        options: &IndexOptions,
+    ) -> Index {
+        let arena = Arena::build(reviews, options.threads);
+        let tree = grow_tree(&arena, tuning, options.threads, options.memory_bytes);
+        Index::around(reviews, taxonomy, arena, tree)
+    }
+
+    pub(in crate::search) fn around(
+        reviews: &[Review],
+        taxonomy: &Taxonomy,
+        arena: Arena,
+        tree: Option<Tree>,
+    ) -> Index {
+        Index {
+            ids: Ids::new(reviews),
+            dates: reviews.iter().map(|review| review.date).collect(),
+            ratings: Ratings::new(reviews),
+            technicians: Names::of_technicians(reviews, taxonomy),
+            services: Names::of_services(reviews, taxonomy),
+            arena,
+            tree,
+        }
+    }
+
+    /// Returns the number of reviews.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.dates.len() as u32
+    }
+
+    /// Tells whether there is no review.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.dates.is_empty()
+    }
+
+    /// Returns the id of the review at `row`, which is below [`Index::len`].
+    #[must_use]
+    pub fn id(&self, row: Row) -> &str {
+        self.ids.id(row.0)
+    }
+
+    /// Returns the date of the review at `row`, which is below [`Index::len`].
+    #[must_use]
+    pub fn date(&self, row: Row) -> Date {
+        self.dates[row.0 as usize]
+    }
+
+    /// Returns the rating of the review at `row`, which is below [`Index::len`].
+    #[must_use]
+    pub fn rating(&self, row: Row) -> Rating {
+        self.ratings.of_row[row.0 as usize]
+    }
+
+    /// Returns the row of the review whose id is `id`, by binary search.
+    #[must_use]
+    pub fn row_of_id(&self, id: &str) -> Option<Row> {
+        let at = self
+            .ids
+            .sorted
+            .binary_search_by(|row| self.ids.id(*row).cmp(id))
+            .ok()?;
+        Some(Row(self.ids.sorted[at]))
+    }
+
+    /// Returns how many reviews are of `date` or later: they are the rows below that number.
+    #[must_use]
+    pub fn rows_since(&self, date: Date) -> u32 {
+        self.dates.partition_point(|known| *known >= date) as u32
+    }
+
+    /// Returns how many reviews are later than `date`.
+    pub(in crate::search) fn rows_after(&self, date: Date) -> u32 {
+        self.dates.partition_point(|known| *known > date) as u32
+    }
+
+    /// Returns how many reviews are newer than the place (`date`, `id`), which need not be a review's.
+    pub(in crate::search) fn rows_before(&self, date: Date, id: &str) -> u32 {
+        let through = self.rows_through(date, id);
+        let is_last = through > 0
+            && self.dates[through as usize - 1] == date
+            && self.ids.id(through - 1) == id;
+        through - u32::from(is_last)
+    }
+
+    /// Returns how many reviews are not older than the place (`date`, `id`), which need not be a review's.
+    pub(in crate::search) fn rows_through(&self, date: Date, id: &str) -> u32 {
+        let (start, end) = (self.rows_after(date), self.rows_since(date));
+        let (mut low, mut high) = (start, end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.ids.id(middle) >= id {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        low
+    }
+
+    /// Returns what the index takes.
+    #[must_use]
+    pub fn footprint(&self) -> Footprint {
+        let ids =
+            self.ids.text.capacity() + (self.ids.ends.capacity() + self.ids.sorted.capacity()) * 4;
+        let ratings: usize = self
+            .ratings
+            .bitmaps
+            .iter()
+            .map(|bitmap| bitmap.words.len() * 8)
+            .sum();
+        let columns = self.dates.len() * size_of::<Date>() + self.ratings.of_row.len();
+        Footprint {
+            texts: self.arena.memory(),
+            tree: self.tree.as_ref().map_or(0, Tree::memory),
+            rows: (ids + ratings + columns) as u64
+                + self.technicians.memory()
+                + self.services.memory(),
+        }
+    }
+}
+
+/// The ids of all rows.
+#[derive(Clone, Debug)]
+pub(in crate::search) struct Ids {
+    text: String,
+    /// Where each row's id ends in `text`; at most 64 bytes of each of fewer than 2^26 reviews fit 32 bits.
+    ends: Vec<u32>,
+    /// Rows in the order of their ids.
+    sorted: Vec<u32>,
+}
+
+impl Ids {
+    fn new(reviews: &[Review]) -> Ids {
+        let mut text = String::with_capacity(reviews.iter().map(|review| review.id.len()).sum());
+        let mut ends = Vec::with_capacity(reviews.len());
+        for review in reviews {
+            text.push_str(&review.id);
+            ends.push(text.len() as u32);
+        }
+        let mut sorted: Vec<u32> = (0..reviews.len() as u32).collect();
+        sorted.sort_unstable_by_key(|row| &reviews[*row as usize].id);
+        Ids { text, ends, sorted }
+    }
+
+    fn id(&self, row: u32) -> &str {
+        let start = if row == 0 {
+            0
+        } else {
+            self.ends[row as usize - 1]
+        };
+        &self.text[start as usize..self.ends[row as usize] as usize]
+    }
+}
+
+/// The ratings of all rows, and bitmaps of the sets that filters ask for.
+#[derive(Clone, Debug)]
+pub(in crate::search) struct Ratings {
+    pub(in crate::search) of_row: Vec<Rating>,
+    bitmaps: Vec<RatingBitmap>,
+}
+
+/// The rows of one set of ratings.
+#[derive(Clone, Debug)]
+struct RatingBitmap {
+    set: RatingSet,
+    words: Box<[u64]>,
+    count: u32,
+}
+
+impl Ratings {
+    fn new(reviews: &[Review]) -> Ratings {
+        let stars = (1..=5).filter_map(Rating::new);
+        let sets = stars
+            .clone()
+            .map(RatingSet::only)
+            .chain(stars.map(RatingSet::at_least));
+        let mut bitmaps: Vec<RatingBitmap> = Vec::new();
+        for set in sets.filter(|set| *set != RatingSet::ALL) {
+            if bitmaps.iter().any(|known| known.set == set) {
+                continue;
+            }
+            let mut words = vec![0; words_for(reviews.len() as u32)];
+            let rows = reviews
+                .iter()
+                .enumerate()
+                .filter(|(_, review)| set.contains(review.rating));
+            let count = rows.map(|(row, _)| insert(&mut words, row as u32)).count() as u32;
+            bitmaps.push(RatingBitmap {
+                set,
+                words: words.into(),
+                count,
+            });
+        }
+        Ratings {
+            of_row: reviews.iter().map(|review| review.rating).collect(),
+            bitmaps,
+        }
+    }
+
+    /// Returns the rows with a rating of `set` and their number, where a bitmap is kept: for one rating, and for a least rating.
+    pub(in crate::search) fn bitmap(&self, set: RatingSet) -> Option<(&[u64], u32)> {
+        let known = self.bitmaps.iter().find(|known| known.set == set)?;
+        Some((&known.words, known.count))
+    }
+}

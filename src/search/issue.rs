@@ -1,0 +1,211 @@
+//! Why an input is refused: issues, and the body of the 400 that carries them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::wire::json::{Array, Object};
+
+/// One reason why an input is refused; the client is the culprit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issue {
+    /// The parameter, or `None` where the input as a whole is at fault; a foreign name is cut at 64 bytes.
+    pub path: Option<Cow<'static, str>>,
+    /// What kind of fault, for programs.
+    pub code: Code,
+    /// What would have been right, for people: lower case, without the parameter's name, no full stop.
+    pub message: Cow<'static, str>,
+    /// What came instead, cut at 64 bytes on a character boundary.
+    pub received: String,
+}
+
+impl fmt::Display for Issue {
+    /// Writes one line that can be read alone: `rating: must be an integer from 1 to 5, received "9"`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            write!(formatter, "{path}: ")?;
+        }
+        write!(formatter, "{}, received {:?}", self.message, self.received)
+    }
+}
+
+/// What kind of fault an issue is; the word never changes once published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Code {
+    /// Not a number where one is needed, or a JSON value of another type.
+    InvalidType,
+    /// A number outside its bounds.
+    OutOfRange,
+    /// Not `YYYY-MM-DD`, or a day that does not exist.
+    InvalidDate,
+    /// A broken percent-escape or bytes that are not UTF-8.
+    InvalidEncoding,
+    /// A cursor that was not made here, or for another order.
+    InvalidCursor,
+    /// A word that is not one of a list.
+    UnknownValue,
+    /// A parameter given twice.
+    Duplicate,
+    /// A text over its limit.
+    TooLong,
+    /// More parameters than are read.
+    TooMany,
+    /// An argument that does not exist; only where names are checked, which query strings are not.
+    UnknownArgument,
+    /// An argument that must be given and is not.
+    Missing,
+}
+
+impl Code {
+    /// Returns the word that answers carry.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Code::InvalidType => "invalid_type",
+            Code::OutOfRange => "out_of_range",
+            Code::InvalidDate => "invalid_date",
+            Code::InvalidEncoding => "invalid_encoding",
+            Code::InvalidCursor => "invalid_cursor",
+            Code::UnknownValue => "unknown_value",
+            Code::Duplicate => "duplicate",
+            Code::TooLong => "too_long",
+            Code::TooMany => "too_many",
+            Code::UnknownArgument => "unknown_argument",
+            Code::Missing => "missing",
+        }
+    }
+}
+
+/// Every reason found, in the order of the input; never empty once it is an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Issues(Vec<Issue>);
+
+impl Issues {
+    /// Adds one more reason; allocates, which only refusals do.
+    pub fn push(&mut self, issue: Issue) {
+        self.0.push(issue);
+    }
+
+    /// Tells whether nothing was found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the reasons in the order of the input.
+    pub fn iter(&self) -> std::slice::Iter<'_, Issue> {
+        self.0.iter()
+    }
+
+    /// Renders the body of the 400: `error`, `message` and `issues`.
+    #[must_use]
+    pub fn render(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(128 + 192 * self.0.len());
+        let mut body = Object::begin(&mut out);
+        body.string("error", "validation_error")
+            .string("message", &self.to_string());
+        let mut issues = Array::begin(body.key("issues"));
+        for issue in &self.0 {
+            let mut object = Object::begin(issues.item());
+            object
+                .strings("path", issue.path.as_deref())
+                .string("code", issue.code.as_str())
+                .string("message", &issue.message)
+                .string("received", &issue.received);
+            object.end();
+        }
+        issues.end();
+        body.end();
+        out
+    }
+}
+
+impl From<Issue> for Issues {
+    fn from(issue: Issue) -> Issues {
+        Issues(vec![issue])
+    }
+}
+
+impl fmt::Display for Issues {
+    /// Writes the first reason, and how many more there are.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(first) = self.0.first() else {
+            return formatter.write_str("no issue");
+        };
+        first.fmt(formatter)?;
+        match self.0.len() - 1 {
+            0 => Ok(()),
+            1 => formatter.write_str(", and 1 more issue"),
+            more => write!(formatter, ", and {more} more issues"),
+        }
+    }
+}
+
+impl std::error::Error for Issues {}
+
+/// Returns at most the first 64 bytes of `text`, never a part of a character.
+#[must_use]
+pub fn cut(text: &str) -> &str {
+    let mut end = text.len().min(RECEIVED_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// As `cut`, for bytes that may not be UTF-8; what is not becomes U+FFFD.
+#[must_use]
+pub fn cut_lossy(bytes: &[u8]) -> String {
+    let head = &bytes[..bytes.len().min(RECEIVED_BYTES_MAX)];
+    cut(&String::from_utf8_lossy(head)).to_owned()
+}
+
+/// Longest piece of a client's text that is ever quoted back, in bytes; the rest is left out.
+pub const RECEIVED_BYTES_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn issue(path: Option<&'static str>) -> Issue {
+        Issue {
+            path: path.map(Cow::Borrowed),
+            code: Code::OutOfRange,
+            message: "must be an integer from 1 to 5".into(),
+            received: "9\"".into(),
+        }
+    }
+
+    #[test]
+    fn body_names_path_code_message_and_what_was_received() {
+        let body = Issues::from(issue(Some("rating"))).render();
+        let expected = concat!(
+            r#"{"error":"validation_error","message":"rating: must be an integer from 1 to 5, received \"9\\\"\"","#,
+            r#""issues":[{"path":["rating"],"code":"out_of_range","message":"must be an integer from 1 to 5","received":"9\""}]}"#
+        );
+        assert_eq!(std::str::from_utf8(&body), Ok(expected));
+    }
+
+    #[test]
+    fn message_counts_the_issues_after_the_first() {
+        let mut issues = Issues::from(issue(None));
+        let one = r#"must be an integer from 1 to 5, received "9\"""#;
+        assert_eq!(issues.to_string(), one);
+        issues.push(issue(None));
+        assert_eq!(issues.to_string(), format!("{one}, and 1 more issue"));
+        issues.push(issue(None));
+        assert_eq!(issues.to_string(), format!("{one}, and 2 more issues"));
+        assert!(String::from_utf8_lossy(&issues.render()).contains(r#""path":[]"#));
+    }
+
+    #[test]
+    fn quotes_are_cut_at_64_bytes_and_never_inside_a_character() {
+        assert_eq!(cut(&"x".repeat(64)).len(), 64);
+        assert_eq!(cut(&"x".repeat(65)).len(), 64);
+        assert_eq!(cut(&"é".repeat(40)).len(), 64);
+        assert_eq!(cut(&format!("x{}", "é".repeat(40))).len(), 63);
+        assert_eq!(cut(&"😀".repeat(17)).len(), 64);
+        assert_eq!(cut_lossy(b"\xff").as_str(), "\u{fffd}");
+        assert!(cut_lossy(&[0xff; 100]).len() <= 64);
+        assert_eq!(cut_lossy(&[b'x'; 100]), "x".repeat(64));
+    }
+}

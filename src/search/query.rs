@@ -1,0 +1,175 @@
+//! The rules of a search request, once for query strings and for the arguments of tools.
+//!
+//! Bytes become a [`Query`] here or every reason why they cannot: later code never sees a refused value. A value
+//! is judged by [`Builder`], which REST feeds with decoded text and MCP with JSON values, so both have one set
+//! of bounds, messages and codes. An empty value counts as not given, because HTML forms send them.
+
+use super::builder::Builder;
+use super::filter::Query;
+use super::issue::{Code, Issue, Issues, cut_lossy};
+use crate::wire::date::{Date, parse_date};
+use crate::wire::form::{decode_into, decode_path, pairs};
+
+/// Memory that parsing reuses, so that a query that is accepted allocates nothing in the steady state.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    /// The decoded value at hand.
+    pub(super) decoded: String,
+    /// The folded texts of the query, one after the other.
+    pub(super) folded: String,
+    /// Names of unknown parameters; kept when unused, so that their capacity is too.
+    pub(super) ignored: Vec<String>,
+}
+
+/// Parses a raw query string, without its `?`.
+///
+/// Unknown parameters are listed in `ignored` (the first 8 names, each once, cut at 64 bytes) and their values
+/// are not looked at: caches and campaign links add them. At most 64 pairs are read.
+///
+/// # Errors
+/// Every issue that the first 64 pairs have, and `too_many` if there are more.
+pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>, Issues> {
+    let mut name = std::mem::take(&mut buffers.decoded);
+    let mut builder = Builder::new(buffers);
+    for pair in pairs(raw).take(PAIRS_MAX) {
+        name.clear();
+        if let Err(error) = decode_into(pair.name, &mut name) {
+            builder.refuse(
+                Some(cut_lossy(pair.name).into()),
+                Code::InvalidEncoding,
+                error.to_string().into(),
+                &cut_lossy(pair.name),
+            );
+        } else if pair.value.is_empty() {
+            continue;
+        } else if let Some(parameter) = Parameter::named(&name) {
+            builder.encoded(parameter, pair.value, &mut name);
+        } else {
+            builder.ignore(&name);
+        }
+    }
+    let count = pairs(raw).count();
+    if count > PAIRS_MAX {
+        let message = "must have at most 64 parameters".into();
+        builder.refuse(None, Code::TooMany, message, &count.to_string());
+    }
+    builder.keep(name);
+    builder.finish()
+}
+
+/// Parses the path segment of `/api/reviews/since/{date}`, percent-encoded or not; allocates only for escapes and
+/// refusals.
+///
+/// # Errors
+/// One issue with the path `date`.
+pub fn parse_since(segment: &[u8]) -> Result<Date, Issues> {
+    if let Ok(date) = parse_date(segment) {
+        return Ok(date);
+    }
+    let mut decoded = String::new();
+    // A date has ten characters, so thirty bytes are enough even with every one of them escaped.
+    let message = match decode_path(&segment[..segment.len().min(31)], &mut decoded) {
+        Ok(()) => match parse_date(decoded.as_bytes()) {
+            Ok(date) if segment.len() <= 30 => return Ok(date),
+            Ok(_) => "must be a date of the form YYYY-MM-DD".into(),
+            Err(error) => error.to_string(),
+        },
+        Err(_) => "must be a date of the form YYYY-MM-DD".into(),
+    };
+    Err(Issues::from(Issue {
+        path: Some("date".into()),
+        code: Code::InvalidDate,
+        message: message.into(),
+        received: cut_lossy(segment),
+    }))
+}
+
+/// A parameter of a search, or the argument of the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// Exactly this rating.
+    Rating,
+    /// This rating or a higher one.
+    MinRating,
+    /// This day or a later one.
+    Since,
+    /// This day or an earlier one.
+    Until,
+    /// A substring of the text.
+    Query,
+    /// Somebody whom the review mentions.
+    MentionsTechnician,
+    /// A service that the review mentions.
+    MentionsService,
+    /// Most reviews of a page.
+    Limit,
+    /// The order.
+    Sort,
+    /// Where the page begins.
+    Cursor,
+}
+
+impl Parameter {
+    /// Every parameter, in the order of the documentation.
+    pub const ALL: [Parameter; 10] = [
+        Parameter::Rating,
+        Parameter::MinRating,
+        Parameter::Since,
+        Parameter::Until,
+        Parameter::Query,
+        Parameter::MentionsTechnician,
+        Parameter::MentionsService,
+        Parameter::Limit,
+        Parameter::Sort,
+        Parameter::Cursor,
+    ];
+
+    /// Returns the name in requests.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Parameter::Rating => "rating",
+            Parameter::MinRating => "min_rating",
+            Parameter::Since => "since",
+            Parameter::Until => "until",
+            Parameter::Query => "query",
+            Parameter::MentionsTechnician => "mentions_technician",
+            Parameter::MentionsService => "mentions_service",
+            Parameter::Limit => "limit",
+            Parameter::Sort => "sort",
+            Parameter::Cursor => "cursor",
+        }
+    }
+
+    /// Returns the parameter of this name, which is compared byte by byte.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Parameter> {
+        Parameter::ALL
+            .into_iter()
+            .find(|parameter| parameter.name() == name)
+    }
+
+    /// Tells whether the value is a number, in JSON too.
+    pub(super) fn is_number(self) -> bool {
+        matches!(
+            self,
+            Parameter::Rating | Parameter::MinRating | Parameter::Limit
+        )
+    }
+
+    pub(super) fn bit(self) -> u16 {
+        1 << self as u16
+    }
+}
+
+/// Most pairs of a query string; the pairs after them are not read and the answer is a refusal.
+pub const PAIRS_MAX: usize = 64;
+/// Most names of unknown parameters that an answer lists; later ones are left out.
+pub const IGNORED_MAX: usize = 8;
+/// Longest `query`, technician or service in bytes after decoding; longer ones are refused.
+pub const TEXT_BYTES_MAX: usize = 1024;
+/// Longest cursor in bytes after decoding; longer ones are refused before they are looked at.
+pub const CURSOR_BYTES_MAX: usize = 256;
+
+#[cfg(test)]
+mod tests;

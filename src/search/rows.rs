@@ -1,0 +1,286 @@
+//! Sets of rows: bitmaps, sorted lists, and lists packed into bytes.
+
+use std::ops::Range;
+
+/// How many bitmap words hold one bit for each of `rows` rows.
+pub(in crate::search) fn words_for(rows: u32) -> usize {
+    (rows as usize).div_ceil(64)
+}
+
+/// Tells whether `row` is in the bitmap `words`; rows past its end are not.
+pub(in crate::search) fn has(words: &[u64], row: u32) -> bool {
+    words
+        .get((row / 64) as usize)
+        .is_some_and(|word| word >> (row % 64) & 1 == 1)
+}
+
+/// Adds `row` to the bitmap `words`; rows past its end are left out.
+pub(in crate::search) fn insert(words: &mut [u64], row: u32) {
+    if let Some(word) = words.get_mut((row / 64) as usize) {
+        *word |= 1 << (row % 64);
+    }
+}
+
+/// An unchanging set of rows that knows its size: a bitmap where it is frequent, a sorted list where it is not.
+#[derive(Clone, Debug)]
+pub(in crate::search) enum RowSet {
+    /// One bit for each row, and how many are set.
+    Bitmap(Box<[u64]>, u32),
+    /// Ascending rows.
+    List(Box<[u32]>),
+}
+
+impl RowSet {
+    /// From one row in this many a set is a bitmap. A list is smaller up to one in 32, but a bitmap answers
+    /// `contains` in one step, and since each review names few people this costs at most 64 bytes a mention.
+    const BITMAP_FROM_ONE_IN: u32 = 512;
+
+    /// Takes ascending `list` out of `rows` rows.
+    pub(in crate::search) fn new(list: Vec<u32>, rows: u32) -> RowSet {
+        let count = list.len() as u32;
+        if count < (rows / RowSet::BITMAP_FROM_ONE_IN).max(1) {
+            return RowSet::List(list.into());
+        }
+        let mut words = vec![0; words_for(rows)];
+        for row in list {
+            insert(&mut words, row);
+        }
+        RowSet::Bitmap(words.into(), count)
+    }
+
+    /// Returns the bytes that the set takes.
+    pub(in crate::search) fn bytes(&self) -> u64 {
+        match self {
+            RowSet::Bitmap(words, _) => words.len() as u64 * 8,
+            RowSet::List(list) => list.len() as u64 * 4,
+        }
+    }
+}
+
+/// Appends ascending, distinct `rows` to `out`: the first row, then the differences, each as a varint of 7-bit groups.
+pub(in crate::search) fn pack(rows: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+    let mut last = 0;
+    for row in rows {
+        let mut delta = row - last;
+        last = row;
+        while delta >= 0x80 {
+            out.push(delta as u8 | 0x80);
+            delta >>= 7;
+        }
+        out.push(delta as u8);
+    }
+}
+
+/// Returns how many rows `packed` holds, without decoding them: each ends in the only byte without the top bit.
+pub(in crate::search) fn packed_count(packed: &[u8]) -> u32 {
+    packed.iter().map(|byte| u32::from(*byte < 0x80)).sum()
+}
+
+/// Calls `each` for the rows in `packed`, ascending, until it returns `false`.
+///
+/// Any bytes decode to some rows, so a forged list can answer wrongly but never fail.
+pub(in crate::search) fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool) {
+    let mut row = 0_u32;
+    let mut bytes = packed.iter();
+    while let Some(&first) = bytes.next() {
+        let mut delta = u32::from(first & 0x7f);
+        if first >= 0x80 {
+            let mut shift = 7_u32;
+            for &next in bytes.by_ref() {
+                delta |= u32::from(next & 0x7f).wrapping_shl(shift);
+                shift = shift.wrapping_add(7);
+                if next < 0x80 {
+                    break;
+                }
+            }
+        }
+        row = row.wrapping_add(delta);
+        if !each(row) {
+            return;
+        }
+    }
+}
+
+/// Returns the rows of `range` that are in all of `bitmaps`, ascending.
+pub(in crate::search) fn rows_of(
+    bitmaps: &[&[u64]],
+    range: Range<u32>,
+) -> impl Iterator<Item = u32> {
+    let (first, last) = ((range.start / 64) as usize, words_for(range.end));
+    (first..last).flat_map(move |place| {
+        bits_of(word_of(bitmaps, &range, place)).map(move |bit| place as u32 * 64 + bit)
+    })
+}
+
+/// Returns the rows of `range` that are in all of `bitmaps`, descending.
+pub(in crate::search) fn rows_of_backwards(
+    bitmaps: &[&[u64]],
+    range: Range<u32>,
+) -> impl Iterator<Item = u32> {
+    let (first, last) = ((range.start / 64) as usize, words_for(range.end));
+    (first..last).rev().flat_map(move |place| {
+        let turned = word_of(bitmaps, &range, place).reverse_bits();
+        bits_of(turned).map(move |bit| place as u32 * 64 + 63 - bit)
+    })
+}
+
+/// Returns the bits of word `place` of all `bitmaps` that stand for rows of `range`.
+fn word_of(bitmaps: &[&[u64]], range: &Range<u32>, place: usize) -> u64 {
+    bitmaps.iter().fold(mask(range, place), |word, words| {
+        word & words.get(place).copied().unwrap_or(0)
+    })
+}
+
+/// Returns the places of the bits set in `word`, the lowest first.
+fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros())?;
+        word &= word - 1;
+        Some(bit)
+    })
+}
+
+/// Returns the bits of word `place` of a bitmap that stand for rows of `range`.
+pub(in crate::search) fn mask(range: &Range<u32>, place: usize) -> u64 {
+    let first = place as u64 * 64;
+    let below = |row: u32| match u64::from(row).saturating_sub(first) {
+        bits @ 0..64 => (1_u64 << bits) - 1,
+        _ => u64::MAX,
+    };
+    below(range.end) & !below(range.start)
+}
+
+/// Counts the rows that are in all of `bitmaps`, which are equally long.
+///
+/// Carry-save adders take sixteen steps together before bits are counted, since a build for every x86-64
+/// machine has no instruction for counting.
+pub(in crate::search) fn count_common(bitmaps: &[&[u64]]) -> u32 {
+    let len = bitmaps.iter().map(|words| words.len()).min().unwrap_or(0);
+    let mut sums = Sums::default();
+    let mut block = [[0; LANES]; BLOCK];
+    let mut at = 0;
+    while at + BLOCK * LANES <= len {
+        for (number, words) in bitmaps.iter().enumerate() {
+            let words = words[at..at + BLOCK * LANES].as_chunks::<LANES>().0;
+            for (sum, words) in block.iter_mut().zip(words) {
+                for lane in 0..LANES {
+                    sum[lane] = if number == 0 {
+                        words[lane]
+                    } else {
+                        sum[lane] & words[lane]
+                    };
+                }
+            }
+        }
+        sums.add(&block);
+        at += BLOCK * LANES;
+    }
+    let common = |at: usize| {
+        bitmaps
+            .iter()
+            .fold(u64::MAX, |common, words| common & words[at])
+    };
+    sums.total() + (at..len).map(|at| common(at).count_ones()).sum::<u32>()
+}
+
+/// Bits counted so far, by the weight of the counter that holds them.
+#[derive(Default)]
+struct Sums {
+    sixteens: u32,
+    eights: [u64; LANES],
+    fours: [u64; LANES],
+    twos: [u64; LANES],
+    ones: [u64; LANES],
+}
+
+impl Sums {
+    fn add(&mut self, block: &[[u64; LANES]; BLOCK]) {
+        let mut carries = [[0; LANES]; 2];
+        for (half, carry) in block.chunks_exact(8).zip(&mut carries) {
+            let first = add(&mut self.ones, half[0], half[1]);
+            let second = add(&mut self.ones, half[2], half[3]);
+            let fours_first = add(&mut self.twos, first, second);
+            let third = add(&mut self.ones, half[4], half[5]);
+            let fourth = add(&mut self.ones, half[6], half[7]);
+            let fours_second = add(&mut self.twos, third, fourth);
+            *carry = add(&mut self.fours, fours_first, fours_second);
+        }
+        let sixteens = add(&mut self.eights, carries[0], carries[1]);
+        self.sixteens += count(sixteens);
+    }
+
+    fn total(&self) -> u32 {
+        self.sixteens * 16
+            + count(self.eights) * 8
+            + count(self.fours) * 4
+            + count(self.twos) * 2
+            + count(self.ones)
+    }
+}
+
+fn count(lanes: [u64; LANES]) -> u32 {
+    lanes.iter().map(|lane| lane.count_ones()).sum()
+}
+
+/// Rows of lanes that are added together.
+const BLOCK: usize = 16;
+
+/// Words that are added side by side; the compiler makes vector registers of them.
+const LANES: usize = 4;
+
+/// Adds three bits in each place: `sum` keeps the lower bit, the upper is returned.
+fn add(sum: &mut [u64; LANES], left: [u64; LANES], right: [u64; LANES]) -> [u64; LANES] {
+    let mut carry = [0; LANES];
+    for lane in 0..LANES {
+        let half = sum[lane] ^ left[lane];
+        carry[lane] = (sum[lane] & left[lane]) | (half & right[lane]);
+        sum[lane] = half ^ right[lane];
+    }
+    carry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn counting_by_adders_equals_counting_one_by_one(words in proptest::collection::vec(any::<u64>(), 0..300)) {
+            let turned: Vec<u64> = words.iter().map(|word| word.rotate_left(7)).collect();
+            let one: u32 = words.iter().map(|word| word.count_ones()).sum();
+            let both: u32 = words.iter().zip(&turned).map(|(a, b)| (a & b).count_ones()).sum();
+            prop_assert_eq!(count_common(&[&words]), one);
+            prop_assert_eq!(count_common(&[&words, &turned, &words]), both);
+        }
+
+        #[test]
+        fn unpacking_returns_what_was_packed(rows in proptest::collection::btree_set(any::<u32>(), 0..300)) {
+            let mut packed = Vec::new();
+            pack(rows.iter().copied(), &mut packed);
+            let mut back = Vec::new();
+            unpack(&packed, |row| { back.push(row); true });
+            prop_assert_eq!(packed_count(&packed) as usize, rows.len());
+            prop_assert!(back.into_iter().eq(rows));
+        }
+
+        #[test]
+        fn unpacking_ends_for_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let mut count = 0;
+            unpack(&bytes, |_| { count += 1; true });
+            prop_assert!(count <= bytes.len());
+        }
+    }
+
+    #[test]
+    fn a_set_becomes_a_bitmap_at_one_row_in_512() {
+        assert!(matches!(
+            RowSet::new((0..9).collect(), 5120),
+            RowSet::List(_)
+        ));
+        assert!(matches!(
+            RowSet::new((0..10).collect(), 5120),
+            RowSet::Bitmap(_, 10)
+        ));
+    }
+}

@@ -1,0 +1,295 @@
+//! All rows that a filter selects, and their exact number.
+
+use crate::model::Rating;
+use crate::search::filter::{Filter, RatingSet};
+use crate::search::index::Index;
+use crate::search::rows::{
+    RowSet, count_common, has, mask, packed_count, rows_of, unpack, words_for,
+};
+use crate::search::text::{self, Known, scan};
+use memchr::memmem::Finder;
+use std::ops::Range;
+
+/// Memory that searches use again.
+#[derive(Debug, Default)]
+pub(in crate::search) struct Memory {
+    rows: Vec<u32>,
+    candidates: Vec<u32>,
+    bits: Vec<u64>,
+}
+
+/// The rows that a filter selects.
+#[derive(Debug)]
+pub(in crate::search) struct Selection<'s> {
+    /// How many there are.
+    pub(in crate::search) matched: u32,
+    /// The rows themselves.
+    pub(in crate::search) rows: Rows<'s>,
+}
+
+/// Rows in one of two forms.
+#[derive(Debug)]
+pub(in crate::search) enum Rows<'s> {
+    /// Ascending.
+    List(&'s [u32]),
+    /// Those of the range that are in all of the bitmaps.
+    Words(Range<u32>, Bitmaps<'s>),
+}
+
+/// How far a page of the newest rows reads: from a row on, so many of them.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::search) struct Reach {
+    pub(in crate::search) from: u32,
+    pub(in crate::search) rows: usize,
+}
+
+/// At most four bitmaps: of a technician, a service, the text and the ratings.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::search) struct Bitmaps<'s> {
+    bitmaps: [&'s [u64]; 4],
+    len: usize,
+    /// How many rows the one last added has.
+    count: u32,
+}
+
+impl<'s> Bitmaps<'s> {
+    /// Adds a bitmap of `count` rows; there are fewer than four so far.
+    fn push(&mut self, words: &'s [u64], count: u32) {
+        self.bitmaps[self.len] = words;
+        self.len += 1;
+        self.count = count;
+    }
+
+    /// Returns the bitmaps.
+    pub(in crate::search) fn all(&self) -> &[&'s [u64]] {
+        &self.bitmaps[..self.len]
+    }
+
+    fn have(&self, row: u32) -> bool {
+        self.all().iter().all(|words| has(words, row))
+    }
+
+    /// Counts the rows of `range`, out of `total`, that are in all bitmaps.
+    fn count(&self, range: &Range<u32>, total: u32) -> u32 {
+        if self.len == 0 {
+            return range.end - range.start;
+        }
+        if self.len == 1 && *range == (0..total) {
+            return self.count;
+        }
+        let (first, last) = ((range.start / 64) as usize, (range.end - 1) as usize / 64);
+        let cut = self.cut(range, first)
+            + if last > first {
+                self.cut(range, last)
+            } else {
+                0
+            };
+        let mut within: [&[u64]; 4] = [&[]; 4];
+        for (within, words) in within.iter_mut().zip(self.all()) {
+            *within = &words[first..=last];
+        }
+        let all = count_common(&within[..self.len]);
+        all - cut
+    }
+
+    /// Counts the rows of word `word` that are in all bitmaps and out of `range`.
+    fn cut(&self, range: &Range<u32>, word: usize) -> u32 {
+        let both = self
+            .all()
+            .iter()
+            .fold(u64::MAX, |both, words| both & words[word]);
+        (both & !mask(range, word)).count_ones()
+    }
+}
+
+/// What a filter comes down to.
+struct Plan<'s> {
+    range: Range<u32>,
+    bitmaps: Bitmaps<'s>,
+    /// Names that few reviews mention, the rarer first.
+    lists: [Option<&'s [u32]>; 2],
+    /// What the text's list or candidates hold; `All` where a bitmap says it already.
+    text: Known<'s>,
+    /// To be looked for in each text, where the rest is not exact.
+    finder: Option<Finder<'s>>,
+    /// Tested row by row, where no bitmap of these ratings is kept.
+    ratings: RatingSet,
+}
+
+/// Looking at a text takes about as long as decoding this many rows of a list.
+const STEPS_PER_TEXT: u32 = 48;
+
+/// Selects the rows of `filter`: bitmaps are intersected word by word; where a condition leaves few rows, those are
+/// tried one by one, and texts looked at last.
+///
+/// With `reach`, rows past it may be missing.
+pub(in crate::search) fn select<'s>(
+    index: &'s Index,
+    filter: &Filter<'s>,
+    reach: Option<Reach>,
+    memory: &'s mut Memory,
+) -> Selection<'s> {
+    let Memory {
+        rows,
+        candidates,
+        bits,
+    } = memory;
+    let Some(mut plan) = plan(index, filter, candidates) else {
+        return Selection {
+            matched: 0,
+            rows: Rows::List(&[]),
+        };
+    };
+    if let Known::Below(node) = plan.text {
+        bits.clear();
+        bits.resize(words_for(index.len()), 0);
+        index.tree.iter().for_each(|tree| tree.mark(node, bits));
+        plan.bitmaps.push(bits, node.count);
+        plan.text = Known::All;
+    }
+    let by_words = matches!(plan.text, Known::All) && plan.lists[0].is_none();
+    if by_words && plan.finder.is_none() && plan.ratings == RatingSet::ALL {
+        let matched = plan.bitmaps.count(&plan.range, index.len());
+        return Selection {
+            matched,
+            rows: Rows::Words(plan.range, plan.bitmaps),
+        };
+    }
+    rows.clear();
+    let alone =
+        plan.bitmaps.len == 0 && plan.range == (0..index.len()) && plan.ratings == RatingSet::ALL;
+    if let (Known::List(list), None, None, true, Some(reach)) =
+        (plan.text, &plan.finder, plan.lists[0], alone, reach)
+    {
+        unpack(list, |row| {
+            rows.push(row);
+            let past = rows
+                .len()
+                .checked_sub(reach.rows)
+                .and_then(|first| rows.get(first));
+            past.is_none_or(|first| *first < reach.from)
+        });
+        let matched = packed_count(list);
+        return Selection {
+            matched,
+            rows: Rows::List(rows),
+        };
+    }
+    plan.collect(index, candidates, rows);
+    Selection {
+        matched: rows.len() as u32,
+        rows: Rows::List(rows),
+    }
+}
+
+/// Looks up every part of `filter`; `None` where one of them selects nothing.
+fn plan<'s>(index: &'s Index, filter: &Filter<'s>, candidates: &mut Vec<u32>) -> Option<Plan<'s>> {
+    let start = filter.until.map_or(0, |until| index.rows_after(until));
+    let end = filter
+        .since
+        .map_or(index.len(), |since| index.rows_since(since));
+    if start >= end || filter.ratings == RatingSet::EMPTY {
+        return None;
+    }
+    let mut plan = Plan {
+        range: start..end,
+        bitmaps: Bitmaps::default(),
+        lists: [None; 2],
+        text: Known::All,
+        finder: None,
+        ratings: filter.ratings,
+    };
+    let technician = filter.technician.map(|name| index.technicians.rows(name));
+    let service = filter.service.map(|name| index.services.rows(name));
+    for set in [technician, service].into_iter().flatten() {
+        match set? {
+            RowSet::Bitmap(words, count) => plan.bitmaps.push(words, *count),
+            RowSet::List(list) => plan.lists = [Some(list), plan.lists[0]],
+        }
+    }
+    plan.lists
+        .sort_unstable_by_key(|list| list.map_or(usize::MAX, <[u32]>::len));
+    if let Some(needle) = filter.text {
+        let few = plan.lists[0]
+            .map_or(u32::MAX, |list| list.len() as u32)
+            .min(end - start);
+        let (mut known, mut exact) = text::look_up(index, needle.as_bytes(), candidates);
+        if text::steps(known) > few.saturating_mul(STEPS_PER_TEXT) {
+            (known, exact) = (Known::All, false);
+        }
+        match known {
+            Known::Nothing => return None,
+            Known::Bitmap(words, count) => plan.bitmaps.push(words, count),
+            other => plan.text = other,
+        }
+        plan.finder = (!exact).then(|| Finder::new(needle.as_bytes()));
+    }
+    if let Some((words, count)) = index.ratings.bitmap(filter.ratings) {
+        plan.bitmaps.push(words, count);
+        plan.ratings = RatingSet::ALL;
+    }
+    Some(plan)
+}
+
+impl Plan<'_> {
+    /// Fills `rows` with all rows of the plan, ascending, starting from the shortest list there is.
+    fn collect(&self, index: &Index, candidates: &[u32], rows: &mut Vec<u32>) {
+        let rating = |row: u32| -> Rating { index.ratings.of_row[row as usize] };
+        let mut probes = self.lists.map(|list| Probe { list });
+        let mut keep = |row: u32| {
+            self.range.contains(&row)
+                && self.bitmaps.have(row)
+                && probes.iter_mut().all(|probe| probe.has(row))
+                && (self.ratings == RatingSet::ALL || self.ratings.contains(rating(row)))
+        };
+        match (self.text, self.lists[0], &self.finder) {
+            (Known::List(list), ..) => unpack(list, |row| {
+                if keep(row) {
+                    rows.push(row);
+                }
+                row < self.range.end
+            }),
+            (Known::Candidates, ..) => {
+                rows.extend(candidates.iter().copied().filter(|row| keep(*row)))
+            }
+            (_, Some(list), _) => rows.extend(list.iter().copied().filter(|row| keep(*row))),
+            (_, None, Some(finder)) if self.bitmaps.len == 0 => {
+                let range = (self.range.start, self.range.end);
+                scan(&index.arena, finder, range, |row| {
+                    rows.extend(keep(row).then_some(row))
+                });
+                return;
+            }
+            (_, None, _) => {
+                rows.extend(
+                    rows_of(self.bitmaps.all(), self.range.clone()).filter(|row| keep(*row)),
+                );
+            }
+        }
+        if let Some(finder) = &self.finder {
+            rows.retain(|row| finder.find(index.arena.text(*row)).is_some());
+        }
+    }
+}
+
+/// A sorted list that is asked for ascending rows.
+struct Probe<'s> {
+    list: Option<&'s [u32]>,
+}
+
+impl Probe<'_> {
+    /// Tells whether `row`, not less than the one asked before, is in the list; without a list every row is.
+    fn has(&mut self, row: u32) -> bool {
+        let Some(list) = &mut self.list else {
+            return true;
+        };
+        let mut bound = 1;
+        while bound < list.len() && list[bound] < row {
+            bound *= 2;
+        }
+        let from = bound / 2;
+        let near = &list[from..(bound + 1).min(list.len())];
+        *list = &list[from + near.partition_point(|known| *known < row)..];
+        list.first() == Some(&row)
+    }
+}

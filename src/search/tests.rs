@@ -1,0 +1,326 @@
+//! Search against its twin: random datasets, every tuning, and texts made to be hard.
+
+use std::num::NonZeroUsize;
+
+use proptest::prelude::*;
+
+use crate::model::{Rating, Review, Taxonomy};
+use crate::oracle::{check_answer, check_search};
+use crate::search::Tuning;
+use crate::search::arena::Arena;
+use crate::search::filter::{Filter, Query, RatingSet, Sort};
+use crate::search::fold::fold_into;
+use crate::search::index::{Index, IndexOptions};
+use crate::search::run::Scratch;
+use crate::search::tree::grow_tree;
+use crate::wire::date::Date;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn search_agrees_with_a_linear_scan(data in proptest::collection::vec(any::<u8>(), 0..1500)) {
+        check_search(&data);
+    }
+}
+
+/// A dataset of the given texts, newest first, on days and with ratings that differ.
+fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<Review> {
+    let newest = Date::new(2026, 11, 1).expect("a day").days();
+    let review = |(number, text): (usize, T)| Review {
+        id: format!("R{:07}", 9_999_999 - number),
+        author: String::new(),
+        author_avatar_url: None,
+        rating: Rating::new(1 + (number * 7 % 5) as u8).expect("a rating"),
+        date: Date::from_days(newest - number as u32 / 3).expect("a day"),
+        text: text.into(),
+        source: String::new(),
+        source_url: None,
+        owner_reply: None,
+        verified: true,
+        mentioned_technicians: Vec::new(),
+        mentioned_services: Vec::new(),
+    };
+    texts.into_iter().enumerate().map(review).collect()
+}
+
+fn options(memory_bytes: u64) -> IndexOptions {
+    IndexOptions {
+        memory_bytes,
+        threads: NonZeroUsize::MIN,
+    }
+}
+
+fn tuning(leaf_rows_max: u32) -> Tuning {
+    Tuning {
+        leaf_rows_max,
+        bitmap_rows_min: 24,
+        union_steps_max: 16,
+        unit_places_max: 1 << 26,
+    }
+}
+
+/// Compares the answers to `needles`, unfolded, in all orders and with a filter.
+fn check(reviews: &[Review], index: &Index, needles: &[&str]) {
+    let mut scratch = Scratch::default();
+    for needle in needles {
+        let mut text = String::new();
+        fold_into(needle, &mut text);
+        for sort in Sort::ALL {
+            let ratings = if sort == Sort::Oldest {
+                RatingSet::at_least(Rating::MAX)
+            } else {
+                RatingSet::ALL
+            };
+            let filter = Filter {
+                text: Some(&text),
+                ratings,
+                ..Filter::ALL
+            };
+            let query = Query {
+                filter,
+                sort,
+                limit: 20,
+                cursor: None,
+                ignored: &[],
+            };
+            check_answer(reviews, &Taxonomy::default(), index, &query, &mut scratch);
+        }
+    }
+}
+
+const ALPHABETS: [&str; 14] = [
+    "The attorney was great, really GREAT.",
+    "Großartig! STRASSE und Straße, ẞ",
+    "İstanbul'da ıhlamur, Iğdır",
+    "ΟΔΥΣΣΕΥΣ οδυσσεύς σίγμα",
+    "Спасибо большое, ОТЛИЧНО",
+    "非常好的律师，谢谢！",
+    "とてもよかったです。ありがとう",
+    "훌륭한 변호사, 감사합니다",
+    "\u{1112}\u{116e}\u{11af}\u{1105}\u{1172}\u{11bc}",
+    "محام ممتاز وشكرا",
+    "बहुत अच्छा वकील",
+    "👩\u{200d}⚖\u{fe0f} 👍🏽👍🏾 🇺🇸🇪🇸",
+    "cafe\u{301} CAFÉ café Ångström A\u{30a}",
+    "",
+];
+
+#[test]
+fn every_alphabet_is_found_at_every_cut() {
+    let texts = (0..120).map(|number| {
+        let (first, second) = (ALPHABETS[number % 14], ALPHABETS[number * 5 % 13]);
+        format!("{first} {second}{}", "!".repeat(number % 4))
+    });
+    let reviews = reviews(texts);
+    let mut needles: Vec<String> = Vec::new();
+    for text in ALPHABETS {
+        let characters: Vec<char> = text.chars().collect();
+        for length in [1, 2, 3, 7] {
+            needles.extend(
+                characters
+                    .windows(length)
+                    .step_by(3)
+                    .map(|part| part.iter().collect()),
+            );
+        }
+        needles.push(text.to_uppercase() + "x");
+    }
+    let needles: Vec<&str> = needles
+        .iter()
+        .map(String::as_str)
+        .filter(|needle| !needle.is_empty())
+        .collect();
+    for leaf_rows_max in [1, 3, 17, 120] {
+        let index = Index::build_tuned(
+            &reviews,
+            &Taxonomy::default(),
+            tuning(leaf_rows_max),
+            &options(u64::MAX),
+        );
+        check(&reviews, &index, &needles);
+    }
+}
+
+#[test]
+fn the_tree_does_not_depend_on_the_number_of_threads() {
+    let reviews =
+        reviews((0..3_000).map(|number| format!("{} {}", ALPHABETS[number % 14], number * number)));
+    let arena = Arena::build(&reviews, NonZeroUsize::MIN);
+    let grow = |threads| {
+        grow_tree(
+            &arena,
+            tuning(9),
+            NonZeroUsize::new(threads).expect("threads"),
+            u64::MAX,
+        )
+    };
+    let one = grow(1);
+    assert!(one.is_some());
+    assert_eq!(one, grow(2));
+    assert_eq!(one, grow(5));
+}
+
+#[test]
+fn every_budget_is_kept_and_gives_the_same_answers() {
+    let reviews =
+        reviews((0..900).map(|number| format!("{} {}", ALPHABETS[number % 14], number % 70)));
+    let mut steps = 0;
+    let mut last = u64::MAX;
+    for shift in 0..28 {
+        let budget = (1 << 28 >> shift) - 1;
+        let index = Index::build(&reviews, &Taxonomy::default(), &options(budget));
+        let tree = index.footprint().tree;
+        assert!(tree <= budget, "{tree} bytes within {budget}");
+        steps += u32::from(tree != last);
+        if tree != last {
+            check(&reviews, &index, &["great", "e", "ß", "very rare", "1"]);
+        }
+        last = tree;
+    }
+    assert_eq!(last, 0);
+    assert!(steps > 2, "{steps} different trees");
+}
+
+#[test]
+fn long_runs_of_one_letter_stay_small() {
+    let reviews = reviews((0..12).map(|number| "a".repeat(65_536 - number)));
+    let index = Index::build_tuned(
+        &reviews,
+        &Taxonomy::default(),
+        tuning(2),
+        &options(u64::MAX),
+    );
+    // One node for each byte of the longest gram at most, and each leaf lists twelve rows at most.
+    assert!(
+        index.footprint().tree < 64 * 1024,
+        "{:?}",
+        index.footprint()
+    );
+    let long = "A".repeat(8_192);
+    check(
+        &reviews,
+        &index,
+        &[
+            "a",
+            "aa",
+            &long[..127],
+            &long[..128],
+            &long[..129],
+            &long,
+            "ab",
+        ],
+    );
+    let nearly_all = "a".repeat(65_530);
+    check(&reviews, &index, &[&nearly_all]);
+}
+
+#[test]
+fn a_unit_too_large_to_hold_is_cut_short() {
+    let reviews = reviews((0..300).map(|number| format!("ab{}c{number}", "ab".repeat(number % 9))));
+    let tuning = Tuning {
+        unit_places_max: 100,
+        ..tuning(4)
+    };
+    let index = Index::build_tuned(&reviews, &Taxonomy::default(), tuning, &options(u64::MAX));
+    check(
+        &reviews,
+        &index,
+        &[
+            "a",
+            "ab",
+            "abab",
+            "abc7",
+            "abababababababababababc",
+            "bc299",
+            "zz",
+        ],
+    );
+}
+
+#[test]
+fn a_hundred_thousand_equal_texts_stay_small() {
+    let reviews = reviews((0..100_000).map(|_| "Great service!"));
+    let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
+    // Every gram is in all reviews, and so there is one bitmap; and one list, of the reviews that end in the same letter.
+    assert!(index.footprint().tree < 300_000, "{:?}", index.footprint());
+    let mut scratch = Scratch::default();
+    let filter = Filter {
+        text: Some("at serv"),
+        ..Filter::ALL
+    };
+    let query = Query {
+        filter,
+        sort: Sort::Newest,
+        limit: 20,
+        cursor: None,
+        ignored: &[],
+    };
+    let page = crate::search::run::run(&index, &query, &mut scratch);
+    assert_eq!((page.matched, page.rows.len()), (100_000, 20));
+}
+
+#[test]
+fn a_de_bruijn_sequence_takes_a_few_bytes_for_each_of_its_own() {
+    // Every word of eight letters out of four, once, as the worst there is for a tree: no gram repeats.
+    let text: String = de_bruijn(4, 8)
+        .into_iter()
+        .map(|letter| char::from(b'a' + letter))
+        .collect();
+    let parts: Vec<&str> = (0..64)
+        .map(|part| &text[part * 1024..(part + 1) * 1024])
+        .collect();
+    let reviews = reviews(parts);
+    let index = Index::build_tuned(
+        &reviews,
+        &Taxonomy::default(),
+        tuning(1),
+        &options(u64::MAX),
+    );
+    assert!(
+        index.footprint().tree < 24 * text.len() as u64,
+        "{:?}",
+        index.footprint()
+    );
+    check(
+        &reviews,
+        &index,
+        &[
+            "abcd",
+            &text[1000..1040],
+            &text[5000..5012],
+            "aaaaaaaa",
+            "dcbadcba",
+        ],
+    );
+}
+
+/// Returns a cyclic sequence that holds each word of `length` letters below `letters` once.
+fn de_bruijn(letters: u8, length: usize) -> Vec<u8> {
+    let mut sequence = Vec::new();
+    let mut word = vec![0; length + 1];
+    // The Lyndon words whose length divides `length`, in order (Fredricksen, Kessler and Maiorana).
+    let mut last = 1;
+    loop {
+        if length.is_multiple_of(last) {
+            sequence.extend_from_slice(&word[1..=last]);
+        }
+        for place in last + 1..=length {
+            word[place] = word[place - last];
+        }
+        let Some(place) = (1..=length).rev().find(|place| word[*place] < letters - 1) else {
+            return sequence;
+        };
+        word[place] += 1;
+        last = place;
+    }
+}
+
+#[test]
+fn no_reviews_and_no_texts_match_nothing() {
+    for texts in [vec![], vec!["", ""]] {
+        let reviews = reviews(texts);
+        let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
+        check(&reviews, &index, &["a", "é", "long enough"]);
+    }
+}

@@ -1,0 +1,213 @@
+//! The gram tree: the top of the suffix tree of all folded texts, cut where a gram occurs in few reviews.
+//!
+//! A leaf keeps the rows that its gram occurs in. An inner node keeps their exact number, and the rows themselves as
+//! a bitmap where they are many, or as a list of its own where collecting them from the leaves below would take long.
+//! A needle that ends inside the tree is answered without a look at any text; one that goes on below a leaf has few
+//! candidates; one that falls off matches nothing. Grams are bytes, needles valid UTF-8, and so no code point is ever broken.
+
+mod assemble;
+mod build;
+mod grow;
+mod shelf;
+
+pub(in crate::search) use build::grow_tree;
+pub(in crate::search) use grow::GRAM_BYTES_MAX;
+
+use crate::search::rows::{insert, unpack};
+
+/// Where the tree is cut, and what its nodes keep. Answers never depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// A gram that occurs in at most this many reviews is a leaf; at least 1.
+    pub leaf_rows_max: u32,
+    /// A gram that occurs in at least this many reviews keeps a bitmap.
+    pub bitmap_rows_min: u32,
+    /// A gram without a bitmap keeps its own list when collecting its rows would take more steps than this.
+    pub union_steps_max: u32,
+    /// Places of the largest gram of two bytes, 32 bytes of memory each while the tree grows. Of a larger one, which
+    /// takes two bytes that make up a good part of a huge text, only the reviews are kept.
+    pub unit_places_max: u64,
+}
+
+/// The gram tree of an arena; node 0 is the root, and every node has a higher number than its parent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::search) struct Tree {
+    pub(in crate::search) nodes: Vec<Node>,
+    /// The next byte of each child: for each node those of its inner children, then those of its leaves.
+    pub(in crate::search) labels: Vec<u8>,
+    /// Where each leaf's list begins in `lists`: for each node its leaves in order, then the end of the last one.
+    pub(in crate::search) leaves: Vec<u32>,
+    /// The packed rows of all leaves.
+    pub(in crate::search) lists: Vec<u8>,
+    /// Where the own list of a node begins in `own`, and one entry past the last.
+    pub(in crate::search) own_starts: Vec<u32>,
+    /// The packed rows of nodes with a list of their own.
+    pub(in crate::search) own: Vec<u8>,
+    /// The bitmaps of frequent grams, each kept once.
+    pub(in crate::search) bitmaps: Vec<Box<[u64]>>,
+}
+
+/// A gram that occurs in more reviews than a leaf may hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::search) struct Node {
+    /// How many reviews the gram occurs in.
+    pub(in crate::search) count: u32,
+    /// How many rows are decoded to collect its reviews; 0 with a bitmap.
+    pub(in crate::search) steps: u32,
+    pub(in crate::search) set: Set,
+    /// First of its children's labels.
+    pub(in crate::search) labels: u32,
+    /// First of its inner children, which have consecutive numbers.
+    pub(in crate::search) inner: u32,
+    /// First of its leaves.
+    pub(in crate::search) leaves: u32,
+    pub(in crate::search) inner_len: u16,
+    pub(in crate::search) leaf_len: u16,
+    /// Bytes that follow the label of the node at every place of the gram.
+    pub(in crate::search) edge_len: u8,
+    /// Where in the arena those bytes stand.
+    pub(in crate::search) edge: u32,
+}
+
+/// The rows that a node keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::search) enum Set {
+    /// None: they are collected from the leaves below.
+    Below,
+    /// The bitmap of this number.
+    Bitmap(u32),
+    /// The own list of this number.
+    Own(u32),
+}
+
+/// What the tree knows of a needle.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::search) struct Found<'t> {
+    /// Reviews among which are all that hold the needle.
+    pub(in crate::search) within: Within<'t>,
+    /// Whether they are exactly those.
+    pub(in crate::search) exact: bool,
+}
+
+/// Some reviews.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::search) enum Within<'t> {
+    /// Those of a packed list.
+    List(&'t [u8]),
+    /// Those of a bitmap, and their number.
+    Bitmap(&'t [u64], u32),
+    /// Those below a node, collected by [`Tree::mark`].
+    Below(&'t Node),
+}
+
+impl Tree {
+    /// Looks for `needle`, which is not empty and valid UTF-8; `None` where no review holds it.
+    pub(in crate::search) fn find(&self, arena: &[u8], needle: &[u8]) -> Option<Found<'_>> {
+        let mut node = self.nodes.first()?;
+        let mut rest = needle;
+        loop {
+            let edge = arena
+                .get(node.edge as usize..)?
+                .get(..usize::from(node.edge_len))?;
+            let common = edge.len().min(rest.len());
+            if edge[..common] != rest[..common] {
+                return None;
+            }
+            rest = &rest[common..];
+            let Some((label, after)) = rest.split_first() else {
+                return self.within(node, true);
+            };
+            let children = self.labels_of(node)?;
+            if children.is_empty() {
+                return self.within(node, false);
+            }
+            let child = memchr::memchr(*label, children)?;
+            rest = after;
+            match child.checked_sub(usize::from(node.inner_len)) {
+                None => node = self.nodes.get(node.inner as usize + child)?,
+                Some(leaf) => {
+                    let list = self.leaf(node.leaves as usize + leaf)?;
+                    return Some(Found {
+                        within: Within::List(list),
+                        exact: rest.is_empty(),
+                    });
+                }
+            }
+        }
+    }
+
+    fn within<'t>(&'t self, node: &'t Node, exact: bool) -> Option<Found<'t>> {
+        let within = match node.set {
+            Set::Below => Within::Below(node),
+            Set::Bitmap(bitmap) => Within::Bitmap(self.bitmaps.get(bitmap as usize)?, node.count),
+            Set::Own(own) => Within::List(self.own_list(own)?),
+        };
+        Some(Found { within, exact })
+    }
+
+    fn labels_of(&self, node: &Node) -> Option<&[u8]> {
+        self.labels
+            .get(node.labels as usize..)?
+            .get(..usize::from(node.inner_len) + usize::from(node.leaf_len))
+    }
+
+    fn leaf(&self, leaf: usize) -> Option<&[u8]> {
+        let (start, end) = (*self.leaves.get(leaf)?, *self.leaves.get(leaf + 1)?);
+        self.lists.get(start as usize..end as usize)
+    }
+
+    fn own_list(&self, own: u32) -> Option<&[u8]> {
+        let (start, end) = (
+            *self.own_starts.get(own as usize)?,
+            *self.own_starts.get(own as usize + 1)?,
+        );
+        self.own.get(start as usize..end as usize)
+    }
+
+    /// Adds the rows below `node` to the bitmap `bits`, in as many steps as the node says.
+    pub(in crate::search) fn mark(&self, node: &Node, bits: &mut [u64]) {
+        let mut add = |list: &[u8]| {
+            unpack(list, |row| {
+                insert(bits, row);
+                true
+            });
+        };
+        match node.set {
+            Set::Bitmap(bitmap) => {
+                let words = self
+                    .bitmaps
+                    .get(bitmap as usize)
+                    .map_or(&[][..], |words| words);
+                for (bits, word) in bits.iter_mut().zip(words) {
+                    *bits |= word;
+                }
+            }
+            Set::Own(own) => add(self.own_list(own).unwrap_or_default()),
+            Set::Below => {
+                let leaves = node.leaves as usize;
+                for leaf in leaves..leaves + usize::from(node.leaf_len) {
+                    add(self.leaf(leaf).unwrap_or_default());
+                }
+                let inner = node.inner as usize;
+                for child in self
+                    .nodes
+                    .get(inner..inner + usize::from(node.inner_len))
+                    .unwrap_or_default()
+                {
+                    self.mark(child, bits);
+                }
+            }
+        }
+    }
+
+    /// Returns the bytes that the tree takes.
+    pub(in crate::search) fn memory(&self) -> u64 {
+        let bitmaps: usize = self.bitmaps.iter().map(|words| words.len() * 8).sum();
+        (self.nodes.len() * size_of::<Node>()
+            + self.labels.len()
+            + (self.leaves.len() + self.own_starts.len()) * 4
+            + self.lists.len()
+            + self.own.len()
+            + bitmaps) as u64
+    }
+}

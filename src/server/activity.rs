@@ -1,0 +1,350 @@
+//! What one connection is doing, and until when it may go on doing it: the deadlines that hyper does not have.
+//!
+//! hyper 1.12 knows one timer, from one request to the end of the next one's header: it is the header timeout and the
+//! idle timeout at once, and nothing bounds writing. Worse, a connection whose wake-up hyper has lost runs no timer at
+//! all. So hyper gets no timer from us. The socket wrapper and the service note facts in [`Activity`], and [`Watch`]
+//! makes of them one deadline, which the task of the connection keeps beside hyper.
+//!
+//! Every state has a deadline, so no connection can stay for ever:
+//!
+//! | state | deadline | at the deadline |
+//! |---|---|---|
+//! | output is owed and the peer does not take it | [`Allowances::rate_time`] after the last stretch with enough of it | reset |
+//! | a handler runs | [`Allowances::stall`] after the last byte | reset |
+//! | the connection is to be closed | [`CLOSING`] after the last byte | reset |
+//! | part of a head was read | [`Allowances::head`] after its first byte | 408, closed |
+//! | idle, and hyper waits for the next request | [`Allowances::idle`] after the last answer | closed |
+//! | idle, and hyper waits for nothing (a lost wake-up) | [`Allowances::stall`] after the last byte | reset |
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::clock;
+
+/// How long a peer may take to close its side of a connection that we are closing.
+pub(super) const CLOSING: Duration = Duration::from_secs(5);
+
+/// The times that a connection has; see the table of the module.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowances {
+    /// From the first byte of a head to its last.
+    pub(super) head: Duration,
+    /// Between two requests.
+    pub(super) idle: Duration,
+    /// Without a byte in either direction while something is under way.
+    pub(super) stall: Duration,
+    /// Bytes a second that a peer has to take while output is owed; 0 switches the rule off.
+    pub(super) rate_min: u64,
+    /// The stretches of time over which that rate is measured.
+    pub(super) rate_time: Duration,
+}
+
+/// Which protocol a connection speaks: HTTP/2 shows its state through its streams, HTTP/1.1 through its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    /// One request at a time.
+    Http1,
+    /// Many requests at a time, and frames that belong to none.
+    Http2,
+}
+
+/// The facts about one connection, noted where they happen and read by its [`Watch`].
+///
+/// Plain relaxed atomics: one task at a time touches them, the type only has to be shareable. Times are milliseconds
+/// since the connection was accepted, so that they fit an atomic.
+#[derive(Debug)]
+pub(super) struct Activity {
+    protocol: Protocol,
+    accepted: Instant,
+    /// The time of the current poll, read from the clock once for all the facts of that poll.
+    now: AtomicU64,
+    /// When a byte last moved in either direction.
+    last_io: AtomicU64,
+    /// When the last request was answered in full.
+    last_answer: AtomicU64,
+    /// When the first byte of a head was read, and `NEVER` while there is none.
+    head_since: AtomicU64,
+    /// When we began to close, and `NEVER` before.
+    closing_since: AtomicU64,
+    /// Bytes that the kernel has taken from us.
+    written: AtomicU64,
+    /// Requests that the service has been given.
+    requests: AtomicU32,
+    /// Handlers that have not answered yet.
+    handling: AtomicU32,
+    /// Replies whose body hyper still holds; counted on HTTP/2 only.
+    sending: AtomicU32,
+    /// Counts the times at which nothing more was owed, so that two slow replies are not taken for one.
+    settled: AtomicU32,
+    /// The socket is to be reset when it is closed.
+    reset: AtomicBool,
+    /// The socket refused bytes, and not everything has been flushed since.
+    refused: AtomicBool,
+    /// hyper has asked for bytes since the last came, and been told to wait: the next will wake it. Where it has not,
+    /// it still holds what came, perhaps another request, and nothing is going to remind it.
+    listening: AtomicBool,
+}
+
+/// A time that has not come.
+const NEVER: u64 = u64::MAX;
+
+impl Activity {
+    /// Returns the protocol that the connection speaks.
+    pub(super) fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Begins the record of a connection that was accepted at `accepted`.
+    pub(super) fn new(protocol: Protocol, accepted: Instant) -> Activity {
+        Activity {
+            protocol,
+            accepted,
+            now: AtomicU64::new(0),
+            last_io: AtomicU64::new(0),
+            last_answer: AtomicU64::new(0),
+            // The first head is under way from the moment of acceptance.
+            head_since: AtomicU64::new(0),
+            closing_since: AtomicU64::new(NEVER),
+            written: AtomicU64::new(0),
+            requests: AtomicU32::new(0),
+            handling: AtomicU32::new(0),
+            sending: AtomicU32::new(0),
+            settled: AtomicU32::new(0),
+            reset: AtomicBool::new(false),
+            refused: AtomicBool::new(false),
+            listening: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns when the connection was accepted.
+    pub(super) fn accepted(&self) -> Instant {
+        self.accepted
+    }
+
+    /// Reads the clock for the facts that follow.
+    pub(super) fn tick(&self, now: Instant) {
+        let elapsed = now.saturating_duration_since(self.accepted);
+        self.now.store(millis(elapsed), Relaxed);
+    }
+
+    /// Notes that bytes, or the end of them, have come from the peer.
+    pub(super) fn note_read(&self) {
+        let now = self.now.load(Relaxed);
+        self.last_io.store(now, Relaxed);
+        self.listening.store(false, Relaxed);
+        // While a handler runs, what comes is its body or the requests behind it, and they have rules of their own.
+        // Frames of HTTP/2 may come at any time; there the first request has the deadline, later ones are idle time.
+        let starts_head = self.protocol == Protocol::Http1
+            && self.head_since.load(Relaxed) == NEVER
+            && self.handling.load(Relaxed) == 0;
+        if starts_head {
+            self.head_since.store(now, Relaxed);
+        }
+    }
+
+    /// Notes that hyper wants bytes and has to wait for them.
+    pub(super) fn note_listening(&self) {
+        self.listening.store(true, Relaxed);
+    }
+
+    /// Notes that the kernel has taken `bytes` bytes.
+    pub(super) fn note_written(&self, bytes: usize) {
+        self.last_io.store(self.now.load(Relaxed), Relaxed);
+        self.written.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// Notes that the kernel takes no more bytes at present.
+    pub(super) fn note_refused(&self) {
+        self.refused.store(true, Relaxed);
+    }
+
+    /// Notes that the kernel has taken everything that hyper had for it.
+    pub(super) fn note_flushed(&self) {
+        if self.refused.swap(false, Relaxed) {
+            self.settled.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Notes that a handler begins, and returns how many requests this connection has now had.
+    pub(super) fn note_request(&self) -> u32 {
+        self.head_since.store(NEVER, Relaxed);
+        self.handling.fetch_add(1, Relaxed);
+        self.requests.fetch_add(1, Relaxed) + 1
+    }
+
+    /// Notes that a handler has answered.
+    pub(super) fn note_answer(&self) {
+        self.handling.fetch_sub(1, Relaxed);
+        self.last_answer.store(self.now.load(Relaxed), Relaxed);
+    }
+
+    /// Notes that hyper holds a body whose sending the peer's window may delay.
+    pub(super) fn note_body(&self) {
+        self.sending.fetch_add(1, Relaxed);
+    }
+
+    /// Notes that hyper has let go of such a body.
+    pub(super) fn note_body_end(&self) {
+        if self.sending.fetch_sub(1, Relaxed) == 1 {
+            self.settled.fetch_add(1, Relaxed);
+            self.tick(clock::instant());
+            self.last_answer.store(self.now.load(Relaxed), Relaxed);
+        }
+    }
+
+    /// Notes that no further request is welcome; the first time counts.
+    pub(super) fn note_closing(&self) {
+        if self.closing_since.load(Relaxed) == NEVER {
+            self.closing_since.store(self.now.load(Relaxed), Relaxed);
+        }
+    }
+
+    /// Asks for a reset in place of an orderly close, so that the kernel lets go of unsent data at once.
+    pub(super) fn note_reset(&self) {
+        self.reset.store(true, Relaxed);
+    }
+
+    /// Returns whether the socket is to be reset when it is closed.
+    pub(super) fn is_reset(&self) -> bool {
+        self.reset.load(Relaxed)
+    }
+
+    /// Returns whether the connection is being closed.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing_since.load(Relaxed) != NEVER
+    }
+
+    /// Returns when the connection last had something to do, of a connection that has nothing to do.
+    fn idle_since(&self) -> u64 {
+        let answered = self.last_answer.load(Relaxed);
+        match self.protocol {
+            // A large reply goes on long after its handler has answered.
+            Protocol::Http1 => answered.max(self.last_io.load(Relaxed)),
+            // Pings are bytes as well, and would keep a connection without a request for ever.
+            Protocol::Http2 => answered,
+        }
+    }
+
+    /// Returns the time since acceptance, in milliseconds, as of the last [`Activity::tick`].
+    fn elapsed(&self) -> u64 {
+        self.now.load(Relaxed)
+    }
+}
+
+/// How a connection ends that has reached its deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Nothing was under way: an orderly end.
+    Idle,
+    /// A head did not arrive in time: 408 where nothing else has been sent.
+    HeadTimeout,
+    /// The peer does not take what it asked for: a reset, so that the kernel lets go of the data as well.
+    SlowReader,
+    /// Nothing moves although something is under way: a reset.
+    Stalled,
+}
+
+/// What a look at the facts says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// All is well until this many milliseconds after acceptance.
+    Wait(u64),
+    /// The deadline has passed.
+    End(Ending),
+}
+
+/// Turns the facts of a connection into its deadline.
+#[derive(Debug)]
+pub(super) struct Watch {
+    allowances: Allowances,
+    /// The window in which owed output is being measured.
+    window: Option<Window>,
+}
+
+/// A stretch of time in which output was owed throughout.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    since: u64,
+    written: u64,
+    settled: u32,
+}
+
+impl Watch {
+    /// Begins to watch a connection.
+    pub(super) fn new(allowances: Allowances) -> Watch {
+        Watch {
+            allowances,
+            window: None,
+        }
+    }
+
+    /// Looks at the facts as of the last [`Activity::tick`].
+    pub(super) fn review(&mut self, activity: &Activity) -> Verdict {
+        let now = activity.elapsed();
+        let last_io = activity.last_io.load(Relaxed);
+        let owed = activity.refused.load(Relaxed) || activity.sending.load(Relaxed) > 0;
+        if owed && self.allowances.rate_min > 0 {
+            return self.review_output(activity, now);
+        }
+        self.window = None;
+        let (since, allowance, ending) = if owed || activity.handling.load(Relaxed) > 0 {
+            (last_io, self.allowances.stall, Ending::Stalled)
+        } else if activity.is_closing() {
+            let since = activity.closing_since.load(Relaxed).max(last_io);
+            (since, CLOSING, Ending::Stalled)
+        } else if activity.head_since.load(Relaxed) != NEVER {
+            let since = activity.head_since.load(Relaxed);
+            (since, self.allowances.head, Ending::HeadTimeout)
+        } else if activity.protocol == Protocol::Http1 && !activity.listening.load(Relaxed) {
+            (last_io, self.allowances.stall, Ending::Stalled)
+        } else {
+            (activity.idle_since(), self.allowances.idle, Ending::Idle)
+        };
+        verdict(now, since, allowance, ending)
+    }
+
+    /// Judges output that is owed: each whole window has to move its share of bytes.
+    fn review_output(&mut self, activity: &Activity, now: u64) -> Verdict {
+        let written = activity.written.load(Relaxed);
+        let settled = activity.settled.load(Relaxed);
+        let fresh = Window {
+            since: now,
+            written,
+            settled,
+        };
+        let window = match self.window {
+            Some(window) if window.settled == settled => window,
+            _ => fresh,
+        };
+        let length = millis(self.allowances.rate_time);
+        let share = self.allowances.rate_min.saturating_mul(length) / 1_000;
+        let passed = now.saturating_sub(window.since) >= length;
+        let moved = written.saturating_sub(window.written);
+        if passed && moved < share {
+            return Verdict::End(Ending::SlowReader);
+        }
+        let window = if passed { fresh } else { window };
+        self.window = Some(window);
+        Verdict::Wait(window.since.saturating_add(length))
+    }
+}
+
+/// Returns the end of `allowance` after `since`, or the ending where that has passed.
+fn verdict(now: u64, since: u64, allowance: Duration, ending: Ending) -> Verdict {
+    let until = since.saturating_add(millis(allowance));
+    if now >= until {
+        Verdict::End(ending)
+    } else {
+        Verdict::Wait(until)
+    }
+}
+
+/// Returns whole milliseconds; a duration beyond 580 million years counts as that.
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(NEVER - 1)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! The table of the module, row by row, on both sides of each deadline. Time is passed in.
+
+use super::{Activity, Allowances, CLOSING, Ending, Protocol, Verdict, Watch, millis};
+use std::time::Duration;
+use tokio::time::Instant;
+
+const WINDOW: Duration = Duration::from_secs(10);
+
+const ALLOWANCES: Allowances = Allowances {
+    head: Duration::from_secs(10),
+    idle: Duration::from_secs(60),
+    stall: Duration::from_secs(20),
+    rate_min: 4_096,
+    rate_time: WINDOW,
+};
+
+/// A connection on a clock of its own.
+struct Bench {
+    accepted: Instant,
+    activity: Activity,
+    watch: Watch,
+}
+
+impl Bench {
+    fn new(protocol: Protocol) -> Bench {
+        Bench::with(protocol, ALLOWANCES)
+    }
+
+    fn with(protocol: Protocol, allowances: Allowances) -> Bench {
+        let accepted = Instant::now();
+        Bench {
+            accepted,
+            activity: Activity::new(protocol, accepted),
+            watch: Watch::new(allowances),
+        }
+    }
+
+    /// Sets the clock to `now` after acceptance.
+    fn at(&self, now: Duration) -> &Activity {
+        self.activity.tick(self.accepted + now);
+        &self.activity
+    }
+
+    fn review(&mut self, now: Duration) -> Verdict {
+        self.at(now);
+        self.watch.review(&self.activity)
+    }
+
+    /// Asserts that the connection ends with `ending` at `deadline`, and a millisecond earlier does not.
+    fn assert_ends(&mut self, deadline: Duration, ending: Ending) {
+        let before = self.review(deadline - Duration::from_millis(1));
+        assert_eq!(before, Verdict::Wait(millis(deadline)));
+        assert_eq!(self.review(deadline), Verdict::End(ending));
+    }
+
+    /// One request that comes and is answered at once at `now`.
+    fn exchange(&self, now: Duration) {
+        let activity = self.at(now);
+        activity.note_read();
+        activity.note_request();
+        activity.note_answer();
+        activity.note_written(500);
+        activity.note_flushed();
+        activity.note_listening();
+    }
+}
+
+fn s(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[test]
+fn the_first_head_has_its_time_from_acceptance() {
+    Bench::new(Protocol::Http1).assert_ends(s(10), Ending::HeadTimeout);
+    Bench::new(Protocol::Http2).assert_ends(s(10), Ending::HeadTimeout);
+}
+
+#[test]
+fn bytes_do_not_prolong_the_time_of_a_head() {
+    let mut bench = Bench::new(Protocol::Http1);
+    for second in 1..10 {
+        bench.at(s(second)).note_read();
+    }
+    bench.assert_ends(s(10), Ending::HeadTimeout);
+}
+
+#[test]
+fn an_idle_connection_has_its_time_from_the_last_answer() {
+    let mut bench = Bench::new(Protocol::Http1);
+    bench.exchange(s(3));
+    bench.assert_ends(s(63), Ending::Idle);
+}
+
+#[test]
+fn a_further_head_has_its_time_from_its_first_byte() {
+    let mut bench = Bench::new(Protocol::Http1);
+    bench.exchange(s(3));
+    bench.at(s(50)).note_read();
+    bench.at(s(55)).note_read();
+    bench.assert_ends(s(60), Ending::HeadTimeout);
+}
+
+#[test]
+fn an_idle_connection_that_hyper_does_not_listen_to_is_stalled() {
+    let mut bench = Bench::new(Protocol::Http1);
+    let activity = bench.at(s(3));
+    activity.note_read();
+    activity.note_request();
+    activity.note_answer();
+    activity.note_written(500);
+    activity.note_flushed();
+    bench.assert_ends(s(23), Ending::Stalled);
+}
+
+#[test]
+fn a_handler_may_run_as_long_as_bytes_come_and_a_stall_after_that() {
+    let mut bench = Bench::new(Protocol::Http1);
+    let activity = bench.at(s(1));
+    activity.note_read();
+    activity.note_request();
+    bench.at(s(15)).note_read();
+    bench.assert_ends(s(35), Ending::Stalled);
+}
+
+#[test]
+fn a_reader_that_takes_its_share_in_each_window_stays() {
+    let mut bench = Bench::new(Protocol::Http1);
+    owe(&bench, s(1));
+    assert_eq!(bench.review(s(1)), Verdict::Wait(millis(s(1) + WINDOW)));
+    for window in 1..20 {
+        bench.at(s(window * 10)).note_written(4_096 * 10);
+        bench.activity.note_refused();
+        let now = s(1) + WINDOW * u32::try_from(window).unwrap();
+        assert_eq!(bench.review(now), Verdict::Wait(millis(now + WINDOW)));
+    }
+}
+
+#[test]
+fn a_reader_that_takes_a_byte_less_is_dropped() {
+    let mut bench = Bench::new(Protocol::Http1);
+    owe(&bench, s(1));
+    bench.review(s(1));
+    bench.at(s(10)).note_written(4_096 * 10 - 1);
+    bench.activity.note_refused();
+    bench.assert_ends(s(1) + WINDOW, Ending::SlowReader);
+}
+
+#[test]
+fn a_burst_earns_no_credit_for_later_windows() {
+    let mut bench = Bench::new(Protocol::Http1);
+    owe(&bench, s(1));
+    bench.review(s(1));
+    bench.at(s(2)).note_written(100 << 20);
+    bench.activity.note_refused();
+    let now = s(1) + WINDOW;
+    assert_eq!(bench.review(now), Verdict::Wait(millis(now + WINDOW)));
+    bench.assert_ends(now + WINDOW, Ending::SlowReader);
+}
+
+#[test]
+fn two_slow_replies_are_not_one() {
+    let mut bench = Bench::new(Protocol::Http1);
+    owe(&bench, s(1));
+    bench.review(s(1));
+    bench.at(s(9)).note_written(10);
+    bench.activity.note_flushed();
+    bench.activity.note_refused();
+    assert_eq!(bench.review(s(11)), Verdict::Wait(millis(s(11) + WINDOW)));
+}
+
+#[test]
+fn without_a_rate_only_a_standstill_is_dropped() {
+    let allowances = Allowances {
+        rate_min: 0,
+        ..ALLOWANCES
+    };
+    let mut bench = Bench::with(Protocol::Http1, allowances);
+    owe(&bench, s(1));
+    bench.at(s(15)).note_written(1);
+    bench.activity.note_refused();
+    bench.assert_ends(s(35), Ending::Stalled);
+}
+
+#[test]
+fn a_closing_connection_gets_a_short_time() {
+    let mut bench = Bench::new(Protocol::Http1);
+    bench.exchange(s(3));
+    bench.at(s(4)).note_closing();
+    bench.assert_ends(s(4) + CLOSING, Ending::Stalled);
+}
+
+#[test]
+fn a_large_reply_does_not_use_up_idle_time() {
+    let mut bench = Bench::new(Protocol::Http1);
+    owe(&bench, s(1));
+    let activity = bench.at(s(300));
+    activity.note_written(1 << 20);
+    activity.note_flushed();
+    activity.note_listening();
+    bench.assert_ends(s(360), Ending::Idle);
+}
+
+#[test]
+fn pings_do_not_keep_an_http2_connection_without_requests() {
+    let mut bench = Bench::new(Protocol::Http2);
+    bench.exchange(s(3));
+    for second in (5..60).step_by(5) {
+        let activity = bench.at(s(second));
+        activity.note_read();
+        activity.note_written(17);
+    }
+    bench.assert_ends(s(63), Ending::Idle);
+}
+
+#[test]
+fn a_body_that_hyper_cannot_send_on_http2_counts_as_owed() {
+    let mut bench = Bench::new(Protocol::Http2);
+    let activity = bench.at(s(1));
+    activity.note_request();
+    activity.note_answer();
+    activity.note_body();
+    bench.review(s(1));
+    bench.at(s(6)).note_written(17);
+    bench.assert_ends(s(1) + WINDOW, Ending::SlowReader);
+}
+
+/// A request comes at `now`, and its reply does not fit into the socket.
+fn owe(bench: &Bench, now: Duration) {
+    let activity = bench.at(now);
+    activity.note_read();
+    activity.note_request();
+    activity.note_answer();
+    activity.note_written(131_072);
+    activity.note_refused();
+}

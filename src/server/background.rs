@@ -1,0 +1,114 @@
+//! Work that may wait, on threads of low priority: the compressed variants of a new snapshot, and the insights of
+//! the first one where the dataset is large.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use rustix::process::setpriority_process;
+use tracing::{debug, info, warn};
+
+use crate::http::App;
+use crate::model::Dataset;
+use crate::snapshot::Snapshot;
+
+use super::clock;
+use super::load::Loader;
+
+/// The niceness of the thread: it takes what serving leaves, and a little more so that it ends some day.
+const NICENESS: i32 = 10;
+
+/// Compresses one snapshot at a time, the newest.
+///
+/// Until a variant is there its document is sent as it is, so nothing waits for this.
+#[derive(Debug, Default)]
+pub(super) struct Compressor {
+    current: Option<Job>,
+}
+
+#[derive(Debug)]
+struct Job {
+    cancelled: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Compressor {
+    /// Begins with `snapshot`, and gives up the one before.
+    pub(super) fn start(&mut self, snapshot: Arc<Snapshot>) {
+        self.stop();
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&cancelled);
+        let spawned = thread::Builder::new()
+            .name("compress".to_owned())
+            .spawn(move || {
+                give_way();
+                snapshot.compress(|| asked.load(Ordering::Relaxed));
+            });
+        match spawned {
+            Ok(thread) => self.current = Some(Job { cancelled, thread }),
+            Err(error) => warn!(%error, "documents are served without compression"),
+        }
+    }
+
+    /// Gives up what is being compressed, and waits for the variant that is under way.
+    fn stop(&mut self) {
+        if let Some(job) = self.current.take() {
+            job.cancelled.store(true, Ordering::Relaxed);
+            // A panic in an encoder has been printed, and costs no more than the variants.
+            let _panic = job.thread.join();
+        }
+    }
+}
+
+impl Drop for Compressor {
+    fn drop(&mut self) {
+        if let Some(job) = self.current.take() {
+            // Not waited for: brotli takes seconds over a large document, and the end of the server need not.
+            job.cancelled.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Derives the insights that the first site went without, and serves them: on a thread of its own, which nothing
+/// waits for. Until then `/insights.json` answers 503; a reload in the meantime brings its own.
+pub(super) fn derive_insights(
+    app: Arc<App>,
+    loader: Loader,
+    dataset: Dataset,
+    threads: NonZeroUsize,
+) {
+    let site = app.current();
+    let spawned = thread::Builder::new()
+        .name("insights".to_owned())
+        .spawn(move || {
+            give_way();
+            let began = clock::instant();
+            let snapshot = site.snapshot();
+            snapshot.derive_insights(&dataset, threads);
+            drop(dataset);
+            match loader.site(Arc::clone(snapshot)) {
+                Ok(complete) => {
+                    if !app.replace(&site, complete) {
+                        debug!("a newer dataset is served, with insights of its own");
+                        return;
+                    }
+                    let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    info!(elapsed_ms, "the insights are served");
+                    snapshot.compress(|| !Arc::ptr_eq(app.current().snapshot(), snapshot));
+                }
+                Err(error) => warn!(%error, "the insights cannot be served"),
+            }
+        });
+    if let Err(error) = spawned {
+        warn!(%error, "the insights are not derived before the next reload");
+    }
+}
+
+/// Lowers the priority of the calling thread, and so of those that it starts.
+fn give_way() {
+    // On Linux this is the calling thread alone. Refused where even that is forbidden; then it is as it is.
+    if let Err(error) = setpriority_process(None, NICENESS) {
+        debug!(%error, "background work runs at ordinary priority");
+    }
+}

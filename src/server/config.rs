@@ -1,0 +1,128 @@
+//! The server's configuration: plain values, checked where flags become them, without defaults of its own.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::delivery;
+use crate::http;
+use crate::mcp::Key;
+
+/// Everything that a server is started with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the operator's files come from.
+    pub data: DataSource,
+    /// The most bytes that the index of the texts may keep; answers never depend on it.
+    pub search_memory: u64,
+    /// The address to listen on; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The public address, scheme and authority without a path; `None` for the listening address.
+    pub base_url: Option<String>,
+    /// The Cache-Control of documents.
+    pub cache_control: String,
+    /// Threads that serve requests.
+    pub threads: NonZeroUsize,
+    /// How long requests in flight may take after the order to stop.
+    pub drain_time: Duration,
+    /// How changed files are noticed.
+    pub reload: Reload,
+    /// The Model Context Protocol at `/mcp`.
+    pub mcp: Mcp,
+    /// Bounds of connections and requests.
+    pub limits: Limits,
+    /// The hub; `None` leaves it out, and its address answers 503.
+    pub hub: Option<delivery::Settings>,
+}
+
+impl Config {
+    /// Returns what the service needs of this.
+    pub(super) fn http_settings(&self, base_url: String) -> http::Settings {
+        http::Settings {
+            base_url,
+            cache_control: self.cache_control.clone(),
+            limits: http::Limits {
+                header_fields: self.limits.header_fields,
+                target_bytes: self.limits.target_bytes,
+                hub_body_bytes: self.limits.hub_body_bytes,
+                mcp_body_bytes: self.limits.mcp_body_bytes,
+                body_time: self.limits.body_time,
+            },
+        }
+    }
+}
+
+/// How `/mcp` is served.
+#[derive(Clone, Debug)]
+pub struct Mcp {
+    /// Origins whose pages may use it besides our own and loopback; `*` for all.
+    pub allowed_origins: Vec<String>,
+    /// The key that signs session ids.
+    pub session_key: SessionKey,
+    /// Offers the fixtures of the conformance suite; for nothing but that suite.
+    pub has_fixtures: bool,
+}
+
+/// Where the key that signs session ids comes from.
+#[derive(Clone, Debug)]
+pub enum SessionKey {
+    /// Given by the operator, the same on every replica.
+    Given(Key),
+    /// Kept in this file, which is made with a random key where it is missing.
+    File(PathBuf),
+    /// Random, and gone with the process: sessions end at every restart.
+    Fresh,
+}
+
+/// Where the operator's files come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DataSource {
+    /// A directory with `reviews.json` and its companions.
+    Directory(PathBuf),
+    /// The sample that is compiled into the program.
+    Sample,
+}
+
+/// How changed files are noticed; SIGHUP works in any case.
+#[derive(Clone, Debug)]
+pub struct Reload {
+    /// Watch the directory through the operating system.
+    pub watch: bool,
+    /// Look at the files this often as well; zero never looks.
+    pub poll: Duration,
+    /// Largest single file that is read, in bytes.
+    pub file_bytes: u64,
+}
+
+/// Bounds of connections and requests.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Connections open at a time; one more is closed at once.
+    pub connections: u32,
+    /// Requests on one connection; the last of them is answered with `Connection: close`.
+    pub connection_requests: u32,
+    /// Time for a request's head, from its first byte to its last.
+    pub header_time: Duration,
+    /// Time between two requests of a connection.
+    pub idle_time: Duration,
+    /// Time without a byte in either direction while something is under way.
+    pub stall_time: Duration,
+    /// Bytes a second that a peer has to take while a reply is owed; 0 for any.
+    pub rate_min: u64,
+    /// The time over which that rate is measured, again and again. Not below some seconds in earnest: a kernel reports
+    /// room in steps, and with 128 KiB of unsent data a reader of 8 KiB/s is seen to move about every 8 s.
+    pub rate_time: Duration,
+    /// A request's head in bytes, request line and fields together.
+    pub header_bytes: usize,
+    /// Fields of a request's head; hyper itself refuses more than 100.
+    pub header_fields: usize,
+    /// A request's target in bytes.
+    pub target_bytes: usize,
+    /// The body of a request to /mcp in bytes.
+    pub mcp_body_bytes: usize,
+    /// The body of a request to the hub in bytes.
+    pub hub_body_bytes: usize,
+    /// Time for a request's body, from its head to its last byte.
+    pub body_time: Duration,
+}

@@ -1,0 +1,275 @@
+//! One connection from its acceptance to its end: hyper drives the protocol, the watch keeps the deadlines.
+
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::activity::{Activity, Allowances, Ending, Protocol, Verdict, Watch};
+use super::clock;
+use super::config::Limits;
+use super::connections::Membership;
+use super::counters::Counters;
+use super::io::Watched;
+use super::preface;
+use super::service::{Handler, Service};
+
+/// hyper's read buffer at its largest; it has to hold a header block, and bounds what a slow sender can occupy.
+const BUFFER_BYTES: usize = 32 * 1024;
+
+/// Streams that an HTTP/2 peer may have open at a time.
+const STREAMS_MAX: u32 = 64;
+
+/// What a peer may send on one stream before we have read it; the largest body that we accept needs 16 rounds.
+const STREAM_WINDOW_BYTES: u32 = 64 * 1024;
+
+/// The same for all the streams of a connection together.
+const CONNECTION_WINDOW_BYTES: u32 = 256 * 1024;
+
+/// Reply bytes that hyper copies ahead of the peer's window, for each stream.
+const SEND_BUFFER_BYTES: usize = 64 * 1024;
+
+/// Streams reset by the peer before they were accepted; one more ends the connection (CVE-2023-44487).
+const PENDING_RESETS_MAX: usize = 20;
+
+/// Streams that we had to reset for the peer's errors; one more ends the connection (CVE-2025-8671).
+const LOCAL_RESETS_MAX: usize = 1_024;
+
+/// Silence after which an HTTP/2 peer is pinged.
+const PING_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How long the peer may take to answer a ping before its connection is closed.
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The last words to a peer that has not finished its first head in time.
+const TOO_LATE: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\nCache-Control: no-store\r\n\r\n";
+
+/// What all connections of a server share.
+pub(super) struct Protocols<H> {
+    handler: H,
+    allowances: Allowances,
+    requests_max: u32,
+    counters: Arc<Counters>,
+    http1: http1::Builder,
+    http2: http2::Builder<TokioExecutor>,
+}
+
+impl<H: Handler> Protocols<H> {
+    /// Prepares hyper for `limits`; every option that matters is written out.
+    pub(super) fn new(handler: H, limits: &Limits, counters: Arc<Counters>) -> Protocols<H> {
+        let mut http1 = http1::Builder::new();
+        http1
+            .keep_alive(true)
+            .half_close(false)
+            .max_header_size(limits.header_bytes)
+            .max_buf_size(BUFFER_BYTES.max(limits.header_bytes * 2))
+            // The watch has better timers, and without hyper's a request costs no timer at all.
+            .header_read_timeout(None)
+            .pipeline_flush(false)
+            .auto_date_header(true);
+        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        http2
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(STREAMS_MAX)
+            .initial_stream_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .max_send_buf_size(SEND_BUFFER_BYTES)
+            .max_pending_accept_reset_streams(PENDING_RESETS_MAX)
+            .max_local_error_reset_streams(LOCAL_RESETS_MAX)
+            .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_TIMEOUT)
+            .auto_date_header(true);
+        Protocols {
+            handler,
+            allowances: Allowances {
+                head: limits.header_time,
+                idle: limits.idle_time,
+                stall: limits.stall_time,
+                rate_min: limits.rate_min,
+                rate_time: limits.rate_time,
+            },
+            requests_max: limits.connection_requests,
+            counters,
+            http1,
+            http2,
+        }
+    }
+
+    /// Serves the connection `stream` until it ends.
+    pub(super) async fn serve(
+        self: Arc<Self>,
+        stream: TcpStream,
+        peer: SocketAddr,
+        mut membership: Membership,
+    ) {
+        let accepted = clock::instant();
+        let found = tokio::select! {
+            biased;
+            found = preface::detect(&stream, accepted + self.allowances.head) => found,
+            () = poll_fn(|context| membership.poll_drain(context)) => return,
+        };
+        // An error or an end before the first byte is the peer's business; there is nothing to answer.
+        let Ok(Some(protocol)) = found else {
+            return;
+        };
+        let activity = Arc::new(Activity::new(protocol, accepted));
+        let io = Watched::new(stream, Arc::clone(&activity));
+        let sentry = Sentry::new(Arc::clone(&activity), self.allowances, membership);
+        // Boxed here, so that a connection that has not said a word costs none of the space that hyper needs.
+        match protocol {
+            Protocol::Http1 => Box::pin(self.serve_http1(io, peer, sentry)).await,
+            Protocol::Http2 => Box::pin(self.serve_http2(io, peer, sentry)).await,
+        }
+    }
+
+    async fn serve_http1(self: Arc<Self>, io: Watched, peer: SocketAddr, mut sentry: Sentry) {
+        let service = self.service(peer, &sentry.activity);
+        let mut connection = self.http1.serve_connection(io, service);
+        let cut = poll_fn(|context| {
+            loop {
+                sentry.tick();
+                // hyper's errors are the peer's: it has answered what can be answered, and closed. Not
+                // `poll_without_shutdown`: that one is ready while a reply is still unsent.
+                if Pin::new(&mut connection).poll(context).is_ready() {
+                    return Poll::Ready(None);
+                }
+                match ready!(sentry.poll(context)) {
+                    Order::Finish => Pin::new(&mut connection).graceful_shutdown(),
+                    Order::Cut(ending) => return Poll::Ready(Some(ending)),
+                }
+            }
+        })
+        .await;
+        let io = connection.into_parts().io;
+        match cut {
+            None => io.linger().await,
+            Some(Ending::HeadTimeout) => {
+                self.counters.count_ending(Ending::HeadTimeout);
+                io.send_now(TOO_LATE);
+                io.linger().await;
+            }
+            Some(ending) => {
+                self.counters.count_ending(ending);
+                sentry.activity.note_reset();
+            }
+        }
+    }
+
+    async fn serve_http2(self: Arc<Self>, io: Watched, peer: SocketAddr, mut sentry: Sentry) {
+        let service = self.service(peer, &sentry.activity);
+        let connection = self.http2.serve_connection(io, service);
+        let mut connection = std::pin::pin!(connection);
+        let cut = poll_fn(|context| {
+            loop {
+                sentry.tick();
+                if connection.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(None);
+                }
+                match ready!(sentry.poll(context)) {
+                    Order::Finish => connection.as_mut().graceful_shutdown(),
+                    Order::Cut(ending) => return Poll::Ready(Some(ending)),
+                }
+            }
+        })
+        .await;
+        if let Some(ending) = cut {
+            self.counters.count_ending(ending);
+            sentry.activity.note_reset();
+        }
+    }
+
+    fn service(&self, peer: SocketAddr, activity: &Arc<Activity>) -> Service<H> {
+        let handler = self.handler.clone();
+        Service::new(handler, peer, Arc::clone(activity), self.requests_max)
+    }
+}
+
+/// What the sentry of a connection asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// Take no further request, and end after the current one; asked once.
+    Finish,
+    /// End now.
+    Cut(Ending),
+}
+
+/// Keeps a connection's deadline, and hears of the drain.
+struct Sentry {
+    activity: Arc<Activity>,
+    watch: Watch,
+    membership: Membership,
+    accepted: Instant,
+    sleep: Pin<Box<Sleep>>,
+    /// What the timer is set to, in milliseconds after acceptance.
+    set: u64,
+    /// [`Order::Finish`] has been given.
+    finishing: bool,
+}
+
+impl Sentry {
+    fn new(activity: Arc<Activity>, allowances: Allowances, membership: Membership) -> Sentry {
+        let accepted = activity.accepted();
+        Sentry {
+            activity,
+            watch: Watch::new(allowances),
+            membership,
+            accepted,
+            sleep: Box::pin(sleep_until(accepted + allowances.head)),
+            set: super::activity::millis(allowances.head),
+            finishing: false,
+        }
+    }
+
+    /// Reads the clock for all that happens in this poll.
+    fn tick(&self) {
+        self.activity.tick(clock::instant());
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Order> {
+        let drains = self.membership.poll_drain(context).is_ready();
+        // HTTP/1.1 closes by its own header; HTTP/2 has to be told.
+        let told = self.activity.protocol() == Protocol::Http2 && self.activity.is_closing();
+        if (drains || told) && !self.finishing {
+            return Poll::Ready(self.finish());
+        }
+        loop {
+            let until = match self.watch.review(&self.activity) {
+                Verdict::End(Ending::Idle) if !self.finishing => return Poll::Ready(self.finish()),
+                Verdict::End(ending) => return Poll::Ready(Order::Cut(ending)),
+                Verdict::Wait(until) => until,
+            };
+            // A deadline that has moved away is left to the timer that is set: most connections move theirs with
+            // each request, and setting the timer each time would cost more than waking once too early.
+            if until < self.set {
+                self.set(until);
+            }
+            ready!(self.sleep.as_mut().poll(context));
+            self.tick();
+            self.set(until);
+        }
+    }
+
+    fn set(&mut self, until: u64) {
+        self.set = until;
+        let deadline = self.accepted + Duration::from_millis(until);
+        self.sleep.as_mut().reset(deadline);
+    }
+
+    fn finish(&mut self) -> Order {
+        self.finishing = true;
+        self.activity.note_closing();
+        Order::Finish
+    }
+}
+
+#[cfg(test)]
+mod tests;

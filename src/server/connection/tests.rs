@@ -1,0 +1,226 @@
+//! Connections with handlers of our own: what `http::handle` never does, or does only when it is broken.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::{Request, Response, StatusCode};
+
+use crate::http::{self, Body};
+use crate::server::config::{Config, DataSource, Limits, Mcp, Reload, SessionKey};
+use crate::server::counters::Counters;
+use crate::server::front::{Front, Phase};
+use crate::server::listen;
+use crate::server::service::Handler;
+
+/// The size of a reply that the kernel does not take in one piece.
+const LARGE: usize = 200_000;
+
+/// How long a test waits for what has to happen.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+#[test]
+fn a_connection_that_hyper_has_forgotten_is_woken_by_the_watch() {
+    // Only the time of a stall can help here: the others outlast the test.
+    let front = Served::start(Ignore, |limits| {
+        limits.stall_time = Duration::from_millis(500);
+        limits.header_time = DEADLINE * 2;
+        limits.idle_time = DEADLINE * 2;
+    });
+    let began = Instant::now();
+    let clients: Vec<_> = (0..10)
+        .map(|_| thread::spawn(front.two_requests_with_a_body()))
+        .collect();
+    for client in clients {
+        assert_eq!(client.join().unwrap(), 2, "answers");
+    }
+    // The timer of the rate wakes such a connection as well, after 10 s.
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[test]
+fn a_panic_in_a_handler_is_a_500_and_the_others_go_on() {
+    for late in [false, true] {
+        let front = Served::start(Panic { late }, |_| {});
+        let reply = front.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert!(reply.starts_with("HTTP/1.1 500 "), "{reply}");
+        assert!(reply.contains("connection: close\r\n"), "{reply}");
+        assert!(reply.contains("\"error\":\"internal_error\""), "{reply}");
+        let reply = front.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert!(reply.starts_with("HTTP/1.1 500 "), "{reply}");
+    }
+}
+
+/// Answers everything with [`LARGE`] bytes, and leaves bodies alone without closing: it lets go of the request when it
+/// answers, as an `async fn` does.
+#[derive(Clone)]
+struct Ignore;
+
+impl Handler for Ignore {
+    type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn begin(&self, request: Request<Incoming>, _: SocketAddr) -> Self::Answer {
+        Box::pin(async move {
+            drop(request);
+            Ok(Response::new(Body::full(Bytes::from(vec![b'x'; LARGE]))))
+        })
+    }
+
+    fn broken(&self) -> Response<Body> {
+        http::broken()
+    }
+}
+
+/// Panics at once, or when it is polled.
+#[derive(Clone)]
+struct Panic {
+    late: bool,
+}
+
+impl Handler for Panic {
+    type Answer = PanicLater;
+
+    fn begin(&self, _: Request<Incoming>, _: SocketAddr) -> PanicLater {
+        assert!(self.late, "on purpose, at once");
+        PanicLater
+    }
+
+    fn broken(&self) -> Response<Body> {
+        let response = http::broken();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        response
+    }
+}
+
+struct PanicLater;
+
+impl Future for PanicLater {
+    type Output = Result<Response<Body>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        panic!("on purpose, later")
+    }
+}
+
+/// A front with a handler of the test.
+struct Served {
+    front: Option<Front>,
+}
+
+impl Served {
+    fn start<H: Handler>(handler: H, change: impl FnOnce(&mut Limits)) -> Served {
+        let mut config = config();
+        change(&mut config.limits);
+        let counters = Arc::new(Counters::default());
+        let socket = listen::bind(config.listen).unwrap();
+        // A kernel that takes little at a time, so that the server has to wait for its clients.
+        socket.set_send_buffer_size(64 << 10).unwrap();
+        let listener = listen::listen(socket).unwrap();
+        let front = Front::start(listener, handler, &config, counters).unwrap();
+        Served { front: Some(front) }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let client = TcpStream::connect(self.front.as_ref().unwrap().address()).unwrap();
+        client.set_read_timeout(Some(DEADLINE)).unwrap();
+        client
+    }
+
+    /// Returns what sends a request with a chunked body and another right behind it, and counts the answers.
+    ///
+    /// hyper 1.12 answers the first and then, most times, neither parses the second nor runs any timer of its own.
+    fn two_requests_with_a_body(&self) -> impl FnOnce() -> usize + use<> {
+        let mut client = self.connect();
+        move || {
+            client
+                .write_all(
+                    b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n\
+                      GET /second HTTP/1.1\r\nHost: x\r\n\r\n",
+                )
+                .unwrap();
+            // Nothing is read while the server could still write: that is what makes it wait.
+            thread::park_timeout(Duration::from_millis(50));
+            let mut replies = Vec::new();
+            let mut buffer = vec![0; LARGE];
+            while replies.len() < 2 * LARGE {
+                let length = client.read(&mut buffer).unwrap();
+                assert!(
+                    length > 0,
+                    "the connection ends after {} bytes",
+                    replies.len()
+                );
+                replies.extend_from_slice(&buffer[..length]);
+            }
+            replies.len() / LARGE
+        }
+    }
+
+    /// Sends a request, and returns everything up to the close.
+    fn exchange(&self, request: &str) -> String {
+        let mut client = self.connect();
+        client.write_all(request.as_bytes()).unwrap();
+        let mut reply = String::new();
+        client.read_to_string(&mut reply).unwrap();
+        reply
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Some(front) = self.front.take() {
+            front.advance(Phase::Quit);
+            front.join();
+        }
+    }
+}
+
+fn config() -> Config {
+    Config {
+        hub: None,
+        data: DataSource::Sample,
+        search_memory: 0,
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        base_url: None,
+        cache_control: "no-cache".to_owned(),
+        threads: NonZeroUsize::MIN,
+        drain_time: Duration::from_secs(8),
+        reload: Reload {
+            watch: false,
+            poll: Duration::ZERO,
+            file_bytes: 0,
+        },
+        mcp: Mcp {
+            allowed_origins: Vec::new(),
+            session_key: SessionKey::Fresh,
+            has_fixtures: false,
+        },
+        limits: Limits {
+            connections: 100,
+            connection_requests: 1_000,
+            header_time: Duration::from_secs(10),
+            idle_time: Duration::from_secs(10),
+            stall_time: Duration::from_secs(10),
+            rate_min: 4_096,
+            rate_time: Duration::from_secs(10),
+            header_bytes: 16 << 10,
+            header_fields: 64,
+            target_bytes: 8 << 10,
+            body_time: Duration::from_secs(10),
+            mcp_body_bytes: 1 << 20,
+            hub_body_bytes: 8 << 10,
+        },
+    }
+}

@@ -1,0 +1,77 @@
+//! What the server counts about its connections: plain atomics, for whoever wants to render them.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::activity::Ending;
+
+/// Totals since the start.
+#[derive(Debug, Default)]
+pub struct Counters {
+    accepted: AtomicU64,
+    turned_away: AtomicU64,
+    accept_errors: AtomicU64,
+    head_timeouts: AtomicU64,
+    slow_readers: AtomicU64,
+    stalls: AtomicU64,
+}
+
+impl Counters {
+    /// Returns how many connections were accepted and served.
+    #[must_use]
+    pub fn accepted(&self) -> u64 {
+        self.accepted.load(Relaxed)
+    }
+
+    /// Returns how many connections were dropped at once because all places were taken.
+    #[must_use]
+    pub fn turned_away(&self) -> u64 {
+        self.turned_away.load(Relaxed)
+    }
+
+    /// Returns how often accepting failed, for want of file descriptors for example.
+    #[must_use]
+    pub fn accept_errors(&self) -> u64 {
+        self.accept_errors.load(Relaxed)
+    }
+
+    /// Returns how many connections ended because a request's head did not arrive in time.
+    #[must_use]
+    pub fn head_timeouts(&self) -> u64 {
+        self.head_timeouts.load(Relaxed)
+    }
+
+    /// Returns how many connections ended because the peer did not take its reply fast enough.
+    #[must_use]
+    pub fn slow_readers(&self) -> u64 {
+        self.slow_readers.load(Relaxed)
+    }
+
+    /// Returns how many connections ended because nothing moved although something was under way.
+    #[must_use]
+    pub fn stalls(&self) -> u64 {
+        self.stalls.load(Relaxed)
+    }
+
+    pub(super) fn count_accepted(&self) {
+        self.accepted.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn count_turned_away(&self) {
+        self.turned_away.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn count_accept_error(&self) {
+        self.accept_errors.fetch_add(1, Relaxed);
+    }
+
+    /// Counts a connection that was cut; one that was idle is an ordinary end and not counted.
+    pub(super) fn count_ending(&self, ending: Ending) {
+        let counter = match ending {
+            Ending::Idle => return,
+            Ending::HeadTimeout => &self.head_timeouts,
+            Ending::SlowReader => &self.slow_readers,
+            Ending::Stalled => &self.stalls,
+        };
+        counter.fetch_add(1, Relaxed);
+    }
+}

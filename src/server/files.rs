@@ -1,0 +1,268 @@
+//! Reads the operator's files: whole, within a size, and never while they are being written.
+
+use std::fmt;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::dataset::Files;
+
+/// The file that has to be there.
+pub(crate) const REVIEWS: &str = "reviews.json";
+
+/// The file of names and phrases.
+pub(crate) const TAXONOMY: &str = "taxonomy.json";
+
+/// The file of hand-written parts.
+pub(crate) const EDITORIAL: &str = "editorial.json";
+
+/// The file of insights made elsewhere.
+pub(crate) const INSIGHTS: &str = "insights.json";
+
+/// All the files of a data directory.
+const NAMES: [&str; 4] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS];
+
+/// How often a file that changes under our eyes is read again before we give up.
+const ATTEMPTS: u32 = 3;
+
+/// Why a file could not be read; the culprit is the operator, or the disk.
+#[derive(Debug)]
+pub struct ReadError {
+    /// Which file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub cause: ReadCause,
+}
+
+impl ReadError {
+    /// Returns whether something that has to be there is not.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self.cause, ReadCause::Missing)
+    }
+
+    /// Returns whether trying again in a while may help.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(self.cause, ReadCause::Changing)
+    }
+
+    /// Returns whether the file itself is what cannot be accepted.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        matches!(self.cause, ReadCause::TooLarge(_))
+    }
+}
+
+/// What is wrong with a file.
+#[derive(Debug)]
+pub enum ReadCause {
+    /// It does not exist, though it has to.
+    Missing,
+    /// It is larger than this many bytes.
+    TooLarge(u64),
+    /// It kept changing while it was being read.
+    Changing,
+    /// The system refused to open or read it.
+    System(io::Error),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: ", self.path.display())?;
+        match &self.cause {
+            ReadCause::Missing => formatter.write_str("there is no such file"),
+            ReadCause::TooLarge(max) => {
+                write!(formatter, "is larger than {max} bytes (--data-file-bytes)")
+            }
+            ReadCause::Changing => {
+                formatter.write_str("is being written, try again when it is complete")
+            }
+            ReadCause::System(error) => write!(formatter, "cannot be read: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// Reads the files of `directory`, each at most `bytes_max` bytes.
+///
+/// # Errors
+/// When `reviews.json` is missing, or any file is too large, unreadable, or still being written.
+pub fn read(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
+    let reviews = read_file(directory, REVIEWS, bytes_max)?;
+    let missing = || ReadError {
+        path: directory.join(REVIEWS),
+        cause: ReadCause::Missing,
+    };
+    Ok(Files {
+        reviews: reviews.ok_or_else(missing)?,
+        taxonomy: read_file(directory, TAXONOMY, bytes_max)?,
+        editorial: read_file(directory, EDITORIAL, bytes_max)?,
+        insights: read_file(directory, INSIGHTS, bytes_max)?,
+    })
+}
+
+/// Reads one file; `None` if there is none.
+fn read_file(directory: &Path, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadError> {
+    let path = directory.join(name);
+    let outcome = read_settled(&path, bytes_max);
+    outcome.map_err(|cause| ReadError { path, cause })
+}
+
+fn read_settled(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadCause> {
+    for _ in 0..ATTEMPTS {
+        let mut file = match open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(ReadCause::System(error)),
+        };
+        let before = file.metadata().map_err(ReadCause::System)?;
+        if before.len() > bytes_max {
+            return Err(ReadCause::TooLarge(bytes_max));
+        }
+        // One byte of room more, so that the read that finds the end does not make the buffer grow.
+        let room = usize::try_from(before.len()).unwrap_or(0).saturating_add(1);
+        let mut bytes = Vec::with_capacity(room);
+        // A file may grow while we read; what is beyond the bound is never taken in.
+        let mut bounded = (&mut file).take(bytes_max.saturating_add(1));
+        bounded.read_to_end(&mut bytes).map_err(ReadCause::System)?;
+        let after = file.metadata().map_err(ReadCause::System)?;
+        if Stamp::of(&before) == Stamp::of(&after) && bytes.len() as u64 == after.len() {
+            return Ok(Some(bytes));
+        }
+    }
+    Err(ReadCause::Changing)
+}
+
+/// Opens a regular file; asked before it is opened, since opening a pipe waits for a writer that may never come.
+fn open(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
+}
+
+/// What tells one state of the directory from another without reading it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamps {
+    files: [Option<Stamp>; NAMES.len()],
+}
+
+impl Stamps {
+    /// Looks at the files of `directory`; one that cannot be looked at counts as missing.
+    pub(super) fn of(directory: &Path) -> Stamps {
+        Stamps {
+            files: NAMES.map(|name| {
+                let metadata = fs::metadata(directory.join(name)).ok()?;
+                Some(Stamp::of(&metadata))
+            }),
+        }
+    }
+
+    /// Returns whether the directory has the one file that it needs.
+    pub(super) fn has_reviews(&self) -> bool {
+        self.files[0].is_some()
+    }
+}
+
+/// A file's identity and its last change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    length: u64,
+    /// Contents: seconds and nanoseconds.
+    modified: (i64, i64),
+    /// Contents or attributes; catches a writer that sets the modification time back.
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Stamp {
+        Stamp {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            length: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ReadCause, Stamps, read};
+    use std::fs;
+    use std::process::Command;
+
+    #[test]
+    fn a_directory_without_reviews_is_refused_by_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = read(directory.path(), 100).unwrap_err();
+        assert!(matches!(error.cause, ReadCause::Missing));
+        assert!(
+            error
+                .to_string()
+                .ends_with("reviews.json: there is no such file")
+        );
+    }
+
+    #[test]
+    fn the_size_bound_holds_on_both_sides() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("reviews.json");
+        fs::write(&path, [b'x'; 100]).unwrap();
+        assert_eq!(read(directory.path(), 100).unwrap().reviews.len(), 100);
+        let error = read(directory.path(), 99).unwrap_err();
+        assert!(matches!(error.cause, ReadCause::TooLarge(99)));
+    }
+
+    #[test]
+    fn companions_are_read_where_they_are() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("reviews.json"), "r").unwrap();
+        fs::write(directory.path().join("editorial.json"), "e").unwrap();
+        let files = read(directory.path(), 100).unwrap();
+        assert_eq!(files.editorial.as_deref(), Some(&b"e"[..]));
+        assert_eq!(files.taxonomy, None);
+    }
+
+    #[test]
+    fn a_directory_in_place_of_a_file_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("reviews.json")).unwrap();
+        let error = read(directory.path(), 100).unwrap_err();
+        assert!(matches!(error.cause, ReadCause::System(_)), "{error}");
+    }
+
+    #[test]
+    fn a_pipe_in_place_of_a_file_is_an_error_and_not_a_wait() {
+        let directory = tempfile::tempdir().unwrap();
+        let made = Command::new("mkfifo")
+            .arg(directory.path().join("reviews.json"))
+            .status();
+        assert!(made.unwrap().success());
+        let error = read(directory.path(), 100).unwrap_err();
+        assert!(
+            error.to_string().ends_with("it is not a regular file"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn replacing_a_file_changes_the_stamps_and_looking_does_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("reviews.json");
+        assert!(!Stamps::of(directory.path()).has_reviews());
+        fs::write(&path, "one").unwrap();
+        let first = Stamps::of(directory.path());
+        assert_eq!(first, Stamps::of(directory.path()));
+        let other = directory.path().join("other");
+        fs::write(&other, "two").unwrap();
+        fs::rename(&other, &path).unwrap();
+        assert_ne!(first, Stamps::of(directory.path()));
+    }
+}

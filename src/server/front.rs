@@ -1,0 +1,170 @@
+//! The front: the listener, the workers behind it, and how they stop. It knows requests only as a [`Handler`].
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tokio::runtime;
+use tokio::sync::watch;
+use tracing::{error, info, warn};
+
+use super::config::Config;
+use super::connection::Protocols;
+use super::connections::Connections;
+use super::counters::Counters;
+use super::listen;
+use super::service::Handler;
+use super::workers::Workers;
+
+/// How far the stop has come; it only ever goes forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// Accept and serve.
+    Serve,
+    /// Accept no more, finish what is under way within the drain time.
+    Drain,
+    /// End at once.
+    Quit,
+}
+
+/// A listener that is being served.
+#[derive(Debug)]
+pub(super) struct Front {
+    address: SocketAddr,
+    phase: watch::Sender<Phase>,
+    connections: Arc<Connections>,
+    /// Returns whether every connection ended by itself.
+    thread: JoinHandle<bool>,
+}
+
+impl Front {
+    /// Begins to serve `listener` by `handler`.
+    ///
+    /// # Errors
+    /// When the system refuses threads or descriptors.
+    pub(super) fn start<H: Handler>(
+        listener: TcpListener,
+        handler: H,
+        config: &Config,
+        counters: Arc<Counters>,
+    ) -> io::Result<Front> {
+        let address = listener.local_addr()?;
+        let connections = Arc::new(Connections::new(config.limits.connections));
+        let protocols = Protocols::new(handler, &config.limits, Arc::clone(&counters));
+        let workers = Workers::start(config.threads, &Arc::new(protocols))?;
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let (phase, heard) = watch::channel(Phase::Serve);
+        let acceptor = Acceptor {
+            connections: Arc::clone(&connections),
+            counters,
+            workers,
+            drain_time: config.drain_time,
+        };
+        let thread = thread::Builder::new()
+            .name("accept".to_owned())
+            .spawn(move || acceptor.run(&runtime, listener, heard))?;
+        Ok(Front {
+            address,
+            phase,
+            connections,
+            thread,
+        })
+    }
+
+    /// Returns the address that is listened on.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns how many connections are open.
+    pub(super) fn open(&self) -> u32 {
+        self.connections.open()
+    }
+
+    /// Asks for a later phase, and returns a handle that can ask again.
+    pub(super) fn advance(&self, phase: Phase) {
+        advance(&self.phase, phase);
+    }
+
+    /// Returns what asks for a later phase from elsewhere.
+    pub(super) fn control(&self) -> watch::Sender<Phase> {
+        self.phase.clone()
+    }
+
+    /// Waits for the end; false if connections had to be cut.
+    pub(super) fn join(self) -> bool {
+        self.thread.join().unwrap_or(false)
+    }
+}
+
+/// Moves `phase` forward, never back.
+pub(super) fn advance(phase: &watch::Sender<Phase>, next: Phase) {
+    phase.send_if_modified(|current| {
+        let forward = *current < next;
+        *current = next.max(*current);
+        forward
+    });
+}
+
+/// What the accepting thread owns.
+struct Acceptor {
+    connections: Arc<Connections>,
+    counters: Arc<Counters>,
+    workers: Workers,
+    drain_time: Duration,
+}
+
+impl Acceptor {
+    fn run(
+        self,
+        runtime: &runtime::Runtime,
+        listener: TcpListener,
+        mut heard: watch::Receiver<Phase>,
+    ) -> bool {
+        let clean = runtime.block_on(async {
+            tokio::select! {
+                outcome = self.accept(listener) => if let Err(error) = outcome {
+                    error!(%error, "the listener cannot be watched, nothing is served");
+                },
+                () = reached(&mut heard, Phase::Drain) => {}
+            }
+            // The listener is closed by now: what comes next is refused by the kernel, and can go elsewhere.
+            self.drain(&mut heard).await
+        });
+        self.workers.stop();
+        clean
+    }
+
+    async fn accept(&self, listener: TcpListener) -> io::Result<()> {
+        let pass_on = |stream, peer, membership| self.workers.pass_on(stream, peer, membership);
+        listen::accept(listener, &self.connections, &self.counters, pass_on).await
+    }
+
+    async fn drain(&self, heard: &mut watch::Receiver<Phase>) -> bool {
+        self.connections.begin_drain();
+        let clean = tokio::select! {
+            biased;
+            clean = self.connections.drained(self.drain_time) => clean,
+            () = reached(heard, Phase::Quit) => false,
+        };
+        if clean {
+            info!("all connections have ended");
+        } else {
+            let open = self.connections.open();
+            warn!(
+                open,
+                "connections are cut before their requests were answered"
+            );
+        }
+        clean
+    }
+}
+
+/// Waits until `phase` is reached; a server that nobody can command any more is to stop as well.
+async fn reached(heard: &mut watch::Receiver<Phase>, phase: Phase) {
+    let _gone = heard.wait_for(|current| *current >= phase).await;
+}

@@ -1,0 +1,61 @@
+//! The hub in the server's hands: started on what is served, heard on `/readyz`, stopped with the rest.
+
+use std::sync::Arc;
+
+use tracing::warn;
+
+use super::StartError;
+use super::config::Config;
+use crate::delivery::resolve::SystemLookup;
+use crate::delivery::{Health, Hub};
+use crate::http::{App, Readiness, Reason};
+
+/// Starts the hub if there is to be one, and if the public address is one that subscribers can use.
+pub(super) fn start(config: &Config, app: &Arc<App>, is_public: bool) -> Result<(), StartError> {
+    let Some(settings) = config.hub.clone() else {
+        return Ok(());
+    };
+    if !is_public {
+        warn!("without --base-url subscribers could not name the topics, so the hub answers 503");
+        return Ok(());
+    }
+    let topics = app.current().snapshot().topics();
+    let told = Arc::downgrade(app);
+    let on_health = move |health: &Health| {
+        if let Some(app) = told.upgrade() {
+            report(&app.readiness, health);
+        }
+    };
+    let lookup = Arc::new(SystemLookup);
+    let hub =
+        Hub::start(app.base_url(), settings, lookup, topics, on_health).map_err(StartError::Hub)?;
+    app.set_hub(hub);
+    Ok(())
+}
+
+/// Tells on `/readyz` what hinders the hub. Reads go on, so traffic need not go elsewhere.
+fn report(readiness: &Readiness, health: &Health) {
+    let paused = "most callback hosts cannot be reached, deliveries pause until one can";
+    for (code, message) in [
+        (STORE, health.store_error.clone()),
+        (PAUSED, health.paused.then(|| paused.to_owned())),
+    ] {
+        match message {
+            None => readiness.withdraw(code),
+            Some(message) => {
+                readiness.report(&Reason {
+                    code,
+                    message,
+                    details: Vec::new(),
+                    blocking: false,
+                });
+            }
+        }
+    }
+}
+
+/// Under this code `/readyz` tells that the hub's store cannot be used.
+const STORE: &str = "hub_store";
+
+/// Under this code `/readyz` tells that deliveries pause.
+const PAUSED: &str = "hub_paused";

@@ -1,0 +1,143 @@
+//! From the operator's files to a site, in one go; on whatever thread asks, which is never one that serves.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use tracing::warn;
+
+use crate::clock;
+use crate::dataset::{self, Decoded, Files, Problems};
+use crate::http::{SettingsError, Site};
+use crate::mcp;
+use crate::model::Dataset;
+use crate::search::index::IndexOptions;
+use crate::snapshot::{Settings, Snapshot};
+
+use super::config::{Config, DataSource};
+use super::files::{self, ReadError};
+
+/// Bytes of review text up to which a start waits for the insights: a fifth of a second of processor time.
+const DERIVE_AT_ONCE_BYTES: usize = 1 << 20;
+
+/// Turns files into sites, the first time and at every reload.
+#[derive(Clone, Debug)]
+pub(super) struct Loader {
+    source: DataSource,
+    file_bytes: u64,
+    has_fixtures: bool,
+    settings: Settings,
+}
+
+impl Loader {
+    /// Returns the loader for `config`, with documents that carry `base_url`.
+    pub(super) fn new(config: &Config, base_url: &str) -> Loader {
+        Loader {
+            source: config.data.clone(),
+            file_bytes: config.reload.file_bytes,
+            has_fixtures: config.mcp.has_fixtures,
+            settings: Settings {
+                base_url: base_url.to_owned(),
+                index: IndexOptions {
+                    memory_bytes: config.search_memory,
+                    threads: NonZeroUsize::MIN,
+                },
+            },
+        }
+    }
+
+    /// Reads and checks the files, and logs what deserves a look.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or its contents are refused.
+    pub(super) fn decode(&self) -> Result<Decoded, LoadError> {
+        let files: Files = match &self.source {
+            DataSource::Directory(directory) => files::read(directory, self.file_bytes)?,
+            DataSource::Sample => dataset::embedded(),
+        };
+        let decoded = dataset::decode(files, clock::now())?;
+        for warning in &decoded.warnings {
+            warn!("{warning}");
+        }
+        Ok(decoded)
+    }
+
+    /// Builds the first site, by as many threads as given. The insights of a large dataset are left out, and the
+    /// dataset is handed back for them: reads and searches need not wait for what takes longer than all the rest.
+    ///
+    /// # Errors
+    /// When the public address cannot be written into a header.
+    pub(super) fn build_first(
+        &self,
+        decoded: Decoded,
+        threads: NonZeroUsize,
+    ) -> Result<(Site, Option<Dataset>), LoadError> {
+        let mut settings = self.settings.clone();
+        settings.index.threads = threads;
+        let dataset = decoded.dataset;
+        let snapshot = Snapshot::build_without_insights(&dataset, &settings);
+        let text_bytes: usize = dataset.reviews.iter().map(|review| review.text.len()).sum();
+        if text_bytes > DERIVE_AT_ONCE_BYTES && dataset.insights.is_none() {
+            return Ok((self.site(Arc::new(snapshot))?, Some(dataset)));
+        }
+        snapshot.derive_insights(&dataset, threads);
+        Ok((self.site(Arc::new(snapshot))?, None))
+    }
+
+    /// Builds a site that replaces another, whole and by one thread, since the other is served meanwhile and a
+    /// reload is in no hurry.
+    ///
+    /// # Errors
+    /// When the public address cannot be written into a header.
+    pub(super) fn build(&self, decoded: Decoded) -> Result<Site, LoadError> {
+        self.site(Arc::new(Snapshot::build(decoded.dataset, &self.settings)))
+    }
+
+    /// Prepares the replies of `snapshot`.
+    ///
+    /// # Errors
+    /// When the public address cannot be written into a header.
+    pub(super) fn site(&self, snapshot: Arc<Snapshot>) -> Result<Site, LoadError> {
+        let catalog = mcp::Catalog::new(Arc::clone(&snapshot), self.has_fixtures);
+        Ok(Site::with_catalog(snapshot, catalog)?)
+    }
+}
+
+/// Why there is no site; the culprit is the operator.
+#[derive(Debug)]
+pub(super) enum LoadError {
+    /// A file cannot be read.
+    Read(ReadError),
+    /// The contents are refused.
+    Data(Problems),
+    /// A setting cannot be sent.
+    Settings(SettingsError),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::Read(error) => error.fmt(formatter),
+            LoadError::Data(problems) => problems.fmt(formatter),
+            LoadError::Settings(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl From<ReadError> for LoadError {
+    fn from(error: ReadError) -> LoadError {
+        LoadError::Read(error)
+    }
+}
+
+impl From<Problems> for LoadError {
+    fn from(problems: Problems) -> LoadError {
+        LoadError::Data(problems)
+    }
+}
+
+impl From<SettingsError> for LoadError {
+    fn from(error: SettingsError) -> LoadError {
+        LoadError::Settings(error)
+    }
+}

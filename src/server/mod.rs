@@ -1,0 +1,188 @@
+//! What runs around the service: listeners, reload, shutdown, and the site that is swapped as one.
+//!
+//! [`start`] is the way in, for the program and for every test over a socket alike. The threads, by name: `accept`
+//! takes connections and waits for the end, `serve-N` serve them, `reload` reads changed files and builds what is
+//! served, `compress` makes its compressed variants at low priority; `hub` and its helpers are delivery's own.
+
+mod activity;
+mod background;
+mod clock;
+mod config;
+mod connection;
+mod connections;
+mod counters;
+pub mod descriptors;
+pub mod files;
+mod front;
+mod hub;
+mod io;
+mod listen;
+mod load;
+pub mod logs;
+mod preface;
+mod reload;
+mod running;
+mod service;
+mod session_key;
+pub mod signals;
+mod watch;
+mod workers;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use tracing::{info, warn};
+
+use crate::dataset::Problems;
+use crate::delivery;
+use crate::http::{self, App, Body, SettingsError};
+use crate::mcp;
+
+pub use config::{Config, DataSource, Limits, Mcp, Reload, SessionKey};
+pub use counters::Counters;
+pub use running::Running;
+
+use files::{ReadError, Stamps};
+use front::Front;
+use load::{LoadError, Loader};
+use reload::Reloader;
+use service::Handler;
+
+/// Why a server did not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The address cannot be had; the culprit is the operator, or another process.
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// A data file cannot be read.
+    Read(ReadError),
+    /// The data files are refused.
+    Data(Problems),
+    /// A setting cannot be used.
+    Settings(SettingsError),
+    /// The hub cannot be started.
+    Hub(delivery::StartError),
+    /// The system has no randomness to give.
+    Random(std::io::Error),
+    /// The system refused threads or descriptors.
+    Threads(std::io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Listen { address, cause } => {
+                write!(formatter, "cannot listen on {address} (--listen): {cause}")
+            }
+            StartError::Read(error) => error.fmt(formatter),
+            StartError::Data(problems) => problems.fmt(formatter),
+            StartError::Settings(error) => error.fmt(formatter),
+            StartError::Hub(error) => error.fmt(formatter),
+            StartError::Random(error) => write!(formatter, "cannot make a session key: {error}"),
+            StartError::Threads(error) => write!(formatter, "cannot start a thread: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<LoadError> for StartError {
+    fn from(error: LoadError) -> StartError {
+        match error {
+            LoadError::Read(error) => StartError::Read(error),
+            LoadError::Data(problems) => StartError::Data(problems),
+            LoadError::Settings(error) => StartError::Settings(error),
+        }
+    }
+}
+
+/// Starts a server; when it returns, the first request can be sent.
+///
+/// # Errors
+/// When the address cannot be had, the data cannot be used, or a setting cannot.
+pub fn start(config: Config) -> Result<Running, StartError> {
+    let refused = |cause| StartError::Listen {
+        address: config.listen,
+        cause,
+    };
+    let socket = listen::bind(config.listen).map_err(refused)?;
+    let bound = socket.local_addr().map_err(refused)?;
+    let address = bound.as_socket().unwrap_or(config.listen);
+    if config.base_url.is_none() && !address.ip().is_loopback() {
+        warn!(%address, "without --base-url the documents name the listening address, which others cannot use");
+    }
+    let is_public = config.base_url.is_some() || address.ip().is_loopback();
+    let base_url = config
+        .base_url
+        .clone()
+        .unwrap_or_else(|| format!("http://{address}"));
+    let loader = Loader::new(&config, &base_url);
+    // Looked at before reading: what changes meanwhile is read once more, never missed.
+    let seen = match &config.data {
+        DataSource::Directory(directory) => Stamps::of(directory),
+        DataSource::Sample => Stamps::default(),
+    };
+    let (site, underived) = loader.build_first(loader.decode()?, config.threads)?;
+    let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
+    let mcp = mcp::Server::new(mcp::Settings {
+        base_url: base_url.clone(),
+        allowed_origins: config.mcp.allowed_origins.clone(),
+        session_key: session_key::load(&config.mcp.session_key).map_err(StartError::Random)?,
+        body_bytes_max: config.limits.mcp_body_bytes,
+    });
+    let app = App::new(config.http_settings(base_url), site).map_err(StartError::Settings)?;
+    let app = Arc::new(app.with_mcp(mcp));
+    let counters = Arc::new(Counters::default());
+    let listener = listen::listen(socket).map_err(refused)?;
+    let handler = Requests(Arc::clone(&app));
+    let front = Front::start(listener, handler, &config, Arc::clone(&counters))
+        .map_err(StartError::Threads)?;
+    hub::start(&config, &app, is_public)?;
+    if let Some(dataset) = underived {
+        background::derive_insights(Arc::clone(&app), loader.clone(), dataset, config.threads);
+    }
+    let told = Arc::downgrade(&app);
+    let reloader = Reloader::start(
+        &config,
+        Arc::clone(&app),
+        loader,
+        seen,
+        Box::new(move |site| {
+            if let Some(hub) = told.upgrade().as_ref().and_then(|app| app.hub()) {
+                hub.topics_changed(site.snapshot().topics());
+            }
+        }),
+    )
+    .map_err(StartError::Threads)?;
+    info!(%address, version, reviews, "serving");
+    Ok(Running::new(
+        app,
+        counters,
+        front,
+        reloader,
+        config.drain_time,
+    ))
+}
+
+/// The service as the connections see it.
+#[derive(Clone)]
+struct Requests(Arc<App>);
+
+impl Handler for Requests {
+    type Answer = http::Answer;
+
+    fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> http::Answer {
+        http::handle(&self.0, request, peer)
+    }
+
+    fn broken(&self) -> Response<Body> {
+        http::broken()
+    }
+}

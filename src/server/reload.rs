@@ -1,0 +1,353 @@
+//! Reload: a changed dataset replaces the current one whole, or not at all.
+//!
+//! One thread does all of it. It wakes for a request (SIGHUP), for an event of the watched directory, and every few
+//! seconds to look at the files itself, since network file systems and some mounts report nothing. What decides is
+//! always the state of the files, never the event: editors and deployment tools cause a dozen events for one change,
+//! and replacing a directory by a symbolic link causes none in the directory that was watched.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tracing::{error, info, warn};
+
+use crate::dataset::Problem;
+use crate::http::{App, Reason, Site};
+use crate::wire::date::Timestamp;
+
+use super::background::Compressor;
+use super::clock;
+use super::config::{Config, DataSource};
+use super::files::Stamps;
+use super::load::{LoadError, Loader};
+use super::watch::Directory;
+
+/// How long the files have to stay as they are before they are read.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// How long we wait for that; then they are read as they are, and decoding judges them.
+const QUIET_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// The longest sleep without `--poll`, so that a timer needs no special case.
+const NEVER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Wake-ups that wait at a time; further ones are covered by those.
+const WAKES_MAX: usize = 16;
+
+/// Under this code `/readyz` tells that the last reload was refused.
+pub(super) const REFUSED: &str = "reload_failed";
+
+/// Under this code `/readyz` tells that the files are gone.
+pub(super) const GONE: &str = "data_missing";
+
+/// What wakes the thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wake {
+    /// Somebody asked: read the files even if they look unchanged.
+    Asked,
+    /// Something may have changed, or the server stops.
+    Changed,
+}
+
+/// What is called with each site that has come to be served, the first included.
+pub(super) type Published = Box<dyn Fn(&Site) + Send>;
+
+/// The thread that reloads.
+#[derive(Debug)]
+pub(super) struct Reloader {
+    wake: SyncSender<Wake>,
+    stopping: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Reloader {
+    /// Begins to watch for changes of the files, which were as `seen` tells when the current site was made of them.
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub(super) fn start(
+        config: &Config,
+        app: Arc<App>,
+        loader: Loader,
+        seen: Stamps,
+        published: Published,
+    ) -> io::Result<Reloader> {
+        let (wake, woken) = sync_channel(WAKES_MAX);
+        let stopping = Arc::new(AtomicBool::new(false));
+        let directory = match &config.data {
+            DataSource::Directory(directory) => Some(directory.clone()),
+            DataSource::Sample => None,
+        };
+        let watched = directory.as_deref().filter(|_| config.reload.watch);
+        let state = State {
+            app,
+            loader,
+            watched: watched.map(|directory| Directory::new(directory, wake.clone())),
+            directory,
+            poll: Some(config.reload.poll)
+                .filter(|poll| !poll.is_zero())
+                .unwrap_or(NEVER),
+            seen,
+            stopping: Arc::clone(&stopping),
+            compressor: Compressor::default(),
+            published,
+        };
+        let thread = thread::Builder::new()
+            .name("reload".to_owned())
+            .spawn(move || state.run(&woken))?;
+        Ok(Reloader {
+            wake,
+            stopping,
+            thread,
+        })
+    }
+
+    /// Returns what asks for a reload.
+    pub(super) fn waker(&self) -> SyncSender<Wake> {
+        self.wake.clone()
+    }
+
+    /// Asks the thread to end after the reload that it is at.
+    pub(super) fn begin_stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        ask(&self.wake, Wake::Changed);
+    }
+
+    /// Ends the thread, after the reload that it is at.
+    pub(super) fn stop(self) {
+        self.begin_stop();
+        // Its panics are caught inside; one that was not has been printed, and the server stops anyway.
+        let _panic = self.thread.join();
+    }
+}
+
+/// Asks for a reload.
+pub(super) fn ask(wake: &SyncSender<Wake>, reason: Wake) {
+    // A full queue wakes the thread just as well, and one without a receiver has nobody to wake.
+    let _covered = wake.try_send(reason);
+}
+
+/// What the thread owns.
+struct State {
+    app: Arc<App>,
+    loader: Loader,
+    /// `None` for the embedded sample, which does not change.
+    directory: Option<PathBuf>,
+    watched: Option<Directory>,
+    poll: Duration,
+    /// The state of the files at the last look that led to something.
+    seen: Stamps,
+    stopping: Arc<AtomicBool>,
+    compressor: Compressor,
+    published: Published,
+}
+
+/// What came of a reload that was not refused.
+enum Outcome {
+    /// Another site is served.
+    Replaced,
+    /// The files hold what is served already.
+    Same,
+}
+
+/// Why a reload was refused.
+enum Refusal {
+    /// The files cannot be used; the culprit is the operator.
+    Load(LoadError),
+    /// The contents differ, but their date is not later; the culprit is the operator.
+    Date { served: Timestamp, found: Timestamp },
+    /// We panicked over them; the culprit is us.
+    Panic,
+}
+
+impl State {
+    fn run(mut self, woken: &Receiver<Wake>) {
+        self.after_publishing();
+        while !self.is_stopping() {
+            if let Some(watched) = &mut self.watched {
+                watched.renew();
+            }
+            match woken.recv_timeout(self.poll) {
+                Ok(Wake::Asked) => self.look(woken, true),
+                Ok(Wake::Changed) | Err(RecvTimeoutError::Timeout) => self.look(woken, false),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Looks at the files, and reads them if they have changed or somebody asked.
+    fn look(&mut self, woken: &Receiver<Wake>, asked: bool) {
+        let Some(directory) = self.directory.clone() else {
+            return;
+        };
+        let mut stamps = Stamps::of(&directory);
+        if stamps == self.seen && !asked {
+            return;
+        }
+        let began = clock::instant();
+        while began.elapsed() < QUIET_WAIT_MAX {
+            // What wakes us here is answered by the reading that follows.
+            let _covered = woken.recv_timeout(QUIET);
+            if self.is_stopping() {
+                return;
+            }
+            let now = Stamps::of(&directory);
+            if now == stamps {
+                break;
+            }
+            stamps = now;
+        }
+        self.seen = stamps;
+        if stamps.has_reviews() {
+            self.reload();
+        } else {
+            self.miss(&directory);
+        }
+    }
+
+    /// Tells that the files are gone; what is served stays.
+    fn miss(&self, directory: &Path) {
+        let message =
+            "the data directory holds no reviews.json any more; what was read before is still served"
+                .to_owned();
+        warn!(directory = %directory.display(), "{message}");
+        // What was wrong with files that are gone no longer matters.
+        self.app.readiness.withdraw(REFUSED);
+        self.app.readiness.report(&Reason {
+            code: GONE,
+            message,
+            details: Vec::new(),
+            blocking: false,
+        });
+    }
+
+    fn reload(&mut self) {
+        let began = clock::instant();
+        // Everything that a panic could leave half done is dropped with it: the site is swapped in one step.
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.attempt()));
+        let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        match outcome.unwrap_or(Err(Refusal::Panic)) {
+            Err(refusal) => self.refuse(&refusal),
+            Ok(outcome) => {
+                self.app.readiness.withdraw(REFUSED);
+                self.app.readiness.withdraw(GONE);
+                match outcome {
+                    Outcome::Same => {
+                        info!(elapsed_ms, "the data files hold what is served already")
+                    }
+                    Outcome::Replaced => {
+                        let site = self.app.current();
+                        let snapshot = site.snapshot();
+                        info!(
+                            elapsed_ms,
+                            version = snapshot.version(),
+                            reviews = snapshot.len(),
+                            "a changed dataset is served"
+                        );
+                        self.after_publishing();
+                    }
+                }
+            }
+        }
+    }
+
+    fn attempt(&self) -> Result<Outcome, Refusal> {
+        let decoded = self.loader.decode().map_err(Refusal::Load)?;
+        let dataset = &decoded.dataset;
+        {
+            let current = self.app.current();
+            let served = current.snapshot();
+            if dataset.digest == served.digest {
+                return Ok(Outcome::Same);
+            }
+            // One date never stands for two contents: caches and replicas would have no way to tell them apart.
+            if dataset.updated_at <= served.updated_at {
+                return Err(Refusal::Date {
+                    served: served.updated_at,
+                    found: dataset.updated_at,
+                });
+            }
+        }
+        let site = self.loader.build(decoded).map_err(Refusal::Load)?;
+        self.app.publish(site);
+        Ok(Outcome::Replaced)
+    }
+
+    fn refuse(&mut self, refusal: &Refusal) {
+        if let Refusal::Load(LoadError::Read(error)) = refusal
+            && error.is_transient()
+        {
+            // Looked at again at the next wake-up, as if we had not seen this state.
+            self.seen = Stamps::default();
+        }
+        for problem in refusal.problems() {
+            error!(%problem, "a data file is refused");
+        }
+        let message = refusal.message();
+        error!("{message}; what was read before is still served");
+        let details = refusal.problems().iter().map(without_value).collect();
+        self.app.readiness.report(&Reason {
+            code: REFUSED,
+            message,
+            details,
+            blocking: false,
+        });
+    }
+
+    /// Does what follows a new site: its compressed variants, and whoever wants to know.
+    fn after_publishing(&mut self) {
+        let site = self.app.current();
+        (self.published)(&site);
+        self.compressor.start(Arc::clone(site.snapshot()));
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+}
+
+impl Refusal {
+    /// Returns one line, with the remedy where there is one.
+    fn message(&self) -> String {
+        match self {
+            Refusal::Load(LoadError::Data(problems)) => {
+                let plural = if problems.total() == 1 { "" } else { "s" };
+                format!(
+                    "the changed dataset has {} problem{plural}",
+                    problems.total()
+                )
+            }
+            Refusal::Load(error) => error.to_string(),
+            Refusal::Date { served, found } => format!(
+                "the data files have changed, but their updated_at {found} is not later than {served}, \
+                 which is served: set updated_at in reviews.json to the time of the change"
+            ),
+            Refusal::Panic => {
+                "building the changed dataset failed, which is an error in reviewd".to_owned()
+            }
+        }
+    }
+
+    /// Returns the problems of the files, at most as many as the decoder keeps.
+    fn problems(&self) -> &[Problem] {
+        match self {
+            Refusal::Load(LoadError::Data(problems)) => problems.kept(),
+            Refusal::Load(_) | Refusal::Date { .. } | Refusal::Panic => &[],
+        }
+    }
+}
+
+/// Returns one line without the value in question: anybody may ask for `/readyz`, and a refused file may hold what was
+/// never to be published. The log has it.
+fn without_value(problem: &Problem) -> String {
+    let problem = Problem {
+        value: None,
+        ..problem.clone()
+    };
+    problem.to_string()
+}

@@ -1,0 +1,157 @@
+//! A server that runs, and how it ends.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tracing::error;
+
+use crate::http::{App, Reason};
+
+use super::counters::Counters;
+use super::front::{Front, Phase, advance};
+use super::reload::{Reloader, Wake, ask};
+use super::signals::{Order, Signals};
+
+/// A server that runs; dropping it ends it at once.
+pub struct Running {
+    app: Arc<App>,
+    counters: Arc<Counters>,
+    address: SocketAddr,
+    drain_time: Duration,
+    /// Taken when the server is stopped.
+    parts: Option<(Front, Reloader)>,
+}
+
+impl Running {
+    pub(super) fn new(
+        app: Arc<App>,
+        counters: Arc<Counters>,
+        front: Front,
+        reloader: Reloader,
+        drain_time: Duration,
+    ) -> Running {
+        Running {
+            app,
+            counters,
+            address: front.address(),
+            drain_time,
+            parts: Some((front, reloader)),
+        }
+    }
+
+    /// Returns the address that is listened on, with the port that was taken for port 0.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the service.
+    #[must_use]
+    pub fn app(&self) -> &Arc<App> {
+        &self.app
+    }
+
+    /// Returns what the server counts.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Returns how many connections are open.
+    #[must_use]
+    pub fn open_connections(&self) -> u32 {
+        self.parts.as_ref().map_or(0, |(front, _)| front.open())
+    }
+
+    /// Reads the data again, as SIGHUP does; returns at once.
+    pub fn reload(&self) {
+        if let Some((_, reloader)) = &self.parts {
+            ask(&reloader.waker(), Wake::Asked);
+        }
+    }
+
+    /// Stops accepting, lets the requests in flight end within the drain time, and returns when all is over; false if
+    /// connections had to be cut.
+    #[must_use]
+    pub fn shutdown(mut self) -> bool {
+        self.end(Phase::Drain)
+    }
+
+    /// Serves until SIGTERM or SIGINT, then drains; a second signal ends at once. SIGHUP reads the data again.
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn run_until_signal(mut self, signals: Signals) -> io::Result<()> {
+        let Some((front, reloader)) = self.parts.take() else {
+            return Ok(());
+        };
+        let (phase, reload, app) = (front.control(), reloader.waker(), Arc::clone(&self.app));
+        let order = move |order| match order {
+            Order::Reload => ask(&reload, Wake::Asked),
+            Order::Stop => {
+                report_draining(&app);
+                let again = *phase.borrow() >= Phase::Drain;
+                if again && let Some(hub) = app.hub() {
+                    hub.hurry();
+                }
+                advance(&phase, if again { Phase::Quit } else { Phase::Drain });
+            }
+        };
+        // On a thread of its own, so that a second signal is heard while the first is being obeyed; it ends with us.
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            if let Err(error) = signals.obey(order) {
+                error!(%error, "signals cannot be received, SIGTERM ends the program without draining");
+            }
+        })?;
+        let clean = front.join();
+        // A reload under way ends with the process: it has nothing on disk that could be left half done.
+        reloader.begin_stop();
+        self.stop_hub(clean);
+        Ok(())
+    }
+
+    fn end(&mut self, phase: Phase) -> bool {
+        let Some((front, reloader)) = self.parts.take() else {
+            return true;
+        };
+        report_draining(&self.app);
+        front.advance(phase);
+        let clean = front.join();
+        reloader.stop();
+        self.stop_hub(clean && phase == Phase::Drain);
+        clean
+    }
+
+    /// Stops the hub, after the requests: what it has answered 202 to is on disk by then. Whoever is in a hurry does
+    /// not wait for subscribers.
+    fn stop_hub(&self, patient: bool) {
+        let time = if patient {
+            self.drain_time
+        } else {
+            Duration::ZERO
+        };
+        if let Some(hub) = self.app.hub() {
+            // What had not ended by then is delivered again after the next start.
+            let _all_ended = hub.shutdown(time);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end(Phase::Quit);
+    }
+}
+
+/// Tells on `/readyz` that traffic should go elsewhere.
+fn report_draining(app: &App) {
+    app.readiness.report(&Reason {
+        code: "draining",
+        message: "the server is stopping".to_owned(),
+        details: Vec::new(),
+        blocking: true,
+    });
+}

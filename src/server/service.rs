@@ -1,0 +1,221 @@
+//! What hyper calls for each request: the handler, guarded, counted and watched.
+
+use std::any::Any;
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use hyper::header::{CONNECTION, HeaderValue};
+use hyper::{Request, Response};
+use tracing::error;
+
+use crate::http::Body;
+
+use super::activity::{Activity, Protocol};
+
+/// Answers requests: `http::handle` in the server, smaller things in tests.
+pub(super) trait Handler: Clone + Send + Sync + 'static {
+    /// The reply to come.
+    type Answer: Future<Output = Result<Response<Body>, Infallible>> + Unpin + Send + 'static;
+
+    /// Begins to answer one request of the client at `peer`.
+    fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> Self::Answer;
+
+    /// Returns the reply to a request whose handler panicked.
+    fn broken(&self) -> Response<Body>;
+}
+
+/// The service of one connection.
+#[derive(Debug)]
+pub(super) struct Service<H> {
+    link: Arc<Link<H>>,
+}
+
+/// What the replies of one connection share.
+#[derive(Debug)]
+struct Link<H> {
+    handler: H,
+    peer: SocketAddr,
+    activity: Arc<Activity>,
+    /// Requests after which the connection is closed.
+    requests_max: u32,
+}
+
+impl<H: Handler> Service<H> {
+    /// Returns the service of the connection to `peer`.
+    pub(super) fn new(
+        handler: H,
+        peer: SocketAddr,
+        activity: Arc<Activity>,
+        requests_max: u32,
+    ) -> Service<H> {
+        let link = Link {
+            handler,
+            peer,
+            activity,
+            requests_max,
+        };
+        Service {
+            link: Arc::new(link),
+        }
+    }
+}
+
+impl<H: Handler> hyper::service::Service<Request<Incoming>> for Service<H> {
+    type Response = Response<Tracked>;
+    type Error = Infallible;
+    type Future = Reply<H>;
+
+    fn call(&self, request: Request<Incoming>) -> Reply<H> {
+        let link = &self.link;
+        let count = link.activity.note_request();
+        // A handler owns nothing that a panic could leave half changed: shared state is swapped whole or atomic.
+        let begun = catch_unwind(AssertUnwindSafe(|| link.handler.begin(request, link.peer)));
+        if let Err(panic) = &begun {
+            report(panic.as_ref());
+        }
+        Reply {
+            answer: begun.ok(),
+            link: Arc::clone(link),
+            last: count >= link.requests_max,
+        }
+    }
+}
+
+/// A reply that the handler is working on.
+#[derive(Debug)]
+pub(super) struct Reply<H: Handler> {
+    /// `None` once the handler has panicked.
+    answer: Option<H::Answer>,
+    link: Arc<Link<H>>,
+    /// The connection has had its share of requests.
+    last: bool,
+}
+
+impl<H: Handler> Future for Reply<H> {
+    type Output = Result<Response<Tracked>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let polled = this
+            .answer
+            .as_mut()
+            .map(|answer| catch_unwind(AssertUnwindSafe(|| Pin::new(answer).poll(context))));
+        let response = match polled {
+            Some(Ok(Poll::Pending)) => return Poll::Pending,
+            Some(Ok(Poll::Ready(Ok(response)))) => response,
+            Some(Err(panic)) => {
+                report(panic.as_ref());
+                this.answer = None;
+                this.broken()
+            }
+            None => this.broken(),
+        };
+        Poll::Ready(Ok(this.finish(response)))
+    }
+}
+
+impl<H: Handler> Reply<H> {
+    /// Returns the reply in place of one that a panic has eaten; the connection ends with it.
+    fn broken(&self) -> Response<Body> {
+        let mut response = self.link.handler.broken();
+        close(&mut response);
+        response
+    }
+
+    /// Notes the answer, and closes the connection if it is the last or says so.
+    fn finish(&self, mut response: Response<Body>) -> Response<Tracked> {
+        let activity = &self.link.activity;
+        activity.note_answer();
+        if self.last {
+            close(&mut response);
+        }
+        if response
+            .headers()
+            .get(CONNECTION)
+            .is_some_and(|value| value == "close")
+        {
+            activity.note_closing();
+        }
+        let http2 = activity.protocol() == Protocol::Http2;
+        if http2 {
+            // RFC 9113 §8.2.2: there is no such field in HTTP/2; the connection ends by GOAWAY.
+            response.headers_mut().remove(CONNECTION);
+        }
+        let sending = http2.then(|| Sending::begin(activity));
+        response.map(|body| Tracked {
+            body,
+            _sending: sending,
+        })
+    }
+}
+
+/// Makes `response` the last of its connection.
+fn close(response: &mut Response<Body>) {
+    response
+        .headers_mut()
+        .insert(CONNECTION, HeaderValue::from_static("close"));
+}
+
+/// Logs a handler's panic: the culprit is us.
+fn report(panic: &(dyn Any + Send)) {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    error!(
+        panic = text.unwrap_or("of another type"),
+        "a request handler panicked, its client got 500"
+    );
+}
+
+/// A reply's body; on HTTP/2 it counts as owed until hyper lets go of it.
+#[derive(Debug)]
+pub(super) struct Tracked {
+    body: Body,
+    _sending: Option<Sending>,
+}
+
+impl HttpBody for Tracked {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Counts a body that hyper holds.
+///
+/// On HTTP/1.1 the socket itself tells that a peer is slow. On HTTP/2 the peer may close the window of a stream while
+/// the socket is free, and only the body that hyper does not let go of shows it.
+#[derive(Debug)]
+struct Sending(Arc<Activity>);
+
+impl Sending {
+    fn begin(activity: &Arc<Activity>) -> Sending {
+        activity.note_body();
+        Sending(Arc::clone(activity))
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        self.0.note_body_end();
+    }
+}

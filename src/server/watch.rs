@@ -1,0 +1,93 @@
+//! Hears of changes in the data directory through the operating system.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::SyncSender;
+
+use notify::event::{AccessKind, AccessMode};
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use tracing::warn;
+
+use super::reload::{Wake, ask};
+
+/// The watched data directory.
+///
+/// The directory is watched and not its files: editors and deployment tools replace files, and a watch would stay
+/// with the old one. For the same reason the watch is renewed when the path leads to another directory.
+pub(super) struct Directory {
+    path: PathBuf,
+    wake: SyncSender<Wake>,
+    /// Dropping it ends the watch.
+    watcher: Option<RecommendedWatcher>,
+    /// Device and inode of the directory that is watched.
+    identity: Option<(u64, u64)>,
+    /// That the system cannot watch is said once.
+    complained: bool,
+}
+
+impl Directory {
+    /// Prepares to watch `path`; [`Directory::renew`] begins.
+    pub(super) fn new(path: &Path, wake: SyncSender<Wake>) -> Directory {
+        Directory {
+            path: path.to_owned(),
+            wake,
+            watcher: None,
+            identity: None,
+            complained: false,
+        }
+    }
+
+    /// Watches the directory that the path leads to now, if it does not yet; a path to nowhere is tried again later.
+    pub(super) fn renew(&mut self) {
+        let identity = fs::metadata(&self.path)
+            .ok()
+            .map(|metadata| (metadata.dev(), metadata.ino()));
+        if identity == self.identity {
+            return;
+        }
+        self.watcher = None;
+        self.identity = identity;
+        if identity.is_none() {
+            return;
+        }
+        match self.watch() {
+            Ok(watcher) => {
+                self.watcher = Some(watcher);
+                // What happened between the last look and this watch would go unnoticed.
+                ask(&self.wake, Wake::Changed);
+            }
+            Err(error) if !self.complained => {
+                self.complained = true;
+                warn!(%error, "changes of the data directory are not reported by the system, only --poll and SIGHUP find them");
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn watch(&self) -> notify::Result<RecommendedWatcher> {
+        let wake = self.wake.clone();
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            // An error may stand for events that were lost, so it is a reason to look as well.
+            if event.is_ok_and(|event| !may_change(event.kind)) {
+                return;
+            }
+            ask(&wake, Wake::Changed);
+        })?;
+        watcher.watch(&self.path, RecursiveMode::NonRecursive)?;
+        Ok(watcher)
+    }
+}
+
+/// Returns whether an event can mean other contents; our own reading causes events as well.
+fn may_change(kind: EventKind) -> bool {
+    match kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
+        EventKind::Access(_) => false,
+        EventKind::Any
+        | EventKind::Create(_)
+        | EventKind::Modify(_)
+        | EventKind::Remove(_)
+        | EventKind::Other => true,
+    }
+}

@@ -1,0 +1,260 @@
+//! Everything that is served, built once for each dataset and never changed.
+//!
+//! A [`Snapshot`] holds the four stored documents, each review's bytes as a slice of `/reviews.json`, the search
+//! index, and the few facts that replies need besides. Requests share it by reference count; a reload builds the
+//! next one aside and swaps it in whole. The only thing that arrives later are the compressed variants of the
+//! documents, in write-once places: until then a document is sent as it is.
+
+pub mod resource;
+mod since;
+
+use std::num::NonZeroUsize;
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+
+use crate::dataset::publish::{self, Published};
+use crate::insights;
+use crate::model::{Business, Dataset, Editorial, Row, Taxonomy};
+use crate::search::index::{Index, IndexOptions};
+use crate::wire::date::{Date, Timestamp};
+
+pub use resource::Resource;
+pub use since::Since;
+use since::SinceTable;
+
+/// What a snapshot depends on besides the dataset.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The public address without a trailing slash, such as `https://reviews.example`.
+    pub base_url: String,
+    /// How the search index may spend memory and threads.
+    pub index: IndexOptions,
+}
+
+/// One dataset, ready to be served.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// SHA-256 of the operator's files: two replicas with the same files agree on it.
+    pub digest: [u8; 32],
+    /// The dataset's own date, the Last-Modified of every answer.
+    pub updated_at: Timestamp,
+    /// The public address that the documents carry.
+    pub base_url: String,
+    /// `/reviews.json`.
+    pub reviews: Resource,
+    /// `/api/feed.json`.
+    pub feed_json: Resource,
+    /// `/feed.xml`.
+    pub feed_xml: Resource,
+    /// The business.
+    pub business: Business,
+    /// Shown wherever reviews are.
+    pub disclaimer: Option<String>,
+    /// Names and phrases.
+    pub taxonomy: Taxonomy,
+    /// Hand-written parts of the insights.
+    pub editorial: Editorial,
+    /// How many reviews of the files are not verified and so left out.
+    pub unverified_count: u32,
+    /// Finds rows.
+    pub index: Index,
+    version: String,
+    offsets: Vec<u64>,
+    since: SinceTable,
+    /// Written once: at 100,000 reviews it takes longer than everything else together.
+    insights: OnceLock<Resource>,
+}
+
+/// A document that the hub pushes: what its subscribers are owed.
+#[derive(Clone, Debug)]
+pub struct Topic {
+    /// The path below the public address.
+    pub path: &'static str,
+    /// The Content-Type of its notifications.
+    pub media_type: &'static str,
+    /// The full content, shared with the snapshot.
+    pub body: Bytes,
+    /// SHA-256 of `body`.
+    pub digest: [u8; 32],
+}
+
+impl Snapshot {
+    /// Builds everything that is served from `dataset`, insights included: O(bytes of text), many seconds at
+    /// 100,000 reviews, so off the request threads.
+    #[must_use]
+    pub fn build(dataset: Dataset, settings: &Settings) -> Snapshot {
+        let snapshot = Snapshot::build_without_insights(&dataset, settings);
+        snapshot.derive_insights(&dataset, settings.index.threads);
+        snapshot
+    }
+
+    /// Builds what is served but for the insights, which [`Snapshot::derive_insights`] adds: O(bytes of text), a few
+    /// seconds at 100,000 reviews.
+    ///
+    /// # Panics
+    /// If the renderer and the index disagree about the number of reviews, which would be our own error.
+    #[must_use]
+    pub fn build_without_insights(dataset: &Dataset, settings: &Settings) -> Snapshot {
+        let Published {
+            reviews_json,
+            offsets,
+            feed_json,
+            feed_xml,
+        } = publish::publish(dataset, &settings.base_url);
+        let index = Index::build(&dataset.reviews, &dataset.taxonomy, &settings.index);
+        let Dataset {
+            updated_at,
+            reviews,
+            digest,
+            ..
+        } = dataset;
+        let (updated_at, digest) = (*updated_at, *digest);
+        let count = reviews.len();
+        assert_eq!(
+            offsets.len(),
+            count + 1,
+            "one offset for each review and one past the last"
+        );
+        assert_eq!(
+            index.len() as usize,
+            count,
+            "the index holds every published review"
+        );
+        let since = SinceTable::build(reviews, &reviews_json, &offsets);
+        let json = |body: Vec<u8>| Resource::new(Bytes::from(body), "application/json", updated_at);
+        Snapshot {
+            digest,
+            updated_at,
+            base_url: settings.base_url.clone(),
+            reviews: json(reviews_json),
+            feed_json: json(feed_json),
+            feed_xml: Resource::new(Bytes::from(feed_xml), "application/atom+xml", updated_at),
+            business: dataset.business.clone(),
+            disclaimer: dataset.disclaimer.clone(),
+            taxonomy: dataset.taxonomy.clone(),
+            editorial: dataset.editorial.clone(),
+            unverified_count: dataset.unverified_count,
+            index,
+            version: digest[..4]
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+            offsets,
+            since,
+            insights: OnceLock::new(),
+        }
+    }
+
+    /// Returns `/insights.json`, or `None` while it is being derived.
+    #[must_use]
+    pub fn insights(&self) -> Option<&Resource> {
+        self.insights.get()
+    }
+
+    /// Derives the insights of `dataset`, the one that this snapshot was built of, by as many threads as given.
+    pub fn derive_insights(&self, dataset: &Dataset, threads: NonZeroUsize) {
+        let options = insights::Options {
+            threads,
+            mentions_min: insights::MENTIONS_MIN,
+        };
+        // A second derivation of the same dataset gives the same bytes, so losing a race is fine.
+        let _ = self.insights.get_or_init(|| {
+            let document = Bytes::from(insights::document(dataset, &options));
+            Resource::new(document, "application/json", self.updated_at)
+        });
+    }
+
+    /// Returns the dataset's version: the first 8 hex digits of its digest.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Returns how many reviews are published.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.index.len()
+    }
+
+    /// Tells whether no review is published.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Returns the JSON object of the review in `row`, as `/reviews.json` holds it.
+    ///
+    /// # Panics
+    /// If `row` is not a row of this snapshot; rows come from its own index.
+    #[must_use]
+    pub fn review(&self, row: Row) -> &[u8] {
+        let (start, end) = self.span(row);
+        &self.reviews.body[start..end]
+    }
+
+    /// Like [`Snapshot::review`], sharing the stored bytes instead of borrowing them.
+    #[must_use]
+    pub fn review_shared(&self, row: Row) -> Bytes {
+        let (start, end) = self.span(row);
+        self.reviews.body.slice(start..end)
+    }
+
+    /// Returns the reviews of `date` and later: a slice of the stored array, found by binary search, not copied.
+    #[must_use]
+    pub fn since(&self, date: Date) -> Since {
+        let (matched, tag) = self.since.find(date);
+        let array = match matched.checked_sub(1) {
+            None => Bytes::new(),
+            Some(last) => {
+                let (first, _) = self.span(Row(0));
+                let (_, end) = self.span(Row(last));
+                self.reviews.body.slice(first..end)
+            }
+        };
+        Since {
+            matched,
+            array,
+            tag,
+        }
+    }
+
+    /// Returns the three documents that the hub pushes.
+    #[must_use]
+    pub fn topics(&self) -> [Topic; 3] {
+        let topic = |path, resource: &Resource| Topic {
+            path,
+            media_type: resource.media_type,
+            body: resource.body.clone(),
+            digest: resource.digest,
+        };
+        [
+            topic("/feed.xml", &self.feed_xml),
+            topic("/api/feed.json", &self.feed_json),
+            topic("/reviews.json", &self.reviews),
+        ]
+    }
+
+    /// Makes the compressed variants of the stored documents, smallest document first; seconds for large ones, so
+    /// on a background thread. `cancelled` is asked between two variants: a newer snapshot makes the rest pointless.
+    pub fn compress(&self, cancelled: impl Fn() -> bool) {
+        let mut documents = vec![&self.reviews, &self.feed_json, &self.feed_xml];
+        documents.extend(self.insights());
+        documents.sort_by_key(|resource| resource.body.len());
+        for resource in documents {
+            resource.compress(&cancelled);
+        }
+    }
+
+    fn span(&self, row: Row) -> (usize, usize) {
+        let row = row.0 as usize;
+        // Offsets index a buffer that is in memory, so they fit a usize; the byte before the next start is the comma.
+        (
+            self.offsets[row] as usize,
+            self.offsets[row + 1] as usize - 1,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

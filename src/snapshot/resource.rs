@@ -1,0 +1,127 @@
+//! A stored document: body, media type, entity-tag and date travel together, the compressed variants beside them.
+
+use std::io::Write;
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use crate::wire::date::Timestamp;
+use crate::wire::etag::EntityTag;
+use crate::wire::negotiate::Coding;
+
+/// Bodies below this many bytes are not compressed: they fit one packet either way.
+const COMPRESS_FROM_BYTES: usize = 1_024;
+
+/// One stored document of a snapshot.
+#[derive(Debug)]
+pub struct Resource {
+    /// The document as it is.
+    pub body: Bytes,
+    /// Its Content-Type.
+    pub media_type: &'static str,
+    /// Strong, made from the body.
+    pub etag: EntityTag,
+    /// The dataset's own date.
+    pub last_modified: Timestamp,
+    /// SHA-256 of the body.
+    pub digest: [u8; 32],
+    gzip: OnceLock<Option<Bytes>>,
+    brotli: OnceLock<Option<Bytes>>,
+    zstd: OnceLock<Option<Bytes>>,
+}
+
+impl Resource {
+    /// Takes a finished document; hashes it once.
+    #[must_use]
+    pub fn new(body: Bytes, media_type: &'static str, last_modified: Timestamp) -> Resource {
+        let digest = Sha256::digest(&body).into();
+        Resource {
+            etag: EntityTag::from_digest(&digest),
+            digest,
+            body,
+            media_type,
+            last_modified,
+            gzip: OnceLock::new(),
+            brotli: OnceLock::new(),
+            zstd: OnceLock::new(),
+        }
+    }
+
+    /// Returns the body in `coding`, or `None` where that variant is not there: not yet made, or not smaller.
+    #[must_use]
+    pub fn encoded(&self, coding: Coding) -> Option<&Bytes> {
+        match coding {
+            Coding::Identity => Some(&self.body),
+            _ => self.slot(coding)?.get()?.as_ref(),
+        }
+    }
+
+    /// Makes the variants that are missing; asks `cancelled` before each.
+    pub fn compress(&self, cancelled: &impl Fn() -> bool) {
+        for coding in [Coding::Zstd, Coding::Gzip, Coding::Brotli] {
+            let Some(slot) = self.slot(coding) else {
+                continue;
+            };
+            if slot.get().is_some() || cancelled() {
+                continue;
+            }
+            // A second thread that made the same variant has made the same bytes, so losing the race is fine.
+            let _ = slot.set(smaller(&self.body, coding));
+        }
+    }
+
+    fn slot(&self, coding: Coding) -> Option<&OnceLock<Option<Bytes>>> {
+        match coding {
+            Coding::Identity => None,
+            Coding::Gzip => Some(&self.gzip),
+            Coding::Brotli => Some(&self.brotli),
+            Coding::Zstd => Some(&self.zstd),
+        }
+    }
+}
+
+/// Compresses `body`, or returns `None` where that does not pay or fails (an encoder only fails for want of memory;
+/// the document is then sent as it is).
+fn smaller(body: &[u8], coding: Coding) -> Option<Bytes> {
+    if body.len() < COMPRESS_FROM_BYTES {
+        return None;
+    }
+    let encoded = match coding {
+        Coding::Identity => return None,
+        Coding::Gzip => gzip(body),
+        Coding::Brotli => brotli(body),
+        Coding::Zstd => zstd::bulk::compress(body, ZSTD_LEVEL),
+    };
+    let mut encoded = encoded.ok().filter(|encoded| encoded.len() < body.len())?;
+    encoded.shrink_to_fit();
+    Some(Bytes::from(encoded))
+}
+
+/// Level of gzip, 1 to 9.
+const GZIP_LEVEL: u32 = 6;
+/// Quality of brotli, 0 to 11.
+const BROTLI_QUALITY: i32 = 5;
+/// Window of brotli, as the power of two: 4 MiB, which every browser takes.
+const BROTLI_WINDOW: i32 = 22;
+/// Level of zstd, 1 to 22. Windows stay within the 8 MiB of RFC 9659.
+const ZSTD_LEVEL: i32 = 9;
+
+fn gzip(body: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder =
+        flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(GZIP_LEVEL));
+    encoder.write_all(body)?;
+    encoder.finish()
+}
+
+fn brotli(body: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoded = Vec::new();
+    let parameters = brotli::enc::BrotliEncoderParams {
+        quality: BROTLI_QUALITY,
+        lgwin: BROTLI_WINDOW,
+        size_hint: body.len(),
+        ..brotli::enc::BrotliEncoderParams::default()
+    };
+    brotli::BrotliCompress(&mut &body[..], &mut encoded, &parameters)?;
+    Ok(encoded)
+}

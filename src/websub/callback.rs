@@ -1,0 +1,291 @@
+//! The callback URL of a subscriber: kept exactly, taken apart once, never printed in full.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::refusal::quote;
+
+/// An https URL that a subscriber gave: the URL itself, and its host and port as the limits and the guard need them.
+///
+/// A callback is often a capability (its path or query is all that protects it), so `Debug` and `Display` show the
+/// origin and path length only.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Callback {
+    uri: String,
+    host: Host,
+    port: u16,
+}
+
+/// The host of a callback: a DNS name in lower case, or an address written as one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Host {
+    /// A DNS name: lower case, labels of 1 to 63 letters, digits, `-` and `_`, at most 253 bytes, no trailing dot,
+    /// last label not a number.
+    Name(String),
+    /// An address: dotted decimal, or IPv6 in brackets without a zone.
+    Address(IpAddr),
+}
+
+impl Callback {
+    /// Parses an absolute https URL of at most [`URI_BYTES`] bytes in RFC 3986 characters (and the few more that
+    /// queries in the wild carry), without credentials and fragment. Percent-escaped unreserved characters are
+    /// decoded (WebSub §5.1.1), everything else is kept byte for byte.
+    ///
+    /// # Errors
+    /// What is wrong, for a message that begins with the field's name.
+    pub fn parse(text: &str) -> Result<Callback, String> {
+        let uri = normalize(text)?;
+        let Some((scheme, rest)) = uri.split_once("://") else {
+            return Err("must be an absolute https URL".to_owned());
+        };
+        if scheme.eq_ignore_ascii_case("http") {
+            return Err("must be https, plain http is refused".to_owned());
+        }
+        if !scheme.eq_ignore_ascii_case("https") {
+            return Err(format!("must be an https URL, not {}", quote(scheme)));
+        }
+        let authority_end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(authority_end);
+        if authority.contains('@') {
+            return Err("must not carry credentials".to_owned());
+        }
+        check_characters(path)?;
+        let (host, port) = split_port(authority)?;
+        let host = Host::parse(host)?;
+        Ok(Callback { host, port, uri })
+    }
+
+    /// Returns the URL, exactly as deliveries use it.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// Returns the host.
+    #[must_use]
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Returns the port, 443 when the URL names none.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns the URL with `pairs` appended to its own query, which stays as it is (WebSub §5.1.1, §5.3).
+    #[must_use]
+    pub fn with_query(&self, pairs: &[(&str, &str)]) -> String {
+        let mut uri = String::with_capacity(self.uri.len() + 256);
+        uri.push_str(&self.uri);
+        let mut joint = match uri.find('?') {
+            None => "?",
+            Some(_) if uri.ends_with(['?', '&']) => "",
+            Some(_) => "&",
+        };
+        for (name, value) in pairs {
+            uri.push_str(joint);
+            uri.push_str(name);
+            uri.push('=');
+            push_encoded(&mut uri, value);
+            joint = "&";
+        }
+        uri
+    }
+
+    /// Returns the URL with its query replaced by a sign that there is one, for the operator.
+    #[must_use]
+    pub fn without_query(&self) -> String {
+        match self.uri.split_once('?') {
+            None => self.uri.clone(),
+            Some((before, _)) => format!("{before}?…"),
+        }
+    }
+
+    /// Returns scheme, host and port and how much follows, without what may be a capability.
+    #[must_use]
+    pub fn redacted(&self) -> String {
+        let hidden = self.uri.len();
+        format!("https://{}:{}/… ({hidden} bytes)", self.host, self.port)
+    }
+}
+
+impl fmt::Debug for Callback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Callback({})", self.redacted())
+    }
+}
+
+impl Host {
+    /// Parses the host of an authority: a name in any case, dotted decimal, or IPv6 in brackets.
+    fn parse(text: &str) -> Result<Host, String> {
+        if let Some(inner) = text
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+        {
+            let address: Ipv6Addr = inner
+                .parse()
+                .map_err(|_| format!("host {} is not an IPv6 address", quote(text)))?;
+            return Ok(Host::Address(IpAddr::V6(address)));
+        }
+        if let Ok(address) = text.parse::<Ipv4Addr>() {
+            return Ok(Host::Address(IpAddr::V4(address)));
+        }
+        check_name(text)?;
+        Ok(Host::Name(text.to_ascii_lowercase()))
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Host::Name(name) => f.write_str(name),
+            Host::Address(IpAddr::V4(address)) => write!(f, "{address}"),
+            Host::Address(IpAddr::V6(address)) => write!(f, "[{address}]"),
+        }
+    }
+}
+
+/// Decodes percent-escaped unreserved characters (`/%66eed.xml` is `/feed.xml`, RFC 3986 §6.2.2.2) and leaves every
+/// other escape as it is. Length, escapes and the absence of a fragment are checked on the way.
+///
+/// # Errors
+/// What is wrong, for a message that begins with the field's name.
+pub(crate) fn normalize(text: &str) -> Result<String, String> {
+    if text.len() > URI_BYTES {
+        return Err(format!(
+            "must be at most {URI_BYTES} bytes, not {}",
+            text.len()
+        ));
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let escape = rest.as_bytes().get(at + 1..at + 3).unwrap_or_default();
+        let byte = escape_value(escape).ok_or("has a broken percent-escape")?;
+        if is_unreserved(byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&rest[at..at + 3]);
+        }
+        rest = &rest[at + 3..];
+    }
+    out.push_str(rest);
+    match out
+        .bytes()
+        .position(|byte| !byte.is_ascii_graphic() || byte == b'#')
+    {
+        Some(at) if out.as_bytes()[at] == b'#' => Err("must not have a fragment".to_owned()),
+        Some(at) => Err(format!("byte {at} may not appear in a URL unescaped")),
+        None => Ok(out),
+    }
+}
+
+/// Appends `value` with every byte but the unreserved ones escaped, so that no value can end or add a pair.
+pub(crate) fn push_encoded(out: &mut String, value: &str) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in value.bytes() {
+        if is_unreserved(byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+    }
+}
+
+fn escape_value(hex: &[u8]) -> Option<u8> {
+    let [high, low] = hex else { return None };
+    let high = char::from(*high).to_digit(16)?;
+    let low = char::from(*low).to_digit(16)?;
+    u8::try_from(high * 16 + low).ok()
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+/// Path and query in the characters of RFC 3986, and in the query also `[ ] { } | ^`, which real callbacks carry.
+fn check_characters(path: &str) -> Result<(), String> {
+    let query_at = path.find('?').unwrap_or(path.len());
+    let refused = path.bytes().enumerate().find(|(at, byte)| {
+        let permitted = is_unreserved(*byte) || b"!$&'()*+,;=:@/?%".contains(byte);
+        !(permitted || (*at > query_at && b"[]{}|^".contains(byte)))
+    });
+    match refused {
+        Some((_, byte)) => Err(format!(
+            "{} may not appear in it unescaped",
+            quote(&char::from(byte).to_string())
+        )),
+        None => Ok(()),
+    }
+}
+
+fn split_port(authority: &str) -> Result<(&str, u16), String> {
+    let after_brackets = authority.rfind(']').map_or(0, |at| at + 1);
+    let Some(colon) = authority[after_brackets..].find(':') else {
+        return Ok((authority, HTTPS_PORT));
+    };
+    let (host, port) = authority.split_at(after_brackets + colon);
+    let digits = &port[1..];
+    let is_number =
+        (1..=5).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    match digits.parse::<u16>() {
+        Ok(port) if is_number && port > 0 => Ok((host, port)),
+        _ => Err(format!("port {} is not from 1 to 65535", quote(digits))),
+    }
+}
+
+/// Checks a DNS name. The last label must not be a number: resolvers take `127.1`, `2130706433`, `017700000001` and
+/// `0x7f.1` for addresses, and so would reach hosts that no one has judged.
+fn check_name(text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Err("must have a host".to_owned());
+    }
+    if text.len() > NAME_BYTES {
+        return Err(format!(
+            "host must be at most {NAME_BYTES} bytes, not {}",
+            text.len()
+        ));
+    }
+    if text.ends_with('.') {
+        return Err("host must not end in a dot".to_owned());
+    }
+    for label in text.split('.') {
+        let in_alphabet = label
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        if !in_alphabet || !(1..=LABEL_BYTES).contains(&label.len()) {
+            return Err(format!("host {} is not a DNS name", quote(text)));
+        }
+    }
+    let last = text.rsplit('.').next().unwrap_or(text);
+    let is_number = last.bytes().all(|byte| byte.is_ascii_digit());
+    let is_hex = last.len() >= 2 && last[..2].eq_ignore_ascii_case("0x");
+    if is_number || is_hex {
+        return Err(format!(
+            "host {} is a number, not a name or a dotted-decimal address",
+            quote(text)
+        ));
+    }
+    Ok(())
+}
+
+/// Longest callback or topic URL, in bytes after form decoding; a longer one is refused. Our choice: four times what
+/// the longest callbacks of public subscribers need, and small enough for every line of a log.
+pub const URI_BYTES: usize = 2048;
+
+/// Longest DNS name in text form (RFC 1035 §2.3.4).
+const NAME_BYTES: usize = 253;
+
+/// Longest label of a DNS name (RFC 1035 §2.3.4).
+const LABEL_BYTES: usize = 63;
+
+/// The port of an https URL that names none.
+const HTTPS_PORT: u16 = 443;
+
+#[cfg(test)]
+#[path = "callback/tests.rs"]
+mod tests;

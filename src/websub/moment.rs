@@ -1,0 +1,75 @@
+//! Points in time as the hub counts them: milliseconds, handed in from outside.
+
+use std::time::Duration;
+
+/// A point in time in milliseconds since 1970-01-01T00:00:00Z.
+///
+/// Finer than [`Timestamp`](crate::wire::date::Timestamp), as retries and deadlines of less than a second exist.
+/// Arithmetic saturates: no clock, however wrong, can make it panic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(i64);
+
+impl Moment {
+    /// The moment that every clock has passed: what is due at once is due since then.
+    pub const ZERO: Moment = Moment(0);
+
+    /// Returns the moment `ms` milliseconds after the epoch.
+    #[must_use]
+    pub fn from_unix_ms(ms: i64) -> Moment {
+        Moment(ms)
+    }
+
+    /// Returns the milliseconds since the epoch.
+    #[must_use]
+    pub fn unix_ms(self) -> i64 {
+        self.0
+    }
+
+    /// Returns the moment `duration` later.
+    #[must_use]
+    pub fn plus(self, duration: Duration) -> Moment {
+        Moment(self.0.saturating_add(millis(duration)))
+    }
+
+    /// Returns the moment `duration` earlier.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Moment {
+        Moment(self.0.saturating_sub(millis(duration)))
+    }
+
+    /// Returns the moment moved by `by_ms`, backwards when it is negative.
+    #[must_use]
+    pub fn moved(self, by_ms: i64) -> Moment {
+        Moment(self.0.saturating_add(by_ms))
+    }
+
+    /// Returns how long after `earlier` this moment lies, zero when it does not.
+    #[must_use]
+    pub fn since(self, earlier: Moment) -> Duration {
+        let ms = self.0.saturating_sub(earlier.0);
+        Duration::from_millis(u64::try_from(ms).unwrap_or(0))
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_saturates_at_both_ends() {
+        let last = Moment::from_unix_ms(i64::MAX);
+        assert_eq!(last.plus(Duration::MAX), last);
+        let first = Moment::from_unix_ms(i64::MIN);
+        assert_eq!(first.minus(Duration::MAX), first);
+        assert_eq!(last.since(first), Duration::from_millis(i64::MAX as u64));
+    }
+
+    #[test]
+    fn since_an_later_moment_is_zero() {
+        assert_eq!(Moment::ZERO.since(Moment::from_unix_ms(1)), Duration::ZERO);
+    }
+}

@@ -1,0 +1,99 @@
+//! Why the hub does not take a request: a kind for the status, a line for the person, and when to come back.
+
+use std::fmt;
+
+/// A request that the hub does not accept. Nothing has been created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What kind of refusal it is; the HTTP layer chooses the status.
+    pub kind: RefusalKind,
+    /// One line of plain text, lower case, without a full stop, that names the field and its bound.
+    pub reason: String,
+    /// Seconds after which the same request may be accepted, for `Retry-After`.
+    pub retry_after_s: Option<u32>,
+}
+
+/// Who has to do something about a [`Refusal`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// The body is not a form: the client sends another media type (415).
+    MediaType,
+    /// A field is missing, malformed or not permitted: the client corrects it (400).
+    Field,
+    /// This client or this callback host asks too much: the client waits (429).
+    TooMany,
+    /// The hub is full, stopping, or cannot write: the client waits (503).
+    Unavailable,
+}
+
+impl Refusal {
+    /// Refuses because of `field`: the reason reads `field: what`.
+    pub(crate) fn field(field: &str, what: impl fmt::Display) -> Refusal {
+        Refusal {
+            kind: RefusalKind::Field,
+            reason: format!("{field}: {what}"),
+            retry_after_s: None,
+        }
+    }
+
+    /// Refuses the body's media type.
+    pub(crate) fn media_type(what: impl fmt::Display) -> Refusal {
+        Refusal {
+            kind: RefusalKind::MediaType,
+            reason: format!("content-type: {what}"),
+            retry_after_s: None,
+        }
+    }
+
+    /// Refuses because a limit of this client or callback host is reached.
+    pub fn too_many(reason: String, retry_after_s: u32) -> Refusal {
+        Refusal {
+            kind: RefusalKind::TooMany,
+            reason,
+            retry_after_s: Some(retry_after_s),
+        }
+    }
+
+    /// Refuses because the hub as a whole cannot take more, or cannot write.
+    pub fn unavailable(reason: String, retry_after_s: u32) -> Refusal {
+        Refusal {
+            kind: RefusalKind::Unavailable,
+            reason,
+            retry_after_s: Some(retry_after_s),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Quotes at most 64 bytes of a client's text on one line, anything unprintable escaped.
+pub(crate) fn quote(text: &str) -> String {
+    let mut end = text.len().min(QUOTE_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let cut = if end < text.len() { "…" } else { "" };
+    format!("\"{}{cut}\"", text[..end].escape_debug())
+}
+
+/// How much of a client's text a message repeats.
+const QUOTE_BYTES: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quote_is_one_line_and_cut_at_64_bytes() {
+        assert_eq!(quote("a\nb"), "\"a\\nb\"");
+        assert_eq!(quote(&"x".repeat(64)), format!("\"{}\"", "x".repeat(64)));
+        assert_eq!(quote(&"x".repeat(65)), format!("\"{}…\"", "x".repeat(64)));
+        assert_eq!(quote(&"é".repeat(33)), format!("\"{}…\"", "é".repeat(32)));
+    }
+}

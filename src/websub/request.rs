@@ -1,0 +1,279 @@
+//! The hub's form: bytes in, a [`HubRequest`] or a [`Refusal`] with one plain line out.
+//!
+//! Unknown fields are ignored, repeated or not (older clients send `hub.verify`, some of them twice); a field that the
+//! hub uses must appear once. Every refusal of a form is made here; whether the topic is ours, whether the callback's
+//! host may be reached, and whether there is room is for those who know it.
+
+use std::fmt;
+
+use super::callback::{Callback, normalize};
+use super::refusal::{Refusal, quote};
+use crate::wire::form;
+
+/// What the subscriber asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// To receive the topic's changes, or to go on receiving them.
+    Subscribe,
+    /// To receive no more.
+    Unsubscribe,
+}
+
+impl Mode {
+    /// Returns the value of `hub.mode`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mode::Subscribe => "subscribe",
+            Mode::Unsubscribe => "unsubscribe",
+        }
+    }
+}
+
+/// A well-formed request to the hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HubRequest {
+    /// Subscribe or unsubscribe.
+    pub mode: Mode,
+    /// The topic's URL with escaped unreserved characters decoded: what it is compared by.
+    pub topic: String,
+    /// The topic's URL as given: what the verification request repeats (WebSub §5.3).
+    pub topic_given: String,
+    /// Where verification and content go.
+    pub callback: Callback,
+    /// The lease asked for in seconds, 1 or more; `None` without one and for every unsubscription.
+    pub lease_asked_s: Option<u64>,
+    /// The key of the signatures; `None` for every unsubscription.
+    pub secret: Option<Secret>,
+}
+
+/// The key that a subscriber gave for signatures: 1 to 199 bytes, never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Takes a key of 1 to 199 bytes (WebSub §5.1: "less than 200 bytes").
+    #[must_use]
+    pub fn new(text: String) -> Option<Secret> {
+        (1..SECRET_BYTES)
+            .contains(&text.len())
+            .then_some(Secret(text))
+    }
+
+    /// Returns the bytes, for the signature and the store only.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Parses a hub request: the value of its Content-Type field and its body.
+///
+/// # Errors
+/// [`RefusalKind::MediaType`](super::RefusalKind::MediaType) unless the type is `application/x-www-form-urlencoded`
+/// (in UTF-8, if it names a charset); [`RefusalKind::Field`](super::RefusalKind::Field) for the first field that is
+/// missing, empty, repeated, too long, undecodable or not permitted.
+pub fn parse(content_type: Option<&[u8]>, body: &[u8]) -> Result<HubRequest, Refusal> {
+    check_media_type(content_type)?;
+    let fields = Fields::collect(body);
+    let mode = parse_mode(&fields.required(Field::Mode)?)?;
+    let callback = Callback::parse(&fields.required(Field::Callback)?)
+        .map_err(|what| Refusal::field(Field::Callback.name(), what))?;
+    let topic_given = fields.required(Field::Topic)?;
+    let topic =
+        normalize(&topic_given).map_err(|what| Refusal::field(Field::Topic.name(), what))?;
+    let (lease_asked_s, secret) = match mode {
+        Mode::Subscribe => (parse_lease(&fields)?, parse_secret(&fields)?),
+        // The lease MUST be ignored on unsubscription (WebSub §5.1); a secret has no meaning there.
+        Mode::Unsubscribe => (None, None),
+    };
+    Ok(HubRequest {
+        mode,
+        topic,
+        topic_given,
+        callback,
+        lease_asked_s,
+        secret,
+    })
+}
+
+/// The fields that the hub uses.
+#[derive(Clone, Copy)]
+enum Field {
+    Callback,
+    Mode,
+    Topic,
+    Lease,
+    Secret,
+}
+
+impl Field {
+    const ALL: [Field; 5] = [
+        Field::Callback,
+        Field::Mode,
+        Field::Topic,
+        Field::Lease,
+        Field::Secret,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Field::Callback => "hub.callback",
+            Field::Mode => "hub.mode",
+            Field::Topic => "hub.topic",
+            Field::Lease => "hub.lease_seconds",
+            Field::Secret => "hub.secret",
+        }
+    }
+}
+
+/// The raw values of the fields that the hub uses, and how often each came.
+#[derive(Default)]
+struct Fields<'a> {
+    values: [Option<&'a [u8]>; 5],
+    counts: [usize; 5],
+}
+
+impl<'a> Fields<'a> {
+    fn collect(body: &'a [u8]) -> Fields<'a> {
+        let mut fields = Fields::default();
+        let mut name = String::new();
+        for pair in form::pairs(body) {
+            name.clear();
+            // A name that cannot be decoded is none of ours, and what we do not know we ignore (WebSub §5.1).
+            if form::decode_into(pair.name, &mut name).is_err() {
+                continue;
+            }
+            if let Some(field) = Field::ALL.into_iter().find(|field| field.name() == name) {
+                fields.values[field as usize] = Some(pair.value);
+                fields.counts[field as usize] += 1;
+            }
+        }
+        fields
+    }
+
+    /// Returns the decoded value of a field that came once, `None` when it did not come.
+    fn optional(&self, field: Field) -> Result<Option<String>, Refusal> {
+        let Some(raw) = self.values[field as usize] else {
+            return Ok(None);
+        };
+        let count = self.counts[field as usize];
+        if count > 1 {
+            return Err(Refusal::field(
+                field.name(),
+                format_args!("must be given once, not {count} times"),
+            ));
+        }
+        let mut value = String::new();
+        if form::decode_into(raw, &mut value).is_err() {
+            return Err(Refusal::field(
+                field.name(),
+                "has a broken percent-escape or is not UTF-8",
+            ));
+        }
+        if value.is_empty() {
+            return Err(Refusal::field(field.name(), "must not be empty"));
+        }
+        Ok(Some(value))
+    }
+
+    fn required(&self, field: Field) -> Result<String, Refusal> {
+        self.optional(field)?
+            .ok_or_else(|| Refusal::field(field.name(), "is missing"))
+    }
+}
+
+fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
+    let Some(value) = content_type else {
+        return Err(Refusal::media_type(format_args!(
+            "is missing, must be {FORM}"
+        )));
+    };
+    let value = String::from_utf8_lossy(value);
+    let mut parts = value.split(';');
+    let essence = parts.next().unwrap_or_default().trim();
+    if !essence.eq_ignore_ascii_case(FORM) {
+        return Err(Refusal::media_type(format_args!(
+            "must be {FORM}, not {}",
+            quote(essence)
+        )));
+    }
+    for parameter in parts {
+        let (name, charset) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let charset = charset.trim().trim_matches('"');
+        if name.trim().eq_ignore_ascii_case("charset") && !charset.eq_ignore_ascii_case("utf-8") {
+            return Err(Refusal::media_type(format_args!(
+                "charset must be utf-8, not {}",
+                quote(charset)
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn parse_mode(value: &str) -> Result<Mode, Refusal> {
+    match value {
+        "subscribe" => Ok(Mode::Subscribe),
+        "unsubscribe" => Ok(Mode::Unsubscribe),
+        _ => Err(Refusal::field(
+            Field::Mode.name(),
+            format_args!("must be subscribe or unsubscribe, not {}", quote(value)),
+        )),
+    }
+}
+
+/// Decimal digits only, 1 or more; a run of digits beyond any number is as good as the largest one, since the lease
+/// policy clamps it anyway.
+fn parse_lease(fields: &Fields<'_>) -> Result<Option<u64>, Refusal> {
+    let Some(value) = fields.optional(Field::Lease)? else {
+        return Ok(None);
+    };
+    let lease_s = if value.bytes().all(|byte| byte.is_ascii_digit()) {
+        value.bytes().fold(0u64, |sum, byte| {
+            sum.saturating_mul(10)
+                .saturating_add(u64::from(byte - b'0'))
+        })
+    } else {
+        0
+    };
+    if lease_s == 0 {
+        return Err(Refusal::field(
+            Field::Lease.name(),
+            format_args!(
+                "must be a whole number of seconds from 1, not {}",
+                quote(&value)
+            ),
+        ));
+    }
+    Ok(Some(lease_s))
+}
+
+fn parse_secret(fields: &Fields<'_>) -> Result<Option<Secret>, Refusal> {
+    let Some(value) = fields.optional(Field::Secret)? else {
+        return Ok(None);
+    };
+    let bytes = value.len();
+    match Secret::new(value) {
+        Some(secret) => Ok(Some(secret)),
+        None => Err(Refusal::field(
+            Field::Secret.name(),
+            format_args!("must be less than {SECRET_BYTES} bytes, not {bytes}"),
+        )),
+    }
+}
+
+/// The only media type of a hub request (WebSub §5.1).
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A secret must be shorter than this many bytes (WebSub §5.1).
+const SECRET_BYTES: usize = 200;
+
+#[cfg(test)]
+#[path = "request/tests.rs"]
+mod tests;

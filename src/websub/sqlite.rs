@@ -1,0 +1,359 @@
+//! The hub's state in an SQLite file: one file, any number of readers, one writer at a time.
+//!
+//! Write-ahead log with `synchronous=FULL`: a commit that returned is on the disk. The price is one fsync a
+//! transaction, which the batches of [`Store`] share. `synchronous=NORMAL` for the outcomes alone would save it where
+//! a loss only repeats a delivery, but then a lost "begun" could let an older content follow a newer one.
+
+mod deliveries;
+mod requests;
+mod rows;
+mod schema;
+mod upkeep;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+
+use super::moment::Moment;
+use super::store::{
+    Accept, Caps, Claim, Counts, Delivery, Full, Lane, Listed, Notice, Order, Published, Recorded,
+    Report, Store, StoreError, Swept, Tombstone, Verification,
+};
+use super::subscription::Policy;
+
+/// A [`Store`] in `hub.sqlite3` of a state directory.
+#[derive(Debug)]
+pub struct SqliteStore {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// The delivery role of a state directory: whoever holds it delivers, the others accept and read.
+#[derive(Debug)]
+pub struct Role {
+    /// Locked for as long as it is open; the kernel unlocks it when the process ends, however it ends.
+    _file: File,
+}
+
+impl SqliteStore {
+    /// Opens the store of `dir`, which is made (mode 0700) when it does not exist; so is the file (mode 0600).
+    ///
+    /// # Errors
+    /// [`StoreError::Exposed`] for a directory that others may enter and that is not ours to close, `Corrupt`,
+    /// `Foreign` or `Newer` for a file that cannot be used, `ReadOnly`, `Full`, `Busy` or `Io` as the disk has it.
+    pub fn open(dir: &Path) -> Result<SqliteStore, StoreError> {
+        prepare_dir(dir)?;
+        let path = dir.join(FILE_NAME);
+        check_length(dir, &path)?;
+        // SQLite gives its log the permissions of the file, so the file is made by us, before.
+        OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| StoreError::io(&path, &error))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let real = fs::canonicalize(&path).map_err(|error| StoreError::io(&path, &error))?;
+        let connection =
+            Connection::open_with_flags(&real, flags).map_err(|error| translate(&path, &error))?;
+        let mut store = SqliteStore { connection, path };
+        store.set_up()?;
+        leave_mark(dir)?;
+        Ok(store)
+    }
+
+    /// Opens a store that lives and dies with the value: for tests and fuzzing.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when memory is short.
+    pub fn in_memory() -> Result<SqliteStore, StoreError> {
+        let path = PathBuf::from(":memory:");
+        let connection = Connection::open_in_memory().map_err(|error| translate(&path, &error))?;
+        let mut store = SqliteStore { connection, path };
+        store.write(schema::prepare)?;
+        Ok(store)
+    }
+
+    fn set_up(&mut self) -> Result<(), StoreError> {
+        let path = self.path.clone();
+        let fail = |error: rusqlite::Error| translate(&path, &error);
+        self.connection.busy_timeout(BUSY_TIMEOUT).map_err(fail)?;
+        schema::check(&self.connection, &self.path)?;
+        for (pragma, value) in [
+            ("journal_mode", "WAL"),
+            ("synchronous", "FULL"),
+            ("secure_delete", "ON"),
+            ("journal_size_limit", "16777216"),
+        ] {
+            self.connection
+                .pragma_update(None, pragma, value)
+                .map_err(fail)?;
+        }
+        self.write(schema::prepare)
+    }
+
+    /// Runs `change` in one transaction that takes the write lock at once; commits if it returns `Ok`.
+    fn write<T>(
+        &mut self,
+        change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let path = &self.path;
+        let fail = |error: rusqlite::Error| translate(path, &error);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(fail)?;
+        let value = change(&transaction).map_err(fail)?;
+        transaction.commit().map_err(fail)?;
+        Ok(value)
+    }
+
+    /// Runs `look` in one read transaction: it sees one state from its first statement to its last.
+    fn read<T>(
+        &mut self,
+        look: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let path = &self.path;
+        let fail = |error: rusqlite::Error| translate(path, &error);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Deferred)
+            .map_err(fail)?;
+        look(&transaction).map_err(fail)
+    }
+}
+
+impl Role {
+    /// Takes the delivery role of `dir` if no other process has it.
+    ///
+    /// # Errors
+    /// As the file system has them.
+    pub fn try_take(dir: &Path) -> Result<Option<Role>, StoreError> {
+        let path = dir.join(LOCK_NAME);
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| StoreError::io(&path, &error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Role { _file: file })),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(StoreError::io(&path, &error)),
+        }
+    }
+}
+
+impl Store for SqliteStore {
+    fn publish(
+        &mut self,
+        topics: &[(String, [u8; 32])],
+        policy: &Policy,
+        now: Moment,
+    ) -> Result<Published, StoreError> {
+        self.write(|tx| upkeep::publish(tx, topics, policy, now))
+    }
+
+    fn accept(
+        &mut self,
+        requests: &[Accept],
+        caps: &Caps,
+        now: Moment,
+    ) -> Result<Vec<Result<(), Full>>, StoreError> {
+        self.write(|tx| requests::accept(tx, requests, caps, now))
+    }
+
+    fn claim_requests(&mut self, claim: &Claim<'_>) -> Result<Vec<Verification>, StoreError> {
+        let found = self.read(|tx| requests::find(tx, claim))?;
+        if found.is_empty() {
+            Ok(found)
+        } else {
+            self.write(|tx| requests::claim(tx, found))
+        }
+    }
+
+    fn claim_deliveries(
+        &mut self,
+        lane: Lane,
+        claim: &Claim<'_>,
+        now: Moment,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let found = self.read(|tx| deliveries::find(tx, lane, claim, now))?;
+        if found.is_empty() {
+            Ok(Vec::new())
+        } else {
+            self.write(|tx| deliveries::begin(tx, &found, claim, now))
+        }
+    }
+
+    fn take_notices(&mut self, limit: usize) -> Result<Vec<Notice>, StoreError> {
+        let found = self.read(|tx| upkeep::find_notices(tx, limit))?;
+        if found.is_empty() {
+            Ok(Vec::new())
+        } else {
+            self.write(|tx| upkeep::take_notices(tx, found))
+        }
+    }
+
+    fn record(
+        &mut self,
+        reports: &[Report],
+        policy: &Policy,
+        now: Moment,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        self.write(|tx| {
+            upkeep::touch(tx, now)?;
+            reports
+                .iter()
+                .map(|report| deliveries::record(tx, report, policy, now))
+                .collect()
+        })
+    }
+
+    fn sweep(
+        &mut self,
+        policy: &Policy,
+        tombstone_age: Duration,
+        now: Moment,
+    ) -> Result<Swept, StoreError> {
+        if self.read(|tx| upkeep::is_swept(tx, tombstone_age, now))? {
+            return Ok(Swept::default());
+        }
+        self.write(|tx| upkeep::sweep(tx, policy, tombstone_age, now))
+    }
+
+    fn recover(&mut self, policy: &Policy, now: Moment) -> Result<(), StoreError> {
+        self.write(|tx| upkeep::recover(tx, policy, now))
+    }
+
+    fn shift(&mut self, by_ms: i64) -> Result<(), StoreError> {
+        self.write(|tx| upkeep::shift(tx, by_ms))
+    }
+
+    fn counts(&mut self, _now: Moment) -> Result<Counts, StoreError> {
+        self.read(upkeep::counts)
+    }
+
+    fn list(&mut self, after: i64, limit: usize, _now: Moment) -> Result<Vec<Listed>, StoreError> {
+        self.read(|tx| rows::list(tx, after, limit))
+    }
+
+    fn tombstones(&mut self, limit: usize) -> Result<Vec<Tombstone>, StoreError> {
+        self.read(|tx| rows::tombstones(tx, limit))
+    }
+
+    fn operate(
+        &mut self,
+        id: i64,
+        order: Order,
+        policy: &Policy,
+        now: Moment,
+    ) -> Result<bool, StoreError> {
+        self.write(|tx| upkeep::operate(tx, id, order, policy, now))
+    }
+}
+
+/// Makes the directory, or makes sure that an existing one is closed to others. One that is empty or already ours is
+/// closed here; any other might be somebody's `/tmp` and is left alone.
+fn prepare_dir(dir: &Path) -> Result<(), StoreError> {
+    let fail = |error: std::io::Error| StoreError::io(dir, &error);
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .map_err(fail)?;
+    let mode = fs::metadata(dir).map_err(fail)?.permissions().mode() & 0o777;
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    for entry in fs::read_dir(dir).map_err(fail)? {
+        let name = entry.map_err(fail)?.file_name();
+        let name = name.to_string_lossy();
+        if !OWN_NAMES.into_iter().any(|own| name.starts_with(own)) {
+            return Err(StoreError::Exposed(dir.to_owned(), mode));
+        }
+    }
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(fail)
+}
+
+/// Refuses a file that has been cut. SQLite takes a very short one for a new one, and every subscription would be gone
+/// without a word. A file of length 0 is new unless the directory has been in use.
+fn check_length(dir: &Path, path: &Path) -> Result<(), StoreError> {
+    let length = fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let was_used =
+        path.exists() && fs::metadata(dir.join(LOCK_NAME)).is_ok_and(|metadata| metadata.len() > 0);
+    if (length == 0 && was_used) || !length.is_multiple_of(PAGE_BYTES) {
+        return Err(StoreError::Corrupt(
+            path.to_owned(),
+            format!("it is {length} bytes long"),
+        ));
+    }
+    Ok(())
+}
+
+/// Notes in the lock's file that the directory is in use.
+fn leave_mark(dir: &Path) -> Result<(), StoreError> {
+    let path = dir.join(LOCK_NAME);
+    let fail = |error: std::io::Error| StoreError::io(&path, &error);
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(fail)?;
+    if file.metadata().map_err(fail)?.len() == 0 {
+        file.write_all(b"the delivery role of this directory; the state is in hub.sqlite3\n")
+            .map_err(fail)?;
+    }
+    Ok(())
+}
+
+/// Says what SQLite met in the operator's words.
+fn translate(path: &Path, error: &rusqlite::Error) -> StoreError {
+    let path = path.to_owned();
+    match error {
+        rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::InvalidColumnType(..) => {
+            StoreError::Corrupt(path, error.to_string())
+        }
+        _ => match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => StoreError::Full(path),
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+                StoreError::ReadOnly(path)
+            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                StoreError::Corrupt(path, error.to_string())
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(path),
+            _ => StoreError::Io(path, error.to_string()),
+        },
+    }
+}
+
+/// The file that holds everything.
+pub const FILE_NAME: &str = "hub.sqlite3";
+
+/// What the names of our files in a state directory begin with: the store's, its lock's, and the session key's.
+const OWN_NAMES: [&str; 2] = ["hub.", "session-key"];
+
+/// The file whose lock is the delivery role.
+const LOCK_NAME: &str = "hub.lock";
+
+/// The smallest page of an SQLite file: every whole file is a multiple of it.
+const PAGE_BYTES: u64 = 512;
+
+/// How long one process waits for another's transaction; they last milliseconds.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+#[path = "sqlite/tests.rs"]
+mod tests;

@@ -1,0 +1,385 @@
+use std::os::unix::fs::PermissionsExt;
+
+use super::super::subscription::Removal;
+use super::super::{Callback, HubRequest, Mode};
+use super::*;
+
+const TOPIC: &str = "https://r.example/feed.xml";
+
+fn at(ms: i64) -> Moment {
+    Moment::from_unix_ms(1_800_000_000_000 + ms)
+}
+
+fn policy() -> Policy {
+    Policy {
+        failures_max: 3,
+        retry_delays: vec![Duration::from_secs(30)],
+        retry_after_max: Duration::from_secs(60),
+    }
+}
+
+fn caps() -> Caps {
+    Caps {
+        requests: 100,
+        requests_per_host: 100,
+        subscriptions: 100,
+        subscriptions_per_host: 100,
+    }
+}
+
+fn accept(number: usize) -> Accept {
+    let callback = Callback::parse(&format!("https://s{number}.example/token")).expect("URL");
+    let (mode, topic) = (Mode::Subscribe, TOPIC.to_owned());
+    let request = HubRequest {
+        mode,
+        topic_given: topic.clone(),
+        topic,
+        callback,
+        lease_asked_s: None,
+        secret: None,
+    };
+    Accept {
+        request,
+        lease_s: 600,
+    }
+}
+
+fn mode_of(path: &Path) -> u32 {
+    fs::metadata(path).expect("metadata").permissions().mode() & 0o777
+}
+
+/// Opens a store in a directory that closes with the test.
+fn fresh() -> (tempfile::TempDir, PathBuf, SqliteStore) {
+    let temp = tempfile::tempdir().expect("directory");
+    let dir = temp.path().join("state");
+    let mut store = SqliteStore::open(&dir).expect("opened");
+    store
+        .publish(&[(TOPIC.to_owned(), [1; 32])], &policy(), at(0))
+        .expect("published");
+    (temp, dir, store)
+}
+
+fn activate(store: &mut SqliteStore, number: usize) {
+    store
+        .accept(&[accept(number)], &caps(), at(0))
+        .expect("accepted")[0]
+        .expect("room");
+    let idle = std::collections::HashMap::new();
+    let claim = Claim {
+        limit: 10,
+        per_host: 10,
+        busy: &idle,
+        until: at(60_000),
+    };
+    let found = store.claim_requests(&claim).expect("claimed");
+    let report = Report::Verified {
+        id: found[0].id,
+        asked_at: at(1),
+        confirmed: true,
+    };
+    assert_eq!(
+        store.record(&[report], &policy(), at(1)),
+        Ok(vec![Recorded::Activated])
+    );
+}
+
+/// Enough rows for a file of many pages.
+fn fill(store: &mut SqliteStore) {
+    let many: Vec<Accept> = (0..90).map(accept).collect();
+    store.accept(&many, &caps(), at(0)).expect("accepted");
+    let idle = std::collections::HashMap::new();
+    let claim = Claim {
+        limit: 100,
+        per_host: 10,
+        busy: &idle,
+        until: at(60_000),
+    };
+    let found = store.claim_requests(&claim).expect("claimed");
+    let confirm = |found: &Verification| Report::Verified {
+        id: found.id,
+        asked_at: at(1),
+        confirmed: true,
+    };
+    let reports: Vec<Report> = found.iter().map(confirm).collect();
+    store.record(&reports, &policy(), at(1)).expect("recorded");
+}
+
+#[test]
+fn the_directory_is_0700_and_its_files_0600() {
+    let (_temp, dir, mut store) = fresh();
+    activate(&mut store, 0);
+    let _role = Role::try_take(&dir).expect("role");
+    assert_eq!(mode_of(&dir), 0o700);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&dir).expect("listed") {
+        let entry = entry.expect("entry");
+        assert_eq!(mode_of(&entry.path()), 0o600, "{:?}", entry.path());
+        names.push(entry.file_name().into_string().expect("name"));
+    }
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "hub.lock",
+            "hub.sqlite3",
+            "hub.sqlite3-shm",
+            "hub.sqlite3-wal"
+        ]
+    );
+}
+
+#[test]
+fn a_directory_open_to_others_is_closed_when_empty_and_refused_when_in_use() {
+    let temp = tempfile::tempdir().expect("directory");
+    let dir = temp.path().join("state");
+    fs::create_dir(&dir).expect("made");
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("opened");
+    drop(SqliteStore::open(&dir).expect("closed and opened"));
+    assert_eq!(mode_of(&dir), 0o700);
+    let other = temp.path().join("other");
+    fs::create_dir(&other).expect("made");
+    fs::write(other.join("photo.jpg"), "x").expect("written");
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("opened");
+    assert_eq!(
+        SqliteStore::open(&other).expect_err("in use"),
+        StoreError::Exposed(other.clone(), 0o755)
+    );
+    assert_eq!(mode_of(&other), 0o755);
+}
+
+#[test]
+fn commits_wait_for_the_disk() {
+    let (_temp, _dir, store) = fresh();
+    let read = |name: &str| -> String {
+        store
+            .connection
+            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+            .map(|value| format!("{value:?}"))
+            .expect("pragma")
+    };
+    assert_eq!(
+        (read("journal_mode").as_str(), read("synchronous").as_str()),
+        ("Text(\"wal\")", "Integer(2)")
+    );
+}
+
+#[test]
+fn what_was_committed_is_there_after_a_copy_of_the_files_is_opened() {
+    // The files as they lie on the disk while the store is still open are what a killed process leaves behind.
+    let (temp, dir, mut store) = fresh();
+    activate(&mut store, 0);
+    store
+        .accept(&[accept(1)], &caps(), at(2))
+        .expect("accepted")[0]
+        .expect("room");
+    let copy = temp.path().join("copy");
+    fs::create_dir(&copy).expect("made");
+    for name in ["hub.sqlite3", "hub.sqlite3-wal"] {
+        fs::copy(dir.join(name), copy.join(name)).expect("copied");
+    }
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o700)).expect("closed");
+    let mut killed = SqliteStore::open(&copy).expect("opened");
+    killed.recover(&policy(), at(3)).expect("recovered");
+    assert_eq!(killed.counts(at(3)), store.counts(at(3)));
+    assert_eq!(killed.list(0, 10, at(3)), store.list(0, 10, at(3)));
+}
+
+#[test]
+fn a_second_process_reads_and_removes_while_the_first_goes_on() {
+    let (_temp, dir, mut store) = fresh();
+    activate(&mut store, 0);
+    let mut other = SqliteStore::open(&dir).expect("opened");
+    let listed = other.list(0, 10, at(2)).expect("listed");
+    assert_eq!(
+        other.operate(listed[0].id, Order::Remove, &policy(), at(3)),
+        Ok(true)
+    );
+    assert_eq!(store.list(0, 10, at(4)), Ok(vec![]));
+    assert_eq!(
+        store.tombstones(10).expect("tombstones")[0].removal,
+        Removal::Operator
+    );
+}
+
+#[test]
+fn the_delivery_role_is_one_process_s_at_a_time() {
+    let (_temp, dir, _store) = fresh();
+    let first = Role::try_take(&dir).expect("lock");
+    assert!(first.is_some());
+    assert!(Role::try_take(&dir).expect("lock").is_none());
+    drop(first);
+    assert!(Role::try_take(&dir).expect("lock").is_some());
+}
+
+#[test]
+fn a_damaged_file_is_named_and_left_as_it_is() {
+    for damage in [0, 40, 100, 4096] {
+        let (_temp, dir, mut store) = fresh();
+        fill(&mut store);
+        drop(store);
+        let path = dir.join(FILE_NAME);
+        let mut bytes = fs::read(&path).expect("read");
+        let end = (damage + 2000).min(bytes.len());
+        bytes[damage..end].fill(0xa5);
+        fs::write(&path, &bytes).expect("written");
+        let error = SqliteStore::open(&dir).expect_err("damaged");
+        assert!(
+            matches!(error, StoreError::Corrupt(..) | StoreError::Foreign(..)),
+            "{damage}: {error:?}"
+        );
+        assert!(
+            error.to_string().starts_with(&*path.to_string_lossy()),
+            "{error}"
+        );
+        assert_eq!(fs::read(&path).expect("read"), bytes);
+    }
+}
+
+#[test]
+fn a_truncated_file_is_named_at_every_length() {
+    let (temp, dir, mut store) = fresh();
+    fill(&mut store);
+    drop(store);
+    let bytes = fs::read(dir.join(FILE_NAME)).expect("read");
+    for (number, length) in [
+        1,
+        15,
+        99,
+        512,
+        4096,
+        bytes.len() / 2,
+        bytes.len() - 4096,
+        bytes.len() - 1,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let cut = temp.path().join(format!("cut{number}"));
+        fs::create_dir(&cut).expect("made");
+        fs::write(cut.join(FILE_NAME), &bytes[..length]).expect("written");
+        let error = SqliteStore::open(&cut).expect_err(&format!("cut at {length}"));
+        assert!(
+            matches!(error, StoreError::Corrupt(..)),
+            "{length}: {error:?}"
+        );
+    }
+}
+
+#[test]
+fn an_emptied_file_is_damage_and_a_missing_one_is_a_fresh_start() {
+    let (_temp, dir, mut store) = fresh();
+    activate(&mut store, 0);
+    drop(store);
+    fs::write(dir.join(FILE_NAME), b"").expect("emptied");
+    assert!(matches!(
+        SqliteStore::open(&dir),
+        Err(StoreError::Corrupt(..))
+    ));
+    fs::remove_file(dir.join(FILE_NAME)).expect("removed");
+    assert_eq!(
+        SqliteStore::open(&dir).expect("fresh").list(0, 10, at(2)),
+        Ok(vec![])
+    );
+}
+
+#[test]
+fn a_file_of_a_later_version_or_of_someone_else_is_refused() {
+    let (_temp, dir, store) = fresh();
+    store
+        .connection
+        .pragma_update(None, "user_version", 2)
+        .expect("set");
+    drop(store);
+    let error = SqliteStore::open(&dir).expect_err("newer");
+    assert_eq!(error, StoreError::Newer(dir.join(FILE_NAME), 2));
+    assert!(
+        error
+            .to_string()
+            .ends_with("schema 2 is newer than this program's 1; use the version that wrote it"),
+        "{error}"
+    );
+    let temp = tempfile::tempdir().expect("directory");
+    let foreign = Connection::open(temp.path().join(FILE_NAME)).expect("made");
+    foreign
+        .execute_batch("CREATE TABLE theirs (x)")
+        .expect("made");
+    drop(foreign);
+    assert!(matches!(
+        SqliteStore::open(temp.path()),
+        Err(StoreError::Foreign(_))
+    ));
+}
+
+#[test]
+fn an_older_connection_survives_a_store_that_is_read_only_for_a_while() {
+    let (_temp, _dir, mut store) = fresh();
+    activate(&mut store, 0);
+    store
+        .connection
+        .pragma_update(None, "query_only", true)
+        .expect("set");
+    let error = store
+        .accept(&[accept(1)], &caps(), at(2))
+        .expect_err("read-only");
+    assert!(matches!(error, StoreError::ReadOnly(_)), "{error:?}");
+    assert_eq!(store.list(0, 10, at(2)).expect("listed").len(), 1);
+    store
+        .connection
+        .pragma_update(None, "query_only", false)
+        .expect("set");
+    assert_eq!(store.accept(&[accept(1)], &caps(), at(3)), Ok(vec![Ok(())]));
+}
+
+#[test]
+fn a_full_disk_is_named_and_costs_nothing_that_was_promised() {
+    let (_temp, _dir, mut store) = fresh();
+    activate(&mut store, 0);
+    let pages: i64 = store
+        .connection
+        .pragma_query_value(None, "page_count", |row| row.get(0))
+        .expect("pages");
+    store
+        .connection
+        .pragma_update(None, "max_page_count", pages)
+        .expect("set");
+    let many: Vec<Accept> = (1..90).map(accept).collect();
+    let error = store.accept(&many, &caps(), at(2)).expect_err("full");
+    assert!(matches!(error, StoreError::Full(_)), "{error:?}");
+    assert_eq!(
+        store
+            .counts(at(2))
+            .map(|counts| (counts.subscriptions, counts.requests)),
+        Ok((1, 0))
+    );
+    store
+        .connection
+        .pragma_update(None, "max_page_count", 1_000_000)
+        .expect("set");
+    assert_eq!(
+        store
+            .accept(&many, &caps(), at(3))
+            .map(|answers| answers.len()),
+        Ok(89)
+    );
+}
+
+#[test]
+fn what_is_due_is_found_by_index_and_not_by_scan() {
+    let (_temp, _dir, store) = fresh();
+    for sql in deliveries::QUERIES {
+        let plan: Vec<String> = store
+            .connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .expect("plan")
+            .query_map(rusqlite::params![1, 0, 2, [0u8; 32]], |row| row.get(3))
+            .expect("plan")
+            .collect::<rusqlite::Result<_>>()
+            .expect("plan");
+        assert!(
+            plan.iter()
+                .any(|line| line.starts_with("SEARCH subscription USING INDEX subscription_")),
+            "{sql}: {plan:?}"
+        );
+        assert!(!plan.iter().any(|line| line.contains("SCAN")), "{plan:?}");
+    }
+}

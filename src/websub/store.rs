@@ -1,0 +1,373 @@
+//! What the hub keeps, and what of it must be atomic.
+//!
+//! One method of [`Store`] is one transaction: when it returns `Ok`, all of it is on disk and survives the loss of
+//! power; on an error nothing of it has happened. Methods take batches, so that one write to the disk serves many.
+//! The transitions themselves are [`step`](super::subscription::step): a store loads the state, steps, and saves.
+//!
+//! Several processes may have a store open (`reviewd hub` reads and removes while the service runs), one of them
+//! delivers. Ids are never used twice.
+
+mod error;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+pub use error::{SCHEMA_VERSION, StoreError};
+
+use super::callback::Callback;
+use super::moment::Moment;
+use super::request::{HubRequest, Mode, Secret};
+use super::subscription::{Outcome, Policy, Removal, Subscription};
+
+/// A blocking store of the hub's state.
+pub trait Store: Send {
+    /// Makes `topics` (URL and digest of the content) the topics of the hub. What follows from a changed digest needs
+    /// no writing; subscriptions and requests for other topics are removed, the former with a denial.
+    ///
+    /// # Errors
+    /// Those of every method: see [`StoreError`].
+    fn publish(
+        &mut self,
+        topics: &[(String, [u8; 32])],
+        policy: &Policy,
+        now: Moment,
+    ) -> Result<Published, StoreError>;
+
+    /// Keeps each request that `caps` leave room for; one that repeats a waiting one to the letter joins it. The
+    /// answers are in the order of the requests.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn accept(
+        &mut self,
+        requests: &[Accept],
+        caps: &Caps,
+        now: Moment,
+    ) -> Result<Vec<Result<(), Full>>, StoreError>;
+
+    /// Claims requests to be verified, oldest first, at most one at a time for each pair of callback and topic. A
+    /// claim counts as an attempt; a request has two in its life, the second only after a crash.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn claim_requests(&mut self, claim: &Claim<'_>) -> Result<Vec<Verification>, StoreError>;
+
+    /// Claims subscriptions that are due in the lane and begins an attempt for each: the topic's current digest is
+    /// stored as begun before anything is sent.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn claim_deliveries(
+        &mut self,
+        lane: Lane,
+        claim: &Claim<'_>,
+        now: Moment,
+    ) -> Result<Vec<Delivery>, StoreError>;
+
+    /// Takes denials to be sent, oldest first. They are gone from the store, so each is sent at most once.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn take_notices(&mut self, limit: usize) -> Result<Vec<Notice>, StoreError>;
+
+    /// Books how verifications and attempts ended; the results are in the order of the reports.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn record(
+        &mut self,
+        reports: &[Report],
+        policy: &Policy,
+        now: Moment,
+    ) -> Result<Vec<Recorded>, StoreError>;
+
+    /// Ends leases that are over (unless a renewal is being verified), and drops tombstones older than `tombstone_age`.
+    /// At most 1,000 leases at a time.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn sweep(
+        &mut self,
+        policy: &Policy,
+        tombstone_age: Duration,
+        now: Moment,
+    ) -> Result<Swept, StoreError>;
+
+    /// Takes over from a process that is gone: its claims return, requests that had both their attempts are dropped.
+    /// If the clock stands before the last moment that was stored, every stored moment moves back with it.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn recover(&mut self, policy: &Policy, now: Moment) -> Result<(), StoreError>;
+
+    /// Moves every stored moment by `by_ms`, because the clock jumped: leases neither end early nor late by it.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn shift(&mut self, by_ms: i64) -> Result<(), StoreError>;
+
+    /// Counts what is there.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn counts(&mut self, now: Moment) -> Result<Counts, StoreError>;
+
+    /// Lists at most `limit` subscriptions with ids above `after`, by id.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn list(&mut self, after: i64, limit: usize, now: Moment) -> Result<Vec<Listed>, StoreError>;
+
+    /// Lists at most `limit` tombstones, newest first.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn tombstones(&mut self, limit: usize) -> Result<Vec<Tombstone>, StoreError>;
+
+    /// Applies the operator's word to a subscription; `false` when there is none with that id.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn operate(
+        &mut self,
+        id: i64,
+        order: Order,
+        policy: &Policy,
+        now: Moment,
+    ) -> Result<bool, StoreError>;
+}
+
+/// A request to keep, with the lease granted to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accept {
+    /// What was asked.
+    pub request: HubRequest,
+    /// Seconds granted.
+    pub lease_s: u32,
+}
+
+/// Bounds of what is kept; at each of them a request is refused and nothing else is given up for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// Requests waiting for verification, in all.
+    pub requests: u32,
+    /// Requests waiting for verification, for one callback host.
+    pub requests_per_host: u32,
+    /// Subscriptions in all, those asked for included.
+    pub subscriptions: u32,
+    /// Subscriptions of one callback host, those asked for included.
+    pub subscriptions_per_host: u32,
+}
+
+/// Which bound left no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Full {
+    /// [`Caps::requests`].
+    Requests,
+    /// [`Caps::requests_per_host`].
+    RequestsOfHost,
+    /// [`Caps::subscriptions`].
+    Subscriptions,
+    /// [`Caps::subscriptions_per_host`].
+    SubscriptionsOfHost,
+}
+
+/// How much to claim.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// At most this many.
+    pub limit: usize,
+    /// Exchanges with one callback host at the same time.
+    pub per_host: usize,
+    /// Exchanges under way, by callback host.
+    pub busy: &'a HashMap<String, usize>,
+    /// When a claimed attempt counts as lost.
+    pub until: Moment,
+}
+
+/// Which subscriptions to claim: those whose last attempt was quick and well, or the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// The last attempt was quick and acknowledged.
+    Fast,
+    /// The last attempt failed or was slow.
+    Slow,
+}
+
+/// A request to be verified now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verification {
+    /// The request's id.
+    pub id: i64,
+    /// What is to be confirmed.
+    pub mode: Mode,
+    /// The topic's URL as the subscriber gave it.
+    pub topic_given: String,
+    /// Whom to ask.
+    pub callback: Callback,
+    /// Seconds granted.
+    pub lease_s: u32,
+}
+
+/// An attempt that has begun in the store and is now to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The subscription's id.
+    pub id: i64,
+    /// The attempt's number.
+    pub attempt: u64,
+    /// The topic's URL.
+    pub topic: String,
+    /// Digest of the content to send.
+    pub digest: [u8; 32],
+    /// Where to.
+    pub callback: Callback,
+    /// Key of the signature.
+    pub secret: Option<Secret>,
+}
+
+/// A denial to be sent, once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// The topic's URL.
+    pub topic: String,
+    /// Whom to tell.
+    pub callback: Callback,
+    /// Why.
+    pub removal: Removal,
+}
+
+/// How an exchange ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// A verification was answered, or not.
+    Verified {
+        /// The request's id.
+        id: i64,
+        /// When the verification request went out.
+        asked_at: Moment,
+        /// Whether the challenge came back.
+        confirmed: bool,
+    },
+    /// A verification was not sent, for a reason of ours: the request waits as before.
+    Unsent {
+        /// The request's id.
+        id: i64,
+    },
+    /// An attempt to deliver ended.
+    Delivered {
+        /// The subscription's id.
+        id: i64,
+        /// The attempt's number.
+        attempt: u64,
+        /// How it ended.
+        outcome: Outcome,
+        /// How long it took.
+        elapsed: Duration,
+        /// Randomness for the next delay.
+        jitter: u16,
+    },
+}
+
+/// What a report changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// Nothing: the request or attempt is not there any more.
+    Stale,
+    /// A subscription became active.
+    Activated,
+    /// An active subscription was renewed.
+    Renewed,
+    /// A verification failed; nothing else changed.
+    Rejected,
+    /// The request waits again.
+    Waiting,
+    /// The subscription stays.
+    Kept {
+        /// Consecutive failures now.
+        failures: u32,
+    },
+    /// The subscription is gone.
+    Removed(Removal),
+}
+
+/// What [`Store::publish`] changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Published {
+    /// URLs of topics whose digest is new.
+    pub changed: Vec<String>,
+    /// Subscriptions removed because their topic is no longer one.
+    pub withdrawn: usize,
+}
+
+/// What [`Store::sweep`] changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Leases that ended.
+    pub expired: usize,
+    /// Tombstones dropped.
+    pub tombstones: usize,
+}
+
+/// How much is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Active subscriptions.
+    pub subscriptions: u64,
+    /// Requests waiting for verification.
+    pub requests: u64,
+    /// Subscriptions that are owed content, due or waiting for a retry.
+    pub owed: u64,
+}
+
+/// A subscription as the operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its id.
+    pub id: i64,
+    /// The topic's URL.
+    pub topic: String,
+    /// The callback.
+    pub callback: Callback,
+    /// Whether the topic's current content is still owed.
+    pub owed: bool,
+    /// Its state.
+    pub state: Subscription,
+}
+
+/// A subscription that ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tombstone {
+    /// The id it had.
+    pub id: i64,
+    /// The topic's URL.
+    pub topic: String,
+    /// The callback's host.
+    pub host: String,
+    /// Why it ended.
+    pub removal: Removal,
+    /// When it ended.
+    pub at: Moment,
+    /// How its last attempt ended.
+    pub last: Option<super::subscription::Ended>,
+    /// When it had begun.
+    pub created_at: Moment,
+}
+
+/// What an operator can tell the hub about a subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Remove it, with a denial.
+    Remove,
+    /// Send what is owed now.
+    Retry,
+}
+
+/// Attempts to verify one request: a second one only when the first was cut short by a crash.
+pub const VERIFICATIONS_MAX: u32 = 2;
+
+/// Tombstones and denials kept, each; beyond it the oldest go. Our choice: a few megabytes at most.
+pub const TOMBSTONES_MAX: usize = 10_000;
+
+/// Leases ended by one sweep, so that no transaction grows without bound.
+pub const SWEEP_MAX: usize = 1_000;

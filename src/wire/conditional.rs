@@ -1,0 +1,174 @@
+//! The conditions of a request (RFC 9110 §13).
+//!
+//! For GET and HEAD, in the order of §13.2.2:
+//! 1. If-Match is present: 412 unless one of its tags is the current one (§13.1.1).
+//! 2. It is not, and If-Unmodified-Since is a single valid HTTP-date: 412 if the document is newer (§13.1.4).
+//! 3. If-None-Match is present: 304 if one of its tags matches (§13.1.2), else the document; the date is not read.
+//! 4. It is not, and If-Modified-Since is a single valid HTTP-date: 304 if the document is not newer (§13.1.3).
+//! 5. Otherwise the document. If-Range is not evaluated: no ranges are served.
+//!
+//! [`holds`] is steps 1 and 2, which a read rarely has, [`evaluate`] is steps 3 and 4.
+
+use super::date::{Timestamp, parse_http_date};
+
+/// What the current content of a resource is known by.
+#[derive(Clone, Copy, Debug)]
+pub struct Validators<'a> {
+    /// The strong entity-tag of the content in the coding that would be sent, quotation marks included.
+    pub etag: &'a str,
+    /// When the content last changed.
+    pub last_modified: Timestamp,
+}
+
+/// What a GET or HEAD is answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// 200 and the document.
+    Serve,
+    /// 304 and no body.
+    NotModified,
+}
+
+/// Decides whether the request may be answered as asked, without allocating; linear in the length of the fields.
+///
+/// Tags are compared strongly (§8.8.3.2): a weak one never matches. A list that cannot be read up to the tag that
+/// would match does not hold: the client wanted a certain content, and nobody can tell which.
+pub fn holds<'a>(
+    validators: Validators<'_>,
+    if_match: impl IntoIterator<Item = &'a [u8]>,
+    if_unmodified_since: impl IntoIterator<Item = &'a [u8]>,
+) -> bool {
+    match match_tags(validators.etag, if_match, Comparison::Strong) {
+        Some(matches) => matches,
+        None => {
+            single_date(if_unmodified_since).is_none_or(|date| validators.last_modified <= date)
+        }
+    }
+}
+
+/// Decides whether the client's copy is still good, without allocating; linear in the length of the fields.
+///
+/// Tags are compared weakly (§8.8.3.2), and only with the tag of the coding that would be sent: a 304 for another
+/// coding's tag would tell a cache to keep a body under a tag that it does not have (RFC 9111 §4.3.4). What does not
+/// fit the grammar of the list ends the reading of its field, and `*` counts only alone; the tags before it still
+/// do. Reading too little is safe: it costs a full answer.
+pub fn evaluate<'a>(
+    validators: Validators<'_>,
+    if_none_match: impl IntoIterator<Item = &'a [u8]>,
+    if_modified_since: impl IntoIterator<Item = &'a [u8]>,
+) -> Verdict {
+    match match_tags(validators.etag, if_none_match, Comparison::Weak) {
+        Some(true) => return Verdict::NotModified,
+        Some(false) => return Verdict::Serve,
+        None => {}
+    }
+    match single_date(if_modified_since) {
+        Some(date) if validators.last_modified <= date => Verdict::NotModified,
+        _ => Verdict::Serve,
+    }
+}
+
+/// Reads a date that is given exactly once.
+fn single_date<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Option<Timestamp> {
+    let mut dates = fields.into_iter();
+    let date = dates.next().and_then(parse_http_date);
+    if dates.next().is_some() { None } else { date }
+}
+
+/// Whether a weak tag can match (§8.8.3.2).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    Strong,
+    Weak,
+}
+
+/// Whether one tag of the fields matches, or `None` if there is no field.
+fn match_tags<'a>(
+    etag: &str,
+    fields: impl IntoIterator<Item = &'a [u8]>,
+    comparison: Comparison,
+) -> Option<bool> {
+    let ours = opaque(etag.as_bytes());
+    let mut present = false;
+    let (mut members, mut star) = (0u32, false);
+    for field in fields {
+        present = true;
+        // What nearly every client sends: the one tag that it got, which is strong.
+        if field == etag.as_bytes() {
+            return Some(true);
+        }
+        let mut rest = field;
+        while let Some((member, after)) = next_member(rest) {
+            members += 1;
+            rest = after;
+            match member {
+                Member::Star => star = true,
+                Member::Tag { opaque, weak } => {
+                    if opaque == ours && (!weak || comparison == Comparison::Weak) {
+                        return Some(true);
+                    }
+                }
+            }
+        }
+        // What ended the reading is a member too, if a malformed one.
+        members += u32::from(!rest.iter().all(|&byte| is_separator(byte)));
+    }
+    // `*` means any current content (§13.1.2), but it is a value of its own, not a member of the list.
+    present.then_some(star && members == 1)
+}
+
+/// A member of If-Match or If-None-Match.
+enum Member<'a> {
+    Star,
+    Tag {
+        /// The bytes between the quotation marks.
+        opaque: &'a [u8],
+        /// Whether `W/` stands before them.
+        weak: bool,
+    },
+}
+
+/// Takes the next member off the front of a list; `None` at its end and where it does not fit the grammar.
+fn next_member(list: &[u8]) -> Option<(Member<'_>, &[u8])> {
+    let start = list.iter().position(|&byte| !is_separator(byte))?;
+    let list = &list[start..];
+    let (member, rest) = if let Some(rest) = list.strip_prefix(b"*") {
+        (Member::Star, rest)
+    } else {
+        // `W/` is case-sensitive (§8.8.3), and a comma within the quotation marks is part of the tag.
+        let unmarked = list.strip_prefix(b"W/");
+        let quoted = unmarked.unwrap_or(list).strip_prefix(b"\"")?;
+        let end = quoted.iter().position(|&byte| !is_tag_byte(byte))?;
+        let member = Member::Tag {
+            opaque: &quoted[..end],
+            weak: unmarked.is_some(),
+        };
+        (member, quoted[end..].strip_prefix(b"\"")?)
+    };
+    let next = rest
+        .iter()
+        .position(|byte| !matches!(byte, b' ' | b'\t'))
+        .unwrap_or(rest.len());
+    let rest = &rest[next..];
+    (rest.is_empty() || rest[0] == b',').then_some((member, rest))
+}
+
+/// Whether a byte may stand between members: a comma or white space, as empty members are allowed (§5.6.1.2).
+fn is_separator(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b',')
+}
+
+/// Whether a byte may stand in an opaque-tag: `%x21 / %x23-7E / obs-text` (§8.8.3).
+fn is_tag_byte(byte: u8) -> bool {
+    matches!(byte, 0x21 | 0x23..=0x7e | 0x80..=0xff)
+}
+
+/// What is compared of our own tag, which is never weak: what stands between the quotation marks.
+fn opaque(etag: &[u8]) -> &[u8] {
+    etag.strip_prefix(b"\"")
+        .and_then(|etag| etag.strip_suffix(b"\""))
+        .unwrap_or(etag)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,379 @@
+//! Days and times as the interface writes them: `YYYY-MM-DD`, RFC 3339 and HTTP dates.
+//!
+//! Both types are plain integers, so comparing and sorting cost one instruction; neither parsing nor
+//! rendering allocates. Time zones other than a fixed offset do not exist here.
+
+use std::fmt;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// A day of the proleptic Gregorian calendar, 0001-01-01 to 9999-12-31, ordered by time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Date(u32);
+
+impl Date {
+    /// The first day that can be written, 0001-01-01.
+    pub const MIN: Date = Date(0);
+    /// The last day that can be written, 9999-12-31.
+    pub const MAX: Date = Date(3_652_058);
+
+    /// Returns the day `day` of `month` in `year`.
+    ///
+    /// # Errors
+    /// `NoSuchDay` outside the years 1 to 9999, the months 1 to 12, or the days of that month.
+    pub fn new(year: u16, month: u8, day: u8) -> Result<Date, DateError> {
+        if !(1..=9999).contains(&year) || !(1..=12).contains(&month) {
+            return Err(DateError::NoSuchDay);
+        }
+        if !(1..=days_of_month(year, month)).contains(&day) {
+            return Err(DateError::NoSuchDay);
+        }
+        // Years are counted from March, so that the leap day is the last of its year and every
+        // month begins at the same distance: (153 m + 2) / 5 days after the first of March.
+        let (year, month) = (u32::from(year), u32::from(month));
+        let (march_year, march_month) = if month > 2 {
+            (year, month - 3)
+        } else {
+            (year - 1, month + 9)
+        };
+        let day_of_year = (153 * march_month + 2) / 5 + u32::from(day) - 1;
+        let days =
+            365 * march_year + march_year / 4 - march_year / 100 + march_year / 400 + day_of_year;
+        // 0001-01-01 is day 306 of the year that began on 0000-03-01.
+        Ok(Date(days - MARCH_TO_JANUARY))
+    }
+
+    /// Returns the number of days since 0001-01-01, 0 to 3,652,058.
+    #[must_use]
+    pub fn days(self) -> u32 {
+        self.0
+    }
+
+    /// Returns the day that is `days` after 0001-01-01, or `None` after 9999-12-31.
+    #[must_use]
+    pub fn from_days(days: u32) -> Option<Date> {
+        (days <= Date::MAX.0).then_some(Date(days))
+    }
+
+    /// Returns the year, 1 to 9999.
+    #[must_use]
+    pub fn year(self) -> u16 {
+        self.civil().0
+    }
+
+    /// Returns the month, 1 to 12.
+    #[must_use]
+    pub fn month(self) -> u8 {
+        self.civil().1
+    }
+
+    /// Returns the day of the month, 1 to 31.
+    #[must_use]
+    pub fn day(self) -> u8 {
+        self.civil().2
+    }
+
+    /// Returns the first second of the day, 00:00:00Z.
+    #[must_use]
+    pub fn timestamp(self) -> Timestamp {
+        Timestamp((i64::from(self.0) - EPOCH_DAYS) * DAY_S)
+    }
+
+    /// Renders `YYYY-MM-DD` (RFC 3339 §5.6), always ten ASCII bytes.
+    #[must_use]
+    pub fn render(self) -> [u8; 10] {
+        let (year, month, day) = self.civil();
+        let mut text = *b"0000-00-00";
+        put_digits(&mut text[0..4], u32::from(year));
+        put_digits(&mut text[5..7], u32::from(month));
+        put_digits(&mut text[8..10], u32::from(day));
+        text
+    }
+
+    /// Year, month and day: the inverse of `new`, over eras of 400 years that all have the same length.
+    fn civil(self) -> (u16, u8, u8) {
+        let days = self.0 + MARCH_TO_JANUARY;
+        let era = days / 146_097;
+        let day_of_era = days % 146_097;
+        let year_of_era =
+            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let march_month = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+        let month = if march_month < 10 {
+            march_month + 3
+        } else {
+            march_month - 9
+        };
+        let year = era * 400 + year_of_era + u32::from(month <= 2);
+        (year as u16, month as u8, day as u8)
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_ascii(&self.render(), formatter)
+    }
+}
+
+/// A point in time in whole seconds since 1970-01-01T00:00:00Z, years 0001 to 9999.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The first second that can be written, 0001-01-01T00:00:00Z.
+    pub const MIN: Timestamp = Timestamp(-EPOCH_DAYS * DAY_S);
+    /// The last second that can be written, 9999-12-31T23:59:59Z.
+    pub const MAX: Timestamp = Timestamp((Date::MAX.0 as i64 - EPOCH_DAYS + 1) * DAY_S - 1);
+
+    /// Returns the time `seconds` after 1970-01-01T00:00:00Z, held within `MIN` and `MAX`.
+    #[must_use]
+    pub fn from_unix(seconds: i64) -> Timestamp {
+        Timestamp(seconds.clamp(Timestamp::MIN.0, Timestamp::MAX.0))
+    }
+
+    /// Returns the seconds since 1970-01-01T00:00:00Z, negative before.
+    #[must_use]
+    pub fn unix(self) -> i64 {
+        self.0
+    }
+
+    /// Returns the day, in UTC, that this second belongs to.
+    #[must_use]
+    pub fn date(self) -> Date {
+        Date((self.0.div_euclid(DAY_S) + EPOCH_DAYS) as u32)
+    }
+
+    /// Renders `2026-11-21T09:00:00Z` (RFC 3339 §5.6), always twenty ASCII bytes.
+    #[must_use]
+    pub fn render_rfc3339(self) -> [u8; 20] {
+        let mut text = *b"0000-00-00T00:00:00Z";
+        text[..10].copy_from_slice(&self.date().render());
+        self.put_time(&mut text[11..19]);
+        text
+    }
+
+    /// Renders an IMF-fixdate, `Sat, 21 Nov 2026 09:00:00 GMT` (RFC 9110 §5.6.7), always 29 ASCII bytes.
+    #[must_use]
+    pub fn render_http(self) -> [u8; 29] {
+        let date = self.date();
+        let (year, month, day) = date.civil();
+        let mut text = *b"Mon, 00 Jan 0000 00:00:00 GMT";
+        // 0001-01-01 was a Monday.
+        text[0..3].copy_from_slice(WEEKDAYS[(date.0 % 7) as usize]);
+        put_digits(&mut text[5..7], u32::from(day));
+        text[8..11].copy_from_slice(MONTHS[usize::from(month - 1)]);
+        put_digits(&mut text[12..16], u32::from(year));
+        self.put_time(&mut text[17..25]);
+        text
+    }
+
+    /// Writes `HH:MM:SS` over the digits of `text`.
+    fn put_time(self, text: &mut [u8]) {
+        let second = self.0.rem_euclid(DAY_S) as u32;
+        put_digits(&mut text[0..2], second / 3_600);
+        put_digits(&mut text[3..5], second / 60 % 60);
+        put_digits(&mut text[6..8], second % 60);
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_ascii(&self.render_rfc3339(), formatter)
+    }
+}
+
+/// Parses a full-date, exactly `YYYY-MM-DD` (RFC 3339 §5.6), years 0001 to 9999, without allocating.
+///
+/// # Errors
+/// `Shape` if a byte is out of place, `NoSuchDay` for dates such as 2023-02-29.
+pub fn parse_date(text: &[u8]) -> Result<Date, DateError> {
+    if text.len() != 10 || text[4] != b'-' || text[7] != b'-' {
+        return Err(DateError::Shape);
+    }
+    let year = digits(&text[0..4]).ok_or(DateError::Shape)?;
+    let month = digits(&text[5..7]).ok_or(DateError::Shape)?;
+    let day = digits(&text[8..10]).ok_or(DateError::Shape)?;
+    Date::new(year, month as u8, day as u8)
+}
+
+/// Parses a date-time (RFC 3339 §5.6) with `Z` or any offset, without allocating.
+///
+/// `T` and `Z` may be lower case, as the RFC allows; a fraction of a second is accepted only as zeros.
+/// Our choice: a leap second (`:60`) is refused, because seconds since 1970 cannot express it.
+///
+/// # Errors
+/// `Shape` if a byte is out of place, `NoSuchDay` and `NoSuchTime` for a day, time or offset that does not
+/// exist, `Fraction` if the time is not a whole second, `Range` if it lies outside the years 0001 to 9999 in UTC.
+pub fn parse_timestamp(text: &[u8]) -> Result<Timestamp, TimestampError> {
+    let (date, rest) = text.split_at_checked(10).ok_or(TimestampError::Shape)?;
+    let date = parse_date(date).map_err(|error| match error {
+        DateError::Shape => TimestampError::Shape,
+        DateError::NoSuchDay => TimestampError::NoSuchDay,
+    })?;
+    let (time, rest) = rest.split_at_checked(9).ok_or(TimestampError::Shape)?;
+    if !matches!(time[0], b'T' | b't') || time[3] != b':' || time[6] != b':' {
+        return Err(TimestampError::Shape);
+    }
+    let hour = digits(&time[1..3]).ok_or(TimestampError::Shape)?;
+    let minute = digits(&time[4..6]).ok_or(TimestampError::Shape)?;
+    let second = digits(&time[7..9]).ok_or(TimestampError::Shape)?;
+    let (fraction, zone) = split_fraction(rest)?;
+    let offset_s = parse_offset(zone)?;
+    if hour > 23 || minute > 59 || second > 59 {
+        return Err(TimestampError::NoSuchTime);
+    }
+    if fraction.iter().any(|&digit| digit != b'0') {
+        return Err(TimestampError::Fraction);
+    }
+    let of_day = i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
+    let time = Timestamp(date.timestamp().0 + of_day - offset_s);
+    let in_range = (Timestamp::MIN..=Timestamp::MAX).contains(&time);
+    in_range.then_some(time).ok_or(TimestampError::Range)
+}
+
+/// Parses an HTTP-date in any of its three forms (RFC 9110 §5.6.7), or returns `None`.
+///
+/// A weekday that is not the day's own makes the date invalid, and so do years before 1970.
+#[must_use]
+pub fn parse_http_date(text: &[u8]) -> Option<Timestamp> {
+    let time = httpdate::parse_http_date(std::str::from_utf8(text).ok()?).ok()?;
+    let since_epoch: Duration = time.duration_since(UNIX_EPOCH).ok()?;
+    Some(Timestamp::from_unix(
+        i64::try_from(since_epoch.as_secs()).ok()?,
+    ))
+}
+
+/// Splits `.000Z` into the digits after the point and the zone; without a point the digits are empty.
+fn split_fraction(rest: &[u8]) -> Result<(&[u8], &[u8]), TimestampError> {
+    let Some(after) = rest.strip_prefix(b".") else {
+        return Ok((&[], rest));
+    };
+    let end = after
+        .iter()
+        .position(|byte| !byte.is_ascii_digit())
+        .ok_or(TimestampError::Shape)?;
+    if end == 0 {
+        return Err(TimestampError::Shape);
+    }
+    Ok(after.split_at(end))
+}
+
+/// Returns the seconds by which the local time of `zone` (`Z`, `+HH:MM` or `-HH:MM`) is ahead of UTC.
+fn parse_offset(zone: &[u8]) -> Result<i64, TimestampError> {
+    if matches!(zone, b"Z" | b"z") {
+        return Ok(0);
+    }
+    if zone.len() != 6 || zone[3] != b':' || !matches!(zone[0], b'+' | b'-') {
+        return Err(TimestampError::Shape);
+    }
+    let hour = digits(&zone[1..3]).ok_or(TimestampError::Shape)?;
+    let minute = digits(&zone[4..6]).ok_or(TimestampError::Shape)?;
+    if hour > 23 || minute > 59 {
+        return Err(TimestampError::NoSuchTime);
+    }
+    let ahead_s = i64::from(hour) * 3_600 + i64::from(minute) * 60;
+    Ok(if zone[0] == b'-' { -ahead_s } else { ahead_s })
+}
+
+/// The value of up to four ASCII digits, or `None` if one byte is not a digit.
+fn digits(text: &[u8]) -> Option<u16> {
+    text.iter().try_fold(0u16, |value, byte| {
+        byte.is_ascii_digit()
+            .then(|| value * 10 + u16::from(byte - b'0'))
+    })
+}
+
+/// Fills `text` with the decimal digits of `value`, zeros in front.
+fn put_digits(text: &mut [u8], mut value: u32) {
+    for place in text.iter_mut().rev() {
+        *place = b'0' + (value % 10) as u8;
+        value /= 10;
+    }
+}
+
+/// Days of a month that is known to be from 1 to 12.
+fn days_of_month(year: u16, month: u8) -> u8 {
+    match month {
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Writes bytes that this module made and knows to be ASCII, honouring width and alignment.
+fn write_ascii(text: &[u8], formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    formatter.pad(std::str::from_utf8(text).map_err(|_| fmt::Error)?)
+}
+
+/// Why bytes are not a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DateError {
+    /// The text is not `YYYY-MM-DD` in ASCII digits.
+    Shape,
+    /// The calendar has no such day.
+    NoSuchDay,
+}
+
+impl fmt::Display for DateError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            DateError::Shape => "must be a date of the form YYYY-MM-DD",
+            DateError::NoSuchDay => "must be a day that exists, from 0001-01-01 to 9999-12-31",
+        })
+    }
+}
+
+impl std::error::Error for DateError {}
+
+/// Why bytes are not a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimestampError {
+    /// The text is not of the form `YYYY-MM-DDTHH:MM:SSZ`.
+    Shape,
+    /// The calendar has no such day.
+    NoSuchDay,
+    /// An hour above 23, a minute or second above 59, or such an offset.
+    NoSuchTime,
+    /// The time is not a whole second.
+    Fraction,
+    /// The offset moves the time out of the years 0001 to 9999.
+    Range,
+}
+
+impl fmt::Display for TimestampError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            TimestampError::Shape => {
+                "must be a time of the form YYYY-MM-DDTHH:MM:SSZ or with an offset such as +01:00"
+            }
+            TimestampError::NoSuchDay => {
+                "must be on a day that exists, from 0001-01-01 to 9999-12-31"
+            }
+            TimestampError::NoSuchTime => {
+                "must be a time of day from 00:00:00 to 23:59:59 with an offset below 24 hours"
+            }
+            TimestampError::Fraction => "must be a whole second, without a fraction",
+            TimestampError::Range => "must lie in the years 0001 to 9999 in UTC",
+        })
+    }
+}
+
+impl std::error::Error for TimestampError {}
+
+/// Seconds of a day.
+const DAY_S: i64 = 86_400;
+/// Days from 0001-01-01 to 1970-01-01.
+const EPOCH_DAYS: i64 = 719_162;
+/// Days from 0000-03-01 to 0001-01-01.
+const MARCH_TO_JANUARY: u32 = 306;
+
+const WEEKDAYS: [&[u8; 3]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
+const MONTHS: [&[u8; 3]; 12] = [
+    b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
+];
+
+#[cfg(test)]
+mod tests;

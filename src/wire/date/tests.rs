@@ -1,0 +1,199 @@
+use super::*;
+
+fn date(text: &str) -> Date {
+    parse_date(text.as_bytes()).expect(text)
+}
+
+#[test]
+fn date_bounds_are_the_first_and_last_day_that_can_be_written() {
+    assert_eq!(date("0001-01-01"), Date::MIN);
+    assert_eq!(date("9999-12-31"), Date::MAX);
+    assert_eq!(parse_date(b"0000-12-31"), Err(DateError::NoSuchDay));
+    assert_eq!(Date::new(10_000, 1, 1), Err(DateError::NoSuchDay));
+    assert_eq!(Date::from_days(Date::MAX.days()), Some(Date::MAX));
+    assert_eq!(Date::from_days(Date::MAX.days() + 1), None);
+}
+
+#[test]
+fn every_day_renders_to_text_that_parses_back() {
+    let mut expected = (1u16, 1u8, 1u8);
+    for days in 0..=Date::MAX.days() {
+        let date = Date::from_days(days).expect("in range");
+        assert_eq!((date.year(), date.month(), date.day()), expected);
+        assert_eq!(parse_date(&date.render()), Ok(date));
+        expected.2 += 1;
+        if expected.2 > days_of_month(expected.0, expected.1) {
+            expected = if expected.1 == 12 {
+                (expected.0 + 1, 1, 1)
+            } else {
+                (expected.0, expected.1 + 1, 1)
+            };
+        }
+    }
+    assert_eq!(expected, (10_000, 1, 1));
+}
+
+#[test]
+fn leap_days_exist_only_in_leap_years() {
+    for (text, exists) in [
+        ("2024-02-29", true),
+        ("2023-02-29", false),
+        ("2000-02-29", true),
+        ("1900-02-29", false),
+        ("2024-02-30", false),
+        ("2024-04-30", true),
+        ("2024-04-31", false),
+        ("2024-12-31", true),
+        ("2024-12-32", false),
+        ("2024-00-10", false),
+        ("2024-13-10", false),
+        ("2024-10-00", false),
+    ] {
+        let expected = if exists {
+            Ok(text.to_owned())
+        } else {
+            Err(DateError::NoSuchDay)
+        };
+        assert_eq!(
+            parse_date(text.as_bytes()).map(|date| date.to_string()),
+            expected,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn dates_of_another_shape_are_refused() {
+    for text in [
+        "",
+        "2024-1-01",
+        "2024-01-1",
+        "2024-01-010",
+        "2024/01/01",
+        "+024-01-01",
+        "2024-01-0x",
+        "20240101",
+        "２024-01",
+    ] {
+        assert_eq!(parse_date(text.as_bytes()), Err(DateError::Shape), "{text}");
+    }
+}
+
+#[test]
+fn dates_order_by_time() {
+    assert!(date("2023-12-31") < date("2024-01-01"));
+    assert!(date("0999-12-31") < date("1000-01-01"));
+}
+
+#[test]
+fn date_begins_at_midnight_utc() {
+    assert_eq!(date("1970-01-01").timestamp().unix(), 0);
+    assert_eq!(
+        date("2026-11-21").timestamp().to_string(),
+        "2026-11-21T00:00:00Z"
+    );
+    assert_eq!(date("1969-12-31").timestamp().unix(), -86_400);
+}
+
+#[test]
+fn timestamps_are_held_within_their_bounds() {
+    assert_eq!(Timestamp::from_unix(i64::MIN), Timestamp::MIN);
+    assert_eq!(Timestamp::from_unix(i64::MAX), Timestamp::MAX);
+    assert_eq!(Timestamp::MIN.to_string(), "0001-01-01T00:00:00Z");
+    assert_eq!(Timestamp::MAX.to_string(), "9999-12-31T23:59:59Z");
+    assert_eq!(Timestamp::from_unix(Timestamp::MAX.unix()), Timestamp::MAX);
+}
+
+#[test]
+fn timestamp_belongs_to_its_day_in_utc() {
+    assert_eq!(Timestamp::from_unix(-1).date(), date("1969-12-31"));
+    assert_eq!(Timestamp::from_unix(86_399).date(), date("1970-01-01"));
+    assert_eq!(Timestamp::from_unix(86_400).date(), date("1970-01-02"));
+}
+
+#[test]
+fn timestamps_parse_with_any_offset() {
+    for (text, unix) in [
+        ("1970-01-01T00:00:00Z", 0),
+        ("1970-01-01t00:00:00z", 0),
+        ("1970-01-01T01:00:00+01:00", 0),
+        ("1969-12-31T23:30:00-00:30", 0),
+        ("1970-01-01T00:00:00-00:00", 0),
+        ("1970-01-01T00:00:00.000Z", 0),
+        ("2026-11-21T09:00:00Z", 1_795_251_600),
+        ("2000-02-29T23:59:59+23:59", 951_782_459),
+        ("0001-01-01T00:00:00Z", Timestamp::MIN.unix()),
+        ("9999-12-31T23:59:59Z", Timestamp::MAX.unix()),
+    ] {
+        assert_eq!(
+            parse_timestamp(text.as_bytes()).map(Timestamp::unix),
+            Ok(unix),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn timestamps_that_are_no_time_are_refused() {
+    use TimestampError::*;
+    for (text, error) in [
+        ("", Shape),
+        ("2026-11-21", Shape),
+        ("2026-11-21T09:00:00", Shape),
+        ("2026-11-21 09:00:00Z", Shape),
+        ("2026-11-21T09:00Z", Shape),
+        ("2026-11-21T09:00:00.Z", Shape),
+        ("2026-11-21T09:00:00.0", Shape),
+        ("2026-11-21T09:00:00+0100", Shape),
+        ("2026-11-21T09:00:00+01:00 ", Shape),
+        ("2026-11-21T09:00:00Zz", Shape),
+        ("2026-11-31T09:00:00Z", NoSuchDay),
+        ("2026-11-21T24:00:00Z", NoSuchTime),
+        ("2026-11-21T09:60:00Z", NoSuchTime),
+        ("2026-11-21T23:59:60Z", NoSuchTime),
+        ("2026-11-21T09:00:00+24:00", NoSuchTime),
+        ("2026-11-21T09:00:00+01:60", NoSuchTime),
+        ("2026-11-21T09:00:00.5Z", Fraction),
+        ("0001-01-01T00:00:00+00:01", Range),
+        ("9999-12-31T23:59:59-00:01", Range),
+    ] {
+        assert_eq!(parse_timestamp(text.as_bytes()), Err(error), "{text}");
+    }
+}
+
+#[test]
+fn http_dates_parse_in_all_three_forms() {
+    let expected = Some(Timestamp::from_unix(784_111_777));
+    assert_eq!(parse_http_date(b"Sun, 06 Nov 1994 08:49:37 GMT"), expected);
+    assert_eq!(parse_http_date(b"Sunday, 06-Nov-94 08:49:37 GMT"), expected);
+    assert_eq!(parse_http_date(b"Sun Nov  6 08:49:37 1994"), expected);
+}
+
+#[test]
+fn http_dates_that_are_no_date_are_refused() {
+    for text in [
+        "",
+        "0",
+        "Mon, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 1994 08:49:37",
+        "Sun, 06 Nov 1994 08:49:37 UTC",
+        "Sun, 31 Feb 1994 08:49:37 GMT",
+        "Sun, 06 Nov 1994 08:49:60 GMT",
+        "Fri, 06 Nov 1964 08:49:37 GMT",
+    ] {
+        assert_eq!(parse_http_date(text.as_bytes()), None, "{text}");
+    }
+    assert_eq!(
+        parse_http_date(b"Sun, 06 Nov 1994 08:49:37 G\xff\xff"),
+        None
+    );
+}
+
+#[test]
+fn http_dates_render_as_imf_fixdate() {
+    let rendered =
+        |unix| String::from_utf8_lossy(&Timestamp::from_unix(unix).render_http()).into_owned();
+    assert_eq!(rendered(784_111_777), "Sun, 06 Nov 1994 08:49:37 GMT");
+    assert_eq!(rendered(0), "Thu, 01 Jan 1970 00:00:00 GMT");
+    assert_eq!(rendered(1_795_251_600), "Sat, 21 Nov 2026 09:00:00 GMT");
+}

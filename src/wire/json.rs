@@ -1,0 +1,379 @@
+//! An append-only JSON writer (RFC 8259).
+//!
+//! Every function appends to a buffer that the caller owns and sizes; nothing is kept and nothing fails.
+//! `Object` and `Array` place the commas:
+//!
+//! ```
+//! use reviewd::wire::json::{Array, Object};
+//!
+//! let mut out = Vec::new();
+//! let mut object = Object::begin(&mut out);
+//! object.string("id", "r1").u64("rating", 5);
+//! let mut array = Array::begin(object.key("services"));
+//! array.string("wills").string("probate");
+//! array.end();
+//! object.end();
+//! assert_eq!(out, br#"{"id":"r1","rating":5,"services":["wills","probate"]}"#);
+//! ```
+
+/// Appends `text` as a JSON string, quoted and escaped (RFC 8259 §7).
+///
+/// Only what must be escaped is: the quotation mark, the backslash and U+0000 to U+001F.
+pub fn push_string(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    push_escaped(out, text.as_bytes());
+    out.push(b'"');
+}
+
+/// Appends `text` escaped but without quotes, so that a JSON text can stand inside a JSON string.
+///
+/// `text` is expected to be UTF-8; other bytes are passed through as they are.
+pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
+    let (words, rest) = text.as_chunks::<8>();
+    // What lies between two escapes is appended in one go.
+    let mut start = 0;
+    for (place, word) in words.iter().enumerate() {
+        let mut marks = marks(u64::from_le_bytes(*word));
+        while marks != 0 {
+            let at = 8 * place + marks.trailing_zeros() as usize / 8;
+            out.extend_from_slice(&text[start..at]);
+            push_escape(out, text[at]);
+            start = at + 1;
+            marks &= marks - 1;
+        }
+    }
+    for at in text.len() - rest.len()..text.len() {
+        if ESCAPES[usize::from(text[at])] != 0 {
+            out.extend_from_slice(&text[start..at]);
+            push_escape(out, text[at]);
+            start = at + 1;
+        }
+    }
+    out.extend_from_slice(&text[start..]);
+}
+
+/// The highest bit of each of eight bytes that must be escaped, and no other bit.
+fn marks(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const LOW: u64 = 0x7f * ONES;
+    // Each sum's bytes stay below 0x100, so nothing is carried from one byte into the next.
+    let differs = |byte: u8| {
+        let other = word ^ (u64::from(byte) * ONES);
+        ((other & LOW) + LOW) | other
+    };
+    let is_printed = ((word & LOW) + 0x60 * ONES) | word;
+    !(is_printed & differs(b'"') & differs(b'\\')) & !LOW
+}
+
+/// Appends the escape of a byte that has one.
+fn push_escape(out: &mut Vec<u8>, byte: u8) {
+    match ESCAPES[usize::from(byte)] {
+        b'u' => {
+            let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
+            out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)]);
+        }
+        short => out.extend_from_slice(&[b'\\', short]),
+    }
+}
+
+/// Appends `value` in decimal, without allocating.
+pub fn push_u64(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0u8; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[start..]);
+}
+
+/// Appends `value` in decimal with a sign if it is negative, without allocating.
+pub fn push_i64(out: &mut Vec<u8>, value: i64) {
+    if value < 0 {
+        out.push(b'-');
+    }
+    push_u64(out, value.unsigned_abs());
+}
+
+/// Appends `true` or `false`.
+pub fn push_bool(out: &mut Vec<u8>, value: bool) {
+    out.extend_from_slice(if value { b"true" } else { b"false" });
+}
+
+/// Appends `null`.
+pub fn push_null(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"null");
+}
+
+/// An object that is being written; `end` closes it.
+#[derive(Debug)]
+#[must_use = "an object is complete only after `end`"]
+pub struct Object<'a> {
+    out: &'a mut Vec<u8>,
+    comma: bool,
+}
+
+impl<'a> Object<'a> {
+    /// Appends `{`.
+    pub fn begin(out: &'a mut Vec<u8>) -> Object<'a> {
+        out.push(b'{');
+        Object { out, comma: false }
+    }
+
+    /// Appends `"key":` and returns the buffer, to which the caller appends exactly one value.
+    ///
+    /// Keys are not compared: writing one twice is the caller's mistake.
+    pub fn key(&mut self, key: &str) -> &mut Vec<u8> {
+        if self.comma {
+            self.out.push(b',');
+        }
+        self.comma = true;
+        push_string(self.out, key);
+        self.out.push(b':');
+        self.out
+    }
+
+    /// Appends a string.
+    pub fn string(&mut self, key: &str, value: &str) -> &mut Self {
+        push_string(self.key(key), value);
+        self
+    }
+
+    /// Appends a string, or `null` for `None`: a key is never left out.
+    pub fn opt_string(&mut self, key: &str, value: Option<&str>) -> &mut Self {
+        match value {
+            Some(value) => self.string(key, value),
+            None => self.null(key),
+        }
+    }
+
+    /// Appends an array of strings.
+    pub fn strings<'s>(
+        &mut self,
+        key: &str,
+        values: impl IntoIterator<Item = &'s str>,
+    ) -> &mut Self {
+        push_strings(self.key(key), values);
+        self
+    }
+
+    /// Appends a whole number.
+    pub fn u64(&mut self, key: &str, value: u64) -> &mut Self {
+        push_u64(self.key(key), value);
+        self
+    }
+
+    /// Appends a whole number with a sign.
+    pub fn i64(&mut self, key: &str, value: i64) -> &mut Self {
+        push_i64(self.key(key), value);
+        self
+    }
+
+    /// Appends `true` or `false`.
+    pub fn bool(&mut self, key: &str, value: bool) -> &mut Self {
+        push_bool(self.key(key), value);
+        self
+    }
+
+    /// Appends `null`.
+    pub fn null(&mut self, key: &str) -> &mut Self {
+        push_null(self.key(key));
+        self
+    }
+
+    /// Appends `value` as it stands, which must be one JSON value.
+    pub fn raw(&mut self, key: &str, value: &[u8]) -> &mut Self {
+        self.key(key).extend_from_slice(value);
+        self
+    }
+
+    /// Appends `}`.
+    pub fn end(self) {
+        self.out.push(b'}');
+    }
+}
+
+/// An array that is being written; `end` closes it.
+#[derive(Debug)]
+#[must_use = "an array is complete only after `end`"]
+pub struct Array<'a> {
+    out: &'a mut Vec<u8>,
+    comma: bool,
+}
+
+impl<'a> Array<'a> {
+    /// Appends `[`.
+    pub fn begin(out: &'a mut Vec<u8>) -> Array<'a> {
+        out.push(b'[');
+        Array { out, comma: false }
+    }
+
+    /// Appends a comma if one is needed and returns the buffer, to which the caller appends exactly one value.
+    pub fn item(&mut self) -> &mut Vec<u8> {
+        if self.comma {
+            self.out.push(b',');
+        }
+        self.comma = true;
+        self.out
+    }
+
+    /// Appends a string.
+    pub fn string(&mut self, value: &str) -> &mut Self {
+        push_string(self.item(), value);
+        self
+    }
+
+    /// Appends a whole number.
+    pub fn u64(&mut self, value: u64) -> &mut Self {
+        push_u64(self.item(), value);
+        self
+    }
+
+    /// Appends `value` as it stands, which must be one JSON value.
+    pub fn raw(&mut self, value: &[u8]) -> &mut Self {
+        self.item().extend_from_slice(value);
+        self
+    }
+
+    /// Appends `]`.
+    pub fn end(self) {
+        self.out.push(b']');
+    }
+}
+
+/// Appends an array of strings.
+pub fn push_strings<'s>(out: &mut Vec<u8>, values: impl IntoIterator<Item = &'s str>) {
+    let mut array = Array::begin(out);
+    for value in values {
+        array.string(value);
+    }
+    array.end();
+}
+
+/// For each byte: 0 if it stands for itself, `u` if it needs `\u00xx`, else the letter after the backslash.
+const ESCAPES: [u8; 256] = {
+    let mut table = [0u8; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = b'u';
+        byte += 1;
+    }
+    table[0x08] = b'b';
+    table[0x09] = b't';
+    table[0x0a] = b'n';
+    table[0x0c] = b'f';
+    table[0x0d] = b'r';
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).expect("the writer keeps UTF-8")
+    }
+
+    #[test]
+    fn strings_escape_what_must_be_and_nothing_else() {
+        let text = "a\"b\\c/\u{8}\t\n\u{c}\r\u{0}\u{1f}\u{7f}é\u{2028}😀";
+        let expected = "\"a\\\"b\\\\c/\\b\\t\\n\\f\\r\\u0000\\u001f\u{7f}é\u{2028}😀\"";
+        assert_eq!(written(|out| push_string(out, text)), expected);
+        assert_eq!(written(|out| push_string(out, "")), "\"\"");
+    }
+
+    #[test]
+    fn json_text_inside_a_json_string_reads_back() {
+        let inner = written(|out| push_string(out, "say \"hi\"\n\u{1}"));
+        let outer = written(|out| {
+            out.push(b'"');
+            push_escaped(out, inner.as_bytes());
+            out.push(b'"');
+        });
+        assert_eq!(
+            serde_json::from_str::<String>(&outer).expect("valid JSON"),
+            inner
+        );
+    }
+
+    #[test]
+    fn every_byte_is_escaped_alike_at_every_place_of_a_word() {
+        for byte in 0..=u8::MAX {
+            let mut alone = Vec::new();
+            push_escaped(&mut alone, &[byte]);
+            assert_eq!(alone.len() == 1, ESCAPES[usize::from(byte)] == 0, "{byte}");
+            for (before, after) in (0..17).flat_map(|n| [(n, 0), (n, 16 - n)]) {
+                let text = [vec![b'a'; before], vec![byte], vec![0xff; after]].concat();
+                let mut out = Vec::new();
+                push_escaped(&mut out, &text);
+                let expected = [vec![b'a'; before], alone.clone(), vec![0xff; after]].concat();
+                assert_eq!(out, expected, "{byte} after {before} and before {after}");
+            }
+        }
+        // Neighbours: a mark must not spill into the byte after it.
+        let pairs =
+            (0..=u8::MAX).flat_map(|first| (0..=u8::MAX).map(move |second| [first, second]));
+        for pair in pairs {
+            let mut expected = Vec::new();
+            push_escaped(&mut expected, &pair[..1]);
+            push_escaped(&mut expected, &pair[1..]);
+            let mut out = Vec::new();
+            push_escaped(&mut out, &pair.repeat(4));
+            assert_eq!(out, expected.repeat(4), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_at_their_bounds() {
+        assert_eq!(written(|out| push_u64(out, 0)), "0");
+        assert_eq!(written(|out| push_u64(out, 10)), "10");
+        assert_eq!(written(|out| push_u64(out, u64::MAX)), u64::MAX.to_string());
+        assert_eq!(written(|out| push_i64(out, i64::MIN)), i64::MIN.to_string());
+        assert_eq!(written(|out| push_i64(out, i64::MAX)), i64::MAX.to_string());
+        assert_eq!(written(|out| push_i64(out, -1)), "-1");
+    }
+
+    #[test]
+    fn empty_object_and_array() {
+        assert_eq!(written(|out| Object::begin(out).end()), "{}");
+        assert_eq!(written(|out| Array::begin(out).end()), "[]");
+        assert_eq!(written(|out| push_strings(out, [])), "[]");
+    }
+
+    #[test]
+    fn every_kind_of_member_and_item() {
+        let text = written(|out| {
+            let mut object = Object::begin(out);
+            object
+                .string("a", "\"")
+                .opt_string("b", None)
+                .opt_string("c", Some("d"))
+                .u64("e", 1)
+                .i64("f", -1);
+            object
+                .bool("g", true)
+                .bool("h", false)
+                .null("i")
+                .raw("j", b"{}")
+                .strings("k", ["l", "m"]);
+            let mut array = Array::begin(object.key("n\""));
+            array.string("o").u64(2).raw(b"null");
+            Object::begin(array.item()).end();
+            array.end();
+            object.end();
+        });
+        let expected = concat!(
+            r#"{"a":"\"","b":null,"c":"d","e":1,"f":-1,"g":true,"h":false,"i":null,"j":{},"k":["l","m"],"#,
+            r#""n\"":["o",2,null,{}]}"#
+        );
+        assert_eq!(text, expected);
+    }
+}

@@ -1,0 +1,10 @@
+//! Bytes to values and back: no domain words, no clock, no I/O.
+
+pub mod conditional;
+pub mod date;
+pub mod etag;
+pub mod fold;
+pub mod form;
+pub mod json;
+pub mod negotiate;
+pub mod xml;

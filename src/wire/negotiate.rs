@@ -1,0 +1,307 @@
+//! Accept-Encoding with q-values (RFC 9110 §12.5.3 and §12.4.2).
+
+/// A content coding that a body may be stored in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Coding {
+    /// The bytes as they are.
+    Identity,
+    /// RFC 1952; `x-gzip` is an old name of it (RFC 9110 §8.4.1.3).
+    Gzip,
+    /// RFC 7932.
+    Brotli,
+    /// RFC 8878.
+    Zstd,
+}
+
+impl Coding {
+    /// All codings, those with the smallest bodies first: the order in which ties are decided.
+    pub const ALL: [Coding; 4] = [Coding::Brotli, Coding::Zstd, Coding::Gzip, Coding::Identity];
+
+    /// Returns the name that Content-Encoding carries; `Identity` is never sent.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Coding::Identity => "identity",
+            Coding::Gzip => "gzip",
+            Coding::Brotli => "br",
+            Coding::Zstd => "zstd",
+        }
+    }
+
+    /// Returns what an entity-tag of a body in this coding ends with, inside the quotation marks.
+    #[must_use]
+    pub fn tag_suffix(self) -> &'static str {
+        match self {
+            Coding::Identity => "",
+            Coding::Gzip => "-gz",
+            Coding::Brotli => "-br",
+            Coding::Zstd => "-zst",
+        }
+    }
+
+    /// The coding that a client calls `name`, without regard to case.
+    fn from_name(name: &[u8]) -> Option<Coding> {
+        if name.eq_ignore_ascii_case(b"x-gzip") {
+            return Some(Coding::Gzip);
+        }
+        Coding::ALL
+            .into_iter()
+            .find(|coding| name.eq_ignore_ascii_case(coding.name().as_bytes()))
+    }
+}
+
+/// The codings in which a body is at hand; identity is always one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodingSet(u8);
+
+impl CodingSet {
+    /// A body without encoded variants.
+    pub const IDENTITY: CodingSet = CodingSet(1 << Coding::Identity as u8);
+    /// A body in every coding.
+    pub const ALL: CodingSet = CodingSet(0b1111);
+
+    /// Returns the set with `coding` in it.
+    #[must_use]
+    pub const fn with(self, coding: Coding) -> CodingSet {
+        CodingSet(self.0 | 1 << coding as u8)
+    }
+
+    /// Whether `coding` is in the set.
+    #[must_use]
+    pub const fn contains(self, coding: Coding) -> bool {
+        self.0 & 1 << coding as u8 != 0
+    }
+}
+
+/// What a client said of content codings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preferences {
+    /// For each coding (at `Coding as usize`) its quality, 0 to 1000, if it was named.
+    named: [Option<u16>; 4],
+    /// The quality of `*`.
+    others: Option<u16>,
+}
+
+impl Preferences {
+    /// Reads the values of all Accept-Encoding fields of a request, without allocating.
+    ///
+    /// A member that does not fit the grammar is ignored, as is a coding unknown to us. Our choices: if a coding
+    /// is named twice its first mention counts, and members after the 32nd are not read.
+    pub fn parse<'a>(field_values: impl IntoIterator<Item = &'a [u8]>) -> Preferences {
+        let mut preferences = Preferences {
+            named: [None; 4],
+            others: None,
+        };
+        let members = field_values
+            .into_iter()
+            .flat_map(|value| value.split(|&byte| byte == b','));
+        for member in members
+            .map(trim)
+            .filter(|member| !member.is_empty())
+            .take(MEMBERS_MAX)
+        {
+            let Some((name, quality)) = parse_member(member) else {
+                continue;
+            };
+            let place = match Coding::from_name(name) {
+                Some(coding) => &mut preferences.named[coding as usize],
+                None if name == b"*" => &mut preferences.others,
+                None => continue,
+            };
+            place.get_or_insert(quality);
+        }
+        preferences
+    }
+
+    /// Returns the coding to send: the best liked of `available`, and among equals the one with the smallest
+    /// body (brotli, zstd, gzip, identity).
+    ///
+    /// Without a field, or without an acceptable coding, that is identity: a client that says nothing may not
+    /// be able to decode, and a body it did not ask for serves it better than 406 (RFC 9110 §12.5.3 allows both).
+    #[must_use]
+    pub fn choose(&self, available: CodingSet) -> Coding {
+        let mut best = (Coding::Identity, 0);
+        for coding in Coding::ALL {
+            let quality = self.quality(coding);
+            if available.contains(coding) && quality > best.1 {
+                best = (coding, quality);
+            }
+        }
+        best.0
+    }
+
+    /// The quality of `coding`, 0 if it is not acceptable. Identity that is not spoken of is acceptable but
+    /// least liked, which comes to the same here, as it is what remains.
+    fn quality(&self, coding: Coding) -> u16 {
+        self.named[coding as usize].or(self.others).unwrap_or(0)
+    }
+}
+
+/// Splits `coding [ OWS ";" OWS "q=" qvalue ]` into name and quality; without a weight the quality is 1000.
+fn parse_member(member: &[u8]) -> Option<(&[u8], u16)> {
+    let Some(semicolon) = member.iter().position(|&byte| byte == b';') else {
+        return is_token(member).then_some((member, 1000));
+    };
+    let name = trim(&member[..semicolon]);
+    let weight = trim(&member[semicolon + 1..]);
+    let (b'q' | b'Q', [b'=', value @ ..]) = weight.split_first()? else {
+        return None;
+    };
+    is_token(name).then_some((name, parse_quality(value)?))
+}
+
+/// Reads a qvalue (RFC 9110 §12.4.2), `0` to `1` with at most three decimals, in thousandths.
+fn parse_quality(value: &[u8]) -> Option<u16> {
+    let (whole, decimals) = match value {
+        [whole] => (whole, &[][..]),
+        [whole, b'.', decimals @ ..] => (whole, decimals),
+        _ => return None,
+    };
+    if decimals.len() > 3 || !decimals.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let thousandths = (0..3).fold(0, |sum, place| {
+        sum * 10
+            + decimals
+                .get(place)
+                .map_or(0, |digit| u16::from(digit - b'0'))
+    });
+    match whole {
+        b'0' => Some(thousandths),
+        b'1' if thousandths == 0 => Some(1000),
+        _ => None,
+    }
+}
+
+/// Whether `name` is a token (RFC 9110 §5.6.2), `*` included.
+fn is_token(name: &[u8]) -> bool {
+    !name.is_empty()
+        && name
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
+}
+
+/// `bytes` without optional white space (SP and HTAB, RFC 9110 §5.6.3) around it.
+fn trim(bytes: &[u8]) -> &[u8] {
+    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t');
+    let start = bytes.iter().position(is_text).unwrap_or(bytes.len());
+    let end = bytes
+        .iter()
+        .rposition(is_text)
+        .map_or(start, |last| last + 1);
+    &bytes[start..end]
+}
+
+/// Members of the list that are read; a client has no honest use for more.
+const MEMBERS_MAX: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choose(value: &str, available: CodingSet) -> Coding {
+        Preferences::parse([value.as_bytes()]).choose(available)
+    }
+
+    #[test]
+    fn choice_follows_quality_then_size() {
+        use Coding::*;
+        for (value, expected) in [
+            ("", Identity),
+            ("gzip", Gzip),
+            ("GZip", Gzip),
+            ("x-gzip", Gzip),
+            ("gzip, deflate, br, zstd", Brotli),
+            ("gzip, deflate, zstd", Zstd),
+            ("gzip;q=1.0, br;q=0.9", Gzip),
+            ("gzip;q=0.001, br;q=0", Gzip),
+            ("*", Brotli),
+            ("*;q=0.5, gzip", Gzip),
+            ("br;q=0, *", Zstd),
+            ("gzip;q=0.5, identity", Identity),
+            ("gzip;q=0.5, identity;q=0.5", Gzip),
+            ("gzip;q=0.5, *;q=0", Gzip),
+            ("identity;q=0", Identity),
+            ("*;q=0", Identity),
+            ("deflate", Identity),
+            ("gzip , ,\tbr ;\tQ=0.7", Gzip),
+            ("gzip;q=0, gzip", Identity),
+        ] {
+            assert_eq!(choose(value, CodingSet::ALL), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn members_that_do_not_fit_the_grammar_are_ignored() {
+        for value in [
+            "gzip;q=1.001",
+            "gzip;q=2",
+            "gzip;q=0.1234",
+            "gzip;q=.5",
+            "gzip;q=",
+            "gzip;q",
+            "gzip;",
+            "gzip;q =1",
+            "gzip;q= 1",
+            "gzip;level=1",
+            "gzip;q=1;x",
+            "gzip br",
+            "gzip;q=-1",
+            "gz\"ip",
+            "gzip;q=1.a",
+            "gzip;q=00",
+        ] {
+            assert_eq!(choose(value, CodingSet::ALL), Coding::Identity, "{value}");
+        }
+        assert_eq!(choose("br;q=7, gzip", CodingSet::ALL), Coding::Gzip);
+    }
+
+    #[test]
+    fn quality_at_its_bounds() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("0.", Some(0)),
+            ("0.000", Some(0)),
+            ("0.001", Some(1)),
+            ("0.5", Some(500)),
+            ("0.999", Some(999)),
+            ("1", Some(1000)),
+            ("1.000", Some(1000)),
+            ("1.001", None),
+            ("1.0000", None),
+            ("2", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_quality(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_at_hand_is_chosen() {
+        assert_eq!(choose("gzip, br", CodingSet::IDENTITY), Coding::Identity);
+        assert_eq!(
+            choose("gzip, br;q=0.5", CodingSet::IDENTITY.with(Coding::Brotli)),
+            Coding::Brotli
+        );
+        assert!(
+            CodingSet::ALL.contains(Coding::Zstd) && !CodingSet::IDENTITY.contains(Coding::Gzip)
+        );
+    }
+
+    #[test]
+    fn several_fields_are_one_list_and_none_is_identity() {
+        let preferences = Preferences::parse([b"gzip;q=0.5".as_slice(), b"br"]);
+        assert_eq!(preferences.choose(CodingSet::ALL), Coding::Brotli);
+        assert_eq!(
+            Preferences::parse([]).choose(CodingSet::ALL),
+            Coding::Identity
+        );
+    }
+
+    #[test]
+    fn the_32nd_member_counts_and_the_33rd_does_not() {
+        let ahead = |count: usize| "deflate,".repeat(count) + "gzip";
+        assert_eq!(choose(&ahead(31), CodingSet::ALL), Coding::Gzip);
+        assert_eq!(choose(&ahead(32), CodingSet::ALL), Coding::Identity);
+    }
+}

@@ -1,0 +1,103 @@
+//! Escaping for XML text and attributes (XML 1.0, fifth edition, §2.2, §2.4, §2.11 and §3.3.3).
+//!
+//! Characters that XML 1.0 forbids even as references (most controls, U+FFFE, U+FFFF) are dropped, because a
+//! single one of them makes the whole document unreadable.
+
+/// Appends `text` as character data: `&`, `<` and `>` as entities.
+///
+/// A carriage return becomes a reference, because a parser turns a bare one into a line feed.
+pub fn push_text(out: &mut Vec<u8>, text: &str) {
+    push(out, text, |byte| match byte {
+        b'&' => Some("&amp;"),
+        b'<' => Some("&lt;"),
+        // Needed after `]]`, and harmless elsewhere.
+        b'>' => Some("&gt;"),
+        b'\r' => Some("&#13;"),
+        _ => None,
+    });
+}
+
+/// Appends `text` as an attribute's value, without the quotation marks around it, of either kind.
+///
+/// Tabs and line breaks become references, because a parser turns bare ones into spaces.
+pub fn push_attribute(out: &mut Vec<u8>, text: &str) {
+    push(out, text, |byte| match byte {
+        b'&' => Some("&amp;"),
+        b'<' => Some("&lt;"),
+        b'>' => Some("&gt;"),
+        b'"' => Some("&quot;"),
+        b'\'' => Some("&#39;"),
+        b'\t' => Some("&#9;"),
+        b'\n' => Some("&#10;"),
+        b'\r' => Some("&#13;"),
+        _ => None,
+    });
+}
+
+/// Appends `text` in runs: what `entity` names is replaced, what XML forbids is dropped.
+fn push(out: &mut Vec<u8>, text: &str, entity: impl Fn(u8) -> Option<&'static str>) {
+    let bytes = text.as_bytes();
+    let mut start = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        let (replacement, len) = match bytes[at] {
+            byte if entity(byte).is_some() => (entity(byte), 1),
+            b'\t' | b'\n' | b'\r' => (None, 0),
+            0..=0x1f => (Some(""), 1),
+            // U+FFFE and U+FFFF are the three bytes EF BF BE and EF BF BF.
+            0xef if matches!(bytes[at + 1..], [0xbf, 0xbe | 0xbf, ..]) => (Some(""), 3),
+            _ => (None, 0),
+        };
+        let Some(replacement) = replacement else {
+            at += 1;
+            continue;
+        };
+        out.extend_from_slice(&bytes[start..at]);
+        out.extend_from_slice(replacement.as_bytes());
+        at += len;
+        start = at;
+    }
+    out.extend_from_slice(&bytes[start..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> String {
+        let mut out = Vec::new();
+        push_text(&mut out, text);
+        String::from_utf8(out).expect("the writer keeps UTF-8")
+    }
+
+    fn attribute(text: &str) -> String {
+        let mut out = Vec::new();
+        push_attribute(&mut out, text);
+        String::from_utf8(out).expect("the writer keeps UTF-8")
+    }
+
+    #[test]
+    fn markup_is_escaped() {
+        assert_eq!(text("a<b>&\"c\"'d']]>"), "a&lt;b&gt;&amp;\"c\"'d']]&gt;");
+        assert_eq!(
+            attribute("a<b>&\"c\"'d'"),
+            "a&lt;b&gt;&amp;&quot;c&quot;&#39;d&#39;"
+        );
+        assert_eq!(text(""), "");
+    }
+
+    #[test]
+    fn white_space_survives_a_parser() {
+        assert_eq!(text("a\tb\nc\r\nd"), "a\tb\nc&#13;\nd");
+        assert_eq!(attribute("a\tb\nc\rd e"), "a&#9;b&#10;c&#13;d e");
+    }
+
+    #[test]
+    fn forbidden_characters_are_dropped_and_their_neighbours_kept() {
+        assert_eq!(text("\u{0}a\u{8}\u{b}b\u{1f}c\u{fffe}d\u{ffff}"), "abcd");
+        assert_eq!(attribute("\u{ffff}\u{1}<\u{0}"), "&lt;");
+        let kept = " \u{7f}\u{85}\u{fffd}\u{ff41}é€\u{10ffff}";
+        assert_eq!(text(kept), kept);
+        assert_eq!(attribute(kept), kept);
+    }
+}

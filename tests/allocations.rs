@@ -1,0 +1,182 @@
+//! What a request allocates, counted: nothing for a stored document, a 304 and a `since`, one buffer for a search.
+//!
+//! hyper hands the header map of one reply to the next request of the connection, so each case here is measured
+//! with a map that has served before, and on a thread that has answered before.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use allocation_counter::AllocationInfo;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Request, Response};
+use reviewd::dataset;
+use reviewd::http::{App, Body, Limits, Settings, Site, respond};
+use reviewd::search::index::IndexOptions;
+use reviewd::snapshot::{self, Snapshot};
+use reviewd::wire::date::Timestamp;
+
+fn app() -> App {
+    let decoded = dataset::decode(dataset::embedded(), Timestamp::from_unix(1_800_000_000));
+    let index = IndexOptions {
+        memory_bytes: 64 << 20,
+        threads: NonZeroUsize::MIN,
+    };
+    let base_url = "https://reviews.example".to_owned();
+    let settings = snapshot::Settings {
+        base_url: base_url.clone(),
+        index,
+    };
+    let snapshot = Snapshot::build(
+        decoded.expect("the sample is well formed").dataset,
+        &settings,
+    );
+    snapshot.compress(|| false);
+    let settings = Settings {
+        base_url,
+        cache_control: "public, max-age=60".to_owned(),
+        limits: Limits {
+            header_fields: 64,
+            target_bytes: 8_192,
+            hub_body_bytes: 8_192,
+            mcp_body_bytes: 1 << 20,
+            body_time: Duration::from_secs(10),
+        },
+    };
+    let site = Site::new(Arc::new(snapshot)).expect("the base URL fits a header");
+    App::new(settings, site).expect("the settings fit headers")
+}
+
+/// Makes a request in `headers`, as hyper does.
+fn request(target: &str, fields: &[(&'static str, String)], mut headers: HeaderMap) -> Parts {
+    headers.clear();
+    headers.insert("host", HeaderValue::from_static("reviews.example"));
+    headers.insert("user-agent", HeaderValue::from_static("test"));
+    headers.insert("accept", HeaderValue::from_static("*/*"));
+    for (name, value) in fields {
+        let value = HeaderValue::from_str(value).expect("a test's values fit");
+        headers.append(HeaderName::from_static(name), value);
+    }
+    let (mut parts, ()) = Request::get(target)
+        .body(())
+        .expect("a test's targets fit")
+        .into_parts();
+    parts.headers = headers;
+    parts
+}
+
+fn answer(app: &App, parts: Parts) -> Response<Body> {
+    respond(app, parts, false).expect("a read is answered at once")
+}
+
+/// Answers the same request until nothing is new any more, then once more, counted.
+fn measure(
+    app: &App,
+    target: &str,
+    fields: &[(&'static str, String)],
+    status: u16,
+) -> AllocationInfo {
+    let mut headers = HeaderMap::new();
+    for _ in 0..300 {
+        let response = answer(app, request(target, fields, headers));
+        assert_eq!(response.status(), status, "{target}");
+        headers = response.into_parts().0.headers;
+    }
+    let parts = request(target, fields, headers);
+    let mut response = None;
+    let counted = allocation_counter::measure(|| response = Some(answer(app, parts)));
+    assert_eq!(
+        response.map(|response| response.status().as_u16()),
+        Some(status),
+        "{target}"
+    );
+    counted
+}
+
+fn etag(app: &App, target: &str) -> String {
+    let response = answer(app, request(target, &[], HeaderMap::new()));
+    let etag = response
+        .headers()
+        .get("etag")
+        .expect("the reply has an entity-tag");
+    etag.to_str().expect("tags are ASCII").to_owned()
+}
+
+#[test]
+fn a_stored_document_allocates_nothing() {
+    let app = app();
+    for target in [
+        "/reviews.json",
+        "/insights.json",
+        "/api/feed.json",
+        "/feed.xml",
+    ] {
+        for accepted in ["identity", "gzip", "gzip, deflate, br, zstd"] {
+            let counted = measure(
+                &app,
+                target,
+                &[("accept-encoding", accepted.to_owned())],
+                200,
+            );
+            assert_eq!(counted.count_total, 0, "{target} {accepted}");
+        }
+    }
+}
+
+#[test]
+fn a_single_review_allocates_nothing() {
+    let app = app();
+    let counted = measure(&app, "/api/reviews/01D3F6JAK8HVWPAWADGBKTMVZS", &[], 200);
+    assert_eq!(counted.count_total, 0);
+}
+
+#[test]
+fn not_modified_allocates_nothing() {
+    let app = app();
+    for target in [
+        "/reviews.json",
+        "/api/reviews/since/2024-01-01",
+        "/api/reviews/search?rating=5&query=probate&mentions_service=estate-planning",
+        "/api/reviews/01D3F6JAK8HVWPAWADGBKTMVZS",
+    ] {
+        let tag = etag(&app, target);
+        let counted = measure(&app, target, &[("if-none-match", tag)], 304);
+        assert_eq!(counted.count_total, 0, "{target}");
+    }
+}
+
+#[test]
+fn since_allocates_nothing() {
+    let app = app();
+    for date in ["2019-01-01", "2024-01-01", "9999-12-31"] {
+        let counted = measure(&app, &format!("/api/reviews/since/{date}"), &[], 200);
+        assert_eq!(counted.count_total, 0, "{date}");
+    }
+}
+
+#[test]
+fn a_search_allocates_its_reply_and_nothing_else() {
+    let app = app();
+    for query in [
+        "",
+        "?rating=5&limit=10",
+        "?min_rating=4.5&since=2023-01-01&until=2025-12-31&limit=100",
+        "?query=Caf%C3%A9",
+        "?query=the+will&sort=highest&limit=5",
+        "?mentions_technician=Ingrid+Thornquist&mentions_service=estate-planning",
+        "?query=no+such+words",
+        "?utm_source=letter&utm_medium=email&rating=4",
+    ] {
+        let target = format!("/api/reviews/search{query}");
+        let counted = measure(&app, &target, &[], 200);
+        let length = answer(&app, request(&target, &[], HeaderMap::new()))
+            .body()
+            .length();
+        assert_eq!(
+            (counted.count_total, counted.bytes_total),
+            (1, length),
+            "{query}"
+        );
+    }
+}

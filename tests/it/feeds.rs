@@ -1,0 +1,158 @@
+//! The two feeds as their readers see them.
+
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use serde_json::{Value, json};
+
+use crate::exchange::service;
+
+fn newest() -> Vec<Value> {
+    let document = service().get("/reviews.json").json();
+    document["reviews"].as_array().expect("an array")[..50].to_vec()
+}
+
+#[test]
+fn json_feed_is_version_1_1_with_the_fifty_newest() {
+    let feed = service().get("/api/feed.json").json();
+    assert_eq!(feed["version"], "https://jsonfeed.org/version/1.1");
+    assert_eq!(feed["feed_url"], "https://reviews.example/api/feed.json");
+    assert_eq!(
+        feed["hubs"],
+        json!([{ "type": "WebSub", "url": "https://reviews.example/api/websub/hub" }])
+    );
+    assert!(
+        feed["title"]
+            .as_str()
+            .is_some_and(|title| !title.is_empty())
+    );
+    let items = feed["items"].as_array().expect("an array");
+    assert_eq!(items.len(), 50);
+    for (item, review) in items.iter().zip(newest()) {
+        let id = review["id"].as_str().expect("an id");
+        assert!(
+            item["id"]
+                .as_str()
+                .is_some_and(|item| item.ends_with(&format!(",2019:review/{id}"))),
+            "{item}"
+        );
+        assert_eq!(item["content_text"], review["text"]);
+        let date = review["date"].as_str().expect("a date");
+        assert_eq!(item["date_published"], format!("{date}T00:00:00Z"));
+    }
+}
+
+/// What a reader of Atom finds.
+struct Atom {
+    /// The texts of every element by its path.
+    texts: Vec<(String, String)>,
+    /// The relations and addresses of the links of the feed itself.
+    links: Vec<(String, String)>,
+}
+
+fn read_atom(document: &str) -> Atom {
+    let mut reader = Reader::from_str(document);
+    let (mut path, mut texts, mut links) = (Vec::new(), Vec::new(), Vec::new());
+    loop {
+        let event = reader.read_event().expect("the feed is well formed");
+        match &event {
+            Event::Eof => return Atom { texts, links },
+            Event::Start(element) | Event::Empty(element) => {
+                let name = element.name().as_ref().to_owned();
+                if name == "link" && path.len() == 1 {
+                    let attribute = |name: &str| {
+                        let value = element
+                            .try_get_attribute(name)
+                            .expect("attributes are well formed");
+                        value
+                            .map(|value| value.value.into_owned())
+                            .unwrap_or_default()
+                    };
+                    links.push((attribute("rel"), attribute("href")));
+                }
+                if matches!(event, Event::Start(_)) {
+                    path.push(name);
+                    texts.push((path.join("/"), String::new()));
+                }
+            }
+            Event::End(_) => {
+                path.pop().expect("every end has a start");
+            }
+            Event::Text(text) => {
+                let text = text.as_ref().to_owned();
+                // White space between elements belongs to none of those that are collected.
+                let here = path.join("/");
+                if let Some((_, last)) = texts.last_mut().filter(|(path, _)| *path == here) {
+                    last.push_str(&text);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn atom_feed_has_the_fifty_newest_and_links_to_the_hub() {
+    let document = String::from_utf8(service().get("/feed.xml").body).expect("the feed is UTF-8");
+    assert!(document.starts_with("<?xml"), "{document:.60}");
+    let Atom { texts, links } = read_atom(&document);
+    let all = |path: &str| -> Vec<&str> {
+        texts
+            .iter()
+            .filter(|(found, _)| found == path)
+            .map(|(_, text)| text.as_str())
+            .collect()
+    };
+    let link = |rel: &str| {
+        links
+            .iter()
+            .find(|(found, _)| found == rel)
+            .map(|(_, href)| href.as_str())
+    };
+    assert_eq!(link("self"), Some("https://reviews.example/feed.xml"));
+    assert_eq!(link("hub"), Some("https://reviews.example/api/websub/hub"));
+    assert_eq!(
+        (
+            all("feed/id").len(),
+            all("feed/title").len(),
+            all("feed/updated").len()
+        ),
+        (1, 1, 1)
+    );
+    assert_eq!(
+        all("feed/updated"),
+        [service().get("/reviews.json").json()["updated_at"]
+            .as_str()
+            .expect("a time")]
+    );
+    let ids = all("feed/entry/id");
+    assert_eq!(
+        (
+            ids.len(),
+            all("feed/entry/updated").len(),
+            all("feed/entry/title").len()
+        ),
+        (50, 50, 50)
+    );
+    for (id, review) in ids.iter().zip(newest()) {
+        let review = review["id"].as_str().expect("an id").to_owned();
+        assert!(id.ends_with(&format!(",2019:review/{review}")), "{id}");
+    }
+}
+
+#[test]
+fn both_feeds_agree_on_ids() {
+    let feed = service().get("/api/feed.json").json();
+    let Atom { texts, .. } = read_atom(&String::from_utf8_lossy(&service().get("/feed.xml").body));
+    let atom: Vec<&str> = texts
+        .iter()
+        .filter(|(path, _)| path == "feed/entry/id")
+        .map(|(_, text)| text.as_str())
+        .collect();
+    let json: Vec<&str> = feed["items"]
+        .as_array()
+        .expect("an array")
+        .iter()
+        .filter_map(|item| item["id"].as_str())
+        .collect();
+    assert_eq!(atom, json);
+}

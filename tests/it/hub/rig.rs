@@ -1,0 +1,303 @@
+//! A hub in this process, with names that the test invents and times that a test can wait for.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use reviewd::delivery::guard::{Guard, Ports};
+use reviewd::delivery::resolve::Lookup;
+use reviewd::delivery::{Hub, Lanes, Settings};
+use reviewd::snapshot::Topic;
+use reviewd::websub::policy::{Leases, Policy};
+use reviewd::websub::sqlite::SqliteStore;
+use reviewd::websub::store::{Caps, Listed, Store, Tombstone};
+use reviewd::websub::{Moment, Refusal, request};
+use sha2::Digest;
+
+use super::authority;
+use super::subscriber::Subscriber;
+use crate::support::wait_until;
+
+pub(crate) const BASE: &str = "https://reviews.example";
+pub(crate) const FEED: &str = "https://reviews.example/feed.xml";
+pub(crate) const HUB: &str = "https://reviews.example/api/websub/hub";
+
+/// Addresses by name; names under `.sub.test` are 127.0.0.1 unless the test says otherwise.
+#[derive(Clone, Default)]
+pub(crate) struct Names(Arc<Mutex<HashMap<String, Vec<Vec<IpAddr>>>>>);
+
+/// A running hub and its state directory.
+pub(crate) struct Rig {
+    pub(crate) hub: Option<Hub>,
+    pub(crate) names: Names,
+    pub(crate) settings: Settings,
+    pub(crate) base_url: String,
+    /// The SHA-256 of what the feed was last said to hold.
+    announced: Mutex<[u8; 32]>,
+    _temp: tempfile::TempDir,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Names {
+    /// Resolves `name` to each of `answers` in turn, and to the last one from then on.
+    pub(crate) fn set(&self, name: &str, answers: &[&[&str]]) {
+        let parse = |addresses: &&[&str]| {
+            addresses
+                .iter()
+                .map(|address| address.parse().unwrap())
+                .collect()
+        };
+        self.0
+            .lock()
+            .unwrap()
+            .insert(name.to_owned(), answers.iter().map(parse).collect());
+    }
+}
+
+impl Lookup for Names {
+    fn lookup(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        let mut names = self.0.lock().unwrap();
+        match names.get_mut(host) {
+            Some(answers) if answers.len() > 1 => Ok(answers.remove(0)),
+            Some(answers) if !answers[0].is_empty() => Ok(answers[0].clone()),
+            None if host.ends_with(".sub.test") => Ok(vec![Ipv4Addr::LOCALHOST.into()]),
+            _ => Err(io::Error::other("no such name")),
+        }
+    }
+}
+
+impl Rig {
+    /// Starts a hub whose topics hold the content "1".
+    pub(crate) fn start() -> Rig {
+        Rig::start_with(|_| {})
+    }
+
+    /// Starts a hub with changed settings.
+    pub(crate) fn start_with(change: impl FnOnce(&mut Settings)) -> Rig {
+        let temp = tempfile::tempdir().unwrap();
+        let mut settings = settings(&temp);
+        change(&mut settings);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let mut rig = Rig {
+            hub: None,
+            names: Names::default(),
+            settings,
+            base_url: BASE.to_owned(),
+            announced: Mutex::default(),
+            _temp: temp,
+            runtime,
+        };
+        rig.boot("1");
+        rig
+    }
+
+    /// Starts the hub (again) on a content.
+    pub(crate) fn boot(&mut self, content: &str) {
+        let lookup: Arc<dyn Lookup> = Arc::new(self.names.clone());
+        *self.announced.lock().unwrap() = topics(content)[0].digest;
+        let hub = Hub::start(
+            &self.base_url,
+            self.settings.clone(),
+            lookup,
+            topics(content),
+            |_| {},
+        );
+        self.hub = Some(hub.unwrap_or_else(|error| panic!("no hub: {error}")));
+    }
+
+    /// Stops the hub in good order.
+    pub(crate) fn stop(&mut self) {
+        assert!(self.hub.take().unwrap().shutdown(Duration::from_secs(20)));
+    }
+
+    pub(crate) fn hub(&self) -> &Hub {
+        self.hub.as_ref().unwrap()
+    }
+
+    /// All topics hold `content` from now on.
+    pub(crate) fn change(&self, content: &str) {
+        *self.announced.lock().unwrap() = topics(content)[0].digest;
+        self.hub().topics_changed(topics(content));
+    }
+
+    /// Tells whether the hub has taken note of the last change; it does so on a thread of its own.
+    fn is_noted(&self) -> bool {
+        let file = self.settings.state_dir.join("hub.sqlite3");
+        let noted = rusqlite::Connection::open(file).and_then(|store| {
+            let digest = "SELECT digest FROM topic WHERE url LIKE '%/feed.xml'";
+            store.query_row(digest, [], |row| row.get::<_, Vec<u8>>(0))
+        });
+        noted.is_ok_and(|digest| digest == *self.announced.lock().unwrap())
+    }
+
+    /// Posts a form to the hub, as a client with this address.
+    pub(crate) fn post_from(&self, client: &str, form: &[(&str, &str)]) -> Result<(), Refusal> {
+        let mut body = url::form_urlencoded::Serializer::new(String::new());
+        let body = body.extend_pairs(form).finish();
+        let request = request::parse(Some(b"application/x-www-form-urlencoded"), body.as_bytes())?;
+        self.runtime
+            .block_on(self.hub().submit(request, client.parse().unwrap()))
+    }
+
+    /// Posts a form to the hub.
+    pub(crate) fn post(&self, form: &[(&str, &str)]) -> Result<(), Refusal> {
+        self.post_from("192.0.2.1", form)
+    }
+
+    /// Asks for a subscription to the feed, with further fields.
+    pub(crate) fn subscribe_with(
+        &self,
+        callback: &str,
+        more: &[(&str, &str)],
+    ) -> Result<(), Refusal> {
+        let mut form = vec![
+            ("hub.mode", "subscribe"),
+            ("hub.topic", FEED),
+            ("hub.callback", callback),
+        ];
+        form.extend(more);
+        self.post(&form)
+    }
+
+    /// Subscribes to the feed and waits until that is active.
+    pub(crate) fn subscribe(&self, callback: &str) {
+        self.subscribe_with(callback, &[]).unwrap();
+        self.wait_active(callback);
+    }
+
+    pub(crate) fn unsubscribe(&self, callback: &str) {
+        self.post(&[
+            ("hub.mode", "unsubscribe"),
+            ("hub.topic", FEED),
+            ("hub.callback", callback),
+        ])
+        .unwrap();
+    }
+
+    /// Waits until a subscription with this callback is active.
+    pub(crate) fn wait_active(&self, callback: &str) {
+        wait_until("active", || self.listed(callback).is_some());
+    }
+
+    /// Waits until no subscription with this callback is there.
+    pub(crate) fn wait_gone(&self, callback: &str) {
+        wait_until("gone", || self.listed(callback).is_none());
+    }
+
+    /// Waits until the last change is noted, no request waits and nothing is owed.
+    pub(crate) fn wait_settled(&self) {
+        wait_until("settled", || {
+            let counts = self.store().counts(now()).unwrap();
+            self.is_noted() && counts.requests == 0 && counts.owed == 0
+        });
+    }
+
+    /// Waits until no request waits for its verification.
+    pub(crate) fn wait_verified(&self) {
+        wait_until("verified", || {
+            self.store().counts(now()).unwrap().requests == 0
+        });
+    }
+
+    pub(crate) fn listed(&self, callback: &str) -> Option<Listed> {
+        self.list()
+            .into_iter()
+            .find(|listed| listed.callback.uri() == callback)
+    }
+
+    pub(crate) fn list(&self) -> Vec<Listed> {
+        self.store().list(0, 100_000, now()).unwrap()
+    }
+
+    pub(crate) fn tombstones(&self) -> Vec<Tombstone> {
+        self.store().tombstones(100).unwrap()
+    }
+
+    /// Returns how many subscriptions and requests there are.
+    pub(crate) fn store_counts(&self) -> (u64, u64) {
+        let counts = self.store().counts(now()).unwrap();
+        (counts.subscriptions, counts.requests)
+    }
+
+    /// Opens the store as another process would.
+    pub(crate) fn store(&self) -> SqliteStore {
+        SqliteStore::open(&self.settings.state_dir).unwrap()
+    }
+}
+
+/// Returns the settings of a test, with a state directory and an authority's file in `temp`.
+pub(crate) fn settings(temp: &tempfile::TempDir) -> Settings {
+    let ca = temp.path().join("ca.pem");
+    authority::write_ca(&ca);
+    Settings {
+        state_dir: temp.path().join("state"),
+        leases: Leases {
+            min_s: 1,
+            default_s: 864_000,
+            max_s: 2_592_000,
+        },
+        policy: Policy {
+            failures_max: 3,
+            retry_delays: vec![Duration::from_millis(100), Duration::from_millis(200)],
+            retry_after_max: Duration::from_secs(3600),
+        },
+        caps: Caps {
+            requests: 1_000,
+            requests_per_host: 1_000,
+            subscriptions: 100_000,
+            subscriptions_per_host: 1_000,
+        },
+        requests_per_minute: 0,
+        delivery_timeout: Duration::from_secs(5),
+        verify_timeout: Duration::from_secs(5),
+        guard: Guard {
+            allow_private: true,
+            ports: Ports::parse("1024-").unwrap(),
+        },
+        ca_file: Some(ca),
+        lanes: Lanes {
+            fast: 8,
+            slow: 8,
+            verify: 8,
+            per_host: 4,
+        },
+        tombstone_age: Duration::from_secs(30 * 86_400),
+    }
+}
+
+/// Returns the three topics, all holding `content`.
+pub(crate) fn topics(content: &str) -> [Topic; 3] {
+    let topic = |path, media_type| Topic {
+        path,
+        media_type,
+        body: Bytes::from(content.to_owned()),
+        digest: sha2::Sha256::digest(content.as_bytes()).into(),
+    };
+    [
+        topic("/feed.xml", "application/atom+xml"),
+        topic("/api/feed.json", "application/json"),
+        topic("/reviews.json", "application/json"),
+    ]
+}
+
+/// Returns the time of day.
+pub(crate) fn now() -> Moment {
+    Moment::from_unix_ms(reviewd::clock::unix_ms())
+}
+
+/// Subscribes all of them to the feed at once and waits until all are active.
+pub(crate) fn subscribe_all(rig: &Rig, subscribers: &[&Subscriber]) {
+    for subscriber in subscribers {
+        rig.subscribe_with(&subscriber.callback("/cb"), &[])
+            .unwrap();
+    }
+    for subscriber in subscribers {
+        rig.wait_active(&subscriber.callback("/cb"));
+    }
+}

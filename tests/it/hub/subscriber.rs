@@ -1,0 +1,346 @@
+//! A subscriber: a blocking HTTPS server that notes every request to the byte and answers as the test wants.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use super::authority;
+use crate::support::wait_until;
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Received {
+    pub(crate) method: String,
+    /// Path and query, undecoded.
+    pub(crate) target: String,
+    /// Names in lower case, in order.
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) at: Instant,
+    /// Which connection it came on.
+    pub(crate) connection: usize,
+}
+
+/// How a request is answered.
+#[derive(Clone, Debug)]
+pub(crate) enum Reply {
+    /// A status and a body with its length.
+    Answer(u16, Vec<u8>),
+    /// These bytes, and then the connection ends.
+    Raw(Vec<u8>),
+    /// These bytes, one at a time with this pause, and then the connection ends.
+    Drip(Vec<u8>, Duration),
+    /// These bytes over and over, for as long as the other side takes them.
+    Flood(Vec<u8>),
+    /// Nothing, for this long.
+    Silence(Duration),
+    /// The end of the connection.
+    HangUp,
+}
+
+type Behaviour = dyn Fn(&Received) -> Reply + Send + Sync;
+
+/// Certificates by the address that was connected to; without one a handshake is never answered.
+type Certificates = dyn Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync;
+
+/// A subscriber that listens; dropping it ends it.
+pub(crate) struct Subscriber {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    received: Mutex<Vec<Received>>,
+    behaviour: Mutex<Arc<Behaviour>>,
+    certificates: Box<Certificates>,
+    connections: AtomicUsize,
+    over: AtomicBool,
+}
+
+impl Received {
+    /// Returns the query's pairs, decoded.
+    pub(crate) fn query(&self) -> HashMap<String, String> {
+        let query = self.target.split_once('?').map_or("", |(_, query)| query);
+        let url = url::Url::parse(&format!("https://x/?{query}")).unwrap();
+        url.query_pairs().into_owned().collect()
+    }
+
+    /// Returns the value of the only field with this name.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let mut values = self.fields.iter().filter(|(known, _)| known == name);
+        let value = values.next().map(|(_, value)| value.as_str());
+        assert!(values.next().is_none(), "{name} came twice");
+        value
+    }
+
+    fn mode(&self) -> String {
+        self.query().remove("hub.mode").unwrap_or_default()
+    }
+}
+
+impl Reply {
+    /// Confirms a verification, and acknowledges everything else.
+    pub(crate) fn good(request: &Received) -> Reply {
+        match request.query().remove("hub.challenge") {
+            Some(challenge) => Reply::Answer(200, challenge.into_bytes()),
+            None => Reply::Answer(204, Vec::new()),
+        }
+    }
+}
+
+impl Subscriber {
+    /// Starts one that confirms and acknowledges everything, with a certificate for 127.0.0.1 and `*.sub.test`.
+    pub(crate) fn good() -> Subscriber {
+        Subscriber::start(Reply::good)
+    }
+
+    /// Starts one that confirms everything, and answers deliveries as `deliveries` says.
+    pub(crate) fn delivering(
+        deliveries: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+    ) -> Subscriber {
+        Subscriber::start(move |request| match request.method.as_str() {
+            "GET" => Reply::good(request),
+            _ => deliveries(request),
+        })
+    }
+
+    /// Starts one that answers as `behaviour` says.
+    pub(crate) fn start(
+        behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+    ) -> Subscriber {
+        let config = authority::server_config(&["127.0.0.1", "127.0.0.2", "*.sub.test"]);
+        Subscriber::start_with(Some(config), behaviour)
+    }
+
+    /// Starts one with this certificate; without one it never answers a handshake.
+    pub(crate) fn start_with(
+        tls: Option<Arc<ServerConfig>>,
+        behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+    ) -> Subscriber {
+        Subscriber::listen(Ipv4Addr::LOCALHOST, move |_| tls.clone(), behaviour)
+    }
+
+    /// Starts one at each address of this machine, all of 127.0.0.0/8 among them, with a certificate for each.
+    #[allow(dead_code, reason = "the bench of the fan-out is who needs so many")]
+    pub(crate) fn everywhere(
+        certificates: impl Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync + 'static,
+        behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+    ) -> Subscriber {
+        Subscriber::listen(Ipv4Addr::UNSPECIFIED, certificates, behaviour)
+    }
+
+    fn listen(
+        at: Ipv4Addr,
+        certificates: impl Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync + 'static,
+        behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+    ) -> Subscriber {
+        let listener = TcpListener::bind((at, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared {
+            received: Mutex::default(),
+            behaviour: Mutex::new(Arc::new(behaviour)),
+            certificates: Box::new(certificates),
+            connections: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+        });
+        let accepting = Arc::clone(&shared);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if accepting.over.load(Ordering::SeqCst) {
+                    return;
+                }
+                let serving = Arc::clone(&accepting);
+                thread::spawn(move || serving.serve(stream));
+            }
+        });
+        Subscriber { address, shared }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Returns the callback URL with this path, at 127.0.0.1.
+    pub(crate) fn callback(&self, path: &str) -> String {
+        format!("https://127.0.0.1:{}{path}", self.port())
+    }
+
+    /// Answers as `behaviour` says from now on.
+    pub(crate) fn behave(&self, behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static) {
+        *self.shared.behaviour.lock().unwrap() = Arc::new(behaviour);
+    }
+
+    pub(crate) fn received(&self) -> Vec<Received> {
+        self.shared.received.lock().unwrap().clone()
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// Returns the verification requests so far.
+    pub(crate) fn verifications(&self) -> Vec<Received> {
+        self.of(|request| ["subscribe", "unsubscribe"].contains(&request.mode().as_str()))
+    }
+
+    /// Returns the deliveries so far.
+    pub(crate) fn deliveries(&self) -> Vec<Received> {
+        self.of(|request| request.method == "POST")
+    }
+
+    /// Returns the denials so far.
+    pub(crate) fn denials(&self) -> Vec<Received> {
+        self.of(|request| request.mode() == "denied")
+    }
+
+    fn of(&self, keep: impl Fn(&Received) -> bool) -> Vec<Received> {
+        self.received().into_iter().filter(keep).collect()
+    }
+
+    /// Waits for the `count`-th verification and returns it.
+    pub(crate) fn wait_verification(&self, count: usize) -> Received {
+        wait_until("a verification", || self.verifications().len() >= count);
+        self.verifications().swap_remove(count - 1)
+    }
+
+    /// Waits for the `count`-th delivery and returns it.
+    pub(crate) fn wait_delivery(&self, count: usize) -> Received {
+        wait_until("a delivery", || self.deliveries().len() >= count);
+        self.deliveries().swap_remove(count - 1)
+    }
+
+    /// Waits for the `count`-th denial and returns it.
+    pub(crate) fn wait_denial(&self, count: usize) -> Received {
+        wait_until("a denial", || self.denials().len() >= count);
+        self.denials().swap_remove(count - 1)
+    }
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::SeqCst);
+        // Wakes the thread that accepts; when nobody listens any more, all the better.
+        let _awake = TcpStream::connect(self.address);
+    }
+}
+
+impl Shared {
+    /// Serves one connection until either side ends it; what goes wrong on the way is the other side's to notice.
+    fn serve(&self, stream: TcpStream) {
+        let connection = self.connections.fetch_add(1, Ordering::SeqCst);
+        let address = stream.local_addr().unwrap().ip();
+        let Some(config) = (self.certificates)(address) else {
+            return self.hold(Duration::from_secs(60), stream);
+        };
+        stream.set_nodelay(true).unwrap();
+        let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), stream);
+        let mut input = Vec::new();
+        while let Some(request) = read_request(&mut stream, &mut input, connection) {
+            self.received.lock().unwrap().push(request.clone());
+            let behaviour = Arc::clone(&self.behaviour.lock().unwrap());
+            match behaviour(&request) {
+                Reply::Answer(status, body) => {
+                    let head = match status {
+                        204 => format!("HTTP/1.1 {status} \r\n\r\n"),
+                        _ => format!(
+                            "HTTP/1.1 {status} \r\nContent-Length: {}\r\n\r\n",
+                            body.len()
+                        ),
+                    };
+                    if stream
+                        .write_all(&[head.as_bytes(), &body].concat())
+                        .is_err()
+                    {
+                        return;
+                    }
+                }
+                Reply::Raw(bytes) => {
+                    let _gone = stream.write_all(&bytes);
+                    stream.conn.send_close_notify();
+                    let _gone = stream.flush();
+                    return;
+                }
+                Reply::Drip(bytes, pause) => {
+                    for byte in bytes {
+                        if stream.write_all(&[byte]).is_err() || self.over.load(Ordering::SeqCst) {
+                            return;
+                        }
+                        thread::sleep(pause);
+                    }
+                    return;
+                }
+                Reply::Flood(bytes) => {
+                    while stream.write_all(&bytes).is_ok() && !self.over.load(Ordering::SeqCst) {}
+                    return;
+                }
+                Reply::Silence(time) => return self.hold(time, stream),
+                Reply::HangUp => return,
+            }
+        }
+    }
+
+    /// Keeps `what` open for `time`, or until the subscriber ends.
+    fn hold<T>(&self, time: Duration, what: T) {
+        let began = Instant::now();
+        while began.elapsed() < time && !self.over.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        drop(what);
+    }
+}
+
+/// Reads one request with a Content-Length or without a body; `None` at the end of the connection.
+fn read_request(
+    stream: &mut impl Read,
+    input: &mut Vec<u8>,
+    connection: usize,
+) -> Option<Received> {
+    let head_end = loop {
+        if let Some(at) = input.windows(4).position(|window| window == b"\r\n\r\n") {
+            break at;
+        }
+        more(stream, input)?;
+    };
+    let head = String::from_utf8(input[..head_end].to_vec()).unwrap();
+    let mut lines = head.split("\r\n");
+    let mut words = lines.next()?.split(' ').map(str::to_owned);
+    let (method, target) = (words.next()?, words.next()?);
+    let fields: Vec<(String, String)> = lines
+        .map(|line| line.split_once(": ").unwrap())
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .collect();
+    let length = fields
+        .iter()
+        .find(|(name, _)| name == "content-length")
+        .map_or(0, |(_, value)| value.parse().unwrap());
+    while input.len() < head_end + 4 + length {
+        more(stream, input)?;
+    }
+    let body = input[head_end + 4..head_end + 4 + length].to_vec();
+    input.drain(..head_end + 4 + length);
+    Some(Received {
+        method,
+        target,
+        fields,
+        body,
+        at: Instant::now(),
+        connection,
+    })
+}
+
+fn more(stream: &mut impl Read, input: &mut Vec<u8>) -> Option<()> {
+    let mut bytes = [0; 16 * 1024];
+    match stream.read(&mut bytes) {
+        Ok(0) | Err(_) => None,
+        Ok(count) => {
+            input.extend_from_slice(&bytes[..count]);
+            Some(())
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Behaviour over real sockets: one file per behaviour, one server per test on port 0.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a failure of a test is its message, in helpers as well"
+)]
+
+mod any_request;
+mod bodies;
+mod check;
+mod conditional;
+mod cors;
+mod documents;
+mod errors;
+mod exchange;
+mod feeds;
+mod help;
+mod http2;
+mod hub;
+mod insights_later;
+mod limits;
+mod mcp;
+mod negotiation;
+mod paging;
+mod raw;
+mod readiness;
+mod reload;
+mod search;
+mod serving;
+mod shapes;
+mod shutdown;
+mod since;
+mod startup;
+mod support;
+mod timeouts;

@@ -1,0 +1,297 @@
+//! `/mcp` over a socket: what lies between the protocol's core and a client, and the same server over stdio.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::support::{Connection, Response, Server, program, send};
+
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+fn post(server: &Server, fields: &[(&str, &str)], body: &Value) -> Response {
+    let fields = [&[JSON][..], fields].concat();
+    send(
+        server.address(),
+        "POST",
+        "/mcp",
+        &fields,
+        body.to_string().as_bytes(),
+    )
+}
+
+fn initialize() -> Value {
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+}
+
+fn request(method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": params})
+}
+
+#[test]
+fn a_session_begins_serves_and_ends() {
+    let server = Server::start();
+    let begun = post(&server, &[], &initialize());
+    assert_eq!(begun.status, 200);
+    assert_eq!(begun.field("content-type"), Some("application/json"));
+    assert_eq!(begun.field("cache-control"), Some("no-store"));
+    assert!(begun.field("etag").is_none() && begun.field("access-control-allow-origin").is_none());
+    let session = begun.field("mcp-session-id").expect("a session").to_owned();
+    let fields = [
+        ("Mcp-Session-Id", session.as_str()),
+        ("MCP-Protocol-Version", "2025-06-18"),
+    ];
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let accepted = post(&server, &fields, &initialized);
+    assert_eq!((accepted.status, accepted.body.len()), (202, 0));
+    let search = json!({"name": "search_reviews", "arguments": {"rating": 5, "limit": 3}});
+    let found = post(&server, &fields, &request("tools/call", search)).json();
+    let found = &found["result"]["structuredContent"];
+    let rest = crate::support::get(
+        server.address(),
+        "/api/reviews/search?rating=5&limit=3",
+        &[],
+    );
+    assert_eq!(*found, rest.json());
+    let ended = send(server.address(), "DELETE", "/mcp", &fields, b"");
+    assert_eq!((ended.status, ended.body.len()), (204, 0));
+    assert_eq!(
+        post(&server, &fields, &request("ping", json!({}))).status,
+        404
+    );
+    assert_eq!(post(&server, &[], &request("ping", json!({}))).status, 200);
+}
+
+#[test]
+fn a_session_outlives_the_process_that_began_it() {
+    let key = || reviewd::server::SessionKey::Given(reviewd::mcp::Key::new([9; 32]));
+    let first = Server::start_with(|config| config.mcp.session_key = key());
+    let session = post(&first, &[], &initialize());
+    let session = session
+        .field("mcp-session-id")
+        .expect("a session")
+        .to_owned();
+    drop(first);
+    let second = Server::start_with(|config| config.mcp.session_key = key());
+    let fields = [("Mcp-Session-Id", session.as_str())];
+    assert_eq!(
+        post(&second, &fields, &request("ping", json!({}))).status,
+        200
+    );
+    let other = Server::start();
+    assert_eq!(
+        post(&other, &fields, &request("ping", json!({}))).status,
+        404
+    );
+}
+
+#[test]
+fn pages_get_cors_for_their_own_origin_and_403_for_others() {
+    let server = Server::start_with(|config| {
+        config.mcp.allowed_origins = vec!["https://app.example".to_owned()];
+    });
+    let origin = ("Origin", "https://app.example");
+    let answer = post(&server, &[origin], &initialize());
+    assert_eq!(
+        answer.field("access-control-allow-origin"),
+        Some("https://app.example")
+    );
+    assert_eq!(
+        answer.field("access-control-expose-headers"),
+        Some("Mcp-Session-Id")
+    );
+    assert_eq!(answer.field("vary"), Some("Origin"));
+    let asks = [origin, ("Access-Control-Request-Method", "POST")];
+    let preflight = send(server.address(), "OPTIONS", "/mcp", &asks, b"");
+    assert_eq!(preflight.status, 204);
+    assert_eq!(
+        preflight.field("access-control-allow-methods"),
+        Some("POST, DELETE, OPTIONS")
+    );
+    let allowed = preflight
+        .field("access-control-allow-headers")
+        .expect("headers")
+        .to_ascii_lowercase();
+    for name in [
+        "content-type",
+        "accept",
+        "authorization",
+        "mcp-protocol-version",
+        "mcp-session-id",
+        "mcp-method",
+        "mcp-name",
+        "last-event-id",
+    ] {
+        assert!(allowed.split(", ").any(|other| other == name), "{name}");
+    }
+    for (name, value) in [("Origin", "https://evil.example"), ("Origin", "null")] {
+        let refused = post(&server, &[(name, value)], &initialize());
+        assert_eq!(
+            (refused.status, &refused.json()["error"]["code"]),
+            (403, &json!(-32_600))
+        );
+        assert!(refused.field("access-control-allow-origin").is_none());
+    }
+}
+
+#[test]
+fn reading_the_address_is_405_with_a_json_rpc_error() {
+    let server = Server::start();
+    for method in ["GET", "PUT"] {
+        let refused = send(server.address(), method, "/mcp", &[], b"");
+        assert_eq!(
+            (refused.status, refused.field("allow")),
+            (405, Some("POST, DELETE, OPTIONS"))
+        );
+        assert_eq!(refused.field("content-type"), Some("application/json"));
+        assert_eq!(refused.json()["error"]["code"], -32_601);
+    }
+}
+
+#[test]
+fn a_client_that_reads_only_events_gets_one() {
+    let server = Server::start();
+    let answer = post(
+        &server,
+        &[("Accept", "text/event-stream")],
+        &request("ping", json!({})),
+    );
+    assert_eq!(answer.field("content-type"), Some("text/event-stream"));
+    assert!(
+        answer.text().starts_with("event: message\ndata: {") && answer.text().ends_with("}\n\n")
+    );
+}
+
+#[test]
+fn a_message_over_the_limit_is_413_that_the_client_gets_to_read() {
+    let server = Server::start_with(|config| config.limits.mcp_body_bytes = 4_096);
+    let sized = |bytes: usize| {
+        let mut body = request("ping", json!({})).to_string().into_bytes();
+        body.resize(bytes, b' ');
+        let mut connection = Connection::open(server.address());
+        connection.request("POST", "/mcp", &[JSON], &body);
+        connection.response("POST")
+    };
+    assert_eq!(sized(4_096).status, 200);
+    for bytes in [4_097, 1 << 20] {
+        let refused = sized(bytes);
+        assert_eq!(
+            (refused.status, &refused.json()["error"]["code"]),
+            (413, &json!(-32_600)),
+            "{bytes}"
+        );
+    }
+}
+
+#[test]
+fn repeated_headers_are_seen_as_repeated() {
+    let server = Server::start();
+    let twice = [
+        ("MCP-Protocol-Version", "2025-06-18"),
+        ("MCP-Protocol-Version", "2025-06-18"),
+    ];
+    assert_eq!(
+        post(&server, &twice, &request("ping", json!({}))).status,
+        400
+    );
+}
+
+#[test]
+fn the_card_and_the_catalog_are_documents_like_others() {
+    let server = Server::start();
+    for (path, media_type) in [
+        ("/mcp/server-card", "application/mcp-server-card+json"),
+        (
+            "/.well-known/ai-catalog.json",
+            "application/ai-catalog+json",
+        ),
+    ] {
+        let document = crate::support::get(server.address(), path, &[]);
+        assert_eq!(
+            (document.status, document.field("content-type")),
+            (200, Some(media_type))
+        );
+        let again = crate::support::get(
+            server.address(),
+            path,
+            &[("If-None-Match", document.etag())],
+        );
+        assert_eq!((again.status, again.body.len()), (304, 0));
+    }
+    let card = crate::support::get(server.address(), "/mcp/server-card", &[]).json();
+    assert_eq!(
+        card["remotes"][0]["url"],
+        format!("http://{}/mcp", server.address())
+    );
+}
+
+/// What `reviewd mcp` with these arguments answers to these lines.
+fn over_stdio(arguments: &[&str], lines: &[Value]) -> Vec<Value> {
+    let mut child = program::command()
+        .arg("mcp")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for line in lines {
+        writeln!(input, "{line}").unwrap();
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn the_same_server_answers_over_stdio_here_and_at_a_distance() {
+    let server = Server::start();
+    let address = format!("http://{}/mcp", server.address());
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let lines = [
+        initialize(),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        request(
+            "tools/call",
+            json!({"name": "search_reviews", "arguments": {"limit": 2}}),
+        ),
+        request("resources/read", json!({"uri": "reviews://nothing é"})),
+        request("tools/call", json!({"name": "get_faq", "_meta": meta})),
+        request(
+            "resources/read",
+            json!({"uri": "reviews://nothing é", "_meta": meta}),
+        ),
+    ];
+    // The sample, as no `data` lies in this directory for the server in this process.
+    let local = over_stdio(
+        &["--data", concat!(env!("CARGO_MANIFEST_DIR"), "/data")],
+        &lines,
+    );
+    let remote = over_stdio(&["--url", &address], &lines);
+    assert_eq!(local.len(), 5);
+    assert_eq!(local[1]["result"]["structuredContent"]["returned"], 2);
+    assert_eq!(local[2]["error"]["code"], -32_002);
+    assert_eq!(local[3]["result"]["resultType"], "complete");
+    assert_eq!(local[4]["error"]["code"], -32_602);
+    assert_eq!(local, remote);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_an_error_for_each_request() {
+    let line = request("ping", json!({}));
+    let answers = over_stdio(&["--url", "http://127.0.0.1:1"], &[line]);
+    assert_eq!(
+        (&answers[0]["id"], &answers[0]["error"]["code"]),
+        (&json!(2), &json!(-32_603))
+    );
+}

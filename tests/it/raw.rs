@@ -1,0 +1,176 @@
+//! Bytes on the socket that no well-behaved client sends, and a few that some do.
+
+use crate::exchange::service;
+
+const CLOSING: &str = "Host: a\r\nConnection: close\r\n\r\n";
+
+fn status_of(answer: &str) -> Option<&str> {
+    answer.split(' ').nth(1)
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_order() {
+    let paths = [
+        "/healthz",
+        "/nowhere",
+        "/api/reviews/since/2099-01-01",
+        "/api/reviews/search?limit=0",
+        "/readyz",
+    ];
+    let mut connection = service().connect();
+    let requests: String = paths
+        .iter()
+        .map(|path| format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"))
+        .collect();
+    connection.write(requests.as_bytes());
+    let statuses: Vec<u16> = paths
+        .iter()
+        .map(|_| connection.response("GET").status)
+        .collect();
+    assert_eq!(statuses, [200, 404, 200, 400, 200]);
+}
+
+#[test]
+fn http_1_0_is_answered_and_closed_unless_it_asks_otherwise() {
+    let answer = service().exchange(b"GET /healthz HTTP/1.0\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.0 200 OK\r\n"), "{answer}");
+    assert!(answer.ends_with("{\"status\":\"ok\"}"), "{answer}");
+    let twice =
+        "GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /healthz HTTP/1.0\r\n\r\n";
+    let answer = service().exchange(twice.as_bytes());
+    assert_eq!(answer.matches("200 OK").count(), 2, "{answer}");
+}
+
+#[test]
+fn bare_line_feeds_and_leading_empty_lines_do_no_harm() {
+    let answer = service()
+        .exchange(b"\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    assert_eq!(status_of(&answer), Some("200"));
+    // RFC 9112 §2.2 lets a recipient take a bare line feed for the end of a line.
+    let answer = service().exchange(b"GET /healthz HTTP/1.1\nHost: a\nConnection: close\n\n");
+    assert!(
+        matches!(status_of(&answer), Some("200" | "400")),
+        "{answer}"
+    );
+}
+
+#[test]
+fn what_is_no_request_is_400() {
+    for bytes in [
+        &b"hello\r\n\r\n"[..],
+        b"GET\r\n\r\n",
+        b"GET /healthz\r\n\r\n",
+        b"GET /healthz HTTP/1.1 \r\nHost: a\r\n\r\n",
+        b"GET /healthz HTTP/3.0\r\nHost: a\r\n\r\n",
+        b"GET  /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET /heal\x00thz HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\n folded: b\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n",
+        b"G\xc3\xa9T /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+    ] {
+        let answer = service().exchange(bytes);
+        assert_eq!(
+            status_of(&answer),
+            Some("400"),
+            "{:?} {answer}",
+            String::from_utf8_lossy(bytes)
+        );
+    }
+}
+
+#[test]
+fn framing_that_parsers_disagree_about_ends_the_connection() {
+    for (fields, statuses) in [
+        ("Transfer-Encoding: gzip, chunked\r\n", &["501"][..]),
+        ("Transfer-Encoding: chunked, chunked\r\n", &["400", "501"]),
+        (
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+            &["501"],
+        ),
+        ("Transfer-Encoding: identity\r\n", &["400", "501"]),
+        ("Transfer-Encoding: \x0bchunked\r\n", &["400", "501"]),
+        ("Content-Length: 5\r\nContent-Length: 6\r\n", &["400"]),
+        ("Content-Length: +5\r\n", &["400"]),
+        ("Content-Length: 5, 5\r\n", &["400"]),
+        ("Content-Length: 99999999999999999999\r\n", &["400"]),
+        (
+            "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+            &["200"],
+        ),
+    ] {
+        let smuggled = "0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+        let request = format!("GET /healthz HTTP/1.1\r\nHost: a\r\n{fields}\r\n{smuggled}");
+        let answer = service().exchange(request.as_bytes());
+        assert!(
+            statuses.contains(&status_of(&answer).unwrap_or("")),
+            "{fields:?} {answer}"
+        );
+        assert_eq!(
+            answer.matches("HTTP/1.1 ").count(),
+            1,
+            "{fields:?} {answer}"
+        );
+    }
+}
+
+#[test]
+fn a_read_with_a_body_is_answered_and_ends_the_connection() {
+    for body in [
+        "Content-Length: 5\r\n\r\nhello",
+        "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    ] {
+        for method in ["GET", "HEAD", "OPTIONS"] {
+            let request = format!("{method} /reviews.json HTTP/1.1\r\nHost: a\r\n{body}");
+            let answer = service()
+                .exchange((request + "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+            assert!(
+                matches!(status_of(&answer), Some("200" | "204")),
+                "{method} {answer:.80}"
+            );
+            assert!(
+                answer.contains("\r\nconnection: close\r\n"),
+                "{method} {answer:.800}"
+            );
+            assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{method}");
+        }
+    }
+    let empty = format!("GET /healthz HTTP/1.1\r\nContent-Length: 0\r\n{CLOSING}");
+    assert_eq!(
+        status_of(&service().exchange(empty.as_bytes())),
+        Some("200")
+    );
+}
+
+#[test]
+fn a_large_reply_to_a_read_with_a_body_does_not_stall_what_follows() {
+    // A body that is ignored, a reply larger than the socket's buffers, and a request behind it.
+    let mut connection = service().connect();
+    let request = "GET /reviews.json HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+    connection.write((request.to_owned() + "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+    let reply = connection.response("GET");
+    assert_eq!(
+        (reply.status, reply.field("connection")),
+        (200, Some("close"))
+    );
+    assert!(connection.rest().is_empty());
+}
+
+#[test]
+fn a_kept_connection_answers_a_thousand_requests() {
+    let mut connection = service().connect();
+    for round in 0..250 {
+        for path in [
+            "/healthz",
+            "/api/reviews/search?limit=1",
+            "/api/reviews/since/2026-01-01",
+            "/nowhere",
+        ] {
+            assert!(
+                matches!(connection.send("GET", path, &[]).status, 200 | 404),
+                "{round} {path}"
+            );
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Reload: a changed dataset is served whole or not at all, and what was served before stays until then.
+
+use std::fs;
+
+use reviewd::server::DataSource;
+use serde_json::Value;
+
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::{Program, Server, get, wait_until};
+
+const FIRST: &str = "2026-01-01T00:00:00Z";
+const SECOND: &str = "2026-01-02T00:00:00Z";
+const THIRD: &str = "2026-01-03T00:00:00Z";
+
+/// Returns how many reviews the server publishes.
+fn count(server: &Server) -> usize {
+    let document = server.get("/reviews.json").json();
+    document["reviews"].as_array().map_or(0, Vec::len)
+}
+
+/// Returns the reason with `code` on `/readyz`, if there is one.
+fn reason(server: &Server, code: &str) -> Option<Value> {
+    let document = server.get("/readyz").json();
+    let reasons = document["reasons"].as_array().expect("reasons are listed");
+    reasons
+        .iter()
+        .find(|reason| reason["code"] == code)
+        .cloned()
+}
+
+/// Waits until the server publishes `expected` reviews.
+fn wait_for_count(server: &Server, expected: usize) {
+    wait_until("the other dataset is served", || count(server) == expected);
+}
+
+/// Waits until the last reload was refused, and returns the reason.
+fn wait_for_refusal(server: &Server) -> Value {
+    wait_until("the reload is refused", || {
+        reason(server, "reload_failed").is_some()
+    });
+    reason(server, "reload_failed").expect("it is there")
+}
+
+#[test]
+fn a_replaced_file_is_served() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let server = Server::start_on(data.path());
+    let before = server.get("/reviews.json");
+    data.write("reviews.json", &reviews_json(5, SECOND));
+    wait_for_count(&server, 5);
+    let after = server.get("/reviews.json");
+    assert_ne!(before.field("etag"), after.field("etag"));
+    assert_eq!(
+        after.field("last-modified"),
+        Some("Fri, 02 Jan 2026 00:00:00 GMT")
+    );
+    assert_eq!(reason(&server, "reload_failed"), None);
+}
+
+#[test]
+fn a_file_written_in_place_is_served() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let server = Server::start_on(data.path());
+    fs::write(data.path().join("reviews.json"), reviews_json(6, SECOND)).unwrap();
+    wait_for_count(&server, 6);
+}
+
+#[test]
+fn without_events_the_files_are_looked_at() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let server = Server::start_with(|config| {
+        config.data = DataSource::Directory(data.path().to_owned());
+        config.reload.watch = false;
+    });
+    data.write("reviews.json", &reviews_json(4, SECOND));
+    wait_for_count(&server, 4);
+}
+
+#[test]
+fn with_events_alone_the_change_is_seen_as_well() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let server = Server::start_with(|config| {
+        config.data = DataSource::Directory(data.path().to_owned());
+        config.reload.poll = std::time::Duration::ZERO;
+    });
+    data.write("reviews.json", &reviews_json(4, SECOND));
+    wait_for_count(&server, 4);
+}
+
+#[test]
+fn a_directory_replaced_by_a_symbolic_link_is_served() {
+    let old = DataDir::with_reviews(3, FIRST);
+    let new = DataDir::with_reviews(7, SECOND);
+    let links = DataDir::empty();
+    let current = links.path().join("current");
+    std::os::unix::fs::symlink(old.path(), &current).unwrap();
+    let server = Server::start_on(&current);
+    assert_eq!(count(&server), 3);
+    let next = links.path().join("next");
+    std::os::unix::fs::symlink(new.path(), &next).unwrap();
+    fs::rename(&next, &current).unwrap();
+    wait_for_count(&server, 7);
+    // The new directory is the one that is watched from now on.
+    new.write("reviews.json", &reviews_json(8, THIRD));
+    wait_for_count(&server, 8);
+}
+
+#[test]
+fn a_broken_file_changes_nothing_but_readyz_until_it_is_mended() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let server = Server::start_on(data.path());
+    let before = server.get("/reviews.json").body;
+    let whole = reviews_json(5, SECOND);
+    data.write("reviews.json", &whole[..whole.len() / 2]);
+    let refusal = wait_for_refusal(&server);
+    assert_eq!(refusal["details"].as_array().map(Vec::len), Some(1));
+    assert_eq!(server.get("/readyz").status, 200, "it still serves");
+    assert_eq!(server.get("/reviews.json").body, before);
+    data.write("reviews.json", &whole);
+    wait_for_count(&server, 5);
+    wait_until("the reason is taken back", || {
+        reason(&server, "reload_failed").is_none()
+    });
+}
+
+#[test]
+fn every_problem_of_a_refused_file_is_listed_without_its_value() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let server = Server::start_on(data.path());
+    let broken = reviews_json(3, SECOND)
+        .replace("\"rating\":1", "\"rating\":9")
+        .replace("\"rating\":2", "\"rating\":0");
+    data.write("reviews.json", &broken);
+    let refusal = wait_for_refusal(&server);
+    let details = refusal["details"]
+        .as_array()
+        .expect("the problems are listed");
+    assert_eq!(details.len(), 2, "{details:?}");
+    assert!(
+        details.iter().all(|line| line
+            .as_str()
+            .unwrap()
+            .ends_with("].rating: is not from 1 to 5")),
+        "{details:?}"
+    );
+}
+
+#[test]
+fn other_contents_under_the_same_date_are_refused_with_the_remedy() {
+    let data = DataDir::with_reviews(3, SECOND);
+    let server = Server::start_on(data.path());
+    for date in [SECOND, FIRST] {
+        data.write("reviews.json", &reviews_json(5, date));
+        wait_until("the reload is refused", || {
+            reason(&server, "reload_failed").is_some_and(|refusal| {
+                let message = refusal["message"].as_str().unwrap();
+                message.contains(date) && message.contains("set updated_at in reviews.json")
+            })
+        });
+        assert_eq!(count(&server), 3);
+    }
+}
+
+#[test]
+fn the_same_contents_again_are_no_change_and_no_error() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let server = Server::start_on(data.path());
+    data.write("reviews.json", "{");
+    wait_for_refusal(&server);
+    data.write("reviews.json", &reviews_json(3, FIRST));
+    wait_until("the reason is taken back", || {
+        reason(&server, "reload_failed").is_none()
+    });
+    assert_eq!(count(&server), 3);
+}
+
+#[test]
+fn a_directory_that_disappears_is_still_served_and_taken_up_again() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let parent = DataDir::empty();
+    let (here, there) = (parent.path().join("here"), parent.path().join("there"));
+    std::os::unix::fs::symlink(data.path(), &here).unwrap();
+    let server = Server::start_on(&here);
+    fs::rename(&here, &there).unwrap();
+    wait_until("it is noticed", || {
+        reason(&server, "data_missing").is_some()
+    });
+    assert_eq!(count(&server), 3);
+    assert_eq!(server.get("/readyz").status, 200);
+    data.write("reviews.json", &reviews_json(4, SECOND));
+    fs::rename(&there, &here).unwrap();
+    wait_for_count(&server, 4);
+    assert_eq!(reason(&server, "data_missing"), None);
+}
+
+#[test]
+fn a_file_over_the_size_limit_is_refused() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let server = Server::start_with(|config| {
+        config.data = DataSource::Directory(data.path().to_owned());
+        config.reload.file_bytes = 10_000;
+    });
+    data.write("reviews.json", &reviews_json(100, SECOND));
+    let refusal = wait_for_refusal(&server);
+    assert!(
+        refusal["message"]
+            .as_str()
+            .unwrap()
+            .contains("larger than 10000 bytes"),
+        "{refusal}"
+    );
+    assert_eq!(count(&server), 3);
+}
+
+#[test]
+fn a_reply_that_has_begun_ends_on_the_dataset_that_it_began_with() {
+    let data = DataDir::with_reviews(3_000, FIRST);
+    let server = Server::start_on(data.path());
+    let before = server.get("/reviews.json").body;
+    let mut connections: Vec<_> = (0..4).map(|_| server.connect()).collect();
+    for connection in &mut connections {
+        connection.request("GET", "/reviews.json", &[], b"");
+        // Its first byte has been sent.
+        connection.stream().peek(&mut [0]).unwrap();
+    }
+    data.write("reviews.json", &reviews_json(5, SECOND));
+    wait_for_count(&server, 5);
+    for connection in &mut connections {
+        assert!(
+            connection.response("GET").body == before,
+            "one dataset from first to last byte"
+        );
+    }
+}
+
+#[test]
+fn sighup_reads_the_files_again() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let directory = data.path().to_str().unwrap();
+    let program = Program::serve(&["--data", directory, "--no-watch", "--poll", "0"]);
+    data.write("reviews.json", &reviews_json(5, SECOND));
+    program.signal("HUP");
+    program.wait_for_log("a changed dataset is served");
+    let document = get(program.address(), "/reviews.json", &[]).json();
+    assert_eq!(document["reviews"].as_array().map(Vec::len), Some(5));
+    data.write("reviews.json", "[]");
+    program.signal("HUP");
+    program.wait_for_log("a data file is refused");
+    program.wait_for_log("is still served");
+}

@@ -1,0 +1,133 @@
+//! The end: idle connections at once, requests in flight within a time, a second signal without waiting.
+
+use std::io::ErrorKind;
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::frames::{Frames, kind};
+use crate::support::{Connection, Program, Server, wait_until};
+
+/// The first part of a request whose body is still to come; it is in flight once the server asks for the rest.
+fn begin(connection: &mut Connection) {
+    let fields = [
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json"),
+        ("Expect", "100-continue"),
+    ];
+    let head = connection.head("POST", "/mcp", &fields, BODY.len());
+    connection.write(head.as_bytes());
+    let mut first = [0; 12];
+    loop {
+        let length = connection
+            .stream()
+            .peek(&mut first)
+            .expect("100 Continue comes");
+        if length == first.len() {
+            break;
+        }
+    }
+    assert_eq!(&first, b"HTTP/1.1 100");
+}
+
+/// Well before anything is cut.
+const SOON: Duration = Duration::from_secs(4);
+
+const BODY: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+#[test]
+fn idle_connections_end_at_once() {
+    let server = Server::start();
+    let mut idle: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    for connection in &mut idle {
+        assert_eq!(connection.get("/healthz").status, 200);
+    }
+    let mut silent = server.connect();
+    wait_until("all are accepted", || {
+        server.running().open_connections() == 21
+    });
+    let began = Instant::now();
+    assert!(server.shutdown(), "nothing had to be cut");
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    for mut connection in idle {
+        assert_eq!(connection.rest(), b"");
+    }
+    assert_eq!(silent.rest(), b"");
+}
+
+#[test]
+fn an_idle_http2_connection_is_told_to_go() {
+    let server = Server::start();
+    let mut frames = Frames::open(server.address(), &[]);
+    frames.get(1, "/healthz");
+    frames.answer(1);
+    let began = Instant::now();
+    let end = thread::spawn(move || server.shutdown());
+    frames.wait_for(kind::GOAWAY);
+    while frames.next().is_some() {}
+    assert!(end.join().unwrap(), "nothing had to be cut");
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_request_in_flight_is_answered_while_new_connections_are_refused() {
+    let server = Server::start();
+    let address = server.address();
+    let mut connection = server.connect();
+    begin(&mut connection);
+    // Idle ones on every worker, which end when the drain has reached it.
+    let mut idle: Vec<Connection> = (0..8).map(|_| server.connect()).collect();
+    for connection in &mut idle {
+        assert_eq!(connection.get("/healthz").status, 200);
+    }
+    let end = thread::spawn(move || server.shutdown());
+    wait_until("nobody listens any more", || {
+        TcpStream::connect(address).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    });
+    for connection in &mut idle {
+        assert_eq!(connection.rest(), b"");
+    }
+    connection.write(BODY);
+    let response = connection.response("POST");
+    assert!(response.status < 600);
+    assert_eq!(response.field("connection"), Some("close"));
+    assert_eq!(connection.rest(), b"");
+    assert!(end.join().unwrap(), "nothing had to be cut");
+}
+
+#[test]
+fn a_request_that_does_not_end_is_cut_after_the_drain_time() {
+    let server = Server::start_with(|config| config.drain_time = Duration::from_millis(200));
+    let mut connection = server.connect();
+    begin(&mut connection);
+    assert!(!server.shutdown(), "a connection had to be cut");
+}
+
+#[test]
+fn sigterm_ends_the_program_with_success() {
+    let program = Program::serve(&[]);
+    let mut connection = Connection::open(program.address());
+    assert_eq!(connection.get("/healthz").status, 200);
+    program.signal("TERM");
+    program.wait_for_log("all connections have ended");
+    assert_eq!(program.wait().0, Some(0));
+}
+
+#[test]
+fn a_second_signal_ends_the_program_at_once() {
+    let program = Program::serve(&[
+        "--drain-time",
+        "1h",
+        "--body-time",
+        "1h",
+        "--stall-time",
+        "1h",
+    ]);
+    let mut connection = Connection::open(program.address());
+    begin(&mut connection);
+    program.signal("INT");
+    program.wait_for_log("SIGINT");
+    program.signal("INT");
+    program.wait_for_log("connections are cut");
+    assert_eq!(program.wait().0, Some(0));
+}

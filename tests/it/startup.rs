@@ -1,0 +1,165 @@
+//! The start of the program: what it prints, what it refuses, and with which exit status.
+
+use std::net::TcpListener;
+use std::process::Stdio;
+
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::program::{command, run};
+use crate::support::{Program, get};
+
+const DATE: &str = "2026-01-01T00:00:00Z";
+
+/// Runs `reviewd serve` with `arguments`, which has to fail, and returns the status and what it says.
+fn refused(arguments: &[&str]) -> (Option<i32>, String) {
+    let all = [
+        &["serve", "--listen", "127.0.0.1:0", "--log-level", "error"],
+        arguments,
+    ]
+    .concat();
+    let output = run(&all);
+    (
+        output.status.code(),
+        String::from_utf8(output.stderr).expect("it prints text"),
+    )
+}
+
+#[test]
+fn without_arguments_and_data_a_sample_is_served_with_three_commands_to_try() {
+    let directory = DataDir::empty();
+    let (address, printed) = run_default(&directory);
+    assert!(printed.starts_with("reviewd serves a sample"), "{printed}");
+    assert_eq!(
+        printed
+            .matches(&format!("\n  curl 'http://{address}/"))
+            .count(),
+        3,
+        "{printed}"
+    );
+    assert!(
+        printed.contains(&format!("http://{address}/reviews.json")),
+        "{printed}"
+    );
+}
+
+#[test]
+fn without_arguments_the_directory_named_data_is_served() {
+    let directory = DataDir::empty();
+    std::fs::create_dir(directory.path().join("data")).unwrap();
+    directory.write("data/reviews.json", &reviews_json(2, DATE));
+    let (_, printed) = run_default(&directory);
+    assert!(
+        printed.starts_with("reviewd serves the reviews in `data`"),
+        "{printed}"
+    );
+}
+
+/// Runs plain `reviewd` in `directory` until it serves, and returns its address and what it printed.
+fn run_default(directory: &DataDir) -> (String, String) {
+    let mut command = command();
+    command
+        .current_dir(directory.path())
+        .env("REVIEWD_LISTEN", "127.0.0.1:0")
+        .env("REVIEWD_LOG_FORMAT", "json")
+        .stdout(Stdio::piped());
+    let program = Program::spawn(command);
+    let address = program.address();
+    assert_eq!(get(address, "/healthz", &[]).status, 200);
+    program.signal("TERM");
+    let (status, printed) = program.wait();
+    assert_eq!(status, Some(0));
+    (address.to_string(), printed)
+}
+
+#[test]
+fn flags_without_a_command_are_those_of_serve() {
+    let mut command = command();
+    command.args(["--listen", "127.0.0.1:0", "--log-format", "json"]);
+    let program = Program::spawn(command);
+    assert_eq!(get(program.address(), "/healthz", &[]).status, 200);
+}
+
+#[test]
+fn broken_data_are_65_and_every_problem_is_printed() {
+    let data = DataDir::empty();
+    let broken = reviews_json(4, DATE)
+        .replace("\"rating\":1", "\"rating\":9")
+        .replace("\"rating\":3", "\"rating\":7");
+    data.write("reviews.json", &broken);
+    let (status, said) = refused(&["--data", data.path().to_str().unwrap()]);
+    assert_eq!(status, Some(65), "{said}");
+    for place in ["reviews[0].rating", "reviews[2].rating"] {
+        assert!(said.contains(place), "{said}");
+    }
+}
+
+#[test]
+fn a_half_written_file_is_65() {
+    let data = DataDir::empty();
+    let whole = reviews_json(4, DATE);
+    for length in [0, 1, whole.len() / 2, whole.len() - 1] {
+        data.write("reviews.json", &whole[..length]);
+        let (status, said) = refused(&["--data", data.path().to_str().unwrap()]);
+        assert_eq!(status, Some(65), "{length} bytes: {said}");
+        assert!(said.contains("reviews.json"), "{said}");
+    }
+}
+
+#[test]
+fn missing_data_are_66() {
+    let data = DataDir::empty();
+    let (status, said) = refused(&["--data", data.path().to_str().unwrap()]);
+    assert_eq!(status, Some(66));
+    assert!(
+        said.contains("reviews.json: there is no such file"),
+        "{said}"
+    );
+    let (status, _) = refused(&["--data", "/nowhere/at/all"]);
+    assert_eq!(status, Some(66));
+}
+
+#[test]
+fn a_port_in_use_is_69_and_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = run(&["serve", "--listen", &address]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(69), "{said}");
+    assert!(
+        said.contains(&format!("cannot listen on {address} (--listen)")),
+        "{said}"
+    );
+}
+
+#[test]
+fn wrong_flags_are_64_with_a_line_that_names_them() {
+    for (arguments, part) in [
+        (["--listen", "8080"], "--listen"),
+        (
+            ["--base-url", "https://reviews.example/api"],
+            "must have no path",
+        ),
+        (["--base-url", "reviews.example"], "is not a URL"),
+        (["--header-time", "10"], "needs a unit"),
+        (["--header-time", "0s"], "must be longer than 0"),
+        (["--header-bytes", "1"], "must be from 1024 to"),
+        (["--header-fields", "101"], "--header-fields"),
+        (["--max-connections", "0"], "--max-connections"),
+        (["--threads", "0"], "must be a whole number from 1"),
+        (["--no-such-flag", "1"], "--no-such-flag"),
+    ] {
+        let (status, said) = refused(&arguments);
+        assert_eq!(status, Some(64), "{arguments:?}: {said}");
+        assert!(said.contains(part), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_wrong_variable_is_refused_like_the_flag() {
+    let output = command()
+        .arg("serve")
+        .env("REVIEWD_POLL", "soon")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(64));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("--poll"));
+}

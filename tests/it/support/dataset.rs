@@ -1,0 +1,62 @@
+//! Small datasets in directories of their own.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// A data directory that is removed at the end.
+pub(crate) struct DataDir {
+    directory: TempDir,
+}
+
+impl DataDir {
+    /// Makes a directory with the dataset [`reviews_json`] of `count` reviews.
+    pub(crate) fn with_reviews(count: usize, updated_at: &str) -> DataDir {
+        let data = DataDir::empty();
+        data.write("reviews.json", &reviews_json(count, updated_at));
+        data
+    }
+
+    /// Makes a directory without files.
+    pub(crate) fn empty() -> DataDir {
+        DataDir {
+            directory: tempfile::tempdir().expect("a directory can be made"),
+        }
+    }
+
+    /// Returns where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Replaces a file as careful programs do: written beside, then renamed.
+    pub(crate) fn write(&self, name: &str, contents: &str) {
+        let beside: PathBuf = self.path().join(format!("{name}.new"));
+        fs::write(&beside, contents).expect("the file can be written");
+        fs::rename(&beside, self.path().join(name)).expect("the file can be renamed");
+    }
+}
+
+/// Returns a `reviews.json` with `count` reviews, `r00000` the oldest, all of them verified.
+pub(crate) fn reviews_json(count: usize, updated_at: &str) -> String {
+    let mut reviews = String::new();
+    for number in 0..count {
+        let comma = if number == 0 { "" } else { "," };
+        let rating = 1 + number % 5;
+        let (year, month, day) = (
+            2019 + number / 336 % 7,
+            1 + number / 28 % 12,
+            1 + number % 28,
+        );
+        write!(
+            reviews,
+            r#"{comma}{{"id":"r{number:05}","author":"Author {number}","author_avatar_url":null,"rating":{rating},"date":"{year}-{month:02}-{day:02}","text":"Review number {number} of this practice.","source":"google","source_url":null,"owner_reply":null,"verified":true}}"#
+        )
+        .expect("a string takes everything");
+    }
+    format!(
+        r#"{{"business":{{"name":"Example & Partners","type":"LegalService","description":"A practice for tests.","url":"https://practice.example","telephone":"+1 555 0100","email":"office@practice.example","address":{{"street_address":"1 Main Street","locality":"Springfield","region":"IL","postal_code":"62701","country":"US"}},"geo":null,"opening_hours":[],"service_areas":[],"services":[],"technicians":[],"same_as":[]}},"disclaimer":null,"updated_at":"{updated_at}","reviews":[{reviews}]}}"#
+    )
+}

@@ -1,0 +1,187 @@
+//! A client for HTTP/2 with prior knowledge that writes and reads single frames (RFC 9113 §4.1).
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use super::DEADLINE;
+
+/// What a client sends first.
+pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Types of frames.
+pub(crate) mod kind {
+    pub(crate) const DATA: u8 = 0;
+    pub(crate) const HEADERS: u8 = 1;
+    pub(crate) const RST_STREAM: u8 = 3;
+    pub(crate) const SETTINGS: u8 = 4;
+    pub(crate) const PING: u8 = 6;
+    pub(crate) const GOAWAY: u8 = 7;
+    pub(crate) const WINDOW_UPDATE: u8 = 8;
+    pub(crate) const CONTINUATION: u8 = 9;
+}
+
+/// Flags of frames: on DATA and HEADERS the stream ends, on SETTINGS and PING it is the answer.
+pub(crate) const END_STREAM: u8 = 1;
+/// The answer to SETTINGS or PING.
+pub(crate) const ACK: u8 = 1;
+/// The header block ends with this frame.
+pub(crate) const END_HEADERS: u8 = 4;
+
+/// One frame, as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    /// Its type.
+    pub(crate) kind: u8,
+    /// Its flags.
+    pub(crate) flags: u8,
+    /// Its stream, 0 for the connection.
+    pub(crate) stream: u32,
+    /// What it holds.
+    pub(crate) payload: Vec<u8>,
+}
+
+/// A connection that speaks HTTP/2.
+pub(crate) struct Frames {
+    stream: TcpStream,
+    host: String,
+}
+
+impl Frames {
+    /// Connects and sends the preface and a SETTINGS frame with these parameters.
+    pub(crate) fn open(address: SocketAddr, settings: &[(u16, u32)]) -> Frames {
+        let stream = TcpStream::connect(address).expect("the server accepts");
+        stream
+            .set_read_timeout(Some(DEADLINE))
+            .expect("a timeout can be set");
+        stream.set_nodelay(true).expect("the option can be set");
+        let mut frames = Frames {
+            stream,
+            host: address.to_string(),
+        };
+        frames
+            .stream
+            .write_all(PREFACE)
+            .expect("the server takes the preface");
+        let settings: Vec<u8> = settings
+            .iter()
+            .flat_map(|(id, value)| [&id.to_be_bytes()[..], &value.to_be_bytes()].concat())
+            .collect();
+        frames.send(kind::SETTINGS, 0, 0, &settings);
+        frames
+    }
+
+    /// Sends one frame; panics if the server does not take it.
+    pub(crate) fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        self.try_send(kind, flags, stream, payload)
+            .expect("the server takes the frame");
+    }
+
+    /// Sends one frame.
+    pub(crate) fn try_send(
+        &mut self,
+        kind: u8,
+        flags: u8,
+        stream: u32,
+        payload: &[u8],
+    ) -> io::Result<()> {
+        let length = u32::try_from(payload.len())
+            .expect("a frame is short")
+            .to_be_bytes();
+        let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
+        self.stream.write_all(&[&head, payload].concat())
+    }
+
+    /// Sends a GET for `path` on `stream`.
+    pub(crate) fn get(&mut self, stream: u32, path: &str) {
+        let block = self.get_block(path);
+        self.send(kind::HEADERS, END_HEADERS | END_STREAM, stream, &block);
+    }
+
+    /// Returns the header block of a GET: indexed fields, and literals that no table keeps (RFC 7541 §6).
+    pub(crate) fn get_block(&self, path: &str) -> Vec<u8> {
+        // `:method: GET` and `:scheme: http` are entries of the static table, the names of the others as well.
+        let mut block = vec![0x82, 0x86];
+        for (name, value) in [(0x04, path), (0x01, self.host.as_str())] {
+            let length = u8::try_from(value.len()).expect("a value is short");
+            assert!(length < 127, "one byte tells the length");
+            block.extend_from_slice(&[name, length]);
+            block.extend_from_slice(value.as_bytes());
+        }
+        block
+    }
+
+    /// Reads the next frame, and answers it if it is a ping; `None` at the end, be it orderly or not.
+    pub(crate) fn next(&mut self) -> Option<Frame> {
+        let frame = self.read()?;
+        if frame.kind == kind::PING && frame.flags & ACK == 0 {
+            // A server that has gone since shows that by the end of its frames.
+            let _gone = self.try_send(kind::PING, ACK, 0, &frame.payload);
+        }
+        Some(frame)
+    }
+
+    fn read(&mut self) -> Option<Frame> {
+        let mut head = [0; 9];
+        match self.stream.read_exact(&mut head) {
+            Ok(()) => {}
+            Err(error) if is_end(&error) => return None,
+            Err(error) => panic!("no frame comes: {error}"),
+        }
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+        let mut payload = vec![0; length as usize];
+        self.stream.read_exact(&mut payload).ok()?;
+        Some(Frame {
+            kind: head[3],
+            flags: head[4],
+            stream: stream & 0x7fff_ffff,
+            payload,
+        })
+    }
+
+    /// Reads frames until one of `kind` comes; panics at the end of the connection.
+    pub(crate) fn wait_for(&mut self, kind: u8) -> Frame {
+        loop {
+            let frame = self
+                .next()
+                .unwrap_or_else(|| panic!("the connection ends without a frame {kind}"));
+            if frame.kind == kind {
+                return frame;
+            }
+        }
+    }
+
+    /// Reads the answer on `stream`: the first byte of its header block, and its body; opens windows as it goes.
+    pub(crate) fn answer(&mut self, stream: u32) -> (u8, Vec<u8>) {
+        let (mut status, mut body) = (0, Vec::new());
+        loop {
+            let frame = self.next().expect("the answer comes before the end");
+            if frame.stream != stream {
+                continue;
+            }
+            match frame.kind {
+                kind::HEADERS => status = frame.payload[0],
+                kind::DATA => {
+                    let more = u32::try_from(frame.payload.len()).expect("a frame is short");
+                    if more > 0 {
+                        self.send(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
+                        self.send(kind::WINDOW_UPDATE, 0, stream, &more.to_be_bytes());
+                    }
+                    body.extend(frame.payload);
+                }
+                kind::RST_STREAM => panic!("the stream is reset: {frame:?}"),
+                _ => {}
+            }
+            if frame.flags & END_STREAM != 0 && frame.kind <= kind::HEADERS {
+                return (status, body);
+            }
+        }
+    }
+}
+
+fn is_end(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+    )
+}

@@ -1,0 +1,34 @@
+//! What the tests over sockets share: a server on a free port, a client that shows every byte, and waiting for a
+//! condition with a deadline in place of sleeping.
+
+#![allow(dead_code, unused_imports, reason = "each test uses its part")]
+
+pub(crate) mod client;
+pub(crate) mod dataset;
+pub(crate) mod frames;
+pub(crate) mod program;
+pub(crate) mod server;
+
+use std::time::{Duration, Instant};
+
+pub(crate) use client::{Connection, Response, get, send};
+pub(crate) use program::Program;
+pub(crate) use server::{Server, config};
+
+/// How long a condition may take to come true; generous, since a passing test does not wait for it.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Pause between two looks at a condition that nothing else announces.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Waits until `condition` holds, and panics with `what` if it does not within [`DEADLINE`].
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(
+            began.elapsed() < DEADLINE,
+            "not within {DEADLINE:?}: {what}"
+        );
+        std::thread::sleep(PAUSE);
+    }
+}

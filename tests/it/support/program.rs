@@ -1,0 +1,159 @@
+//! The real program as a process of its own.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use tempfile::TempDir;
+
+use super::DEADLINE;
+
+/// A running `reviewd`; dropping it kills it.
+pub(crate) struct Program {
+    child: Child,
+    address: SocketAddr,
+    /// Its log, line by line.
+    log: Receiver<String>,
+    /// What it logged before it served.
+    earlier: Vec<String>,
+    /// Its state directory, removed at the end.
+    _state: TempDir,
+}
+
+/// Returns `reviewd` as it was built for the tests, with an environment of our own.
+pub(crate) fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reviewd"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("REVIEWD_") {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs `reviewd` with `arguments` to its end.
+pub(crate) fn run(arguments: &[&str]) -> Output {
+    command()
+        .args(arguments)
+        .output()
+        .expect("the program can be run")
+}
+
+impl Program {
+    /// Starts `reviewd serve` on a free port with further arguments, and waits until it serves.
+    pub(crate) fn serve(arguments: &[&str]) -> Program {
+        let mut command = command();
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
+            .args(arguments);
+        Program::spawn(command)
+    }
+
+    /// Starts `reviewd serve` with at most `descriptors` open files, and waits until it serves.
+    pub(crate) fn serve_with_descriptors(descriptors: u32, arguments: &[&str]) -> Program {
+        let mut shell = Command::new("sh");
+        let script = format!("ulimit -n {descriptors} && exec \"$@\"");
+        shell
+            .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_reviewd")])
+            .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
+            .args(arguments)
+            .stdin(Stdio::null());
+        Program::spawn(shell)
+    }
+
+    /// Starts a prepared command whose log is JSON, and waits until it serves.
+    pub(crate) fn spawn(mut command: Command) -> Program {
+        let state = tempfile::tempdir().expect("a directory can be made");
+        let mut child = command
+            .env("REVIEWD_STATE", state.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program can be run");
+        let stderr = child.stderr.take().expect("standard error is piped");
+        let (line, log) = channel();
+        thread::spawn(move || {
+            for text in BufReader::new(stderr).lines().map_while(Result::ok) {
+                if line.send(text).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut program = Program {
+            child,
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            log,
+            earlier: Vec::new(),
+            _state: state,
+        };
+        let mut earlier = Vec::new();
+        let serving = program.collect_until("\"serving\"", &mut earlier);
+        program.earlier = earlier;
+        let event: serde_json::Value = serde_json::from_str(&serving).expect("the log is JSON");
+        let address = event["address"]
+            .as_str()
+            .expect("the event names the address");
+        program.address = address.parse().expect("the address is one");
+        program
+    }
+
+    /// Returns where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the process's id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Returns the line with `part` that it logged before it served.
+    pub(crate) fn seen(&self, part: &str) -> &str {
+        let line = self.earlier.iter().find(|line| line.contains(part));
+        line.unwrap_or_else(|| panic!("no line with {part}, but {:#?}", self.earlier))
+    }
+
+    /// Waits for a line of the log that contains `part`, and returns it.
+    pub(crate) fn wait_for_log(&self, part: &str) -> String {
+        self.collect_until(part, &mut Vec::new())
+    }
+
+    fn collect_until(&self, part: &str, seen: &mut Vec<String>) -> String {
+        loop {
+            match self.log.recv_timeout(DEADLINE) {
+                Ok(line) if line.contains(part) => return line,
+                Ok(line) => seen.push(line),
+                Err(error) => panic!("no line with {part} ({error}), but {seen:#?}"),
+            }
+        }
+    }
+
+    /// Sends it a signal by name, such as "TERM".
+    pub(crate) fn signal(&self, name: &str) {
+        let status = Command::new("kill")
+            .args(["-s", name, &self.id().to_string()])
+            .status()
+            .expect("kill can be run");
+        assert!(status.success(), "the process takes SIG{name}");
+    }
+
+    /// Waits for the end, and returns the exit status and what it printed.
+    pub(crate) fn wait(mut self) -> (Option<i32>, String) {
+        let mut printed = String::new();
+        let mut stdout = self.child.stdout.take().expect("standard output is piped");
+        stdout.read_to_string(&mut printed).expect("it prints text");
+        let status = self.child.wait().expect("the process ends");
+        (status.code(), printed)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended by itself, and then neither is possible.
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}

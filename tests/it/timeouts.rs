@@ -1,0 +1,215 @@
+//! Clients that are slow on purpose: each is ended in its time, and the others are served meanwhile.
+
+use std::io::{ErrorKind, Read};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Socket, Type};
+
+use crate::support::frames::{Frames, PREFACE, kind};
+use crate::support::{Server, wait_until};
+
+/// The short time of each test.
+const SHORT: Duration = Duration::from_millis(300);
+
+#[test]
+fn a_silent_connection_is_closed_after_the_header_time() {
+    let server = Server::start_with(|config| config.limits.header_time = SHORT);
+    let began = Instant::now();
+    let mut connection = server.connect();
+    assert_eq!(connection.rest(), b"");
+    assert!(began.elapsed() >= SHORT, "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_slow_head_gets_408_and_others_their_answers() {
+    let server = Server::start_with(|config| config.limits.header_time = SHORT);
+    let began = Instant::now();
+    let mut slow = server.connect();
+    slow.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n");
+    assert_eq!(server.get("/healthz").status, 200);
+    let response = slow.response("GET");
+    assert_eq!(
+        (response.status, response.field("connection")),
+        (408, Some("close"))
+    );
+    assert!(began.elapsed() >= SHORT, "{:?}", began.elapsed());
+    assert_eq!(slow.rest(), b"");
+    assert_eq!(server.running().counters().head_timeouts(), 1);
+}
+
+#[test]
+fn a_head_that_trickles_gets_no_more_time() {
+    let server = Server::start_with(|config| config.limits.header_time = SHORT);
+    let mut slow = server.connect();
+    slow.stream()
+        .set_read_timeout(Some(Duration::from_millis(20)))
+        .unwrap();
+    slow.write(b"GET /healthz HTTP/1.1\r\n");
+    wait_until("the slow head is answered", || {
+        // The pause between two bytes is the time that this waits for an answer.
+        let _closed = slow.try_write(b"x");
+        server.running().counters().head_timeouts() == 1
+            || matches!(slow.try_response("GET"), Ok(response) if response.status == 408)
+    });
+}
+
+#[test]
+fn a_second_head_has_its_own_time() {
+    let server = Server::start_with(|config| config.limits.header_time = SHORT);
+    let mut connection = server.connect();
+    assert_eq!(connection.get("/healthz").status, 200);
+    connection.write(b"GET /healthz");
+    assert_eq!(connection.response("GET").status, 408);
+}
+
+#[test]
+fn half_of_an_http2_preface_is_closed_after_the_header_time() {
+    let server = Server::start_with(|config| config.limits.header_time = SHORT);
+    for length in [1, PREFACE.len() / 2, PREFACE.len() - 1] {
+        let began = Instant::now();
+        let mut connection = server.connect();
+        connection.write(&PREFACE[..length]);
+        assert_eq!(connection.rest(), b"", "{length} bytes");
+        assert!(began.elapsed() >= SHORT, "{:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn a_whole_preface_without_a_request_is_closed_after_the_header_time() {
+    let server = Server::start_with(|config| config.limits.header_time = SHORT);
+    let mut frames = Frames::open(server.address(), &[]);
+    while frames.next().is_some() {}
+    wait_until("its place is free", || {
+        server.running().open_connections() == 0
+    });
+}
+
+#[test]
+fn a_first_line_in_two_parts_is_still_a_request() {
+    let server = Server::start();
+    let mut connection = server.connect();
+    // `P` could begin the preface of HTTP/2 as well.
+    connection.write(b"P");
+    wait_until("the connection is accepted", || {
+        server.running().open_connections() == 1
+    });
+    connection.write(b"UT /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(connection.response("PUT").status, 405);
+}
+
+#[test]
+fn an_idle_connection_is_closed_after_the_idle_time_without_a_word() {
+    let server = Server::start_with(|config| config.limits.idle_time = SHORT);
+    let mut connection = server.connect();
+    assert_eq!(connection.get("/healthz").status, 200);
+    let began = Instant::now();
+    assert_eq!(connection.rest(), b"");
+    assert!(began.elapsed() < SHORT * 10, "{:?}", began.elapsed());
+}
+
+#[test]
+fn idle_time_is_not_header_time() {
+    let server = Server::start_with(|config| {
+        config.limits.header_time = SHORT;
+        config.limits.idle_time = SHORT * 20;
+    });
+    let mut connection = server.connect();
+    assert_eq!(connection.get("/healthz").status, 200);
+    connection
+        .stream()
+        .set_read_timeout(Some(SHORT * 2))
+        .unwrap();
+    let error = connection.try_response("GET").unwrap_err();
+    assert_eq!(
+        error.kind(),
+        ErrorKind::WouldBlock,
+        "still open after twice the header time"
+    );
+    assert_eq!(connection.get("/healthz").status, 200);
+}
+
+#[test]
+fn a_reader_that_takes_nothing_is_reset_and_its_place_freed() {
+    let server = Server::start_with(|config| config.limits.rate_time = SHORT);
+    let mut slow = connect_with_a_small_window(&server);
+    ask_for_much(&mut slow, &server);
+    wait_until("the slow reader is dropped", || {
+        server.running().counters().slow_readers() == 1
+    });
+    wait_until("its place is free", || {
+        server.running().open_connections() == 0
+    });
+    assert_eq!(server.get("/healthz").status, 200);
+    let error = read_to_the_end(&mut slow).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+}
+
+#[test]
+fn a_reader_that_takes_its_share_gets_everything() {
+    let server = Server::start_with(|config| config.limits.rate_time = SHORT * 10);
+    let mut client = connect_with_a_small_window(&server);
+    let length = server.get("/reviews.json").body.len();
+    ask_for_much(&mut client, &server);
+    let received = read_to_the_end(&mut client).unwrap();
+    assert!(received > REQUESTS * length, "{received} bytes");
+    assert_eq!(server.running().counters().slow_readers(), 0);
+}
+
+#[test]
+fn an_http2_peer_that_opens_no_window_is_dropped() {
+    let server = Server::start_with(|config| config.limits.rate_time = SHORT);
+    let initial_window_size = 4;
+    let mut frames = Frames::open(server.address(), &[(initial_window_size, 0)]);
+    frames.get(1, "/reviews.json");
+    frames.wait_for(kind::HEADERS);
+    while frames.next().is_some() {}
+    assert_eq!(server.running().counters().slow_readers(), 1);
+}
+
+#[test]
+fn an_http2_connection_without_requests_is_closed_after_the_idle_time() {
+    let server = Server::start_with(|config| config.limits.idle_time = SHORT);
+    let mut frames = Frames::open(server.address(), &[]);
+    frames.get(1, "/healthz");
+    frames.answer(1);
+    let goaway = frames.wait_for(kind::GOAWAY);
+    assert_eq!(goaway.payload[4..8], [0; 4], "no error");
+    while frames.next().is_some() {}
+}
+
+/// Requests that [`ask_for_much`] sends: more than the sockets of both sides hold.
+const REQUESTS: usize = 40;
+
+/// Connects with a receive buffer so small that the server has to wait for us.
+fn connect_with_a_small_window(server: &Server) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.set_recv_buffer_size(4 << 10).unwrap();
+    socket.connect(&server.address().into()).unwrap();
+    let stream = TcpStream::from(socket);
+    stream
+        .set_read_timeout(Some(crate::support::DEADLINE))
+        .unwrap();
+    stream
+}
+
+/// Sends pipelined requests for the largest document, the last of which ends the connection.
+fn ask_for_much(stream: &mut TcpStream, server: &Server) {
+    let host = server.address();
+    let one = format!("GET /reviews.json HTTP/1.1\r\nHost: {host}\r\n");
+    let mut requests = format!("{one}\r\n").repeat(REQUESTS - 1);
+    requests.push_str(&format!("{one}Connection: close\r\n\r\n"));
+    std::io::Write::write_all(stream, requests.as_bytes()).unwrap();
+}
+
+/// Reads until the server closes.
+fn read_to_the_end(stream: &mut TcpStream) -> std::io::Result<usize> {
+    let mut buffer = vec![0; 64 << 10];
+    let mut received = 0;
+    loop {
+        match stream.read(&mut buffer)? {
+            0 => return Ok(received),
+            length => received += length,
+        }
+    }
+}

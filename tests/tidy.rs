@@ -1,0 +1,294 @@
+//! The rules of the house that the compiler does not hold: who may import whom, how long a file and a function may
+//! be, who may name hyper, touch the disk and read the clock.
+//!
+//! Every message names file and line. Code under `#[cfg(test)]` and files of tests are not looked at, nor are
+//! comments and strings.
+
+#[path = "tidy/source.rs"]
+mod source;
+
+use source::{Source, sources};
+
+/// The modules that may name hyper and its kin.
+const MAY_NAME_HYPER: &[&str] = &["http", "server"];
+
+/// The modules that get bytes and the time handed in: they open no file and no socket, and read no environment.
+const WITHOUT_IO: &[&str] = &[
+    "wire", "model", "dataset", "import", "insights", "search", "snapshot", "mcp", "websub",
+    "pages", "oracle",
+];
+
+/// Files of those modules that do I/O all the same: the stores of the hub.
+const STORES: &[&str] = &[
+    "src/websub/store",
+    "src/websub/sqlite",
+    "src/websub/postgres",
+];
+
+/// The file that asks for the time of day; everything else is told it.
+const CLOCK: &str = "src/clock.rs";
+/// The modules that measure durations, for deadlines and for logs.
+const MAY_MEASURE: &[&str] = &["server", "delivery"];
+
+/// Lines of a file, tests within it included.
+const FILE_LINES_MAX: usize = 400;
+/// Lines of a function, from its `fn` to its closing brace.
+const FUNCTION_LINES_MAX: usize = 70;
+
+#[test]
+fn modules_import_only_what_lies_below_them() {
+    let table = import_table();
+    let mut faults = Vec::new();
+    for source in sources() {
+        let module = source.module();
+        let Some((_, allowed)) = table.iter().find(|(name, _)| name == module) else {
+            faults.push(format!(
+                "{}:1: `{module}` has no row in the import table of src/lib.rs",
+                source.path
+            ));
+            continue;
+        };
+        for (line, name) in source.imports() {
+            let known = table.iter().any(|(module, _)| *module == name);
+            if known && name != module && !allowed.contains(&name) {
+                faults.push(format!(
+                    "{}:{line}: `{module}` may not import `{name}`",
+                    source.path
+                ));
+            }
+        }
+        for line in source.climbs() {
+            faults.push(format!(
+                "{}:{line}: `super::` leaves `{module}`; write `crate::` instead",
+                source.path
+            ));
+        }
+    }
+    report(faults);
+}
+
+/// Who may import whom, from the table in the crate's documentation: data flows one way, so each module sees only
+/// what lies below it, and no circle can form.
+fn import_table() -> Vec<(String, Vec<String>)> {
+    let sources = sources();
+    let root = sources
+        .iter()
+        .find(|source| source.path == "src/lib.rs")
+        .expect("src/lib.rs");
+    let lines = root
+        .text
+        .lines()
+        .skip_while(|line| *line != "//! | module | may import |")
+        .skip(2);
+    let mut table: Vec<(String, Vec<String>)> = Vec::new();
+    for line in lines.map_while(|line| line.strip_prefix("//! | ")?.strip_suffix(" |")) {
+        let (module, allowed) = line.split_once(" | ").expect("two columns");
+        let above = || table.iter().map(|(module, _)| module.clone());
+        let allowed = match allowed {
+            "nothing of ours" => Vec::new(),
+            "all of the above" | "everything" => above().collect(),
+            "the pure layers, wire to websub" => above()
+                .take(
+                    1 + above()
+                        .position(|name| name == "websub")
+                        .expect("a row of websub"),
+                )
+                .collect(),
+            names => names.split(", ").map(str::to_owned).collect(),
+        };
+        let known = |name: &String| above().any(|above| above == *name);
+        assert!(
+            allowed.iter().all(known),
+            "src/lib.rs: the row of `{module}` names a module that is not above it"
+        );
+        table.push((module.to_owned(), allowed));
+    }
+    assert!(
+        table.len() > 10,
+        "the import table of src/lib.rs was not found"
+    );
+    // The two roots of the crate: one names no module in code, the other only starts a command.
+    table.push(("lib".to_owned(), Vec::new()));
+    table.push(("main".to_owned(), vec!["cli".to_owned()]));
+    table
+}
+
+#[test]
+fn only_http_and_server_name_hyper() {
+    let names = ["hyper", "hyper_util", "http_body_util"];
+    report(words(
+        &names,
+        |source| MAY_NAME_HYPER.contains(&source.module()),
+        "only http and server may name",
+    ));
+}
+
+#[test]
+fn layers_below_delivery_do_no_io() {
+    let names = [
+        "std::fs",
+        "File::open",
+        "File::create",
+        "TcpStream",
+        "TcpListener",
+        "UdpSocket",
+        "env::var",
+    ];
+    let exempt = |source: &Source| {
+        !WITHOUT_IO.contains(&source.module())
+            || STORES.iter().any(|store| source.path.starts_with(store))
+    };
+    report(words(
+        &names,
+        exempt,
+        "layers below delivery do no I/O, so not",
+    ));
+}
+
+#[test]
+fn one_place_reads_the_clock() {
+    let mut faults = words(
+        &["SystemTime::now"],
+        |source| source.path == CLOCK,
+        "the time is asked for in src/clock.rs, not here:",
+    );
+    let measures = |source: &Source| MAY_MEASURE.contains(&source.module());
+    faults.extend(words(
+        &["Instant::now"],
+        measures,
+        "a duration is measured by server and delivery, not here:",
+    ));
+    report(faults);
+}
+
+#[test]
+fn nothing_is_unwrapped_or_left_undone() {
+    let names = [
+        ".unwrap()",
+        ".unwrap_err()",
+        "todo!",
+        "unimplemented!",
+        "dbg!",
+    ];
+    report(words(
+        &names,
+        |_| false,
+        "say why it cannot fail, or refuse it, instead of",
+    ));
+}
+
+#[test]
+fn only_the_commands_print() {
+    let names = ["println!", "eprintln!", "print!", "eprint!"];
+    report(words(
+        &names,
+        |source| source.module() == "cli",
+        "log it with tracing instead of",
+    ));
+}
+
+#[test]
+fn files_are_short() {
+    let mut faults = Vec::new();
+    for source in sources() {
+        let lines = source.text.lines().count();
+        if lines > FILE_LINES_MAX {
+            faults.push(format!(
+                "{}:{lines}: a file has at most {FILE_LINES_MAX} lines: make it two",
+                source.path
+            ));
+        }
+    }
+    report(faults);
+}
+
+#[test]
+fn functions_are_short() {
+    let mut faults = Vec::new();
+    for source in sources() {
+        for function in source.functions() {
+            if function.lines > FUNCTION_LINES_MAX {
+                faults.push(format!(
+                    "{}:{}: `{}` has {} lines, at most {FUNCTION_LINES_MAX} are allowed",
+                    source.path, function.line, function.name, function.lines
+                ));
+            }
+        }
+    }
+    report(faults);
+}
+
+#[test]
+fn every_module_says_what_it_is() {
+    let mut faults = Vec::new();
+    for source in sources() {
+        let first = source.text.lines().next().unwrap_or_default();
+        if !first.starts_with("//! ") || first.len() < 12 {
+            faults.push(format!(
+                "{}:1: a module begins with a `//!` line that says what it is",
+                source.path
+            ));
+        }
+    }
+    report(faults);
+}
+
+#[test]
+fn the_rules_see_what_they_look_for() {
+    let source = Source::of(
+        "src/wire/sample.rs",
+        r##"//! "crate::http" in a comment
+use crate::{model::Review, search::{index, run}};
+fn long(text: &'static str) -> char { let _ = "crate::mcp }"; let _ = r#"crate::cli"#; '}' }
+#[cfg(test)]
+mod tests { use crate::server; fn hidden() {} }
+pub fn other() {
+    super::json::push(super::super::websub::x());
+}
+trait Shape { fn area(&self) -> u32; }
+"##,
+    );
+    assert_eq!(source.module(), "wire");
+    assert_eq!(
+        source.imports(),
+        [(2, "model".to_owned()), (2, "search".to_owned())]
+    );
+    assert_eq!(source.climbs(), [7]);
+    let functions: Vec<_> = source
+        .functions()
+        .map(|function| (function.name, function.line, function.lines))
+        .collect();
+    assert_eq!(
+        functions,
+        [("long".to_owned(), 3, 1), ("other".to_owned(), 6, 3)]
+    );
+    assert_eq!(source.words("websub"), [7]);
+    assert_eq!(source.words("mod"), [] as [usize; 0]);
+    assert_eq!(
+        Source::of("src/main.rs", "fn main() { reviewd::cli::run() }").imports(),
+        [(1, "cli".to_owned())]
+    );
+}
+
+/// A fault for each place outside the exempt files where one of `names` stands.
+fn words(names: &[&str], exempt: impl Fn(&Source) -> bool, rule: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    for source in sources().into_iter().filter(|source| !exempt(source)) {
+        for name in names {
+            for line in source.words(name) {
+                faults.push(format!("{}:{line}: {rule} `{name}`", source.path));
+            }
+        }
+    }
+    faults
+}
+
+/// Fails with all faults, one on each line.
+fn report(faults: Vec<String>) {
+    assert!(
+        faults.is_empty(),
+        "{} fault(s) of tidiness\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}

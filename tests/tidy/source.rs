@@ -1,0 +1,295 @@
+//! Source files as the rules see them: comments, strings and tests blanked out, lines kept in place.
+
+use std::fs;
+use std::path::Path;
+
+/// One file of `src`.
+pub(crate) struct Source {
+    /// The path from the package's root, such as `src/wire/date.rs`.
+    pub(crate) path: String,
+    /// The file as it is.
+    pub(crate) text: String,
+    /// The file with comments, strings and tests turned into spaces, byte for byte.
+    code: String,
+}
+
+/// A function with a body.
+pub(crate) struct Function {
+    pub(crate) name: String,
+    /// The line of its `fn`.
+    pub(crate) line: usize,
+    /// From there to the closing brace.
+    pub(crate) lines: usize,
+}
+
+/// All files of `src` that are not tests, in the order of their paths.
+pub(crate) fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = Vec::new();
+    collect(&root.join("src"), &mut paths);
+    paths.sort();
+    let relative = |path: &str| {
+        path.trim_start_matches(&*root.to_string_lossy())
+            .trim_start_matches('/')
+            .to_owned()
+    };
+    let read = |path: String| {
+        Source::of(
+            &relative(&path),
+            &fs::read_to_string(&path).expect("a readable source"),
+        )
+    };
+    paths.into_iter().map(read).collect()
+}
+
+fn collect(folder: &Path, paths: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).expect("a readable folder") {
+        let path = entry.expect("a readable folder").path();
+        let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
+        if path.is_dir() && !is_test {
+            collect(&path, paths);
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test {
+            paths.push(path.to_string_lossy().into_owned());
+        }
+    }
+}
+
+impl Source {
+    pub(crate) fn of(path: &str, text: &str) -> Source {
+        let mut code = blank_text(text.as_bytes());
+        blank_tests(&mut code);
+        let code = String::from_utf8_lossy(&code).into_owned();
+        Source {
+            path: path.to_owned(),
+            text: text.to_owned(),
+            code,
+        }
+    }
+
+    /// The top-level module that the file belongs to: `wire` of `src/wire/date.rs` and of `src/wire.rs`.
+    pub(crate) fn module(&self) -> &str {
+        let inside = self.path.trim_start_matches("src/");
+        inside
+            .split('/')
+            .next()
+            .unwrap_or(inside)
+            .trim_end_matches(".rs")
+    }
+
+    /// How many modules deep the file's code is: 1 for `src/wire/mod.rs`, 2 for `src/wire/date.rs`.
+    fn depth(&self) -> usize {
+        let inside = self
+            .path
+            .trim_start_matches("src/")
+            .trim_end_matches(".rs")
+            .trim_end_matches("/mod");
+        inside.split('/').count()
+    }
+
+    /// Each top-level module named by a path that begins at the crate, with its line.
+    pub(crate) fn imports(&self) -> Vec<(usize, String)> {
+        let mut imports = Vec::new();
+        for root in ["crate::", "reviewd::"] {
+            for at in self.places(root) {
+                let rest = &self.code[at + root.len()..];
+                let names = match rest.strip_prefix('{') {
+                    Some(group) => group_names(group),
+                    None => vec![identifier(rest)],
+                };
+                imports.extend(
+                    names
+                        .into_iter()
+                        .map(|name| (self.line(at), name.to_owned())),
+                );
+            }
+        }
+        imports
+    }
+
+    /// The lines where a chain of `super::` climbs out of the file's top-level module.
+    pub(crate) fn climbs(&self) -> Vec<usize> {
+        let mut lines = Vec::new();
+        for at in self.places("super::") {
+            let mut chain = 1;
+            while self.code[at + chain * 7..].starts_with("super::") {
+                chain += 1;
+            }
+            if chain >= self.depth() && !self.code[..at].ends_with("super::") {
+                lines.push(self.line(at));
+            }
+        }
+        lines
+    }
+
+    /// The lines where `word` stands, not as a part of a longer identifier.
+    pub(crate) fn words(&self, word: &str) -> Vec<usize> {
+        let ends = |at: &usize| {
+            !self.code[at + word.len()..].starts_with(is_identifier)
+                || !word.ends_with(is_identifier)
+        };
+        self.places(word)
+            .filter(ends)
+            .map(|at| self.line(at))
+            .collect()
+    }
+
+    /// All functions with a body.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = Function> {
+        self.places("fn ").filter_map(|at| {
+            let end = body_end(self.code.as_bytes(), at)?;
+            let lines = self.line(end) - self.line(at) + 1;
+            Some(Function {
+                name: identifier(&self.code[at + 3..]).to_owned(),
+                line: self.line(at),
+                lines,
+            })
+        })
+    }
+
+    /// Where `text` stands in the code without an identifier's character right before it.
+    fn places<'a>(&'a self, text: &'a str) -> impl Iterator<Item = usize> + 'a {
+        let begins = |at: &usize| {
+            !self.code[..*at].ends_with(is_identifier) || !text.starts_with(is_identifier)
+        };
+        self.code
+            .match_indices(text)
+            .map(|(at, _)| at)
+            .filter(begins)
+    }
+
+    fn line(&self, at: usize) -> usize {
+        self.code[..at]
+            .bytes()
+            .filter(|&byte| byte == b'\n')
+            .count()
+            + 1
+    }
+}
+
+fn is_identifier(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+fn identifier(text: &str) -> &str {
+    text.split(|character| !is_identifier(character))
+        .next()
+        .unwrap_or_default()
+}
+
+/// The first names of a group such as `model::Review, search::{index, run}}`.
+fn group_names(group: &str) -> Vec<&str> {
+    let (mut names, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, character) in group.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                names.push(identifier(group[start..at].trim_start()));
+                start = at + 1;
+                if character == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// Where the braces end that begin after `at`, or `None` if a semicolon comes first.
+fn body_end(code: &[u8], at: usize) -> Option<usize> {
+    let mut depth = 0u32;
+    // A semicolon within brackets belongs to an array's type.
+    let mut brackets = 0u32;
+    for (offset, byte) in code[at..].iter().enumerate() {
+        match byte {
+            b'[' | b'(' => brackets += 1,
+            b']' | b')' => brackets = brackets.saturating_sub(1),
+            b';' if depth == 0 && brackets == 0 => return None,
+            b'{' => depth += 1,
+            b'}' if depth <= 1 => return Some(at + offset),
+            b'}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Blanks every item that follows `#[cfg(test)]`.
+fn blank_tests(code: &mut [u8]) {
+    const MARK: &[u8] = b"#[cfg(test)]";
+    let mut at = 0;
+    while at + MARK.len() <= code.len() {
+        if &code[at..at + MARK.len()] != MARK {
+            at += 1;
+            continue;
+        }
+        let after = at + MARK.len();
+        let semicolon = code[after..]
+            .iter()
+            .position(|&byte| byte == b';')
+            .map(|offset| after + offset);
+        let end = body_end(code, after)
+            .or(semicolon)
+            .unwrap_or(code.len() - 1);
+        blank(&mut code[at..=end]);
+        at = end;
+    }
+}
+
+/// The code without comments and the insides of strings and characters.
+fn blank_text(text: &[u8]) -> Vec<u8> {
+    let mut code = text.to_vec();
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let after_name = at > 0 && (text[at - 1].is_ascii_alphanumeric() || text[at - 1] == b'_');
+        let len = match rest {
+            [b'/', b'/', ..] => find(rest, b"\n").unwrap_or(rest.len()),
+            [b'/', b'*', ..] => find(rest, b"*/").map_or(rest.len(), |end| end + 2),
+            [b'"', ..] => quoted(rest, b'"'),
+            [b'r', b'"' | b'#', ..] if !after_name || text[at - 1] == b'b' => raw_string(rest),
+            [b'\'', b'\\', ..] => quoted(rest, b'\''),
+            [b'\'', _, b'\'', ..] => 3,
+            // A character of several bytes; otherwise a lifetime.
+            [b'\'', first, ..] if !first.is_ascii() => quoted(rest, b'\''),
+            _ => 0,
+        };
+        blank(&mut code[at..at + len]);
+        at += len.max(1);
+    }
+    code
+}
+
+/// The length of a string or character with its quotes, escapes skipped.
+fn quoted(text: &[u8], quote: u8) -> usize {
+    let mut at = 1;
+    while at < text.len() && text[at] != quote {
+        at += if text[at] == b'\\' { 2 } else { 1 };
+    }
+    (at + 1).min(text.len())
+}
+
+/// The length of `r"…"` or `r#"…"#`, or 0 if it is an identifier such as `r#type`.
+fn raw_string(text: &[u8]) -> usize {
+    let hashes = text[1..].iter().take_while(|&&byte| byte == b'#').count();
+    if text.get(1 + hashes) != Some(&b'"') {
+        return 0;
+    }
+    let end = [b"\"".as_slice(), &b"#".repeat(hashes)].concat();
+    let start = hashes + 2;
+    find(&text[start..], &end).map_or(text.len(), |at| start + at + end.len())
+}
+
+fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
+    text.windows(needle.len())
+        .position(|window| window == needle)
+}
+
+fn blank(bytes: &mut [u8]) {
+    bytes
+        .iter_mut()
+        .filter(|byte| **byte != b'\n')
+        .for_each(|byte| *byte = b' ');
+}
