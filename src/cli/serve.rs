@@ -32,9 +32,9 @@ fn serve(config: Config, welcomed: bool) -> Result<(), Failure> {
             format!("cannot receive signals: {error}"),
         )
     };
-    let signals = Signals::install().map_err(unavailable)?;
+    let mut signals = Signals::install().map_err(unavailable)?;
     descriptors::allow_connections(config.limits.connections);
-    let running = server::start(config).map_err(|error| failure(&error))?;
+    let running = server::start_obeying(config, &mut signals).map_err(|error| failure(&error))?;
     if welcomed {
         let text = welcome(&source, running.local_addr());
         // A closed standard output is no reason not to serve.
@@ -46,9 +46,10 @@ fn serve(config: Config, welcomed: bool) -> Result<(), Failure> {
 /// Finds the exit status and the words for a server that did not start.
 fn failure(error: &StartError) -> Failure {
     let status = match error {
-        StartError::Listen { .. } | StartError::Threads(_) | StartError::Random(_) => {
-            Status::Unavailable
-        }
+        StartError::Listen { .. }
+        | StartError::Threads(_)
+        | StartError::Signals(_)
+        | StartError::Random(_) => Status::Unavailable,
         StartError::Read(error) if error.is_missing() => Status::NoInput,
         StartError::Read(error) if error.is_wrong() => Status::Data,
         StartError::Read(_) => Status::Io,

@@ -50,6 +50,7 @@ use front::Front;
 use load::{LoadError, Loader};
 use reload::Reloader;
 use service::Handler;
+use signals::Signals;
 
 /// Why a server did not start.
 #[derive(Debug)]
@@ -73,6 +74,8 @@ pub enum StartError {
     Random(std::io::Error),
     /// The system refused threads or descriptors.
     Threads(std::io::Error),
+    /// The system refused to tell of signals.
+    Signals(std::io::Error),
 }
 
 impl fmt::Display for StartError {
@@ -87,6 +90,7 @@ impl fmt::Display for StartError {
             StartError::Hub(error) => error.fmt(formatter),
             StartError::Random(error) => write!(formatter, "cannot make a session key: {error}"),
             StartError::Threads(error) => write!(formatter, "cannot start a thread: {error}"),
+            StartError::Signals(error) => write!(formatter, "cannot receive signals: {error}"),
         }
     }
 }
@@ -108,6 +112,23 @@ impl From<LoadError> for StartError {
 /// # Errors
 /// When the address cannot be had, the data cannot be used, or a setting cannot.
 pub fn start(config: Config) -> Result<Running, StartError> {
+    start_with(config, || Ok(()))
+}
+
+/// As [`start`], for a process that stops by signals: they are caught before the first client is answered.
+///
+/// # Errors
+/// As [`start`], and when signals cannot be caught.
+pub fn start_obeying(config: Config, signals: &mut Signals) -> Result<Running, StartError> {
+    start_with(config, || {
+        signals.catch_stops().map_err(StartError::Signals)
+    })
+}
+
+fn start_with(
+    config: Config,
+    before_listening: impl FnOnce() -> Result<(), StartError>,
+) -> Result<Running, StartError> {
     let refused = |cause| StartError::Listen {
         address: config.listen,
         cause,
@@ -140,6 +161,7 @@ pub fn start(config: Config) -> Result<Running, StartError> {
     let app = App::new(config.http_settings(base_url), site).map_err(StartError::Settings)?;
     let app = Arc::new(app.with_mcp(mcp));
     let counters = Arc::new(Counters::default());
+    before_listening()?;
     let listener = listen::listen(socket).map_err(refused)?;
     let handler = Requests(Arc::clone(&app));
     let front = Front::start(listener, handler, &config, Arc::clone(&counters))

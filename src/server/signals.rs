@@ -6,11 +6,13 @@ use tokio::runtime::{self, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::info;
 
-/// SIGHUP is caught from here on, the others once the server serves: until then they end the program at once.
+/// SIGHUP is caught from the beginning; the others from [`Signals::catch_stops`] on, and until then they end the
+/// program at once.
 #[derive(Debug)]
 pub struct Signals {
     runtime: Runtime,
     hangup: Signal,
+    stops: Option<(Signal, Signal)>,
 }
 
 /// What a signal asks for.
@@ -35,7 +37,21 @@ impl Signals {
             let _inside = runtime.enter();
             signal(SignalKind::hangup())?
         };
-        Ok(Signals { runtime, hangup })
+        Ok(Signals {
+            runtime,
+            hangup,
+            stops: None,
+        })
+    }
+
+    /// Begins to catch SIGTERM and SIGINT: to be called before the first client can be served, as whoever has been
+    /// answered may rely on a good end.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn catch_stops(&mut self) -> io::Result<()> {
+        self.stops = Some(catch_stops(&self.runtime)?);
+        Ok(())
     }
 
     /// Passes on what signals ask for, as long as the process lives.
@@ -46,10 +62,13 @@ impl Signals {
         let Signals {
             runtime,
             mut hangup,
+            stops,
         } = self;
+        let (mut terminate, mut interrupt) = match stops {
+            Some(stops) => stops,
+            None => catch_stops(&runtime)?,
+        };
         runtime.block_on(async move {
-            let mut terminate = signal(SignalKind::terminate())?;
-            let mut interrupt = signal(SignalKind::interrupt())?;
             loop {
                 tokio::select! {
                     _ = hangup.recv() => {
@@ -68,4 +87,13 @@ impl Signals {
             }
         })
     }
+}
+
+/// Catches SIGTERM and SIGINT, in this order.
+fn catch_stops(runtime: &Runtime) -> io::Result<(Signal, Signal)> {
+    let _inside = runtime.enter();
+    Ok((
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+    ))
 }

@@ -113,6 +113,22 @@ fn sigterm_ends_the_program_with_success() {
     assert_eq!(program.wait().0, Some(0));
 }
 
+/// Whoever supervises the program may stop it in the moment in which it says that it serves.
+#[cfg(target_os = "linux")]
+#[test]
+fn sigterm_and_sigint_are_caught_before_the_program_serves() {
+    const TERM_AND_INT: u64 = 1 << (15 - 1) | 1 << (2 - 1);
+    let program = Program::serve(&[]);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", program.id()))
+        .expect("the process is alive");
+    let caught = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigCgt:"))
+        .map(|mask| u64::from_str_radix(mask.trim(), 16).expect("a mask of signals"))
+        .expect("the kernel tells which signals are caught");
+    assert_eq!(caught & TERM_AND_INT, TERM_AND_INT, "{caught:x}");
+}
+
 #[test]
 fn a_second_signal_ends_the_program_at_once() {
     let program = Program::serve(&[
