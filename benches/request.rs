@@ -55,6 +55,7 @@ fn app() -> App {
             memory_bytes: 64 << 20,
             threads: NonZeroUsize::MIN,
         },
+        mentions_min: reviewd::insights::MENTIONS_MIN,
     };
     let snapshot = Snapshot::build(dataset(), &settings);
     let settings = Settings {

@@ -27,6 +27,7 @@ fn app() -> App {
     let settings = snapshot::Settings {
         base_url: base_url.clone(),
         index,
+        mentions_min: reviewd::insights::MENTIONS_MIN,
     };
     let snapshot = Snapshot::build(
         decoded.expect("the sample is well formed").dataset,

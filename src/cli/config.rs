@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tracing::Level;
 
+use crate::insights;
 use crate::mcp::Key;
 use crate::server::{Config, DataSource, Limits, Mcp, Reload, SessionKey, logs};
 
@@ -67,6 +68,9 @@ struct DataArgs {
     /// Largest data file that is read
     #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_size)]
     data_file_bytes: u64,
+    /// Mentions from which on an aspect of the insights is scored; with fewer it is counted only
+    #[arg(long, env = "REVIEWD_MENTIONS_MIN", value_name = "NUMBER", default_value_t = insights::MENTIONS_MIN)]
+    mentions_min: u32,
     /// Most memory that the index of the texts may take; searches get slower with less, answers stay the same
     #[arg(long, env = "REVIEWD_SEARCH_MEMORY", value_name = "SIZE", default_value = "128MiB", value_parser = parse_size)]
     search_memory: u64,
@@ -228,6 +232,8 @@ impl ServeArgs {
         Config {
             data: data_source(self.data.data.as_deref(), Path::new(DATA_DEFAULT)),
             search_memory: self.data.search_memory,
+            mentions_min: self.data.mentions_min,
+            cache: Some(self.process.state.clone()),
             listen: self.address.listen,
             base_url: self.address.base_url.clone(),
             cache_control: self.address.cache_control.clone(),

@@ -47,7 +47,7 @@ pub struct InsightsArgs {
     method: Method,
 
     /// Mentions from which on an aspect is scored; with fewer it is counted only
-    #[arg(long, env = "REVIEWD_INSIGHTS_MENTIONS_MIN", value_name = "NUMBER", default_value_t = insights::MENTIONS_MIN)]
+    #[arg(long, env = "REVIEWD_MENTIONS_MIN", value_name = "NUMBER", default_value_t = insights::MENTIONS_MIN)]
     mentions_min: u32,
 
     /// Threads that read reviews; the document does not depend on it [default: as many as there are cores, at most 8]

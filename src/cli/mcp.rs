@@ -104,6 +104,7 @@ fn catalog(args: &McpArgs) -> Result<Catalog, Failure> {
             memory_bytes: args.search_memory,
             threads: NonZeroUsize::MIN,
         },
+        mentions_min: crate::insights::MENTIONS_MIN,
     };
     let snapshot = Snapshot::build(decoded.dataset, &settings);
     Ok(Catalog::new(Arc::new(snapshot), false))

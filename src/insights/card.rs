@@ -73,8 +73,9 @@ pub(super) fn render(out: &mut Vec<u8>, summary: &str, mentions_min: u32) {
         each.end();
     }
     further.end();
-    card.string("lexicon_sha256", &DIGESTS[0])
-        .string("table_sha256", &DIGESTS[1])
+    let [lexicon, table] = digests();
+    card.string("lexicon_sha256", lexicon)
+        .string("table_sha256", table)
         .string("score_rule", SCORE_RULE)
         .string(
             "interval_rule",
@@ -102,7 +103,11 @@ const SCORE_RULE: &str = "an aspect's score is its positive less its negative me
 the mean of its stars (1 to 5 as -1 to 1) and of the VADER scores of its sentences that have one, positive from 0.2, \
 negative from -0.2; the overall score is the mean over scored reviews";
 
-/// SHA-256 of the lexicon and of the table.
+/// Returns the SHA-256 of the lexicon and of the table, in hexadecimal digits.
+pub(super) fn digests() -> &'static [String; 2] {
+    &DIGESTS
+}
+
 static DIGESTS: LazyLock<[String; 2]> = LazyLock::new(|| {
     let hex = |parts: &[&[u8]]| {
         let mut hasher = Sha256::new();

@@ -1,7 +1,12 @@
 //! One pass over the reviews: what each says about what, and how it sounds as a whole.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tracing::info;
+
 use super::Options;
 use super::aspect::{Finder, Found};
+use super::kept::{Earlier, Key};
 use super::language::Language;
 use super::parallel::over_chunks;
 use super::polarity::{Judge, Polarity};
@@ -53,6 +58,8 @@ impl Outcome {
 /// What the pass made of a dataset.
 #[derive(Debug, Default)]
 pub(super) struct Derived {
+    /// What each review is known by, in order.
+    pub(super) keys: Vec<Key>,
     /// One for each review, in order.
     pub(super) outcomes: Vec<Outcome>,
     /// Those of scored reviews, in order of row and place.
@@ -60,8 +67,9 @@ pub(super) struct Derived {
 }
 
 impl Derived {
-    /// Reads every review of `dataset`.
-    pub(super) fn of(dataset: &Dataset, options: &Options) -> Derived {
+    /// Reads every review of `dataset` that was not read `earlier`.
+    pub(super) fn of(dataset: &Dataset, options: &Options, earlier: &Earlier<'_>) -> Derived {
+        let progress = Progress::of(dataset.reviews.len());
         // The decoder built automata of the same taxonomy, so this succeeds; without it no aspect counts.
         let finder = Finder::new(&dataset.taxonomy.aspects).or_else(|_| Finder::new(&[]));
         let reader = || {
@@ -76,26 +84,62 @@ impl Derived {
             reader,
             |reader, rows| {
                 let mut part = Derived::default();
+                let count = rows.len();
                 for row in rows {
-                    let outcome = match reader {
-                        Some(reader) => {
-                            reader.read(&dataset.reviews[row], row as u32, &mut part.mentions)
-                        }
+                    let (review, mentions) = (&dataset.reviews[row], &mut part.mentions);
+                    let key = Key::of(review);
+                    let known = earlier.take(key, row as u32, mentions);
+                    let outcome = known.unwrap_or_else(|| match reader {
+                        Some(reader) => reader.read(review, row as u32, mentions),
                         None => Outcome::Silent,
-                    };
+                    });
+                    part.keys.push(key);
                     part.outcomes.push(outcome);
                 }
+                progress.add(count);
                 part
             },
         );
         let mut whole = Derived::default();
         for part in parts {
+            whole.keys.extend(part.keys);
             whole.outcomes.extend(part.outcomes);
             whole.mentions.extend(part.mentions);
         }
         whole
     }
 }
+
+/// Tells the log how far the reading of a large dataset has come: ten lines in all.
+struct Progress {
+    count: usize,
+    done: AtomicUsize,
+}
+
+impl Progress {
+    fn of(count: usize) -> Progress {
+        Progress {
+            count,
+            done: AtomicUsize::new(0),
+        }
+    }
+
+    fn add(&self, rows: usize) {
+        let before = self.done.fetch_add(rows, Ordering::Relaxed);
+        let tenths = |done: usize| done * 10 / self.count;
+        let done = before + rows;
+        if self.count >= LARGE_ROWS && tenths(done) > tenths(before) {
+            info!(
+                reviews = done,
+                of = self.count,
+                "insights: reviews are read"
+            );
+        }
+    }
+}
+
+/// Reviews from which on the log is told how far the reading has come: some seconds of it.
+const LARGE_ROWS: usize = 20_000;
 
 /// Reads reviews, reusing its buffers from one to the next.
 pub(super) struct Reader {

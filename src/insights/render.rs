@@ -18,7 +18,7 @@ use crate::wire::json::{Array, Object};
 pub(super) struct Document<'d> {
     dataset: &'d Dataset,
     options: Options,
-    derived: Derived,
+    derived: &'d Derived,
     counts: Counts<'d>,
     aspects: Vec<Aspect<'d>>,
     phrases: Phrases,
@@ -27,9 +27,12 @@ pub(super) struct Document<'d> {
 }
 
 impl<'d> Document<'d> {
-    /// Derives and counts.
-    pub(super) fn of(dataset: &'d Dataset, options: &Options) -> Document<'d> {
-        let derived = Derived::of(dataset, options);
+    /// Counts what was derived of `dataset`.
+    pub(super) fn of(
+        dataset: &'d Dataset,
+        options: &Options,
+        derived: &'d Derived,
+    ) -> Document<'d> {
         let mut signs = [0; 3];
         let scores = derived
             .outcomes
@@ -43,8 +46,8 @@ impl<'d> Document<'d> {
         );
         Document {
             counts: Counts::of(dataset, options),
-            aspects: Aspect::all(dataset, &derived),
-            phrases: Phrases::of(dataset, &derived, options),
+            aspects: Aspect::all(dataset, derived),
+            phrases: Phrases::of(dataset, derived, options),
             dataset,
             options: *options,
             derived,
@@ -271,7 +274,7 @@ impl<'d> Document<'d> {
     fn render_temporal(&self, out: &mut Vec<u8>) {
         let mut temporal = Object::begin(out);
         let mut list = Array::begin(temporal.key("monthly"));
-        for ((year, number), month) in months(self.dataset, &self.derived) {
+        for ((year, number), month) in months(self.dataset, self.derived) {
             let mut each = Object::begin(list.item());
             each.string("month", &format!("{year:04}-{number:02}"))
                 .u64("scored_count", month.scored);

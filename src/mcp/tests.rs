@@ -51,6 +51,7 @@ pub(super) fn catalog_of(files: Files) -> Catalog {
             memory_bytes: 64 << 20,
             threads: NonZeroUsize::MIN,
         },
+        mentions_min: crate::insights::MENTIONS_MIN,
     };
     Catalog::new(Arc::new(Snapshot::build(dataset, &settings)), false)
 }

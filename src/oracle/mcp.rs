@@ -80,6 +80,7 @@ fn served() -> (Server, Catalog) {
             memory_bytes: 1 << 20,
             threads: NonZeroUsize::MIN,
         },
+        mentions_min: crate::insights::MENTIONS_MIN,
     };
     let server = Server::new(Settings {
         base_url: "https://reviews.example".into(),

@@ -10,11 +10,10 @@ use rustix::process::setpriority_process;
 use tracing::{debug, info, warn};
 
 use crate::http::App;
-use crate::model::Dataset;
 use crate::snapshot::Snapshot;
 
 use super::clock;
-use super::load::Loader;
+use super::load::{Loader, Underived};
 
 /// The niceness of the thread: it takes what serving leaves, and a little more so that it ends some day.
 const NICENESS: i32 = 10;
@@ -75,7 +74,7 @@ impl Drop for Compressor {
 pub(super) fn derive_insights(
     app: Arc<App>,
     loader: Loader,
-    dataset: Dataset,
+    underived: Underived,
     threads: NonZeroUsize,
 ) {
     let site = app.current();
@@ -85,8 +84,7 @@ pub(super) fn derive_insights(
             give_way();
             let began = clock::instant();
             let snapshot = site.snapshot();
-            snapshot.derive_insights(&dataset, threads);
-            drop(dataset);
+            loader.derive(snapshot, underived, threads);
             match loader.site(Arc::clone(snapshot)) {
                 Ok(complete) => {
                     if !app.replace(&site, complete) {
@@ -106,7 +104,7 @@ pub(super) fn derive_insights(
 }
 
 /// Lowers the priority of the calling thread, and so of those that it starts.
-fn give_way() {
+pub(super) fn give_way() {
     // On Linux this is the calling thread alone. Refused where even that is forbidden; then it is as it is.
     if let Err(error) = setpriority_process(None, NICENESS) {
         debug!(%error, "background work runs at ordinary priority");

@@ -16,6 +16,10 @@ pub struct Config {
     pub data: DataSource,
     /// The most bytes that the index of the texts may keep; answers never depend on it.
     pub search_memory: u64,
+    /// Mentions from which on an aspect of the insights is scored.
+    pub mentions_min: u32,
+    /// The directory of what outlives a restart and only saves work; `None` keeps nothing of it.
+    pub cache: Option<PathBuf>,
     /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
     /// The public address, scheme and authority without a path; `None` for the listening address.

@@ -9,6 +9,7 @@ use tracing::warn;
 use crate::clock;
 use crate::dataset::{self, Decoded, Files, Problems};
 use crate::http::{SettingsError, Site};
+use crate::insights::kept::Kept;
 use crate::mcp;
 use crate::model::Dataset;
 use crate::search::index::IndexOptions;
@@ -16,6 +17,7 @@ use crate::snapshot::{Settings, Snapshot};
 
 use super::config::{Config, DataSource};
 use super::files::{self, ReadError};
+use super::insights_store::InsightsStore;
 
 /// Bytes of review text up to which a start waits for the insights: a fifth of a second of processor time.
 const DERIVE_AT_ONCE_BYTES: usize = 1 << 20;
@@ -27,6 +29,14 @@ pub(super) struct Loader {
     file_bytes: u64,
     has_fixtures: bool,
     settings: Settings,
+    insights: InsightsStore,
+}
+
+/// A dataset that is served without its insights, and what helps to derive them.
+#[derive(Debug)]
+pub(super) struct Underived {
+    dataset: Dataset,
+    earlier: Option<Kept>,
 }
 
 impl Loader {
@@ -42,7 +52,9 @@ impl Loader {
                     memory_bytes: config.search_memory,
                     threads: NonZeroUsize::MIN,
                 },
+                mentions_min: config.mentions_min,
             },
+            insights: InsightsStore::new(config.cache.as_deref()),
         }
     }
 
@@ -62,8 +74,9 @@ impl Loader {
         Ok(decoded)
     }
 
-    /// Builds the first site, by as many threads as given. The insights of a large dataset are left out, and the
-    /// dataset is handed back for them: reads and searches need not wait for what takes longer than all the rest.
+    /// Builds the first site, by as many threads as given. The insights of a large dataset are left out unless
+    /// they were kept, and it is handed back for them: reads and searches need not wait for what takes longer than all
+    /// the rest.
     ///
     /// # Errors
     /// When the public address cannot be written into a header.
@@ -71,17 +84,28 @@ impl Loader {
         &self,
         decoded: Decoded,
         threads: NonZeroUsize,
-    ) -> Result<(Site, Option<Dataset>), LoadError> {
+    ) -> Result<(Site, Option<Underived>), LoadError> {
         let mut settings = self.settings.clone();
         settings.index.threads = threads;
         let dataset = decoded.dataset;
         let snapshot = Snapshot::build_without_insights(&dataset, &settings);
         let text_bytes: usize = dataset.reviews.iter().map(|review| review.text.len()).sum();
-        if text_bytes > DERIVE_AT_ONCE_BYTES && dataset.insights.is_none() {
-            return Ok((self.site(Arc::new(snapshot))?, Some(dataset)));
+        let earlier = self.insights.read(&dataset);
+        let is_kept = |kept: &Kept| kept.is_of(&dataset, &settings.insights(threads));
+        let is_ready = dataset.insights.is_some() || earlier.as_ref().is_some_and(is_kept);
+        let underived = Underived { dataset, earlier };
+        if text_bytes > DERIVE_AT_ONCE_BYTES && !is_ready {
+            return Ok((self.site(Arc::new(snapshot))?, Some(underived)));
         }
-        snapshot.derive_insights(&dataset, threads);
+        self.derive(&snapshot, underived, threads);
         Ok((self.site(Arc::new(snapshot))?, None))
+    }
+
+    /// Gives `snapshot` its insights, by as many threads as given.
+    pub(super) fn derive(&self, snapshot: &Snapshot, underived: Underived, threads: NonZeroUsize) {
+        let Underived { dataset, earlier } = underived;
+        let options = self.settings.insights(threads);
+        snapshot.set_insights(self.insights.document(&dataset, &options, earlier));
     }
 
     /// Builds a site that replaces another, whole and by one thread, since the other is served meanwhile and a
@@ -90,7 +114,12 @@ impl Loader {
     /// # Errors
     /// When the public address cannot be written into a header.
     pub(super) fn build(&self, decoded: Decoded) -> Result<Site, LoadError> {
-        self.site(Arc::new(Snapshot::build(decoded.dataset, &self.settings)))
+        let dataset = decoded.dataset;
+        let snapshot = Snapshot::build_without_insights(&dataset, &self.settings);
+        let earlier = self.insights.read(&dataset);
+        let underived = Underived { dataset, earlier };
+        self.derive(&snapshot, underived, NonZeroUsize::MIN);
+        self.site(Arc::new(snapshot))
     }
 
     /// Prepares the replies of `snapshot`.

@@ -6,6 +6,7 @@
 
 mod activity;
 mod background;
+mod cache_file;
 mod clock;
 mod config;
 mod connection;
@@ -15,6 +16,7 @@ pub mod descriptors;
 pub mod files;
 mod front;
 mod hub;
+mod insights_store;
 mod io;
 mod listen;
 mod load;
@@ -167,8 +169,8 @@ fn start_with(
     let front = Front::start(listener, handler, &config, Arc::clone(&counters))
         .map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
-    if let Some(dataset) = underived {
-        background::derive_insights(Arc::clone(&app), loader.clone(), dataset, config.threads);
+    if let Some(underived) = underived {
+        background::derive_insights(Arc::clone(&app), loader.clone(), underived, config.threads);
     }
     let told = Arc::downgrade(&app);
     let reloader = Reloader::start(

@@ -20,7 +20,7 @@ use crate::dataset::Problem;
 use crate::http::{App, Reason, Site};
 use crate::wire::date::Timestamp;
 
-use super::background::Compressor;
+use super::background::{Compressor, give_way};
 use super::clock;
 use super::config::{Config, DataSource};
 use super::files::Stamps;
@@ -167,6 +167,8 @@ enum Refusal {
 
 impl State {
     fn run(mut self, woken: &Receiver<Wake>) {
+        // A site is built while another is served, which comes first.
+        give_way();
         self.after_publishing();
         while !self.is_stopping() {
             if let Some(watched) = &mut self.watched {

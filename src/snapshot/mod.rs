@@ -30,6 +30,19 @@ pub struct Settings {
     pub base_url: String,
     /// How the search index may spend memory and threads.
     pub index: IndexOptions,
+    /// Mentions from which on an aspect of the insights is scored.
+    pub mentions_min: u32,
+}
+
+impl Settings {
+    /// Returns how to derive the insights, by as many threads as given.
+    #[must_use]
+    pub fn insights(&self, threads: NonZeroUsize) -> insights::Options {
+        insights::Options {
+            threads,
+            mentions_min: self.mentions_min,
+        }
+    }
 }
 
 /// One dataset, ready to be served.
@@ -85,11 +98,12 @@ impl Snapshot {
     #[must_use]
     pub fn build(dataset: Dataset, settings: &Settings) -> Snapshot {
         let snapshot = Snapshot::build_without_insights(&dataset, settings);
-        snapshot.derive_insights(&dataset, settings.index.threads);
+        let options = settings.insights(settings.index.threads);
+        snapshot.set_insights(insights::document(&dataset, &options));
         snapshot
     }
 
-    /// Builds what is served but for the insights, which [`Snapshot::derive_insights`] adds: O(bytes of text), a few
+    /// Builds what is served but for the insights, which [`Snapshot::set_insights`] adds: O(bytes of text), a few
     /// seconds at 100,000 reviews.
     ///
     /// # Panics
@@ -152,17 +166,12 @@ impl Snapshot {
         self.insights.get()
     }
 
-    /// Derives the insights of `dataset`, the one that this snapshot was built of, by as many threads as given.
-    pub fn derive_insights(&self, dataset: &Dataset, threads: NonZeroUsize) {
-        let options = insights::Options {
-            threads,
-            mentions_min: insights::MENTIONS_MIN,
-        };
+    /// Adds `/insights.json`, the `document` of the dataset that this snapshot was built of.
+    pub fn set_insights(&self, document: Vec<u8>) {
         // A second derivation of the same dataset gives the same bytes, so losing a race is fine.
-        let _ = self.insights.get_or_init(|| {
-            let document = Bytes::from(insights::document(dataset, &options));
-            Resource::new(document, "application/json", self.updated_at)
-        });
+        let _ = self
+            .insights
+            .get_or_init(|| Resource::new(document.into(), "application/json", self.updated_at));
     }
 
     /// Returns the dataset's version: the first 8 hex digits of its digest.

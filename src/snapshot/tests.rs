@@ -27,6 +27,7 @@ fn build(dataset: Dataset) -> Snapshot {
         &Settings {
             base_url: "https://reviews.example".into(),
             index,
+            mentions_min: insights::MENTIONS_MIN,
         },
     )
 }

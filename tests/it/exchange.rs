@@ -43,6 +43,7 @@ pub(crate) fn snapshot_of(dataset: model::Dataset) -> Snapshot {
     let settings = snapshot::Settings {
         base_url: BASE_URL.to_owned(),
         index: index_options(),
+        mentions_min: reviewd::insights::MENTIONS_MIN,
     };
     let snapshot = Snapshot::build(dataset, &settings);
     snapshot.compress(|| false);

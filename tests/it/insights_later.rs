@@ -1,8 +1,11 @@
-//! A large dataset is served before its insights are derived.
+//! A large dataset is served before its insights are derived, and those that were kept are served at once.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use reviewd::http::Site;
+use reviewd::insights;
+use reviewd::server::DataSource;
 use reviewd::snapshot::{self, Snapshot};
 use serde_json::json;
 
@@ -21,6 +24,7 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
     let settings = snapshot::Settings {
         base_url: BASE_URL.to_owned(),
         index: index_options(),
+        mentions_min: insights::MENTIONS_MIN,
     };
     let snapshot = Arc::new(Snapshot::build_without_insights(&sample(), &settings));
     app.publish(Site::new(Arc::clone(&snapshot)).unwrap());
@@ -37,7 +41,8 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
     }
 
     let without = app.current();
-    snapshot.derive_insights(&sample(), index_options().threads);
+    let options = settings.insights(index_options().threads);
+    snapshot.set_insights(insights::document(&sample(), &options));
     let complete = Site::new(Arc::clone(&snapshot)).unwrap();
     assert!(app.replace(&without, complete));
     let derived = service.get("/insights.json");
@@ -53,15 +58,7 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
 
 #[test]
 fn a_large_dataset_gets_its_insights_after_the_start() {
-    let data = DataDir::empty();
-    let short = "Review number 7 of this practice.";
-    let one = reviews_json(20, "2026-01-01T00:00:00Z");
-    assert!(one.contains(short));
-    let large: Vec<String> = one
-        .split(" of this practice.")
-        .map(ToOwned::to_owned)
-        .collect();
-    data.write("reviews.json", &large.join(&format!(". {}", long_text())));
+    let data = large();
     let server = Server::start_on(data.path());
     assert_eq!(server.get("/api/reviews/search?query=kind").status, 200);
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -81,4 +78,62 @@ fn a_large_dataset_gets_its_insights_after_the_start() {
     });
     assert_eq!(server.get("/insights.json").json()["review_count"], 20);
     assert!(call()["result"]["structuredContent"].is_object());
+}
+
+/// A folder of 20 reviews that are more than a start derives at once.
+fn large() -> DataDir {
+    let data = DataDir::empty();
+    let one = reviews_json(20, "2026-01-01T00:00:00Z");
+    assert!(one.contains("Review number 7 of this practice."));
+    let large: Vec<String> = one
+        .split(" of this practice.")
+        .map(ToOwned::to_owned)
+        .collect();
+    data.write("reviews.json", &large.join(&format!(". {}", long_text())));
+    data
+}
+
+fn start(data: &DataDir, state: &Path) -> Server {
+    Server::start_with(|config| {
+        config.data = DataSource::Directory(data.path().to_owned());
+        config.cache = Some(state.to_owned());
+    })
+}
+
+#[test]
+fn a_restart_serves_the_kept_insights_at_once_and_a_damaged_file_costs_only_time() {
+    let (data, state) = (large(), tempfile::tempdir().unwrap());
+    let kept = state.path().join("insights");
+    let derived = || {
+        let server = start(&data, state.path());
+        wait_until("the insights are derived", || {
+            server.get("/insights.json").status == 200
+        });
+        server.get("/insights.json").body
+    };
+    let first = derived();
+    let file = std::fs::read(&kept).unwrap();
+    let server = start(&data, state.path());
+    let at_once = server.get("/insights.json");
+    assert_eq!(at_once.status, 200, "not derived again");
+    assert_eq!(at_once.body, first);
+    drop(server);
+    for damaged in [&file[..file.len() - 1], &b"not ours"[..]] {
+        std::fs::write(&kept, damaged).unwrap();
+        assert_eq!(derived(), first);
+        assert_eq!(std::fs::read(&kept).unwrap(), file);
+    }
+}
+
+#[test]
+fn fewer_mentions_than_asked_for_are_not_scored() {
+    let scored = |mentions_min| {
+        let server = Server::start_with(|config| config.mentions_min = mentions_min);
+        let value = server.get("/insights.json").json();
+        assert_eq!(value["method"]["mentions_min"], mentions_min);
+        let aspects = value["aspects"].as_array().unwrap().iter();
+        aspects.filter(|aspect| !aspect["score"].is_null()).count()
+    };
+    let (few, many) = (scored(1), scored(30));
+    assert!(many > 0 && many < few, "{many} of {few}");
 }

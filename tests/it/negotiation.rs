@@ -156,6 +156,7 @@ fn identity_is_sent_until_the_variants_are_there() {
     let settings = snapshot::Settings {
         base_url: "https://reviews.example".to_owned(),
         index: index_options(),
+        mentions_min: reviewd::insights::MENTIONS_MIN,
     };
     let fresh = Arc::new(Snapshot::build(sample(), &settings));
     app.publish(Site::new(fresh.clone()).expect("the base URL fits a header"));

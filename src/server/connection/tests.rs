@@ -192,6 +192,8 @@ fn config() -> Config {
         hub: None,
         data: DataSource::Sample,
         search_memory: 0,
+        mentions_min: 5,
+        cache: None,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         base_url: None,
         cache_control: "no-cache".to_owned(),

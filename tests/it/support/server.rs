@@ -20,6 +20,8 @@ pub(crate) fn config() -> Config {
     Config {
         data: DataSource::Sample,
         search_memory: 64 << 20,
+        mentions_min: reviewd::insights::MENTIONS_MIN,
+        cache: None,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         base_url: None,
         cache_control: "public, max-age=60, stale-while-revalidate=600".to_owned(),
