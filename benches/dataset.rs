@@ -79,7 +79,7 @@ fn read(directory: &Path) -> Files {
         reviews: file("reviews.json").expect("REVIEWD_CORPUS names a folder with reviews.json"),
         taxonomy: file("taxonomy.json"),
         editorial: file("editorial.json"),
-        insights: None,
+        ..Files::default()
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
 use super::exit::Status;
@@ -28,6 +29,11 @@ pub struct CheckArgs {
         default_value = "text"
     )]
     format: Format,
+
+    /// Say nothing of this rule; may be given more than once. DIR/check.json silences it for single reviews
+    #[arg(long, env = "REVIEWD_CHECK_ALLOW", value_name = "RULE", value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(dataset::RULES), hide_possible_values = true)]
+    allow: Vec<String>,
 
     /// Fail on warnings too
     #[arg(long, env = "REVIEWD_CHECK_STRICT")]
@@ -63,7 +69,11 @@ pub fn run(args: &CheckArgs) -> ExitCode {
             };
         }
     };
-    let outcome = dataset::decode(files, crate::clock::now());
+    let mut outcome = dataset::decode(files, crate::clock::now());
+    if let Ok(decoded) = &mut outcome {
+        let is_allowed = |warning: &Warning| args.allow.iter().any(|rule| rule == warning.code);
+        decoded.warnings.retain(|warning| !is_allowed(warning));
+    }
     let report = match args.format {
         Format::Text => render_text(&args.data, &outcome),
         Format::Json => render_json(&outcome),

@@ -4,12 +4,14 @@
 //! with its place, so that an operator mends a file once and not error by error; later layers cannot meet a value
 //! that was not checked.
 
+mod allow;
 mod business;
 mod field;
 mod given;
 pub mod mentions;
 mod node;
 mod place;
+mod practice;
 pub mod problem;
 pub mod publish;
 mod remarks;
@@ -25,10 +27,12 @@ use sha2::{Digest, Sha256};
 
 pub use field::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub use problem::{Problem, Problems, Warning};
+pub use remarks::RULES;
 pub use reviews::REVIEWS_MAX;
 
 use crate::model::{Dataset, Taxonomy};
 use crate::wire::date::Timestamp;
+use allow::Allowed;
 use field::Check;
 use mentions::{Derive, Matcher};
 use problem::Subject;
@@ -58,6 +62,10 @@ const INSIGHTS: Subject = Subject {
     file: "insights.json",
     bytes_max: INSIGHTS_BYTES_MAX,
 };
+const CHECK: Subject = Subject {
+    file: "check.json",
+    bytes_max: LISTS_BYTES_MAX,
+};
 
 /// The bytes of the operator's files, as they were read.
 #[derive(Clone, Debug, Default)]
@@ -70,10 +78,12 @@ pub struct Files {
     pub editorial: Option<Vec<u8>>,
     /// `insights.json`: a complete insights document made elsewhere.
     pub insights: Option<Vec<u8>>,
+    /// `check.json`: warnings that the operator has looked at; nothing of it is published.
+    pub check: Option<Vec<u8>>,
 }
 
 impl Files {
-    /// SHA-256 over all files, each with its place and length before it, so that no two sets of files give the
+    /// SHA-256 over all files that decide about what is published, each with its place and length before it, so that no two sets of files give the
     /// same input.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
@@ -141,6 +151,7 @@ pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
         None => None,
     }
     .unwrap_or_default();
+    let allowed = allowed(files.check.as_deref(), &mut problems);
     // Newest first; ids are unique, so that the order does not depend on the order of the file.
     reviews
         .published
@@ -163,6 +174,7 @@ pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
         matcher: &matcher,
         today: now.date(),
         insights_at,
+        allowed: &allowed,
     };
     let dataset = Dataset {
         business,
@@ -177,6 +189,11 @@ pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
     };
     remarks.collect(&dataset, &mut warnings);
     Ok(Decoded { dataset, warnings })
+}
+
+fn allowed(file: Option<&[u8]>, problems: &mut Problems) -> Allowed {
+    let decoded = file.and_then(|bytes| allow::decode(bytes, &mut check(CHECK, problems)));
+    decoded.unwrap_or_default()
 }
 
 fn check(subject: Subject, problems: &mut Problems) -> Check<'_> {
@@ -203,5 +220,6 @@ pub fn embedded() -> Files {
         taxonomy: Some(include_bytes!("../../data/taxonomy.json").to_vec()),
         editorial: Some(include_bytes!("../../data/editorial.json").to_vec()),
         insights: None,
+        check: Some(include_bytes!("../../data/check.json").to_vec()),
     }
 }

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use aho_corasick::AhoCorasick;
-
+use super::allow::Allowed;
 use super::mentions::{Comparable, Matcher};
+use super::practice::{self, Finding, Rule};
 use super::problem::{Warning, quote};
 use super::{EDITORIAL, INSIGHTS, REVIEWS, TAXONOMY};
 use crate::model::{Dataset, Review};
@@ -20,17 +20,36 @@ const EXAMPLES_MAX: usize = 3;
 /// Fewer reviews than this say nothing by having no low rating.
 const LOW_RATING_REVIEWS_MIN: usize = 10;
 
-/// schema.org types of practices whose advertising is bound by rules about results.
-const LAW_TYPES: [&str; 3] = ["LegalService", "Attorney", "Notary"];
-
-/// Words that make an amount of a number before them.
-const CURRENCIES: [&str; 9] = [
-    "dollar", "dollars", "euro", "euros", "pounds", "bucks", "grand", "usd", "eur",
+/// The rules, by the code of their warnings.
+pub const RULES: [&str; 17] = [
+    "no_taxonomy",
+    "no_editorial",
+    "no_disclaimer",
+    "no_reviews",
+    "unverified",
+    "future_date",
+    "early_reply",
+    "unknown_technician",
+    "unknown_service",
+    "no_low_rating",
+    "money",
+    "promise",
+    "reply_name",
+    "reply_case_number",
+    "reply_matter",
+    "insights_date",
+    "ambiguous_name",
 ];
 
-/// Without one of these a text names no money.
-const MONEY_HINTS: [&str; 9] = [
-    "$", "€", "£", "dollar", "eur", "pounds", "bucks", "grand", "usd",
+/// Those whose warnings name reviews, and can be silenced for one review.
+pub(super) const RULES_OF_REVIEWS: [&str; 7] = [
+    "future_date",
+    "early_reply",
+    "money",
+    "promise",
+    "reply_name",
+    "reply_case_number",
+    "reply_matter",
 ];
 
 /// What the warnings depend on beside the dataset.
@@ -41,12 +60,17 @@ pub(super) struct Remarks<'d> {
     pub(super) today: Date,
     /// `generated_at` of the operator's own `insights.json`.
     pub(super) insights_at: Option<Timestamp>,
+    /// What the operator does not want to hear again.
+    pub(super) allowed: &'d Allowed,
 }
 
 impl Remarks<'_> {
-    /// Appends the warnings, at most one of each code and in a fixed order.
+    /// Appends the warnings that are not silenced, at most one of each code and file, in a fixed order.
     pub(super) fn collect(&self, dataset: &Dataset, out: &mut Vec<Warning>) {
         let mut warn = |code, file: super::Subject, place: &str, message: String| {
+            if self.allowed.whole(code) {
+                return;
+            }
             out.push(Warning {
                 code,
                 file: file.file,
@@ -81,15 +105,17 @@ impl Remarks<'_> {
         }
         for (code, message) in [
             ("future_date", self.future_dates(dataset)),
-            ("early_reply", early_replies(dataset)),
+            ("early_reply", self.early_replies(dataset)),
             ("unknown_technician", unknown_technicians(dataset)),
             ("unknown_service", unknown_services(dataset)),
             ("no_low_rating", no_low_rating(dataset)),
-            ("money", money(dataset)),
         ] {
             if let Some(message) = message {
                 warn(code, REVIEWS, "reviews", message);
             }
+        }
+        for (code, file, place, message) in self.of_practice(dataset) {
+            warn(code, file, &place, message);
         }
         if self
             .insights_at
@@ -108,6 +134,25 @@ impl Remarks<'_> {
         }
     }
 
+    /// What a law practice has to mind: code, file, place and message, by rule.
+    fn of_practice(
+        &self,
+        dataset: &Dataset,
+    ) -> Vec<(&'static str, super::Subject, String, String)> {
+        let findings = practice::findings(dataset);
+        let mut warnings = Vec::new();
+        for rule in practice::RULES {
+            if let Some(message) = self.in_reviews(&findings, rule) {
+                warnings.push((rule.code, REVIEWS, "reviews".to_owned(), message));
+            }
+            for finding in of_rule(&findings, rule).filter(|finding| finding.review.is_none()) {
+                let message = format!("holds {}: {}", rule.says, finding.words);
+                warnings.push((rule.code, EDITORIAL, finding.place.clone(), message));
+            }
+        }
+        warnings
+    }
+
     fn future_dates(&self, dataset: &Dataset) -> Option<String> {
         let late = |review: &&Review| {
             review.date > self.today
@@ -116,10 +161,66 @@ impl Remarks<'_> {
                     .as_ref()
                     .is_some_and(|reply| reply.date > self.today)
         };
-        let (count, examples) = examples(dataset.reviews.iter().filter(late))?;
+        let (count, examples) =
+            self.examples("future_date", dataset.reviews.iter().filter(late))?;
         Some(format!(
             "{count} dated after today, or with such a reply ({examples})"
         ))
+    }
+
+    fn early_replies(&self, dataset: &Dataset) -> Option<String> {
+        let early = |review: &&Review| {
+            review
+                .owner_reply
+                .as_ref()
+                .is_some_and(|reply| reply.date < review.date)
+        };
+        let (count, examples) =
+            self.examples("early_reply", dataset.reviews.iter().filter(early))?;
+        Some(format!(
+            "{count} with a reply dated before the review ({examples})"
+        ))
+    }
+
+    /// Counts the reviews that `rule` found something in, and shows the words of the first three.
+    fn in_reviews(&self, findings: &[Finding<'_>], rule: Rule) -> Option<String> {
+        let mut listed: Vec<(&str, &str)> = of_rule(findings, rule)
+            .filter_map(|finding| Some((finding.review?.id.as_str(), finding.words.as_str())))
+            .filter(|(id, _)| !self.allowed.covers(rule.code, id))
+            .collect();
+        // A review and its reply stand next to each other, and count as one.
+        listed.dedup_by_key(|(id, _)| *id);
+        let shown: Vec<String> = listed
+            .iter()
+            .take(EXAMPLES_MAX)
+            .map(|(id, words)| format!("{id}: {words}"))
+            .collect();
+        let more = if listed.len() > shown.len() {
+            ", …"
+        } else {
+            ""
+        };
+        let (count, shown) = (listed.len(), shown.join(", "));
+        (count > 0).then(|| format!("{count} with {} ({shown}{more})", rule.says))
+    }
+
+    /// Counts reviews that are not silenced for `rule` and names the ids of the first three, newest first.
+    fn examples<'r>(
+        &self,
+        rule: &str,
+        found: impl Iterator<Item = &'r Review>,
+    ) -> Option<(usize, String)> {
+        let ids: Vec<&str> = found
+            .map(|review| review.id.as_str())
+            .filter(|id| !self.allowed.covers(rule, id))
+            .collect();
+        let more = if ids.len() > EXAMPLES_MAX {
+            ", …"
+        } else {
+            ""
+        };
+        let shown = ids[..ids.len().min(EXAMPLES_MAX)].join(", ");
+        (!ids.is_empty()).then(|| (ids.len(), format!("{shown}{more}")))
     }
 
     fn ambiguous(&self, dataset: &Dataset) -> Option<String> {
@@ -151,22 +252,16 @@ impl Remarks<'_> {
     }
 }
 
+fn of_rule<'f, 'd>(
+    findings: &'f [Finding<'d>],
+    rule: Rule,
+) -> impl Iterator<Item = &'f Finding<'d>> {
+    findings.iter().filter(move |finding| finding.rule == rule)
+}
+
 fn unverified(dataset: &Dataset) -> Option<String> {
     let count = dataset.unverified_count;
     (count > 0).then(|| format!("{count} not verified and so not published"))
-}
-
-fn early_replies(dataset: &Dataset) -> Option<String> {
-    let early = |review: &&Review| {
-        review
-            .owner_reply
-            .as_ref()
-            .is_some_and(|reply| reply.date < review.date)
-    };
-    let (count, examples) = examples(dataset.reviews.iter().filter(early))?;
-    Some(format!(
-        "{count} with a reply dated before the review ({examples})"
-    ))
 }
 
 fn unknown_technicians(dataset: &Dataset) -> Option<String> {
@@ -234,76 +329,4 @@ fn no_low_rating(dataset: &Dataset) -> Option<String> {
     (count >= LOW_RATING_REVIEWS_MIN && !low).then(|| {
         format!("none of {count} has 1 or 2 stars: leaving low ratings out is unlawful in places and never believed")
     })
-}
-
-fn money(dataset: &Dataset) -> Option<String> {
-    if !LAW_TYPES.contains(&dataset.business.kind.as_str()) {
-        return None;
-    }
-    // Most texts hold none of these, and one pass of an automaton says so at the speed of memory.
-    let hints = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .build(MONEY_HINTS)
-        .ok();
-    let hinted = |text: &str| hints.as_ref().is_none_or(|hints| hints.is_match(text));
-    let names = |text: &str| hinted(text) && names_money(text);
-    let named = |review: &&Review| {
-        names(&review.text)
-            || review
-                .owner_reply
-                .as_ref()
-                .is_some_and(|reply| names(&reply.text))
-    };
-    let (count, examples) = examples(dataset.reviews.iter().filter(named))?;
-    Some(format!(
-        "{count} naming an amount of money, which bar rules may take for a promise of results ({examples})"
-    ))
-}
-
-/// Whether `text` holds a currency sign beside a digit, or a number before the name of a currency.
-fn names_money(text: &str) -> bool {
-    let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-    let signed = text
-        .char_indices()
-        .filter(|(_, c)| matches!(c, '$' | '€' | '£'))
-        .any(|(at, sign)| {
-            let after = text[at + sign.len_utf8()..].trim_start().chars().next();
-            let before = text[..at].trim_end().chars().next_back();
-            digit(after) || digit(before)
-        });
-    signed || names_currency(text)
-}
-
-fn names_currency(text: &str) -> bool {
-    let mut number = false;
-    for word in text.split(|c: char| !c.is_alphanumeric() && c != ',' && c != '.') {
-        let word = word.trim_matches([',', '.']);
-        if number
-            && CURRENCIES
-                .iter()
-                .any(|name| word.eq_ignore_ascii_case(name))
-        {
-            return true;
-        }
-        // "5 thousand dollars" and "5k dollars" are amounts as well.
-        let scale = ["thousand", "million", "hundred"]
-            .iter()
-            .any(|name| word.eq_ignore_ascii_case(name));
-        number = word.starts_with(|c: char| c.is_ascii_digit()) || (scale && number);
-    }
-    false
-}
-
-/// Counts reviews and names the ids of the first three, newest first.
-fn examples<'r>(found: impl Iterator<Item = &'r Review>) -> Option<(usize, String)> {
-    let mut ids = Vec::new();
-    let mut count = 0;
-    for review in found {
-        count += 1;
-        if ids.len() < EXAMPLES_MAX {
-            ids.push(review.id.as_str());
-        }
-    }
-    let more = if count > ids.len() { ", …" } else { "" };
-    (count > 0).then(|| (count, format!("{}{more}", ids.join(", "))))
 }

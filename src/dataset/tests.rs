@@ -31,6 +31,7 @@ fn files(reviews: impl Into<Vec<u8>>) -> Files {
         taxonomy: Some(TAXONOMY_TEXT.into()),
         editorial: Some(EDITORIAL_TEXT.into()),
         insights: None,
+        check: None,
     }
 }
 
@@ -201,7 +202,7 @@ fn each_warning_has_its_own_words() {
     assert_eq!(
         with("Good", "I got $5,000"),
         [
-            "money reviews.json: reviews: 1 naming an amount of money, which bar rules may take for a promise of results (r1)"
+            "money reviews.json: reviews: 1 with an amount of money as a result, which readers may take for what they can expect (r1: \"I got $5,000\")"
         ]
     );
     let many: Vec<String> = (0..10)

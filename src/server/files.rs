@@ -20,8 +20,11 @@ pub(crate) const EDITORIAL: &str = "editorial.json";
 /// The file of insights made elsewhere.
 pub(crate) const INSIGHTS: &str = "insights.json";
 
+/// The file of warnings that were looked at.
+pub(crate) const CHECK: &str = "check.json";
+
 /// All the files of a data directory.
-const NAMES: [&str; 4] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS];
+const NAMES: [&str; 5] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK];
 
 /// How often a file that changes under our eyes is read again before we give up.
 const ATTEMPTS: u32 = 3;
@@ -101,6 +104,7 @@ pub fn read(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
         taxonomy: read_file(directory, TAXONOMY, bytes_max)?,
         editorial: read_file(directory, EDITORIAL, bytes_max)?,
         insights: read_file(directory, INSIGHTS, bytes_max)?,
+        check: read_file(directory, CHECK, bytes_max)?,
     })
 }
 

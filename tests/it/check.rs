@@ -24,6 +24,7 @@ fn text(path: &Path) -> &str {
 /// A copy of the sample whose `reviews.json` went through `change`.
 fn copy(change: impl Fn(String) -> String) -> tempfile::TempDir {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    // Without the sample's own check.json, so that its warnings are heard.
     let directory = tempfile::tempdir().unwrap();
     for name in ["taxonomy.json", "editorial.json"] {
         std::fs::copy(sample.join(name), directory.path().join(name)).unwrap();
@@ -41,6 +42,42 @@ fn a_valid_folder_ends_with_0_and_prints_its_warnings() {
     assert!(
         lines(&output).contains("not verified and so not published [unverified]"),
         "{output:?}"
+    );
+}
+
+#[test]
+fn the_sample_ends_without_warnings_as_its_own_are_silenced_with_a_reason() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let output = check(&[text(&sample), "--strict"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(lines(&output).ends_with("6 unverified, no warnings\n"));
+}
+
+#[test]
+fn a_rule_is_silenced_by_its_name_and_json_carries_it() {
+    let directory = copy(|reviews| reviews);
+    let output = check(&[text(directory.path()), "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&lines(&output)).unwrap();
+    let codes = value["warnings"].as_array().unwrap().iter();
+    let codes: Vec<&str> = codes
+        .map(|warning| warning["code"].as_str().unwrap())
+        .collect();
+    assert_eq!(codes, ["unverified", "money"]);
+    let output = check(&[
+        text(directory.path()),
+        "--strict",
+        "--allow",
+        "money,unverified",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let output = check(&[text(directory.path()), "--strict", "--allow", "money"]);
+    assert_eq!(output.status.code(), Some(65));
+    let output = check(&[text(directory.path()), "--allow", "mony"]);
+    assert_eq!(output.status.code(), Some(64));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        message.contains("unverified"),
+        "the rules are named: {message}"
     );
 }
 

@@ -88,7 +88,7 @@ pub(crate) fn tiny() -> Dataset {
         reviews: reviews.into(),
         taxonomy: Some(taxonomy.into()),
         editorial: Some(editorial.into()),
-        insights: None,
+        ..Files::default()
     };
     decode(files, Timestamp::from_unix(4_000_000_000))
         .expect("valid")

@@ -1,41 +1,118 @@
 use super::*;
+use crate::dataset::{Decoded, Files, decode, embedded};
+
+fn decoded(check: Option<&str>) -> Result<Decoded, String> {
+    let files = Files {
+        check: check.map(Into::into),
+        ..embedded()
+    };
+    let decoded = decode(files, Timestamp::from_unix(4_000_000_000));
+    decoded.map_err(|problems| problems.to_string())
+}
+
+fn codes(check: Option<&str>) -> Vec<&'static str> {
+    let decoded = decoded(check).expect("the sample is valid");
+    decoded
+        .warnings
+        .iter()
+        .map(|warning| warning.code)
+        .collect()
+}
+
+fn allow(rule: &str, review_ids: &str) -> String {
+    format!(
+        r#"{{"allow": [{{"rule": "{rule}", "review_ids": {review_ids}, "reason": "Looked at."}}]}}"#
+    )
+}
 
 #[test]
-fn amounts_of_money_are_recognised() {
-    for text in [
-        "$5,000",
-        "got $ 12",
-        "5000$",
-        "1.200 €",
-        "£3",
-        "won 40,000 dollars",
-        "50 thousand Dollars",
-        "12 USD.",
-        "ten and 5 bucks",
-        "20 grand",
+fn the_sample_is_clean_with_its_remarks_silenced_for_a_reason() {
+    let decoded = decode(embedded(), Timestamp::from_unix(4_000_000_000)).expect("valid");
+    assert_eq!(decoded.warnings, []);
+    assert_eq!(codes(None), ["unverified", "money"]);
+}
+
+#[test]
+fn a_rule_is_silenced_for_one_review_or_altogether() {
+    let found = "01GYCY6EBCA5Z05XPTKH9E4MG4";
+    let one = format!(r#"["{found}"]"#);
+    assert_eq!(codes(Some(&allow("money", &one))), ["unverified"]);
+    assert_eq!(codes(Some(&allow("money", "[]"))), ["unverified"]);
+    let another = r#"["01DBB8W3Q1CRZ7VRHDSBT9DY4G"]"#;
+    assert_eq!(
+        codes(Some(&allow("money", another))),
+        ["unverified", "money"]
+    );
+    assert_eq!(
+        codes(Some(&allow("promise", &one))),
+        ["unverified", "money"]
+    );
+}
+
+#[test]
+fn what_check_json_holds_decides_nothing_about_what_is_published() {
+    let digest = |check| decoded(check).expect("valid").dataset.digest;
+    assert_eq!(digest(None), digest(Some(&allow("money", "[]"))));
+}
+
+#[test]
+fn mistakes_in_check_json_are_named_with_their_place() {
+    for (text, problem) in [
+        ("[]", "check.json: an array is not an object"),
+        ("{}", "check.json: allow: is missing"),
+        (
+            &allow("mony", "[]"),
+            "allow[0].rule: \"mony\" is not one of no_taxonomy, ",
+        ),
+        (
+            &allow("money", "null"),
+            "allow[0].review_ids: null is not an array",
+        ),
+        (
+            &allow("money", r#"["a b"]"#),
+            "allow[0].review_ids[0]: \"a b\" is not an id",
+        ),
+        (
+            &allow("unverified", r#"["a"]"#),
+            "allow[0].review_ids: has to be [], as unverified is not about single reviews",
+        ),
+        (
+            &allow("money", "[]").replace("Looked at.", " "),
+            "allow[0].reason: ",
+        ),
     ] {
-        assert!(names_money(text), "{text}");
-    }
-    for text in [
-        "",
-        "$",
-        "dollars",
-        "a grand office",
-        "5 stars",
-        "in 2024, we paid in euros",
-        "cash$",
-        "100 %",
-    ] {
-        assert!(!names_money(text), "{text}");
+        let problems = decoded(Some(text)).expect_err("refused");
+        assert!(problems.contains(problem), "{problems}");
     }
 }
 
 #[test]
-fn whatever_names_money_holds_a_hint() {
-    for currency in CURRENCIES {
-        assert!(
-            MONEY_HINTS.iter().any(|hint| currency.contains(hint)),
-            "{currency}"
-        );
+fn every_rule_of_reviews_and_of_a_practice_is_a_rule() {
+    let of_practice = practice::RULES.map(|rule| rule.code);
+    for code in RULES_OF_REVIEWS.iter().chain(&of_practice) {
+        assert!(RULES.contains(code), "{code}");
     }
+    assert!(
+        of_practice
+            .iter()
+            .all(|code| RULES_OF_REVIEWS.contains(code))
+    );
+}
+
+#[test]
+fn ten_reviews_without_a_low_one_get_a_remark_and_nine_or_a_low_one_get_none() {
+    let mut dataset = decoded(None).expect("valid").dataset;
+    let low = dataset
+        .reviews
+        .clone()
+        .into_iter()
+        .find(|review| review.rating.stars() == 2);
+    dataset.reviews.retain(|review| review.rating.stars() > 2);
+    dataset.reviews.truncate(10);
+    assert!(no_low_rating(&dataset).is_some_and(|text| text.starts_with("none of 10 has")));
+    let last = dataset.reviews.pop();
+    assert_eq!(no_low_rating(&dataset), None);
+    dataset.reviews.extend(last);
+    dataset.reviews.extend(low);
+    assert_eq!(no_low_rating(&dataset), None);
 }

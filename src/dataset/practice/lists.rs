@@ -1,0 +1,58 @@
+//! The words that the rules go by, with blanks between them where nothing else is said.
+
+/// schema.org types of practices whose advertising is bound by such rules.
+pub(super) const LAW_TYPES: [&str; 3] = ["LegalService", "Attorney", "Notary"];
+
+/// Words that make an amount of a number before them.
+pub(super) const CURRENCIES: &str = "dollar dollars euro euros pounds bucks grand usd eur";
+
+/// Without one of these a text neither names money nor promises anything.
+pub(super) const HINTS: &str =
+    "$ € £ dollar eur pounds bucks grand usd guarant garant win lose lost success";
+
+/// Beginnings of words that make a result of an amount; at most four letters may follow.
+pub(super) const RESULTS: &str =
+    "won settle recover award verdict judgment judgement compensat damages payout insurer";
+
+/// The same, unless the amount may be what was paid for it.
+pub(super) const GAINS: &str = "win offer got receiv refund obtain";
+
+/// Beginnings of words for what was paid.
+pub(super) const EXPENSES: &str =
+    "bill invoice fee charg cost price retainer paid pay hour quote estimat";
+
+/// Phrases that promise an outcome by themselves, in lower case, with commas between them.
+pub(super) const PROMISES: &str = "always win,always wins,never lose a case,never loses a case,never lost a case,can't lose,cannot lose,will win your,\
+will win you,will win the case,will win every,wins every case,win every case,sure to win,certain to win,\
+100% success,100 % success,100% win,promised me we would win,promised us we would win,promised a win,\
+promise you a win";
+
+/// Beginnings of "guarantee", in lower case.
+pub(super) const GUARANTEES: &str = "guarant garantiz";
+
+/// Words before a guarantee that deny it.
+pub(super) const DENIALS: &str =
+    "not no never cannot nobody without nothing neither nunca sin nadie";
+
+/// Beginnings of words for how a matter ends.
+pub(super) const OUTCOMES: &str = "win won result outcome success victor settlement verdict case approv dismiss acquit compensation éxito \
+ganar";
+
+/// Titles of people, in lower case.
+pub(super) const TITLES: &str =
+    "mr mrs ms miss mx dr judge justice officer detective sr sra srta señora";
+
+/// People around a client, in lower case.
+pub(super) const RELATIONS: &str = "husband wife ex ex-husband ex-wife spouse partner son daughter child brother sister mother father mom \
+mum dad uncle aunt cousin grandmother grandfather neighbor neighbour landlord tenant employer boss";
+
+/// What a number belongs to, in lower case.
+pub(super) const CASES: &str = "case docket file claim matter cause expediente caso";
+
+/// What may stand between that and the number, in lower case.
+pub(super) const MARKERS: &str = "no nr num number # id número núm";
+
+/// What a client may have come for, in lower case.
+pub(super) const MATTERS: &str = "divorce custody arrest conviction dui dwi bankruptcy settlement lawsuit verdict injury injuries accident \
+diagnosis immigration visa deportation asylum probation eviction foreclosure inheritance adoption felony \
+misdemeanor hearing trial probate divorcio custodia accidente arresto";
