@@ -16,6 +16,7 @@
 //! | [`insights`] | reviews and taxonomy into what can be said about them |
 //! | [`search`] | parameters into a filter (one rule set for REST and MCP), reviews into an index, both into rows |
 //! | [`snapshot`] | dataset, documents and index into one immutable [`snapshot::Snapshot`] |
+//! | [`pages`] | a snapshot into what people see: pages, badge, widget, linked data |
 //! | [`mcp`] | JSON-RPC bytes and head fields into a reply; knows no hyper |
 //! | [`websub`] | hub requests and events into decisions and stored state |
 //! | [`clock`] | the operating system's time into a value; all that know the time were told it |
@@ -35,6 +36,7 @@
 //! | insights | wire, model, dataset |
 //! | search | wire, model, dataset |
 //! | snapshot | wire, model, dataset, insights, search |
+//! | pages | wire, model, search, snapshot |
 //! | mcp | wire, model, search, snapshot |
 //! | websub | wire, snapshot |
 //! | clock | wire |
@@ -46,13 +48,17 @@
 //!
 //! Only `http` and `server` name hyper; `tests/tidy.rs` reads this table and fails when code leaves it.
 //!
-//! # Three ways through the house
+//! # Four ways through the house
 //!
 //! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`.** `server::listen` accepts and hands the socket
 //! to hyper; `http` takes the current site (one atomic load, no lock) and routes; `search::query` turns the
 //! parameters into a `Query`, or into issues and a 400; the entity-tag of dataset and query decides about a 304
 //! before anything is searched; `search::run` finds the rows; the endpoint joins the reviews' ready-made bytes into
 //! one buffer of known size.
+//!
+//! **`GET /?query=probate&aspect=fees`.** The same parser reads the parameters; `pages` looks the aspect up in what it
+//! kept of the insights, searches among the reviews of its evidence, reads each found review back from its stored bytes
+//! and renders the page. Without parameters `/` is a stored document like the others.
 //!
 //! **A changed file.** A signal or the watched directory wakes the reload thread; it reads and decodes the files,
 //! builds a snapshot and swaps it in. Any error keeps the old snapshot and shows in `/readyz` and the log.
@@ -85,6 +91,7 @@ pub mod mcp;
 pub mod model;
 #[doc(hidden)]
 pub mod oracle;
+pub mod pages;
 pub mod search;
 pub mod server;
 pub mod snapshot;

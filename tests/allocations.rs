@@ -108,6 +108,8 @@ fn etag(app: &App, target: &str) -> String {
 fn a_stored_document_allocates_nothing() {
     let app = app();
     for target in [
+        "/",
+        "/badge.svg?theme=dark",
         "/reviews.json",
         "/insights.json",
         "/api/feed.json",
@@ -136,6 +138,7 @@ fn a_single_review_allocates_nothing() {
 fn not_modified_allocates_nothing() {
     let app = app();
     for target in [
+        "/",
         "/reviews.json",
         "/api/reviews/since/2024-01-01",
         "/api/reviews/search?rating=5&query=probate&mentions_service=estate-planning",

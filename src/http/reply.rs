@@ -6,12 +6,13 @@ pub(crate) mod mcp;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::body::{Body, CollectError};
 use super::host::HostError;
 use super::target::TargetError;
+use crate::pages::{self, Policy};
 use crate::wire::json::Object;
 use crate::wire::negotiate::Coding;
 
@@ -53,6 +54,10 @@ pub(crate) struct Representation<'s> {
     pub(crate) coding: Coding,
     /// Link.
     pub(crate) link: Option<HeaderValue>,
+    /// What the document may do in a browser, on pages and their files.
+    pub(crate) policy: Option<Policy>,
+    /// Whether the address names this version, so that it is never asked for again.
+    pub(crate) is_immutable: bool,
 }
 
 /// Why a request is not answered as asked.
@@ -66,6 +71,8 @@ pub(crate) enum Refusal {
     Target(TargetError),
     /// 400 with the ready body of a validation error.
     Issues(Bytes),
+    /// 400 with a page that tells the issues.
+    Page(Bytes, Policy),
     /// 404: no such address.
     UnknownPath,
     /// 404: no review has this id.
@@ -96,6 +103,9 @@ pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json
 static ANY: HeaderValue = HeaderValue::from_static("*");
 static CLOSE: HeaderValue = HeaderValue::from_static("close");
 static EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Last-Modified, Link, Retry-After");
+static HTML: HeaderValue = HeaderValue::from_static(pages::HTML);
+static IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 static NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 static NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 static VARY: HeaderValue = HeaderValue::from_static("Accept-Encoding");
@@ -117,6 +127,9 @@ pub(crate) fn render(
             }
             if let Some(link) = representation.link.take() {
                 headers.insert(header::LINK, link);
+            }
+            if let Some(policy) = representation.policy {
+                put_policy(&mut headers, policy);
             }
             put_validators(&mut headers, representation, cache_control);
             headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF.clone());
@@ -162,8 +175,28 @@ fn put_validators(
 ) {
     headers.insert(header::ETAG, representation.etag);
     headers.insert(header::LAST_MODIFIED, representation.last_modified.clone());
+    let cache_control = if representation.is_immutable {
+        &IMMUTABLE
+    } else {
+        cache_control
+    };
     headers.insert(header::CACHE_CONTROL, cache_control.clone());
     headers.insert(header::VARY, VARY.clone());
+}
+
+/// What a browser may do with a page, and tell others of it.
+fn put_policy(headers: &mut HeaderMap, policy: Policy) {
+    if let Some(content_security) = policy.content_security() {
+        let value = HeaderValue::from_static(content_security);
+        headers.insert(header::CONTENT_SECURITY_POLICY, value);
+        // Searches stand in addresses; other sites need not see them.
+        let referrer = HeaderValue::from_static("same-origin");
+        headers.insert(header::REFERRER_POLICY, referrer);
+    }
+    if policy.is_shared() {
+        let any = HeaderValue::from_static("cross-origin");
+        headers.insert(RESOURCE_POLICY, any);
+    }
 }
 
 /// The fields of an answer in JSON that belongs to one moment or one mistake.
@@ -217,7 +250,9 @@ impl Refusal {
     fn status(&self) -> StatusCode {
         match self {
             Refusal::Host(HostError::Foreign) => StatusCode::MISDIRECTED_REQUEST,
-            Refusal::Host(_) | Refusal::Issues(_) | Refusal::BodyBroken => StatusCode::BAD_REQUEST,
+            Refusal::Host(_) | Refusal::Issues(_) | Refusal::Page(..) | Refusal::BodyBroken => {
+                StatusCode::BAD_REQUEST
+            }
             Refusal::Target(TargetError::TooLong { .. }) => StatusCode::URI_TOO_LONG,
             Refusal::Target(_) => StatusCode::BAD_REQUEST,
             Refusal::UnknownPath | Refusal::UnknownReview => StatusCode::NOT_FOUND,
@@ -255,7 +290,7 @@ impl Refusal {
             Refusal::Host(_) | Refusal::BodyBroken => "bad_request",
             Refusal::Target(TargetError::TooLong { .. }) => "uri_too_long",
             Refusal::Target(_) => "bad_request",
-            Refusal::Issues(_) => "validation_error",
+            Refusal::Issues(_) | Refusal::Page(..) => "validation_error",
             Refusal::UnknownPath | Refusal::UnknownReview => "not_found",
             Refusal::Method(_) => "method_not_allowed",
             Refusal::BodyTime(_) => "request_timeout",
@@ -282,7 +317,7 @@ impl Refusal {
                 "the only transfer coding taken is chunked, once".to_owned()
             }
             Refusal::Target(error) => error.to_string(),
-            Refusal::Issues(_) => String::new(),
+            Refusal::Issues(_) | Refusal::Page(..) => String::new(),
             Refusal::UnknownPath => "there is nothing at this address".to_owned(),
             Refusal::UnknownReview => "no review has this id".to_owned(),
             Refusal::Method(allow) => format!("this address takes {allow}"),
@@ -314,6 +349,11 @@ impl Refusal {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
             }
             Refusal::Issues(body) => return Body::full(body.clone()),
+            Refusal::Page(body, policy) => {
+                headers.insert(header::CONTENT_TYPE, HTML.clone());
+                put_policy(headers, *policy);
+                return Body::full(body.clone());
+            }
             _ => {}
         }
         let mut body = Vec::new();

@@ -2,11 +2,15 @@
 
 use hyper::Method;
 
+use crate::pages::Page;
+
 /// An address of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route<'a> {
     /// One of the stored documents.
     Document(Document),
+    /// A page for people, or a file of one; some take parameters.
+    Page(Page),
     /// `/api/reviews/search`.
     Search,
     /// `/api/reviews/since/{date}`, the date still as it came.
@@ -81,7 +85,7 @@ pub(crate) fn route<'a>(parent: &str, last: &'a str) -> Option<Route<'a>> {
         ("/mcp/", "server-card") => Some(Route::Document(Document::ServerCard)),
         ("/.well-known/", "ai-catalog.json") => Some(Route::Document(Document::AiCatalog)),
         ("/api/websub/", "hub") => Some(Route::Hub),
-        _ => None,
+        _ => Page::find(parent, last).map(Route::Page),
     }
 }
 
@@ -144,10 +148,29 @@ mod tests {
     }
 
     #[test]
+    fn every_page_has_an_address() {
+        for (path, page) in [
+            ("/", Page::Home),
+            ("/page.css", Page::Stylesheet),
+            ("/page.js", Page::Script),
+            ("/favicon.svg", Page::Favicon),
+            ("/reviews.jsonld", Page::ReviewsJsonLd),
+            ("/badge.svg", Page::Badge),
+            ("/widget.html", Page::Widget),
+            ("/widget.css", Page::WidgetStylesheet),
+            ("/widget.js", Page::WidgetScript),
+        ] {
+            assert_eq!(find(path), Some(Route::Page(page)), "{path}");
+        }
+    }
+
+    #[test]
     fn anything_else_is_unknown() {
         for path in [
-            "/",
             "//",
+            "/index.html",
+            "/page.css/",
+            "/api/page.css",
             "/reviews.json/",
             "/Reviews.json",
             "/reviews",

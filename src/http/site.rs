@@ -8,6 +8,7 @@ use hyper::header::HeaderValue;
 use super::app::SettingsError;
 use super::router::Document;
 use crate::mcp;
+use crate::pages::{Page, Pages};
 use crate::snapshot::{Resource, Snapshot};
 use crate::wire::etag::{EntityTag, TagHasher};
 use crate::wire::negotiate::{Coding, CodingSet};
@@ -19,6 +20,9 @@ pub struct Site {
     catalog: mcp::Catalog,
     /// At `Document as usize`; `None` for insights that are still being derived.
     documents: [Option<Prepared>; 6],
+    pages: Pages,
+    /// At `Page as usize`.
+    prepared_pages: Vec<Prepared>,
     last_modified: HeaderValue,
     search_tags: TagHasher,
 }
@@ -83,6 +87,11 @@ impl Site {
             Some(Prepared::new(&catalog.server_card, None)?),
             Some(Prepared::new(&catalog.ai_catalog, None)?),
         ];
+        let pages = Pages::new(Arc::clone(&snapshot));
+        let prepared_pages = Page::ALL
+            .into_iter()
+            .map(|page| Prepared::new(pages.resource(page), None))
+            .collect::<Result<_, _>>()?;
         let last_modified = shared(snapshot.updated_at.render_http().to_vec())?;
         let mut search_tags = TagHasher::new();
         search_tags.update(&snapshot.digest);
@@ -92,6 +101,8 @@ impl Site {
             snapshot,
             catalog,
             documents,
+            pages,
+            prepared_pages,
             last_modified,
             search_tags,
         })
@@ -120,23 +131,25 @@ impl Site {
         document: Document,
         choose: impl FnOnce(CodingSet) -> Coding,
     ) -> Option<Chosen<'_>> {
-        let resource = self.resource(document)?;
         let prepared = self.documents[document as usize].as_ref()?;
-        let chosen = choose(available(resource));
-        // A variant never goes away once it is there; the body as it is stands in for a coding never offered.
-        let (coding, body) = match resource.encoded(chosen) {
-            Some(body) => (chosen, body),
-            None => (Coding::Identity, &resource.body),
-        };
-        let (tag, etag) = &prepared.tags[coding as usize];
-        Some(Chosen {
-            body,
-            media_type: &prepared.media_type,
-            tag,
-            etag,
-            coding,
-            link: prepared.link.as_ref(),
-        })
+        Some(prepared.choose(self.resource(document)?, choose))
+    }
+
+    /// Returns a page's document in the coding that `choose` takes from those that are ready.
+    pub(crate) fn page(&self, page: Page, choose: impl FnOnce(CodingSet) -> Coding) -> Chosen<'_> {
+        self.prepared_pages[page as usize].choose(self.pages.resource(page), choose)
+    }
+
+    /// Returns what searches for people are rendered from.
+    pub(crate) fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
+    /// Makes the compressed variants of all that is stored, the small ones first; seconds for a large dataset, so on a
+    /// background thread. `cancelled` is asked between two variants.
+    pub fn compress(&self, cancelled: impl Fn() -> bool) {
+        self.pages.compress(&cancelled);
+        self.snapshot.compress(cancelled);
     }
 
     /// Returns the entity-tag of a search: it depends on the dataset and on the query's bytes, not on the answer,
@@ -175,6 +188,29 @@ impl Prepared {
             ],
             link,
         })
+    }
+
+    /// Returns `resource`, which this was prepared for, in the coding that `choose` takes from those that are ready.
+    fn choose<'s>(
+        &'s self,
+        resource: &'s Resource,
+        choose: impl FnOnce(CodingSet) -> Coding,
+    ) -> Chosen<'s> {
+        let chosen = choose(available(resource));
+        // A variant never goes away once it is there; the body as it is stands in for a coding never offered.
+        let (coding, body) = match resource.encoded(chosen) {
+            Some(body) => (chosen, body),
+            None => (Coding::Identity, &resource.body),
+        };
+        let (tag, etag) = &self.tags[coding as usize];
+        Chosen {
+            body,
+            media_type: &self.media_type,
+            tag,
+            etag,
+            coding,
+            link: self.link.as_ref(),
+        }
     }
 }
 

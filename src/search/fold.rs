@@ -7,25 +7,62 @@ use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 
 pub use crate::wire::fold::fold_into;
 
-/// Returns the smallest part of `text` whose folding covers the bytes `folded` of the folding of all of it.
+/// Returns the smallest parts of `text` whose foldings cover the bytes `folded`, ascending and apart, of the folding of
+/// all of it.
 ///
-/// For marking what a search has found: computed when it is asked for, in time linear in the text, so that an index
+/// For marking what a search has found: computed when it is asked for, in one pass over the text, so that an index
 /// keeps no offsets. Where several characters fold to one, as a letter and its accent do, all of them are in the part.
 #[must_use]
-pub fn unfold_range(text: &str, folded: Range<usize>) -> Range<usize> {
+pub fn unfold_ranges(text: &str, folded: &[Range<usize>]) -> Vec<Range<usize>> {
+    if text.is_ascii() {
+        // Folding ASCII changes no length.
+        let held = |at: usize| at.min(text.len());
+        return folded
+            .iter()
+            .map(|range| held(range.start)..held(range.end))
+            .collect();
+    }
+    let mut found = Vec::with_capacity(folded.len());
+    let mut wanted = folded.iter();
+    let mut next = wanted.next();
     let mut start = None;
     let (mut at, mut folded_at) = (0, 0);
     for (piece, folded_len) in pieces(text) {
         let (end, folded_end) = (at + piece.len(), folded_at + folded_len);
-        if start.is_none() && folded_end > folded.start {
-            start = Some(at);
+        while let Some(range) = next {
+            if start.is_none() && folded_end > range.start {
+                start = Some(at);
+            }
+            if folded_end < range.end {
+                break;
+            }
+            found.push(start.take().unwrap_or(end)..end);
+            next = wanted.next();
         }
-        if folded_end >= folded.end {
-            return start.unwrap_or(end)..end;
+        if next.is_none() {
+            return found;
         }
         (at, folded_at) = (end, folded_end);
     }
-    start.unwrap_or(at)..at
+    found.extend(next.map(|_| start.unwrap_or(at)..at));
+    found.extend(wanted.map(|_| at..at));
+    found
+}
+
+/// Returns where the folded `needle` stands in `text` as it was written: the first `count_max` places, apart.
+#[must_use]
+pub fn find_folded(text: &str, needle: &str, count_max: usize) -> Vec<Range<usize>> {
+    let mut folded = String::with_capacity(text.len());
+    fold_into(text, &mut folded);
+    let places = memchr::memmem::find_iter(folded.as_bytes(), needle.as_bytes());
+    let ranges: Vec<_> = places
+        .take(count_max)
+        .map(|start| start..start + needle.len())
+        .collect();
+    if ranges.is_empty() {
+        return ranges;
+    }
+    unfold_ranges(text, &ranges)
 }
 
 /// Cuts `text` into pieces that fold alone as they do together, each with the length of its folding.
@@ -73,10 +110,8 @@ mod tests {
 
     /// Returns the part of `text` that holds the first `needle`, which is folded.
     fn found<'t>(text: &'t str, needle: &str) -> Option<&'t str> {
-        let mut folded = String::new();
-        fold_into(text, &mut folded);
-        let start = folded.find(needle)?;
-        Some(&text[unfold_range(text, start..start + needle.len())])
+        let range = find_folded(text, needle, 1).into_iter().next()?;
+        Some(&text[range])
     }
 
     #[test]
@@ -92,9 +127,36 @@ mod tests {
 
     #[test]
     fn an_empty_range_and_one_past_the_end_are_empty() {
-        assert_eq!(unfold_range("abc", 1..1), 1..1);
-        assert_eq!(unfold_range("abc", 9..9), 3..3);
-        assert_eq!(unfold_range("", 0..0), 0..0);
+        for text in ["abc", "äbc"] {
+            let (second, end) = (text.find('b').expect("it is there"), text.len());
+            let ranges = unfold_ranges(text, &[second..second, 9..9]);
+            assert_eq!(ranges, [second..second, end..end], "{text}");
+        }
+        assert_eq!(unfold_ranges("", &[0..0, 0..0]), [0..0, 0..0]);
+    }
+
+    #[test]
+    fn every_place_is_found_up_to_the_count() {
+        for text in ["one ONE on One", "öne ONE on One — é"] {
+            let found = |max: usize| -> Vec<&str> {
+                let ranges = find_folded(text, "on", max);
+                ranges.into_iter().map(|range| &text[range]).collect()
+            };
+            assert_eq!(
+                found(9),
+                if text.is_ascii() {
+                    vec!["on", "ON", "on", "On"]
+                } else {
+                    vec!["ON", "on", "On"]
+                }
+            );
+            assert_eq!(found(2).len(), 2);
+            assert_eq!(found(0).len(), 0);
+        }
+        let pile = "\u{1112}\u{1161}\u{11ab} cafe\u{301}s CAFÉS";
+        let ranges = find_folded(pile, "fés", 9);
+        let parts: Vec<&str> = ranges.into_iter().map(|range| &pile[range]).collect();
+        assert_eq!(parts, ["fe\u{301}s", "FÉS"]);
     }
 
     proptest! {

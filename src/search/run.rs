@@ -75,14 +75,38 @@ pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
         Sort::Oldest | Sort::Highest | Sort::Lowest => None,
     };
     let selection = select(index, &query.filter, reach, &mut scratch.memory);
+    collect(index, query, &parts, &selection)
+}
+
+/// Answers `query` among `rows`, which are ascending and few, such as the reviews that speak of an aspect.
+///
+/// Costs what selecting all rows of the filter costs, and an allocation of the size of `rows`.
+#[must_use]
+pub fn run_among(index: &Index, query: &Query<'_>, rows: &[Row], scratch: &mut Scratch) -> Page {
+    let selection = select(index, &query.filter, None, &mut scratch.memory);
+    let rows: Vec<u32> = rows
+        .iter()
+        .map(|row| row.0)
+        .filter(|row| selection.has(*row))
+        .collect();
+    let among = Selection {
+        matched: rows.len() as u32,
+        rows: Selected::List(&rows),
+    };
+    collect(index, query, &parts(index, query), &among)
+}
+
+/// Fills a page with the rows of `parts` that are selected, up to the limit.
+fn collect(index: &Index, query: &Query<'_>, parts: &[Part], selection: &Selection<'_>) -> Page {
+    let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
     let mut page = Page {
         matched: selection.matched,
         rows: Rows::new(),
         next: None,
     };
     let mut last = None;
-    for part in &parts {
-        each_of(index, &selection, part, |row| {
+    for part in parts {
+        each_of(index, selection, part, |row| {
             if page.rows.len() == limit {
                 page.next = last.and_then(|last| cursor_at(index, last, query.sort));
                 return false;

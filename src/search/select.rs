@@ -27,6 +27,16 @@ pub(in crate::search) struct Selection<'s> {
     pub(in crate::search) rows: Rows<'s>,
 }
 
+impl Selection<'_> {
+    /// Tells whether `row` is among them, all of which must have been asked for.
+    pub(in crate::search) fn has(&self, row: u32) -> bool {
+        match &self.rows {
+            Rows::List(rows) => rows.binary_search(&row).is_ok(),
+            Rows::Words(range, bitmaps) => range.contains(&row) && bitmaps.have(row),
+        }
+    }
+}
+
 /// Rows in one of two forms.
 #[derive(Debug)]
 pub(in crate::search) enum Rows<'s> {

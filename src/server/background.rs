@@ -9,8 +9,7 @@ use std::thread::{self, JoinHandle};
 use rustix::process::setpriority_process;
 use tracing::{debug, info, warn};
 
-use crate::http::App;
-use crate::snapshot::Snapshot;
+use crate::http::{App, Site};
 
 use super::clock;
 use super::load::{Loader, Underived};
@@ -18,7 +17,7 @@ use super::load::{Loader, Underived};
 /// The niceness of the thread: it takes what serving leaves, and a little more so that it ends some day.
 const NICENESS: i32 = 10;
 
-/// Compresses one snapshot at a time, the newest.
+/// Compresses one site at a time, the newest.
 ///
 /// Until a variant is there its document is sent as it is, so nothing waits for this.
 #[derive(Debug, Default)]
@@ -33,8 +32,8 @@ struct Job {
 }
 
 impl Compressor {
-    /// Begins with `snapshot`, and gives up the one before.
-    pub(super) fn start(&mut self, snapshot: Arc<Snapshot>) {
+    /// Begins with `site`, and gives up the one before.
+    pub(super) fn start(&mut self, site: Arc<Site>) {
         self.stop();
         let cancelled = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&cancelled);
@@ -42,7 +41,7 @@ impl Compressor {
             .name("compress".to_owned())
             .spawn(move || {
                 give_way();
-                snapshot.compress(|| asked.load(Ordering::Relaxed));
+                site.compress(|| asked.load(Ordering::Relaxed));
             });
         match spawned {
             Ok(thread) => self.current = Some(Job { cancelled, thread }),
@@ -93,7 +92,8 @@ pub(super) fn derive_insights(
                     }
                     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                     info!(elapsed_ms, "the insights are served");
-                    snapshot.compress(|| !Arc::ptr_eq(app.current().snapshot(), snapshot));
+                    let complete = app.current();
+                    complete.compress(|| !Arc::ptr_eq(&app.current(), &complete));
                 }
                 Err(error) => warn!(%error, "the insights cannot be served"),
             }

@@ -305,7 +305,7 @@ impl State {
     fn after_publishing(&mut self) {
         let site = self.app.current();
         (self.published)(&site);
-        self.compressor.start(Arc::clone(site.snapshot()));
+        self.compressor.start(site);
     }
 
     fn is_stopping(&self) -> bool {

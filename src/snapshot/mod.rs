@@ -68,6 +68,8 @@ pub struct Snapshot {
     pub taxonomy: Taxonomy,
     /// Hand-written parts of the insights.
     pub editorial: Editorial,
+    /// How many published reviews have words.
+    pub with_text: u32,
     /// How many reviews of the files are not verified and so left out.
     pub unverified_count: u32,
     /// Finds rows.
@@ -148,6 +150,10 @@ impl Snapshot {
             disclaimer: dataset.disclaimer.clone(),
             taxonomy: dataset.taxonomy.clone(),
             editorial: dataset.editorial.clone(),
+            with_text: reviews
+                .iter()
+                .filter(|review| !review.text.is_empty())
+                .count() as u32,
             unverified_count: dataset.unverified_count,
             index,
             version: digest[..4]

@@ -82,6 +82,9 @@ fn target() -> impl Strategy<Value = Uri> {
     );
     let query = pieces(
         &[
+            "aspect=",
+            "polarity=positive",
+            "fees",
             "rating=",
             "min_rating=",
             "since=",
@@ -170,7 +173,11 @@ proptest! {
             (_, 204 | 304) => prop_assert_eq!(announced, 0),
             _ => prop_assert_eq!(announced, bytes.len() as u64),
         }
-        if status >= 400 && method != "HEAD" {
+        let is_page = parts.headers.get("content-type").is_some_and(|value| value == "text/html; charset=utf-8");
+        if is_page {
+            let is_front = target.path() == "/" && [200, 400].contains(&status);
+            prop_assert!(is_front && parts.headers.contains_key("content-security-policy"), "{target}");
+        } else if status >= 400 && method != "HEAD" {
             let error: serde_json::Value = serde_json::from_slice(&bytes).expect("errors are JSON");
             prop_assert!(error["error"].is_string() && error["message"].is_string());
         }

@@ -6,7 +6,6 @@ use crate::exchange::service;
 #[test]
 fn unknown_paths_are_404() {
     for path in [
-        "/",
         "//",
         "/reviews",
         "/reviews.json/",

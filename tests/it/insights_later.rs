@@ -32,6 +32,12 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
     pending.assert_error(503, "unavailable");
     assert_eq!(pending.field("retry-after"), Some("10"));
     assert_eq!(pending.field("cache-control"), Some("no-store"));
+    let early = service.get("/");
+    assert_eq!(early.status, 200);
+    assert!(!String::from_utf8_lossy(&early.body).contains("What clients talk about"));
+    let unknown = service.get("/?aspect=fees");
+    assert_eq!(unknown.status, 400);
+    assert!(String::from_utf8_lossy(&unknown.body).contains("try again in a minute"));
     for target in [
         "/reviews.json",
         "/feed.xml",
@@ -45,6 +51,11 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
     snapshot.set_insights(insights::document(&sample(), &options));
     let complete = Site::new(Arc::clone(&snapshot)).unwrap();
     assert!(app.replace(&without, complete));
+    assert!(
+        String::from_utf8_lossy(&service.get("/").body).contains("What clients talk about"),
+        "the page is replaced by one with insights"
+    );
+    assert_eq!(service.get("/?aspect=fees").status, 200);
     let derived = service.get("/insights.json");
     assert_eq!(derived.status, 200);
     let (whole, _app) = Service::alone(sample());

@@ -21,6 +21,7 @@ mod insights_later;
 mod limits;
 mod mcp;
 mod negotiation;
+mod pages;
 mod paging;
 mod raw;
 mod readiness;

@@ -2,21 +2,13 @@
 
 use super::Read;
 use crate::http::body::Body;
-use crate::http::fields::Field;
 use crate::http::reply::{Refusal, Reply, Representation};
 use crate::http::router::Document;
 use crate::http::site::Site;
-use crate::wire::negotiate::{Coding, Preferences};
 
 /// Answers with the stored bytes in the coding that the client likes best; costs reference counts, no allocation.
 pub(super) fn document<'s>(site: &'s Site, document: Document, read: &Read<'_>) -> Reply<'s> {
-    let chosen = site.document(document, |available| {
-        if read.fields.has(Field::AcceptEncoding) {
-            Preferences::parse(read.fields.values(Field::AcceptEncoding)).choose(available)
-        } else {
-            Coding::Identity
-        }
-    });
+    let chosen = site.document(document, |available| read.coding(available));
     let Some(chosen) = chosen else {
         return Reply::Refuse(Refusal::Unavailable(
             "the insights are being derived from the reviews",
@@ -28,6 +20,8 @@ pub(super) fn document<'s>(site: &'s Site, document: Document, read: &Read<'_>) 
         last_modified: site.last_modified(),
         coding: chosen.coding,
         link: chosen.link.cloned(),
+        policy: None,
+        is_immutable: false,
     };
     read.judge(site, chosen.tag, representation, |representation| {
         Reply::Serve(representation, Body::full(chosen.body.clone()))

@@ -3,6 +3,7 @@
 mod document;
 mod hub;
 mod mcp;
+mod page;
 mod review;
 mod search;
 mod since;
@@ -18,7 +19,7 @@ use super::router::Route;
 use super::site::Site;
 use crate::wire::conditional::{self, Validators, Verdict};
 use crate::wire::etag::EntityTag;
-use crate::wire::negotiate::Coding;
+use crate::wire::negotiate::{Coding, CodingSet, Preferences};
 
 pub(crate) use hub::hub;
 pub(crate) use mcp::mcp;
@@ -35,6 +36,7 @@ pub(crate) struct Read<'r> {
 pub(crate) fn read<'s>(app: &App, site: &'s Site, route: Route<'_>, read: &Read<'_>) -> Reply<'s> {
     match route {
         Route::Document(document) => document::document(site, document, read),
+        Route::Page(page) => page::page(site, page, read),
         Route::Search => search::search(site, read),
         Route::Since(date) => since::since(site, date, read),
         Route::Review(id) => review::review(site, id, read),
@@ -46,6 +48,15 @@ pub(crate) fn read<'s>(app: &App, site: &'s Site, route: Route<'_>, read: &Read<
 }
 
 impl Read<'_> {
+    /// Returns the coding that the client likes best of those that are there.
+    fn coding(&self, available: CodingSet) -> Coding {
+        if self.fields.has(Field::AcceptEncoding) {
+            Preferences::parse(self.fields.values(Field::AcceptEncoding)).choose(available)
+        } else {
+            Coding::Identity
+        }
+    }
+
     /// Judges the request's conditions on what `tag` and the site's date stand for, and answers with `serve` only
     /// where the content itself has to be sent.
     fn judge<'s>(
@@ -89,5 +100,7 @@ fn made<'s>(site: &'s Site, etag: HeaderValue, link: Option<HeaderValue>) -> Rep
         last_modified: site.last_modified(),
         coding: Coding::Identity,
         link,
+        policy: None,
+        is_immutable: false,
     }
 }

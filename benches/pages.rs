@@ -1,0 +1,55 @@
+//! A search page of 20 reviews: parse, search, read the reviews back, mark, render.
+//!
+//! The only HTML that is made per request, so what it costs bounds how many people can search at a time. The bound is
+//! 200 µs of processor time; the page without parameters is a stored document, which `request` measures.
+
+use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use reviewd::dataset;
+use reviewd::pages::{Pages, Scratch};
+use reviewd::search::index::IndexOptions;
+use reviewd::snapshot::{Settings, Snapshot};
+use reviewd::wire::date::Timestamp;
+
+fn render(criterion: &mut Criterion) {
+    let decoded = dataset::decode(dataset::embedded(), Timestamp::from_unix(1_800_000_000));
+    let settings = Settings {
+        base_url: "https://reviews.example".to_owned(),
+        index: IndexOptions {
+            memory_bytes: 64 << 20,
+            threads: NonZeroUsize::MIN,
+        },
+        mentions_min: reviewd::insights::MENTIONS_MIN,
+    };
+    let snapshot = Snapshot::build(decoded.expect("the sample is valid").dataset, &settings);
+    let pages = Pages::new(Arc::new(snapshot));
+    let mut scratch = Scratch::default();
+    let mut group = criterion.benchmark_group("pages");
+    group.throughput(Throughput::Elements(20));
+    for (name, query) in [
+        ("newest", "sort=newest"),
+        ("words", "query=the"),
+        ("aspect", "aspect=fees&sort=lowest"),
+        (
+            "person_and_stars",
+            "mentions_technician=Daniel+Reyes&min_rating=2",
+        ),
+    ] {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let asked = pages.ask(black_box(query.as_bytes()), &mut scratch.buffers);
+                let page = pages.find(&asked.expect("a valid query"), &mut scratch.run);
+                let articles = memchr::memmem::find_iter(&page, b"<article").count();
+                assert_eq!(articles, 20, "{query}");
+                page
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, render);
+criterion_main!(benches);

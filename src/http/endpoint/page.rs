@@ -1,0 +1,96 @@
+//! `/` and what belongs to it: stored documents, but for searches, which are rendered per request.
+
+use std::cell::RefCell;
+
+use bytes::Bytes;
+use hyper::header::HeaderValue;
+
+use super::review::tag_value;
+use super::{Read, made};
+use crate::http::body::Body;
+use crate::http::reply::{Refusal, Reply, Representation};
+use crate::http::site::Site;
+use crate::pages::{HTML, Page, Scratch};
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Answers with the stored document, or with what its parameters ask for.
+pub(super) fn page<'s>(site: &'s Site, page: Page, read: &Read<'_>) -> Reply<'s> {
+    match page {
+        Page::Home if !read.query.is_empty() => search(site, read),
+        Page::Widget if !read.query.is_empty() => widget(site, read),
+        Page::Badge => stored(site, badge(read.query), read),
+        _ => stored(site, page, read),
+    }
+}
+
+/// Answers with the stored bytes in the coding that the client likes best.
+fn stored<'s>(site: &'s Site, page: Page, read: &Read<'_>) -> Reply<'s> {
+    let chosen = site.page(page, |available| read.coding(available));
+    let representation = Representation {
+        media_type: chosen.media_type,
+        etag: chosen.etag.clone(),
+        last_modified: site.last_modified(),
+        coding: chosen.coding,
+        link: None,
+        policy: Some(page.policy()),
+        is_immutable: site.pages().is_versioned(page, read.query),
+    };
+    read.judge(site, chosen.tag, representation, |representation| {
+        Reply::Serve(representation, Body::full(chosen.body.clone()))
+    })
+}
+
+/// The badge in the colours asked for; any other query changes nothing, as on every document.
+fn badge(query: &str) -> Page {
+    match query {
+        "theme=light" => Page::BadgeLight,
+        "theme=dark" => Page::BadgeDark,
+        _ => Page::Badge,
+    }
+}
+
+fn search<'s>(site: &'s Site, read: &Read<'_>) -> Reply<'s> {
+    SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
+        let pages = site.pages();
+        let asked = match pages.ask(read.query.as_bytes(), buffers) {
+            Ok(asked) if asked.is_empty() => return stored(site, Page::Home, read),
+            Ok(asked) => asked,
+            Err(page) => {
+                return Reply::Refuse(Refusal::Page(Bytes::from(page), Page::Home.policy()));
+            }
+        };
+        rendered(site, Page::Home, read, || pages.find(&asked, run))
+    })
+}
+
+fn widget<'s>(site: &'s Site, read: &Read<'_>) -> Reply<'s> {
+    SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
+        let pages = site.pages();
+        match pages.ask_widget(read.query.as_bytes(), buffers) {
+            Ok(query) => rendered(site, Page::Widget, read, || pages.find_widget(&query, run)),
+            Err(page) => Reply::Refuse(Refusal::Page(Bytes::from(page), Page::Widget.policy())),
+        }
+    })
+}
+
+/// Answers with what `render` makes, unless the client's copy is still good.
+fn rendered<'s>(
+    site: &'s Site,
+    page: Page,
+    read: &Read<'_>,
+    render: impl FnOnce() -> Vec<u8>,
+) -> Reply<'s> {
+    static MEDIA_TYPE: HeaderValue = HeaderValue::from_static(HTML);
+    let tag = site.pages().search_tag(page, read.query.as_bytes());
+    let representation = Representation {
+        media_type: &MEDIA_TYPE,
+        policy: Some(page.policy()),
+        ..made(site, tag_value(&tag), None)
+    };
+    read.judge(site, &tag, representation, |representation| {
+        Reply::Serve(representation, Body::full(Bytes::from(render())))
+    })
+}

@@ -1,0 +1,136 @@
+//! What a request for a page has given: kept as it came, so that the form, the chips and the links can repeat it.
+
+use super::text::push_encoded;
+use crate::search::query::{PAIRS_MAX, Parameter, TEXT_BYTES_MAX};
+use crate::wire::form::{decode_into, pairs};
+
+/// The parameter of the pages alone that names an aspect of the insights.
+pub(super) const ASPECT: &str = "aspect";
+/// The parameter of the pages alone that keeps mentions of one polarity.
+pub(super) const POLARITY: &str = "polarity";
+
+/// Names and decoded values of the parameters that a page knows; the first of each, empty ones left out.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    values: Vec<(&'static str, String)>,
+    /// Parameters of the pages alone that came again.
+    pub(super) repeated: Vec<(&'static str, String)>,
+}
+
+impl Given {
+    /// Reads the query string; what cannot be decoded, or is too long to be repeated, is left out.
+    pub(super) fn read(raw: &[u8]) -> Given {
+        let mut given = Given::default();
+        let mut text = String::new();
+        for pair in pairs(raw).take(PAIRS_MAX) {
+            text.clear();
+            if decode_into(pair.name, &mut text).is_err() {
+                continue;
+            }
+            let Some(name) = known(&text) else {
+                continue;
+            };
+            text.clear();
+            let is_kept = decode_into(pair.value, &mut text).is_ok()
+                && !text.is_empty()
+                && text.len() <= TEXT_BYTES_MAX;
+            if !is_kept {
+                continue;
+            }
+            match given.value(name) {
+                "" => given.values.push((name, text.clone())),
+                _ if name == ASPECT || name == POLARITY => {
+                    given.repeated.push((name, text.clone()));
+                }
+                _ => {}
+            }
+        }
+        given
+    }
+
+    /// Returns the value of a parameter, or nothing.
+    pub(super) fn value(&self, name: &str) -> &str {
+        self.values
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map_or("", |(_, value)| value.as_str())
+    }
+
+    /// Tells whether nothing was given that changes what is shown.
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Returns the parameters in the order in which they came.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.values
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+    }
+
+    /// Returns the address of the same search without the parameters `left_out`, nor a place in the pages.
+    pub(super) fn href_without(&self, left_out: &[&str]) -> String {
+        self.href(left_out, None)
+    }
+
+    /// Returns the address of the page that begins after `cursor`.
+    pub(super) fn href_after(&self, cursor: &str) -> String {
+        self.href(&[], Some(cursor))
+    }
+
+    fn href(&self, left_out: &[&str], cursor: Option<&str>) -> String {
+        let mut href = String::from("/");
+        let kept = self
+            .iter()
+            .filter(|(name, _)| *name != "cursor" && !left_out.contains(name));
+        for (name, value) in kept.chain(cursor.map(|cursor| ("cursor", cursor))) {
+            href.push(if href.len() == 1 { '?' } else { '&' });
+            href.push_str(name);
+            href.push('=');
+            push_encoded(&mut href, value);
+        }
+        href
+    }
+}
+
+/// Returns the parameter of this name.
+fn known(name: &str) -> Option<&'static str> {
+    Parameter::named(name)
+        .map(Parameter::name)
+        .or_else(|| [ASPECT, POLARITY].into_iter().find(|known| *known == name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_parameters_are_kept_in_order_and_repeated_in_links() {
+        let given = Given::read(b"utm=x&query=a+b%26&rating=&cursor=zz&rating=5&%zz=1&since=%zz");
+        let values: Vec<_> = given.iter().collect();
+        assert_eq!(
+            values,
+            [("query", "a b&"), ("cursor", "zz"), ("rating", "5")]
+        );
+        assert_eq!(given.href_without(&[]), "/?query=a+b%26&rating=5");
+        assert_eq!(given.href_without(&["query", "rating"]), "/");
+        assert_eq!(
+            given.href_after("c-_"),
+            "/?query=a+b%26&rating=5&cursor=c-_"
+        );
+    }
+
+    #[test]
+    fn values_that_are_too_long_are_not_repeated() {
+        let at_the_bound = format!("query={}", "x".repeat(TEXT_BYTES_MAX));
+        assert!(!Given::read(at_the_bound.as_bytes()).is_empty());
+        assert!(Given::read(format!("{at_the_bound}x").as_bytes()).is_empty());
+    }
+
+    #[test]
+    fn a_second_aspect_is_noticed() {
+        let given = Given::read(b"aspect=a&aspect=b&query=a&query=b");
+        assert_eq!(given.repeated, [(ASPECT, "b".to_owned())]);
+        assert_eq!(given.value(ASPECT), "a");
+    }
+}

@@ -1,0 +1,128 @@
+//! `/` without parameters: the practice, what its reviews say, and the newest of them.
+
+use askama::Template;
+
+use super::Context;
+use super::chart;
+use super::figures::rounded;
+use super::form::Form;
+use super::given::Given;
+use super::insights::{Aspect, Insights, Question};
+use super::review::Shown;
+use super::shell::{Shell, rendered};
+use super::text::{count, counted, newest, push_encoded, without_direction};
+
+/// Reviews on the page.
+const NEWEST_MAX: u32 = 10;
+
+/// Aspects that are shown at once; the others are folded away.
+const ASPECTS_SHOWN: usize = 8;
+
+/// Renders the page.
+pub(super) fn render(context: &Context<'_>) -> Vec<u8> {
+    let Context {
+        snapshot,
+        figures,
+        insights,
+        shell,
+        json_ld,
+    } = context;
+    let given = Given::default();
+    let nothing = Insights::default();
+    let insights = insights.unwrap_or(&nothing);
+    let summary = insights.summary.as_deref();
+    let description = without_direction(&snapshot.business.description);
+    rendered(&Home {
+        shell,
+        title: format!("Reviews of {}", shell.title),
+        description: match figures.mean_short() {
+            Some(mean) => format!(
+                "{mean} of 5 stars from {}. {description}",
+                counted(figures.count, "client review", "client reviews")
+            ),
+            None => description,
+        },
+        json_ld: std::str::from_utf8(json_ld).unwrap_or_default(),
+        form: Form::new(snapshot, Some(insights), &given),
+        summary: summary.unwrap_or_default(),
+        pull_quote: insights.pull_quote.as_deref().unwrap_or_default(),
+        aspects: insights
+            .aspects
+            .iter()
+            .take(ASPECTS_SHOWN)
+            .map(AspectLine::of)
+            .collect(),
+        more_aspects: insights
+            .aspects
+            .iter()
+            .skip(ASPECTS_SHOWN)
+            .map(AspectLine::of)
+            .collect(),
+        chart: chart::render(figures),
+        questions: &insights.faq,
+        reviews: newest(snapshot, NEWEST_MAX)
+            .map(|row| Shown::plain(snapshot, row))
+            .collect(),
+        has_more: figures.count > u64::from(NEWEST_MAX),
+        all: counted(figures.count, "review", "reviews"),
+        owner: &snapshot.business.name,
+    })
+    .into_bytes()
+}
+
+/// One aspect: how often it is praised and complained of, and the way to the words.
+struct AspectLine<'i> {
+    label: &'i str,
+    href: String,
+    mentions: String,
+    positive: String,
+    negative: String,
+    has_positive: bool,
+    has_negative: bool,
+    positive_percent: u64,
+    /// Where the bar of the critical ones begins.
+    negative_from: u64,
+    negative_percent: u64,
+}
+
+impl<'i> AspectLine<'i> {
+    fn of(aspect: &'i Aspect) -> AspectLine<'i> {
+        let mut href = String::from("/?aspect=");
+        push_encoded(&mut href, &aspect.id);
+        let total = aspect.positive + aspect.neutral + aspect.negative;
+        let percent = |part: u64| rounded(part, total, 100).unwrap_or(0);
+        let (positive, negative) = (percent(aspect.positive), percent(aspect.negative));
+        AspectLine {
+            label: &aspect.label,
+            href,
+            mentions: counted(aspect.mentions, "mention", "mentions"),
+            positive: count(aspect.positive),
+            negative: count(aspect.negative),
+            has_positive: aspect.positive > 0,
+            has_negative: aspect.negative > 0,
+            positive_percent: positive,
+            negative_from: 100_u64.saturating_sub(negative),
+            negative_percent: negative,
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "home.html")]
+struct Home<'p> {
+    shell: &'p Shell,
+    title: String,
+    description: String,
+    json_ld: &'p str,
+    form: Form<'p>,
+    summary: &'p str,
+    pull_quote: &'p str,
+    aspects: Vec<AspectLine<'p>>,
+    more_aspects: Vec<AspectLine<'p>>,
+    chart: Option<chart::Chart>,
+    questions: &'p [Question],
+    reviews: Vec<Shown>,
+    has_more: bool,
+    all: String,
+    owner: &'p str,
+}

@@ -1,0 +1,153 @@
+//! The practice and its newest reviews in the words of schema.org, as JSON-LD: at `/reviews.jsonld`, and in the page.
+
+use super::figures::Figures;
+use super::text::newest;
+use crate::model::Business;
+use crate::snapshot::Snapshot;
+use crate::wire::json::{Array, Object};
+
+/// Reviews in the document: those that the page shows too, as search engines ask for.
+const REVIEWS_MAX: u32 = 10;
+
+/// Renders the document. `<`, `>` and `&` are written as escapes, so that it can stand in HTML as it is.
+pub(super) fn render(snapshot: &Snapshot, figures: &Figures) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut object = Object::begin(&mut out);
+    object
+        .string("@context", "https://schema.org")
+        .string("@type", kind(&snapshot.business))
+        .string("@id", &format!("{}/#business", snapshot.base_url));
+    put_business(&mut object, &snapshot.business);
+    if let Some(mean) = figures.mean() {
+        put_rating(&mut object, figures, &mean);
+        let mut reviews = Array::begin(object.key("review"));
+        for row in newest(snapshot, REVIEWS_MAX) {
+            put_review(reviews.item(), &snapshot.base_url, snapshot.review(row));
+        }
+        reviews.end();
+    }
+    object.end();
+    escaped(&out)
+}
+
+fn put_business(object: &mut Object<'_>, business: &Business) {
+    let given = [
+        ("name", &business.name),
+        ("description", &business.description),
+        ("url", &business.url),
+        ("telephone", &business.telephone),
+        ("email", &business.email),
+    ];
+    for (key, value) in given.into_iter().filter(|(_, value)| !value.is_empty()) {
+        object.string(key, value);
+    }
+    let address = &business.address;
+    let parts = [
+        ("streetAddress", &address.street_address),
+        ("addressLocality", &address.locality),
+        ("addressRegion", &address.region),
+        ("postalCode", &address.postal_code),
+        ("addressCountry", &address.country),
+    ];
+    let mut postal = Object::begin(object.key("address"));
+    postal.string("@type", "PostalAddress");
+    for (key, value) in parts.into_iter().filter(|(_, value)| !value.is_empty()) {
+        postal.string(key, value);
+    }
+    postal.end();
+    if let Some(geo) = &business.geo {
+        let mut position = Object::begin(object.key("geo"));
+        position
+            .string("@type", "GeoCoordinates")
+            .raw("latitude", geo.latitude.as_bytes())
+            .raw("longitude", geo.longitude.as_bytes());
+        position.end();
+    }
+    for (key, values) in [
+        ("openingHours", &business.opening_hours),
+        ("areaServed", &business.service_areas),
+        ("sameAs", &business.same_as),
+    ] {
+        if !values.is_empty() {
+            object.strings(key, values.iter().map(String::as_str));
+        }
+    }
+}
+
+fn put_rating(object: &mut Object<'_>, figures: &Figures, mean: &str) {
+    let mut rating = Object::begin(object.key("aggregateRating"));
+    rating
+        .string("@type", "AggregateRating")
+        .raw("ratingValue", mean.as_bytes())
+        .u64("ratingCount", figures.count)
+        .u64("reviewCount", figures.with_text)
+        .u64("bestRating", 5)
+        .u64("worstRating", 1);
+    rating.end();
+}
+
+fn put_review(out: &mut Vec<u8>, base_url: &str, review: &[u8]) {
+    // Our own rendering, so an object; anything else would be a review without words.
+    let review: serde_json::Value = serde_json::from_slice(review).unwrap_or_default();
+    let text = |key: &str| {
+        review
+            .get(key)
+            .and_then(|value| value.as_str())
+            .unwrap_or("")
+    };
+    let mut object = Object::begin(out);
+    object
+        .string("@type", "Review")
+        .string("@id", &format!("{base_url}/api/reviews/{}", text("id")))
+        .string("datePublished", text("date"));
+    let mut author = Object::begin(object.key("author"));
+    author
+        .string("@type", "Person")
+        .string("name", text("author"));
+    author.end();
+    let mut rating = Object::begin(object.key("reviewRating"));
+    rating
+        .string("@type", "Rating")
+        .u64(
+            "ratingValue",
+            review
+                .get("rating")
+                .and_then(|value| value.as_u64())
+                .unwrap_or(1),
+        )
+        .u64("bestRating", 5)
+        .u64("worstRating", 1);
+    rating.end();
+    if !text("text").is_empty() {
+        object.string("reviewBody", text("text"));
+    }
+    object.end();
+}
+
+/// The business's type, if it can be a name of schema.org.
+fn kind(business: &Business) -> &str {
+    let is_name = !business.kind.is_empty()
+        && business
+            .kind
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric());
+    if is_name {
+        &business.kind
+    } else {
+        "LocalBusiness"
+    }
+}
+
+/// Replaces what could end a `script` element, or begin a comment in it. In JSON these stand in strings only.
+fn escaped(json: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(json.len() + 64);
+    for byte in json {
+        match byte {
+            b'<' => out.extend_from_slice(b"\\u003c"),
+            b'>' => out.extend_from_slice(b"\\u003e"),
+            b'&' => out.extend_from_slice(b"\\u0026"),
+            other => out.push(*other),
+        }
+    }
+    out
+}

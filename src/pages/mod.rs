@@ -1,0 +1,277 @@
+//! The pages for people, and what other sites show of the reviews: rendered once for each snapshot, but for searches.
+//!
+//! [`Page`] is the table of all stored documents of this folder: the router finds their addresses in it, and
+//! [`Pages`] holds their bytes. One file renders one document; `shell` has what all pages have in common. A search
+//! page is rendered per request, from the same parts and by the rules of the interface's own search.
+//!
+//! Every value from the dataset is escaped by the templates, which are compiled; what is not a template (drawings,
+//! JSON-LD) escapes by `wire`. A URL becomes a link only if [`text::link`] knows its scheme.
+
+mod badge;
+mod chart;
+mod figures;
+mod form;
+mod given;
+mod home;
+mod insights;
+mod json_ld;
+mod marks;
+mod review;
+mod search;
+mod shell;
+mod text;
+mod widget;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::snapshot::{Resource, Snapshot};
+use crate::wire::etag::{EntityTag, TagHasher};
+
+use figures::Figures;
+use insights::Insights;
+use shell::Shell;
+
+pub use search::{Asked, Scratch};
+
+/// A stored document of this folder; the number is its place in [`Page::ALL`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    /// `/`, without parameters.
+    Home = 0,
+    /// `/page.css`.
+    Stylesheet = 1,
+    /// `/page.js`.
+    Script = 2,
+    /// `/favicon.svg`.
+    Favicon = 3,
+    /// `/reviews.jsonld`.
+    ReviewsJsonLd = 4,
+    /// `/badge.svg`, in the colours that the reader's system prefers.
+    Badge = 5,
+    /// `/badge.svg?theme=light`.
+    BadgeLight = 6,
+    /// `/badge.svg?theme=dark`.
+    BadgeDark = 7,
+    /// `/widget.html`, without parameters.
+    Widget = 8,
+    /// `/widget.css`.
+    WidgetStylesheet = 9,
+    /// `/widget.js`.
+    WidgetScript = 10,
+}
+
+/// What a document may do in a browser, and where it may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// A page of ours: nothing from elsewhere, in no frame.
+    Page,
+    /// A page that any site may frame: no script at all.
+    Widget,
+    /// A drawing that any site may show: nothing but its own styles.
+    Drawing,
+    /// Anything else that any site may load.
+    Shared,
+}
+
+impl Policy {
+    /// Returns the Content-Security-Policy, where the document is one that a browser shows by itself.
+    #[must_use]
+    pub fn content_security(self) -> Option<&'static str> {
+        match self {
+            Policy::Page => Some(
+                "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                 form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+            ),
+            Policy::Widget => Some(
+                "default-src 'none'; style-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors *",
+            ),
+            Policy::Drawing => {
+                Some("default-src 'none'; style-src 'unsafe-inline'; frame-ancestors *")
+            }
+            Policy::Shared => None,
+        }
+    }
+
+    /// Tells whether pages of other sites may show or run it, also those that ask for isolation.
+    #[must_use]
+    pub fn is_shared(self) -> bool {
+        self != Policy::Page
+    }
+}
+
+impl Page {
+    /// Every document, each at its number.
+    pub const ALL: [Page; 11] = [
+        Page::Home,
+        Page::Stylesheet,
+        Page::Script,
+        Page::Favicon,
+        Page::ReviewsJsonLd,
+        Page::Badge,
+        Page::BadgeLight,
+        Page::BadgeDark,
+        Page::Widget,
+        Page::WidgetStylesheet,
+        Page::WidgetScript,
+    ];
+
+    /// Returns the document at this path, which is cut before its last segment.
+    #[must_use]
+    pub fn find(parent: &str, last: &str) -> Option<Page> {
+        if parent != "/" {
+            return None;
+        }
+        Some(match last {
+            "" => Page::Home,
+            "page.css" => Page::Stylesheet,
+            "page.js" => Page::Script,
+            "favicon.svg" => Page::Favicon,
+            "reviews.jsonld" => Page::ReviewsJsonLd,
+            "badge.svg" => Page::Badge,
+            "widget.html" => Page::Widget,
+            "widget.css" => Page::WidgetStylesheet,
+            "widget.js" => Page::WidgetScript,
+            _ => return None,
+        })
+    }
+
+    /// Returns the Content-Type.
+    #[must_use]
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Page::Home | Page::Widget => HTML,
+            Page::Stylesheet | Page::WidgetStylesheet => "text/css; charset=utf-8",
+            Page::Script | Page::WidgetScript => "text/javascript; charset=utf-8",
+            Page::Favicon | Page::Badge | Page::BadgeLight | Page::BadgeDark => "image/svg+xml",
+            Page::ReviewsJsonLd => "application/ld+json",
+        }
+    }
+
+    /// Returns what it may do in a browser.
+    #[must_use]
+    pub fn policy(self) -> Policy {
+        match self {
+            Page::Home => Policy::Page,
+            Page::Widget => Policy::Widget,
+            Page::Favicon | Page::Badge | Page::BadgeLight | Page::BadgeDark => Policy::Drawing,
+            _ => Policy::Shared,
+        }
+    }
+
+    fn render(self, context: &Context<'_>) -> Vec<u8> {
+        match self {
+            Page::Home => home::render(context),
+            Page::Stylesheet => shell::STYLESHEET.into(),
+            Page::Script => shell::SCRIPT.into(),
+            Page::Favicon => badge::FAVICON.into(),
+            Page::ReviewsJsonLd => context.json_ld.clone(),
+            Page::Badge => badge::render(context.figures, badge::Theme::System),
+            Page::BadgeLight => badge::render(context.figures, badge::Theme::Light),
+            Page::BadgeDark => badge::render(context.figures, badge::Theme::Dark),
+            Page::Widget => widget::render_newest(context),
+            Page::WidgetStylesheet => widget::STYLESHEET.into(),
+            Page::WidgetScript => widget::SCRIPT.into(),
+        }
+    }
+}
+
+/// The Content-Type of every page.
+pub const HTML: &str = "text/html; charset=utf-8";
+
+/// What documents are rendered from.
+struct Context<'s> {
+    snapshot: &'s Snapshot,
+    figures: &'s Figures,
+    insights: Option<&'s Insights>,
+    shell: &'s Shell,
+    json_ld: Vec<u8>,
+}
+
+/// The stored documents of one snapshot, and the parts that searches are rendered from.
+#[derive(Debug)]
+pub struct Pages {
+    snapshot: Arc<Snapshot>,
+    /// At `Page as usize`.
+    resources: Vec<Resource>,
+    figures: Figures,
+    insights: Option<Insights>,
+    shell: Shell,
+    search_tags: TagHasher,
+}
+
+impl Pages {
+    /// Renders the documents of `snapshot`; without what the insights say where those are still being derived.
+    ///
+    /// Reads the insights once: 14 MB, a tenth of a second, at 100,000 reviews.
+    #[must_use]
+    pub fn new(snapshot: Arc<Snapshot>) -> Pages {
+        let figures = Figures::of(&snapshot);
+        let insights = snapshot
+            .insights()
+            .and_then(|document| Insights::read(&document.body, &snapshot));
+        let shell = Shell::new(&snapshot, &figures);
+        let context = Context {
+            snapshot: &snapshot,
+            figures: &figures,
+            insights: insights.as_ref(),
+            shell: &shell,
+            json_ld: json_ld::render(&snapshot, &figures),
+        };
+        let resource = |page: Page| {
+            let body = Bytes::from(page.render(&context));
+            Resource::new(body, page.media_type(), snapshot.updated_at)
+        };
+        let resources: Vec<Resource> = Page::ALL.into_iter().map(resource).collect();
+        // The page has everything that a search page shows but reviews, which the dataset's digest stands for.
+        let mut search_tags = TagHasher::new();
+        search_tags.update(&snapshot.digest);
+        search_tags.update(&resources[Page::Home as usize].digest);
+        Pages {
+            snapshot,
+            resources,
+            figures,
+            insights,
+            shell,
+            search_tags,
+        }
+    }
+
+    /// Returns a stored document.
+    #[must_use]
+    pub fn resource(&self, page: Page) -> &Resource {
+        &self.resources[page as usize]
+    }
+
+    /// Tells whether `query` names this very version of a file that pages load, so that a copy never has to be asked about again.
+    #[must_use]
+    pub fn is_versioned(&self, page: Page, query: &str) -> bool {
+        let version = match page {
+            Page::Stylesheet => &self.shell.stylesheet_version,
+            Page::Script => &self.shell.script_version,
+            _ => return false,
+        };
+        query.strip_prefix("v=") == Some(version)
+    }
+
+    /// Returns the entity-tag of what `page` shows for `query`: it depends on the dataset, the pages themselves, and
+    /// the query's bytes.
+    #[must_use]
+    pub fn search_tag(&self, page: Page, query: &[u8]) -> EntityTag {
+        let mut hasher = self.search_tags.clone();
+        hasher.update(&[page as u8]);
+        hasher.update(query);
+        hasher.tag()
+    }
+
+    /// Makes the compressed variants of the documents; asks `cancelled` before each.
+    pub fn compress(&self, cancelled: &impl Fn() -> bool) {
+        for resource in &self.resources {
+            resource.compress(cancelled);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A review as pages show it: read back from the bytes that the snapshot holds of it.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::marks::{Marked, bytes_of_points};
+use super::text::{day, link, push_encoded, service_label};
+use crate::model::Row;
+use crate::search::fold::find_folded;
+use crate::snapshot::Snapshot;
+use crate::wire::date::parse_date;
+
+/// One review, ready for a template.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    pub(super) id: String,
+    pub(super) author: String,
+    /// The first letter of the author's name, as a picture.
+    pub(super) initial: String,
+    pub(super) stars: u64,
+    /// `YYYY-MM-DD`.
+    pub(super) date: String,
+    /// The same for people.
+    pub(super) day: String,
+    pub(super) text: Marked,
+    /// Where it was left, with a capital.
+    pub(super) source: String,
+    /// Its address there, where that may become a link.
+    pub(super) source_url: Option<String>,
+    pub(super) reply: Option<Reply>,
+    /// People and services that it mentions, each with the search for it.
+    pub(super) mentions: Vec<Mention>,
+}
+
+/// The owner's answer.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) text: String,
+    pub(super) date: String,
+    pub(super) day: String,
+}
+
+/// Somebody or something that a review mentions.
+#[derive(Debug)]
+pub(super) struct Mention {
+    pub(super) label: String,
+    pub(super) href: String,
+}
+
+/// What is marked in the texts of a page.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sought<'q> {
+    /// The folded words of the query.
+    pub(super) needle: Option<&'q str>,
+}
+
+/// Marks of one needle in one text; later places stay plain, so that a page of long texts stays cheap.
+const MARKS_MAX: usize = 64;
+
+impl Shown {
+    /// Reads the review of `row`, and marks what was sought and the code points `evidence`.
+    pub(super) fn read(
+        snapshot: &Snapshot,
+        row: Row,
+        sought: Sought<'_>,
+        evidence: impl Iterator<Item = Range<u32>>,
+    ) -> Shown {
+        // The bytes are our own rendering, so they are an object; anything else would show as an empty review.
+        let mut object =
+            serde_json::from_slice::<Map<String, Value>>(snapshot.review(row)).unwrap_or_default();
+        let text = take(&mut object, "text");
+        let mut marks: Vec<Range<usize>> = evidence
+            .map(|points| bytes_of_points(&text, points))
+            .collect();
+        if let Some(needle) = sought.needle {
+            marks.extend(find_folded(&text, needle, MARKS_MAX));
+        }
+        let author = take(&mut object, "author");
+        let date = take(&mut object, "date");
+        let initial = author.chars().find(|character| character.is_alphanumeric());
+        let source_url = object
+            .get("source_url")
+            .and_then(Value::as_str)
+            .and_then(link)
+            .map(str::to_owned);
+        Shown {
+            id: take(&mut object, "id"),
+            initial: initial.map_or_else(String::new, |letter| letter.to_uppercase().collect()),
+            author,
+            stars: object.get("rating").and_then(Value::as_u64).unwrap_or(0),
+            day: readable(&date),
+            date,
+            text: Marked::new(text, marks),
+            source: capital(&take(&mut object, "source")),
+            source_url,
+            reply: reply(&mut object),
+            mentions: mentions(snapshot, &object),
+        }
+    }
+
+    /// Reads the review of `row` without marks.
+    pub(super) fn plain(snapshot: &Snapshot, row: Row) -> Shown {
+        Shown::read(snapshot, row, Sought::default(), std::iter::empty())
+    }
+}
+
+fn take(object: &mut Map<String, Value>, key: &str) -> String {
+    match object.get_mut(key).map(Value::take) {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    }
+}
+
+fn reply(object: &mut Map<String, Value>) -> Option<Reply> {
+    let reply = object.get_mut("owner_reply")?.as_object_mut()?;
+    let date = take(reply, "date");
+    Some(Reply {
+        text: take(reply, "text"),
+        day: readable(&date),
+        date,
+    })
+}
+
+fn mentions(snapshot: &Snapshot, object: &Map<String, Value>) -> Vec<Mention> {
+    let values = |key: &str| {
+        let list = object.get(key).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(Value::as_str)
+    };
+    let mention = |parameter: &str, value: &str, label: &str| {
+        let mut href = format!("/?{parameter}=");
+        push_encoded(&mut href, value);
+        Mention {
+            label: label.to_owned(),
+            href,
+        }
+    };
+    let people =
+        values("mentioned_technicians").map(|name| mention("mentions_technician", name, name));
+    let services = values("mentioned_services")
+        .map(|id| mention("mentions_service", id, service_label(snapshot, id)));
+    people.chain(services).collect()
+}
+
+/// A date as people read it; one that is none stays as it is.
+fn readable(date: &str) -> String {
+    parse_date(date.as_bytes()).map_or_else(|_| date.to_owned(), day)
+}
+
+fn capital(word: &str) -> String {
+    let mut rest = word.chars();
+    let first = rest.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(rest.clone()).collect()
+}

@@ -1,0 +1,293 @@
+//! Search pages: the interface's own rules, a form that repeats what was asked, and one page of reviews.
+//!
+//! Two parameters are the pages' own: `aspect` keeps the reviews that an aspect's evidence names, and `polarity` those
+//! of them whose words sound so. They combine with all others, and the interface ignores them.
+
+use askama::Template;
+
+use super::form::Form;
+use super::given::{ASPECT, Given, POLARITY};
+use super::insights::{Aspect, Polarity};
+use super::review::{Shown, Sought};
+use super::shell::{Shell, rendered};
+use super::text::{counted, service_label};
+use super::{Page, Pages};
+use crate::model::Row;
+use crate::search::filter::Query;
+use crate::search::issue::{Code, Issue, Issues, cut};
+use crate::search::query::{self, Buffers};
+use crate::search::run;
+
+/// What a thread's searches use again and again.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Memory of the query's parser.
+    pub buffers: Buffers,
+    /// Memory of the search.
+    pub run: run::Scratch,
+}
+
+/// A request for a search page that can be answered.
+#[derive(Debug)]
+pub struct Asked<'b> {
+    query: Query<'b>,
+    given: Given,
+    /// Place of the aspect, and the polarity.
+    aspect: Option<(usize, Option<Polarity>)>,
+}
+
+impl Asked<'_> {
+    /// Tells whether nothing was asked, so that the page without parameters is the answer.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+}
+
+impl Pages {
+    /// Reads the parameters of a page, without its `?`.
+    ///
+    /// # Errors
+    /// The page that shows the form with every issue that was found.
+    pub fn ask<'b>(&self, raw: &[u8], buffers: &'b mut Buffers) -> Result<Asked<'b>, Vec<u8>> {
+        let given = Given::read(raw);
+        let mut issues = Issues::default();
+        let aspect = self.aspect(&given, &mut issues);
+        let query = match query::parse_query(raw, buffers) {
+            Ok(query) if issues.is_empty() => query,
+            Ok(_) => return Err(self.refuse(&given, &issues)),
+            Err(mut found) => {
+                issues.iter().for_each(|issue| found.push(issue.clone()));
+                return Err(self.refuse(&given, &found));
+            }
+        };
+        Ok(Asked {
+            query,
+            given,
+            aspect,
+        })
+    }
+
+    /// Finds and renders one page of reviews.
+    #[must_use]
+    pub fn find(&self, asked: &Asked<'_>, scratch: &mut run::Scratch) -> Vec<u8> {
+        let query = &asked.query;
+        let index = &self.snapshot.index;
+        let aspect = asked.aspect.and_then(|(place, polarity)| {
+            Some((self.insights.as_ref()?.aspects.get(place)?, polarity))
+        });
+        let page = match aspect {
+            Some((aspect, polarity)) => {
+                run::run_among(index, query, &aspect.rows(polarity), scratch)
+            }
+            None => run::run(index, query, scratch),
+        };
+        let sought = Sought {
+            needle: query.filter.text,
+        };
+        let shown = |row: &Row| {
+            let evidence = aspect.into_iter().flat_map(|(aspect, polarity)| {
+                let found = aspect.mentions_of(polarity);
+                found.filter(|mention| mention.row == *row)
+            });
+            let evidence = evidence.map(|mention| mention.points.clone());
+            Shown::read(&self.snapshot, *row, sought, evidence)
+        };
+        let heading = match page.matched {
+            0 => "No review matches".to_owned(),
+            matched => counted(u64::from(matched), "review", "reviews"),
+        };
+        rendered(&Results {
+            shell: &self.shell,
+            title: format!("{heading} – {}", self.shell.title),
+            form: Form::of(self, &asked.given),
+            heading,
+            note: aspect.map(|(aspect, polarity)| note(aspect, polarity)),
+            chips: self.chips(&asked.given),
+            reviews: page.rows.iter().map(shown).collect(),
+            next: page
+                .next
+                .map(|cursor| asked.given.href_after(&cursor.render())),
+            first: query.cursor.map(|_| asked.given.href_without(&[])),
+            issues: &[],
+            owner: &self.snapshot.business.name,
+        })
+        .into_bytes()
+    }
+
+    fn refuse(&self, given: &Given, issues: &Issues) -> Vec<u8> {
+        let lines: Vec<IssueLine> = issues
+            .iter()
+            .map(|issue| IssueLine {
+                label: issue.path.as_deref().map(label).unwrap_or_default(),
+                message: issue.message.to_string(),
+                received: issue.received.clone(),
+            })
+            .collect();
+        rendered(&Results {
+            shell: &self.shell,
+            title: format!("This search cannot be answered – {}", self.shell.title),
+            form: Form::of(self, given),
+            heading: "This search cannot be answered".to_owned(),
+            note: None,
+            chips: Vec::new(),
+            reviews: Vec::new(),
+            next: None,
+            first: None,
+            issues: &lines,
+            owner: &self.snapshot.business.name,
+        })
+        .into_bytes()
+    }
+
+    /// Looks the aspect up, with the rules of the interface: what is unknown, repeated or alone is an issue.
+    fn aspect(&self, given: &Given, issues: &mut Issues) -> Option<(usize, Option<Polarity>)> {
+        let mut refuse = |name: &'static str, code, message: String, received: &str| {
+            issues.push(Issue {
+                path: Some(name.into()),
+                code,
+                message: message.into(),
+                received: cut(received).to_owned(),
+            });
+        };
+        for (name, value) in &given.repeated {
+            refuse(
+                name,
+                Code::Duplicate,
+                "must be given once".to_owned(),
+                value,
+            );
+        }
+        let (aspect, word) = (given.value(ASPECT), given.value(POLARITY));
+        let polarity = Polarity::parse(word);
+        if !word.is_empty() && polarity.is_none() {
+            let message = "must be positive, neutral or negative".to_owned();
+            refuse(POLARITY, Code::UnknownValue, message, word);
+        }
+        if aspect.is_empty() {
+            if !word.is_empty() {
+                refuse(POLARITY, Code::Missing, "needs an aspect".to_owned(), word);
+            }
+            return None;
+        }
+        let Some(insights) = &self.insights else {
+            let message = "is not known yet: the insights are being derived, try again in a minute";
+            refuse(ASPECT, Code::UnknownValue, message.to_owned(), aspect);
+            return None;
+        };
+        let place = insights.aspects.iter().position(|known| known.id == aspect);
+        if place.is_none() {
+            let message = "must be the id of an aspect that reviews mention".to_owned();
+            refuse(ASPECT, Code::UnknownValue, message, aspect);
+        }
+        Some((place?, polarity))
+    }
+
+    /// What narrows the search, each with the address of the same search without it.
+    fn chips(&self, given: &Given) -> Vec<Chip> {
+        let narrowing = given
+            .iter()
+            .filter(|(name, _)| !matches!(*name, "sort" | "limit" | "cursor"));
+        narrowing
+            .map(|(name, value)| {
+                let left_out: &[&str] = if name == ASPECT {
+                    &[ASPECT, POLARITY]
+                } else {
+                    &[name]
+                };
+                Chip {
+                    label: label(name),
+                    value: self.value_label(name, value).to_owned(),
+                    href: given.href_without(left_out),
+                }
+            })
+            .collect()
+    }
+
+    fn value_label<'v>(&'v self, name: &str, value: &'v str) -> &'v str {
+        match name {
+            "mentions_service" => service_label(&self.snapshot, value),
+            ASPECT => self
+                .insights
+                .iter()
+                .flat_map(|insights| &insights.aspects)
+                .find(|aspect| aspect.id == value)
+                .map_or(value, |aspect| &aspect.label),
+            POLARITY => Polarity::parse(value).map_or(value, |polarity| polarity.label()),
+            _ => value,
+        }
+    }
+
+    /// Returns which documents take parameters, and so are rendered per request with some.
+    #[must_use]
+    pub fn takes_parameters(page: Page) -> bool {
+        matches!(page, Page::Home | Page::Widget)
+    }
+}
+
+/// A parameter as people know it from the form.
+fn label(name: &str) -> &'static str {
+    match name {
+        "rating" => "Stars",
+        "min_rating" => "At least (stars)",
+        "since" => "From",
+        "until" => "To",
+        "query" => "Words",
+        "mentions_technician" => "Person",
+        "mentions_service" => "Service",
+        "limit" => "Reviews per page",
+        "sort" => "Order",
+        "cursor" => "Place",
+        ASPECT => "Subject",
+        POLARITY => "Tone",
+        _ => "Address",
+    }
+}
+
+/// What the evidence of an aspect is, in a sentence.
+fn note(aspect: &Aspect, polarity: Option<Polarity>) -> String {
+    let (found, all) = (
+        aspect.mentions_of(polarity).count() as u64,
+        aspect.count(polarity),
+    );
+    let tone = polarity.map_or_else(String::new, |polarity| format!("{} ", polarity.label()));
+    let label = &aspect.label;
+    let counted = counted(all, &format!("{tone}mention"), &format!("{tone}mentions"));
+    if found < all {
+        format!(
+            "{label}: {counted}. The newest and the clearest {found} are shown, marked in their reviews."
+        )
+    } else {
+        format!("{label}: {counted}, marked in their reviews.")
+    }
+}
+
+/// One narrowing parameter.
+struct Chip {
+    label: &'static str,
+    value: String,
+    href: String,
+}
+
+/// Why a search is refused, for people.
+struct IssueLine {
+    label: &'static str,
+    message: String,
+    received: String,
+}
+
+#[derive(Template)]
+#[template(path = "results.html")]
+struct Results<'p> {
+    shell: &'p Shell,
+    title: String,
+    form: Form<'p>,
+    heading: String,
+    note: Option<String>,
+    chips: Vec<Chip>,
+    reviews: Vec<Shown>,
+    next: Option<String>,
+    first: Option<String>,
+    issues: &'p [IssueLine],
+    owner: &'p str,
+}

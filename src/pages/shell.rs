@@ -1,0 +1,142 @@
+//! What all pages have in common, rendered once: the head with the practice, the rating, and the foot.
+
+use std::fmt::Write as _;
+
+use askama::Template;
+use sha2::{Digest, Sha256};
+
+use super::figures::Figures;
+use super::text::{address_line, count, counted, day, link, mailbox, telephone, without_direction};
+use crate::model::Business;
+use crate::snapshot::Snapshot;
+
+/// The styles of all pages.
+pub(super) const STYLESHEET: &str = include_str!("assets/page.css");
+/// What makes searching quicker where scripts run; the pages work without.
+pub(super) const SCRIPT: &str = include_str!("assets/page.js");
+
+/// The common parts of the pages of one snapshot, as HTML.
+#[derive(Debug)]
+pub(super) struct Shell {
+    /// The practice's name, for titles.
+    pub(super) title: String,
+    pub(super) base_url: String,
+    pub(super) stylesheet_version: String,
+    pub(super) script_version: String,
+    pub(super) masthead: String,
+    pub(super) rating: String,
+    pub(super) footer: String,
+}
+
+impl Shell {
+    /// Renders the parts.
+    pub(super) fn new(snapshot: &Snapshot, figures: &Figures) -> Shell {
+        let business = &snapshot.business;
+        Shell {
+            title: without_direction(&business.name),
+            base_url: snapshot.base_url.clone(),
+            stylesheet_version: version(STYLESHEET),
+            script_version: version(SCRIPT),
+            masthead: rendered(&Masthead::of(business)),
+            rating: rendered(&RatingCard::of(figures)),
+            footer: rendered(&Footer {
+                disclaimer: snapshot.disclaimer.as_deref(),
+                day: day(snapshot.updated_at.date()),
+                date: snapshot.updated_at.date().to_string(),
+            }),
+        }
+    }
+}
+
+/// Renders a template of ours.
+pub(super) fn rendered(template: &impl Template) -> String {
+    // The only error is that of the writer, and a string takes everything.
+    template.render().unwrap_or_default()
+}
+
+/// The first 8 hexadecimal digits of the SHA-256 of a file.
+fn version(file: &str) -> String {
+    let digest = Sha256::digest(file.as_bytes());
+    digest[..4].iter().fold(String::new(), |mut text, byte| {
+        // A string takes everything.
+        let _never = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[derive(Template)]
+#[template(path = "masthead.html")]
+struct Masthead<'b> {
+    business: &'b Business,
+    website: Option<&'b str>,
+    website_name: &'b str,
+    telephone: String,
+    mailbox: String,
+    address: String,
+}
+
+impl<'b> Masthead<'b> {
+    fn of(business: &'b Business) -> Masthead<'b> {
+        let website = link(&business.url);
+        let name = website.unwrap_or_default();
+        let name = name.split_once("://").map_or(name, |(_, rest)| rest);
+        Masthead {
+            business,
+            website,
+            website_name: name.trim_end_matches('/').trim_start_matches("www."),
+            telephone: telephone(&business.telephone),
+            mailbox: mailbox(&business.email),
+            address: address_line(business),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "rating.html")]
+struct RatingCard {
+    mean: Option<String>,
+    /// How far the filled stars reach, of 120.
+    stars_width: u64,
+    count: String,
+    /// Five stars first.
+    bars: Vec<Bar>,
+}
+
+/// One line of the distribution.
+struct Bar {
+    stars: usize,
+    count: String,
+    counted: String,
+    percent: u64,
+}
+
+impl RatingCard {
+    fn of(figures: &Figures) -> RatingCard {
+        let bar = |(place, amount): (usize, &u64)| Bar {
+            stars: place + 1,
+            count: count(*amount),
+            counted: counted(*amount, "review", "reviews"),
+            percent: figures.percent(*amount),
+        };
+        RatingCard {
+            mean: figures.mean_short(),
+            stars_width: figures.stars_width(),
+            count: counted(figures.count, "review", "reviews"),
+            bars: figures
+                .distribution
+                .iter()
+                .enumerate()
+                .rev()
+                .map(bar)
+                .collect(),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "footer.html")]
+struct Footer<'s> {
+    disclaimer: Option<&'s str>,
+    day: String,
+    date: String,
+}

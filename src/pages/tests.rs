@@ -1,0 +1,345 @@
+//! What must never come through, and what must: rendered from small datasets, without a socket.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Page, Pages, Scratch};
+use crate::dataset::{self, Files};
+use crate::search::index::IndexOptions;
+use crate::snapshot::{Settings, Snapshot};
+use crate::wire::date::Timestamp;
+
+/// Markup, quotes of every kind, an address that would run, and marks that turn the direction of text.
+const HOSTILE: &str =
+    "</script><script>alert(1)</script><!--\"'`&amp;{{7*7}}\u{202e}evil\u{2066}]]>";
+
+fn pages(files: Files) -> Pages {
+    let decoded =
+        dataset::decode(files, Timestamp::from_unix(1_800_000_000)).expect("a valid dataset");
+    let settings = Settings {
+        base_url: "https://reviews.example".to_owned(),
+        index: IndexOptions {
+            memory_bytes: 1 << 20,
+            threads: NonZeroUsize::MIN,
+        },
+        mentions_min: crate::insights::MENTIONS_MIN,
+    };
+    Pages::new(Arc::new(Snapshot::build(decoded.dataset, &settings)))
+}
+
+fn sample() -> Pages {
+    pages(dataset::embedded())
+}
+
+fn text(pages: &Pages, page: Page) -> String {
+    String::from_utf8(pages.resource(page).body.to_vec()).expect("UTF-8")
+}
+
+/// Asks for `/?query`; the page, or the page of the refusal.
+fn ask(pages: &Pages, query: &str) -> Result<String, String> {
+    let mut scratch = Scratch::default();
+    let utf8 = |page: Vec<u8>| String::from_utf8(page).expect("UTF-8");
+    let asked = pages
+        .ask(query.as_bytes(), &mut scratch.buffers)
+        .map_err(utf8)?;
+    assert!(!asked.is_empty(), "{query}");
+    Ok(utf8(pages.find(&asked, &mut scratch.run)))
+}
+
+/// A dataset of `count` reviews with `word` wherever a text may stand.
+fn dataset_of(word: &str, count: usize) -> Files {
+    let review = |number: usize| {
+        json!({
+            "id": format!("r{number}"), "author": word, "author_avatar_url": null, "rating": 5, "date": "2026-01-02",
+            "text": word, "source": word, "source_url": null, "owner_reply": {"text": word, "date": "2026-01-03"},
+            "verified": true, "mentioned_technicians": [word], "mentioned_services": [word],
+        })
+    };
+    let reviews: Vec<Value> = (0..count).map(review).collect();
+    let document = json!({
+        "business": {
+            "name": word, "type": "LegalService", "description": word, "url": "https://practice.example",
+            "telephone": word, "email": "a@b.example", "address": {"street_address": word, "locality": word,
+            "region": word, "postal_code": word, "country": word}, "geo": null, "opening_hours": [],
+            "service_areas": [word], "services": [{"id": "s", "label": word}],
+            "technicians": [{"name": word, "title": word}], "same_as": [],
+        },
+        "disclaimer": word, "updated_at": "2026-11-20T09:00:00Z", "reviews": reviews,
+    });
+    let ids: Vec<String> = (0..count.min(1))
+        .map(|number| format!("r{number}"))
+        .collect();
+    let questions: Vec<Value> = ids
+        .iter()
+        .map(|id| json!({"question": word, "answer": word, "review_ids": [id]}))
+        .collect();
+    let editorial = json!({"summary": word, "pull_quote": word, "faq": questions});
+    Files {
+        reviews: document.to_string().into_bytes(),
+        editorial: Some(editorial.to_string().into_bytes()),
+        ..Files::default()
+    }
+}
+
+/// Tells whether the markup that came with the dataset could be markup in `page`.
+fn has_markup(page: &str) -> bool {
+    ["<script>alert", "</script><script", "<!--", "\"'`"]
+        .iter()
+        .any(|hostile| page.contains(hostile))
+}
+
+#[test]
+fn hostile_texts_are_texts_in_every_document() {
+    let pages = pages(dataset_of(HOSTILE, 3));
+    for page in Page::ALL {
+        let whole = text(&pages, page);
+        // Linked data has quotes of its own, but nothing that could end the element around it.
+        let (before, after) = match page {
+            Page::ReviewsJsonLd => ("", whole.as_str()),
+            _ => whole.split_once("ld+json\">{").unwrap_or((&whole, "")),
+        };
+        let (data, after) = after.split_once("</script>").unwrap_or((after, ""));
+        assert!(!has_markup(before) && !has_markup(after), "{page:?}");
+        assert!(!data.contains('<') && !data.contains('&'), "{page:?}");
+    }
+    for query in [
+        "query=evil",
+        "mentions_service=s",
+        "sort=oldest",
+        "query=%3Cscript%3E",
+    ] {
+        let page = ask(&pages, query).expect("a page");
+        assert!(!has_markup(&page), "{query}");
+        assert!(
+            page.contains("&#60;script&#62;") || query.contains("service"),
+            "{query}"
+        );
+    }
+    let home = text(&pages, Page::Home);
+    assert!(home.contains("{{7*7}}") && !home.contains("49"));
+    // Nothing turns the direction of the title, which cannot be isolated.
+    let title = home.split_once("</title>").expect("a title").0;
+    assert!(!title.contains('\u{202e}') && !title.contains('\u{2066}'));
+}
+
+#[test]
+fn hostile_parameters_are_texts() {
+    let pages = sample();
+    let encoded: String = HOSTILE.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    for name in ["query", "mentions_technician", "mentions_service"] {
+        let page =
+            ask(&pages, &format!("{name}={encoded}")).expect("nothing matches, which is no fault");
+        assert!(
+            !has_markup(&page) && page.contains("No review matches"),
+            "{name}"
+        );
+    }
+    for name in [
+        "rating", "since", "sort", "cursor", "aspect", "polarity", "limit",
+    ] {
+        let page = ask(&pages, &format!("{name}={encoded}")).expect_err("no such value");
+        assert!(
+            !has_markup(&page) && page.contains("cannot be answered"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn linked_data_is_json_with_the_practice_its_rating_and_ten_reviews() {
+    let pages = sample();
+    let document: Value = serde_json::from_str(&text(&pages, Page::ReviewsJsonLd)).expect("JSON");
+    assert_eq!(document["@context"], "https://schema.org");
+    assert_eq!(document["@type"], "LegalService");
+    let rating = &document["aggregateRating"];
+    assert_eq!(
+        (&rating["ratingValue"], &rating["ratingCount"]),
+        (&json!(4.13), &json!(207))
+    );
+    let reviews = document["review"].as_array().expect("reviews");
+    assert_eq!(reviews.len(), 10);
+    for review in reviews {
+        assert_eq!(review["@type"], "Review");
+        assert!(
+            review["author"]["name"].is_string() && review["reviewRating"]["ratingValue"].is_u64()
+        );
+    }
+    let home = text(&pages, Page::Home);
+    let (_, rest) = home
+        .split_once("application/ld+json\">")
+        .expect("linked data in the page");
+    let (inside, _) = rest.split_once("</script>").expect("its end");
+    assert_eq!(
+        serde_json::from_str::<Value>(inside).expect("JSON"),
+        document
+    );
+}
+
+#[test]
+fn hostile_linked_data_means_what_the_dataset_says() {
+    let pages = pages(dataset_of(HOSTILE, 1));
+    let document: Value = serde_json::from_str(&text(&pages, Page::ReviewsJsonLd)).expect("JSON");
+    assert_eq!(document["name"], HOSTILE);
+    assert_eq!(document["review"][0]["reviewBody"], HOSTILE);
+}
+
+#[test]
+fn without_reviews_there_is_no_rating_and_every_document_is_there() {
+    let pages = pages(dataset_of("word", 0));
+    let document: Value = serde_json::from_str(&text(&pages, Page::ReviewsJsonLd)).expect("JSON");
+    assert!(document.get("aggregateRating").is_none() && document.get("review").is_none());
+    assert!(text(&pages, Page::Home).contains("No review has been published yet."));
+    assert!(text(&pages, Page::Badge).contains("No reviews yet"));
+    assert!(text(&pages, Page::Widget).contains("No reviews to show."));
+    assert!(
+        ask(&pages, "sort=newest")
+            .expect("a page")
+            .contains("No review matches")
+    );
+}
+
+#[test]
+fn one_review_is_one_and_makes_no_chart() {
+    let home = text(&pages(dataset_of("word", 1)), Page::Home);
+    assert!(home.contains("1 review<") && !home.contains("class=\"point\""));
+    assert!(!home.contains("Read all"));
+}
+
+#[test]
+fn files_and_first_view_stay_small() {
+    let pages = sample();
+    let bytes = |page: Page| pages.resource(page).body.len();
+    assert!(bytes(Page::Script) < 8_000, "{}", bytes(Page::Script));
+    assert!(
+        bytes(Page::WidgetScript) < 5_000,
+        "{}",
+        bytes(Page::WidgetScript)
+    );
+    pages.compress(&|| false);
+    let sent: usize = [Page::Home, Page::Stylesheet, Page::Script, Page::Favicon]
+        .into_iter()
+        .map(|page| {
+            let gzip = pages
+                .resource(page)
+                .encoded(crate::wire::negotiate::Coding::Gzip);
+            gzip.map_or(bytes(page), |body| body.len())
+        })
+        .sum();
+    assert!(sent < 60_000, "{sent}");
+}
+
+#[test]
+fn what_was_found_is_marked_as_it_was_written() {
+    let page = ask(&sample(), "query=PROBATE&limit=3").expect("a page");
+    assert!(page.contains("<mark>probate</mark>") && page.contains("<mark>Probate</mark>"));
+    assert_eq!(page.matches("<article").count(), 3);
+}
+
+#[test]
+fn every_aspect_leads_to_the_words_it_was_counted_from() {
+    let pages = sample();
+    let insights = pages.insights.as_ref().expect("derived");
+    assert!(insights.aspects.len() > 8);
+    for aspect in &insights.aspects {
+        let page = ask(&pages, &format!("aspect={}&limit=100", aspect.id)).expect("a page");
+        assert_eq!(
+            page.matches("<article").count(),
+            aspect.rows(None).len(),
+            "{}",
+            aspect.id
+        );
+        assert!(
+            page.matches("<mark>").count() >= aspect.rows(None).len(),
+            "{}",
+            aspect.id
+        );
+        let critical = super::insights::Polarity::Negative;
+        let page = ask(
+            &pages,
+            &format!("aspect={}&polarity=negative&limit=100", aspect.id),
+        )
+        .expect("a page");
+        assert_eq!(
+            page.matches("<article").count(),
+            aspect.rows(Some(critical)).len(),
+            "{}",
+            aspect.id
+        );
+    }
+}
+
+#[test]
+fn an_aspect_combines_with_every_filter_and_goes_on_page_by_page() {
+    let pages = sample();
+    let ids = |page: &str| -> Vec<String> {
+        page.split("aria-labelledby=\"r-")
+            .skip(1)
+            .map(|rest| rest[..26].to_owned())
+            .collect()
+    };
+    let all = ids(&ask(&pages, "aspect=fees&rating=1&limit=100").expect("a page"));
+    let fees = ids(&ask(&pages, "aspect=fees&limit=100").expect("a page"));
+    let ones = ids(&ask(&pages, "rating=1&limit=100").expect("a page"));
+    let both: Vec<String> = fees
+        .iter()
+        .filter(|id| ones.contains(id))
+        .cloned()
+        .collect();
+    assert!(all == both && !all.is_empty());
+    for sort in ["newest", "oldest", "highest", "lowest"] {
+        let whole =
+            ids(&ask(&pages, &format!("aspect=fees&limit=100&sort={sort}")).expect("a page"));
+        let mut next = format!("aspect=fees&limit=4&sort={sort}");
+        let mut joined = Vec::new();
+        loop {
+            let page = ask(&pages, &next).expect("a page");
+            joined.extend(ids(&page));
+            let link = page.split_once("\" rel=\"next\"").map(|(before, _)| before);
+            let Some(href) = link.and_then(|before| before.rsplit_once("href=\"/?")) else {
+                break;
+            };
+            next = href.1.replace("&#38;", "&");
+        }
+        assert!(whole == joined && whole.len() == fees.len(), "{sort}");
+    }
+}
+
+#[test]
+fn aspects_are_judged_as_strictly_as_other_parameters() {
+    let pages = sample();
+    for (query, words) in [
+        ("aspect=nothing", "must be the id of an aspect"),
+        ("polarity=positive", "needs an aspect"),
+        (
+            "aspect=fees&polarity=good",
+            "must be positive, neutral or negative",
+        ),
+        ("aspect=fees&aspect=court", "must be given once"),
+        ("aspect=fees&rating=0", "must be an integer from 1 to 5"),
+    ] {
+        let page = ask(&pages, query).expect_err("an issue");
+        assert!(page.contains(words), "{query}");
+    }
+}
+
+#[test]
+fn chips_take_one_filter_away_and_the_form_repeats_all() {
+    let page = ask(
+        &sample(),
+        "query=probate&rating=5&min_rating=4&mentions_service=probate&limit=7",
+    )
+    .expect("a page");
+    assert!(
+        page.contains(
+            "href=\"/?rating=5&#38;min_rating=4&#38;mentions_service=probate&#38;limit=7\""
+        )
+    );
+    assert!(
+        page.contains("value=\"probate\" maxlength")
+            && page.contains("<option value=\"5\" selected>")
+    );
+    assert!(page.contains("<input type=\"hidden\" name=\"min_rating\" value=\"4\">"));
+    assert!(page.contains("<details open>"));
+}

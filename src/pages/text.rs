@@ -1,0 +1,200 @@
+//! Small texts: numbers, days, links and addresses as people read them.
+
+use crate::model::{Business, Row};
+use crate::snapshot::Snapshot;
+use crate::wire::date::Date;
+
+/// Returns `number` with commas between thousands.
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns `number` and the word, in the plural where there is not exactly one.
+pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// Returns a day as people of every country read it the same: `4 Mar 2026`.
+pub(super) fn day(date: Date) -> String {
+    let month = MONTHS[usize::from(date.month()) - 1];
+    format!("{} {month} {}", date.day(), date.year())
+}
+
+/// The months, short.
+pub(super) const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+
+/// Returns `url` if it may become a link: a scheme that leads to a page, a mailbox or a telephone, and no other.
+pub(super) fn link(url: &str) -> Option<&str> {
+    let (scheme, _) = url.split_once(':')?;
+    ["http", "https", "mailto", "tel"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
+        .then_some(url)
+}
+
+/// Returns the `tel:` address of a number as people write it.
+pub(super) fn telephone(number: &str) -> String {
+    let digits = number
+        .chars()
+        .filter(|character| character.is_ascii_digit() || *character == '+');
+    "tel:".chars().chain(digits).collect()
+}
+
+/// Returns the address of a mailbox; what could end it, or add fields to the letter, is escaped.
+pub(super) fn mailbox(address: &str) -> String {
+    let mut url = String::from("mailto:");
+    for byte in address.bytes() {
+        push_byte(&mut url, byte, b"@.-_+");
+    }
+    url
+}
+
+/// Appends `value` as a form encodes it.
+pub(super) fn push_encoded(out: &mut String, value: &str) {
+    for byte in value.bytes() {
+        if byte == b' ' {
+            out.push('+');
+        } else {
+            push_byte(out, byte, b"-._");
+        }
+    }
+}
+
+fn push_byte(out: &mut String, byte: u8, plain: &[u8]) {
+    if byte.is_ascii_alphanumeric() || plain.contains(&byte) {
+        out.push(char::from(byte));
+    } else {
+        out.push('%');
+        out.extend([byte >> 4, byte & 15].map(|digit| char::from(HEX[usize::from(digit)])));
+    }
+}
+
+const HEX: [u8; 16] = *b"0123456789ABCDEF";
+
+/// Returns `text` without the marks that turn the direction of what stands around it: for places that cannot be
+/// isolated, such as a title.
+pub(super) fn without_direction(text: &str) -> String {
+    text.chars()
+        .filter(|character| !matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+        .collect()
+}
+
+/// Returns the label of the service with this id, or the id itself.
+pub(super) fn service_label<'s>(snapshot: &'s Snapshot, id: &'s str) -> &'s str {
+    services(snapshot)
+        .find(|(known, _)| *known == id)
+        .map_or(id, |(_, label)| label)
+}
+
+/// Ids and labels of all services, the business's own list first; an id may come twice.
+pub(super) fn services(snapshot: &Snapshot) -> impl Iterator<Item = (&str, &str)> {
+    let listed = snapshot.business.services.iter();
+    let known = snapshot.taxonomy.services.iter();
+    listed
+        .map(|service| (service.id.as_str(), service.label.as_str()))
+        .chain(known.map(|service| (service.id.as_str(), service.label.as_str())))
+}
+
+/// Names of all people, the business's own list first; a name may come twice.
+pub(super) fn people(snapshot: &Snapshot) -> impl Iterator<Item = &str> {
+    let listed = snapshot.business.technicians.iter();
+    let known = snapshot.taxonomy.technicians.iter();
+    listed
+        .map(|person| person.name.as_str())
+        .chain(known.map(|person| person.name.as_str()))
+}
+
+/// Returns the postal address in one line; parts that are empty are left out.
+pub(super) fn address_line(business: &Business) -> String {
+    let address = &business.address;
+    let region = format!("{} {}", address.region, address.postal_code);
+    [
+        &address.street_address,
+        &address.locality,
+        &region,
+        &address.country,
+    ]
+    .map(|part| part.trim())
+    .into_iter()
+    .filter(|part| !part.is_empty())
+    .collect::<Vec<_>>()
+    .join(", ")
+}
+
+/// The first rows, at most `count_max`.
+pub(super) fn newest(snapshot: &Snapshot, count_max: u32) -> impl Iterator<Item = Row> {
+    (0..snapshot.len().min(count_max)).map(Row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::date::parse_date;
+
+    #[test]
+    fn numbers_have_commas_between_thousands() {
+        let written = [0, 7, 999, 1_000, 100_000, 1_234_567].map(count);
+        assert_eq!(written, ["0", "7", "999", "1,000", "100,000", "1,234,567"]);
+        assert_eq!(counted(1, "review", "reviews"), "1 review");
+        assert_eq!(counted(0, "review", "reviews"), "0 reviews");
+    }
+
+    #[test]
+    fn days_name_their_month() {
+        assert_eq!(day(parse_date(b"2026-03-04").expect("a day")), "4 Mar 2026");
+        assert_eq!(
+            day(parse_date(b"2019-12-31").expect("a day")),
+            "31 Dec 2019"
+        );
+    }
+
+    #[test]
+    fn only_known_schemes_become_links() {
+        for url in [
+            "https://a.example/",
+            "http://a",
+            "HTTPS://a",
+            "mailto:a@b",
+            "tel:+1",
+        ] {
+            assert_eq!(link(url), Some(url));
+        }
+        for url in [
+            "javascript:alert(1)",
+            "JavaScript:x",
+            "data:text/html,x",
+            " https://a",
+            "java\nscript:x",
+            "//a",
+            "",
+            "vbscript:x",
+            "\u{1}javascript:x",
+        ] {
+            assert_eq!(link(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn values_are_encoded_as_forms_do() {
+        let mut out = String::new();
+        push_encoded(&mut out, "a b&c=é\"'<>+%");
+        assert_eq!(out, "a+b%26c%3D%C3%A9%22%27%3C%3E%2B%25");
+        assert_eq!(mailbox("a@b.c?cc=d&x"), "mailto:a@b.c%3Fcc%3Dd%26x");
+        assert_eq!(telephone("+1 (970) 555-0142"), "tel:+19705550142");
+    }
+
+    #[test]
+    fn marks_of_direction_are_taken_out() {
+        assert_eq!(without_direction("a\u{202e}b\u{2066}c\u{2069}d"), "abcd");
+    }
+}

@@ -1,0 +1,100 @@
+//! `/widget.html`, a page for a frame on another site, and the files of the element that does without a frame.
+
+use askama::Template;
+
+use super::given::Given;
+use super::review::Shown;
+use super::shell::rendered;
+use super::text::newest;
+use super::{Context, Pages};
+use crate::search::filter::Query;
+use crate::search::query::{self, Buffers};
+use crate::search::run;
+use crate::snapshot::Snapshot;
+
+/// The styles of the framed page.
+pub(super) const STYLESHEET: &str = include_str!("assets/widget.css");
+/// The element.
+pub(super) const SCRIPT: &str = include_str!("assets/widget.js");
+
+/// Reviews that the frame shows unless told otherwise.
+const NEWEST_MAX: u32 = 5;
+
+/// Renders the frame without parameters.
+pub(super) fn render_newest(context: &Context<'_>) -> Vec<u8> {
+    let reviews = newest(context.snapshot, NEWEST_MAX)
+        .map(|row| Shown::plain(context.snapshot, row))
+        .collect();
+    render(context.snapshot, context.figures, reviews, Vec::new())
+}
+
+impl Pages {
+    /// Reads the parameters of the frame, which are those of the interface's search.
+    ///
+    /// # Errors
+    /// The page that tells every issue.
+    pub fn ask_widget<'b>(
+        &self,
+        raw: &[u8],
+        buffers: &'b mut Buffers,
+    ) -> Result<Query<'b>, Vec<u8>> {
+        let is_limited = !Given::read(raw).value("limit").is_empty();
+        match query::parse_query(raw, buffers) {
+            Ok(query) if is_limited => Ok(query),
+            Ok(query) => Ok(Query {
+                limit: NEWEST_MAX as u8,
+                ..query
+            }),
+            Err(issues) => {
+                let lines = issues.iter().map(ToString::to_string).collect();
+                Err(render(&self.snapshot, &self.figures, Vec::new(), lines))
+            }
+        }
+    }
+
+    /// Finds and renders the reviews of the frame.
+    #[must_use]
+    pub fn find_widget(&self, query: &Query<'_>, scratch: &mut run::Scratch) -> Vec<u8> {
+        let page = run::run(&self.snapshot.index, query, scratch);
+        let reviews = page
+            .rows
+            .iter()
+            .map(|row| Shown::plain(&self.snapshot, *row))
+            .collect();
+        render(&self.snapshot, &self.figures, reviews, Vec::new())
+    }
+}
+
+fn render(
+    snapshot: &Snapshot,
+    figures: &super::figures::Figures,
+    reviews: Vec<Shown>,
+    issues: Vec<String>,
+) -> Vec<u8> {
+    rendered(&Widget {
+        name: &snapshot.business.name,
+        title: super::text::without_direction(&snapshot.business.name),
+        base_url: &snapshot.base_url,
+        mean: figures.mean_short().unwrap_or_default(),
+        stars_width: figures.stars_width(),
+        count: super::text::counted(figures.count, "review", "reviews"),
+        disclaimer: snapshot.disclaimer.as_deref().unwrap_or_default(),
+        reviews,
+        issues,
+    })
+    .into_bytes()
+}
+
+#[derive(Template)]
+#[template(path = "widget.html")]
+struct Widget<'p> {
+    name: &'p str,
+    title: String,
+    base_url: &'p str,
+    mean: String,
+    stars_width: u64,
+    count: String,
+    disclaimer: &'p str,
+    reviews: Vec<Shown>,
+    issues: Vec<String>,
+}
