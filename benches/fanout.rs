@@ -6,8 +6,14 @@
 //! resolve: resolution is the one part of a delivery that is not in the numbers. Every host has its own certificate,
 //! and every subscriber must receive, once, the bytes that the service serves.
 //!
+//! The subscribers' threads stand far behind everything else, as they would not be here at all but for the bench. What
+//! a reader then notices is due to the hub, or to cores that are busy with whatever it be; a control tells them apart:
+//! the same contents to the same subscribers by as many threads of this process, at the priority that the hub gives
+//! its own, while the hub does nothing.
+//!
 //! `cargo bench --bench fanout` measures 1,000 subscribers, `REVIEWD_BENCH_SUBSCRIBERS=1000,10000` other numbers; each
-//! takes up to two open files here and one in the service (`ulimit -n`). With `--test` there are 20 of them.
+//! takes up to two open files here and one in the service (`ulimit -n`). `-- hang` measures only the row of that name,
+//! and `REVIEWD_BENCH_FLAGS` are further flags of the service. With `--test` there are 20 subscribers.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,6 +23,8 @@
 #[path = "../tests/it/hub/authority.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod authority;
+#[path = "fanout/control.rs"]
+mod control;
 #[path = "fanout/measured.rs"]
 mod measured;
 #[path = "../tests/it/hub/subscriber.rs"]
@@ -33,8 +41,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use measured::{Measured, cpu_us, read_while};
+use measured::{HEAD, Measured, cpu_us, memory_kib, read_while};
 use reviewd::clock;
+use reviewd::delivery::priority::{Behind, give_way};
 use reviewd::websub::Moment;
 use reviewd::websub::sqlite::SqliteStore;
 use reviewd::websub::store::{Counts, Store};
@@ -78,6 +87,17 @@ enum Others {
     Dead,
 }
 
+impl Others {
+    fn name(self) -> &'static str {
+        match self {
+            Others::Healthy => "healthy",
+            Others::Hanging => "hang",
+            Others::Slow => "answer after 1 s",
+            Others::Dead => "are gone",
+        }
+    }
+}
+
 /// A hub with verified subscriptions.
 struct Stage {
     data: DataDir,
@@ -85,9 +105,9 @@ struct Stage {
     healthy: Arc<Group>,
     others: Option<Subscriber>,
     /// Of all subscribers, healthy or not.
-    count: usize,
+    callbacks: Vec<String>,
     _healthy: Subscriber,
-    _temp: tempfile::TempDir,
+    temp: tempfile::TempDir,
 }
 
 /// What healthy subscribers received.
@@ -103,12 +123,18 @@ fn main() {
     // Without `--bench` it is `cargo test` that runs it.
     let is_test = is_given("--test") || !is_given("--bench");
     let counts = if is_test { vec![20] } else { counts() };
-    println!(
-        "| subscribers | 5 % of them | bytes | first | median | p99 | last healthy | a second | CPU each | GET median, idle / meanwhile | GET p99, idle / meanwhile |"
-    );
-    println!("|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    println!("{HEAD}");
     for count in counts {
         for others in [Others::Healthy, Others::Hanging, Others::Slow, Others::Dead] {
+            let mut names = arguments
+                .iter()
+                .skip(1)
+                .filter(|name| !name.starts_with('-'));
+            if names.clone().next().is_some()
+                && !names.any(|name| others.name().contains(name.as_str()))
+            {
+                continue;
+            }
             let idle = if is_test { IDLE / 20 } else { IDLE };
             let measured = Stage::set(count, others).change(others, idle);
             println!("{}", measured.row(count, others));
@@ -133,12 +159,14 @@ impl Stage {
         let program = serve(data.path(), &state, &ca);
         let healthy = Arc::new(Group::default());
         let noting = Arc::clone(&healthy);
-        let listening = Subscriber::everywhere(certificates(), move |request| {
-            noting.note(request);
-            Reply::good(request)
+        let listening = far_behind(move || {
+            Subscriber::everywhere(certificates(), move |request| {
+                noting.note(request);
+                Reply::good(request)
+            })
         });
         let unhealthy = (others != Others::Healthy)
-            .then(|| Subscriber::everywhere(certificates(), Reply::good));
+            .then(|| far_behind(|| Subscriber::everywhere(certificates(), Reply::good)));
         let callbacks: Vec<String> = (0..count)
             .map(|number| {
                 let subscriber = unhealthy
@@ -162,9 +190,9 @@ impl Stage {
             program,
             healthy,
             others: unhealthy,
-            count,
+            callbacks,
             _healthy: listening,
-            _temp: temp,
+            temp,
         }
     }
 
@@ -174,10 +202,12 @@ impl Stage {
         self.healthy.forget();
         let address = self.program.address();
         let idle = read_while(address, TOPIC, || thread::sleep(idle));
-        let expected = match others {
-            Others::Healthy => self.count,
-            _ => (0..self.count).filter(|number| !is_other(*number)).count(),
-        };
+        let is_healthy = |number| others == Others::Healthy || !is_other(number);
+        let healthy: Vec<&String> = (0..)
+            .zip(&self.callbacks)
+            .filter_map(|(number, callback)| is_healthy(number).then_some(callback))
+            .collect();
+        let expected = healthy.len();
         let cpu_before = cpu_us(self.program.id());
         let began = Instant::now();
         let content = reviews_json(51, "2026-01-02T00:00:00Z");
@@ -189,9 +219,15 @@ impl Stage {
             });
             cpu_after = cpu_us(self.program.id());
         });
+        let memory_kib = memory_kib(self.program.id());
         let served = Connection::open(address).get(TOPIC).body;
+        let sorted = self.healthy.check(&served, expected, began);
+        let ca = self.temp.path().join("ca.pem");
+        let control = read_while(address, TOPIC, || control::deliver(&ca, &healthy, &served));
         Measured {
-            sorted: self.healthy.check(&served, expected, began),
+            sorted,
+            memory_kib,
+            control,
             cpu_us: cpu_before
                 .zip(cpu_after)
                 .map(|(before, after)| after - before),
@@ -253,15 +289,27 @@ impl Group {
     }
 }
 
+/// Starts something whose threads stand behind everything else: those that a thread starts inherit its priority.
+fn far_behind<T: Send + 'static>(start: impl FnOnce() -> T + Send + 'static) -> T {
+    let starter = thread::spawn(|| {
+        give_way(Behind::Far);
+        start()
+    });
+    starter.join().unwrap()
+}
+
 /// Starts the service with caps that nobody here reaches; what goes on at a time is as by default.
 fn serve(data: &Path, state: &Path, ca: &Path) -> Program {
     let [data, state, ca] = [data, state, ca].map(|path| path.to_str().unwrap());
+    let more = std::env::var("REVIEWD_BENCH_FLAGS").unwrap_or_default();
+    let more: Vec<&str> = more.split_whitespace().collect();
     Program::serve(
         &[
             &["--data", data, "--state", state, "--base-url", BASE][..],
             &["--callback-ca", ca, "--allow-private-callbacks"],
             &["--hub-rate", "0", "--pending-max", "100000"],
             &["--verifications", "64"],
+            &more,
         ]
         .concat(),
     )

@@ -12,20 +12,19 @@ use super::support::Connection;
 pub(crate) struct Measured {
     pub(crate) sorted: Vec<Duration>,
     pub(crate) cpu_us: Option<u64>,
+    /// The most memory that the service has had.
+    pub(crate) memory_kib: Option<u64>,
     pub(crate) idle: Vec<Duration>,
     pub(crate) meanwhile: Vec<Duration>,
+    /// While the same deliveries came from this process, and the hub did nothing.
+    pub(crate) control: Vec<Duration>,
     pub(crate) body_bytes: usize,
 }
 
 impl Measured {
     /// Renders a row of the table.
     pub(crate) fn row(&self, count: usize, others: Others) -> String {
-        let others = match others {
-            Others::Healthy => "healthy",
-            Others::Hanging => "hang",
-            Others::Slow => "answer after 1 s",
-            Others::Dead => "are gone",
-        };
+        let others = others.name();
         let (first, last) = (at(&self.sorted, 0), at(&self.sorted, 100));
         let deliveries = self.sorted.len();
         let rate = deliveries as f64 / (last - first).as_secs_f64();
@@ -33,13 +32,18 @@ impl Measured {
             || "?".to_owned(),
             |cpu_us| format!("{} µs", cpu_us / deliveries as u64),
         );
+        let memory = self
+            .memory_kib
+            .map_or_else(|| "?".to_owned(), |kib| format!("{} MiB", kib / 1024));
         let read = |percent| {
             let time = |samples| 1e3 * at(samples, percent).as_secs_f64();
-            format!("{:.2} / {:.2} ms", time(&self.idle), time(&self.meanwhile))
+            let [idle, control, meanwhile] =
+                [&self.idle, &self.control, &self.meanwhile].map(|samples| time(samples));
+            format!("{idle:.2} / {control:.2} / {meanwhile:.2} ms")
         };
         let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
         format!(
-            "| {count} | {others} | {} | {} | {} | {} | {} | {rate:.0} | {cpu} | {} | {} |",
+            "| {count} | {others} | {} | {} | {} | {} | {} | {rate:.0} | {cpu} | {memory} | {} | {} |",
             self.body_bytes,
             seconds(first),
             seconds(at(&self.sorted, 50)),
@@ -76,6 +80,17 @@ pub(crate) fn read_while(address: SocketAddr, target: &str, what: impl FnOnce())
         over.store(true, Ordering::Relaxed);
         reader.join().unwrap()
     })
+}
+
+/// The head of the table.
+pub(crate) const HEAD: &str = "| subscribers | 5 % of them | bytes | first | median | p99 | last healthy | a second | CPU each | memory | GET median, idle / control / fan-out | GET p99, idle / control / fan-out |
+|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|";
+
+/// Returns the most resident memory that a process has had; `None` where the system does not say.
+pub(crate) fn memory_kib(id: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
 /// Returns the processor time that a process has taken so far; `None` where the system does not say.

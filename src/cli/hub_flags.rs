@@ -116,11 +116,11 @@ pub(super) struct HubFlags {
         default_value = "1000"
     )]
     subscriptions_per_host: u32,
-    /// Deliveries at a time; one older than half a second no longer counts here
+    /// Deliveries at a time; one older than half a second, or four times the usual, no longer counts here
     #[arg(long, env = "REVIEWD_DELIVERIES", value_name = "COUNT", default_value = "64", value_parser = parse_lane)]
     deliveries: usize,
-    /// Deliveries at a time that take longer, or go to subscribers whose last one did or failed
-    #[arg(long, env = "REVIEWD_SLOW_DELIVERIES", value_name = "COUNT", default_value = "64", value_parser = parse_lane)]
+    /// Deliveries at a time that take longer; at most half of them to subscribers whose last one did or failed
+    #[arg(long, env = "REVIEWD_SLOW_DELIVERIES", value_name = "COUNT", default_value = "512", value_parser = parse_lane)]
     slow_deliveries: usize,
     /// Verifications at a time
     #[arg(long, env = "REVIEWD_VERIFICATIONS", value_name = "COUNT", default_value = "16", value_parser = parse_lane)]

@@ -33,7 +33,8 @@ fn serve(config: Config, welcomed: bool) -> Result<(), Failure> {
         )
     };
     let mut signals = Signals::install().map_err(unavailable)?;
-    descriptors::allow_connections(config.limits.connections);
+    let exchanges = config.hub.as_ref().map_or(0, |hub| hub.lanes.sockets());
+    descriptors::allow_connections(config.limits.connections, exchanges);
     let running = server::start_obeying(config, &mut signals).map_err(|error| failure(&error))?;
     if welcomed {
         let text = welcome(&source, running.local_addr());

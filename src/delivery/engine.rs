@@ -20,10 +20,10 @@ use super::exchange::{Content, End, Exchanger, Job};
 use super::flights::Flights;
 use super::hub::{Health, Shared, StartError, stopping};
 use super::pool::Pool;
-use super::resolve::{Lookup, Lookups};
-use super::settings::Settings;
+use super::priority::{Behind, give_way};
+use super::resolve::Lookups;
+use super::settings::{Outside, Settings};
 use super::tls::client_config;
-use crate::clock;
 use crate::snapshot::Topic;
 use crate::websub::sqlite::Role;
 use crate::websub::store::{Accept, Report, Store};
@@ -58,7 +58,10 @@ pub(super) struct Engine {
     settings: Settings,
     shared: Arc<Shared>,
     on_health: Box<dyn Fn(&Health) + Send>,
-    pool: Pool<(u64, Job)>,
+    /// Verifications, denials and probes: few, and somebody waits for them.
+    asking: Pool<(u64, Job)>,
+    /// Deliveries: many, and behind everything else.
+    delivering: Pool<(u64, Job)>,
     clients: Vec<Client>,
     store: Option<Box<dyn Store>>,
     role: Option<Role>,
@@ -72,6 +75,8 @@ pub(super) struct Engine {
     unpublished: Option<Vec<(String, [u8; 32])>>,
     /// Ends of exchanges that the store does not have yet.
     reports: Vec<(Report, Logged)>,
+    /// The clock, and what it showed when it was last looked at.
+    unix_ms: Box<dyn Fn() -> i64 + Send>,
     anchor: (Instant, i64),
     sweep_at: Instant,
     count_at: Instant,
@@ -92,7 +97,7 @@ impl Engine {
     pub(super) fn new(
         base_url: &str,
         settings: Settings,
-        lookup: &Arc<dyn Lookup>,
+        outside: Outside,
         shared: Arc<Shared>,
         mailbox: SyncSender<Message>,
         on_health: Box<dyn Fn(&Health) + Send>,
@@ -101,7 +106,7 @@ impl Engine {
         let guard = Arc::new(settings.guard.clone());
         let tls = client_config(settings.ca_file.as_deref())?;
         let agent = format!("reviewd/{} (+{})", env!("CARGO_PKG_VERSION"), base_url);
-        let lookups = |threads: usize| Lookups::new(lookup, Arc::clone(&guard), threads);
+        let lookups = |threads: usize| Lookups::new(&outside.lookup, Arc::clone(&guard), threads);
         let asking = lookups(lanes.verify);
         let client =
             |lookups: Lookups, idle: usize| Client::new(&agent, Arc::clone(&tls), lookups, idle);
@@ -113,10 +118,10 @@ impl Engine {
             verify_timeout: settings.verify_timeout,
         };
         let clients = vec![exchanger.asking.clone(), exchanger.delivering.clone()];
-        let pool = Pool::new(
-            "hub-exchange",
-            lanes.fast + lanes.slow + lanes.verify,
-            move |(number, job): (u64, Job)| {
+        let exchanger = Arc::new(exchanger);
+        let pool = |name, threads, behind| {
+            let (exchanger, mailbox) = (Arc::clone(&exchanger), mailbox.clone());
+            Pool::new(name, threads, behind, move |(number, job): (u64, Job)| {
                 let (end, elapsed) = exchanger.run(&job);
                 // When the hub's thread is gone, so is everybody who would want to know.
                 let _gone = mailbox.send(Message::Ended {
@@ -124,14 +129,15 @@ impl Engine {
                     end,
                     elapsed,
                 });
-            },
-        );
+            })
+        };
         let now = Instant::now();
         Ok(Engine {
             base_url: base_url.to_owned(),
             shared,
             on_health,
-            pool,
+            asking: pool("hub-ask", lanes.verify, None),
+            delivering: pool("hub-deliver", lanes.deliveries(), Some(Behind::Far)),
             clients,
             store: None,
             role: None,
@@ -142,7 +148,8 @@ impl Engine {
             contents: HashMap::new(),
             unpublished: None,
             reports: Vec::new(),
-            anchor: (now, clock::unix_ms()),
+            anchor: (now, (outside.unix_ms)()),
+            unix_ms: outside.unix_ms,
             sweep_at: now,
             count_at: now,
             random: seed(),
@@ -153,6 +160,7 @@ impl Engine {
 
     /// Works until it is told to stop.
     pub(super) fn run(mut self, letters: &Receiver<Message>) {
+        give_way(Behind::Little);
         let mut wait = Duration::ZERO;
         loop {
             let mut batch = Vec::new();
@@ -219,7 +227,7 @@ impl Engine {
     fn moment(&mut self) -> Moment {
         let (began, was_ms) = self.anchor;
         let elapsed_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let now_ms = clock::unix_ms();
+        let now_ms = (self.unix_ms)();
         let jump_ms = now_ms.saturating_sub(was_ms.saturating_add(elapsed_ms));
         self.anchor = (Instant::now(), now_ms);
         if jump_ms.abs() >= JUMP_MS && self.role.is_some() {

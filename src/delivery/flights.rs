@@ -34,6 +34,8 @@ pub(super) struct Flights {
     lanes: Lanes,
     flights: HashMap<u64, Flight>,
     last: u64,
+    /// How long deliveries that were acknowledged took lately.
+    usual: Duration,
 }
 
 impl Flights {
@@ -42,6 +44,7 @@ impl Flights {
             lanes,
             flights: HashMap::new(),
             last: 0,
+            usual: Duration::ZERO,
         }
     }
 
@@ -57,29 +60,48 @@ impl Flights {
         self.flights.remove(&number)
     }
 
+    /// Notes how long a delivery took that was acknowledged.
+    pub(super) fn note_acknowledged(&mut self, elapsed: Duration) {
+        self.usual = (self.usual * (SMOOTHING - 1) + elapsed) / SMOOTHING;
+    }
+
+    /// A delivery younger than this holds a place in the fast lane. It follows what deliveries take: where all are slow
+    /// because our own cores are busy, more of them at a time would only make them slower.
+    fn youth(&self) -> Duration {
+        (self.usual * 4).clamp(YOUNG, YOUNG_MAX)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.flights.len()
     }
 
-    /// How many deliveries may begin in the fast lane. One that has been under way for [`YOUNG`] no longer counts: it
+    /// How many deliveries may begin in the fast lane. One that has been under way for long no longer counts: it
     /// holds a thread, but not a place, so that a few subscribers that hang do not delay the many that answer.
     pub(super) fn fast_room(&self, now: Instant) -> usize {
+        let youth = self.youth();
         let is_young = |flight: &&Flight| {
-            flight.kind == Kind::Fast && now.saturating_duration_since(flight.began) < YOUNG
+            flight.kind == Kind::Fast && now.saturating_duration_since(flight.began) < youth
         };
         let young = self.flights.values().filter(is_young).count();
-        let threads = (self.lanes.fast + self.lanes.slow)
+        let threads = self
+            .lanes
+            .deliveries()
             .saturating_sub(self.count(Kind::Fast) + self.count(Kind::Slow));
         self.lanes.fast.saturating_sub(young).min(threads)
     }
 
-    /// How many deliveries may begin in the slow lane.
+    /// How many deliveries may begin in the slow lane: half of it at most, because the other half is for those that grow
+    /// old in the fast one, which would else run out of threads.
     pub(super) fn slow_room(&self, now: Instant) -> usize {
+        let youth = self.youth();
         let is_old = |flight: &&Flight| {
-            flight.kind == Kind::Fast && now.saturating_duration_since(flight.began) >= YOUNG
+            flight.kind == Kind::Fast && now.saturating_duration_since(flight.began) >= youth
         };
         let old = self.flights.values().filter(is_old).count();
-        self.lanes.slow.saturating_sub(self.count(Kind::Slow) + old)
+        let slow = self.count(Kind::Slow);
+        let half = self.lanes.slow.div_ceil(2);
+        half.saturating_sub(slow)
+            .min(self.lanes.slow.saturating_sub(slow + old))
     }
 
     /// How many verifications, denials and probes may begin.
@@ -110,9 +132,15 @@ impl Flights {
     }
 }
 
-/// A delivery younger than this holds a place in the fast lane. Our choice: many times what a healthy subscriber takes,
-/// and short enough that 64 that hang cost the others half a second.
-pub(super) const YOUNG: Duration = Duration::from_millis(500);
+/// The shortest youth. Our choice: many times what a healthy subscriber takes, and short enough that 64 that hang cost
+/// the others half a second.
+const YOUNG: Duration = Duration::from_millis(500);
+
+/// The longest youth, however slow everything is.
+const YOUNG_MAX: Duration = Duration::from_secs(5);
+
+/// So many deliveries make what is usual.
+const SMOOTHING: u32 = 16;
 
 #[cfg(test)]
 mod tests {
@@ -141,7 +169,7 @@ mod tests {
         for _ in 0..2 {
             flights.begin(flight(Kind::Fast, now));
         }
-        assert_eq!((flights.fast_room(now), flights.slow_room(now)), (0, 2));
+        assert_eq!((flights.fast_room(now), flights.slow_room(now)), (0, 1));
         assert_eq!((flights.fast_room(later), flights.slow_room(later)), (2, 0));
         for _ in 0..2 {
             flights.begin(flight(Kind::Fast, later));
@@ -153,6 +181,54 @@ mod tests {
         );
         assert!(flights.end(1).is_some() && flights.end(1).is_none());
         assert_eq!(flights.fast_room(latest), 1);
+    }
+
+    #[test]
+    fn subscribers_known_to_be_slow_leave_half_of_the_slow_lane_to_those_that_become_so() {
+        let mut flights = Flights::new(Lanes {
+            fast: 2,
+            slow: 5,
+            verify: 1,
+            per_host: 4,
+        });
+        let now = Instant::now();
+        for room in [3, 2, 1] {
+            assert_eq!(flights.slow_room(now), room);
+            flights.begin(flight(Kind::Slow, now));
+        }
+        assert_eq!(flights.slow_room(now), 0);
+        for _ in 0..2 {
+            flights.begin(flight(Kind::Fast, now));
+        }
+        let later = now + YOUNG;
+        assert_eq!(flights.fast_room(later), 2, "two threads are left");
+        assert!(flights.end(1).is_some());
+        assert_eq!(flights.slow_room(later), 1);
+        // Those that have grown old take what is left of the slow lane.
+        flights.begin(flight(Kind::Fast, now));
+        assert_eq!(flights.slow_room(later), 0);
+    }
+
+    #[test]
+    fn where_every_delivery_takes_long_no_more_of_them_begin() {
+        let mut flights = Flights::new(Lanes {
+            fast: 1,
+            slow: 9,
+            verify: 1,
+            per_host: 4,
+        });
+        let now = Instant::now();
+        flights.begin(flight(Kind::Fast, now));
+        assert_eq!(flights.fast_room(now + YOUNG), 1);
+        for _ in 0..100 {
+            flights.note_acknowledged(Duration::from_millis(250));
+        }
+        assert_eq!(flights.fast_room(now + YOUNG), 0);
+        assert_eq!(flights.fast_room(now + 2 * YOUNG), 1);
+        for _ in 0..100 {
+            flights.note_acknowledged(Duration::from_secs(100));
+        }
+        assert_eq!(flights.fast_room(now + YOUNG_MAX), 1, "there is a bound");
     }
 
     #[test]

@@ -15,8 +15,7 @@ use tokio::sync::oneshot;
 
 use super::engine::{Engine, Message};
 use super::rate::Rate;
-use super::resolve::Lookup;
-use super::settings::Settings;
+use super::settings::{Outside, Settings};
 use super::stats::Stats;
 use super::tls::CaError;
 use crate::snapshot::Topic;
@@ -81,7 +80,7 @@ impl Hub {
     pub fn start(
         base_url: &str,
         settings: Settings,
-        lookup: Arc<dyn Lookup>,
+        outside: Outside,
         topics: [Topic; 3],
         on_health: impl Fn(&Health) + Send + 'static,
     ) -> Result<Hub, StartError> {
@@ -98,7 +97,7 @@ impl Hub {
         let engine = Engine::new(
             base_url,
             settings.clone(),
-            &lookup,
+            outside,
             Arc::clone(&shared),
             mailbox.clone(),
             Box::new(on_health),

@@ -12,6 +12,7 @@ mod flights;
 pub mod guard;
 mod hub;
 pub mod pool;
+pub mod priority;
 pub mod rate;
 pub mod resolve;
 pub mod settings;
@@ -20,4 +21,4 @@ pub mod stats;
 pub mod tls;
 
 pub use hub::{Health, Hub, StartError};
-pub use settings::{Lanes, Settings};
+pub use settings::{Lanes, Outside, Settings};

@@ -6,6 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::priority::{Behind, give_way};
+
 /// A pool of threads that run jobs of type `J`.
 ///
 /// The queue has no bound of its own: whoever hands in jobs counts them, and never has more under way than there may
@@ -19,6 +21,7 @@ struct Shared<J> {
     state: Mutex<State<J>>,
     wake: Condvar,
     threads_max: usize,
+    behind: Option<Behind>,
     run: Box<dyn Fn(J) + Send + Sync>,
 }
 
@@ -30,10 +33,12 @@ struct State<J> {
 }
 
 impl<J: Send + 'static> Pool<J> {
-    /// Makes a pool of at most `threads_max` threads called `name` that call `run`. A panic in `run` costs the job, not the thread.
+    /// Makes a pool of at most `threads_max` threads called `name` that call `run`, at the priority of whoever hands a
+    /// job in, or `behind` it. A panic in `run` costs the job, not the thread.
     pub fn new(
         name: &'static str,
         threads_max: usize,
+        behind: Option<Behind>,
         run: impl Fn(J) + Send + Sync + 'static,
     ) -> Pool<J> {
         let state = State {
@@ -47,6 +52,7 @@ impl<J: Send + 'static> Pool<J> {
             state: Mutex::new(state),
             wake: Condvar::new(),
             threads_max,
+            behind,
             run: Box::new(run),
         };
         Pool {
@@ -98,6 +104,9 @@ impl<J> Drop for Pool<J> {
 
 impl<J> Shared<J> {
     fn serve(&self) {
+        if let Some(behind) = self.behind {
+            give_way(behind);
+        }
         while let Some(job) = self.next() {
             // The job's own end reports itself in any case; what is lost with a panic is only its work.
             if catch_unwind(AssertUnwindSafe(|| (self.run)(job))).is_err() {
@@ -158,7 +167,7 @@ mod tests {
     #[test]
     fn jobs_run_at_the_same_time_up_to_the_bound() {
         let (started, starts) = channel();
-        let pool: Pool<Receiver<()>> = Pool::new("test", 2, move |release: Receiver<()>| {
+        let pool: Pool<Receiver<()>> = Pool::new("test", 2, None, move |release: Receiver<()>| {
             started.send(()).expect("the test waits");
             release.recv_timeout(LONG).expect("released");
         });
@@ -184,7 +193,7 @@ mod tests {
     #[test]
     fn a_panic_costs_the_job_and_not_the_thread() {
         let (done, dones) = channel();
-        let pool: Pool<u8> = Pool::new("test", 1, move |job| {
+        let pool: Pool<u8> = Pool::new("test", 1, None, move |job| {
             assert_ne!(job, 0, "the job that panics on purpose");
             done.send(job).expect("the test waits");
         });

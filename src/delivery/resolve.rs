@@ -78,7 +78,7 @@ impl Lookups {
     pub fn new(lookup: &Arc<dyn Lookup>, guard: Arc<Guard>, threads: usize) -> Lookups {
         let open = Arc::new(AtomicUsize::new(0));
         let (lookup, done) = (Arc::clone(lookup), Arc::clone(&open));
-        let pool = Pool::new("hub-lookup", threads, move |question: Question| {
+        let pool = Pool::new("hub-lookup", threads, None, move |question: Question| {
             // Taken off the count however the lookup ends.
             let _counted = Counted(Arc::clone(&done));
             if !question.abandoned.load(Ordering::Relaxed) {

@@ -1,9 +1,13 @@
-//! What the hub is started with: plain values, checked where flags become them.
+//! What the hub is started with: plain values, checked where flags become them, and what it asks the system for.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::guard::Guard;
+use super::resolve::{Lookup, SystemLookup};
+use crate::clock;
 use crate::websub::policy::{Leases, Policy};
 use crate::websub::store::Caps;
 
@@ -34,15 +38,55 @@ pub struct Settings {
     pub tombstone_age: Duration,
 }
 
+/// What the hub asks the system for; a test answers in its place.
+pub struct Outside {
+    /// Addresses of names.
+    pub lookup: Arc<dyn Lookup>,
+    /// The time of day in milliseconds since 1970-01-01T00:00:00Z, which may jump.
+    pub unix_ms: Box<dyn Fn() -> i64 + Send>,
+}
+
+impl Outside {
+    /// Returns the system itself.
+    #[must_use]
+    pub fn system() -> Outside {
+        Outside {
+            lookup: Arc::new(SystemLookup),
+            unix_ms: Box::new(clock::unix_ms),
+        }
+    }
+}
+
+impl fmt::Debug for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outside").finish_non_exhaustive()
+    }
+}
+
 /// Exchanges under way at a time; each has a thread while it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lanes {
     /// Deliveries that are still young; one that takes long moves to the slow lane and gives its place to another.
     pub fast: usize,
-    /// Deliveries that take long, or go to subscribers whose last one did or failed.
+    /// Deliveries that take long, or go to subscribers whose last one did or failed. The latter may have half of them,
+    /// so that subscribers known to hang leave room for those that begin to.
     pub slow: usize,
     /// Verifications, denials and probes.
     pub verify: usize,
     /// Deliveries to one callback host, and as many verifications.
     pub per_host: usize,
+}
+
+impl Lanes {
+    /// Returns how many deliveries may be under way, whatever their lane.
+    #[must_use]
+    pub fn deliveries(&self) -> usize {
+        self.fast + self.slow
+    }
+
+    /// Returns how many sockets the hub may have open: one for each exchange, and connections that are kept.
+    #[must_use]
+    pub fn sockets(&self) -> usize {
+        self.deliveries() + self.verify + self.fast
+    }
 }

@@ -6,16 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use rustix::process::setpriority_process;
 use tracing::{debug, info, warn};
 
+use crate::delivery::priority::{Behind, give_way};
 use crate::http::{App, Site};
 
 use super::clock;
 use super::load::{Loader, Underived};
-
-/// The niceness of the thread: it takes what serving leaves, and a little more so that it ends some day.
-const NICENESS: i32 = 10;
 
 /// Compresses one site at a time, the newest.
 ///
@@ -40,7 +37,7 @@ impl Compressor {
         let spawned = thread::Builder::new()
             .name("compress".to_owned())
             .spawn(move || {
-                give_way();
+                give_way(Behind::Well);
                 site.compress(|| asked.load(Ordering::Relaxed));
             });
         match spawned {
@@ -80,7 +77,7 @@ pub(super) fn derive_insights(
     let spawned = thread::Builder::new()
         .name("insights".to_owned())
         .spawn(move || {
-            give_way();
+            give_way(Behind::Well);
             let began = clock::instant();
             let snapshot = site.snapshot();
             loader.derive(snapshot, underived, threads);
@@ -100,13 +97,5 @@ pub(super) fn derive_insights(
         });
     if let Err(error) = spawned {
         warn!(%error, "the insights are not derived before the next reload");
-    }
-}
-
-/// Lowers the priority of the calling thread, and so of those that it starts.
-pub(super) fn give_way() {
-    // On Linux this is the calling thread alone. Refused where even that is forbidden; then it is as it is.
-    if let Err(error) = setpriority_process(None, NICENESS) {
-        debug!(%error, "background work runs at ordinary priority");
     }
 }

@@ -6,8 +6,7 @@ use tracing::warn;
 
 use super::StartError;
 use super::config::Config;
-use crate::delivery::resolve::SystemLookup;
-use crate::delivery::{Health, Hub};
+use crate::delivery::{Health, Hub, Outside};
 use crate::http::{App, Readiness, Reason};
 
 /// Starts the hub if there is to be one, and if the public address is one that subscribers can use.
@@ -26,9 +25,9 @@ pub(super) fn start(config: &Config, app: &Arc<App>, is_public: bool) -> Result<
             report(&app.readiness, health);
         }
     };
-    let lookup = Arc::new(SystemLookup);
-    let hub =
-        Hub::start(app.base_url(), settings, lookup, topics, on_health).map_err(StartError::Hub)?;
+    let outside = Outside::system();
+    let hub = Hub::start(app.base_url(), settings, outside, topics, on_health)
+        .map_err(StartError::Hub)?;
     app.set_hub(hub);
     Ok(())
 }

@@ -17,10 +17,11 @@ use std::time::Duration;
 use tracing::{error, info, warn};
 
 use crate::dataset::Problem;
+use crate::delivery::priority::{Behind, give_way};
 use crate::http::{App, Reason, Site};
 use crate::wire::date::Timestamp;
 
-use super::background::{Compressor, give_way};
+use super::background::Compressor;
 use super::clock;
 use super::config::{Config, DataSource};
 use super::files::Stamps;
@@ -168,7 +169,7 @@ enum Refusal {
 impl State {
     fn run(mut self, woken: &Receiver<Wake>) {
         // A site is built while another is served, which comes first.
-        give_way();
+        give_way(Behind::Well);
         self.after_publishing();
         while !self.is_stopping() {
             if let Some(watched) = &mut self.watched {

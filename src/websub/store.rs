@@ -363,8 +363,10 @@ pub enum Order {
     Retry,
 }
 
-/// Attempts to verify one request: a second one only when the first was cut short by a crash.
-pub const VERIFICATIONS_MAX: u32 = 2;
+/// Attempts to verify one request: one, and one more for each crash of ours that cut it short. Nobody knows whether the
+/// one that was cut short had been sent, so a low bound would drop requests that were never asked for confirmation;
+/// without any, a request that crashes us would do so for ever.
+pub const VERIFICATIONS_MAX: u32 = 5;
 
 /// Tombstones and denials kept, each; beyond it the oldest go. Our choice: a few megabytes at most.
 pub const TOMBSTONES_MAX: usize = 10_000;

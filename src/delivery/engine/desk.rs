@@ -125,6 +125,9 @@ impl Engine {
                 exchange,
             } => {
                 let outcome = self.outcome(&exchange, elapsed);
+                if matches!(exchange.answer, Some(Answer::Status(200..=299))) {
+                    self.flights.note_acknowledged(elapsed);
+                }
                 let jitter = self.jitter();
                 let report = Report::Delivered {
                     id,

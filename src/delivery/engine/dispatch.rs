@@ -145,7 +145,11 @@ impl Engine {
             topic,
             began: Instant::now(),
         });
-        if let Err((number, job)) = self.pool.submit((number, job)) {
+        let pool = match kind {
+            Kind::Fast | Kind::Slow => &self.delivering,
+            Kind::Verify | Kind::Other => &self.asking,
+        };
+        if let Err((number, job)) = pool.submit((number, job)) {
             error!("the system refuses threads, exchanges with subscribers wait");
             self.withhold(number, job);
         }
@@ -172,7 +176,7 @@ impl Engine {
             Job::Deny(_) => End::Denied { exchange },
             Job::Probe(_) => End::Probed { reached: false },
         };
-        let now = Moment::from_unix_ms(crate::clock::unix_ms());
+        let now = Moment::from_unix_ms((self.unix_ms)());
         self.note_end(number, end, Duration::ZERO, now);
     }
 

@@ -19,7 +19,7 @@ use crate::websub::{Callback, HubRequest, Mode, Moment, Secret};
 pub fn check_store(mut open: impl FnMut() -> Box<dyn Store>) {
     for check in [
         requests::requests_wait_in_order_and_one_at_a_time_for_each_pair,
-        requests::a_request_has_two_attempts_in_its_life,
+        requests::a_request_has_five_attempts_in_its_life,
         requests::repeated_requests_join_the_waiting_one,
         requests::bounds_refuse_the_one_beyond_them,
         requests::busy_hosts_are_passed_over,

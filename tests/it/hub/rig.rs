@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use reviewd::delivery::guard::{Guard, Ports};
 use reviewd::delivery::resolve::Lookup;
-use reviewd::delivery::{Hub, Lanes, Settings};
+use reviewd::delivery::{Hub, Lanes, Outside, Settings};
 use reviewd::snapshot::Topic;
 use reviewd::websub::policy::{Leases, Policy};
 use reviewd::websub::sqlite::SqliteStore;
@@ -33,6 +34,8 @@ pub(crate) struct Names(Arc<Mutex<HashMap<String, Vec<Vec<IpAddr>>>>>);
 pub(crate) struct Rig {
     pub(crate) hub: Option<Hub>,
     pub(crate) names: Names,
+    /// How far the hub's clock is ahead, in milliseconds.
+    ahead_ms: Arc<AtomicI64>,
     pub(crate) settings: Settings,
     pub(crate) base_url: String,
     /// The SHA-256 of what the feed was last said to hold.
@@ -87,6 +90,7 @@ impl Rig {
         let mut rig = Rig {
             hub: None,
             names: Names::default(),
+            ahead_ms: Arc::default(),
             settings,
             base_url: BASE.to_owned(),
             announced: Mutex::default(),
@@ -99,16 +103,30 @@ impl Rig {
 
     /// Starts the hub (again) on a content.
     pub(crate) fn boot(&mut self, content: &str) {
-        let lookup: Arc<dyn Lookup> = Arc::new(self.names.clone());
+        let ahead_ms = Arc::clone(&self.ahead_ms);
+        let outside = Outside {
+            lookup: Arc::new(self.names.clone()),
+            unix_ms: Box::new(move || reviewd::clock::unix_ms() + ahead_ms.load(Ordering::SeqCst)),
+        };
         *self.announced.lock().unwrap() = topics(content)[0].digest;
         let hub = Hub::start(
             &self.base_url,
             self.settings.clone(),
-            lookup,
+            outside,
             topics(content),
             |_| {},
         );
         self.hub = Some(hub.unwrap_or_else(|error| panic!("no hub: {error}")));
+    }
+
+    /// The hub's clock jumps.
+    pub(crate) fn jump(&self, by_ms: i64) {
+        self.ahead_ms.fetch_add(by_ms, Ordering::SeqCst);
+    }
+
+    /// Returns the time of the hub's clock.
+    pub(crate) fn now(&self) -> Moment {
+        Moment::from_unix_ms(reviewd::clock::unix_ms() + self.ahead_ms.load(Ordering::SeqCst))
     }
 
     /// Stops the hub in good order.
@@ -193,7 +211,7 @@ impl Rig {
     /// Waits until the last change is noted, no request waits and nothing is owed.
     pub(crate) fn wait_settled(&self) {
         wait_until("settled", || {
-            let counts = self.store().counts(now()).unwrap();
+            let counts = self.store().counts(self.now()).unwrap();
             self.is_noted() && counts.requests == 0 && counts.owed == 0
         });
     }
@@ -201,7 +219,7 @@ impl Rig {
     /// Waits until no request waits for its verification.
     pub(crate) fn wait_verified(&self) {
         wait_until("verified", || {
-            self.store().counts(now()).unwrap().requests == 0
+            self.store().counts(self.now()).unwrap().requests == 0
         });
     }
 
@@ -212,7 +230,7 @@ impl Rig {
     }
 
     pub(crate) fn list(&self) -> Vec<Listed> {
-        self.store().list(0, 100_000, now()).unwrap()
+        self.store().list(0, 100_000, self.now()).unwrap()
     }
 
     pub(crate) fn tombstones(&self) -> Vec<Tombstone> {
@@ -221,7 +239,7 @@ impl Rig {
 
     /// Returns how many subscriptions and requests there are.
     pub(crate) fn store_counts(&self) -> (u64, u64) {
-        let counts = self.store().counts(now()).unwrap();
+        let counts = self.store().counts(self.now()).unwrap();
         (counts.subscriptions, counts.requests)
     }
 

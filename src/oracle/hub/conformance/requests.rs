@@ -48,19 +48,20 @@ pub(super) fn requests_wait_in_order_and_one_at_a_time_for_each_pair(store: &mut
     );
 }
 
-pub(super) fn a_request_has_two_attempts_in_its_life(store: &mut dyn Store) {
+pub(super) fn a_request_has_five_attempts_in_its_life(store: &mut dyn Store) {
     accept(store, Mode::Subscribe, "x", "a");
     let first = verifications(store, 10);
     assert_eq!(
         record(store, Report::Unsent { id: first[0].id }, 1),
         Recorded::Waiting
     );
-    assert_eq!(verifications(store, 10).len(), 1);
-    store.recover(&policy(), at(2)).expect("recovered");
-    assert_eq!(verifications(store, 10).len(), 1);
-    store.recover(&policy(), at(3)).expect("recovered");
+    for crash in 1..=5 {
+        assert_eq!(verifications(store, 10).len(), 1, "before crash {crash}");
+        assert_eq!(verifications(store, 10), [], "one at a time");
+        store.recover(&policy(), at(1 + crash)).expect("recovered");
+    }
     assert_eq!(verifications(store, 10), []);
-    assert_eq!(store.counts(at(3)).map(|counts| counts.requests), Ok(0));
+    assert_eq!(store.counts(at(7)).map(|counts| counts.requests), Ok(0));
 }
 
 pub(super) fn repeated_requests_join_the_waiting_one(store: &mut dyn Store) {

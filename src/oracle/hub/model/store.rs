@@ -215,7 +215,7 @@ impl Store for Model {
             }
         }
         self.requests
-            .retain(|waiting| !(waiting.claimed && waiting.attempts >= 2));
+            .retain(|waiting| !(waiting.claimed && waiting.attempts >= 5));
         for waiting in &mut self.requests {
             waiting.claimed = false;
         }

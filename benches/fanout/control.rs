@@ -1,0 +1,63 @@
+//! The control of what a reader notices: the same work as a fan-out, done by a process that is not the service.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use reviewd::delivery::client::{Client, Payload};
+use reviewd::delivery::guard::{Guard, Ports};
+use reviewd::delivery::priority::{Behind, give_way};
+use reviewd::delivery::resolve::{Lookup, Lookups};
+use reviewd::delivery::tls::client_config;
+use reviewd::websub::Callback;
+use reviewd::websub::subscription::Answer;
+
+/// Delivers `body` to every callback with the hub's own client, by as many threads as the hub has by default.
+pub(crate) fn deliver(ca: &Path, callbacks: &[&String], body: &[u8]) {
+    let guard = Guard {
+        allow_private: true,
+        ports: Ports::parse("1024-").unwrap(),
+    };
+    let lookup: Arc<dyn Lookup> = Arc::new(NoNames);
+    let lookups = Lookups::new(&lookup, Arc::new(guard), 1);
+    let client = Client::new(
+        "control",
+        client_config(Some(ca)).unwrap(),
+        lookups,
+        THREADS,
+    );
+    let payload = Payload {
+        media_type: "application/json",
+        link: "<https://reviews.example/>; rel=\"self\"",
+        body,
+        signature: None,
+    };
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                give_way(Behind::Far);
+                while let Some(callback) = callbacks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let callback = Callback::parse(callback).unwrap();
+                    let exchange = client.deliver(&callback, &payload, Duration::from_secs(60));
+                    assert_eq!(exchange.answer, Some(Answer::Status(204)));
+                }
+            });
+        }
+    });
+}
+
+/// Callbacks are addresses here.
+struct NoNames;
+
+impl Lookup for NoNames {
+    fn lookup(&self, host: &str) -> std::io::Result<Vec<IpAddr>> {
+        Err(std::io::Error::other(host.to_owned()))
+    }
+}
+
+/// Threads that deliver, as many as `--deliveries` are by default.
+const THREADS: usize = 64;

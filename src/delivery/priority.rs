@@ -1,0 +1,59 @@
+//! Priorities of threads: requests come first, deliveries take what they leave.
+//!
+//! A fan-out keeps every core busy with handshakes for as long as it lasts, and a request should not notice. At equal
+//! priority a reader waits for its turn among all threads of the pool; below it the system lets the reader in at once.
+
+use rustix::io::Result;
+use rustix::process::{getpriority_process, setpriority_process};
+use tracing::debug;
+
+/// How far behind the threads that serve requests a thread stands, in steps of niceness: one step is about a quarter
+/// more or less of a contended core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Behind {
+    /// For one thread that requests wait for now and then: it gets a quarter of a contended core.
+    Little = 5,
+    /// For work that may wait, and a little more than nothing, so that it ends some day.
+    Well = 10,
+    /// For threads in numbers: 64 of them together still leave a serving thread half of a contended core.
+    Far = 19,
+}
+
+/// Lowers the priority of the calling thread, and so of those that it starts. What stands further behind stays there.
+///
+/// On Linux, priority belongs to the thread; other systems would lower the whole process, so there nothing is done.
+pub fn give_way(behind: Behind) {
+    // Refused where even this is forbidden; then all are alike.
+    if cfg!(target_os = "linux")
+        && let Err(error) = lower(behind as i32)
+    {
+        debug!(%error, "background work runs at ordinary priority");
+    }
+}
+
+fn lower(niceness: i32) -> Result<()> {
+    // `None` is the calling thread.
+    if getpriority_process(None)? < niceness {
+        setpriority_process(None, niceness)?;
+    }
+    Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_gives_way_alone_and_never_comes_back() {
+        let niceness = || getpriority_process(None).expect("every thread has one");
+        let before = niceness();
+        let after = std::thread::spawn(move || {
+            give_way(Behind::Far);
+            give_way(Behind::Little);
+            niceness()
+        });
+        assert_eq!(after.join().expect("no panic"), 19);
+        assert_eq!(niceness(), before);
+    }
+}

@@ -1,0 +1,93 @@
+//! The machine's clock jumps by a day. Leases and waits are lengths of time: none ends, none begins anew.
+
+use std::time::Duration;
+
+use super::rig::Rig;
+use super::subscriber::{Reply, Subscriber};
+use crate::support::wait_until;
+
+const DAY_MS: i64 = 86_400_000;
+
+const LEASE: Duration = Duration::from_secs(1_000);
+
+/// Subscribes with [`LEASE`].
+fn subscribe(rig: &Rig, callback: &str) {
+    let lease = LEASE.as_secs().to_string();
+    rig.subscribe_with(callback, &[("hub.lease_seconds", &lease)])
+        .unwrap();
+    rig.wait_active(callback);
+}
+
+/// Waits until the lease ends as long from now as it did before the clock jumped.
+fn wait_moved(rig: &Rig, callback: &str) {
+    wait_until("the lease moved with the clock", || {
+        let left = rig
+            .listed(callback)
+            .map(|listed| listed.state.lease_end.since(rig.now()));
+        left.is_some_and(|left| left > LEASE / 2 && left <= LEASE)
+    });
+}
+
+fn wait_failures(rig: &Rig, callback: &str, failures: u32) {
+    wait_until("failures", || {
+        rig.listed(callback)
+            .is_some_and(|listed| listed.state.failures == failures)
+    });
+}
+
+#[test]
+fn a_clock_that_jumps_ahead_ends_no_lease_and_brings_no_retry_forward() {
+    let rig = Rig::start_with(|settings| {
+        settings.policy.retry_delays = vec![Duration::from_secs(600)];
+    });
+    let good = Subscriber::good();
+    let failing = Subscriber::delivering(|_| Reply::Answer(503, Vec::new()));
+    let [good_callback, failing_callback] = [&good, &failing].map(|it| it.callback("/cb"));
+    subscribe(&rig, &good_callback);
+    subscribe(&rig, &failing_callback);
+    rig.change("2");
+    wait_failures(&rig, &failing_callback, 1);
+    rig.jump(DAY_MS);
+    wait_moved(&rig, &good_callback);
+    wait_moved(&rig, &failing_callback);
+    rig.change("3");
+    wait_until("the next content", || {
+        good.deliveries().last().is_some_and(|got| got.body == b"3")
+    });
+    assert_eq!(
+        failing.deliveries().len(),
+        1,
+        "its ten minutes are not over"
+    );
+    assert!(rig.tombstones().is_empty());
+}
+
+#[test]
+fn a_clock_that_jumps_back_holds_no_retry_up_and_lengthens_no_lease() {
+    let rig = Rig::start_with(|settings| {
+        settings.policy.retry_delays = vec![Duration::from_secs(1)];
+        settings.policy.failures_max = 1_000;
+    });
+    let failing = Subscriber::delivering(|_| Reply::Answer(503, Vec::new()));
+    let callback = failing.callback("/cb");
+    subscribe(&rig, &callback);
+    rig.change("2");
+    wait_failures(&rig, &callback, 1);
+    rig.jump(-DAY_MS);
+    wait_moved(&rig, &callback);
+    failing.behave(Reply::good);
+    wait_failures(&rig, &callback, 0);
+    assert_eq!(failing.deliveries().last().unwrap().body, b"2");
+}
+
+#[test]
+fn a_clock_that_went_back_while_the_hub_was_down_changes_nothing_either() {
+    let (mut rig, subscriber) = (Rig::start(), Subscriber::good());
+    let callback = subscriber.callback("/cb");
+    subscribe(&rig, &callback);
+    rig.stop();
+    rig.jump(-DAY_MS);
+    rig.boot("2");
+    assert_eq!(subscriber.wait_delivery(1).body, b"2");
+    wait_moved(&rig, &callback);
+}

@@ -1,0 +1,91 @@
+//! Two processes on one state directory, as while a new version replaces an old one: both serve and accept, one
+//! delivers, and the other takes over when that one lets go, whether it ends in good order or is killed.
+
+use super::authority;
+use super::subscriber::Subscriber;
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::{Connection, Program, get};
+
+const TOPIC: &str = "https://reviews.example/reviews.json";
+
+fn serve(temp: &tempfile::TempDir, data: &DataDir) -> Program {
+    let path = |name: &str| temp.path().join(name).to_str().unwrap().to_owned();
+    Program::serve(&[
+        "--data",
+        data.path().to_str().unwrap(),
+        "--base-url",
+        "https://reviews.example",
+        "--state",
+        &path("state"),
+        "--callback-ca",
+        &path("ca.pem"),
+        "--allow-private-callbacks",
+    ])
+}
+
+fn subscribe(program: &Program, callback: &str) {
+    let body = url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs([
+            ("hub.mode", "subscribe"),
+            ("hub.topic", TOPIC),
+            ("hub.callback", callback),
+        ])
+        .finish();
+    let mut connection = Connection::open(program.address());
+    let fields = [("Content-Type", "application/x-www-form-urlencoded")];
+    connection.request("POST", "/api/websub/hub", &fields, body.as_bytes());
+    let response = connection.response("POST");
+    assert_eq!(response.status, 202, "{}", response.text());
+}
+
+/// Starts an old process and a new one with a newer content, ends the old one as `end` says, and checks who delivers.
+fn hand_over(end: impl FnOnce(Program)) {
+    let temp = tempfile::tempdir().unwrap();
+    authority::write_ca(&temp.path().join("ca.pem"));
+    let old_data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let new_data = DataDir::with_reviews(2, "2026-01-02T00:00:00Z");
+    let subscriber = Subscriber::good();
+
+    let old = serve(&temp, &old_data);
+    subscribe(&old, &subscriber.callback("/old"));
+    old.wait_for_log("a subscription is active");
+
+    // The new one serves and accepts at once; what it accepts, the old one verifies.
+    let new = serve(&temp, &new_data);
+    let served = get(new.address(), "/reviews.json", &[]).body;
+    subscribe(&new, &subscriber.callback("/new"));
+    old.wait_for_log("a subscription is active");
+    assert_eq!(subscriber.verifications().len(), 2);
+
+    // The old one goes on delivering what it serves itself.
+    old_data.write("reviews.json", &reviews_json(3, "2026-01-03T00:00:00Z"));
+    for number in [1, 2] {
+        assert_ne!(subscriber.wait_delivery(number).body, served);
+    }
+
+    end(old);
+    new.wait_for_log("the hub delivers");
+    for number in [3, 4] {
+        assert_eq!(subscriber.wait_delivery(number).body, served);
+    }
+    let callbacks: std::collections::HashSet<String> = subscriber
+        .deliveries()
+        .into_iter()
+        .skip(2)
+        .map(|got| got.target)
+        .collect();
+    assert_eq!(callbacks.len(), 2, "one each");
+}
+
+#[test]
+fn a_new_process_serves_at_once_and_delivers_when_the_old_one_has_ended_in_good_order() {
+    hand_over(|old| {
+        old.signal("TERM");
+        assert_eq!(old.wait().0, Some(0));
+    });
+}
+
+#[test]
+fn a_new_process_delivers_when_the_old_one_is_killed() {
+    hand_over(drop);
+}
