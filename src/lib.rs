@@ -13,6 +13,7 @@
 //! | [`wire`] | bytes into values and back: dates, forms, JSON, XML, entity-tags, negotiation; no domain words, no clock |
 //! | [`model`] | the nouns: review, rating, row, business, taxonomy, dataset |
 //! | [`dataset`] | the operator's files into a checked [`model::Dataset`], and that into document bytes |
+//! | [`import`] | other people's exports into reviews, and those into the operator's files |
 //! | [`insights`] | reviews and taxonomy into what can be said about them |
 //! | [`search`] | parameters into a filter (one rule set for REST and MCP), reviews into an index, both into rows |
 //! | [`snapshot`] | dataset, documents and index into one immutable [`snapshot::Snapshot`] |
@@ -33,6 +34,7 @@
 //! | wire | nothing of ours |
 //! | model | wire |
 //! | dataset | wire, model |
+//! | import | wire, model, dataset |
 //! | insights | wire, model, dataset |
 //! | search | wire, model, dataset |
 //! | snapshot | wire, model, dataset, insights, search |
@@ -86,6 +88,7 @@ pub mod clock;
 pub mod dataset;
 pub mod delivery;
 pub mod http;
+pub mod import;
 pub mod insights;
 pub mod mcp;
 pub mod model;

@@ -3,11 +3,12 @@
 pub mod recombine;
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::bar::Bar;
 use super::exit::{Failure, Status};
 use super::values::parse_size;
 use crate::dataset::publish::{render_business, render_review};
@@ -118,7 +119,7 @@ fn write_reviews(
     out.extend_from_slice(b",\"updated_at\":\"");
     out.extend_from_slice(&given.updated_at.render_rfc3339());
     out.extend_from_slice(b"\",\"reviews\":[");
-    let mut progress = Progress::new(args.reviews);
+    let mut progress = Bar::new(args.reviews, "reviews");
     for (number, review) in (0..args.reviews).zip(Recombined::new(&given.reviews, args.seed)) {
         out.extend_from_slice(if number == 0 { b"\n" } else { b",\n" });
         render_review(&mut out, &review);
@@ -130,42 +131,4 @@ fn write_reviews(
     file.into_inner()
         .map_err(io::IntoInnerError::into_error)?
         .sync_all()
-}
-
-/// A bar on standard error, where that is a terminal.
-struct Progress {
-    total: u64,
-    shown: Option<u64>,
-    is_terminal: bool,
-}
-
-impl Progress {
-    const WIDTH: usize = 40;
-
-    fn new(total: u64) -> Progress {
-        Progress {
-            total,
-            shown: None,
-            is_terminal: io::stderr().is_terminal(),
-        }
-    }
-
-    /// Draws the bar anew where the percentage has changed.
-    fn show(&mut self, done: u64) {
-        let percent = done * 100 / self.total;
-        if !self.is_terminal || self.shown == Some(percent) {
-            return;
-        }
-        self.shown = Some(percent);
-        let filled = percent as usize * Progress::WIDTH / 100;
-        let end = if done == self.total { "\n" } else { "" };
-        // A terminal that has gone is no reason to stop writing.
-        let _closed = write!(
-            io::stderr(),
-            "\r[{}{}] {percent:3} % of {} reviews{end}",
-            "=".repeat(filled),
-            " ".repeat(Progress::WIDTH - filled),
-            self.total,
-        );
-    }
 }

@@ -1,11 +1,13 @@
 //! Commands: flags and environment become a plain configuration, and each command one function.
 
+mod bar;
 pub mod check;
 mod config;
 pub mod exit;
 pub mod generate;
 mod hub;
 mod hub_flags;
+mod import;
 pub mod insights;
 pub mod mcp;
 mod serve;
@@ -50,6 +52,9 @@ enum Command {
     /// Look at the hub's subscriptions, remove one, or send what it is owed; also while the service runs
     #[command(after_help = HUB_AFTER_HELP)]
     Hub(hub::HubArgs),
+    /// Bring reviews in from exports of Google, Trustpilot, spreadsheets, web pages and other services
+    #[command(after_help = IMPORT_AFTER_HELP)]
+    Import(Box<import::ImportArgs>),
     /// Print the insights that the service would publish, explain them, or measure the method
     #[command(after_help = INSIGHTS_AFTER_HELP)]
     Insights(Box<insights::InsightsArgs>),
@@ -92,6 +97,25 @@ Signals:
 Examples:
   reviewd serve --data /srv/reviews --base-url https://reviews.example
   REVIEWD_LISTEN=[::]:8080 REVIEWD_LOG_FORMAT=json reviewd serve";
+
+const IMPORT_AFTER_HELP: &str = "\
+Importing twice changes nothing: reviews are matched by id, edits and replies update, and what is gone from a source
+stays. The file is replaced at once and as a whole, and the previous one kept as reviews.json.bak.
+
+Fields for --map: id, author, author_avatar_url, rating, best_rating, date, text, title, source, source_url,
+owner_reply, owner_reply_date, verified, updated.
+
+Examples:
+  reviewd import Takeout/*/account-*/location-*/reviews*.json --into data --verified --dry-run
+  reviewd import reviews.csv --into data --map rating=Points,text='What they said' --date-format dmy --source avvo
+  reviewd import page.html --into data --from jsonld
+
+Exit status:
+  0   done, perhaps with refusals       69  another import is under way
+  64  wrong flags                       73  the file cannot be made
+  65  a source or the folder is wrong,  74  reading or writing failed
+      or --strict and a refusal
+  66  a source is not there";
 
 const INSIGHTS_AFTER_HELP: &str = "\
 Examples:
@@ -136,6 +160,7 @@ pub fn run() -> ExitCode {
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Check(args)) => return check::run(&args),
         Some(Command::Hub(args)) => hub::run(&args),
+        Some(Command::Import(args)) => import::run(&args),
         Some(Command::Insights(args)) => insights::run(&args),
         Some(Command::Mcp(args)) => mcp::run(&args),
         Some(Command::Generate(args)) => generate::run(&args),

@@ -365,7 +365,7 @@ impl Check<'_> {
 }
 
 /// Whether `text` is a URL that can be published as it stands: http or https, with a host, nothing to be repaired.
-fn is_absolute_url(text: &str) -> bool {
+pub(crate) fn is_absolute_url(text: &str) -> bool {
     let schemed = text.starts_with("https://") || text.starts_with("http://");
     // The parser of the url crate forgives blanks and controls by removing them; published text keeps them.
     let clean = !text.contains(|c: char| c.is_whitespace() || c.is_control());

@@ -11,6 +11,7 @@ mod dataset;
 mod date;
 mod form;
 pub mod hub;
+mod import;
 mod insights;
 mod json;
 mod mcp;
@@ -24,6 +25,9 @@ pub use dataset::check_dataset;
 pub use date::check_date;
 pub use form::check_form;
 pub use hub::{check_hub_form, check_hub_sequence};
+#[cfg(test)]
+pub(crate) use import::check_records;
+pub use import::{check_import_csv, check_import_json, check_import_linked, check_import_values};
 pub use insights::check_insights;
 pub use json::check_json;
 pub use mcp::{check_jsonrpc, check_mcp_head};
@@ -43,6 +47,10 @@ pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("form", check_form),
     ("hub_form", check_hub_form),
     ("hub_sequence", check_hub_sequence),
+    ("import_csv", check_import_csv),
+    ("import_json", check_import_json),
+    ("import_linked", check_import_linked),
+    ("import_values", check_import_values),
     ("insights", check_insights),
     ("json", check_json),
     ("jsonrpc", check_jsonrpc),

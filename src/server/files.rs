@@ -101,6 +101,17 @@ pub fn read(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
     };
     Ok(Files {
         reviews: reviews.ok_or_else(missing)?,
+        ..read_companions(directory, bytes_max)?
+    })
+}
+
+/// Reads the files of `directory` but for `reviews.json`, which is left empty.
+///
+/// # Errors
+/// As [`read`], but for a missing file.
+pub(crate) fn read_companions(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
+    Ok(Files {
+        reviews: Vec::new(),
         taxonomy: read_file(directory, TAXONOMY, bytes_max)?,
         editorial: read_file(directory, EDITORIAL, bytes_max)?,
         insights: read_file(directory, INSIGHTS, bytes_max)?,

@@ -17,6 +17,7 @@ mod feeds;
 mod help;
 mod http2;
 mod hub;
+mod import;
 mod insights_later;
 mod limits;
 mod mcp;

@@ -1,0 +1,231 @@
+//! `reviewd import SOURCE… --into DIR`: other people's exports into a folder of reviews.
+
+mod folder;
+mod report;
+mod source;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::bar::Bar;
+use super::exit::{Failure, Status};
+use super::values::parse_size;
+use crate::import::date::Order;
+use crate::import::kind::Kind;
+use crate::import::merge::{Bounds, Merge};
+use crate::import::{Mapping, parse_mapping};
+use encoding_rs::Encoding;
+use folder::Folder;
+use report::{Outcome, Report};
+use source::Source;
+
+/// Flags of `import`.
+#[derive(Debug, Args)]
+pub(super) struct ImportArgs {
+    /// Files to read, or https addresses
+    #[arg(required = true, value_name = "SOURCE")]
+    sources: Vec<String>,
+
+    /// Directory with the reviews.json to bring up to date, or to make
+    #[arg(long, env = "REVIEWD_IMPORT_INTO", value_name = "DIR")]
+    into: PathBuf,
+
+    /// What wrote the sources [default: found from their contents]
+    #[arg(long, env = "REVIEWD_IMPORT_FROM", value_name = "KIND")]
+    from: Option<KindName>,
+
+    /// Columns that hold fields, where their names do not say it: rating=Points,date=Posted on
+    #[arg(long, env = "REVIEWD_IMPORT_MAP", value_name = "FIELD=COLUMN,…", value_parser = parse_mapping_value)]
+    map: Option<MappingValue>,
+
+    /// Order of day, month and year where they are numbers: dmy, mdy, ymd, or a pattern such as %d/%m/%Y [default: found from the file, where its dates agree]
+    #[arg(long, env = "REVIEWD_IMPORT_DATE_FORMAT", value_name = "ORDER", value_parser = Order::parse)]
+    date_format: Option<Order>,
+
+    /// What separates the columns of a table: one character or `tab` [default: found from its first row]
+    #[arg(long, env = "REVIEWD_IMPORT_DELIMITER", value_name = "CHARACTER", value_parser = parse_delimiter)]
+    delimiter: Option<u8>,
+
+    /// How the sources are written, such as utf-8, windows-1252 or utf-16le [default: found from their bytes]
+    #[arg(long, env = "REVIEWD_IMPORT_ENCODING", value_name = "NAME", value_parser = parse_encoding)]
+    encoding: Option<&'static Encoding>,
+
+    /// Where the reviews were left, if the source does not say it [default: google, trustpilot, else import]
+    #[arg(long, env = "REVIEWD_IMPORT_SOURCE", value_name = "NAME", value_parser = parse_source)]
+    source: Option<String>,
+
+    /// Vouch for the reviews of sources that do not say whether they are verified; only verified ones are published
+    #[arg(long, env = "REVIEWD_IMPORT_VERIFIED")]
+    verified: bool,
+
+    /// Show what would be done, and write nothing
+    #[arg(long, env = "REVIEWD_IMPORT_DRY_RUN")]
+    dry_run: bool,
+
+    /// Write nothing if any record is refused
+    #[arg(long, env = "REVIEWD_IMPORT_STRICT")]
+    strict: bool,
+
+    /// What to print: lines for people or one JSON object for scripts
+    #[arg(
+        long,
+        env = "REVIEWD_IMPORT_FORMAT",
+        value_name = "FORMAT",
+        default_value = "text"
+    )]
+    format: Format,
+
+    /// Largest data file that is read or written
+    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_size)]
+    data_file_bytes: u64,
+}
+
+/// What wrote a source, as flags name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum KindName {
+    /// A table with a header
+    Csv,
+    /// Google Business Profile: its API's answers or a Takeout export
+    Google,
+    /// JSON objects, one a line or in an array
+    Jsonl,
+    /// schema.org Review nodes, or a saved page with some
+    Jsonld,
+    /// Another reviewd's /reviews.json
+    Reviewd,
+    /// Trustpilot's CSV export
+    Trustpilot,
+}
+
+impl From<KindName> for Kind {
+    fn from(name: KindName) -> Kind {
+        match name {
+            KindName::Csv => Kind::Csv,
+            KindName::Google => Kind::Google,
+            KindName::Jsonl => Kind::JsonLines,
+            KindName::Jsonld => Kind::JsonLd,
+            KindName::Reviewd => Kind::Reviewd,
+            KindName::Trustpilot => Kind::Trustpilot,
+        }
+    }
+}
+
+/// Smaller sources are read before anyone wonders: no plain lines of progress for them.
+const LINES_BYTES_MIN: u64 = 4 << 20;
+
+/// How the report is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Lines and a table
+    Text,
+    /// One object
+    Json,
+}
+
+/// A mapping as one value of a flag; clap takes a plain list for a flag that may be given more than once.
+#[derive(Clone, Debug)]
+struct MappingValue(Mapping);
+
+fn parse_mapping_value(text: &str) -> Result<MappingValue, String> {
+    parse_mapping(text).map(MappingValue)
+}
+
+fn parse_delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        _ if text.eq_ignore_ascii_case("tab") || text == "\\t" => Ok(b'\t'),
+        [byte] if !matches!(byte, b'"' | b'\n' | b'\r') && byte.is_ascii() => Ok(*byte),
+        _ => Err("must be one ASCII character, or tab".to_owned()),
+    }
+}
+
+fn parse_encoding(text: &str) -> Result<&'static Encoding, String> {
+    Encoding::for_label_no_replacement(text.as_bytes()).ok_or_else(|| {
+        "is no encoding that is known here, such as utf-8, windows-1252 or utf-16le".to_owned()
+    })
+}
+
+fn parse_source(text: &str) -> Result<String, String> {
+    let fits = !text.trim().is_empty() && text.len() <= 100 && !text.contains(char::is_control);
+    match fits {
+        true => Ok(text.trim().to_owned()),
+        false => Err("must be a name of at most 100 bytes".to_owned()),
+    }
+}
+
+/// Reads the sources, merges them and writes the folder, or says what would come of it.
+///
+/// # Errors
+/// 65 where a source, the folder or the result is wrong, 66 where a source is not there, 69 while another import
+/// runs, 73 and 74 where the disk refuses.
+pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
+    let sources = open(args)?;
+    let folder = Folder::open(&args.into, args.data_file_bytes, args.dry_run)?;
+    let merge = Merge::new(folder.reviews(), Bounds::of(args.data_file_bytes));
+    let mut merge = merge.map_err(|error| Failure::new(Status::Data, error))?;
+    let total = sources.iter().map(Source::bytes).sum();
+    let mut bar = Bar::new(total, "bytes");
+    if total >= LINES_BYTES_MIN {
+        bar = bar.with_lines();
+    }
+    let mut done = 0;
+    let mut shapes = Vec::new();
+    for source in &sources {
+        let shape = source.import(args, &mut merge, &mut |bytes| bar.show(done + bytes))?;
+        done += source.bytes();
+        bar.show(done);
+        shapes.push(shape);
+    }
+    let refused: u64 = merge.tallies().iter().map(|tally| tally.refused).sum();
+    let outcome = if args.strict && refused > 0 {
+        Outcome::Refused
+    } else if !merge.is_change() {
+        Outcome::Unchanged
+    } else if args.dry_run {
+        folder.check(&merge)?;
+        Outcome::DryRun
+    } else {
+        Outcome::Written(folder.write(&merge)?)
+    };
+    let nothing = refused > 0 && merge.tallies().iter().all(|tally| tally.taken() == 0);
+    let report = Report {
+        into: &args.into,
+        sources: &shapes,
+        merge: &merge,
+        outcome,
+    };
+    let rendered = match args.format {
+        Format::Text => report.render_text(),
+        Format::Json => report.render_json(),
+    };
+    match io::stdout().lock().write_all(rendered.as_bytes()) {
+        // A reader such as `head` that has seen enough is no failure of ours.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            return Err(Failure::new(
+                Status::Io,
+                format!("standard output: {error}"),
+            ));
+        }
+        _ => {}
+    }
+    match outcome {
+        Outcome::Refused => Err(Failure::new(
+            Status::Data,
+            format!("{refused} refused and --strict: nothing was written"),
+        )),
+        _ if nothing => Err(Failure::new(
+            Status::Data,
+            format!("all {refused} refused: nothing was written"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Finds the sources before anything is read, so that a mistyped name costs no time.
+fn open(args: &ImportArgs) -> Result<Vec<Source>, Failure> {
+    args.sources
+        .iter()
+        .map(|name| Source::open(name, args.data_file_bytes))
+        .collect()
+}

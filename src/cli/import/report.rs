@@ -1,0 +1,263 @@
+//! What an import did, or would do: for people as lines and a table, for scripts as one object.
+
+use std::path::Path;
+
+use super::folder::BACKUP;
+use super::source::Shown;
+use crate::import::merge::{Merge, REFUSALS_MAX, Tally};
+use crate::wire::date::Timestamp;
+use crate::wire::json::{Array, Object};
+
+/// How the import ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The file was replaced and bears this time.
+    Written(Timestamp),
+    /// There was nothing to write.
+    Unchanged,
+    /// Nothing was to be written.
+    DryRun,
+    /// Nothing was written, since a record was refused.
+    Refused,
+}
+
+/// What there is to say.
+pub(super) struct Report<'r> {
+    pub(super) into: &'r Path,
+    pub(super) sources: &'r [Shown],
+    pub(super) merge: &'r Merge<'r>,
+    pub(super) outcome: Outcome,
+}
+
+impl Report<'_> {
+    /// Lines and a table.
+    pub(super) fn render_text(&self) -> String {
+        let mut out = String::new();
+        for source in self.sources {
+            push_shape(&mut out, source);
+        }
+        let refused: u64 = self.merge.tallies().iter().map(|tally| tally.refused).sum();
+        for refusal in self.merge.refusals() {
+            let name = self
+                .sources
+                .get(refusal.source)
+                .map_or("", |source| &source.name);
+            out.push_str(&format!("{name}:{}: {}\n", refusal.line, refusal.reason));
+        }
+        if refused > REFUSALS_MAX as u64 {
+            out.push_str(&format!(
+                "and {} more refused\n",
+                refused - REFUSALS_MAX as u64
+            ));
+        }
+        self.push_table(&mut out);
+        let (missing, ids) = self.merge.missing();
+        if missing > 0 {
+            let more = if missing > ids.len() as u64 {
+                ", …"
+            } else {
+                ""
+            };
+            let noun = if missing == 1 {
+                "review is"
+            } else {
+                "reviews are"
+            };
+            out.push_str(&format!(
+                "{missing} {noun} not in the source any more and kept: {}{more}\n",
+                ids.join(", ")
+            ));
+        }
+        self.push_end(&mut out);
+        out
+    }
+
+    fn push_table(&self, out: &mut String) {
+        let names = self.sources.iter().map(|source| source.name.as_str());
+        let tallies = self.merge.tallies();
+        let mut rows: Vec<(&str, Tally)> = names.zip(tallies.iter().copied()).collect();
+        if rows.len() > 1 {
+            let total = tallies
+                .iter()
+                .fold(Tally::default(), |sum, tally| sum.plus(tally));
+            rows.push(("total", total));
+        }
+        let width = rows
+            .iter()
+            .map(|(name, _)| name.chars().count())
+            .max()
+            .unwrap_or_default()
+            .max(6);
+        out.push_str(&format!(
+            "\n{:width$}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}\n",
+            "source", "added", "changed", "unchanged", "repeated", "refused"
+        ));
+        for (name, tally) in rows {
+            out.push_str(&format!(
+                "{name:width$}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}\n",
+                tally.added, tally.changed, tally.unchanged, tally.repeated, tally.refused
+            ));
+        }
+        out.push('\n');
+    }
+
+    fn push_end(&self, out: &mut String) {
+        let file = self.into.join("reviews.json");
+        let file = file.display();
+        match self.outcome {
+            Outcome::Written(at) if self.merge.is_skeleton() => {
+                out.push_str(&format!(
+                    "{file}: written, updated_at {at}; fill in `business` before you publish it\n"
+                ));
+            }
+            Outcome::Written(at) => {
+                out.push_str(&format!(
+                    "{file}: written, updated_at {at}; the previous file is {BACKUP}\n"
+                ));
+            }
+            Outcome::Unchanged => {
+                out.push_str(&format!("{file}: nothing to change, not written\n"))
+            }
+            Outcome::DryRun => out.push_str(&format!("{file}: a dry run, not written\n")),
+            Outcome::Refused => out.push_str(&format!("{file}: not written\n")),
+        }
+        let (reviews, published) = self.merge.counts();
+        let noun = if reviews == 1 { "review" } else { "reviews" };
+        let hint = match reviews - published {
+            0 => "",
+            _ => {
+                ", since not verified: set `verified` where you know the client, or import with --verified"
+            }
+        };
+        out.push_str(&format!(
+            "{reviews} {noun}: {published} published, {} not published{hint}\n",
+            reviews - published
+        ));
+    }
+
+    /// One object.
+    pub(super) fn render_json(&self) -> String {
+        let mut out = Vec::new();
+        let mut object = Object::begin(&mut out);
+        let (written, updated_at) = match self.outcome {
+            Outcome::Written(at) => (true, Some(at.to_string())),
+            Outcome::Unchanged | Outcome::DryRun | Outcome::Refused => (false, None),
+        };
+        object
+            .bool("written", written)
+            .bool("dry_run", self.outcome == Outcome::DryRun)
+            .opt_string("updated_at", updated_at.as_deref());
+        let mut list = Array::begin(object.key("sources"));
+        for (source, tally) in self.sources.iter().zip(self.merge.tallies()) {
+            push_source(list.item(), source, tally);
+        }
+        list.end();
+        let refused = self.merge.tallies().iter().map(|tally| tally.refused).sum();
+        object.u64("refused_count", refused);
+        let mut list = Array::begin(object.key("refused"));
+        for refusal in self.merge.refusals() {
+            let name = self
+                .sources
+                .get(refusal.source)
+                .map_or("", |source| &source.name);
+            let mut each = Object::begin(list.item());
+            each.string("source", name)
+                .u64("line", refusal.line)
+                .string("reason", &refusal.reason);
+            each.end();
+        }
+        list.end();
+        let (missing, ids) = self.merge.missing();
+        let (reviews, published) = self.merge.counts();
+        object
+            .u64("missing_count", missing)
+            .strings("missing_ids", ids)
+            .u64("review_count", reviews)
+            .u64("published_count", published)
+            .u64("unpublished_count", reviews - published);
+        object.end();
+        out.push(b'\n');
+        // What was written is UTF-8, being made of strings; were it not, the reader would see the replacement mark.
+        String::from_utf8_lossy(&out).into_owned()
+    }
+}
+
+/// Says what a source was taken for.
+fn push_shape(out: &mut String, source: &Shown) {
+    let mut parts = vec![
+        source.kind.name().to_owned(),
+        source.encoding.name().to_owned(),
+    ];
+    if let Some(delimiter) = source.shape.delimiter {
+        parts.push(match delimiter {
+            b'\t' => "columns separated by tabs".to_owned(),
+            byte => format!("columns separated by {}", char::from(byte)),
+        });
+    }
+    match source.order {
+        Some((order, Some(line))) => {
+            parts.push(format!("dates {} (line {line} decides)", order.name()))
+        }
+        Some((order, None)) => parts.push(format!("dates {}", order.name())),
+        None => {}
+    }
+    if let Some(line) = source.undecided {
+        parts.push(format!("dates of two meanings (line {line})"));
+    }
+    out.push_str(&format!("{}: {}\n", source.name, parts.join(", ")));
+    if !source.shape.used.is_empty() {
+        let used: Vec<String> = source
+            .shape
+            .used
+            .iter()
+            .map(|(field, column)| format!("{field}={}", printable(column)))
+            .collect();
+        out.push_str(&format!("  columns: {}\n", used.join(", ")));
+    }
+    if !source.shape.unused.is_empty() {
+        let unused: Vec<String> = source
+            .shape
+            .unused
+            .iter()
+            .map(|name| printable(name))
+            .collect();
+        out.push_str(&format!("  not used: {}\n", unused.join(", ")));
+    }
+}
+
+/// The text without what would move a terminal's cursor or change its colors.
+fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+fn push_source(out: &mut Vec<u8>, source: &Shown, tally: &Tally) {
+    let mut object = Object::begin(out);
+    let delimiter = source
+        .shape
+        .delimiter
+        .map(|byte| char::from(byte).to_string());
+    object
+        .string("source", &source.name)
+        .string("kind", source.kind.name())
+        .string("encoding", source.encoding.name())
+        .opt_string("delimiter", delimiter.as_deref())
+        .opt_string("date_order", source.order.map(|(order, _)| order.name()));
+    let mut columns = Object::begin(object.key("columns"));
+    for (field, column) in &source.shape.used {
+        columns.string(field, column);
+    }
+    columns.end();
+    object
+        .strings(
+            "unused_columns",
+            source.shape.unused.iter().map(String::as_str),
+        )
+        .u64("added", tally.added)
+        .u64("changed", tally.changed)
+        .u64("unchanged", tally.unchanged)
+        .u64("repeated", tally.repeated)
+        .u64("refused", tally.refused);
+    object.end();
+}

@@ -1,0 +1,26 @@
+//! One review of a source, every value checked, ready to be laid over what is there.
+
+use crate::model::{OwnerReply, Rating};
+use crate::wire::date::Date;
+
+/// A review as its source has it.
+///
+/// The outer `Option` of a field is `None` where the source has no place for it: then what is there stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// Ours: stable, and of the form that `reviews.json` asks for.
+    pub(crate) id: String,
+    pub(crate) author: String,
+    pub(crate) author_avatar_url: Option<Option<String>>,
+    pub(crate) rating: Rating,
+    pub(crate) date: Date,
+    pub(crate) text: Option<String>,
+    pub(crate) source: String,
+    pub(crate) source_url: Option<Option<String>>,
+    pub(crate) owner_reply: Option<Option<OwnerReply>>,
+    pub(crate) verified: Option<bool>,
+    /// People and services.
+    pub(crate) mentions: [Option<Vec<String>>; 2],
+    /// When the source last changed it, as text that sorts by time; `""` where it does not say.
+    pub(crate) updated: String,
+}

@@ -1,0 +1,221 @@
+//! Days in the notations of exports; what could be two days is refused unless the file or a format decides.
+
+use super::text::quote;
+use crate::wire::date::Date;
+
+mod months;
+mod tokens;
+
+use tokens::{Token, tokens};
+
+/// The order in which a date of numbers names its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// 31/12/2024
+    DayMonthYear,
+    /// 12/31/2024
+    MonthDayYear,
+    /// 2024/12/31
+    YearMonthDay,
+}
+
+impl Order {
+    /// The order as reports name it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Order::DayMonthYear => "day/month/year",
+            Order::MonthDayYear => "month/day/year",
+            Order::YearMonthDay => "year/month/day",
+        }
+    }
+
+    /// Reads `dmy`, `DD.MM.YYYY` or `%d/%m/%Y`: the first of each letter counts.
+    ///
+    /// # Errors
+    /// A line that names the forms.
+    pub(crate) fn parse(text: &str) -> Result<Order, String> {
+        let mut letters = String::new();
+        for letter in text
+            .chars()
+            .map(|letter| match letter.to_ascii_lowercase() {
+                // The name of a month, as `strftime` asks for it.
+                'b' => 'm',
+                letter => letter,
+            })
+        {
+            if "dmy".contains(letter) && !letters.contains(letter) {
+                letters.push(letter);
+            }
+        }
+        match letters.as_str() {
+            "dmy" => Ok(Order::DayMonthYear),
+            "mdy" => Ok(Order::MonthDayYear),
+            "ymd" => Ok(Order::YearMonthDay),
+            _ => Err("must be dmy, mdy or ymd, or a pattern such as %d/%m/%Y".to_owned()),
+        }
+    }
+}
+
+/// What the dates of a file say about their order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Evidence {
+    day_first: Option<u64>,
+    month_first: Option<u64>,
+    ambiguous: Option<u64>,
+}
+
+impl Evidence {
+    /// Takes a date into account; `line` is where its record begins.
+    pub(crate) fn note(&mut self, text: &str, line: u64) {
+        let Some((first, second)) = numeric_pair(text) else {
+            return;
+        };
+        let place = match (first > 12, second > 12) {
+            (true, false) => &mut self.day_first,
+            (false, true) => &mut self.month_first,
+            (false, false) if first != second => &mut self.ambiguous,
+            _ => return,
+        };
+        place.get_or_insert(line);
+    }
+
+    /// The order, where all dates that have only one reading agree on it, and the line of the first of them.
+    pub(crate) fn order(&self) -> Option<(Order, u64)> {
+        match (self.day_first, self.month_first) {
+            (Some(line), None) => Some((Order::DayMonthYear, line)),
+            (None, Some(line)) => Some((Order::MonthDayYear, line)),
+            _ => None,
+        }
+    }
+
+    /// The line of a date that only an order can decide.
+    pub(crate) fn ambiguous(&self) -> Option<u64> {
+        self.ambiguous
+    }
+}
+
+/// The first two numbers of a date such as 03/04/2024, where they could be day and month in either order.
+fn numeric_pair(text: &str) -> Option<(u32, u32)> {
+    let parts = day_tokens(&tokens(text)?)?;
+    match parts {
+        [
+            Token::Number(first, 1 | 2, separator),
+            Token::Number(second, 1 | 2, _),
+            Token::Number(_, 2 | 4, _),
+        ] if separator != '.' => Some((first, second)),
+        _ => None,
+    }
+}
+
+/// Reads the day that a text names, alone or with a time behind it.
+///
+/// With a time the day is the one that stands there, in whatever zone the source wrote it.
+///
+/// # Errors
+/// A line that says what is wrong, naming `field`.
+pub(crate) fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Date, String> {
+    let text = text.trim();
+    if let Some(date) = unix(text) {
+        return Ok(date);
+    }
+    let tokens = tokens(text).unwrap_or_default();
+    let outcome = match day_tokens(&tokens) {
+        Some(parts) => day(parts, order),
+        None => Err(UNKNOWN.to_owned()),
+    };
+    outcome.map_err(|why| format!("{field}: {} {why}", quote(text)))
+}
+
+/// Why a text is no date.
+const UNKNOWN: &str = "is not a date that is known here (--date-format says in which order day, month and year stand)";
+
+/// Reads three tokens as a day, or says why they are none.
+fn day(parts: [Token; 3], order: Option<Order>) -> Result<Date, String> {
+    use Token::{Month, Number};
+    let (year, month, day) = match parts {
+        [
+            Number(year, 4, _),
+            Number(month, 1 | 2, _),
+            Number(day, 1 | 2, _),
+        ]
+        | [Month(month), Number(day, 1 | 2, _), Number(year, 4, _)]
+        | [Number(day, 1 | 2, _), Month(month), Number(year, 4, _)]
+        | [Number(year, 4, _), Month(month), Number(day, 1 | 2, _)] => (year, month, day),
+        [Number(day, 1 | 2, _), Month(month), Number(year, 2, _)] => (CENTURY + year, month, day),
+        [
+            Number(first, 1 | 2, separator),
+            Number(second, 1 | 2, _),
+            Number(third, 2 | 4, _),
+        ] => {
+            return numeric([first, second, third], parts[2], separator, order);
+        }
+        _ => return Err(UNKNOWN.to_owned()),
+    };
+    date(year, month, day).ok_or_else(|| "is not a day that exists".to_owned())
+}
+
+/// Reads a day of three numbers, the year last unless the operator says otherwise.
+fn numeric(
+    [first, second, third]: [u32; 3],
+    last: Token,
+    separator: char,
+    order: Option<Order>,
+) -> Result<Date, String> {
+    let is_short = matches!(last, Token::Number(_, 2, _));
+    let year = |year| if is_short { CENTURY + year } else { year };
+    let order = match order {
+        Some(order) => order,
+        // With points nobody puts the month first; a day that equals its month is one day in either order.
+        None if separator == '.' || (first > 12 && second <= 12) || first == second => {
+            Order::DayMonthYear
+        }
+        None if second > 12 && first <= 12 => Order::MonthDayYear,
+        None => {
+            let both = "could be day/month or month/day: say which with --date-format dmy or mdy";
+            return Err(both.to_owned());
+        }
+    };
+    let found = match order {
+        Order::DayMonthYear => date(year(third), second, first),
+        Order::MonthDayYear => date(year(third), first, second),
+        Order::YearMonthDay if is_short => date(CENTURY + first, second, third),
+        Order::YearMonthDay => None,
+    };
+    found.ok_or_else(|| format!("is not a day that exists, read as {}", order.name()))
+}
+
+/// What years of two digits leave out.
+const CENTURY: u32 = 2_000;
+
+fn date(year: u32, month: u32, day: u32) -> Option<Date> {
+    let (year, month, day) = (
+        u16::try_from(year).ok()?,
+        u8::try_from(month).ok()?,
+        u8::try_from(day).ok()?,
+    );
+    Date::new(year, month, day).ok()
+}
+
+/// The three tokens of the day, after a weekday, with nothing but a time behind them.
+fn day_tokens(tokens: &[Token]) -> Option<[Token; 3]> {
+    let tokens = match tokens {
+        [Token::Weekday, rest @ ..] => rest,
+        all => all,
+    };
+    let (day, rest) = tokens.split_first_chunk::<3>()?;
+    matches!(rest, [] | [Token::Time]).then_some(*day)
+}
+
+/// Seconds or milliseconds since 1970, as ten or thirteen digits: the years 2001 to 2286.
+fn unix(text: &str) -> Option<Date> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let seconds = match text.len() {
+        10 if digits => text,
+        13 if digits => text.get(..10)?,
+        _ => return None,
+    };
+    Some(crate::wire::date::Timestamp::from_unix(seconds.parse().ok()?).date())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! The id of an imported review: the same at every import, whatever the order of the file.
+
+use sha2::{Digest, Sha256};
+
+use crate::dataset::ID_BYTES_MAX;
+use crate::wire::date::Date;
+
+/// Letters of the source's name at the beginning of an id, so that people see where a review is from.
+const PREFIX_MAX: usize = 24;
+
+/// Returns the id of the review that `source` calls `own`.
+pub(super) fn of_own(source: &str, own: &str) -> String {
+    derived(source, &["id", own])
+}
+
+/// Returns the id of a review whose source has no ids: an edit of its words makes another review of it.
+pub(super) fn of_content(source: &str, author: &str, date: Date, text: &str) -> String {
+    derived(source, &["content", author, &date.to_string(), text])
+}
+
+/// Whether `id` can stand in `reviews.json` as it is.
+pub(super) fn is_ours(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=ID_BYTES_MAX).contains(&id.len())
+        && id.bytes().all(plain)
+        && !matches!(id, "search" | "since")
+}
+
+/// The name of the source and 128 bits of SHA-256 over it and `parts`, each with its length before it.
+fn derived(source: &str, parts: &[&str]) -> String {
+    let source = source.to_lowercase();
+    let mut hash = Sha256::new();
+    for part in std::iter::once(source.as_str()).chain(parts.iter().copied()) {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    let mut id: String = source
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .take(PREFIX_MAX)
+        .collect();
+    if !id.is_empty() {
+        id.push('-');
+    }
+    for byte in &hash.finalize()[..16] {
+        id.push_str(&format!("{byte:02x}"));
+    }
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_ours, of_content, of_own};
+    use crate::wire::date::Date;
+
+    #[test]
+    fn ids_are_stable_and_tell_reviews_apart() {
+        // A changed value here would make every review of every operator new.
+        assert_eq!(
+            of_own("google", "AbFvOqk1"),
+            "google-6a3a3793296502e662a9c97b1e123ae4"
+        );
+        assert_eq!(of_own("Google", "AbFvOqk1"), of_own("google", "AbFvOqk1"));
+        assert_ne!(of_own("google", "a"), of_own("trustpilot", "a"));
+        let day = Date::new(2024, 3, 4).unwrap();
+        assert_ne!(
+            of_content("x", "ab", day, "c"),
+            of_content("x", "a", day, "bc")
+        );
+        assert_ne!(of_content("x", "a", day, "c"), of_own("x", "a"));
+        for id in [
+            of_own("Ärzte & Co. / Bewertungen aus aller Welt", "x"),
+            of_own("評", "x"),
+        ] {
+            assert!(is_ours(&id), "{id}");
+        }
+    }
+
+    #[test]
+    fn only_what_reviews_json_takes_is_kept_as_an_id() {
+        assert!(is_ours(&"x".repeat(64)));
+        assert!(!is_ours(&"x".repeat(65)));
+        for id in ["", "search", "since", "a b", "ä"] {
+            assert!(!is_ours(id), "{id}");
+        }
+    }
+}

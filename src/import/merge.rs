@@ -1,0 +1,352 @@
+//! Candidates laid over the reviews that are there, by id; what comes of it, and the new file.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use super::candidate::Candidate;
+use super::normalise::{Rules, known_id, normalise};
+use super::record::{Found, Record};
+use super::stored::Stored;
+use crate::dataset::REVIEWS_MAX;
+use crate::wire::date::Date;
+
+mod outcome;
+
+/// Refusals that are kept with their reasons; further ones are counted.
+pub(crate) const REFUSALS_MAX: usize = 100;
+
+/// What came of one source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Reviews that were not there.
+    pub(crate) added: u64,
+    /// Reviews that were there and are different now.
+    pub(crate) changed: u64,
+    /// Reviews that are there as the source has them.
+    pub(crate) unchanged: u64,
+    /// Records that say again what another record of this import says.
+    pub(crate) repeated: u64,
+    /// Records that are no reviews, with reasons.
+    pub(crate) refused: u64,
+}
+
+/// A record that was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// Which source, in the order given.
+    pub(crate) source: usize,
+    /// The line on which it begins.
+    pub(crate) line: u64,
+    /// All that is wrong with it.
+    pub(crate) reason: String,
+}
+
+/// The bounds of the result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Bytes of the new file.
+    pub(crate) bytes_max: u64,
+    /// Reviews in it.
+    pub(crate) reviews_max: usize,
+}
+
+impl Bounds {
+    /// The bounds for a file of at most `bytes_max`.
+    pub(crate) fn of(bytes_max: u64) -> Bounds {
+        Bounds {
+            bytes_max,
+            reviews_max: REVIEWS_MAX,
+        }
+    }
+}
+
+/// The reviews that are there, and what an import makes of them.
+#[derive(Debug)]
+pub(crate) struct Merge<'f> {
+    /// The other parts of the file as they stand, by key; empty where there is no file.
+    parts: BTreeMap<String, &'f RawValue>,
+    slots: HashMap<String, Slot<'f>>,
+    /// The sources of reviews, in lower case: a number stands for each.
+    sources: HashMap<String, u32>,
+    /// The sources that this import has spoken of.
+    spoken: HashSet<u32>,
+    tallies: Vec<Tally>,
+    refusals: Vec<Refusal>,
+    bounds: Bounds,
+    /// Bytes of the new file so far.
+    bytes: u64,
+}
+
+/// One id.
+#[derive(Debug)]
+struct Slot<'f> {
+    kept: Option<Kept<'f>>,
+    arrived: Option<Arrived>,
+    /// Whether a record of this id came, be it refused.
+    named: bool,
+}
+
+/// A review that was there.
+#[derive(Debug)]
+struct Kept<'f> {
+    json: &'f RawValue,
+    date: Date,
+    source: u32,
+    verified: bool,
+}
+
+/// The version of a review that this import goes by.
+#[derive(Debug)]
+struct Arrived {
+    source: usize,
+    line: u64,
+    /// What decides between two versions: the time of the change, then the bytes.
+    rank: (String, [u8; 16]),
+    /// The review where it is new or different.
+    fresh: Option<Fresh>,
+}
+
+#[derive(Debug)]
+struct Fresh {
+    json: Box<str>,
+    date: Date,
+    verified: bool,
+}
+
+impl<'f> Merge<'f> {
+    /// Begins with the file that is there, or with none; the file has to have passed the check of the dataset.
+    ///
+    /// # Errors
+    /// A line, where it has not.
+    pub(crate) fn new(file: Option<&'f str>, bounds: Bounds) -> Result<Merge<'f>, String> {
+        let mut merge = Merge {
+            parts: BTreeMap::new(),
+            slots: HashMap::new(),
+            sources: HashMap::new(),
+            spoken: HashSet::new(),
+            tallies: Vec::new(),
+            refusals: Vec::new(),
+            bounds,
+            bytes: file.map_or(0, |file| file.len() as u64),
+        };
+        let Some(file) = file else {
+            return Ok(merge);
+        };
+        let wrong = |error: serde_json::Error| format!("reviews.json: cannot be read: {error}");
+        merge.parts = serde_json::from_str(file).map_err(wrong)?;
+        let reviews = merge.parts.remove("reviews");
+        let reviews = reviews.map_or("[]", RawValue::get);
+        for json in serde_json::from_str::<Vec<&RawValue>>(reviews).map_err(wrong)? {
+            let stored = Stored::parse(json.get())
+                .ok_or_else(|| "reviews.json: a review cannot be read".to_owned())?;
+            let kept = Kept {
+                json,
+                date: stored.review.date,
+                source: merge.number(&stored.review.source),
+                verified: stored.review.verified,
+            };
+            let slot = Slot {
+                kept: Some(kept),
+                arrived: None,
+                named: false,
+            };
+            merge.slots.insert(stored.review.id, slot);
+        }
+        Ok(merge)
+    }
+
+    /// Begins the next source.
+    pub(crate) fn begin(&mut self) {
+        self.tallies.push(Tally::default());
+    }
+
+    /// Takes what a reader found in the source that was begun last.
+    ///
+    /// # Errors
+    /// A line, where the result would exceed its bounds.
+    pub(crate) fn take(&mut self, found: Found, rules: &Rules) -> Result<(), String> {
+        let source = self.tallies.len().saturating_sub(1);
+        match found {
+            Found::Refused { line, reason } => self.refuse(source, line, reason),
+            Found::Record(record) => match normalise(&record, rules) {
+                Err(reason) => {
+                    self.name(&record, rules);
+                    self.refuse(source, record.line, reason);
+                }
+                Ok(candidate) => {
+                    let number = self.number(&candidate.source);
+                    self.spoken.insert(number);
+                    let slot = self.slots.get(&candidate.id);
+                    let kept = slot.and_then(|slot| Stored::parse(slot.kept.as_ref()?.json.get()));
+                    let rank = rank(&candidate);
+                    let stored = Stored::overlay(candidate, kept.as_ref());
+                    let json = stored.render();
+                    let arrived = Arrived {
+                        source,
+                        line: record.line,
+                        rank,
+                        fresh: (kept.as_ref() != Some(&stored)).then(|| Fresh {
+                            json: json.into(),
+                            date: stored.review.date,
+                            verified: stored.review.verified,
+                        }),
+                    };
+                    return self.arrive(stored.review.id, arrived);
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// Remembers that the source still has a review, though its record was refused.
+    fn name(&mut self, record: &Record, rules: &Rules) {
+        let slot = known_id(record, rules).and_then(|id| self.slots.get_mut(&id));
+        if let Some(slot) = slot {
+            slot.named = true;
+        }
+    }
+
+    /// Puts a version in its place, or decides between it and the one that came before.
+    fn arrive(&mut self, id: String, arrived: Arrived) -> Result<(), String> {
+        let slot = self.slots.entry(id).or_insert(Slot {
+            kept: None,
+            arrived: None,
+            named: true,
+        });
+        slot.named = true;
+        let is_there = slot.kept.is_some();
+        if let Some(earlier) = &mut slot.arrived
+            && earlier.rank.1 == arrived.rank.1
+        {
+            // The same words again: the later of both times decides against a third version.
+            if arrived.rank.0 > earlier.rank.0 {
+                earlier.rank.0 = arrived.rank.0;
+            }
+            self.tallies[arrived.source].repeated += 1;
+            return Ok(());
+        }
+        let loser = match slot.arrived.take() {
+            Some(earlier) if earlier.rank > arrived.rank => {
+                slot.arrived = Some(earlier);
+                Some(arrived)
+            }
+            earlier => {
+                *self.tallies[arrived.source].outcome(is_there, &arrived) += 1;
+                self.bytes += arrived.bytes();
+                let earlier = earlier.inspect(|earlier| {
+                    *self.tallies[earlier.source].outcome(is_there, earlier) -= 1;
+                    self.bytes -= earlier.bytes();
+                });
+                slot.arrived = Some(arrived);
+                earlier
+            }
+        };
+        if let Some(loser) = loser {
+            let winner = slot.arrived.as_ref();
+            if winner.is_some_and(|winner| winner.rank.0 != loser.rank.0) {
+                // An older version of the same review is no mistake.
+                self.tallies[loser.source].repeated += 1;
+            } else {
+                let reason = match winner {
+                    Some(winner) if winner.source == loser.source => {
+                        format!(
+                            "id: is that of line {} too, which says something else",
+                            winner.line
+                        )
+                    }
+                    _ => "id: is that of another source's record too, which says something else"
+                        .to_owned(),
+                };
+                self.refuse(loser.source, loser.line, reason);
+            }
+        }
+        self.bound()
+    }
+
+    fn bound(&self) -> Result<(), String> {
+        let Bounds {
+            bytes_max,
+            reviews_max,
+        } = self.bounds;
+        if self.bytes > bytes_max {
+            return Err(format!(
+                "reviews.json would be larger than {bytes_max} bytes (--data-file-bytes)"
+            ));
+        }
+        if self.slots.len() > reviews_max {
+            return Err(format!(
+                "reviews.json would hold more than {reviews_max} reviews"
+            ));
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, source: usize, line: u64, reason: String) {
+        if let Some(tally) = self.tallies.get_mut(source) {
+            tally.refused += 1;
+        }
+        if self.refusals.len() < REFUSALS_MAX {
+            self.refusals.push(Refusal {
+                source,
+                line,
+                reason,
+            });
+        }
+    }
+
+    /// The number of a source.
+    fn number(&mut self, source: &str) -> u32 {
+        let next = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
+        *self.sources.entry(source.to_lowercase()).or_insert(next)
+    }
+}
+
+impl Slot<'_> {
+    /// The review as the file will hold it, its day, and whether it is published.
+    fn version(&self) -> (&str, Date, bool) {
+        let fresh = self
+            .arrived
+            .as_ref()
+            .and_then(|arrived| arrived.fresh.as_ref());
+        match (fresh, &self.kept) {
+            (Some(fresh), _) => (&fresh.json, fresh.date, fresh.verified),
+            (None, Some(kept)) => (kept.json.get(), kept.date, kept.verified),
+            // A slot is made for one or the other.
+            (None, None) => ("", Date::MIN, false),
+        }
+    }
+}
+
+impl Arrived {
+    /// What it adds to the file; that a changed review gives its old bytes back is left out of account.
+    fn bytes(&self) -> u64 {
+        self.fresh
+            .as_ref()
+            .map_or(0, |fresh| fresh.json.len() as u64 + 6)
+    }
+}
+
+impl Tally {
+    /// The count that a version belongs to.
+    fn outcome(&mut self, is_there: bool, arrived: &Arrived) -> &mut u64 {
+        match (is_there, &arrived.fresh) {
+            (true, None) => &mut self.unchanged,
+            (true, Some(_)) => &mut self.changed,
+            (false, _) => &mut self.added,
+        }
+    }
+}
+
+/// What decides between two versions; it depends on what the source says alone, and not on what is there, so that the
+/// same version wins at the next import.
+fn rank(candidate: &Candidate) -> (String, [u8; 16]) {
+    let mut digest = [0; 16];
+    let said = Candidate {
+        updated: String::new(),
+        ..candidate.clone()
+    };
+    digest.copy_from_slice(&Sha256::digest(format!("{said:?}"))[..16]);
+    (candidate.updated.clone(), digest)
+}

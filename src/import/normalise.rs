@@ -1,0 +1,217 @@
+//! A record into a candidate: every value by the same rules, whatever the source; all that is wrong in one reason.
+
+use super::candidate::Candidate;
+use super::date::{self, Order};
+use super::record::{Field, Record};
+use super::{identity, rating, text};
+use crate::dataset::{LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, is_absolute_url};
+use crate::model::OwnerReply;
+use crate::wire::date::Date;
+
+/// What values depend on beside the record.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    /// Where reviews were left that do not say it themselves.
+    pub(crate) source: String,
+    /// Whether the operator vouches for reviews for which the source does not speak.
+    pub(crate) verified: bool,
+    /// How dates of numbers are read.
+    pub(crate) order: Option<Order>,
+    /// The day; a review cannot be from the day after tomorrow, whatever the zone.
+    pub(crate) today: Date,
+}
+
+/// Checks and cleans what a source says of one review.
+///
+/// # Errors
+/// All that is wrong with it, as one line.
+pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, String> {
+    let mut wrong = Vec::new();
+    let author = short(record, Field::Author, &mut wrong).unwrap_or_default();
+    if author.is_empty() && wrong.is_empty() {
+        wrong.push("author: is missing".to_owned());
+    }
+    let source = match short(record, Field::Source, &mut wrong) {
+        Some(source) if !source.is_empty() => source,
+        _ => rules.source.clone(),
+    };
+    let stars = match record.filled(Field::Rating) {
+        Some(given) => note(rating::parse(given, record.filled(Field::Best)), &mut wrong),
+        None => note(Err("rating: is missing".to_owned()), &mut wrong),
+    };
+    let day = match record.filled(Field::Date) {
+        Some(given) => note(day(given, "date", rules), &mut wrong),
+        None => note(Err("date: is missing".to_owned()), &mut wrong),
+    };
+    let words = note(words(record), &mut wrong).flatten();
+    let owner_reply = note(reply(record, day, rules), &mut wrong).flatten();
+    let verified = note(verified(record), &mut wrong).flatten();
+    note(mentions(record), &mut wrong);
+    let (Some(rating), Some(date), true) = (stars, day, wrong.is_empty()) else {
+        return Err(wrong.join("; "));
+    };
+    let id = id(record, &source).unwrap_or_else(|| {
+        identity::of_content(&source, &author, date, words.as_deref().unwrap_or_default())
+    });
+    Ok(Candidate {
+        id,
+        author,
+        author_avatar_url: url(record, Field::Avatar),
+        rating,
+        date,
+        text: words,
+        source,
+        source_url: url(record, Field::SourceUrl),
+        owner_reply,
+        verified: verified.or(rules.verified.then_some(true)),
+        mentions: record.mentions.clone(),
+        // Without the zone's letter a fraction of a second sorts behind the whole one.
+        updated: record
+            .filled(Field::Updated)
+            .unwrap_or_default()
+            .trim_end_matches('Z')
+            .to_owned(),
+    })
+}
+
+/// The id of a record that names its own, even where the rest of it is refused.
+pub(crate) fn known_id(record: &Record, rules: &Rules) -> Option<String> {
+    let source = record.filled(Field::Source).map(text::line);
+    id(record, source.as_deref().unwrap_or(&rules.source))
+}
+
+fn id(record: &Record, source: &str) -> Option<String> {
+    let own = record.filled(Field::Id)?;
+    let kept = record.is_ours && identity::is_ours(own);
+    Some(if kept {
+        own.to_owned()
+    } else {
+        identity::of_own(source, own)
+    })
+}
+
+/// Notes what is wrong, and goes on.
+fn note<T>(outcome: Result<T, String>, wrong: &mut Vec<String>) -> Option<T> {
+    outcome.map_err(|reason| wrong.push(reason)).ok()
+}
+
+/// A name of one line; `None` where the source has no place for it.
+fn short(record: &Record, field: Field, wrong: &mut Vec<String>) -> Option<String> {
+    let given = record.value(field)?;
+    let line = match record.is_ours && !given.contains(char::is_control) {
+        true => given.trim().to_owned(),
+        false => text::line(given),
+    };
+    if line.len() > NAME_BYTES_MAX {
+        wrong.push(format!("{field}: is longer than {NAME_BYTES_MAX} bytes"));
+    }
+    Some(line)
+}
+
+fn day(given: &str, field: &str, rules: &Rules) -> Result<Date, String> {
+    let date = date::parse(given, rules.order, field)?;
+    // Somewhere it is tomorrow already.
+    if date.days() > rules.today.days() + 1 {
+        return Err(format!("{field}: {date} lies in the future"));
+    }
+    Ok(date)
+}
+
+/// The headline, where there is one that the words do not begin with, and the words.
+fn words(record: &Record) -> Result<Option<String>, String> {
+    let title = record.filled(Field::Title).map(text::line);
+    let Some(given) = record.value(Field::Text) else {
+        return Ok(title);
+    };
+    if record.is_ours && given.len() <= PROSE_BYTES_MAX {
+        return Ok(Some(given.to_owned()));
+    }
+    let mut words = text::prose(given);
+    if let Some(title) = title.filter(|title| !title.is_empty()) {
+        // Some sources make the headline of the first words.
+        let shown = title.trim_end_matches(['.', '…', ' ']);
+        if words.is_empty() {
+            words = title;
+        } else if !text::line(&words).starts_with(shown) {
+            words = format!("{title}\n\n{words}");
+        }
+    }
+    if words.len() > PROSE_BYTES_MAX {
+        return Err(format!("text: is longer than {PROSE_BYTES_MAX} bytes"));
+    }
+    Ok(Some(words))
+}
+
+/// The owner's answer; one without a day of its own gets that of the review, the earliest it can have.
+fn reply(
+    record: &Record,
+    review: Option<Date>,
+    rules: &Rules,
+) -> Result<Option<Option<OwnerReply>>, String> {
+    let Some(given) = record.value(Field::Reply) else {
+        return Ok(None);
+    };
+    let text = match record.is_ours {
+        true if given.trim().is_empty() => String::new(),
+        true => given.to_owned(),
+        false => text::prose(given),
+    };
+    if text.is_empty() {
+        return Ok(Some(None));
+    }
+    if text.len() > PROSE_BYTES_MAX {
+        return Err(format!(
+            "owner_reply: is longer than {PROSE_BYTES_MAX} bytes"
+        ));
+    }
+    let date = match record.filled(Field::ReplyDate) {
+        Some(given) => Some(day(given, "owner_reply_date", rules)?),
+        None => review,
+    };
+    // Without a day the review is refused for that already.
+    Ok(Some(date.map(|date| OwnerReply { text, date })))
+}
+
+fn verified(record: &Record) -> Result<Option<bool>, String> {
+    let Some(given) = record.filled(Field::Verified) else {
+        return Ok(None);
+    };
+    match given.to_lowercase().as_str() {
+        "true" | "yes" | "y" | "1" | "verified" | "ja" | "oui" | "sí" | "si" | "x" | "✓" => {
+            Ok(Some(true))
+        }
+        "false" | "no" | "n" | "0" | "unverified" | "not verified" | "nein" | "non" => {
+            Ok(Some(false))
+        }
+        _ => Err(format!(
+            "verified: {} is neither true nor false",
+            text::quote(given)
+        )),
+    }
+}
+
+fn mentions(record: &Record) -> Result<(), String> {
+    for names in record.mentions.iter().flatten() {
+        let fits = |name: &String| {
+            !name.trim().is_empty()
+                && name.len() <= NAME_BYTES_MAX
+                && !name.contains(char::is_control)
+        };
+        if names.len() > LIST_MAX || !names.iter().all(fits) {
+            return Err(
+                "mentions: hold a name that is empty, too long or of several lines".to_owned(),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// An address, or nothing: one that cannot be published is no reason to lose a review.
+fn url(record: &Record, field: Field) -> Option<Option<String>> {
+    let given = record.value(field)?.trim();
+    let url = match given.strip_prefix("//") {
+        Some(rest) => format!("https://{rest}"),
+        None => given.to_owned(),
+    };
+    Some((url.len() <= URL_BYTES_MAX && is_absolute_url(&url)).then_some(url))
+}

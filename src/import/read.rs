@@ -1,0 +1,169 @@
+//! One source, read to its end: the reader of its kind, and what all readers share.
+
+use std::cell::Cell;
+use std::fmt;
+use std::io::{self, BufRead, Read};
+use std::rc::Rc;
+
+use super::columns::Mapping;
+use super::kind::Kind;
+use super::record::Sink;
+use super::{RECORD_BYTES_MAX, csv, lines, linked};
+
+/// How a source is read.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    /// What wrote it.
+    pub(crate) kind: Kind,
+    /// Columns that the operator named.
+    pub(crate) mapping: Mapping,
+    /// What separates the columns of a table, where the operator said it.
+    pub(crate) delimiter: Option<u8>,
+    /// The beginning of the text, at most [`super::HEAD_BYTES`] bytes of the source.
+    pub(crate) head: String,
+}
+
+/// What a reader made of a source, to be shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// What separates the columns of a table.
+    pub(crate) delimiter: Option<u8>,
+    /// Field and column.
+    pub(crate) used: Vec<(String, String)>,
+    /// Columns that hold nothing that is published.
+    pub(crate) unused: Vec<String>,
+}
+
+/// Why a source could not be read to its end.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    /// The disk, or the network.
+    Io(io::Error),
+    /// The source: half a file, another kind, a record without an end.
+    Source {
+        /// Where, from 1; 0 for the whole.
+        line: u64,
+        /// What is wrong.
+        message: String,
+    },
+    /// The result would exceed a bound.
+    Full(String),
+}
+
+impl ReadError {
+    /// An error of the source at a line.
+    pub(super) fn at(line: u64, message: impl Into<String>) -> ReadError {
+        ReadError::Source {
+            line,
+            message: message.into(),
+        }
+    }
+
+    /// Tells an error of the disk from one that our own readers made.
+    pub(super) fn of(error: io::Error, line: u64) -> ReadError {
+        if error.kind() == io::ErrorKind::InvalidData {
+            ReadError::at(line, error.to_string())
+        } else {
+            ReadError::Io(error)
+        }
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Io(error) => write!(formatter, "cannot be read: {error}"),
+            ReadError::Source { line: 0, message } => formatter.write_str(message),
+            ReadError::Source { line, message } => write!(formatter, "line {line}: {message}"),
+            ReadError::Full(message) => formatter.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// Reads a source of UTF-8 to its end and hands on what it finds.
+///
+/// # Errors
+/// When it cannot be read further, or `sink` wants no more.
+pub(crate) fn read(
+    source: impl BufRead,
+    reading: &Reading,
+    sink: &mut Sink<'_>,
+) -> Result<Shape, ReadError> {
+    match reading.kind {
+        Kind::Csv | Kind::Trustpilot => csv::read(source, reading, sink),
+        Kind::JsonLines => lines::read(source, reading, sink),
+        Kind::Google => lines::stream(source, super::google::record, sink),
+        Kind::Reviewd => lines::stream(source, super::google::reviewd, sink),
+        Kind::JsonLd => linked::read(source, sink),
+    }
+}
+
+/// How far a reader is, shared with the bytes that it reads through.
+#[derive(Clone, Debug)]
+pub(super) struct Progress {
+    /// The line of the next byte, from 1.
+    line: Rc<Cell<u64>>,
+    /// Bytes since the record began.
+    bytes: Rc<Cell<u64>>,
+}
+
+impl Progress {
+    /// At the beginning.
+    pub(super) fn new() -> Progress {
+        Progress {
+            line: Rc::new(Cell::new(1)),
+            bytes: Rc::default(),
+        }
+    }
+
+    /// The line of the next byte, from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.line.get()
+    }
+
+    /// Notes that a record ends here.
+    pub(super) fn end_record(&self) {
+        self.bytes.set(0);
+    }
+}
+
+/// Bytes on their way to a reader: counted, and cut where a record has no end.
+pub(super) struct Counted<R> {
+    source: R,
+    progress: Progress,
+    record_bytes_max: u64,
+}
+
+impl<R: BufRead> Counted<R> {
+    /// Counts into `progress`. `ahead` is how far the reader may read beyond a record's end.
+    pub(super) fn new(source: R, progress: &Progress, ahead: u64) -> Counted<R> {
+        Counted {
+            source,
+            progress: progress.clone(),
+            record_bytes_max: RECORD_BYTES_MAX + ahead,
+        }
+    }
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let available = self.source.fill_buf()?;
+        let length = available.len().min(buffer.len());
+        let taken = &available[..length];
+        buffer[..length].copy_from_slice(taken);
+        let feeds = taken.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.source.consume(length);
+        self.progress.line.set(self.progress.line.get() + feeds);
+        let bytes = self.progress.bytes.get() + length as u64;
+        self.progress.bytes.set(bytes);
+        if bytes > self.record_bytes_max {
+            let message = format!(
+                "a record here is longer than {RECORD_BYTES_MAX} bytes; is a quotation mark or bracket never closed?"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        Ok(length)
+    }
+}

@@ -1,0 +1,131 @@
+//! What a source says of one review, before anything is made of it.
+
+use std::fmt;
+
+/// What a record can say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    /// The source's own id.
+    Id,
+    /// Who wrote it.
+    Author,
+    /// Address of their picture.
+    Avatar,
+    /// Stars, in one of many notations.
+    Rating,
+    /// The most stars that the source gives, where it says so.
+    Best,
+    /// The day it was written.
+    Date,
+    /// The words.
+    Text,
+    /// A headline, put above the words.
+    Title,
+    /// Where it was left.
+    Source,
+    /// Address of the review there.
+    SourceUrl,
+    /// The owner's answer.
+    Reply,
+    /// The day of the answer.
+    ReplyDate,
+    /// Whether the source vouches for it.
+    Verified,
+    /// When it was last changed; of two versions the later one counts.
+    Updated,
+}
+
+impl Field {
+    /// All fields with the names that `--map` takes.
+    pub(crate) const NAMES: [(&'static str, Field); 14] = [
+        ("id", Field::Id),
+        ("author", Field::Author),
+        ("author_avatar_url", Field::Avatar),
+        ("rating", Field::Rating),
+        ("best_rating", Field::Best),
+        ("date", Field::Date),
+        ("text", Field::Text),
+        ("title", Field::Title),
+        ("source", Field::Source),
+        ("source_url", Field::SourceUrl),
+        ("owner_reply", Field::Reply),
+        ("owner_reply_date", Field::ReplyDate),
+        ("verified", Field::Verified),
+        ("updated", Field::Updated),
+    ];
+
+    /// Returns the field that `--map` and reports call `name`.
+    pub(crate) fn named(name: &str) -> Option<Field> {
+        let found = Field::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, field)| *field)
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = Field::NAMES.iter().find(|(_, field)| field == self);
+        formatter.write_str(found.map_or("", |(name, _)| name))
+    }
+}
+
+/// What a source says of one review.
+///
+/// A field is `None` where the source has no place for it, and `""` where it has one and leaves it empty: only the
+/// second takes something away from a review that is there.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Record {
+    /// The line on which it begins, from 1.
+    pub(crate) line: u64,
+    values: [Option<String>; Field::NAMES.len()],
+    /// Whether it comes from a reviewd: its id stays, and its texts have been cleaned before.
+    pub(crate) is_ours: bool,
+    /// People and services, where the source lists them.
+    pub(crate) mentions: [Option<Vec<String>>; 2],
+}
+
+impl Record {
+    /// A record that says nothing yet.
+    pub(crate) fn at(line: u64) -> Record {
+        Record {
+            line,
+            ..Record::default()
+        }
+    }
+
+    /// What it says of `field`.
+    pub(crate) fn value(&self, field: Field) -> Option<&str> {
+        self.values[field as usize].as_deref()
+    }
+
+    /// What it says of `field`, without blanks around it; `None` where nothing is left.
+    pub(crate) fn filled(&self, field: Field) -> Option<&str> {
+        let value = self.value(field)?.trim();
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// Notes what the source says of `field`.
+    pub(crate) fn set(&mut self, field: Field, value: impl Into<String>) {
+        self.values[field as usize] = Some(value.into());
+    }
+}
+
+/// What a reader comes upon.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are records, and each is handed on once"
+)]
+pub(crate) enum Found {
+    /// A review.
+    Record(Record),
+    /// Something that should have been one.
+    Refused {
+        /// The line on which it begins, from 1.
+        line: u64,
+        /// Why it is none.
+        reason: String,
+    },
+}
+
+/// Takes what a reader comes upon; an error ends the reading.
+pub(crate) type Sink<'s> = dyn FnMut(Found) -> Result<(), String> + 's;

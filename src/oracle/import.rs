@@ -1,0 +1,148 @@
+//! The laws of an import, over any bytes: the result passes the check of the folder, importing again changes
+//! nothing, and the order of records does not matter.
+
+use crate::dataset::{Files, decode};
+use crate::import::date::{Order, parse};
+use crate::import::encoding::{Utf8, detect, head};
+use crate::import::kind::Kind;
+use crate::import::merge::{Bounds, Merge};
+use crate::import::normalise::Rules;
+use crate::import::record::{Field, Found, Record};
+use crate::import::{Reading, read};
+use crate::wire::date::{Date, Timestamp};
+
+/// The time of the checks: in the future, so that dates of today pass.
+const NOW: i64 = 4_000_000_000;
+
+/// Checks the import of a table: its encoding is found, and its columns.
+///
+/// # Panics
+/// If one of the laws does not hold.
+pub fn check_import_csv(data: &[u8]) {
+    check(Kind::Csv, data);
+}
+
+/// Checks the import of JSON: the first byte says whether it is Google's (`g`), a reviewd's (`r`) or any.
+///
+/// # Panics
+/// If one of the laws does not hold.
+pub fn check_import_json(data: &[u8]) {
+    match data.split_first() {
+        Some((b'g', rest)) => check(Kind::Google, rest),
+        Some((b'r', rest)) => check(Kind::Reviewd, rest),
+        _ => check(Kind::JsonLines, data),
+    }
+}
+
+/// Checks the import of schema.org nodes and of pages.
+///
+/// # Panics
+/// If one of the laws does not hold.
+pub fn check_import_linked(data: &[u8]) {
+    check(Kind::JsonLd, data);
+}
+
+/// Checks the rules for values: the first line is a rating, the second a date, the third an author, the rest a text.
+///
+/// # Panics
+/// If one of the laws does not hold, or a date without a format is read as none of the formats would read it.
+pub fn check_import_values(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let mut lines = text.splitn(4, '\n');
+    let mut record = Record::at(1);
+    for field in [Field::Rating, Field::Date, Field::Author, Field::Text] {
+        record.set(field, lines.next().unwrap_or_default());
+    }
+    let date = record.filled(Field::Date).unwrap_or_default();
+    if let Ok(day) = parse(date, None, "date") {
+        let orders = [
+            Order::DayMonthYear,
+            Order::MonthDayYear,
+            Order::YearMonthDay,
+        ];
+        let fits = |order: &Order| parse(date, Some(*order), "date") == Ok(day);
+        assert!(orders.iter().any(fits), "{date:?} is {day} in no order");
+    }
+    let text = record.value(Field::Text).unwrap_or_default().to_owned();
+    record.set(Field::Reply, text);
+    check_records(&[record]);
+}
+
+/// Reads a source as the command does, and checks what it holds.
+fn check(kind: Kind, data: &[u8]) {
+    let encoding = detect(data).expect("memory can be read");
+    let reading = Reading {
+        kind,
+        mapping: Vec::new(),
+        delimiter: None,
+        head: head(data, encoding).expect("memory can be read"),
+    };
+    Kind::detect(&reading.head);
+    let mut records = Vec::new();
+    let outcome = read(Utf8::new(data, encoding), &reading, &mut |found| {
+        match found {
+            Found::Record(record) => records.push(record),
+            Found::Refused { line, reason } => check_reason(line, &reason),
+        }
+        Ok(())
+    });
+    if let Err(error) = outcome {
+        check_reason(1, &error.to_string());
+    }
+    check_records(&records);
+}
+
+fn check_reason(line: u64, reason: &str) {
+    assert!(line > 0 && !reason.is_empty());
+    assert!(!reason.contains(char::is_control), "{reason:?}");
+}
+
+/// Checks the laws for these records.
+///
+/// # Panics
+/// If one of them does not hold.
+pub(crate) fn check_records(records: &[Record]) {
+    let now = Timestamp::from_unix(NOW);
+    let first = merged(None, records.iter());
+    let file = first.render(now);
+    let (count, published) = first.counts();
+    let files = Files {
+        reviews: file.clone().into_bytes(),
+        ..Files::default()
+    };
+    let decoded = decode(files, now).unwrap_or_else(|problems| panic!("{problems}\n{file}"));
+    assert_eq!(decoded.dataset.reviews.len() as u64, published);
+    assert_eq!(
+        u64::from(decoded.dataset.unverified_count),
+        count - published
+    );
+    for refusal in first.refusals() {
+        check_reason(refusal.line, &refusal.reason);
+    }
+    let again = merged(Some(&file), records.iter());
+    assert!(
+        !again.is_change(),
+        "importing twice changed {:?}\n{file}",
+        again.tallies()
+    );
+    assert_eq!(again.missing().0, 0, "what was imported is missing\n{file}");
+    assert_eq!(again.render(now), file);
+    let backwards = merged(None, records.iter().rev());
+    assert_eq!(backwards.render(now), file, "the order matters");
+}
+
+fn merged<'f>(file: Option<&'f str>, records: impl Iterator<Item = &'f Record>) -> Merge<'f> {
+    let rules = Rules {
+        source: "import".to_owned(),
+        verified: false,
+        order: None,
+        today: Date::MAX,
+    };
+    let mut merge = Merge::new(file, Bounds::of(u64::MAX)).expect("the file was checked");
+    merge.begin();
+    for record in records {
+        let taken = merge.take(Found::Record(record.clone()), &rules);
+        taken.expect("nothing is too large");
+    }
+    merge
+}

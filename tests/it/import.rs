@@ -1,0 +1,60 @@
+//! `reviewd import`: exports into a folder that is then checked, served and searched.
+
+mod folder;
+mod sources;
+mod volume;
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::support::program::run;
+
+/// An export that was written for these tests.
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/import");
+    path.join(name).to_str().expect("a path of text").to_owned()
+}
+
+/// Runs an import into `folder` with further arguments, and returns its report as JSON.
+fn import(folder: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
+    let output = raw(folder, &[arguments, &["--format", "json"]].concat());
+    let report = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    (output.status.code(), report)
+}
+
+/// Runs an import into `folder` with further arguments.
+fn raw(folder: &Path, arguments: &[&str]) -> Output {
+    let into = ["--into", folder.to_str().expect("a path of text")];
+    run(&[&["import"], arguments, &into].concat())
+}
+
+/// The reviews of a folder, newest first.
+fn reviews(folder: &Path) -> Vec<Value> {
+    let text = std::fs::read(folder.join("reviews.json")).expect("there is a file");
+    let file: Value = serde_json::from_slice(&text).expect("it is JSON");
+    file["reviews"].as_array().expect("a list").clone()
+}
+
+/// A file in `folder` with these contents.
+fn file(folder: &Path, name: &str, contents: impl AsRef<[u8]>) -> String {
+    let path: PathBuf = folder.join(name);
+    std::fs::write(&path, contents).expect("the file can be written");
+    path.to_str().expect("a path of text").to_owned()
+}
+
+/// What a report says went wrong, one line each.
+fn reasons(report: &Value) -> Vec<String> {
+    let refused = report["refused"].as_array().expect("a list");
+    refused
+        .iter()
+        .map(|one| {
+            format!(
+                "{}: {}",
+                one["line"],
+                one["reason"].as_str().unwrap_or_default()
+            )
+        })
+        .collect()
+}
