@@ -106,7 +106,7 @@ struct RatingCard {
 struct Bar {
     stars: usize,
     count: String,
-    counted: String,
+    is_one: bool,
     percent: u64,
 }
 
@@ -115,7 +115,7 @@ impl RatingCard {
         let bar = |(place, amount): (usize, &u64)| Bar {
             stars: place + 1,
             count: count(*amount),
-            counted: counted(*amount, "review", "reviews"),
+            is_one: *amount == 1,
             percent: figures.percent(*amount),
         };
         RatingCard {

@@ -1,0 +1,223 @@
+// Looks at the pages as a person does, in a real browser: check.mjs BASE_URL. Ends with 1 at the first thing that is wrong.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { HtmlValidate } from 'html-validate';
+import { open, start } from './browser.mjs';
+
+const base = process.argv[2];
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const browser = await start();
+const complaints = [];
+let checks = 0;
+
+const check = async (name, options, steps) => {
+  const page = await open(browser, options, complaints);
+  try {
+    await steps(page);
+    assert.deepEqual(complaints, [], 'the browser complains');
+  } catch (error) {
+    console.error(`FAILED: ${name}\n${error.stack}`);
+    process.exit(1);
+  }
+  await page.context().close();
+  checks += 1;
+  console.log(`ok: ${name}`);
+};
+
+const desktop = { viewport: { width: 1280, height: 900 } };
+const phone = { viewport: { width: 360, height: 740 }, hasTouch: true };
+const found = (page) => page.locator('article').count();
+const heading = (page) => page.locator('#content h2').first();
+const api = async (query) => (await (await fetch(`${base}/api/reviews/search?${query}`)).json());
+const reached = (page, query) => page.waitForURL((url) => url.search === query);
+
+await check('typing searches without loading the page, and the way back works', desktop, async (page) => {
+  await page.goto(base);
+  await page.evaluate(() => { window.stays = true; });
+  await page.locator('#query').pressSequentially('probate', { delay: 20 });
+  await reached(page, '?query=probate');
+  await page.locator('mark').first().waitFor();
+  assert.equal(await found(page), (await api('query=probate')).matched);
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'query');
+  assert.match(await page.locator('#status').textContent(), /reviews?$/);
+  await page.goBack();
+  await page.locator('#newest').waitFor();
+  assert.equal(await page.locator('#query').inputValue(), '');
+  assert.equal(await page.evaluate(() => window.stays), true, 'one document all along');
+});
+
+await check('filters combine, chips take them away', desktop, async (page) => {
+  await page.goto(base);
+  await page.selectOption('#rating', '5');
+  await reached(page, '?rating=5');
+  await page.locator('summary', { hasText: 'More filters' }).click();
+  await page.selectOption('#service', { index: 1 });
+  await page.waitForURL(/mentions_service=/);
+  const query = new URL(page.url()).search.slice(1);
+  await page.waitForFunction((count) => document.querySelector('#content h2').textContent.startsWith(count), String((await api(query)).matched));
+  await page.locator('.chips a').first().click();
+  await page.waitForURL((url) => !url.search.includes('rating'));
+  assert.equal(await page.locator('#rating').inputValue(), '');
+});
+
+await check('pages follow each other without a review twice', desktop, async (page) => {
+  await page.goto(`${base}/?rating=5&limit=50`);
+  const seen = new Set();
+  for (;;) {
+    for (const id of await page.locator('article h3').evaluateAll((all) => all.map((one) => one.id))) {
+      assert.ok(!seen.has(id), id);
+      seen.add(id);
+    }
+    const next = page.locator('a[rel=next]');
+    if (!(await next.count())) break;
+    const before = page.url();
+    await next.click();
+    await page.waitForURL((url) => url.href !== before);
+    await page.locator('main:not([aria-busy])').waitFor();
+  }
+  assert.equal(seen.size, (await api('rating=5&limit=1')).matched);
+});
+
+await check('an aspect leads to the words it was counted from', desktop, async (page) => {
+  await page.goto(base);
+  await page.locator('.aspects a', { hasText: 'critical' }).first().click();
+  await page.waitForURL(/aspect=.*polarity=negative/);
+  await page.locator('mark').first().waitFor();
+  assert.ok(await found(page) > 0);
+  assert.ok(await page.locator('mark').count() >= await found(page));
+});
+
+await check('everything is reached by the keyboard', desktop, async (page) => {
+  await page.goto(base);
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement.className), 'skip');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'content');
+  await page.goto(base);
+  const wanted = new Set(['#rating', '#query', '#sort', '.bars a', '.aspects a', 'details summary', '.pages a']);
+  for (let press = 0; press < 150 && wanted.size; press += 1) {
+    await page.keyboard.press('Tab');
+    for (const selector of wanted) {
+      const state = await page.evaluate((one) => {
+        const focused = document.activeElement;
+        if (!focused.matches(one)) return '';
+        return getComputedStyle(focused).outlineStyle === 'none' ? 'without a mark' : 'marked';
+      }, selector);
+      assert.notEqual(state, 'without a mark', selector);
+      if (state) wanted.delete(selector);
+    }
+  }
+  assert.deepEqual([...wanted], []);
+  await page.locator('#query').focus();
+  await page.keyboard.type('invoice');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/query=invoice/);
+  await page.locator('mark').first().waitFor();
+});
+
+await check('without JavaScript the form, pages and aspects work', { ...desktop, javaScriptEnabled: false }, async (page) => {
+  await page.goto(base);
+  await page.locator('#query').fill('probate');
+  await page.locator('button[type=submit]').click();
+  await page.waitForURL(/query=probate/);
+  assert.equal(await found(page), (await api('query=probate')).matched);
+  await page.goto(`${base}/?sort=newest`);
+  await page.locator('a[rel=next]').click();
+  await page.waitForURL(/cursor=/);
+  assert.equal(await found(page), 20);
+  await page.goto(base);
+  await page.locator('.aspects a').first().click();
+  await page.waitForURL(/aspect=/);
+  assert.ok(await page.locator('mark').count() > 0);
+});
+
+await check('a second visit asks whether anything has changed', desktop, async (page) => {
+  await page.goto(base);
+  const asked = page.waitForRequest(`${base}/`);
+  const reply = await page.reload();
+  const fields = await (await asked).allHeaders();
+  assert.ok(fields['if-none-match'], 'the copy is confirmed');
+  assert.ok([200, 304].includes(reply.status()));
+});
+
+await check('the first view is under 60 KB', desktop, async (page) => {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  let bytes = 0;
+  session.on('Network.loadingFinished', (event) => { bytes += event.encodedDataLength; });
+  await page.goto(base, { waitUntil: 'networkidle' });
+  assert.ok(bytes > 5_000 && bytes < 60_000, `${bytes} bytes`);
+  console.log(`    ${bytes} bytes`);
+});
+
+const PAGES = ['/', '/?query=probate', '/?aspect=fees&polarity=negative', '/?query=nobody+wrote+this', '/widget.html'];
+for (const [name, options] of [
+  ['desktop', desktop],
+  ['dark', { ...desktop, colorScheme: 'dark' }],
+  ['phone', phone],
+  ['dark phone', { ...phone, colorScheme: 'dark' }],
+]) {
+  await check(`axe finds nothing, and nothing is cut off: ${name}`, options, async (page) => {
+    for (const path of PAGES) {
+      await page.goto(base + path);
+      await page.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = true; }));
+      // By the debugger, as the page's own policy forbids it.
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => window.axe.run());
+      const faults = violations.map((one) => `${path} ${one.id}: ${one.nodes[0].html} ${one.nodes[0].failureSummary}`);
+      assert.deepEqual(faults, []);
+      const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+      assert.ok(content <= width, `${path} is ${content} wide in ${width}`);
+    }
+  });
+}
+
+await check('a refused search tells why', desktop, async (page) => {
+  const reply = await page.goto(`${base}/?rating=9`);
+  assert.equal(reply.status(), 400);
+  assert.match(await page.locator('[role=alert]').textContent(), /must be an integer from 1 to 5/);
+  // The browser itself reports the status of a page.
+  complaints.splice(0, complaints.length, ...complaints.filter((one) => !one.includes('400 (Bad Request)')));
+});
+
+// Another site, with a policy as strict as the widgets allow.
+const policy = `default-src 'none'; script-src ${base}; connect-src ${base}; img-src ${base}; frame-src ${base}; ` +
+  "base-uri 'none'; require-trusted-types-for 'script'";
+const site = createServer((request, reply) => {
+  if (request.url !== '/') { reply.writeHead(404).end(); return; }
+  reply.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': policy });
+  reply.end(`<!doctype html><html lang="en"><title>A site</title><link rel="icon" href="${base}/favicon.svg">
+<script src="${base}/widget.js" async></script>
+<img src="${base}/badge.svg" alt="Our reviews">
+<iframe src="${base}/widget.html?limit=2" title="Reviews"></iframe>
+<reviewd-reviews count="4" min-rating="5" service="probate"></reviewd-reviews></html>`);
+}).listen(0, '127.0.0.1');
+await new Promise((resolve) => site.once('listening', resolve));
+await check('badge, frame and element work on another site under a strict policy', desktop, async (page) => {
+  await page.goto(`http://127.0.0.1:${site.address().port}/`);
+  const items = page.locator('reviewd-reviews li');
+  await items.first().waitFor();
+  const expected = (await api('limit=4&min_rating=5&mentions_service=probate')).reviews;
+  assert.deepEqual(await page.locator('reviewd-reviews bdi').allTextContents(), expected.map((one) => one.author));
+  assert.ok(await page.locator('img').evaluate((image) => image.complete && image.naturalWidth > 100));
+  assert.equal(await page.frameLocator('iframe').locator('ol > li').count(), 2);
+  await page.locator('reviewd-reviews').evaluate((element) => element.setAttribute('count', '1'));
+  await page.waitForFunction(() => document.querySelector('reviewd-reviews').shadowRoot.querySelectorAll('li').length === 1);
+});
+site.close();
+await browser.close();
+
+const validator = new HtmlValidate({
+  extends: ['html-validate:standard'],
+  // Ours: white space of templates, and lists without bullets, which is no matter of validity.
+  rules: { 'no-trailing-whitespace': 'off', 'long-title': 'off' },
+});
+for (const path of [...PAGES, '/?rating=9']) {
+  const text = await (await fetch(base + path)).text();
+  const report = await validator.validateString(text);
+  const faults = report.results.flatMap((result) => result.messages).map((one) => `${path}:${one.line}: ${one.ruleId}: ${one.message}`);
+  assert.deepEqual(faults, []);
+}
+console.log(`${checks} checks in the browser, ${PAGES.length + 1} pages valid`);
