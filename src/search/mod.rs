@@ -11,6 +11,7 @@ pub mod index;
 pub mod issue;
 mod names;
 pub mod query;
+mod reach;
 mod rows;
 pub mod run;
 mod select;

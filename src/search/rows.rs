@@ -101,6 +101,30 @@ pub(in crate::search) fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool
     }
 }
 
+/// Calls `each` for the rows in `packed`, of which `last` is the last, descending, until it returns `false`.
+pub(in crate::search) fn unpack_backwards(
+    packed: &[u8],
+    last: u32,
+    mut each: impl FnMut(u32) -> bool,
+) {
+    let mut row = last;
+    let mut rest = packed;
+    while let Some((&end, before)) = rest.split_last() {
+        if !each(row) {
+            return;
+        }
+        let mut delta = u32::from(end & 0x7f);
+        rest = before;
+        while let Some((&byte, before)) = rest.split_last()
+            && byte >= 0x80
+        {
+            delta = delta << 7 | u32::from(byte & 0x7f);
+            rest = before;
+        }
+        row = row.wrapping_sub(delta);
+    }
+}
+
 /// Returns the rows of `range` that are in all of `bitmaps`, ascending.
 pub(in crate::search) fn rows_of(
     bitmaps: &[&[u64]],
@@ -261,14 +285,20 @@ mod tests {
             let mut back = Vec::new();
             unpack(&packed, |row| { back.push(row); true });
             prop_assert_eq!(packed_count(&packed) as usize, rows.len());
-            prop_assert!(back.into_iter().eq(rows));
+            let last = back.last().copied().unwrap_or(0);
+            prop_assert!(back.iter().eq(&rows));
+            back.reverse();
+            let mut turned = Vec::new();
+            unpack_backwards(&packed, last, |row| { turned.push(row); true });
+            prop_assert_eq!(turned, back);
         }
 
         #[test]
         fn unpacking_ends_for_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let mut count = 0;
             unpack(&bytes, |_| { count += 1; true });
-            prop_assert!(count <= bytes.len());
+            unpack_backwards(&bytes, 7, |_| { count += 1; true });
+            prop_assert!(count <= 2 * bytes.len());
         }
     }
 

@@ -4,8 +4,9 @@ use crate::model::{Rating, Row};
 use crate::search::cursor::{Cursor, ReviewId};
 use crate::search::filter::{Query, RatingSet, Sort};
 use crate::search::index::Index;
+use crate::search::reach::{Part, Reach};
 use crate::search::rows::{rows_of, rows_of_backwards};
-use crate::search::select::{Memory, Reach, Rows as Selected, Selection, select};
+use crate::search::select::{Memory, Rows as Selected, Selection, select};
 use std::ops::{Deref, Range};
 
 /// Memory that a search reuses, so that it allocates nothing in the steady state; one for each thread.
@@ -67,12 +68,21 @@ impl std::fmt::Debug for Rows {
 pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     let parts = parts(index, query);
     let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
+    // One more than the page shows tells whether another follows.
+    let rows = limit + 1;
     let reach = match query.sort {
-        Sort::Newest => Some(Reach {
+        Sort::Newest => Reach::First {
             from: parts[0].range.start,
-            rows: limit + 1,
-        }),
-        Sort::Oldest | Sort::Highest | Sort::Lowest => None,
+            rows,
+        },
+        Sort::Oldest => Reach::Last {
+            before: parts[0].range.end,
+            rows,
+        },
+        Sort::Highest | Sort::Lowest => Reach::Rated {
+            parts: &parts,
+            rows,
+        },
     };
     let selection = select(index, &query.filter, reach, &mut scratch.memory);
     collect(index, query, &parts, &selection)
@@ -83,7 +93,7 @@ pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
 /// Costs what selecting all rows of the filter costs, and an allocation of the size of `rows`.
 #[must_use]
 pub fn run_among(index: &Index, query: &Query<'_>, rows: &[Row], scratch: &mut Scratch) -> Page {
-    let selection = select(index, &query.filter, None, &mut scratch.memory);
+    let selection = select(index, &query.filter, Reach::All, &mut scratch.memory);
     let rows: Vec<u32> = rows
         .iter()
         .map(|row| row.0)
@@ -120,13 +130,6 @@ fn collect(index: &Index, query: &Query<'_>, parts: &[Part], selection: &Selecti
         }
     }
     page
-}
-
-/// One run of a result: rows of a range in one direction, of one rating where the order asks for it.
-struct Part {
-    range: Range<u32>,
-    backwards: bool,
-    rating: Option<Rating>,
 }
 
 /// Returns the runs that follow the cursor of `query`; those that do not are empty ranges.

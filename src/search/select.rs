@@ -3,11 +3,12 @@
 use crate::model::Rating;
 use crate::search::filter::{Filter, RatingSet};
 use crate::search::index::Index;
-use crate::search::rows::{
-    RowSet, count_common, has, mask, packed_count, rows_of, unpack, words_for,
-};
+use crate::search::reach::{Reach, reach_of};
+use crate::search::rows::{RowSet, count_common, has, insert, mask, rows_of, unpack, words_for};
 use crate::search::text::{self, Known, scan};
+use crate::search::tree::Own;
 use memchr::memmem::Finder;
+use std::hint::black_box;
 use std::ops::Range;
 
 /// Memory that searches use again.
@@ -44,13 +45,6 @@ pub(in crate::search) enum Rows<'s> {
     List(&'s [u32]),
     /// Those of the range that are in all of the bitmaps.
     Words(Range<u32>, Bitmaps<'s>),
-}
-
-/// How far a page of the newest rows reads: from a row on, so many of them.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::search) struct Reach {
-    pub(in crate::search) from: u32,
-    pub(in crate::search) rows: usize,
 }
 
 /// At most four bitmaps: of a technician, a service, the text and the ratings.
@@ -129,14 +123,17 @@ struct Plan<'s> {
 /// Looking at a text takes about as long as decoding this many rows of a list.
 const STEPS_PER_TEXT: u32 = 48;
 
+/// From one row in this many a list becomes a bitmap before it is intersected with others.
+const BITMAP_FROM_ONE_IN: u32 = 128;
+
 /// Selects the rows of `filter`: bitmaps are intersected word by word; where a condition leaves few rows, those are
 /// tried one by one, and texts looked at last.
 ///
-/// With `reach`, rows past it may be missing.
+/// Rows out of `reach` may be missing.
 pub(in crate::search) fn select<'s>(
     index: &'s Index,
     filter: &Filter<'s>,
-    reach: Option<Reach>,
+    reach: Reach<'_>,
     memory: &'s mut Memory,
 ) -> Selection<'s> {
     let Memory {
@@ -150,12 +147,36 @@ pub(in crate::search) fn select<'s>(
             rows: Rows::List(&[]),
         };
     };
-    if let Known::Below(node) = plan.text {
+    rows.clear();
+    if plan.is_text_alone(index)
+        && let Some(matched) = reach_of(index, plan.text, reach, rows)
+    {
+        return Selection {
+            matched,
+            rows: Rows::List(rows),
+        };
+    }
+    let mut start = || {
         bits.clear();
         bits.resize(words_for(index.len()), 0);
-        index.tree.iter().for_each(|tree| tree.mark(node, bits));
-        plan.bitmaps.push(bits, node.count);
-        plan.text = Known::All;
+    };
+    match plan.text {
+        Known::Below(node) => {
+            start();
+            index.tree.iter().for_each(|tree| tree.mark(node, bits));
+            plan.bitmaps.push(bits, node.count);
+            plan.text = Known::All;
+        }
+        Known::Own(own) if own.count >= index.len() / BITMAP_FROM_ONE_IN => {
+            start();
+            unpack(own.packed, |row| {
+                insert(bits, row);
+                true
+            });
+            plan.bitmaps.push(bits, own.count);
+            plan.text = Known::All;
+        }
+        _ => {}
     }
     let by_words = matches!(plan.text, Known::All) && plan.lists[0].is_none();
     if by_words && plan.finder.is_none() && plan.ratings == RatingSet::ALL {
@@ -163,26 +184,6 @@ pub(in crate::search) fn select<'s>(
         return Selection {
             matched,
             rows: Rows::Words(plan.range, plan.bitmaps),
-        };
-    }
-    rows.clear();
-    let alone =
-        plan.bitmaps.len == 0 && plan.range == (0..index.len()) && plan.ratings == RatingSet::ALL;
-    if let (Known::List(list), None, None, true, Some(reach)) =
-        (plan.text, &plan.finder, plan.lists[0], alone, reach)
-    {
-        unpack(list, |row| {
-            rows.push(row);
-            let past = rows
-                .len()
-                .checked_sub(reach.rows)
-                .and_then(|first| rows.get(first));
-            past.is_none_or(|first| *first < reach.from)
-        });
-        let matched = packed_count(list);
-        return Selection {
-            matched,
-            rows: Rows::List(rows),
         };
     }
     plan.collect(index, candidates, rows);
@@ -242,6 +243,15 @@ fn plan<'s>(index: &'s Index, filter: &Filter<'s>, candidates: &mut Vec<u32>) ->
 }
 
 impl Plan<'_> {
+    /// Tells whether the plan comes down to the text, and what is known of that is exact.
+    fn is_text_alone(&self, index: &Index) -> bool {
+        self.bitmaps.len == 0
+            && self.lists[0].is_none()
+            && self.finder.is_none()
+            && self.ratings == RatingSet::ALL
+            && self.range == (0..index.len())
+    }
+
     /// Fills `rows` with all rows of the plan, ascending, starting from the shortest list there is.
     fn collect(&self, index: &Index, candidates: &[u32], rows: &mut Vec<u32>) {
         let rating = |row: u32| -> Rating { index.ratings.of_row[row as usize] };
@@ -253,7 +263,7 @@ impl Plan<'_> {
                 && (self.ratings == RatingSet::ALL || self.ratings.contains(rating(row)))
         };
         match (self.text, self.lists[0], &self.finder) {
-            (Known::List(list), ..) => unpack(list, |row| {
+            (Known::Leaf(packed) | Known::Own(Own { packed, .. }), ..) => unpack(packed, |row| {
                 if keep(row) {
                     rows.push(row);
                 }
@@ -277,10 +287,34 @@ impl Plan<'_> {
             }
         }
         if let Some(finder) = &self.finder {
-            rows.retain(|row| finder.find(index.arena.text(*row)).is_some());
+            hold(index, finder, rows);
         }
     }
 }
+
+/// Leaves only those of `rows` whose texts hold the needle.
+fn hold(index: &Index, finder: &Finder<'_>, rows: &mut Vec<u32>) {
+    let mut kept = 0;
+    for start in (0..rows.len()).step_by(TEXTS_AHEAD) {
+        let end = rows.len().min(start + TEXTS_AHEAD);
+        // Nothing waits for these bytes, so the texts come from memory together, not one after the other.
+        let firsts = rows[start..end]
+            .iter()
+            .flat_map(|row| index.arena.text(*row).first());
+        black_box(firsts.fold(0, |all, byte| all ^ byte));
+        for at in start..end {
+            let row = rows[at];
+            if finder.find(index.arena.text(row)).is_some() {
+                rows[kept] = row;
+                kept += 1;
+            }
+        }
+    }
+    rows.truncate(kept);
+}
+
+/// Texts that are asked for before the first of them is looked at.
+const TEXTS_AHEAD: usize = 32;
 
 /// A sorted list that is asked for ascending rows.
 struct Probe<'s> {

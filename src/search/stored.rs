@@ -14,10 +14,10 @@ use crate::search::rows::words_for;
 use crate::search::tree::{GRAM_BYTES_MAX, Node, Set, Tree};
 
 /// Changes with every change of the format, of folding, or of what a tree holds.
-const MAGIC: &[u8; 16] = b"reviewd-index\0\0\x01";
+const MAGIC: &[u8; 16] = b"reviewd-index\0\0\x02";
 
 const SUM_BYTES: usize = 32;
-const NODE_BYTES: usize = 34;
+const NODE_BYTES: usize = 30;
 /// Lengths of the seven arrays of a tree, each in eight bytes.
 const LENGTHS_BYTES: usize = 7 * 8;
 const HEADER_BYTES: usize = MAGIC.len() + 32 + 8 + 32 + LENGTHS_BYTES;
@@ -267,7 +267,10 @@ fn is_sound(tree: &Tree, arena: &Arena) -> bool {
     for (number, node) in tree.nodes.iter().enumerate() {
         let depth = depths[number];
         let (inner, inner_len) = (node.inner as usize, usize::from(node.inner_len));
-        let labels = node.labels as usize + inner_len + usize::from(node.leaf_len);
+        let labels = node.labels as usize
+            + usize::from(node.edge_len)
+            + inner_len
+            + usize::from(node.leaf_len);
         let set = match node.set {
             Set::Below => true,
             Set::Bitmap(bitmap) => (bitmap as usize) < tree.bitmaps.len(),
@@ -275,14 +278,8 @@ fn is_sound(tree: &Tree, arena: &Arena) -> bool {
         };
         let leaves = node.leaf_len == 0
             || node.leaves as usize + usize::from(node.leaf_len) < tree.leaves.len();
-        let edge = node.edge as usize + usize::from(node.edge_len) <= arena.bytes().len();
         let reached = depth > 0 && u32::from(depth) <= GRAM_BYTES_MAX + 1;
-        if !(reached
-            && set
-            && leaves
-            && edge
-            && labels <= tree.labels.len()
-            && node.count <= arena.rows())
+        if !(reached && set && leaves && labels <= tree.labels.len() && node.count <= arena.rows())
         {
             return false;
         }
@@ -314,28 +311,27 @@ fn encode_node(node: &Node) -> [u8; NODE_BYTES] {
         node.labels,
         node.inner,
         node.leaves,
-        node.edge,
     ];
     for (place, number) in bytes.as_chunks_mut().0.iter_mut().zip(numbers) {
         *place = number.to_le_bytes();
     }
-    bytes[28..30].copy_from_slice(&node.inner_len.to_le_bytes());
-    bytes[30..32].copy_from_slice(&node.leaf_len.to_le_bytes());
-    bytes[32] = node.edge_len;
-    bytes[33] = kind;
+    bytes[24..26].copy_from_slice(&node.inner_len.to_le_bytes());
+    bytes[26..28].copy_from_slice(&node.leaf_len.to_le_bytes());
+    bytes[28] = node.edge_len;
+    bytes[29] = kind;
     bytes
 }
 
 fn decode_node(bytes: &[u8; NODE_BYTES]) -> Option<Node> {
-    let mut numbers = [0; 7];
+    let mut numbers = [0; 6];
     for (number, place) in numbers.iter_mut().zip(bytes.as_chunks().0) {
         *number = u32::from_le_bytes(*place);
     }
-    let [count, steps, set, labels, inner, leaves, edge] = numbers;
+    let [count, steps, set, labels, inner, leaves] = numbers;
     Some(Node {
         count,
         steps,
-        set: match bytes[33] {
+        set: match bytes[29] {
             0 => Set::Below,
             1 => Set::Bitmap(set),
             2 => Set::Own(set),
@@ -344,10 +340,9 @@ fn decode_node(bytes: &[u8; NODE_BYTES]) -> Option<Node> {
         labels,
         inner,
         leaves,
-        inner_len: u16::from_le_bytes([bytes[28], bytes[29]]),
-        leaf_len: u16::from_le_bytes([bytes[30], bytes[31]]),
-        edge_len: bytes[32],
-        edge,
+        inner_len: u16::from_le_bytes([bytes[24], bytes[25]]),
+        leaf_len: u16::from_le_bytes([bytes[26], bytes[27]]),
+        edge_len: bytes[28],
     })
 }
 

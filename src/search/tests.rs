@@ -239,25 +239,116 @@ fn a_unit_too_large_to_hold_is_cut_short() {
 }
 
 #[test]
-fn a_hundred_thousand_equal_texts_stay_small() {
-    let reviews = reviews((0..100_000).map(|_| "Great service!"));
+fn texts_of_64_kib_among_short_ones_are_found_at_every_cut() {
+    let long = |number: usize| {
+        let mut text: String = ALPHABETS
+            .iter()
+            .cycle()
+            .skip(number)
+            .take(2_000)
+            .copied()
+            .collect();
+        text.truncate(text.floor_char_boundary(65_536 - 6));
+        text + &format!("<{number}>")
+    };
+    let texts = (0..40).map(|number| match number % 4 {
+        0 => long(number),
+        1 => "ß".to_owned(),
+        2 => String::new(),
+        _ => format!("ok {number}"),
+    });
+    let reviews = reviews(texts);
+    let needle: String = long(4).chars().skip(9).take(1_500).collect();
+    let needle = &needle[..needle.floor_char_boundary(8_192)];
+    for leaf_rows_max in [1, 4, 40] {
+        let index = Index::build_tuned(
+            &reviews,
+            &Taxonomy::default(),
+            tuning(leaf_rows_max),
+            &options(u64::MAX),
+        );
+        check(
+            &reviews,
+            &index,
+            &[needle, "<4>", "ß", "ẞ", "k 1", "great", "ıĞ"],
+        );
+    }
+}
+
+#[test]
+fn a_page_of_a_long_list_equals_the_twins_page_in_every_order() {
+    // Lists of their own, bitmaps and leaves to collect from, each with more rows than a page, and pages after it.
+    let texts = (0..600).map(|number| {
+        format!(
+            "{}{}",
+            ["alpha ", "beta ", "al "][number % 3],
+            "xyz".repeat(number % 5)
+        )
+    });
+    let reviews = reviews(texts);
+    let mut scratch = Scratch::default();
+    for (bitmap_rows_min, union_steps_max) in [(601, 0), (601, 1_000), (90, 16)] {
+        let tuning = Tuning {
+            leaf_rows_max: 40,
+            bitmap_rows_min,
+            union_steps_max,
+            unit_places_max: 1 << 20,
+        };
+        let index = Index::build_tuned(&reviews, &Taxonomy::default(), tuning, &options(u64::MAX));
+        for (text, sort) in ["al", "xyz", "a", "zx", "alpha xyzx"]
+            .into_iter()
+            .flat_map(|text| Sort::ALL.map(|sort| (text, sort)))
+        {
+            let mut query = Query {
+                filter: Filter {
+                    text: Some(text),
+                    ..Filter::ALL
+                },
+                sort,
+                limit: 7,
+                cursor: None,
+                ignored: &[],
+            };
+            for _ in 0..40 {
+                check_answer(&reviews, &Taxonomy::default(), &index, &query, &mut scratch);
+                query.cursor = crate::search::run::run(&index, &query, &mut scratch).next;
+                if query.cursor.is_none() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_million_equal_texts_stay_small() {
+    const REVIEWS: u32 = 1_000_000;
+    let reviews = reviews((0..REVIEWS).map(|_| "Good!"));
     let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
     // Every gram is in all reviews, and so there is one bitmap; and one list, of the reviews that end in the same letter.
-    assert!(index.footprint().tree < 300_000, "{:?}", index.footprint());
+    assert!(
+        index.footprint().tree < 3 * u64::from(REVIEWS),
+        "{:?}",
+        index.footprint()
+    );
     let mut scratch = Scratch::default();
-    let filter = Filter {
-        text: Some("at serv"),
-        ..Filter::ALL
-    };
-    let query = Query {
-        filter,
-        sort: Sort::Newest,
-        limit: 20,
-        cursor: None,
-        ignored: &[],
-    };
-    let page = crate::search::run::run(&index, &query, &mut scratch);
-    assert_eq!((page.matched, page.rows.len()), (100_000, 20));
+    for (text, matched) in [("oo", REVIEWS), ("good!", REVIEWS), ("goods", 0)] {
+        let query = Query {
+            filter: Filter {
+                text: Some(text),
+                ..Filter::ALL
+            },
+            sort: Sort::Newest,
+            limit: 20,
+            cursor: None,
+            ignored: &[],
+        };
+        let page = crate::search::run::run(&index, &query, &mut scratch);
+        assert_eq!(
+            (page.matched, page.rows.len() as u32),
+            (matched, 20.min(matched))
+        );
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::search::arena::Arena;
 use crate::search::index::Index;
 use crate::search::rows::{has, unpack};
-use crate::search::tree::{Node, Tree, Within};
+use crate::search::tree::{Node, Own, Tree, Within};
 use memchr::memmem::Finder;
 
 /// The reviews among which a needle is to be found.
@@ -11,8 +11,10 @@ use memchr::memmem::Finder;
 pub(in crate::search) enum Known<'t> {
     /// No review holds the needle.
     Nothing,
-    /// The rows of a packed list.
-    List(&'t [u8]),
+    /// The rows of a leaf's packed list.
+    Leaf(&'t [u8]),
+    /// The rows of a node's own list.
+    Own(Own<'t>),
     /// The rows of a bitmap, and their number.
     Bitmap(&'t [u64], u32),
     /// The rows below a node, to be collected.
@@ -34,87 +36,80 @@ pub(in crate::search) fn look_up<'t>(
     let Some(tree) = &index.tree else {
         return (Known::All, false);
     };
-    let Some(found) = tree.find(index.arena.bytes(), needle) else {
+    let Some(found) = tree.find(needle) else {
         return (Known::Nothing, true);
     };
     match found.within {
-        Within::List(list) if found.exact || list.len() < NARROW_FROM_BYTES => {
-            (Known::List(list), found.exact)
-        }
-        Within::List(list) => (narrow(tree, &index.arena, needle, list, candidates), false),
+        Within::Leaf(list) if found.exact => (Known::Leaf(list), true),
+        Within::Leaf(list) => (narrow(tree, needle, list, found.seen, candidates), false),
+        Within::Own(own) => (Known::Own(own), found.exact),
         Within::Bitmap(words, count) => (Known::Bitmap(words, count), found.exact),
         Within::Below(node) => (Known::Below(node), found.exact),
     }
 }
 
-/// A shorter list of candidates is not worth a second walk down the tree.
-const NARROW_FROM_BYTES: usize = 48;
+/// Where other parts of a needle begin that are looked up too, in eighths of the way from its start to the last part
+/// that is as long as what the first walk saw: the farthest first, since what is far apart has least to do with each other.
+const PARTS: [usize; 8] = [8, 4, 2, 6, 1, 3, 5, 7];
 
-/// Other parts of a needle that are looked up at most; each takes about as long as looking at five texts.
-const WALKS_MAX: usize = 12;
+/// After so many walks one upon the other that left nearly all candidates, these will hold the needle.
+const IDLE_WALKS_MAX: u32 = 2;
 
-/// Leaves what `list` has in common with the lists that other parts of the needle lead to in `candidates`.
+/// So few texts are looked at sooner than the tree is walked once more.
+const CANDIDATES_FEW: usize = 6;
+
+/// A list of more bytes is not decoded to narrow a leaf's.
+const NARROWING_BYTES_MAX: usize = 4096;
+
+/// Leaves what `list` has in common with the reviews that other parts of the needle lead to in `candidates`.
 fn narrow<'t>(
     tree: &'t Tree,
-    arena: &Arena,
     needle: &[u8],
     list: &'t [u8],
+    seen: usize,
     candidates: &mut Vec<u32>,
 ) -> Known<'t> {
-    let starts = (1..needle.len()).filter(|at| needle[*at] & 0xc0 != 0x80);
-    let walks = (list.len() / NARROW_FROM_BYTES).min(WALKS_MAX);
-    let stride = starts.clone().count().div_ceil(walks).max(1);
-    let mut lists = [list, &[], &[]];
-    let mut bitmap: Option<(&[u64], u32)> = None;
-    for start in starts.step_by(stride) {
-        let Some(found) = tree.find(arena.bytes(), &needle[start..]) else {
-            return Known::Nothing;
-        };
-        match found.within {
-            Within::List(list) => {
-                let worst = if lists[1].is_empty() {
-                    1
-                } else if lists[2].is_empty() {
-                    2
-                } else {
-                    (0..3)
-                        .max_by_key(|place| lists[*place].len())
-                        .unwrap_or_default()
-                };
-                if lists[worst].is_empty() || list.len() < lists[worst].len() {
-                    lists[worst] = list;
-                }
-            }
-            Within::Bitmap(words, count) if bitmap.is_none_or(|(_, least)| count < least) => {
-                bitmap = Some((words, count));
-            }
-            Within::Bitmap(..) | Within::Below(_) => {}
-        }
-    }
-    lists.sort_unstable_by_key(|list| {
-        if list.is_empty() {
-            usize::MAX
-        } else {
-            list.len()
-        }
-    });
     candidates.clear();
-    unpack(lists[0], |row| {
-        if bitmap.is_none_or(|(words, _)| has(words, row)) {
-            candidates.push(row);
-        }
+    unpack(list, |row| {
+        candidates.push(row);
         true
     });
-    for list in &lists[1..] {
-        if !list.is_empty() && candidates.len() > CANDIDATES_FEW {
-            intersect(candidates, list);
+    let mut idle = 0;
+    for part in PARTS {
+        if candidates.len() <= CANDIDATES_FEW || idle == IDLE_WALKS_MAX {
+            break;
         }
+        let mut start = (needle.len() - seen) * part / 8;
+        while needle[start] & 0xc0 == 0x80 {
+            start -= 1;
+        }
+        if start == 0 {
+            continue;
+        }
+        let Some(found) = tree.find(&needle[start..]) else {
+            return Known::Nothing;
+        };
+        let before = candidates.len();
+        match found.within {
+            Within::Leaf(list) => intersect(candidates, list),
+            Within::Own(own) if own.packed.len() <= NARROWING_BYTES_MAX => {
+                intersect(candidates, own.packed);
+            }
+            Within::Bitmap(words, _) => candidates.retain(|row| has(words, *row)),
+            Within::Own(_) | Within::Below(_) => {}
+        }
+        idle = if candidates.len() > before - before / 8 {
+            idle + 1
+        } else {
+            0
+        };
     }
-    Known::Candidates
+    if candidates.is_empty() {
+        Known::Nothing
+    } else {
+        Known::Candidates
+    }
 }
-
-/// So few texts are looked at sooner than another list is decoded.
-const CANDIDATES_FEW: usize = 8;
 
 /// Leaves in ascending `rows` only what `packed` holds too.
 fn intersect(rows: &mut Vec<u32>, packed: &[u8]) {
@@ -136,7 +131,8 @@ fn intersect(rows: &mut Vec<u32>, packed: &[u8]) {
 /// Tells roughly how many rows must be decoded before the rows that are known are at hand.
 pub(in crate::search) fn steps(known: Known<'_>) -> u32 {
     match known {
-        Known::List(list) => list.len() as u32,
+        Known::Leaf(list) => list.len() as u32,
+        Known::Own(own) => own.count,
         Known::Below(node) => node.steps,
         Known::Nothing | Known::Bitmap(..) | Known::Candidates | Known::All => 0,
     }

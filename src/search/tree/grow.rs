@@ -124,9 +124,14 @@ impl<'a> Grower<'a> {
         let grown = &mut self.tree.nodes[node];
         grown.count = count;
         grown.edge_len = (at.bytes - depth.bytes) as u8;
-        grown.edge = places
-            .first()
-            .map_or(0, |place| place.position + depth.bytes);
+        grown.labels = self.tree.labels.len() as u32;
+        if let Some(place) = places.first() {
+            let edge =
+                (place.position + depth.bytes) as usize..(place.position + at.bytes) as usize;
+            self.tree
+                .labels
+                .extend_from_slice(self.arena.get(edge).unwrap_or_default());
+        }
         if count >= self.tuning.bitmap_rows_min {
             let shared = above.1 == count;
             self.tree.nodes[node].set = if shared {
@@ -235,7 +240,6 @@ impl<'a> Grower<'a> {
         let with_bitmap = nodes[node].set != Set::Below;
         let slots = nodes.len();
         let grown = &mut nodes[node];
-        grown.labels = labels.len() as u32;
         grown.leaves = leaves.len() as u32;
         grown.inner_len = inner as u16;
         labels.extend(
@@ -314,7 +318,11 @@ impl<'a> Grower<'a> {
             ..
         } = &mut self.tree;
         if nodes[node].set == Set::Below {
-            pack(rows, own);
+            let start = own.len();
+            let mut last = 0_u32;
+            own.extend_from_slice(&[0; 4]);
+            pack(rows.inspect(|row| last = *row), own);
+            own[start..start + 4].copy_from_slice(&last.to_le_bytes());
             nodes[node].set = Set::Own(own_starts.len() as u32 - 1);
             nodes[node].steps = nodes[node].count;
             own_starts.push(own.len() as u32);
@@ -343,7 +351,6 @@ impl Node {
         inner_len: 0,
         leaf_len: 0,
         edge_len: 0,
-        edge: 0,
     };
 }
 

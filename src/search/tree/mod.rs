@@ -33,7 +33,8 @@ pub struct Tuning {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::search) struct Tree {
     pub(in crate::search) nodes: Vec<Node>,
-    /// The next byte of each child: for each node those of its inner children, then those of its leaves.
+    /// For each node the bytes of its edge, which follow its label at every place of the gram; then the next byte of
+    /// each child, inner ones before leaves. A hop down the tree so reads two places of memory, not three.
     pub(in crate::search) labels: Vec<u8>,
     /// Where each leaf's list begins in `lists`: for each node its leaves in order, then the end of the last one.
     pub(in crate::search) leaves: Vec<u32>,
@@ -41,7 +42,7 @@ pub(in crate::search) struct Tree {
     pub(in crate::search) lists: Vec<u8>,
     /// Where the own list of a node begins in `own`, and one entry past the last.
     pub(in crate::search) own_starts: Vec<u32>,
-    /// The packed rows of nodes with a list of their own.
+    /// For each node with a list of its own the last row, in four bytes, and the packed rows.
     pub(in crate::search) own: Vec<u8>,
     /// The bitmaps of frequent grams, each kept once.
     pub(in crate::search) bitmaps: Vec<Box<[u64]>>,
@@ -55,7 +56,7 @@ pub(in crate::search) struct Node {
     /// How many rows are decoded to collect its reviews; 0 with a bitmap.
     pub(in crate::search) steps: u32,
     pub(in crate::search) set: Set,
-    /// First of its children's labels.
+    /// First byte of its edge, which its children's labels follow.
     pub(in crate::search) labels: u32,
     /// First of its inner children, which have consecutive numbers.
     pub(in crate::search) inner: u32,
@@ -63,10 +64,8 @@ pub(in crate::search) struct Node {
     pub(in crate::search) leaves: u32,
     pub(in crate::search) inner_len: u16,
     pub(in crate::search) leaf_len: u16,
-    /// Bytes that follow the label of the node at every place of the gram.
+    /// Bytes of its edge.
     pub(in crate::search) edge_len: u8,
-    /// Where in the arena those bytes stand.
-    pub(in crate::search) edge: u32,
 }
 
 /// The rows that a node keeps.
@@ -87,39 +86,50 @@ pub(in crate::search) struct Found<'t> {
     pub(in crate::search) within: Within<'t>,
     /// Whether they are exactly those.
     pub(in crate::search) exact: bool,
+    /// How many bytes of the needle the tree has seen.
+    pub(in crate::search) seen: usize,
 }
 
 /// Some reviews.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::search) enum Within<'t> {
-    /// Those of a packed list.
-    List(&'t [u8]),
+    /// Those of a leaf's packed list.
+    Leaf(&'t [u8]),
+    /// Those of a node's own list.
+    Own(Own<'t>),
     /// Those of a bitmap, and their number.
     Bitmap(&'t [u64], u32),
     /// Those below a node, collected by [`Tree::mark`].
     Below(&'t Node),
 }
 
+/// The own list of a node.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::search) struct Own<'t> {
+    pub(in crate::search) packed: &'t [u8],
+    /// How many rows it has.
+    pub(in crate::search) count: u32,
+    /// The last of them.
+    pub(in crate::search) last: u32,
+}
+
 impl Tree {
     /// Looks for `needle`, which is not empty and valid UTF-8; `None` where no review holds it.
-    pub(in crate::search) fn find(&self, arena: &[u8], needle: &[u8]) -> Option<Found<'_>> {
+    pub(in crate::search) fn find(&self, needle: &[u8]) -> Option<Found<'_>> {
         let mut node = self.nodes.first()?;
         let mut rest = needle;
         loop {
-            let edge = arena
-                .get(node.edge as usize..)?
-                .get(..usize::from(node.edge_len))?;
+            let (edge, children) = self.labels_of(node)?;
             let common = edge.len().min(rest.len());
             if edge[..common] != rest[..common] {
                 return None;
             }
             rest = &rest[common..];
             let Some((label, after)) = rest.split_first() else {
-                return self.within(node, true);
+                return self.within(node, true, needle.len());
             };
-            let children = self.labels_of(node)?;
             if children.is_empty() {
-                return self.within(node, false);
+                return self.within(node, false, needle.len() - rest.len());
             }
             let child = memchr::memchr(*label, children)?;
             rest = after;
@@ -128,27 +138,34 @@ impl Tree {
                 Some(leaf) => {
                     let list = self.leaf(node.leaves as usize + leaf)?;
                     return Some(Found {
-                        within: Within::List(list),
+                        within: Within::Leaf(list),
                         exact: rest.is_empty(),
+                        seen: needle.len() - rest.len(),
                     });
                 }
             }
         }
     }
 
-    fn within<'t>(&'t self, node: &'t Node, exact: bool) -> Option<Found<'t>> {
+    fn within<'t>(&'t self, node: &'t Node, exact: bool, seen: usize) -> Option<Found<'t>> {
         let within = match node.set {
             Set::Below => Within::Below(node),
             Set::Bitmap(bitmap) => Within::Bitmap(self.bitmaps.get(bitmap as usize)?, node.count),
-            Set::Own(own) => Within::List(self.own_list(own)?),
+            Set::Own(own) => Within::Own(self.own_list(own, node.count)?),
         };
-        Some(Found { within, exact })
+        Some(Found {
+            within,
+            exact,
+            seen,
+        })
     }
 
-    fn labels_of(&self, node: &Node) -> Option<&[u8]> {
-        self.labels
-            .get(node.labels as usize..)?
-            .get(..usize::from(node.inner_len) + usize::from(node.leaf_len))
+    /// Returns the bytes of a node's edge, and the labels of its children.
+    fn labels_of(&self, node: &Node) -> Option<(&[u8], &[u8])> {
+        let edge = usize::from(node.edge_len);
+        let len = edge + usize::from(node.inner_len) + usize::from(node.leaf_len);
+        let bytes = self.labels.get(node.labels as usize..)?.get(..len)?;
+        Some(bytes.split_at(edge))
     }
 
     fn leaf(&self, leaf: usize) -> Option<&[u8]> {
@@ -156,12 +173,64 @@ impl Tree {
         self.lists.get(start as usize..end as usize)
     }
 
-    fn own_list(&self, own: u32) -> Option<&[u8]> {
+    fn own_list(&self, own: u32, count: u32) -> Option<Own<'_>> {
         let (start, end) = (
             *self.own_starts.get(own as usize)?,
             *self.own_starts.get(own as usize + 1)?,
         );
-        self.own.get(start as usize..end as usize)
+        let bytes = self.own.get(start as usize..end as usize)?;
+        let (last, packed) = bytes.split_first_chunk()?;
+        Some(Own {
+            packed,
+            count,
+            last: u32::from_le_bytes(*last),
+        })
+    }
+
+    /// Puts the first rows from row `from` on below `node`, at most `rows_max` of them, into `rows`, ascending.
+    ///
+    /// Reads of each leaf what may be among them, so that a page of the newest reviews costs a step or two for each leaf.
+    pub(in crate::search) fn first_below(
+        &self,
+        node: &Node,
+        from: u32,
+        rows_max: usize,
+        rows: &mut Vec<u32>,
+    ) {
+        let mut add = |list: &[u8]| {
+            unpack(list, |row| {
+                let is_full = rows.len() >= rows_max;
+                if is_full && rows.last().is_some_and(|last| *last <= row) {
+                    return false;
+                }
+                if row >= from
+                    && let Err(place) = rows.binary_search(&row)
+                {
+                    rows.truncate(rows_max.saturating_sub(1));
+                    rows.insert(place, row);
+                }
+                true
+            });
+        };
+        match node.set {
+            Set::Bitmap(_) => {}
+            Set::Own(own) => {
+                if let Some(own) = self.own_list(own, node.count) {
+                    add(own.packed);
+                }
+            }
+            Set::Below => {
+                let leaves = node.leaves as usize;
+                for leaf in leaves..leaves + usize::from(node.leaf_len) {
+                    add(self.leaf(leaf).unwrap_or_default());
+                }
+                let inner = node.inner as usize;
+                let children = self.nodes.get(inner..inner + usize::from(node.inner_len));
+                for child in children.unwrap_or_default() {
+                    self.first_below(child, from, rows_max, rows);
+                }
+            }
+        }
     }
 
     /// Adds the rows below `node` to the bitmap `bits`, in as many steps as the node says.
@@ -182,7 +251,11 @@ impl Tree {
                     *bits |= word;
                 }
             }
-            Set::Own(own) => add(self.own_list(own).unwrap_or_default()),
+            Set::Own(own) => {
+                if let Some(own) = self.own_list(own, node.count) {
+                    add(own.packed);
+                }
+            }
             Set::Below => {
                 let leaves = node.leaves as usize;
                 for leaf in leaves..leaves + usize::from(node.leaf_len) {
