@@ -56,7 +56,7 @@ const PARTS: [usize; 8] = [8, 4, 2, 6, 1, 3, 5, 7];
 const IDLE_WALKS_MAX: u32 = 2;
 
 /// So few texts are looked at sooner than the tree is walked once more.
-const CANDIDATES_FEW: usize = 6;
+const CANDIDATES_FEW: usize = 12;
 
 /// A list of more bytes is not decoded to narrow a leaf's.
 const NARROWING_BYTES_MAX: usize = 4096;
