@@ -3,24 +3,24 @@
 //! # The plan
 //! A source is bytes that the caller opened; nothing here opens a file or asks for the time. It flows one way:
 //!
-//! 1. [`encoding`] finds how the bytes are written (byte order mark, UTF-16, UTF-8, else Windows-1252) and turns
-//!    them into UTF-8 as they stream; [`kind`] finds what wrote them from their first [`HEAD_BYTES`].
-//! 2. A *reader* for each kind streams [`record::Record`]s: what the source says of one review, as text, field by
+//! 1. `encoding` finds how the bytes are written (byte order mark, UTF-16, UTF-8, else Windows-1252) and turns
+//!    them into UTF-8 as they stream; `kind` finds what wrote them from their first `HEAD_BYTES`.
+//! 2. A *reader* for each kind streams `record::Record`s: what the source says of one review, as text, field by
 //!    field, with the line on which it begins. `csv` reads tables (Trustpilot's among them, a table with known
 //!    names), `lines` and `stream` JSON (lines, arrays, Google, another reviewd), `linked` schema.org nodes, which
 //!    `page` finds in a saved HTML page. A record that cannot be read is refused and the next one read; a source
 //!    that cannot be read further ends the import, as half an export is not an export.
-//! 3. [`normalise`] turns a record into a [`candidate::Candidate`]: `rating`, `date`, `text` and `identity` hold the rules,
+//! 3. `normalise` turns a record into a `candidate::Candidate`: `rating`, `date`, `text` and `identity` hold the rules,
 //!    which are the same for all sources. Whatever is not certain is refused with its reason, never guessed: dates
-//!    such as 03/04/2024 need a file whose other dates decide ([`date::Evidence`]) or a format.
-//! 4. [`merge`] lays candidates over the reviews that are there, by id. A source speaks only for the fields that it
+//!    such as 03/04/2024 need a file whose other dates decide (`date::Evidence`) or a format.
+//! 4. `merge` lays candidates over the reviews that are there, by id. A source speaks only for the fields that it
 //!    has a place for, so what the operator added by hand (a mention, `verified`) stays. Reviews that a source no
 //!    longer has are kept and counted. Reviews that do not change keep their bytes.
-//! 5. [`merge::Merge::render`] gives the new file, newest first; the caller has it checked by `dataset::decode`,
+//! 5. `merge::Merge::render` gives the new file, newest first; the caller has it checked by `dataset::decode`,
 //!    and writes it only then.
 //!
 //! # Bounds
-//! One record takes at most [`RECORD_BYTES_MAX`] bytes, one linked document [`LINKED_BYTES_MAX`]. The merge holds the
+//! One record takes at most `RECORD_BYTES_MAX` bytes, one linked document `LINKED_BYTES_MAX`. The merge holds the
 //! file that is there, what is added or changed, and an index of ids; the caller's limit on the file is its limit too.
 //! So memory depends on the result and not on the source: a gigabyte that changes nothing costs nothing.
 //!

@@ -19,7 +19,7 @@ pub(crate) struct Reading {
     pub(crate) mapping: Mapping,
     /// What separates the columns of a table, where the operator said it.
     pub(crate) delimiter: Option<u8>,
-    /// The beginning of the text, at most [`super::HEAD_BYTES`] bytes of the source.
+    /// The beginning of the text, at most `super::HEAD_BYTES` bytes of the source.
     pub(crate) head: String,
 }
 
