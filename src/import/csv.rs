@@ -111,6 +111,11 @@ impl<R: Read> Read for LineFeeds<R> {
                 buffer[0] = b'\n';
                 return Ok(1);
             }
+            // Most tables hold no carriage return at all, and then a look costs less than a loop.
+            if self.before != b'\r' && !buffer[..read].contains(&b'\r') {
+                self.before = buffer[read - 1];
+                return Ok(read);
+            }
             let mut kept = 0;
             for at in 0..read {
                 let byte = buffer[at];

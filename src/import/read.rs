@@ -153,7 +153,7 @@ impl<R: BufRead> Read for Counted<R> {
         let length = available.len().min(buffer.len());
         let taken = &available[..length];
         buffer[..length].copy_from_slice(taken);
-        let feeds = taken.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let feeds = memchr::memchr_iter(b'\n', taken).count() as u64;
         self.source.consume(length);
         self.progress.line.set(self.progress.line.get() + feeds);
         let bytes = self.progress.bytes.get() + length as u64;
