@@ -180,6 +180,12 @@ fn measured(file: &Path, args: &InsightsArgs) -> Result<Vec<u8>, Failure> {
         Method::Vader => evaluate::Method::Vader,
     };
     let confusion = evaluate(&lines, method).map_err(|error| failure(Status::Data, &error))?;
+    if confusion.n() == 0 {
+        return Err(failure(
+            Status::Data,
+            &"holds no case, so there is nothing to measure",
+        ));
+    }
     let mut rendered = confusion.render();
     rendered.push(b'\n');
     Ok(rendered)

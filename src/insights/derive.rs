@@ -84,11 +84,12 @@ impl Derived {
             reader,
             |reader, rows| {
                 let mut part = Derived::default();
-                let count = rows.len();
+                let (count, mut known_count) = (rows.len(), 0);
                 for row in rows {
                     let (review, mentions) = (&dataset.reviews[row], &mut part.mentions);
                     let key = Key::of(review);
                     let known = earlier.take(key, row as u32, mentions);
+                    known_count += usize::from(known.is_some());
                     let outcome = known.unwrap_or_else(|| match reader {
                         Some(reader) => reader.read(review, row as u32, mentions),
                         None => Outcome::Silent,
@@ -96,10 +97,11 @@ impl Derived {
                     part.keys.push(key);
                     part.outcomes.push(outcome);
                 }
-                progress.add(count);
+                progress.add(count, known_count);
                 part
             },
         );
+        progress.end();
         let mut whole = Derived::default();
         for part in parts {
             whole.keys.extend(part.keys);
@@ -110,10 +112,11 @@ impl Derived {
     }
 }
 
-/// Tells the log how far the reading of a large dataset has come: ten lines in all.
+/// Tells the log how far the reading of a large dataset has come: ten lines in all, and one of what was known.
 struct Progress {
     count: usize,
     done: AtomicUsize,
+    known: AtomicUsize,
 }
 
 impl Progress {
@@ -121,10 +124,23 @@ impl Progress {
         Progress {
             count,
             done: AtomicUsize::new(0),
+            known: AtomicUsize::new(0),
         }
     }
 
-    fn add(&self, rows: usize) {
+    fn end(&self) {
+        let known = self.known.load(Ordering::Relaxed);
+        if known > 0 {
+            info!(
+                reviews = known,
+                of = self.count,
+                "insights: these were read before"
+            );
+        }
+    }
+
+    fn add(&self, rows: usize, known: usize) {
+        self.known.fetch_add(known, Ordering::Relaxed);
         let before = self.done.fetch_add(rows, Ordering::Relaxed);
         let tenths = |done: usize| done * 10 / self.count;
         let done = before + rows;

@@ -135,7 +135,10 @@ fn bare<'w>(words: &'w Words, item: &Item) -> &'w str {
 }
 
 fn is_content(item: &Item, word: &str) -> bool {
-    item.is_word && word.len() >= 3 && word.len() <= WORD_BYTES_MAX && !STOP_WORDS.contains(&word)
+    item.is_word
+        && word.len() >= 3
+        && word.len() <= WORD_BYTES_MAX
+        && STOP_WORDS.binary_search(&word).is_err()
 }
 
 /// The words of the names of people and of the business, which are no topics.
@@ -170,7 +173,7 @@ const WORD_BYTES_MAX: usize = 40;
 /// Marks a phrase of one word; no number of a word, as there are [`WORDS_MAX`].
 const ALONE: u16 = u16::MAX;
 
-/// Words that say nothing by themselves.
+/// Words that say nothing by themselves, sorted: looking through all of them for each word took an eighth of the time.
 const STOP_WORDS: [&str; 153] = [
     "about",
     "above",
@@ -304,8 +307,8 @@ const STOP_WORDS: [&str; 153] = [
     "those",
     "through",
     "told",
-    "took",
     "too",
+    "took",
     "two",
     "until",
     "upon",
@@ -326,3 +329,13 @@ const STOP_WORDS: [&str; 153] = [
     "would",
     "you",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::STOP_WORDS;
+
+    #[test]
+    fn words_that_say_nothing_are_sorted() {
+        assert!(STOP_WORDS.is_sorted());
+    }
+}

@@ -23,47 +23,31 @@ const REVIEWS: &str = r#"{"business":{"name":"A","type":"LegalService","descript
 
 /// Checks the decoder and the documents on `data`: its first byte says which file the rest is.
 ///
-/// `t`, `e` and `i` make it the taxonomy, the editorial and the insights beside one review; anything else makes all
+/// `t`, `e`, `i` and `c` make it the taxonomy, the editorial, the insights and `check.json` beside one review; anything else makes all
 /// of `data` the reviews, with no other file.
 ///
 /// # Panics
 /// If the decoder panics, if it accepts what is no JSON, if a problem lacks its file or its words, if a document
 /// does not parse, or if the reviews published are not those of the file.
 pub fn check_dataset(data: &[u8]) {
-    let sample = Files {
+    let mut files = Files {
         reviews: REVIEWS.into(),
         ..Files::default()
     };
-    let (files, content) = match data.split_first() {
-        Some((b't', rest)) => (
-            Files {
-                taxonomy: Some(rest.to_vec()),
-                ..sample
-            },
-            rest,
-        ),
-        Some((b'e', rest)) => (
-            Files {
-                editorial: Some(rest.to_vec()),
-                ..sample
-            },
-            rest,
-        ),
-        Some((b'i', rest)) => (
-            Files {
-                insights: Some(rest.to_vec()),
-                ..sample
-            },
-            rest,
-        ),
-        _ => (
-            Files {
+    let (kind, mut content) = data.split_first().unwrap_or((&0, &[]));
+    match kind {
+        b't' => files.taxonomy = Some(content.to_vec()),
+        b'e' => files.editorial = Some(content.to_vec()),
+        b'i' => files.insights = Some(content.to_vec()),
+        b'c' => files.check = Some(content.to_vec()),
+        _ => {
+            content = data;
+            files = Files {
                 reviews: data.to_vec(),
                 ..Files::default()
-            },
-            data,
-        ),
-    };
+            };
+        }
+    }
     let reviews = files.reviews.clone();
     let insights = files.insights.clone();
     let value = serde_json::from_slice::<Value>(content);

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 use crate::insights::kept::{Kept, KeptError};
 use crate::insights::{self, Options};
@@ -72,7 +72,7 @@ impl InsightsStore {
         match earlier {
             _ if dataset.insights.is_some() => insights::document(dataset, options),
             Some(kept) if kept.is_of(dataset, options) => {
-                debug!("the kept insights are of the same files");
+                info!("the kept insights are of the same files, so they are served as they are");
                 kept.into_document()
             }
             earlier => {
