@@ -123,7 +123,6 @@ pub struct Decoded {
 /// # Errors
 /// Every problem of every file, not only the first: see [`Problems`].
 pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
-    let digest = files.digest();
     let mut problems = Problems::default();
     let mut warnings = Vec::new();
     let taxonomy = match &files.taxonomy {
@@ -136,12 +135,13 @@ pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
         taxonomy: &taxonomy,
         matcher: &matcher,
     };
-    let file = reviews::decode(
-        &files.reviews,
-        &derive,
-        now,
-        REVIEWS_MAX,
-        &mut check(REVIEWS, &mut problems),
+    let (file, digest) = beside(
+        files.reviews.len() > DIGEST_BESIDE_BYTES,
+        || files.digest(),
+        || {
+            let mut check = check(REVIEWS, &mut problems);
+            reviews::decode(&files.reviews, &derive, now, REVIEWS_MAX, &mut check)
+        },
     );
     drop(files.reviews);
     let mut reviews = file.reviews;
@@ -195,6 +195,25 @@ pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
 fn allowed(file: Option<&[u8]>, problems: &mut Problems) -> Allowed {
     let decoded = file.and_then(|bytes| allow::decode(bytes, &mut check(CHECK, problems)));
     decoded.unwrap_or_default()
+}
+
+/// Bytes of `reviews.json` above which the digest has a thread of its own: a millisecond of work.
+const DIGEST_BESIDE_BYTES: usize = 1 << 20;
+
+/// Returns what `main` and `other` return, `other` by a thread of its own where it `pays`.
+fn beside<T, U: Send>(
+    pays: bool,
+    other: impl FnOnce() -> U + Send,
+    main: impl FnOnce() -> T,
+) -> (T, U) {
+    if !pays {
+        return (main(), other());
+    }
+    std::thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let main = main();
+        (main, other.join().expect("a digest has no panic"))
+    })
 }
 
 fn check(subject: Subject, problems: &mut Problems) -> Check<'_> {
