@@ -14,6 +14,8 @@ use hyper::{Request, Response};
 use reviewd::dataset;
 use reviewd::http::{App, Body, Limits, Settings, Site, respond};
 use reviewd::search::index::IndexOptions;
+use reviewd::search::query::{Buffers, parse_query};
+use reviewd::search::run::{Scratch, run};
 use reviewd::snapshot::{self, Snapshot};
 use reviewd::wire::date::Timestamp;
 
@@ -182,5 +184,32 @@ fn a_search_allocates_its_reply_and_nothing_else() {
             (1, length),
             "{query}"
         );
+    }
+}
+
+#[test]
+fn a_search_of_the_index_allocates_nothing() {
+    let app = app();
+    let site = app.current();
+    let index = &site.snapshot().index;
+    let (mut buffers, mut scratch) = (Buffers::default(), Scratch::default());
+    for text in [
+        "",
+        "rating=5&limit=100",
+        "query=e",
+        "query=the+will",
+        "query=no+such+words",
+        "query=the&min_rating=3&since=2023-01-01&sort=lowest",
+        "query=a&mentions_technician=Ingrid+Thornquist&mentions_service=estate-planning&sort=oldest",
+    ] {
+        let mut search = || {
+            let query =
+                parse_query(text.as_bytes(), &mut buffers).expect("a test's queries are right");
+            run(index, &query, &mut scratch).matched
+        };
+        let matched = search();
+        let mut again = 0;
+        let counted = allocation_counter::measure(|| again = search());
+        assert_eq!((again, counted.count_total), (matched, 0), "{text}");
     }
 }
