@@ -25,6 +25,9 @@ pub(super) const DATA_DEFAULT: &str = "data";
 /// The file in the state directory that keeps the key of session ids.
 const SESSION_KEY_FILE: &str = "session-key";
 
+/// Bytes of text below which the index of them is built within a second, and not worth a file.
+const INDEX_TEXTS_MIN: u64 = 1 << 20;
+
 /// Smallest bound of a size that can be set: below it no ordinary request would fit.
 const SIZE_MIN: u64 = 1_024;
 
@@ -72,8 +75,9 @@ struct DataArgs {
     #[arg(long, env = "REVIEWD_MENTIONS_MIN", value_name = "NUMBER", default_value_t = insights::MENTIONS_MIN)]
     mentions_min: u32,
     /// Most memory that the index of the texts may take; searches get slower with less, answers stay the same
-    #[arg(long, env = "REVIEWD_SEARCH_MEMORY", value_name = "SIZE", default_value = "128MiB", value_parser = parse_size)]
-    search_memory: u64,
+    /// [default: five times the texts, at least 128MiB, at most a quarter of the memory]
+    #[arg(long, env = "REVIEWD_SEARCH_MEMORY", value_name = "SIZE", value_parser = parse_size)]
+    search_memory: Option<u64>,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -234,6 +238,7 @@ impl ServeArgs {
             search_memory: self.data.search_memory,
             mentions_min: self.data.mentions_min,
             cache: Some(self.process.state.clone()),
+            index_texts_min: INDEX_TEXTS_MIN,
             listen: self.address.listen,
             base_url: self.address.base_url.clone(),
             cache_control: self.address.cache_control.clone(),

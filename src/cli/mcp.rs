@@ -19,7 +19,7 @@ use crate::dataset;
 use crate::mcp::session::KEY_BYTES;
 use crate::mcp::{Catalog, Key, Server, Settings};
 use crate::search::index::IndexOptions;
-use crate::server::files;
+use crate::server::{files, memory};
 use crate::snapshot::{self, Snapshot};
 
 /// Longest message in bytes; a longer one is answered with an error and skipped.
@@ -41,9 +41,10 @@ pub struct McpArgs {
     /// Largest data file that is read
     #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_size)]
     data_file_bytes: u64,
-    /// Most memory that the index of the texts may take
-    #[arg(long, env = "REVIEWD_SEARCH_MEMORY", value_name = "SIZE", default_value = "128MiB", value_parser = parse_size)]
-    search_memory: u64,
+    /// Most memory that the index of the texts may take [default: five times the texts, at least 128MiB, at most a
+    /// quarter of the memory]
+    #[arg(long, env = "REVIEWD_SEARCH_MEMORY", value_name = "SIZE", value_parser = parse_size)]
+    search_memory: Option<u64>,
 }
 
 /// Takes the address of a reviewd, with or without the `/mcp` that set-up pages show.
@@ -98,10 +99,18 @@ fn catalog(args: &McpArgs) -> Result<Catalog, Failure> {
     };
     let decoded = dataset::decode(files, clock::now())
         .map_err(|problems| Failure::new(Status::Data, problems.to_string()))?;
+    let texts = decoded
+        .dataset
+        .reviews
+        .iter()
+        .map(|review| review.text.len() as u64);
+    let text_bytes = texts.sum();
     let settings = snapshot::Settings {
         base_url: args.base_url.clone(),
         index: IndexOptions {
-            memory_bytes: args.search_memory,
+            memory_bytes: args
+                .search_memory
+                .unwrap_or_else(|| memory::search_memory(text_bytes)),
             threads: NonZeroUsize::MIN,
         },
         mentions_min: crate::insights::MENTIONS_MIN,

@@ -122,12 +122,7 @@ pub fn check_answer(
 /// If an index and its twin differ.
 pub fn check_search(data: &[u8]) {
     let mut source = Source { data };
-    let tuning = Tuning {
-        leaf_rows_max: 1 + u32::from(source.next() % 8),
-        bitmap_rows_min: 1 + u32::from(source.next() % 24),
-        union_steps_max: u32::from(source.next() % 32),
-        unit_places_max: if source.next() < 64 { 16 } else { 1 << 20 },
-    };
+    let tuning = source.tuning();
     let budget = u64::from(source.next()) * 64;
     let taxonomy = taxonomy();
     let reviews = source.reviews(&taxonomy);
@@ -157,7 +152,7 @@ pub fn check_search(data: &[u8]) {
 }
 
 /// A technician with an alias that two share, and services whose label is another's id.
-fn taxonomy() -> Taxonomy {
+pub(super) fn taxonomy() -> Taxonomy {
     let technician = |name: &str, aliases: &[&str]| Technician {
         name: name.to_owned(),
         aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
@@ -219,17 +214,26 @@ const PIECES: [&str; 32] = [
 ];
 
 /// Bytes read one after another; past their end there are zeros.
-struct Source<'d> {
-    data: &'d [u8],
+pub(super) struct Source<'d> {
+    pub(super) data: &'d [u8],
 }
 
 impl Source<'_> {
-    fn next(&mut self) -> u8 {
+    pub(super) fn next(&mut self) -> u8 {
         let Some((first, rest)) = self.data.split_first() else {
             return 0;
         };
         self.data = rest;
         *first
+    }
+
+    pub(super) fn tuning(&mut self) -> Tuning {
+        Tuning {
+            leaf_rows_max: 1 + u32::from(self.next() % 8),
+            bitmap_rows_min: 1 + u32::from(self.next() % 24),
+            union_steps_max: u32::from(self.next() % 32),
+            unit_places_max: if self.next() < 64 { 16 } else { 1 << 20 },
+        }
     }
 
     fn text(&mut self, pieces_max: u8) -> String {
@@ -239,7 +243,7 @@ impl Source<'_> {
             .collect()
     }
 
-    fn reviews(&mut self, taxonomy: &Taxonomy) -> Vec<Review> {
+    pub(super) fn reviews(&mut self, taxonomy: &Taxonomy) -> Vec<Review> {
         let count = self.next() % 48;
         let mut reviews: Vec<Review> = (0..count)
             .map(|number| self.review(number, taxonomy))
@@ -288,7 +292,7 @@ impl Source<'_> {
     }
 
     /// A part of a text, or pieces of our own; folded.
-    fn needle(&mut self, reviews: &[Review]) -> String {
+    pub(super) fn needle(&mut self, reviews: &[Review]) -> String {
         let choice = usize::from(self.next());
         let Some(review) = reviews.get(choice % (reviews.len() + 1)) else {
             return fold(&self.text(6));
@@ -304,7 +308,7 @@ impl Source<'_> {
         }
     }
 
-    fn name(&mut self) -> String {
+    pub(super) fn name(&mut self) -> String {
         const NAMES: [&str; 8] = [
             "ana óses",
             "ana",
@@ -318,7 +322,7 @@ impl Source<'_> {
         NAMES[usize::from(self.next()) % NAMES.len()].to_owned()
     }
 
-    fn query<'a>(
+    pub(super) fn query<'a>(
         &mut self,
         needle: &'a str,
         names: &'a [String; 2],

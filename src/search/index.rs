@@ -6,6 +6,7 @@ use crate::search::budget::grow_within;
 use crate::search::filter::RatingSet;
 use crate::search::names::Names;
 use crate::search::rows::{insert, words_for};
+use crate::search::stored::{Restored, Wanted};
 use crate::search::tree::{Tree, Tuning, grow_tree};
 use crate::wire::date::Date;
 use std::num::NonZeroUsize;
@@ -30,6 +31,9 @@ pub struct Index {
     pub(in crate::search) arena: Arena,
     /// `None` where the budget is too small for any tree, and texts are scanned.
     pub(in crate::search) tree: Option<Tree>,
+    /// The budget of the tree.
+    pub(in crate::search) memory_bytes: u64,
+    is_restored: bool,
 }
 
 /// What an index takes, in bytes.
@@ -47,9 +51,32 @@ impl Index {
     /// Builds the index over `reviews`, which are published and newest first: date descending, then id descending.
     #[must_use]
     pub fn build(reviews: &[Review], taxonomy: &Taxonomy, options: &IndexOptions) -> Index {
+        Index::build_or_restore(reviews, taxonomy, options, |_| None)
+    }
+
+    /// Builds the index like [`Index::build`], but with a tree that `stored` has read, where it has one that fits.
+    #[must_use]
+    pub fn build_or_restore(
+        reviews: &[Review],
+        taxonomy: &Taxonomy,
+        options: &IndexOptions,
+        stored: impl FnOnce(&Wanted<'_>) -> Option<Restored>,
+    ) -> Index {
         let arena = Arena::build(reviews, options.threads);
-        let tree = grow_within(&arena, options.memory_bytes, options.threads);
-        Index::around(reviews, taxonomy, arena, tree)
+        let wanted = Wanted {
+            arena: &arena,
+            options,
+        };
+        let restored = stored(&wanted);
+        let is_restored = restored.is_some();
+        let tree = match restored {
+            Some(restored) => restored.tree,
+            None => grow_within(&arena, options.memory_bytes, options.threads),
+        };
+        Index {
+            is_restored,
+            ..Index::around(reviews, taxonomy, arena, tree, options)
+        }
     }
 
     /// Builds the index with a tree tuned just so, for tests and measurements.
@@ -63,14 +90,15 @@ impl Index {
     ) -> Index {
         let arena = Arena::build(reviews, options.threads);
         let tree = grow_tree(&arena, tuning, options.threads, options.memory_bytes);
-        Index::around(reviews, taxonomy, arena, tree)
+        Index::around(reviews, taxonomy, arena, tree, options)
     }
 
-    pub(in crate::search) fn around(
+    fn around(
         reviews: &[Review],
         taxonomy: &Taxonomy,
         arena: Arena,
         tree: Option<Tree>,
+        options: &IndexOptions,
     ) -> Index {
         Index {
             ids: Ids::new(reviews),
@@ -80,7 +108,21 @@ impl Index {
             services: Names::of_services(reviews, taxonomy),
             arena,
             tree,
+            memory_bytes: options.memory_bytes,
+            is_restored: false,
         }
+    }
+
+    /// Tells whether its tree was read and not built.
+    #[must_use]
+    pub fn is_restored(&self) -> bool {
+        self.is_restored
+    }
+
+    /// Returns the bytes of all folded texts.
+    #[must_use]
+    pub fn texts_bytes(&self) -> u64 {
+        self.arena.len()
     }
 
     /// Returns the number of reviews.

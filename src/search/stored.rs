@@ -1,349 +1,300 @@
 //! The bytes in which an index outlives the process: only the gram tree, as everything else is made sooner than read.
 //!
-//! A header names version, dataset, budget and the folded texts; a SHA-256 of all bytes stands at the end. What it
-//! lets through is checked all the same, so that no bytes can make a search panic or run without end.
+//! A header names the version, the folded texts, the budget and the length of each array; a SHA-256 of all bytes
+//! stands at the end. What it lets through is checked all the same, so that no bytes can make a search panic or run
+//! without end. Bytes are read part by part into the arrays of the tree, so that no second copy is ever in memory.
+
+mod encode;
+mod nodes;
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::model::{Review, Taxonomy};
 use crate::search::arena::Arena;
-use crate::search::index::{Index, IndexOptions};
+use crate::search::index::IndexOptions;
 use crate::search::rows::words_for;
-use crate::search::tree::{GRAM_BYTES_MAX, Node, Set, Tree};
+use crate::search::tree::Tree;
+use nodes::{NODE_BYTES, decode_node, is_sound};
 
 /// Changes with every change of the format, of folding, or of what a tree holds.
-const MAGIC: &[u8; 16] = b"reviewd-index\0\0\x02";
+const MAGIC: &[u8; 16] = b"reviewd-index\0\0\x03";
 
+/// Arrays of a tree.
+const ARRAYS: usize = 7;
+/// Magic, sum of the texts, their rows and bytes, budget, lengths of the arrays.
+const HEADER_BYTES: usize = MAGIC.len() + SUM_BYTES + (3 + ARRAYS) * 8;
 const SUM_BYTES: usize = 32;
-const NODE_BYTES: usize = 30;
-/// Lengths of the seven arrays of a tree, each in eight bytes.
-const LENGTHS_BYTES: usize = 7 * 8;
-const HEADER_BYTES: usize = MAGIC.len() + 32 + 8 + 32 + LENGTHS_BYTES;
+/// What stands around the arrays.
+const OTHER_BYTES: u64 = (HEADER_BYTES + SUM_BYTES) as u64;
+/// Bytes that are handed on at once.
+const PART_BYTES: usize = 1 << 20;
 
-/// Why bytes are not the index that is asked for. All are the fault of the file, and answered by building anew.
+/// Why bytes are not the index that is asked for. All but `Source` are the fault of the bytes; the answer to each is
+/// to build anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoredError {
+pub enum StoredError<E> {
     /// It is not an index, or one of another version of this program.
     Version,
-    /// It was built for other files.
-    Dataset,
+    /// It was built of other texts.
+    Texts,
     /// It was built within another budget.
     Budget,
     /// It is incomplete, or was changed after it was written.
     Damaged,
+    /// The bytes cannot be had.
+    Source(E),
 }
 
-impl fmt::Display for StoredError {
+impl<E: fmt::Display> fmt::Display for StoredError<E> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            StoredError::Version => "not an index of this version",
-            StoredError::Dataset => "an index of other data",
-            StoredError::Budget => "an index within another memory budget",
-            StoredError::Damaged => "a damaged index",
+            StoredError::Version => "it is not an index of this version",
+            StoredError::Texts => "it is of other texts",
+            StoredError::Budget => "it was built for another --search-memory",
+            StoredError::Damaged => "it is damaged",
+            StoredError::Source(error) => return error.fmt(formatter),
         })
     }
 }
 
-impl std::error::Error for StoredError {}
+/// What a stored index must have been built of to be taken in place of a new one.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    pub(in crate::search) arena: &'a Arena,
+    pub(in crate::search) options: &'a IndexOptions,
+}
 
-impl Index {
-    /// Hands the bytes of the index to `sink` part by part, each at most about 1 MiB.
-    ///
-    /// `digest` and `options` are those that it was built for, and that [`Index::decode`] asks for again.
-    ///
-    /// # Errors
-    /// The first of `sink`, which is not called again.
-    pub fn encode<E>(
-        &self,
-        digest: &[u8; 32],
-        options: &IndexOptions,
-        sink: impl FnMut(&[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let empty = Tree::default();
-        let tree = self.tree.as_ref().unwrap_or(&empty);
-        let words: usize = tree.bitmaps.iter().map(|words| words.len()).sum();
-        let mut out = Out {
-            sink,
-            sum: Sha256::new(),
-            part: Vec::with_capacity(PART_BYTES + 64),
-        };
-        out.put(MAGIC)?;
-        out.put(digest)?;
-        out.put(&options.memory_bytes.to_le_bytes())?;
-        out.put(&self.arena.sum())?;
-        let Tree {
-            nodes,
-            labels,
-            leaves,
-            lists,
-            own_starts,
-            own,
-            ..
-        } = tree;
-        let lengths = [
-            nodes.len(),
-            labels.len(),
-            leaves.len(),
-            lists.len(),
-            own_starts.len(),
-            own.len(),
-            words,
-        ];
-        for length in lengths {
-            out.put(&(length as u64).to_le_bytes())?;
-        }
-        for node in nodes {
-            out.put(&encode_node(node))?;
-        }
-        for number in leaves.iter().chain(own_starts) {
-            out.put(&number.to_le_bytes())?;
-        }
-        for word in tree.bitmaps.iter().flatten() {
-            out.put(&word.to_le_bytes())?;
-        }
-        for bytes in [labels, lists, own] {
-            for part in bytes.chunks(PART_BYTES) {
-                out.put(part)?;
-            }
-        }
-        out.end()
+/// A tree that was read and fits.
+#[derive(Debug)]
+pub struct Restored {
+    /// `None` where the budget is too small for any tree.
+    pub(in crate::search) tree: Option<Tree>,
+}
+
+impl Wanted<'_> {
+    /// Returns the bytes of all folded texts, from which one may judge whether an index is worth storing.
+    #[must_use]
+    pub fn texts_bytes(&self) -> u64 {
+        self.arena.len()
     }
 
-    /// Makes the index of `reviews` from `bytes` that [`Index::encode`] wrote for the same `digest` and `options`.
+    /// Takes the index that [`Index::encode`](crate::search::index::Index::encode) wrote for the same texts and options out of `bytes` bytes, which
+    /// `source` hands over in order, filling each buffer that it is given.
+    ///
+    /// Holds no more memory than the tree and a part of 1 MiB, and none of it before the header fits.
     ///
     /// # Errors
-    /// [`StoredError`] for any other bytes; then [`Index::build`] is the way.
-    pub fn decode(
-        bytes: &[u8],
-        digest: &[u8; 32],
-        reviews: &[Review],
-        taxonomy: &Taxonomy,
-        options: &IndexOptions,
-    ) -> Result<Index, StoredError> {
-        let (header, payload) = check(bytes, digest, options)?;
-        let arena = Arena::build(reviews, options.threads);
-        if header.arena != arena.sum() {
-            return Err(StoredError::Dataset);
+    /// [`StoredError`] for any other bytes, and where `source` fails.
+    pub fn decode<E>(
+        &self,
+        bytes: u64,
+        source: impl FnMut(&mut [u8]) -> Result<(), E>,
+    ) -> Result<Restored, StoredError<E>> {
+        let mut input = In {
+            source,
+            sum: Sha256::new(),
+            part: Vec::new(),
+        };
+        let mut header = [0; HEADER_BYTES];
+        if bytes < OTHER_BYTES {
+            return Err(StoredError::Version);
         }
-        let tree = decode_tree(payload, &header, arena.rows())?;
-        if let Some(tree) = &tree {
-            is_sound(tree, &arena)
-                .then_some(())
-                .ok_or(StoredError::Damaged)?;
+        input.fill(&mut header)?;
+        let header = Header::parse(&header).ok_or(StoredError::Version)?;
+        self.check(&header, bytes)?;
+        // The sum of the texts costs about as much as reading: both at once.
+        let (sum, tree) = std::thread::scope(|scope| {
+            let sum = scope.spawn(|| self.arena.sum());
+            let tree = input.tree(&header, self.arena.rows());
+            (sum.join().expect("summing has no panic"), tree)
+        });
+        if sum != header.texts_sum {
+            return Err(StoredError::Texts);
         }
-        Ok(Index::around(reviews, taxonomy, arena, tree))
+        let tree = tree?;
+        input.end()?;
+        if tree
+            .as_ref()
+            .is_some_and(|tree| !is_sound(tree, self.arena))
+        {
+            return Err(StoredError::Damaged);
+        }
+        Ok(Restored { tree })
+    }
+
+    /// Checks what can be told without reading on.
+    fn check<E>(&self, header: &Header, bytes: u64) -> Result<(), StoredError<E>> {
+        if (header.rows, header.texts_bytes) != (u64::from(self.arena.rows()), self.arena.len()) {
+            return Err(StoredError::Texts);
+        }
+        if header.memory_bytes != self.options.memory_bytes {
+            return Err(StoredError::Budget);
+        }
+        // What a tree takes in memory is within the budget, and no part of it takes more as bytes.
+        let bytes_max = header.memory_bytes.saturating_add(OTHER_BYTES);
+        if header.bytes() != Some(bytes) || bytes > bytes_max {
+            return Err(StoredError::Damaged);
+        }
+        Ok(())
     }
 }
 
-/// Bytes that are handed on at once.
-const PART_BYTES: usize = 1 << 20;
+/// What stands before the arrays.
+struct Header {
+    texts_sum: [u8; SUM_BYTES],
+    rows: u64,
+    texts_bytes: u64,
+    memory_bytes: u64,
+    /// Entries of nodes, labels, leaves, lists, starts of own lists, own lists, and words of bitmaps.
+    lengths: [u64; ARRAYS],
+}
 
-/// Collects small pieces, sums them up and hands them on.
-struct Out<S> {
-    sink: S,
+impl Header {
+    fn of(tree: &Tree, arena: &Arena, memory_bytes: u64) -> Header {
+        let words: usize = tree.bitmaps.iter().map(|words| words.len()).sum();
+        let lengths = [
+            tree.nodes.len(),
+            tree.labels.len(),
+            tree.leaves.len(),
+            tree.lists.len(),
+            tree.own_starts.len(),
+            tree.own.len(),
+            words,
+        ];
+        Header {
+            texts_sum: arena.sum(),
+            rows: u64::from(arena.rows()),
+            texts_bytes: arena.len(),
+            memory_bytes,
+            lengths: lengths.map(|length| length as u64),
+        }
+    }
+
+    fn render(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..MAGIC.len()].copy_from_slice(MAGIC);
+        bytes[MAGIC.len()..NUMBERS_FROM].copy_from_slice(&self.texts_sum);
+        let numbers = [self.rows, self.texts_bytes, self.memory_bytes];
+        let places = bytes[NUMBERS_FROM..].as_chunks_mut().0;
+        for (place, number) in places
+            .iter_mut()
+            .zip(numbers.into_iter().chain(self.lengths))
+        {
+            *place = number.to_le_bytes();
+        }
+        bytes
+    }
+
+    fn parse(bytes: &[u8; HEADER_BYTES]) -> Option<Header> {
+        let rest = bytes.strip_prefix(MAGIC)?;
+        let (texts_sum, rest) = rest.split_first_chunk()?;
+        let mut numbers = rest
+            .as_chunks()
+            .0
+            .iter()
+            .map(|place| u64::from_le_bytes(*place));
+        let mut next = || numbers.next().unwrap_or_default();
+        Some(Header {
+            texts_sum: *texts_sum,
+            rows: next(),
+            texts_bytes: next(),
+            memory_bytes: next(),
+            lengths: std::array::from_fn(|_| next()),
+        })
+    }
+
+    /// Returns the bytes of everything together; `None` where they are too many to count.
+    fn bytes(&self) -> Option<u64> {
+        const EACH: [u64; ARRAYS] = [NODE_BYTES as u64, 1, 4, 1, 4, 1, 8];
+        let mut total = OTHER_BYTES;
+        for (length, each) in self.lengths.iter().zip(EACH) {
+            total = total.checked_add(length.checked_mul(each)?)?;
+        }
+        Some(total)
+    }
+}
+
+/// Where the numbers of a header begin.
+const NUMBERS_FROM: usize = MAGIC.len() + SUM_BYTES;
+
+/// Reads part by part and sums up.
+struct In<S> {
+    source: S,
     sum: Sha256,
     part: Vec<u8>,
 }
 
-impl<E, S: FnMut(&[u8]) -> Result<(), E>> Out<S> {
-    fn put(&mut self, bytes: &[u8]) -> Result<(), E> {
-        if self.part.len() + bytes.len() > PART_BYTES {
-            self.flush()?;
-        }
-        self.part.extend_from_slice(bytes);
+impl<E, S: FnMut(&mut [u8]) -> Result<(), E>> In<S> {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), StoredError<E>> {
+        (self.source)(bytes).map_err(StoredError::Source)?;
+        self.sum.update(bytes);
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), E> {
-        self.sum.update(&self.part);
-        (self.sink)(&self.part)?;
-        self.part.clear();
-        Ok(())
-    }
-
-    fn end(mut self) -> Result<(), E> {
-        self.flush()?;
-        let sum: [u8; SUM_BYTES] = self.sum.finalize().into();
-        (self.sink)(&sum)
-    }
-}
-
-struct Header {
-    arena: [u8; 32],
-    lengths: [usize; 7],
-}
-
-/// Checks everything about `bytes` that needs no reviews; returns the header and what follows it.
-fn check<'b>(
-    bytes: &'b [u8],
-    digest: &[u8; 32],
-    options: &IndexOptions,
-) -> Result<(Header, &'b [u8]), StoredError> {
-    let damaged = StoredError::Damaged;
-    let rest = bytes.strip_prefix(MAGIC).ok_or(StoredError::Version)?;
-    let (known, rest) = rest.split_first_chunk::<32>().ok_or(damaged)?;
-    let (memory, rest) = rest.split_first_chunk::<8>().ok_or(damaged)?;
-    let (arena, rest) = rest.split_first_chunk::<32>().ok_or(damaged)?;
-    let (lengths, rest) = rest.split_first_chunk::<LENGTHS_BYTES>().ok_or(damaged)?;
-    let (payload, sum) = rest.split_last_chunk::<SUM_BYTES>().ok_or(damaged)?;
-    if known != digest {
-        return Err(StoredError::Dataset);
-    }
-    if *memory != options.memory_bytes.to_le_bytes() {
-        return Err(StoredError::Budget);
-    }
-    let body = &bytes[..HEADER_BYTES + payload.len()];
-    let actual: [u8; SUM_BYTES] = Sha256::digest(body).into();
-    if actual != *sum {
-        return Err(damaged);
-    }
-    let mut numbers = [0; 7];
-    for (number, bytes) in numbers.iter_mut().zip(lengths.as_chunks::<8>().0) {
-        *number = usize::try_from(u64::from_le_bytes(*bytes)).map_err(|_| damaged)?;
-    }
-    Ok((
-        Header {
-            arena: *arena,
-            lengths: numbers,
-        },
-        payload,
-    ))
-}
-
-/// Cuts `payload` into the arrays of a tree; `None` where it holds none.
-fn decode_tree(payload: &[u8], header: &Header, rows: u32) -> Result<Option<Tree>, StoredError> {
-    let [nodes, labels, leaves, lists, own_starts, own, words] = header.lengths;
-    let mut rest = payload;
-    let mut take = |count: usize, size: usize| {
-        let bytes = count.checked_mul(size).ok_or(StoredError::Damaged)?;
-        let (taken, after) = rest.split_at_checked(bytes).ok_or(StoredError::Damaged)?;
-        rest = after;
-        Ok::<_, StoredError>(taken)
-    };
-    let node_bytes = take(nodes, NODE_BYTES)?.as_chunks::<NODE_BYTES>().0;
-    let numbers = |bytes: &[u8]| {
-        bytes
-            .as_chunks()
-            .0
-            .iter()
-            .map(|number| u32::from_le_bytes(*number))
-            .collect()
-    };
-    let decoded = node_bytes
-        .iter()
-        .map(decode_node)
-        .collect::<Option<Vec<Node>>>();
-    let mut tree = Tree {
-        nodes: decoded.ok_or(StoredError::Damaged)?,
-        leaves: numbers(take(leaves, 4)?),
-        own_starts: numbers(take(own_starts, 4)?),
-        ..Tree::default()
-    };
-    let each = words_for(rows).max(1);
-    for bitmap in take(words, 8)?.as_chunks::<8>().0.chunks(each) {
-        tree.bitmaps.push(
-            bitmap
-                .iter()
-                .map(|word| u64::from_le_bytes(*word))
-                .collect(),
-        );
-    }
-    tree.labels = take(labels, 1)?.to_vec();
-    tree.lists = take(lists, 1)?.to_vec();
-    tree.own = take(own, 1)?.to_vec();
-    if !rest.is_empty() || words % each != 0 {
-        return Err(StoredError::Damaged);
-    }
-    Ok((nodes > 0).then_some(tree))
-}
-
-/// Tells whether every number in `tree` points into its array, and each node but the root is the child of exactly
-/// one before it, none deeper than grams are long. Lists need no look: whatever they decode to is bounded by the rows.
-fn is_sound(tree: &Tree, arena: &Arena) -> bool {
-    let mut depths = vec![0_u8; tree.nodes.len()];
-    depths[0] = 1;
-    for (number, node) in tree.nodes.iter().enumerate() {
-        let depth = depths[number];
-        let (inner, inner_len) = (node.inner as usize, usize::from(node.inner_len));
-        let labels = node.labels as usize
-            + usize::from(node.edge_len)
-            + inner_len
-            + usize::from(node.leaf_len);
-        let set = match node.set {
-            Set::Below => true,
-            Set::Bitmap(bitmap) => (bitmap as usize) < tree.bitmaps.len(),
-            Set::Own(own) => (own as usize) + 1 < tree.own_starts.len(),
+    /// Reads the arrays whose lengths `header` tells, which together are no more than the bytes that there are.
+    fn tree(&mut self, header: &Header, rows: u32) -> Result<Option<Tree>, StoredError<E>> {
+        let [nodes, labels, leaves, lists, own_starts, own, words] = header
+            .lengths
+            .map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+        let each = words_for(rows).max(1);
+        if words % each != 0 {
+            return Err(StoredError::Damaged);
+        }
+        let mut tree = Tree {
+            nodes: self.array(nodes, decode_node)?,
+            leaves: self.array(leaves, |bytes| u32::from_le_bytes(*bytes))?,
+            own_starts: self.array(own_starts, |bytes| u32::from_le_bytes(*bytes))?,
+            ..Tree::default()
         };
-        let leaves = node.leaf_len == 0
-            || node.leaves as usize + usize::from(node.leaf_len) < tree.leaves.len();
-        let reached = depth > 0 && u32::from(depth) <= GRAM_BYTES_MAX + 1;
-        if !(reached && set && leaves && labels <= tree.labels.len() && node.count <= arena.rows())
-        {
-            return false;
+        for _ in 0..words / each {
+            let bitmap = self.array(each, |bytes| u64::from_le_bytes(*bytes))?;
+            tree.bitmaps.push(bitmap.into());
         }
-        if inner_len > 0 && inner <= number {
-            return false;
-        }
-        let Some(children) = depths.get_mut(inner..inner + inner_len) else {
-            return inner_len == 0 && number + 1 == tree.nodes.len();
-        };
-        if children.iter().any(|depth| *depth > 0) {
-            return false;
-        }
-        children.fill(depth + 1);
+        tree.labels = self.bytes(labels)?;
+        tree.lists = self.bytes(lists)?;
+        tree.own = self.bytes(own)?;
+        Ok((nodes > 0).then_some(tree))
     }
-    true
-}
 
-fn encode_node(node: &Node) -> [u8; NODE_BYTES] {
-    let (kind, set) = match node.set {
-        Set::Below => (0, 0),
-        Set::Bitmap(number) => (1, number),
-        Set::Own(number) => (2, number),
-    };
-    let mut bytes = [0; NODE_BYTES];
-    let numbers = [
-        node.count,
-        node.steps,
-        set,
-        node.labels,
-        node.inner,
-        node.leaves,
-    ];
-    for (place, number) in bytes.as_chunks_mut().0.iter_mut().zip(numbers) {
-        *place = number.to_le_bytes();
+    /// Reads `length` values of `N` bytes.
+    fn array<T, const N: usize>(
+        &mut self,
+        length: usize,
+        value: impl Fn(&[u8; N]) -> T,
+    ) -> Result<Vec<T>, StoredError<E>> {
+        let mut values = Vec::with_capacity(length);
+        let mut part = std::mem::take(&mut self.part);
+        while values.len() < length {
+            let count = (length - values.len()).min(PART_BYTES / N);
+            part.resize(count * N, 0);
+            self.fill(&mut part)?;
+            values.extend(part.as_chunks().0.iter().map(&value));
+        }
+        self.part = part;
+        Ok(values)
     }
-    bytes[24..26].copy_from_slice(&node.inner_len.to_le_bytes());
-    bytes[26..28].copy_from_slice(&node.leaf_len.to_le_bytes());
-    bytes[28] = node.edge_len;
-    bytes[29] = kind;
-    bytes
-}
 
-fn decode_node(bytes: &[u8; NODE_BYTES]) -> Option<Node> {
-    let mut numbers = [0; 6];
-    for (number, place) in numbers.iter_mut().zip(bytes.as_chunks().0) {
-        *number = u32::from_le_bytes(*place);
+    /// Reads `length` bytes.
+    fn bytes(&mut self, length: usize) -> Result<Vec<u8>, StoredError<E>> {
+        let mut bytes = vec![0; length];
+        for part in bytes.chunks_mut(PART_BYTES) {
+            self.fill(part)?;
+        }
+        Ok(bytes)
     }
-    let [count, steps, set, labels, inner, leaves] = numbers;
-    Some(Node {
-        count,
-        steps,
-        set: match bytes[29] {
-            0 => Set::Below,
-            1 => Set::Bitmap(set),
-            2 => Set::Own(set),
-            _ => return None,
-        },
-        labels,
-        inner,
-        leaves,
-        inner_len: u16::from_le_bytes([bytes[24], bytes[25]]),
-        leaf_len: u16::from_le_bytes([bytes[26], bytes[27]]),
-        edge_len: bytes[28],
-    })
+
+    /// Reads the sum at the end.
+    fn end(mut self) -> Result<(), StoredError<E>> {
+        let actual: [u8; SUM_BYTES] = self.sum.finalize().into();
+        let mut sum = [0; SUM_BYTES];
+        (self.source)(&mut sum).map_err(StoredError::Source)?;
+        if actual == sum {
+            Ok(())
+        } else {
+            Err(StoredError::Damaged)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Work that may wait, on threads of low priority: the compressed variants of a new snapshot, and the insights of
-//! the first one where the dataset is large.
+//! Work that may wait, on threads of low priority: what follows a new snapshot, and the insights of the first one
+//! where the dataset is large.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::http::{App, Site};
 use super::clock;
 use super::load::{Loader, Underived};
 
-/// Compresses one site at a time, the newest.
+/// Does what follows a site, for one at a time, the newest: its index is stored, its documents are compressed.
 ///
 /// Until a variant is there its document is sent as it is, so nothing waits for this.
 #[derive(Debug, Default)]
-pub(super) struct Compressor {
+pub(super) struct Aftermath {
     current: Option<Job>,
 }
 
@@ -28,16 +28,19 @@ struct Job {
     thread: JoinHandle<()>,
 }
 
-impl Compressor {
+impl Aftermath {
     /// Begins with `site`, and gives up the one before.
-    pub(super) fn start(&mut self, site: Arc<Site>) {
+    pub(super) fn start(&mut self, site: Arc<Site>, loader: &Loader) {
         self.stop();
         let cancelled = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&cancelled);
+        let loader = loader.clone();
         let spawned = thread::Builder::new()
             .name("compress".to_owned())
             .spawn(move || {
                 give_way(Behind::Well);
+                // First, as it is read sooner than compressed variants are missed, and takes a fraction of the time.
+                loader.store_index(site.snapshot(), &asked);
                 site.compress(|| asked.load(Ordering::Relaxed));
             });
         match spawned {
@@ -46,7 +49,7 @@ impl Compressor {
         }
     }
 
-    /// Gives up what is being compressed, and waits for the variant that is under way.
+    /// Gives up what is being written or compressed, and waits for the variant that is under way.
     fn stop(&mut self) {
         if let Some(job) = self.current.take() {
             job.cancelled.store(true, Ordering::Relaxed);
@@ -56,7 +59,7 @@ impl Compressor {
     }
 }
 
-impl Drop for Compressor {
+impl Drop for Aftermath {
     fn drop(&mut self) {
         if let Some(job) = self.current.take() {
             // Not waited for: brotli takes seconds over a large document, and the end of the server need not.

@@ -14,12 +14,15 @@ use crate::mcp::Key;
 pub struct Config {
     /// Where the operator's files come from.
     pub data: DataSource,
-    /// The most bytes that the index of the texts may keep; answers never depend on it.
-    pub search_memory: u64,
+    /// The most bytes that the index of the texts may keep; answers never depend on it. `None` for as many as
+    /// [`search_memory`](super::memory::search_memory) finds right.
+    pub search_memory: Option<u64>,
     /// Mentions from which on an aspect of the insights is scored.
     pub mentions_min: u32,
     /// The directory of what outlives a restart and only saves work; `None` keeps nothing of it.
     pub cache: Option<PathBuf>,
+    /// Bytes of text below which their index is sooner built than read, and not kept there.
+    pub index_texts_min: u64,
     /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
     /// The public address, scheme and authority without a path; `None` for the listening address.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use tracing::warn;
 
@@ -17,10 +18,12 @@ use crate::snapshot::{Settings, Snapshot};
 
 use super::config::{Config, DataSource};
 use super::files::{self, ReadError};
+use super::index_file::IndexFile;
 use super::insights_store::InsightsStore;
+use super::memory;
 
 /// Bytes of review text up to which a start waits for the insights: a fifth of a second of processor time.
-const DERIVE_AT_ONCE_BYTES: usize = 1 << 20;
+const DERIVE_AT_ONCE_BYTES: u64 = 1 << 20;
 
 /// Turns files into sites, the first time and at every reload.
 #[derive(Clone, Debug)]
@@ -28,7 +31,10 @@ pub(super) struct Loader {
     source: DataSource,
     file_bytes: u64,
     has_fixtures: bool,
-    settings: Settings,
+    base_url: String,
+    search_memory: Option<u64>,
+    mentions_min: u32,
+    index_file: Option<IndexFile>,
     insights: InsightsStore,
 }
 
@@ -46,14 +52,10 @@ impl Loader {
             source: config.data.clone(),
             file_bytes: config.reload.file_bytes,
             has_fixtures: config.mcp.has_fixtures,
-            settings: Settings {
-                base_url: base_url.to_owned(),
-                index: IndexOptions {
-                    memory_bytes: config.search_memory,
-                    threads: NonZeroUsize::MIN,
-                },
-                mentions_min: config.mentions_min,
-            },
+            base_url: base_url.to_owned(),
+            search_memory: config.search_memory,
+            mentions_min: config.mentions_min,
+            index_file: IndexFile::new(config.cache.as_deref(), config.index_texts_min),
             insights: InsightsStore::new(config.cache.as_deref()),
         }
     }
@@ -85,16 +87,15 @@ impl Loader {
         decoded: Decoded,
         threads: NonZeroUsize,
     ) -> Result<(Site, Option<Underived>), LoadError> {
-        let mut settings = self.settings.clone();
-        settings.index.threads = threads;
         let dataset = decoded.dataset;
-        let snapshot = Snapshot::build_without_insights(&dataset, &settings);
-        let text_bytes: usize = dataset.reviews.iter().map(|review| review.text.len()).sum();
+        let settings = self.settings(&dataset, threads);
+        let snapshot = self.snapshot(&dataset, &settings);
         let earlier = self.insights.read(&dataset);
         let is_kept = |kept: &Kept| kept.is_of(&dataset, &settings.insights(threads));
         let is_ready = dataset.insights.is_some() || earlier.as_ref().is_some_and(is_kept);
+        let is_large = text_bytes(&dataset) > DERIVE_AT_ONCE_BYTES;
         let underived = Underived { dataset, earlier };
-        if text_bytes > DERIVE_AT_ONCE_BYTES && !is_ready {
+        if is_large && !is_ready {
             return Ok((self.site(Arc::new(snapshot))?, Some(underived)));
         }
         self.derive(&snapshot, underived, threads);
@@ -104,7 +105,7 @@ impl Loader {
     /// Gives `snapshot` its insights, by as many threads as given.
     pub(super) fn derive(&self, snapshot: &Snapshot, underived: Underived, threads: NonZeroUsize) {
         let Underived { dataset, earlier } = underived;
-        let options = self.settings.insights(threads);
+        let options = self.settings(&dataset, threads).insights(threads);
         snapshot.set_insights(self.insights.document(&dataset, &options, earlier));
     }
 
@@ -115,11 +116,39 @@ impl Loader {
     /// When the public address cannot be written into a header.
     pub(super) fn build(&self, decoded: Decoded) -> Result<Site, LoadError> {
         let dataset = decoded.dataset;
-        let snapshot = Snapshot::build_without_insights(&dataset, &self.settings);
+        let settings = self.settings(&dataset, NonZeroUsize::MIN);
+        let snapshot = self.snapshot(&dataset, &settings);
         let earlier = self.insights.read(&dataset);
         let underived = Underived { dataset, earlier };
         self.derive(&snapshot, underived, NonZeroUsize::MIN);
         self.site(Arc::new(snapshot))
+    }
+
+    fn settings(&self, dataset: &Dataset, threads: NonZeroUsize) -> Settings {
+        let memory = self.search_memory;
+        Settings {
+            base_url: self.base_url.clone(),
+            index: IndexOptions {
+                memory_bytes: memory.unwrap_or_else(|| memory::search_memory(text_bytes(dataset))),
+                threads,
+            },
+            mentions_min: self.mentions_min,
+        }
+    }
+
+    /// Builds all but the insights, the index from its file where that fits.
+    fn snapshot(&self, dataset: &Dataset, settings: &Settings) -> Snapshot {
+        Snapshot::build_or_restore(dataset, settings, |wanted| {
+            self.index_file.as_ref()?.read(wanted)
+        })
+    }
+
+    /// Stores the index of `snapshot` where it was not read but built; gives up once `cancelled`. Seconds for a
+    /// large one.
+    pub(super) fn store_index(&self, snapshot: &Snapshot, cancelled: &AtomicBool) {
+        if let Some(file) = &self.index_file {
+            file.write(&snapshot.index, cancelled);
+        }
     }
 
     /// Prepares the replies of `snapshot`.
@@ -130,6 +159,15 @@ impl Loader {
         let catalog = mcp::Catalog::new(Arc::clone(&snapshot), self.has_fixtures);
         Ok(Site::with_catalog(snapshot, catalog)?)
     }
+}
+
+/// Returns the bytes of all published texts.
+fn text_bytes(dataset: &Dataset) -> u64 {
+    dataset
+        .reviews
+        .iter()
+        .map(|review| review.text.len() as u64)
+        .sum()
 }
 
 /// Why there is no site; the culprit is the operator.

@@ -21,7 +21,7 @@ use crate::delivery::priority::{Behind, give_way};
 use crate::http::{App, Reason, Site};
 use crate::wire::date::Timestamp;
 
-use super::background::Compressor;
+use super::background::Aftermath;
 use super::clock;
 use super::config::{Config, DataSource};
 use super::files::Stamps;
@@ -95,7 +95,7 @@ impl Reloader {
                 .unwrap_or(NEVER),
             seen,
             stopping: Arc::clone(&stopping),
-            compressor: Compressor::default(),
+            aftermath: Aftermath::default(),
             published,
         };
         let thread = thread::Builder::new()
@@ -144,7 +144,7 @@ struct State {
     /// The state of the files at the last look that led to something.
     seen: Stamps,
     stopping: Arc<AtomicBool>,
-    compressor: Compressor,
+    aftermath: Aftermath,
     published: Published,
 }
 
@@ -302,11 +302,11 @@ impl State {
         });
     }
 
-    /// Does what follows a new site: its compressed variants, and whoever wants to know.
+    /// Does what follows a new site: whoever wants to know, its stored index, its compressed variants.
     fn after_publishing(&mut self) {
         let site = self.app.current();
         (self.published)(&site);
-        self.compressor.start(site);
+        self.aftermath.start(site, &self.loader);
     }
 
     fn is_stopping(&self) -> bool {

@@ -107,7 +107,7 @@ impl Running {
             }
         })?;
         let clean = front.join();
-        // A reload under way ends with the process: it has nothing on disk that could be left half done.
+        // A reload under way ends with the process: what it leaves half done on disk is a draft that the next start removes.
         reloader.begin_stop();
         self.stop_hub(clean);
         Ok(())

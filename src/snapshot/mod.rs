@@ -17,6 +17,7 @@ use crate::dataset::publish::{self, Published};
 use crate::insights;
 use crate::model::{Business, Dataset, Editorial, Row, Taxonomy};
 use crate::search::index::{Index, IndexOptions};
+use crate::search::stored::{Restored, Wanted};
 use crate::wire::date::{Date, Timestamp};
 
 pub use resource::Resource;
@@ -81,6 +82,37 @@ pub struct Snapshot {
     insights: OnceLock<Resource>,
 }
 
+/// What is rendered of a dataset.
+struct Documents {
+    reviews: Resource,
+    feed_json: Resource,
+    feed_xml: Resource,
+    offsets: Vec<u64>,
+    since: SinceTable,
+}
+
+impl Documents {
+    fn build(dataset: &Dataset, base_url: &str) -> Documents {
+        let Published {
+            reviews_json,
+            offsets,
+            feed_json,
+            feed_xml,
+        } = publish::publish(dataset, base_url);
+        let since = SinceTable::build(&dataset.reviews, &reviews_json, &offsets);
+        let resource = |body: Vec<u8>, media_type| {
+            Resource::new(Bytes::from(body), media_type, dataset.updated_at)
+        };
+        Documents {
+            reviews: resource(reviews_json, "application/json"),
+            feed_json: resource(feed_json, "application/json"),
+            feed_xml: resource(feed_xml, "application/atom+xml"),
+            offsets,
+            since,
+        }
+    }
+}
+
 /// A document that the hub pushes: what its subscribers are owed.
 #[derive(Clone, Debug)]
 pub struct Topic {
@@ -107,50 +139,62 @@ impl Snapshot {
 
     /// Builds what is served but for the insights, which [`Snapshot::set_insights`] adds: O(bytes of text), a few
     /// seconds at 100,000 reviews.
+    #[must_use]
+    pub fn build_without_insights(dataset: &Dataset, settings: &Settings) -> Snapshot {
+        Snapshot::build_or_restore(dataset, settings, |_| None)
+    }
+
+    /// Builds like [`Snapshot::build_without_insights`], but with a text index that `stored` has read, where it has
+    /// one that fits. Documents and index are made side by side where there is more than one thread.
     ///
     /// # Panics
     /// If the renderer and the index disagree about the number of reviews, which would be our own error.
     #[must_use]
-    pub fn build_without_insights(dataset: &Dataset, settings: &Settings) -> Snapshot {
-        let Published {
-            reviews_json,
-            offsets,
+    pub fn build_or_restore(
+        dataset: &Dataset,
+        settings: &Settings,
+        stored: impl FnOnce(&Wanted<'_>) -> Option<Restored>,
+    ) -> Snapshot {
+        let index = || {
+            let (reviews, taxonomy) = (&dataset.reviews, &dataset.taxonomy);
+            Index::build_or_restore(reviews, taxonomy, &settings.index, stored)
+        };
+        let documents = || Documents::build(dataset, &settings.base_url);
+        let (index, documents) = if settings.index.threads.get() == 1 {
+            (index(), documents())
+        } else {
+            std::thread::scope(|scope| {
+                let documents = scope.spawn(documents);
+                let index = index();
+                (index, documents.join().expect("rendering has no panic"))
+            })
+        };
+        let Documents {
+            reviews,
             feed_json,
             feed_xml,
-        } = publish::publish(dataset, &settings.base_url);
-        let index = Index::build(&dataset.reviews, &dataset.taxonomy, &settings.index);
-        let Dataset {
-            updated_at,
-            reviews,
-            digest,
-            ..
-        } = dataset;
-        let (updated_at, digest) = (*updated_at, *digest);
-        let count = reviews.len();
+            offsets,
+            since,
+        } = documents;
         assert_eq!(
             offsets.len(),
-            count + 1,
-            "one offset for each review and one past the last"
+            index.len() as usize + 1,
+            "the index holds every published review, and each has an offset"
         );
-        assert_eq!(
-            index.len() as usize,
-            count,
-            "the index holds every published review"
-        );
-        let since = SinceTable::build(reviews, &reviews_json, &offsets);
-        let json = |body: Vec<u8>| Resource::new(Bytes::from(body), "application/json", updated_at);
+        let digest = dataset.digest;
         Snapshot {
             digest,
-            updated_at,
+            updated_at: dataset.updated_at,
             base_url: settings.base_url.clone(),
-            reviews: json(reviews_json),
-            feed_json: json(feed_json),
-            feed_xml: Resource::new(Bytes::from(feed_xml), "application/atom+xml", updated_at),
+            reviews,
+            feed_json,
+            feed_xml,
             business: dataset.business.clone(),
             disclaimer: dataset.disclaimer.clone(),
             taxonomy: dataset.taxonomy.clone(),
             editorial: dataset.editorial.clone(),
-            with_text: reviews
+            with_text: dataset
+                .reviews
                 .iter()
                 .filter(|review| !review.text.is_empty())
                 .count() as u32,

@@ -33,5 +33,6 @@ mod shapes;
 mod shutdown;
 mod since;
 mod startup;
+mod stored_index;
 mod support;
 mod timeouts;

@@ -191,9 +191,10 @@ fn config() -> Config {
     Config {
         hub: None,
         data: DataSource::Sample,
-        search_memory: 0,
+        search_memory: Some(0),
         mentions_min: 5,
         cache: None,
+        index_texts_min: 0,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         base_url: None,
         cache_control: "no-cache".to_owned(),

@@ -19,9 +19,10 @@ pub(crate) struct Server {
 pub(crate) fn config() -> Config {
     Config {
         data: DataSource::Sample,
-        search_memory: 64 << 20,
+        search_memory: Some(64 << 20),
         mentions_min: reviewd::insights::MENTIONS_MIN,
         cache: None,
+        index_texts_min: 0,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         base_url: None,
         cache_control: "public, max-age=60, stale-while-revalidate=600".to_owned(),
