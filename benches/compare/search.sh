@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Compares searches by reviewd's index, SQLite FTS5 (trigrams), tantivy (n-grams) and a plain scan with SIMD.
+#
+#   benches/compare/search.sh            10,000 reviews made of the sample's sentences; a minute or two
+#   REVIEWD_CORPUS=DIR benches/compare/search.sh 100000 1000000
+#                                        real ones; a million take 15 minutes and 8 GB of memory
+#
+# All engines hold the same folded texts in memory and answer the same searches of every class in one process, on
+# one thread. Before the table is printed, their exact numbers and newest 20 rows are compared; one that differs
+# fails the run. Lines "falls short" tell where reviewd is not ahead by what it promises. REVIEWD_BENCH_MEMORY
+# is what the index may take, in bytes for each review. On a shared machine read the ratios.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+cargo build --release --locked --quiet --manifest-path benches/compare/Cargo.toml --package search-peers
+sizes=${*:-10000}
+REVIEWD_BENCH_REVIEWS=${sizes// /,} exec benches/compare/target/release/search-peers
