@@ -2,9 +2,8 @@
 //!
 //! [`start`] is the way in, for the program and for every test over a socket alike. The threads, by name: `accept`
 //! takes connections and waits for the end, `serve-N` serve them, `reload` reads changed files and builds what is
-//! served, `compress` makes its compressed variants, and `insights` derives what a large dataset starts without, all
-//! served, `compress` stores its index and makes its compressed variants, both at low priority; `hub` and its helpers are delivery's own.
-//! three at low priority; `hub` and its helpers are delivery's own.
+//! served, `compress` stores its index and makes its compressed variants, and `insights` derives what a large dataset
+//! starts without, all three at low priority; `hub` and its helpers are delivery's own.
 
 mod activity;
 mod background;
