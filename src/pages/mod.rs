@@ -5,7 +5,7 @@
 //! page is rendered per request, from the same parts and by the rules of the interface's own search.
 //!
 //! Every value from the dataset is escaped by the templates, which are compiled; what is not a template (drawings,
-//! JSON-LD) escapes by `wire`. A URL becomes a link only if [`text::link`] knows its scheme.
+//! JSON-LD) escapes by `wire`. A URL becomes a link only if `text::link` knows its scheme.
 
 mod badge;
 mod chart;

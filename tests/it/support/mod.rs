@@ -16,7 +16,7 @@ pub(crate) use program::Program;
 pub(crate) use server::{Server, config};
 
 /// How long a condition may take to come true; generous, since a passing test does not wait for it.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Pause between two looks at a condition that nothing else announces.
 const PAUSE: Duration = Duration::from_millis(5);
