@@ -15,7 +15,7 @@ use crate::websub::store::Caps;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "WebSub hub")]
 pub(super) struct HubFlags {
-    /// Leave the hub out: its address answers 503, and nothing is written
+    /// Leave the hub out: its address answers 503, and nothing of it is stored
     #[arg(long, env = "REVIEWD_NO_HUB")]
     no_hub: bool,
     /// Shortest lease granted, in whole seconds
