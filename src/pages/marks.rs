@@ -39,6 +39,11 @@ impl Marked {
         self.text.is_empty()
     }
 
+    /// Returns the length of the text in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
     /// Returns the text in stretches, marked or not.
     pub(super) fn stretches(&self) -> impl Iterator<Item = Stretch<'_>> {
         let mut at = 0;

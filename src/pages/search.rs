@@ -8,7 +8,7 @@ use askama::Template;
 use super::form::Form;
 use super::given::{ASPECT, Given, POLARITY};
 use super::insights::{Aspect, Polarity};
-use super::review::{Shown, Sought};
+use super::review::{Shown, read_all};
 use super::shell::{Shell, rendered};
 use super::text::{counted, service_label};
 use super::{Page, Pages};
@@ -82,16 +82,12 @@ impl Pages {
             }
             None => run::run(index, query, scratch),
         };
-        let sought = Sought {
-            needle: query.filter.text,
-        };
-        let shown = |row: &Row| {
-            let evidence = aspect.into_iter().flat_map(|(aspect, polarity)| {
-                let found = aspect.mentions_of(polarity);
-                found.filter(|mention| mention.row == *row)
-            });
-            let evidence = evidence.map(|mention| mention.points.clone());
-            Shown::read(&self.snapshot, *row, sought, evidence)
+        let evidence = |row: Row| {
+            let mentions = aspect
+                .into_iter()
+                .flat_map(|(aspect, polarity)| aspect.mentions_of(polarity));
+            let of_row = mentions.filter(move |mention| mention.row == row);
+            of_row.map(|mention| mention.points.clone())
         };
         let heading = match page.matched {
             0 => "No review matches".to_owned(),
@@ -104,7 +100,7 @@ impl Pages {
             heading,
             note: aspect.map(|(aspect, polarity)| note(aspect, polarity)),
             chips: self.chips(&asked.given),
-            reviews: page.rows.iter().map(shown).collect(),
+            reviews: read_all(&self.snapshot, &page.rows, query.filter.text, evidence),
             next: page
                 .next
                 .map(|cursor| asked.given.href_after(&cursor.render())),

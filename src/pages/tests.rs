@@ -48,6 +48,19 @@ fn ask(pages: &Pages, query: &str) -> Result<String, String> {
     Ok(utf8(pages.find(&asked, &mut scratch.run)))
 }
 
+/// As [`dataset_of`], with `text` as the text of every review.
+fn dataset_of_texts(text: &str, count: usize) -> Files {
+    let files = dataset_of("word", count);
+    let mut document: Value = serde_json::from_slice(&files.reviews).expect("JSON");
+    for review in document["reviews"].as_array_mut().expect("reviews") {
+        review["text"] = text.into();
+    }
+    Files {
+        reviews: document.to_string().into_bytes(),
+        ..files
+    }
+}
+
 /// A dataset of `count` reviews with `word` wherever a text may stand.
 fn dataset_of(word: &str, count: usize) -> Files {
     let review = |number: usize| {
@@ -235,6 +248,21 @@ fn what_was_found_is_marked_as_it_was_written() {
     let page = ask(&sample(), "query=PROBATE&limit=3").expect("a page");
     assert!(page.contains("<mark>probate</mark>") && page.contains("<mark>Probate</mark>"));
     assert_eq!(page.matches("<article").count(), 3);
+}
+
+#[test]
+fn marks_of_long_texts_end_where_the_page_has_spent_its_time() {
+    // 60 KB each; only their first words and the word at the end are sought.
+    let long = format!("Слово {} слово", "оченьдлинный".repeat(2_500));
+    let page = ask(&pages(dataset_of_texts(&long, 20)), "query=слово&limit=20").expect("a page");
+    assert_eq!(page.matches("<article").count(), 20);
+    assert_eq!(page.matches("<mark>Слово</mark>").count(), 20);
+    assert!(!page.contains("<mark>слово</mark>"));
+    let page = ask(&pages(dataset_of_texts(&long, 1)), "query=слово").expect("a page");
+    assert!(
+        page.contains("<mark>слово</mark>"),
+        "one text has room enough"
+    );
 }
 
 #[test]

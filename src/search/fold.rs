@@ -49,9 +49,19 @@ pub fn unfold_ranges(text: &str, folded: &[Range<usize>]) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns where the folded `needle` stands in `text` as it was written: the first `count_max` places, apart.
+/// Returns where the folded `needle` stands in the first `bytes_max` bytes of `text` as it was written: the first
+/// `count_max` places, apart. A needle that ends beyond those bytes is not found.
+///
+/// Folds those bytes once, and once more up to the last place where they are not ASCII; 131,072 bytes of Cyrillic
+/// letters take some milliseconds.
 #[must_use]
-pub fn find_folded(text: &str, needle: &str, count_max: usize) -> Vec<Range<usize>> {
+pub fn find_folded(
+    text: &str,
+    needle: &str,
+    bytes_max: usize,
+    count_max: usize,
+) -> Vec<Range<usize>> {
+    let text = head(text, bytes_max);
     let mut folded = String::with_capacity(text.len());
     fold_into(text, &mut folded);
     let places = memchr::memmem::find_iter(folded.as_bytes(), needle.as_bytes());
@@ -65,52 +75,75 @@ pub fn find_folded(text: &str, needle: &str, count_max: usize) -> Vec<Range<usiz
     unfold_ranges(text, &ranges)
 }
 
+/// Returns at most the first `bytes_max` bytes of `text`, cut between two pieces.
+fn head(text: &str, bytes_max: usize) -> &str {
+    let mut end = text.len().min(bytes_max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let (mut head, rest) = text.split_at(end);
+    let mut next = rest.chars().next();
+    while next.is_some_and(|next| !begins_piece(next)) {
+        let mut before = head.chars();
+        next = before.next_back();
+        head = before.as_str();
+    }
+    head
+}
+
 /// Cuts `text` into pieces that fold alone as they do together, each with the length of its folding.
 fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut rest = text;
     let mut folded = String::new();
     std::iter::from_fn(move || {
-        let first = rest.chars().next()?;
-        let mut end = first.len_utf8();
-        for next in rest[end..].chars() {
-            if is_cut(&rest[..end], next) {
-                break;
-            }
-            end += next.len_utf8();
-        }
-        let (piece, after) = rest.split_at(end);
-        rest = after;
+        let mut after = rest.char_indices().skip(1);
+        let end = after.find(|(_, next)| begins_piece(*next));
+        let (piece, next) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
+        rest = next;
         folded.clear();
         fold_into(piece, &mut folded);
-        Some((piece, folded.len()))
+        (!piece.is_empty()).then_some((piece, folded.len()))
     })
 }
 
-/// Tells whether `next` neither moves past nor melts into the characters of `piece` before it.
-fn is_cut(piece: &str, next: char) -> bool {
-    if next.is_ascii() {
+/// Tells whether `character` neither moves past nor melts into whatever stands before it: normalization never looks
+/// back from it (UAX #15, NFC).
+fn begins_piece(character: char) -> bool {
+    // The first mark of Unicode; also spares most texts of Europe's west the look-up.
+    if character < '\u{300}' {
         return true;
     }
-    if CanonicalCombiningClassMapBorrowed::new().get_u8(next) != 0 {
-        return false;
-    }
-    let mut together = piece.to_owned();
-    together.push(next);
-    let (mut whole, mut apart) = (String::new(), String::new());
-    fold_into(&together, &mut whole);
-    fold_into(piece, &mut apart);
-    fold_into(next.encode_utf8(&mut [0; 4]), &mut apart);
-    whole == apart
+    CanonicalCombiningClassMapBorrowed::new().get_u8(character) == 0 && !melts_back(character)
+}
+
+/// Tells whether `character` is of class 0 and yet melts into the one before, or begins with one that does, or with a
+/// mark: vowels and ends of Korean syllables, signs of vowels of India and its neighbours. No property of
+/// `icu_normalizer` tells this; a test compares the list with its decompositions of all characters.
+fn melts_back(character: char) -> bool {
+    matches!(character,
+        '\u{9be}' | '\u{9d7}' | '\u{b3e}' | '\u{b56}' | '\u{b57}' | '\u{bbe}' | '\u{bd7}' | '\u{cc2}'
+            | '\u{cd5}' | '\u{cd6}' | '\u{d3e}' | '\u{d57}' | '\u{dcf}' | '\u{ddf}' | '\u{f73}' | '\u{f75}'
+            | '\u{f81}' | '\u{102e}' | '\u{1161}'..='\u{1175}' | '\u{11a8}'..='\u{11c2}' | '\u{1b35}'
+            | '\u{11127}' | '\u{1133e}' | '\u{11357}' | '\u{113b8}' | '\u{113bb}' | '\u{113c2}' | '\u{113c5}'
+            | '\u{113c7}'..='\u{113c9}' | '\u{114b0}' | '\u{114ba}' | '\u{114bd}' | '\u{115af}' | '\u{11930}'
+            | '\u{1611e}'..='\u{16129}' | '\u{16d67}' | '\u{16d68}'
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use icu_normalizer::properties::{
+        CanonicalCompositionBorrowed, CanonicalDecompositionBorrowed, Decomposed,
+    };
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     /// Returns the part of `text` that holds the first `needle`, which is folded.
     fn found<'t>(text: &'t str, needle: &str) -> Option<&'t str> {
-        let range = find_folded(text, needle, 1).into_iter().next()?;
+        let range = find_folded(text, needle, usize::MAX, 1)
+            .into_iter()
+            .next()?;
         Some(&text[range])
     }
 
@@ -139,7 +172,7 @@ mod tests {
     fn every_place_is_found_up_to_the_count() {
         for text in ["one ONE on One", "öne ONE on One — é"] {
             let found = |max: usize| -> Vec<&str> {
-                let ranges = find_folded(text, "on", max);
+                let ranges = find_folded(text, "on", usize::MAX, max);
                 ranges.into_iter().map(|range| &text[range]).collect()
             };
             assert_eq!(
@@ -154,9 +187,70 @@ mod tests {
             assert_eq!(found(0).len(), 0);
         }
         let pile = "\u{1112}\u{1161}\u{11ab} cafe\u{301}s CAFÉS";
-        let ranges = find_folded(pile, "fés", 9);
+        let ranges = find_folded(pile, "fés", usize::MAX, 9);
         let parts: Vec<&str> = ranges.into_iter().map(|range| &pile[range]).collect();
         assert_eq!(parts, ["fe\u{301}s", "FÉS"]);
+    }
+
+    #[test]
+    fn nothing_is_found_beyond_the_bound_nor_across_it() {
+        let found = |text: &str, needle: &str, bytes_max: usize| {
+            find_folded(text, needle, bytes_max, 9).len()
+        };
+        for text in ["one two two", "öne two two"] {
+            let second = text.len();
+            assert_eq!(found(text, "two", second), 2);
+            assert_eq!(found(text, "two", second - 1), 1);
+            assert_eq!(found(text, "two", 0), 0);
+        }
+        // A letter whose accent is beyond the bound is another letter.
+        assert_eq!(found("cafe\u{301}", "cafe", 4), 0);
+        assert_eq!(found("cafe\u{301}", "cafe", 5), 0);
+        assert_eq!(found("cafe\u{301}", "café", 6), 1);
+        assert_eq!(head("\u{301}\u{301}", 2), "");
+    }
+
+    #[test]
+    fn every_character_that_melts_into_the_one_before_is_known() {
+        let decompositions = CanonicalDecompositionBorrowed::new();
+        let compositions = CanonicalCompositionBorrowed::new();
+        let classes = CanonicalCombiningClassMapBorrowed::new();
+        let mut melting = BTreeSet::new();
+        let mut begins = |character: char| -> char {
+            match decompositions.decompose(character) {
+                Decomposed::Default => character,
+                Decomposed::Singleton(other) => other,
+                Decomposed::Expansion(first, second) => {
+                    if compositions.compose(first, second).is_some() {
+                        melting.insert(second);
+                    }
+                    first
+                }
+            }
+        };
+        let all: Vec<(char, char)> = ('\0'..=char::MAX)
+            .map(|character| (character, begins(character)))
+            .collect();
+        let first = |mut character: char| {
+            while let Ok(at) = all.binary_search_by_key(&character, |(known, _)| *known) {
+                if all[at].1 == character {
+                    break;
+                }
+                character = all[at].1;
+            }
+            character
+        };
+        let unlike: Vec<char> = all
+            .iter()
+            .map(|(character, _)| *character)
+            .filter(|character| classes.get_u8(*character) == 0)
+            .filter(|character| {
+                let first = first(*character);
+                let looks_back = classes.get_u8(first) != 0 || melting.contains(&first);
+                looks_back != melts_back(*character)
+            })
+            .collect();
+        assert_eq!(unlike, Vec::<char>::new());
     }
 
     proptest! {
