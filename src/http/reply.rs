@@ -48,8 +48,8 @@ pub(crate) struct Representation<'s> {
     pub(crate) media_type: &'s HeaderValue,
     /// ETag.
     pub(crate) etag: HeaderValue,
-    /// Last-Modified.
-    pub(crate) last_modified: &'s HeaderValue,
+    /// Last-Modified, where the date of the dataset tells this content from another.
+    pub(crate) last_modified: Option<&'s HeaderValue>,
     /// Content-Encoding, where it is not identity.
     pub(crate) coding: Coding,
     /// Link.
@@ -106,6 +106,7 @@ static EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Last-Modified, Lin
 static HTML: HeaderValue = HeaderValue::from_static(pages::HTML);
 static IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+static NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 static NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 static NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 static VARY: HeaderValue = HeaderValue::from_static("Accept-Encoding");
@@ -174,12 +175,15 @@ fn put_validators(
     cache_control: &HeaderValue,
 ) {
     headers.insert(header::ETAG, representation.etag);
-    headers.insert(header::LAST_MODIFIED, representation.last_modified.clone());
-    let cache_control = if representation.is_immutable {
-        &IMMUTABLE
-    } else {
-        cache_control
+    let cache_control = match representation.last_modified {
+        _ if representation.is_immutable => &IMMUTABLE,
+        Some(_) => cache_control,
+        // What has no date is about to be replaced.
+        None => &NO_CACHE,
     };
+    if let Some(last_modified) = representation.last_modified {
+        headers.insert(header::LAST_MODIFIED, last_modified.clone());
+    }
     headers.insert(header::CACHE_CONTROL, cache_control.clone());
     headers.insert(header::VARY, VARY.clone());
 }

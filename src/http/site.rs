@@ -119,9 +119,16 @@ impl Site {
         &self.catalog
     }
 
-    /// Returns the Last-Modified of every reply: the date of the dataset.
+    /// Returns the Last-Modified of what is made of the dataset alone: its date.
     pub(crate) fn last_modified(&self) -> &HeaderValue {
         &self.last_modified
+    }
+
+    /// Returns the Last-Modified of `page` and its searches: that of the dataset, or `None` while they go without the
+    /// insights, which come later and leave that date as it is.
+    pub(crate) fn last_modified_of(&self, page: Page) -> Option<&HeaderValue> {
+        let is_whole = page != Page::Home || self.snapshot.insights().is_some();
+        is_whole.then_some(&self.last_modified)
     }
 
     /// Returns `document` in the coding that `choose` takes from those that are ready, or `None` where the document

@@ -16,8 +16,8 @@ use super::date::{Timestamp, parse_http_date};
 pub struct Validators<'a> {
     /// The strong entity-tag of the content in the coding that would be sent, quotation marks included.
     pub etag: &'a str,
-    /// When the content last changed.
-    pub last_modified: Timestamp,
+    /// When the content last changed; where nobody can tell, conditions on dates are not read (§13.1.3, §13.1.4).
+    pub last_modified: Option<Timestamp>,
 }
 
 /// What a GET or HEAD is answered with.
@@ -40,9 +40,10 @@ pub fn holds<'a>(
 ) -> bool {
     match match_tags(validators.etag, if_match, Comparison::Strong) {
         Some(matches) => matches,
-        None => {
-            single_date(if_unmodified_since).is_none_or(|date| validators.last_modified <= date)
-        }
+        None => match (single_date(if_unmodified_since), validators.last_modified) {
+            (Some(date), Some(last_modified)) => last_modified <= date,
+            _ => true,
+        },
     }
 }
 
@@ -62,8 +63,8 @@ pub fn evaluate<'a>(
         Some(false) => return Verdict::Serve,
         None => {}
     }
-    match single_date(if_modified_since) {
-        Some(date) if validators.last_modified <= date => Verdict::NotModified,
+    match (single_date(if_modified_since), validators.last_modified) {
+        (Some(date), Some(last_modified)) if last_modified <= date => Verdict::NotModified,
         _ => Verdict::Serve,
     }
 }

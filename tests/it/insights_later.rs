@@ -68,6 +68,53 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
 }
 
 #[test]
+fn a_page_without_insights_is_never_taken_for_the_one_with_them() {
+    let (service, app) = Service::alone(sample());
+    let settings = snapshot::Settings {
+        base_url: BASE_URL.to_owned(),
+        index: index_options(),
+        mentions_min: insights::MENTIONS_MIN,
+    };
+    let whole = app.current();
+    let snapshot = Arc::new(Snapshot::build_without_insights(&sample(), &settings));
+    app.publish(Site::new(snapshot).unwrap());
+    let since = ("If-Modified-Since", "Fri, 31 Dec 9999 23:59:59 GMT");
+    let until = ("If-Unmodified-Since", "Thu, 01 Jan 1970 00:00:00 GMT");
+    let mut early = Vec::new();
+    for target in ["/", "/?rating=5"] {
+        let reply = service.get(target);
+        assert_eq!(reply.field("last-modified"), None, "{target}");
+        assert_eq!(reply.field("cache-control"), Some("no-cache"), "{target}");
+        for date in [since, until] {
+            assert_eq!(service.send("GET", target, &[date]).status, 200, "{target}");
+        }
+        let tag = reply.etag().to_owned();
+        let again = service.send("GET", target, &[("If-None-Match", &tag)]);
+        assert_eq!(again.status, 304, "{target}");
+        assert_eq!(again.field("last-modified"), None, "{target}");
+        assert_eq!(again.field("cache-control"), Some("no-cache"), "{target}");
+        early.push((target, tag));
+    }
+    // The frame shows nothing of the insights.
+    for target in ["/widget.html", "/widget.html?rating=5", "/reviews.json"] {
+        let reply = service.send("GET", target, &[since]);
+        assert_eq!(reply.status, 304, "{target}");
+        assert!(reply.field("last-modified").is_some(), "{target}");
+    }
+    app.publish(Site::new(Arc::clone(whole.snapshot())).unwrap());
+    for (target, tag) in early {
+        let reply = service.send("GET", target, &[("If-None-Match", &tag)]);
+        assert_eq!(reply.status, 200, "{target}");
+        assert!(reply.field("last-modified").is_some(), "{target}");
+        assert_eq!(
+            service.send("GET", target, &[since]).status,
+            304,
+            "{target}"
+        );
+    }
+}
+
+#[test]
 fn a_large_dataset_gets_its_insights_after_the_start() {
     let data = large();
     let server = Server::start_on(data.path());

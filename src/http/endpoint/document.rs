@@ -17,7 +17,7 @@ pub(super) fn document<'s>(site: &'s Site, document: Document, read: &Read<'_>) 
     let representation = Representation {
         media_type: chosen.media_type,
         etag: chosen.etag.clone(),
-        last_modified: site.last_modified(),
+        last_modified: Some(site.last_modified()),
         coding: chosen.coding,
         link: chosen.link.cloned(),
         policy: None,

@@ -72,7 +72,9 @@ impl Read<'_> {
         let values = |field| self.fields.values(field);
         let validators = Validators {
             etag: tag.as_str(),
-            last_modified: site.snapshot().updated_at,
+            last_modified: representation
+                .last_modified
+                .map(|_| site.snapshot().updated_at),
         };
         if !conditional::holds(
             validators,
@@ -97,7 +99,7 @@ fn made<'s>(site: &'s Site, etag: HeaderValue, link: Option<HeaderValue>) -> Rep
     Representation {
         media_type: &super::reply::JSON,
         etag,
-        last_modified: site.last_modified(),
+        last_modified: Some(site.last_modified()),
         coding: Coding::Identity,
         link,
         policy: None,

@@ -32,7 +32,7 @@ fn stored<'s>(site: &'s Site, page: Page, read: &Read<'_>) -> Reply<'s> {
     let representation = Representation {
         media_type: chosen.media_type,
         etag: chosen.etag.clone(),
-        last_modified: site.last_modified(),
+        last_modified: site.last_modified_of(page),
         coding: chosen.coding,
         link: None,
         policy: Some(page.policy()),
@@ -88,6 +88,7 @@ fn rendered<'s>(
     let representation = Representation {
         media_type: &MEDIA_TYPE,
         policy: Some(page.policy()),
+        last_modified: site.last_modified_of(page),
         ..made(site, tag_value(&tag), None)
     };
     read.judge(site, &tag, representation, |representation| {

@@ -8,7 +8,7 @@ const CHANGED: i64 = 784_111_777;
 fn verdict(etag: &str, if_none_match: &[&str], if_modified_since: &[&str]) -> Verdict {
     let validators = Validators {
         etag,
-        last_modified: Timestamp::from_unix(CHANGED),
+        last_modified: Some(Timestamp::from_unix(CHANGED)),
     };
     evaluate(
         validators,
@@ -80,7 +80,7 @@ fn tags_of_other_codings_do_not_match() {
 fn holding(if_match: &[&str], if_unmodified_since: &[&str]) -> bool {
     let validators = Validators {
         etag: "\"a\"",
-        last_modified: Timestamp::from_unix(CHANGED),
+        last_modified: Some(Timestamp::from_unix(CHANGED)),
     };
     holds(
         validators,
@@ -126,7 +126,7 @@ fn if_unmodified_since_counts_only_without_if_match() {
 fn bytes_above_ascii_are_part_of_a_tag() {
     let validators = Validators {
         etag: "\"a\"",
-        last_modified: Timestamp::from_unix(0),
+        last_modified: Some(Timestamp::from_unix(0)),
     };
     let field: &[u8] = b"\"\xff\xfe\", \"a\"";
     assert_eq!(evaluate(validators, [field], None), Verdict::NotModified);
@@ -167,4 +167,18 @@ fn tags_win_over_dates() {
     assert_eq!(verdict(ETAG, &[ETAG], &[old]), Verdict::NotModified);
     assert_eq!(verdict(ETAG, &["not a tag"], &[new]), Verdict::Serve);
     assert_eq!(verdict(ETAG, &[""], &[new]), Verdict::Serve);
+}
+
+#[test]
+fn conditions_on_dates_are_not_read_where_there_is_no_date() {
+    let validators = Validators {
+        etag: "\"a\"",
+        last_modified: None,
+    };
+    let far: &[u8] = b"Fri, 31 Dec 9999 23:59:59 GMT";
+    let early: &[u8] = b"Thu, 01 Jan 1970 00:00:00 GMT";
+    assert_eq!(evaluate(validators, [], [far]), Verdict::Serve);
+    assert!(holds(validators, [], [early]));
+    let ours: &[u8] = b"\"a\"";
+    assert_eq!(evaluate(validators, [ours], [far]), Verdict::NotModified);
 }
