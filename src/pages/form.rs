@@ -1,9 +1,32 @@
 //! The search form, with the values that were given.
 
-use super::Pages;
+use std::collections::HashSet;
+
 use super::given::{ASPECT, Given, POLARITY};
+use super::insights::Insights;
 use super::text::{people, services};
+use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
+
+/// What the lists of the form offer: made once for each snapshot, as only what is chosen depends on a request.
+#[derive(Debug)]
+pub(super) struct Lists {
+    services: Entries,
+    people: Entries,
+    aspects: Entries,
+}
+
+/// Values of a parameter, each once, with their labels.
+#[derive(Debug)]
+enum Entries {
+    /// At most [`ENTRIES_MAX`].
+    Few(Vec<(String, String)>),
+    /// More; the form has a field to write in instead.
+    Many,
+}
+
+/// Entries of a list that a person still looks through; with more there is none, so that a page stays small.
+const ENTRIES_MAX: usize = 200;
 
 /// What the template of the form needs.
 #[derive(Debug)]
@@ -12,9 +35,9 @@ pub(super) struct Form<'p> {
     pub(super) since: &'p str,
     pub(super) until: &'p str,
     pub(super) ratings: Vec<Choice<'p>>,
-    pub(super) services: Vec<Choice<'p>>,
-    pub(super) people: Vec<Choice<'p>>,
-    pub(super) aspects: Vec<Choice<'p>>,
+    pub(super) services: Field<'p>,
+    pub(super) people: Field<'p>,
+    pub(super) aspects: Field<'p>,
     pub(super) polarities: Vec<Choice<'p>>,
     pub(super) sorts: Vec<Choice<'p>>,
     /// Parameters that the form has no field for, kept as they came.
@@ -22,6 +45,15 @@ pub(super) struct Form<'p> {
     /// Whether a field is used that is folded away otherwise.
     pub(super) is_open: bool,
     pub(super) is_empty: bool,
+}
+
+/// A field for one of many values.
+#[derive(Debug)]
+pub(super) enum Field<'p> {
+    /// A list; no field where it is empty.
+    Select(Vec<Choice<'p>>),
+    /// A text, and what was given.
+    Text(&'p str),
 }
 
 /// One entry of a list.
@@ -63,31 +95,59 @@ const FOLDED: [&str; 6] = [
     POLARITY,
 ];
 
-impl<'p> Form<'p> {
-    /// Fills the form with what was given.
-    pub(super) fn of(pages: &'p Pages, given: &'p Given) -> Form<'p> {
-        Form::new(&pages.snapshot, pages.insights.as_ref(), given)
+impl Lists {
+    /// Reads what `snapshot` and the insights offer.
+    pub(super) fn new(snapshot: &Snapshot, insights: Option<&Insights>) -> Lists {
+        let aspects = insights.into_iter().flat_map(|insights| &insights.aspects);
+        Lists {
+            services: Entries::new(services(snapshot)),
+            people: Entries::new(people(snapshot).map(|name| (name, name))),
+            aspects: Entries::new(aspects.map(|aspect| (&*aspect.id, &*aspect.label))),
+        }
+    }
+}
+
+impl Entries {
+    /// Keeps the first entry of each value.
+    fn new<'s>(entries: impl Iterator<Item = (&'s str, &'s str)>) -> Entries {
+        let mut known = HashSet::new();
+        let distinct = entries.filter(|(value, _)| known.insert(*value));
+        let kept: Vec<_> = distinct
+            .take(ENTRIES_MAX + 1)
+            .map(|(value, label)| (value.to_owned(), label.to_owned()))
+            .collect();
+        if kept.len() > ENTRIES_MAX {
+            Entries::Many
+        } else {
+            Entries::Few(kept)
+        }
     }
 
-    /// As [`Form::of`], from the parts.
-    pub(super) fn new(
-        snapshot: &'p crate::snapshot::Snapshot,
-        insights: Option<&'p super::insights::Insights>,
-        given: &'p Given,
-    ) -> Form<'p> {
-        let aspects = insights.into_iter().flat_map(|insights| &insights.aspects);
-        let names = people(snapshot).map(|name| (name, name));
+    /// Makes the field in which `given` is chosen.
+    fn field<'p>(&'p self, given: &'p str) -> Field<'p> {
+        match self {
+            Entries::Few(list) => {
+                let entries = list
+                    .iter()
+                    .map(|(value, label)| (value.as_str(), label.as_str()));
+                Field::Select(choices(entries, given))
+            }
+            Entries::Many => Field::Text(given),
+        }
+    }
+}
+
+impl<'p> Form<'p> {
+    /// Fills the form with what was given; linear in the length of the lists, which are short.
+    pub(super) fn new(lists: &'p Lists, given: &'p Given) -> Form<'p> {
         Form {
             query: given.value("query"),
             since: day(given.value("since")),
             until: day(given.value("until")),
             ratings: choices(RATINGS.into_iter(), given.value("rating")),
-            services: choices(services(snapshot), given.value("mentions_service")),
-            people: choices(names, given.value("mentions_technician")),
-            aspects: choices(
-                aspects.map(|aspect| (aspect.id.as_str(), aspect.label.as_str())),
-                given.value(ASPECT),
-            ),
+            services: lists.services.field(given.value("mentions_service")),
+            people: lists.people.field(given.value("mentions_technician")),
+            aspects: lists.aspects.field(given.value(ASPECT)),
             polarities: choices(POLARITIES.into_iter(), given.value(POLARITY)),
             sorts: choices(SORTS.into_iter(), given.value("sort")),
             hidden: given
@@ -100,6 +160,13 @@ impl<'p> Form<'p> {
     }
 }
 
+impl Field<'_> {
+    /// Tells whether there is anything to choose.
+    pub(super) fn is_there(&self) -> bool {
+        !matches!(self, Field::Select(list) if list.is_empty())
+    }
+}
+
 /// A value that a field for days can hold: browsers complain of any other.
 fn day(value: &str) -> &str {
     match parse_date(value.as_bytes()) {
@@ -108,22 +175,18 @@ fn day(value: &str) -> &str {
     }
 }
 
-/// Makes a list of distinct entries; a value that is given and not in it becomes an entry of its own, so that sending the form again asks the same.
+/// Makes a list of entries, which are distinct; a value that is given and not in it becomes an entry of its own, so
+/// that sending the form again asks the same.
 fn choices<'p>(
     entries: impl Iterator<Item = (&'p str, &'p str)>,
     given: &'p str,
 ) -> Vec<Choice<'p>> {
-    let mut list: Vec<Choice<'p>> = Vec::new();
-    for (value, label) in entries {
-        if list.iter().any(|known| known.value == value) {
-            continue;
-        }
-        list.push(Choice {
-            value,
-            label,
-            is_chosen: false,
-        });
-    }
+    let entry = |(value, label)| Choice {
+        value,
+        label,
+        is_chosen: false,
+    };
+    let mut list: Vec<Choice<'p>> = entries.map(entry).collect();
     let place = list
         .iter()
         .position(|choice| choice.value == given)
@@ -149,19 +212,38 @@ mod tests {
 
     #[test]
     fn what_was_given_is_chosen_by_value_or_label_or_added() {
-        let chosen = |given: &'static str| -> Vec<&str> {
-            let list = choices(
-                [("a", "One"), ("b", "Two"), ("a", "Again")].into_iter(),
-                given,
-            );
+        let entries = Entries::new([("a", "One"), ("b", "Two"), ("a", "Again")].into_iter());
+        let chosen = |given: &'static str| -> Vec<String> {
+            let Field::Select(list) = entries.field(given) else {
+                return Vec::new();
+            };
             list.iter()
                 .filter(|choice| choice.is_chosen)
-                .map(|choice| choice.value)
+                .map(|choice| choice.value.to_owned())
                 .collect()
         };
         assert_eq!(chosen("b"), ["b"]);
         assert_eq!(chosen("one"), ["a"]);
         assert_eq!(chosen("c"), ["c"]);
         assert!(chosen("").is_empty());
+    }
+
+    #[test]
+    fn a_list_longer_than_people_look_through_is_a_text() {
+        let names: Vec<String> = (0..=ENTRIES_MAX).map(|name| format!("n{name}")).collect();
+        let entries = |count: usize| {
+            // Each comes twice, and counts once.
+            let twice = names[..count].iter().chain(&names[..count]);
+            Entries::new(twice.map(|name| (name.as_str(), name.as_str())))
+        };
+        let at_the_bound = entries(ENTRIES_MAX);
+        assert!(
+            matches!(at_the_bound.field("n1"), Field::Select(list) if list.len() == ENTRIES_MAX)
+        );
+        assert!(
+            matches!(at_the_bound.field("x"), Field::Select(list) if list.len() == ENTRIES_MAX + 1)
+        );
+        let beyond = entries(ENTRIES_MAX + 1);
+        assert!(matches!(beyond.field("x"), Field::Text("x")));
     }
 }

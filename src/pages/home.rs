@@ -5,7 +5,7 @@ use askama::Template;
 use super::Context;
 use super::chart;
 use super::figures::rounded;
-use super::form::Form;
+use super::form::{Field, Form};
 use super::given::Given;
 use super::insights::{Aspect, Insights, Question};
 use super::review::Shown;
@@ -24,6 +24,7 @@ pub(super) fn render(context: &Context<'_>) -> Vec<u8> {
         snapshot,
         figures,
         insights,
+        lists,
         shell,
         json_ld,
     } = context;
@@ -43,7 +44,7 @@ pub(super) fn render(context: &Context<'_>) -> Vec<u8> {
             None => description,
         },
         json_ld: std::str::from_utf8(json_ld).unwrap_or_default(),
-        form: Form::new(snapshot, Some(insights), &given),
+        form: Form::new(lists, &given),
         summary: summary.unwrap_or_default(),
         pull_quote: insights.pull_quote.as_deref().unwrap_or_default(),
         aspects: insights

@@ -33,6 +33,7 @@ use crate::snapshot::{Resource, Snapshot};
 use crate::wire::etag::{EntityTag, TagHasher};
 
 use figures::Figures;
+use form::Lists;
 use insights::Insights;
 use shell::Shell;
 
@@ -188,6 +189,7 @@ struct Context<'s> {
     snapshot: &'s Snapshot,
     figures: &'s Figures,
     insights: Option<&'s Insights>,
+    lists: &'s Lists,
     shell: &'s Shell,
     json_ld: Vec<u8>,
 }
@@ -200,6 +202,7 @@ pub struct Pages {
     resources: Vec<Resource>,
     figures: Figures,
     insights: Option<Insights>,
+    lists: Lists,
     shell: Shell,
     search_tags: TagHasher,
 }
@@ -214,11 +217,13 @@ impl Pages {
         let insights = snapshot
             .insights()
             .and_then(|document| Insights::read(&document.body, &snapshot));
+        let lists = Lists::new(&snapshot, insights.as_ref());
         let shell = Shell::new(&snapshot, &figures);
         let context = Context {
             snapshot: &snapshot,
             figures: &figures,
             insights: insights.as_ref(),
+            lists: &lists,
             shell: &shell,
             json_ld: json_ld::render(&snapshot, &figures),
         };
@@ -236,6 +241,7 @@ impl Pages {
             resources,
             figures,
             insights,
+            lists,
             shell,
             search_tags,
         }

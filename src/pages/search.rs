@@ -5,7 +5,7 @@
 
 use askama::Template;
 
-use super::form::Form;
+use super::form::{Field, Form};
 use super::given::{ASPECT, Given, POLARITY};
 use super::insights::{Aspect, Polarity};
 use super::review::{Shown, read_all};
@@ -96,7 +96,7 @@ impl Pages {
         rendered(&Results {
             shell: &self.shell,
             title: format!("{heading} – {}", self.shell.title),
-            form: Form::of(self, &asked.given),
+            form: Form::new(&self.lists, &asked.given),
             heading,
             note: aspect.map(|(aspect, polarity)| note(aspect, polarity)),
             chips: self.chips(&asked.given),
@@ -123,7 +123,7 @@ impl Pages {
         rendered(&Results {
             shell: &self.shell,
             title: format!("This search cannot be answered – {}", self.shell.title),
-            form: Form::of(self, given),
+            form: Form::new(&self.lists, given),
             heading: "This search cannot be answered".to_owned(),
             note: None,
             chips: Vec::new(),
