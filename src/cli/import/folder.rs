@@ -1,7 +1,8 @@
 //! The folder that is brought up to date: locked, checked before and after, replaced as a whole.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -179,12 +180,14 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().unwrap_or(Path::new("."));
     let beside = |what: &str| folder.join(format!(".{REVIEWS}.{what}-{}", std::process::id()));
-    let fresh = beside("new");
+    let (fresh, previous) = (beside("new"), beside("bak"));
+    // The folder is locked, so what bears these names was left by an import that was killed. The second one may be
+    // another name of the file that is served: nothing may be written into it.
+    forget(&fresh)?;
+    forget(&previous)?;
     let outcome = write(&fresh, &path, bytes).and_then(|()| {
         if path.exists() {
-            let previous = beside("bak");
-            // Where the file system knows no links, a copy does as well.
-            fs::hard_link(&path, &previous).or_else(|_| fs::copy(&path, &previous).map(drop))?;
+            keep(&path, &previous)?;
             fs::rename(&previous, folder.join(BACKUP))?;
         }
         fs::rename(&fresh, &path)?;
@@ -192,19 +195,129 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     });
     if outcome.is_err() {
         // What could not be put in place is of no use, and may not be there at all.
-        let _gone = fs::remove_file(&fresh);
+        let _gone = (forget(&fresh), forget(&previous));
     }
     outcome
 }
 
+/// Removes a file that may not be there.
+fn forget(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Gives the file a second name; where the file system knows no links, a copy does as well.
+fn keep(path: &Path, previous: &Path) -> io::Result<()> {
+    match fs::hard_link(path, previous) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            write(previous, path, &fs::read(path)?)
+        }
+        outcome => outcome,
+    }
+}
+
+/// Writes a new file with the owner and the mode of the one at `path`.
 fn write(fresh: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(fresh)?;
-    if let Ok(metadata) = fs::metadata(path) {
-        file.set_permissions(metadata.permissions())?;
+    if let Ok(old) = fs::metadata(path) {
+        own(&file, &old)?;
+        file.set_permissions(old.permissions())?;
     }
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+/// Gives the file the owner and the group of the old one.
+fn own(file: &File, old: &Metadata) -> io::Result<()> {
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) == (old.uid(), old.gid()) {
+        return Ok(());
+    }
+    let Err(refused) = fchown(file, Some(old.uid()), Some(old.gid())) else {
+        return Ok(());
+    };
+    let keeps_group = new.gid() == old.gid() || fchown(file, None, Some(old.gid())).is_ok();
+    if is_read(old.mode(), new.uid() == old.uid(), keeps_group) {
+        return Ok(());
+    }
+    let message = format!(
+        "it would not be user {}'s any more, and mode {:o} lets no one else read it: {refused}",
+        old.uid(),
+        old.mode() & 0o777
+    );
+    Err(io::Error::new(refused.kind(), message))
+}
+
+/// Whether those who read a file of this mode still can, if it keeps its owner, or its group, or neither.
+fn is_read(mode: u32, keeps_owner: bool, keeps_group: bool) -> bool {
+    let (others, group) = (mode & 0o004 != 0, mode & 0o040 != 0);
+    others || if group { keeps_group } else { keeps_owner }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_import_left_is_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(REVIEWS);
+        fs::write(&path, "first").unwrap();
+        let beside = |what| {
+            let name = format!(".{REVIEWS}.{what}-{}", std::process::id());
+            folder.path().join(name)
+        };
+        fs::hard_link(&path, beside("bak")).unwrap();
+        fs::write(beside("new"), "half").unwrap();
+        replace(&path, b"second").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(fs::read(folder.path().join(BACKUP)).unwrap(), b"first");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_second_name_is_never_written_into() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, previous) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&path, "live").unwrap();
+        fs::hard_link(&path, &previous).unwrap();
+        let error = keep(&path, &previous).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"live");
+    }
+
+    #[test]
+    fn the_owner_and_the_mode_stay() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(REVIEWS);
+        fs::write(&path, "first").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        // Only root can give files away; for others the owner is their own.
+        let given = chown(&path, Some(4_321), Some(4_322)).is_ok();
+        let before = fs::metadata(&path).unwrap();
+        replace(&path, b"second").unwrap();
+        let after = fs::metadata(&path).unwrap();
+        assert_eq!(
+            (after.uid(), after.gid(), after.mode()),
+            (before.uid(), before.gid(), before.mode())
+        );
+        assert_eq!(given, after.uid() == 4_321);
+    }
+
+    #[test]
+    fn a_mode_that_locks_readers_out_is_told_apart() {
+        assert!(is_read(0o644, false, false));
+        assert!(is_read(0o640, false, true));
+        assert!(is_read(0o600, true, false));
+        assert!(!is_read(0o600, false, true));
+        assert!(!is_read(0o600, false, false));
+        assert!(!is_read(0o640, false, false));
+        assert!(!is_read(0o640, true, false));
+    }
 }
