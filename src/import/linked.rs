@@ -17,17 +17,27 @@ const NODES_MAX: usize = 1_000_000;
 
 /// Reads a document or a page, whole.
 pub(super) fn read(source: impl BufRead, sink: &mut Sink<'_>) -> Result<Shape, ReadError> {
-    let mut text = String::new();
-    let read = source.take(LINKED_BYTES_MAX + 1).read_to_string(&mut text);
-    let bytes = read.map_err(|error| ReadError::of(error, 0))?;
-    if bytes as u64 > LINKED_BYTES_MAX {
+    let mut bytes = Vec::new();
+    let read = source.take(LINKED_BYTES_MAX + 1).read_to_end(&mut bytes);
+    // What was read before an error is there, so its lines can be counted.
+    read.map_err(|error| {
+        let feeds = memchr::memchr_iter(b'\n', &bytes).count() as u64;
+        ReadError::of(error, 1 + feeds)
+    })?;
+    if bytes.len() as u64 > LINKED_BYTES_MAX {
         return Err(ReadError::at(
             0,
             format!("is larger than {LINKED_BYTES_MAX} bytes"),
         ));
     }
+    // The source is UTF-8 by now.
+    let text = String::from_utf8_lossy(&bytes);
     if !text.trim_start().starts_with('<') {
-        let value: Value = serde_json::from_str(&text).map_err(|error| failed(error, 0))?;
+        // One document, or one a line.
+        let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(&text)
+            .into_iter()
+            .collect();
+        let value = Value::Array(values.map_err(|error| failed(error, 0))?);
         let reviews = document(&value, 1, &lines(&text), sink)?;
         return ended(reviews, "no schema.org Review");
     }
@@ -171,6 +181,32 @@ impl<'v> Graph<'v> {
             value => Some(plain(value)),
         }
     }
+
+    /// What `identifier` says: a text, or the value of a `PropertyValue`, whose name is that of the property.
+    fn identifier(&self, node: &'v Value) -> Option<String> {
+        let value = self.value(node, &["identifier"])?;
+        if !value.is_object() {
+            return Some(plain(value));
+        }
+        let stated = self.value(value, &["value", "@value", "url"]);
+        let stated = stated.or_else(|| {
+            value
+                .get("@id")
+                .filter(|id| id.as_str().is_some_and(is_absolute))
+        });
+        stated.map(plain)
+    }
+}
+
+/// Whether a node's name means the same node on every page: neither "#review1", nor "/reviews/1", nor "_:b0".
+fn is_absolute(id: &str) -> bool {
+    let Some((scheme, rest)) = id.trim().split_once(':') else {
+        return false;
+    };
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(fits)
+        && !rest.is_empty()
 }
 
 /// Makes a record of a node.
@@ -185,10 +221,8 @@ fn record<'v>(node: &'v Value, graph: &Graph<'v>, line: u64) -> Record {
         Some(rating) => (Some(plain(rating)), None),
         None => (graph.text(node, &["ratingValue"]), None),
     };
-    // A blank node's name ("_:b0") is another one in every copy of the page.
-    let id = graph
-        .text(node, &["@id", "identifier"])
-        .filter(|id| !id.starts_with("_:"));
+    let own = node["@id"].as_str().filter(|id| is_absolute(id));
+    let id = own.map(str::to_owned).or_else(|| graph.identifier(node));
     let author = graph.value(node, &["author", "creator"]);
     let fields = [
         (Field::Id, id),
