@@ -9,7 +9,8 @@ use encoding_rs::{
 use super::HEAD_BYTES;
 
 /// Finds how a source is written, reading it to its end: a byte order mark decides, else zeros in every other place
-/// of its head mean UTF-16, else what is UTF-8 throughout is UTF-8, and anything else is Windows-1252.
+/// of its head mean UTF-16, else what is UTF-8 throughout is UTF-8, and anything else is Windows-1252. What begins with
+/// letters in UTF-8 and has another byte later on is UTF-8 too, with a mistake that its reader comes upon.
 ///
 /// # Errors
 /// When reading fails.
@@ -25,14 +26,17 @@ pub(crate) fn detect(mut source: impl Read) -> io::Result<&'static Encoding> {
     }
     let mut decoder = UTF_8.new_decoder_without_bom_handling();
     let mut sink = vec![0; HEAD_BYTES];
+    let mut has_letters = false;
     loop {
         let last = filled == 0;
         let mut rest = &buffer[..filled];
         loop {
-            let (result, read, _) =
+            let (result, read, written) =
                 decoder.decode_to_utf8_without_replacement(rest, &mut sink, last);
             rest = &rest[read..];
+            has_letters = has_letters || !sink[..written].is_ascii();
             match result {
+                DecoderResult::Malformed(..) if has_letters => return Ok(UTF_8),
                 DecoderResult::Malformed(..) => return Ok(WINDOWS_1252),
                 DecoderResult::InputEmpty => break,
                 DecoderResult::OutputFull => {}
@@ -87,6 +91,8 @@ pub(crate) struct Utf8<R> {
     ready: std::ops::Range<usize>,
     is_at_end: bool,
     is_done: bool,
+    /// Whether what follows `ready` is not of the encoding.
+    is_malformed: bool,
 }
 
 impl<R: Read> Utf8<R> {
@@ -101,12 +107,20 @@ impl<R: Read> Utf8<R> {
             ready: 0..0,
             is_at_end: false,
             is_done: false,
+            is_malformed: false,
         }
     }
 
     /// Decodes until there is something to read, or nothing more.
     fn refill(&mut self) -> io::Result<()> {
         while self.ready.is_empty() && !self.is_done {
+            if self.is_malformed {
+                let message = format!(
+                    "is not {} throughout: name the encoding with --encoding",
+                    self.decoder.encoding().name()
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
             if self.pending.is_empty() && !self.is_at_end {
                 let read = self.source.read(&mut self.input)?;
                 self.pending = 0..read;
@@ -121,13 +135,8 @@ impl<R: Read> Utf8<R> {
             self.pending.start += read;
             self.ready = 0..written;
             match result {
-                DecoderResult::Malformed(..) => {
-                    let message = format!(
-                        "is not {} throughout: name the encoding with --encoding",
-                        self.decoder.encoding().name()
-                    );
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-                }
+                // What stands before it is handed on first, so that the reader knows the line.
+                DecoderResult::Malformed(..) => self.is_malformed = true,
                 DecoderResult::InputEmpty => self.is_done = self.is_at_end,
                 DecoderResult::OutputFull => {}
             }
@@ -220,6 +229,23 @@ mod tests {
         let (text, name) = decoded(&bytes);
         assert_eq!(name, "windows-1252");
         assert!(text.ends_with('é'));
+    }
+
+    #[test]
+    fn one_wrong_byte_does_not_make_utf_8_another_encoding() {
+        let bytes = "Renée, 5\nBj\u{f6}rn \u{fffd}".as_bytes();
+        let mut bytes = bytes[..bytes.len() - 3].to_vec();
+        bytes.push(0xE9);
+        assert_eq!(detect(&bytes[..]).unwrap(), UTF_8);
+        let mut far = vec![b'x'; HEAD_BYTES - 1];
+        far.extend_from_slice("é".as_bytes());
+        far.extend_from_slice(&vec![b'x'; 2 * HEAD_BYTES]);
+        far.push(0xE9);
+        assert_eq!(detect(&far[..]).unwrap(), UTF_8);
+        let mut read = Vec::new();
+        let error = Utf8::new(&bytes[..], UTF_8).read_to_end(&mut read);
+        assert_eq!(error.unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(read, "Renée, 5\nBjörn ".as_bytes());
     }
 
     #[test]
