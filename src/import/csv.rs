@@ -9,6 +9,10 @@ use super::read::{Counted, Progress, ReadError, Reading, Shape};
 use super::record::{Field, Found, Record, Sink};
 use super::text::quote;
 
+mod quotes;
+
+use quotes::Quotes;
+
 /// What may separate columns, the most usual first: it wins where two are equally frequent.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
@@ -28,38 +32,43 @@ pub(super) fn read(
         .delimiter
         .unwrap_or_else(|| delimiter(&reading.head));
     let progress = Progress::new();
+    let quotes = Quotes::new(delimiter);
     let mut table = ReaderBuilder::new()
         .delimiter(delimiter)
         .flexible(true)
         .has_headers(false)
         .buffer_capacity(AHEAD_BYTES)
-        .from_reader(LineFeeds::new(Counted::new(
-            source,
-            &progress,
-            AHEAD_BYTES as u64,
-        )));
+        .from_reader(LineFeeds::new(
+            Counted::new(source, &progress, AHEAD_BYTES as u64),
+            &quotes,
+        ));
     let mut row = StringRecord::new();
-    // Whether there was another row, and the line after it.
-    let mut next = |row: &mut StringRecord| -> Result<Option<u64>, ReadError> {
+    // Whether there was another row, the line after it, and that of a quotation mark in it that is out of place.
+    let mut next = |row: &mut StringRecord| -> Result<Option<(u64, Option<u64>)>, ReadError> {
         progress.end_record();
         let outcome = table.read_record(row);
-        let is_there = outcome.map_err(|error| failed(error, progress.line()))?;
-        Ok(is_there.then(|| table.position().line()))
+        let is_there = outcome.map_err(|error| failed(error, progress.line(), &quotes))?;
+        let end = table.position();
+        Ok(is_there.then(|| (end.line(), quotes.misplaced(end.byte()))))
     };
     let mut after_header = next(&mut row)?;
     // Excel's own line that names the delimiter.
     if after_header.is_some() && separator_line(&reading.head).is_some() {
         after_header = next(&mut row)?;
     }
-    if after_header.is_none() {
-        return Err(ReadError::at(
-            0,
-            "is empty: a table begins with a row that names its columns",
-        ));
+    match after_header {
+        Some((_, None)) => {}
+        Some((_, Some(opened))) => return Err(ReadError::at(opened, MISPLACED)),
+        None => {
+            return Err(ReadError::at(
+                0,
+                "is empty: a table begins with a row that names its columns",
+            ));
+        }
     }
     let header = row.clone();
     let columns = find(&header, reading)?;
-    while let Some(after) = next(&mut row)? {
+    while let Some((after, misplaced)) = next(&mut row)? {
         // A spreadsheet's empty rows are no reviews.
         if row.iter().all(|value| value.trim().is_empty()) {
             continue;
@@ -67,7 +76,12 @@ pub(super) fn read(
         // The parser's own position of a row is before the empty lines that it skips.
         let feeds = row.iter().map(|value| value.matches('\n').count() as u64);
         let line = after.saturating_sub(1 + feeds.sum::<u64>()).max(1);
-        sink(found(&row, header.len(), &columns, line)).map_err(ReadError::Full)?;
+        let found = match misplaced {
+            None => found(&row, header.len(), &columns, line),
+            Some(opened) if opened == line => refused(line, MISPLACED),
+            Some(opened) => refused(line, format!("line {opened}: {MISPLACED}")),
+        };
+        sink(found).map_err(ReadError::Full)?;
     }
     let name = |at: usize| header.get(at).unwrap_or_default().trim().to_owned();
     Ok(Shape {
@@ -81,26 +95,35 @@ pub(super) fn read(
     })
 }
 
+/// Why a row is refused, or the table: where a mark is missing, columns and rows have run together.
+const MISPLACED: &str = "a quotation mark opens here that closes in the middle of a column; is one missing, or not doubled?";
+
+fn refused(line: u64, reason: impl Into<String>) -> Found {
+    let reason = reason.into();
+    Found::Refused { line, reason }
+}
+
 /// Bytes on their way to the parser: every line ends in a line feed, the last one too, so that lines can be counted.
 struct LineFeeds<R> {
     source: R,
+    quotes: Quotes,
     /// The byte before, as it was read.
     before: u8,
     is_done: bool,
 }
 
 impl<R: Read> LineFeeds<R> {
-    fn new(source: R) -> LineFeeds<R> {
+    fn new(source: R, quotes: &Quotes) -> LineFeeds<R> {
         LineFeeds {
             source,
+            quotes: quotes.clone(),
             before: b'\n',
             is_done: false,
         }
     }
-}
 
-impl<R: Read> Read for LineFeeds<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Reads some bytes; none at the end alone.
+    fn feed(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while !self.is_done && !buffer.is_empty() {
             let read = self.source.read(buffer)?;
             if read == 0 {
@@ -134,6 +157,18 @@ impl<R: Read> Read for LineFeeds<R> {
     }
 }
 
+impl<R: Read> Read for LineFeeds<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.feed(buffer)?;
+        self.quotes.follow(&buffer[..read]);
+        if self.is_done && read == 0 && self.quotes.open().is_some() {
+            let message = "a quotation mark opens here and is never closed";
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+        }
+        Ok(read)
+    }
+}
+
 /// Finds the columns, and refuses a table that cannot hold reviews.
 fn find(header: &StringRecord, reading: &Reading) -> Result<Columns, ReadError> {
     if header.len() > COLUMNS_MAX {
@@ -164,7 +199,7 @@ fn found(row: &StringRecord, width: usize, columns: &Columns, line: u64) -> Foun
     let extra = row.iter().skip(width).any(|value| !value.trim().is_empty());
     if extra {
         let reason = format!("has {} columns, and the header {width}", row.len());
-        return Found::Refused { line, reason };
+        return refused(line, reason);
     }
     let mut record = Record::at(line);
     for (field, at) in &columns.used {
@@ -173,9 +208,12 @@ fn found(row: &StringRecord, width: usize, columns: &Columns, line: u64) -> Foun
     Found::Record(record)
 }
 
-fn failed(error: ::csv::Error, line: u64) -> ReadError {
+fn failed(error: ::csv::Error, line: u64, quotes: &Quotes) -> ReadError {
     let message = error.to_string();
     match error.into_kind() {
+        ErrorKind::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            ReadError::at(quotes.open().unwrap_or(line), error.to_string())
+        }
         ErrorKind::Io(error) => ReadError::of(error, line),
         // The source is UTF-8 and rows may be of any length, so nothing else is left.
         _ => ReadError::at(line, message),
@@ -223,13 +261,13 @@ fn delimiter(head: &str) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{LineFeeds, delimiter, separator_line};
+    use super::{LineFeeds, Quotes, delimiter, separator_line};
     use std::io::Read;
 
     #[test]
     fn line_ends_of_every_kind_become_line_feeds() {
         for chunk in [1, 2, 3, 64] {
-            let mut reader = LineFeeds::new(&b"a\r\nb\rc\n\r\n\"d"[..]);
+            let mut reader = LineFeeds::new(&b"a\r\nb\rc\n\r\nd"[..], &Quotes::new(b','));
             let (mut text, mut buffer) = (Vec::new(), vec![0; chunk]);
             loop {
                 match reader.read(&mut buffer).unwrap() {
@@ -237,7 +275,7 @@ mod tests {
                     read => text.extend_from_slice(&buffer[..read]),
                 }
             }
-            assert_eq!(text, b"a\nb\nc\n\n\"d\n", "{chunk}");
+            assert_eq!(text, b"a\nb\nc\n\nd\n", "{chunk}");
         }
     }
 
