@@ -62,19 +62,33 @@ pub(crate) struct Evidence {
     day_first: Option<u64>,
     month_first: Option<u64>,
     ambiguous: Option<u64>,
+    /// A date whose year has two digits and could stand at either end.
+    short: Option<u64>,
 }
 
 impl Evidence {
     /// Takes a date into account; `line` is where its record begins.
     pub(crate) fn note(&mut self, text: &str, line: u64) {
-        let Some((first, second)) = numeric_pair(text) else {
+        let Some(numbers) = tokens(text)
+            .as_deref()
+            .and_then(day_tokens)
+            .and_then(Numbers::of)
+        else {
             return;
         };
-        let place = match (first > 12, second > 12) {
-            (true, false) => &mut self.day_first,
-            (false, true) => &mut self.month_first,
-            (false, false) if first != second => &mut self.ambiguous,
-            _ => return,
+        let place = if numbers.is_short && numbers.days().len() > 1 {
+            &mut self.short
+        } else if numbers.separator == '.' {
+            return;
+        } else {
+            let day = |order| numbers.day(order).filter(|day| day.year() >= YEAR_MIN);
+            let [day_first, month_first] = [Order::DayMonthYear, Order::MonthDayYear].map(day);
+            match (day_first, month_first) {
+                (Some(_), None) => &mut self.day_first,
+                (None, Some(_)) => &mut self.month_first,
+                (Some(one), Some(other)) if one != other => &mut self.ambiguous,
+                _ => return,
+            }
         };
         place.get_or_insert(line);
     }
@@ -82,6 +96,8 @@ impl Evidence {
     /// The order, where all dates that have only one reading agree on it, and the line of the first of them.
     pub(crate) fn order(&self) -> Option<(Order, u64)> {
         match (self.day_first, self.month_first) {
+            // Which of its ends is the year, no other date says.
+            _ if self.short.is_some() => None,
             (Some(line), None) => Some((Order::DayMonthYear, line)),
             (None, Some(line)) => Some((Order::MonthDayYear, line)),
             _ => None,
@@ -90,20 +106,7 @@ impl Evidence {
 
     /// The line of a date that only an order can decide.
     pub(crate) fn ambiguous(&self) -> Option<u64> {
-        self.ambiguous
-    }
-}
-
-/// The first two numbers of a date such as 03/04/2024, where they could be day and month in either order.
-fn numeric_pair(text: &str) -> Option<(u32, u32)> {
-    let parts = day_tokens(&tokens(text)?)?;
-    match parts {
-        [
-            Token::Number(first, 1 | 2, separator),
-            Token::Number(second, 1 | 2, _),
-            Token::Number(_, 2 | 4, _),
-        ] if separator != '.' => Some((first, second)),
-        _ => None,
+        self.short.or(self.ambiguous)
     }
 }
 
@@ -123,8 +126,15 @@ pub(crate) fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Dat
         Some(parts) => day(parts, order),
         None => Err(UNKNOWN.to_owned()),
     };
+    let outcome = outcome.and_then(|date| match date.year() {
+        ..YEAR_MIN => Err(format!("lies before {YEAR_MIN}")),
+        _ => Ok(date),
+    });
     outcome.map_err(|why| format!("{field}: {} {why}", quote(text)))
 }
+
+/// The first year of which there can be reviews; an earlier one is a mistake of whoever typed it.
+const YEAR_MIN: u16 = 1990;
 
 /// Why a text is no date.
 const UNKNOWN: &str = "is not a date that is known here (--date-format says in which order day, month and year stand)";
@@ -142,46 +152,90 @@ fn day(parts: [Token; 3], order: Option<Order>) -> Result<Date, String> {
         | [Number(day, 1 | 2, _), Month(month), Number(year, 4, _)]
         | [Number(year, 4, _), Month(month), Number(day, 1 | 2, _)] => (year, month, day),
         [Number(day, 1 | 2, _), Month(month), Number(year, 2, _)] => (CENTURY + year, month, day),
-        [
-            Number(first, 1 | 2, separator),
-            Number(second, 1 | 2, _),
-            Number(third, 2 | 4, _),
-        ] => {
-            return numeric([first, second, third], parts[2], separator, order);
+        _ => {
+            let numbers = Numbers::of(parts).ok_or_else(|| UNKNOWN.to_owned())?;
+            return numeric(&numbers, order);
         }
-        _ => return Err(UNKNOWN.to_owned()),
     };
     date(year, month, day).ok_or_else(|| "is not a day that exists".to_owned())
 }
 
-/// Reads a day of three numbers, the year last unless the operator says otherwise.
-fn numeric(
-    [first, second, third]: [u32; 3],
-    last: Token,
+/// A day of three numbers, the year last unless it is short.
+struct Numbers {
+    parts: [u32; 3],
     separator: char,
-    order: Option<Order>,
-) -> Result<Date, String> {
-    let is_short = matches!(last, Token::Number(_, 2, _));
-    let year = |year| if is_short { CENTURY + year } else { year };
-    let order = match order {
-        Some(order) => order,
-        // With points nobody puts the month first; a day that equals its month is one day in either order.
-        None if separator == '.' || (first > 12 && second <= 12) || first == second => {
-            Order::DayMonthYear
+    /// Whether the year has two digits, so that it may be the first number as well.
+    is_short: bool,
+}
+
+impl Numbers {
+    fn of(parts: [Token; 3]) -> Option<Numbers> {
+        let [
+            Token::Number(first, 1 | 2, separator),
+            Token::Number(second, 1 | 2, _),
+            Token::Number(third, digits @ (2 | 4), _),
+        ] = parts
+        else {
+            return None;
+        };
+        Some(Numbers {
+            parts: [first, second, third],
+            separator,
+            is_short: digits == 2,
+        })
+    }
+
+    /// The day in this order, where it is one.
+    fn day(&self, order: Order) -> Option<Date> {
+        let [first, second, third] = self.parts;
+        let year = |year| match self.is_short {
+            true => CENTURY + year,
+            false => year,
+        };
+        match order {
+            Order::DayMonthYear => date(year(third), second, first),
+            Order::MonthDayYear => date(year(third), first, second),
+            Order::YearMonthDay if self.is_short => date(year(first), second, third),
+            Order::YearMonthDay => None,
         }
-        None if second > 12 && first <= 12 => Order::MonthDayYear,
-        None => {
+    }
+
+    /// All days that it could be.
+    fn days(&self) -> Vec<Date> {
+        let mut days: Vec<Date> = [
+            Order::DayMonthYear,
+            Order::MonthDayYear,
+            Order::YearMonthDay,
+        ]
+        .into_iter()
+        // With points nobody puts the month first.
+        .filter(|order| self.separator != '.' || *order != Order::MonthDayYear)
+        .filter_map(|order| self.day(order))
+        .collect();
+        days.sort_unstable();
+        days.dedup();
+        days
+    }
+}
+
+/// Reads a day of three numbers.
+fn numeric(numbers: &Numbers, order: Option<Order>) -> Result<Date, String> {
+    if let Some(order) = order {
+        let found = numbers.day(order);
+        return found.ok_or_else(|| format!("is not a day that exists, read as {}", order.name()));
+    }
+    match numbers.days().as_slice() {
+        [day] => Ok(*day),
+        [] => Err("is not a day that exists in any order".to_owned()),
+        _ if numbers.is_short => {
+            let any = "could begin with the year, the month or the day: say which with --date-format dmy, mdy or ymd";
+            Err(any.to_owned())
+        }
+        _ => {
             let both = "could be day/month or month/day: say which with --date-format dmy or mdy";
-            return Err(both.to_owned());
+            Err(both.to_owned())
         }
-    };
-    let found = match order {
-        Order::DayMonthYear => date(year(third), second, first),
-        Order::MonthDayYear => date(year(third), first, second),
-        Order::YearMonthDay if is_short => date(CENTURY + first, second, third),
-        Order::YearMonthDay => None,
-    };
-    found.ok_or_else(|| format!("is not a day that exists, read as {}", order.name()))
+    }
 }
 
 /// What years of two digits leave out.

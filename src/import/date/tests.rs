@@ -42,7 +42,6 @@ fn dates_with_one_reading_need_no_format() {
         "4 maart 2024",
         "4.3.2024",
         "04.03.2024",
-        "04.03.24",
         "1709510400",
         "1709510400000",
         " 2024-03-04 ",
@@ -76,6 +75,28 @@ fn dates_with_two_readings_are_refused_until_something_decides() {
         Some("2024-04-03")
     );
     assert_eq!(read_as("24/04/03", "ymd").as_deref(), Some("2024-04-03"));
+}
+
+#[test]
+fn a_year_of_two_digits_may_stand_at_either_end() {
+    for text in ["24-03-04", "04.03.24", "3/4/24", "05/05/24", "24/12/04"] {
+        let error = parse(text, None, "date").unwrap_err();
+        assert!(error.contains("could begin with the year"), "{error}");
+    }
+    assert_eq!(read_as("24-03-04", "ymd").as_deref(), Some("2024-03-04"));
+    assert_eq!(read_as("04.03.24", "dmy").as_deref(), Some("2024-03-04"));
+    assert_eq!(read("05/05/05").as_deref(), Some("2005-05-05"));
+    assert_eq!(read("12/31/24").as_deref(), Some("2024-12-31"));
+    assert_eq!(read("24/03/99").as_deref(), Some("2099-03-24"));
+}
+
+#[test]
+fn years_before_1990_are_mistakes() {
+    assert_eq!(read("1990-01-01").as_deref(), Some("1990-01-01"));
+    for text in ["1989-12-31", "13/02/0024", "March 4, 0024", "0024-02-13"] {
+        let error = parse(text, None, "date").unwrap_err();
+        assert_eq!(error, format!("date: \"{text}\" lies before 1990"));
+    }
 }
 
 #[test]
@@ -139,6 +160,10 @@ fn evidence_decides_only_where_it_agrees() {
         evidence(&["2024-01-13", "13.04.2024", "May 13, 2024", "99/99/2024"]).order(),
         None
     );
+    assert_eq!(evidence(&["24-03-13"]).order(), None);
+    let mixed = evidence(&["13/04/2024", "24-03-04"]);
+    assert_eq!((mixed.order(), mixed.ambiguous()), (None, Some(2)));
+    assert_eq!(evidence(&["13/02/0024"]).order(), None);
     assert_eq!(evidence(&["05/05/2024", "03/04/2024"]).ambiguous(), Some(2));
     assert_eq!(evidence(&["05/05/2024", "4.3.2024"]).ambiguous(), None);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{file, fixture, import, reasons, reviews};
+use super::{file, fixture, import, raw, reasons, reviews};
 
 #[test]
 fn a_trustpilot_export_brings_titles_replies_and_days() {
@@ -261,4 +261,92 @@ fn half_a_document_ends_the_import_and_nothing_is_written() {
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(message.contains("ends too early"), "{message}");
     assert!(!folder.path().join("reviews.json").exists());
+}
+
+#[test]
+fn a_quotation_mark_that_is_never_closed_ends_the_import() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = "id,author,rating,date,text\n1,Ann,5,2024-03-04,Good.\n2,Bob,1,2024-03-05,\"Bad.\n3,Cy,3,2024-03-06,Fair.\n";
+    let source = file(folder.path(), "a.csv", table);
+    let output = raw(folder.path(), &[&source]);
+    assert_eq!(output.status.code(), Some(65));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        message.contains("a.csv: line 3: a quotation mark opens here and is never closed"),
+        "{message}"
+    );
+    assert!(!folder.path().join("reviews.json").exists());
+}
+
+#[test]
+fn a_row_whose_quotation_mark_closes_too_early_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = "id,author,rating,date,text\n1,Ann,5,2024-03-04,\"So \"good\" it is.\"\n2,\"Bob\",1,2024-03-05,\"Bad.\n3,Cy,3,2024-03-06,\"Fair.\"\n4,Dee,5,2024-03-07,\"A \"\"fine\"\" firm\"\n";
+    let source = file(folder.path(), "a.csv", table);
+    let (status, report) = import(folder.path(), &[&source]);
+    assert_eq!(status, Some(0), "{report}");
+    let why = "a quotation mark opens here that closes in the middle of a column; is one missing, or not doubled?";
+    assert_eq!(reasons(&report), [format!("2: {why}"), format!("3: {why}")]);
+    assert_eq!(reviews(folder.path())[0]["text"], "A \"fine\" firm");
+    assert_eq!(reviews(folder.path()).len(), 1);
+}
+
+#[test]
+fn one_wrong_byte_in_utf_8_ends_the_import_and_names_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = "id,author,rating,date,text\n1,Renée,5,2024-03-04,Good.\n2,Bj"
+        .as_bytes()
+        .to_vec();
+    table.extend_from_slice(b"\xF6rn,5,2024-03-05,Good.\n");
+    let marked = [b"\xEF\xBB\xBF", &table[..]].concat();
+    for bytes in [table, marked] {
+        let source = file(folder.path(), "a.csv", bytes);
+        let output = raw(folder.path(), &[&source]);
+        assert_eq!(output.status.code(), Some(65));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            message.contains(
+                "a.csv: line 3: is not UTF-8 throughout: name the encoding with --encoding"
+            ),
+            "{message}"
+        );
+        let (status, _) = import(
+            folder.path(),
+            &[&source, "--encoding", "windows-1252", "--dry-run"],
+        );
+        assert_eq!(status, Some(0));
+    }
+}
+
+#[test]
+fn the_id_of_a_linked_review_is_one_that_means_it_everywhere() {
+    let ids = |own: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let node = |text: &str| {
+            format!(
+                r#"{{"@type":"Review",{own},"author":"Ann","datePublished":"2024-03-04","reviewRating":5,"reviewBody":"{text}"}}"#
+            )
+        };
+        let (a, b) = (
+            file(folder.path(), "a.json", node("One.")),
+            file(folder.path(), "b.json", node("Two.")),
+        );
+        import(folder.path(), &[&a, "--from", "jsonld"]);
+        import(folder.path(), &[&b, "--from", "jsonld"]);
+        reviews(folder.path()).len()
+    };
+    // Two pages of one number each are two reviews; an edit of one review is one.
+    assert_eq!(ids(r##""@id":"#review1""##), 2);
+    assert_eq!(ids(r#""@id":"/reviews/1""#), 2);
+    assert_eq!(ids(r#""@id":"_:b0""#), 2);
+    assert_eq!(
+        ids(r#""identifier":{"@type":"PropertyValue","name":"review id"}"#),
+        2
+    );
+    assert_eq!(ids(r#""@id":"https://a.example/#1""#), 1);
+    assert_eq!(ids(r##""@id":"#1","identifier":"r-1""##), 1);
+    assert_eq!(
+        ids(r#""identifier":{"@type":"PropertyValue","name":"review id","value":7}"#),
+        1
+    );
 }
