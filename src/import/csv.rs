@@ -56,15 +56,12 @@ pub(super) fn read(
     if after_header.is_some() && separator_line(&reading.head).is_some() {
         after_header = next(&mut row)?;
     }
-    match after_header {
-        Some((_, None)) => {}
-        Some((_, Some(opened))) => return Err(ReadError::at(opened, MISPLACED)),
-        None => {
-            return Err(ReadError::at(
-                0,
-                "is empty: a table begins with a row that names its columns",
-            ));
-        }
+    let Some((_, misplaced)) = after_header else {
+        let message = "is empty: a table begins with a row that names its columns";
+        return Err(ReadError::at(0, message));
+    };
+    if let Some(opened) = misplaced {
+        return Err(ReadError::at(opened, MISPLACED));
     }
     let header = row.clone();
     let columns = find(&header, reading)?;
