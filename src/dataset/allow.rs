@@ -3,7 +3,11 @@
 use super::field::{Check, Kind};
 use super::node::{self, Node};
 use super::place::Place;
+use super::practice::{MONEY, PROMISE};
 use super::remarks::{RULES, RULES_OF_REVIEWS};
+
+/// Those whose warnings name places in `editorial.json`, and can be silenced for one of them.
+const RULES_OF_PLACES: [&str; 2] = [MONEY.code, PROMISE.code];
 
 /// The remarks that are silenced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,8 +18,16 @@ pub(super) struct Allowed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     rule: String,
-    /// Empty for the whole rule.
     review_ids: Vec<String>,
+    /// Places in `editorial.json`.
+    places: Vec<String>,
+}
+
+impl Entry {
+    /// Whether it silences the rule altogether.
+    fn is_whole(&self) -> bool {
+        self.review_ids.is_empty() && self.places.is_empty()
+    }
 }
 
 impl Allowed {
@@ -23,14 +35,20 @@ impl Allowed {
     pub(super) fn whole(&self, rule: &str) -> bool {
         self.entries
             .iter()
-            .any(|entry| entry.rule == rule && entry.review_ids.is_empty())
+            .any(|entry| entry.rule == rule && entry.is_whole())
     }
 
     /// Whether the rule is silenced for the review `id`.
     pub(super) fn covers(&self, rule: &str, id: &str) -> bool {
         self.entries.iter().any(|entry| {
-            entry.rule == rule
-                && (entry.review_ids.is_empty() || entry.review_ids.iter().any(|one| one == id))
+            entry.rule == rule && (entry.is_whole() || entry.review_ids.iter().any(|one| one == id))
+        })
+    }
+
+    /// Whether the rule is silenced for `place` in `editorial.json`.
+    pub(super) fn covers_place(&self, rule: &str, place: &str) -> bool {
+        self.entries.iter().any(|entry| {
+            entry.rule == rule && (entry.is_whole() || entry.places.iter().any(|one| one == place))
         })
     }
 }
@@ -41,26 +59,67 @@ pub(super) fn decode(bytes: &[u8], check: &mut Check<'_>) -> Option<Allowed> {
     let at = Place::ROOT;
     let [entries] = check.object(Some(node), &at, ["allow"])?;
     let entries = check.each(entries, &at.key("allow"), |check, node, at| {
-        let [rule, review_ids, reason] =
-            check.object(Some(node), at, ["rule", "review_ids", "reason"])?;
+        let [rule, review_ids, places, reason] =
+            check.object(Some(node), at, ["rule", "review_ids", "places", "reason"])?;
         let rule = decode_rule(rule, &at.key("rule"), check);
-        let place = at.key("review_ids");
-        let review_ids = check.each(review_ids, &place, |check, node, at| {
+        let review_ids_at = at.key("review_ids");
+        let review_ids = check.each(review_ids, &review_ids_at, |check, node, at| {
             check.review_id(Some(node), at)
         });
+        let places_at = at.key("places");
+        let places = match places {
+            Some(places) => check.each(Some(places), &places_at, decode_place),
+            None => Some(Vec::new()),
+        };
         let _noted = check.string(reason, &at.key("reason"), Kind::Prose)?;
-        let (rule, review_ids) = (rule?, review_ids?);
-        if !review_ids.is_empty() && !RULES_OF_REVIEWS.contains(&rule.as_str()) {
-            check.refuse(
-                &place,
-                None,
-                format!("has to be [], as {rule} is not about single reviews"),
-            );
-            return None;
+        let (rule, review_ids, places) = (rule?, review_ids?, places?);
+        let of_reviews = RULES_OF_REVIEWS.contains(&rule.as_str());
+        let of_places = RULES_OF_PLACES.contains(&rule.as_str());
+        for (at, is_wrong, what) in [
+            (
+                &review_ids_at,
+                !review_ids.is_empty() && !of_reviews,
+                "single reviews",
+            ),
+            (
+                &places_at,
+                !places.is_empty() && !of_places,
+                "editorial.json",
+            ),
+        ] {
+            if is_wrong {
+                check.refuse(
+                    at,
+                    None,
+                    format!("has to be [], as {rule} is not about {what}"),
+                );
+                return None;
+            }
         }
-        Some(Entry { rule, review_ids })
+        Some(Entry {
+            rule,
+            review_ids,
+            places,
+        })
     })?;
     Some(Allowed { entries })
+}
+
+/// A place may be of a question that is gone, as an id may be of a review that is gone.
+fn decode_place(check: &mut Check<'_>, node: Node<'_>, at: &Place<'_>) -> Option<String> {
+    let place = check.string(Some(node), at, Kind::Name)?;
+    let question = place
+        .strip_prefix("faq[")
+        .and_then(|rest| rest.strip_suffix("].answer"));
+    let is_number = |at: &str| {
+        at.parse::<u32>()
+            .is_ok_and(|number| number.to_string() == at)
+    };
+    if matches!(place.as_str(), "summary" | "pull_quote") || question.is_some_and(is_number) {
+        return Some(place);
+    }
+    let wanted = "summary, pull_quote or, counted from 0, faq[0].answer";
+    check.mismatch(at, &Node::Text(place.into()), wanted)
 }
 
 fn decode_rule(slot: Option<Node<'_>>, at: &Place<'_>, check: &mut Check<'_>) -> Option<String> {

@@ -5,18 +5,18 @@
 //! remarks for a person to judge, each of which can be silenced with a reason. None of them removes a review.
 
 mod lists;
-
-use std::collections::HashSet;
+mod money;
+mod promises;
+mod replies;
 
 use aho_corasick::AhoCorasick;
 
-use super::mentions::Comparable;
 use super::problem::quote;
 use crate::model::{Dataset, Review};
-use lists::{
-    CASES, CURRENCIES, DENIALS, EXPENSES, GAINS, GUARANTEES, HINTS, LAW_TYPES, MARKERS, MATTERS,
-    OUTCOMES, PROMISES, RELATIONS, RESULTS, TITLES,
-};
+use lists::{HINTS, LAW_TYPES};
+use money::result_with_money;
+use promises::promise;
+use replies::{Known, case_number, matter, stranger};
 
 #[cfg(test)]
 mod tests;
@@ -84,7 +84,7 @@ pub(super) fn findings(dataset: &Dataset) -> Vec<Finding<'_>> {
         .build(HINTS.split(' '))
         .ok();
     let hinted = |text: &str| hints.as_ref().is_none_or(|hints| hints.is_match(text));
-    let own_names = own_names(dataset);
+    let known = Known::of(dataset);
     let mut findings = Vec::new();
     for review in &dataset.reviews {
         let mut add = |rule, words: Option<&str>| {
@@ -107,10 +107,7 @@ pub(super) fn findings(dataset: &Dataset) -> Vec<Finding<'_>> {
         };
         add(MONEY, result_with_money(&reply.text));
         add(PROMISE, promise(&reply.text));
-        add(
-            REPLY_NAME,
-            stranger(&reply.text, &review.author, &own_names),
-        );
+        add(REPLY_NAME, stranger(&reply.text, &review.author, &known));
         add(REPLY_CASE_NUMBER, case_number(&reply.text));
         add(REPLY_MATTER, matter(&reply.text));
     }
@@ -143,171 +140,6 @@ fn editorial(dataset: &Dataset) -> Vec<(String, &str)> {
     texts
 }
 
-/// The words of the names of the practice and its people.
-fn own_names(dataset: &Dataset) -> HashSet<Comparable> {
-    let taxonomy = dataset.taxonomy.technicians.iter();
-    let aliased = taxonomy.flat_map(|person| std::iter::once(&person.name).chain(&person.aliases));
-    let listed = dataset.business.technicians.iter();
-    let names = aliased.chain(listed.map(|person| &person.name));
-    let names = names.chain([&dataset.business.name]);
-    names.flat_map(|name| name_words(name)).collect()
-}
-
-/// The first sentence with an amount of money and a word of success.
-fn result_with_money(text: &str) -> Option<&str> {
-    let begins = |sentence: &str, stems: &str| {
-        let fits = |word: &str, stem: &str| starts_with(word, stem) && word.len() <= stem.len() + 4;
-        words(sentence).any(|word| stems.split(' ').any(|stem| fits(word, stem)))
-    };
-    sentences(text).find(|sentence| {
-        names_money(sentence)
-            && (begins(sentence, RESULTS) || begins(sentence, GAINS) && !begins(sentence, EXPENSES))
-    })
-}
-
-/// The first sentence that promises an outcome.
-fn promise(text: &str) -> Option<&str> {
-    sentences(text).find(|sentence| {
-        let lower = sentence.to_lowercase().replace('’', "'");
-        if PROMISES
-            .split(',')
-            .any(|promise| holds_words(&lower, promise))
-        {
-            return true;
-        }
-        let guaranteed = GUARANTEES
-            .split(' ')
-            .find_map(|stem| Some(&lower[..lower.find(stem)?]));
-        // "We cannot guarantee a result" is what bars want to read.
-        let is_denied = |before: &str| {
-            before.contains("n't") || words(before).any(|word| listed(DENIALS, word))
-        };
-        let of_outcome = || {
-            words(&lower).any(|word| OUTCOMES.split(' ').any(|outcome| word.starts_with(outcome)))
-        };
-        guaranteed.is_some_and(|before| !is_denied(before) && of_outcome())
-    })
-}
-
-/// The first name in `text` with a title, after a relation or in the caption of a case, that is neither the author's
-/// nor in `own`.
-fn stranger<'t>(text: &'t str, author: &str, own: &HashSet<Comparable>) -> Option<&'t str> {
-    let tokens: Vec<&str> = text.split_whitespace().collect();
-    let author: HashSet<Comparable> = name_words(author).collect();
-    let known =
-        |name: &str| name_words(name).all(|word| author.contains(&word) || own.contains(&word));
-    for pair in tokens.windows(2) {
-        let &[token, next] = pair else { continue };
-        let bare = token.trim_end_matches([',', '.']).to_lowercase();
-        let name = bare_name(next);
-        let capital = name.chars().next().is_some_and(char::is_uppercase);
-        if !capital || name.chars().count() < 2 || name.starts_with("I'") {
-            continue;
-        }
-        let titled = listed(TITLES, bare.trim_start_matches(['(', '"', '“']));
-        // "Talk to your son. We …" ends a sentence there.
-        let related =
-            listed(RELATIONS, &bare) && !token.ends_with('.') && precedes(&tokens, token, "your");
-        let caption = matches!(token, "v." | "vs." | "vs");
-        if (titled || related || caption) && !known(name) {
-            return Some(name);
-        }
-    }
-    None
-}
-
-/// The first number of a case in `text`.
-fn case_number(text: &str) -> Option<&str> {
-    let tokens: Vec<&str> = text.split_whitespace().collect();
-    let digits = |token: &str| token.chars().filter(char::is_ascii_digit).count();
-    for (at, token) in tokens.iter().enumerate() {
-        let trimmed = token.trim_matches(|c: char| !c.is_alphanumeric());
-        if is_docket(trimmed) {
-            return Some(trimmed);
-        }
-        if !listed(CASES, &trimmed.to_lowercase()) {
-            continue;
-        }
-        let mut marked = false;
-        for next in tokens.iter().skip(at + 1).take(3) {
-            let bare = next.trim_matches(|c: char| !c.is_alphanumeric() && c != '#');
-            if listed(MARKERS, &bare.to_lowercase()) {
-                marked = true;
-                continue;
-            }
-            let number = bare.trim_start_matches('#');
-            marked |= number.len() < bare.len();
-            if (marked && digits(number) >= 3) || (digits(number) >= 2 && number.contains('-')) {
-                return Some(number);
-            }
-            break;
-        }
-    }
-    None
-}
-
-/// Whether the word is shaped like `2021-CV-00123` or `3:21-cr-0045`.
-fn is_docket(word: &str) -> bool {
-    let parts: Vec<&str> = word.split(['-', ':']).collect();
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    parts.windows(3).any(|parts| {
-        let &[year, kind, number] = parts else {
-            return false;
-        };
-        digits(year)
-            && (2..=3).contains(&kind.len())
-            && kind.bytes().all(|byte| byte.is_ascii_alphabetic())
-            && digits(number)
-            && number.len() >= 3
-    })
-}
-
-/// The first words such as "your divorce", at most one word between them.
-fn matter(text: &str) -> Option<&str> {
-    let tokens: Vec<&str> = text.split_whitespace().collect();
-    for (at, token) in tokens.iter().enumerate() {
-        if !matches!(token.to_lowercase().as_str(), "your" | "su") {
-            continue;
-        }
-        for (next, after) in (1..=2).map(|step| (at + step, at + step + 1)) {
-            let Some(word) = tokens.get(next) else { break };
-            let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-            let lower = bare.to_lowercase();
-            let lower = lower.strip_suffix("'s").unwrap_or(&lower);
-            let aid = tokens
-                .get(after)
-                .is_some_and(|next| next.starts_with("aid"));
-            if listed(MATTERS, lower) && !aid {
-                return Some(bare);
-            }
-            // A comma or a full stop ends what "your" speaks of.
-            if word.ends_with(|c: char| !c.is_alphanumeric()) {
-                break;
-            }
-        }
-    }
-    None
-}
-
-/// Whether `word` stands right before `token`, which is one of `tokens` itself and not a copy.
-fn precedes(tokens: &[&str], token: &str, word: &str) -> bool {
-    tokens.windows(2).any(|pair| {
-        std::ptr::eq(pair[1], token) && pair[0].trim_matches('"').eq_ignore_ascii_case(word)
-    })
-}
-
-/// The words of a name, to compare; a double name is two, and any apostrophe is the same.
-fn name_words(name: &str) -> impl Iterator<Item = Comparable> {
-    words(name).map(|word| Comparable::new(&word.replace('’', "'")))
-}
-
-/// A name without what stands around it, nor a possessive ending.
-fn bare_name(token: &str) -> &str {
-    let name = token.trim_matches(|c: char| !c.is_alphanumeric());
-    let name = name.strip_suffix("'s").or(name.strip_suffix("’s"));
-    name.unwrap_or(token.trim_matches(|c: char| !c.is_alphanumeric()))
-}
-
 /// The sentences of `text`, as roughly as a remark needs them.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
@@ -338,52 +170,4 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// Whether `list`, words with blanks between them, holds `word`.
 fn listed(list: &str, word: &str) -> bool {
     list.split(' ').any(|one| one == word)
-}
-
-/// Whether `text` holds `phrase` as whole words.
-fn holds_words(text: &str, phrase: &str) -> bool {
-    let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    text.match_indices(phrase).any(|(at, found)| {
-        !letter(text[..at].chars().next_back()) && !letter(text[at + found.len()..].chars().next())
-    })
-}
-
-/// Whether `word` begins with the ASCII letters of `stem`, without regard to case.
-fn starts_with(word: &str, stem: &str) -> bool {
-    word.get(..stem.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(stem))
-}
-
-/// Whether `text` holds a currency sign beside a digit, or a number before the name of a currency.
-fn names_money(text: &str) -> bool {
-    let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-    let signed = text
-        .char_indices()
-        .filter(|(_, c)| matches!(c, '$' | '€' | '£'))
-        .any(|(at, sign)| {
-            let after = text[at + sign.len_utf8()..].trim_start().chars().next();
-            let before = text[..at].trim_end().chars().next_back();
-            digit(after) || digit(before)
-        });
-    signed || names_currency(text)
-}
-
-fn names_currency(text: &str) -> bool {
-    let mut number = false;
-    for word in text.split(|c: char| !c.is_alphanumeric() && c != ',' && c != '.') {
-        let word = word.trim_matches([',', '.']);
-        if number
-            && CURRENCIES
-                .split(' ')
-                .any(|name| word.eq_ignore_ascii_case(name))
-        {
-            return true;
-        }
-        // "5 thousand dollars" and "5k dollars" are amounts as well.
-        let scale = ["thousand", "million", "hundred"]
-            .iter()
-            .any(|name| word.eq_ignore_ascii_case(name));
-        number = word.starts_with(|c: char| c.is_ascii_digit()) || (scale && number);
-    }
-    false
 }

@@ -145,7 +145,10 @@ impl Remarks<'_> {
             if let Some(message) = self.in_reviews(&findings, rule) {
                 warnings.push((rule.code, REVIEWS, "reviews".to_owned(), message));
             }
-            for finding in of_rule(&findings, rule).filter(|finding| finding.review.is_none()) {
+            let is_said = |finding: &&Finding<'_>| {
+                finding.review.is_none() && !self.allowed.covers_place(rule.code, &finding.place)
+            };
+            for finding in of_rule(&findings, rule).filter(is_said) {
                 let message = format!("holds {}: {}", rule.says, finding.words);
                 warnings.push((rule.code, EDITORIAL, finding.place.clone(), message));
             }

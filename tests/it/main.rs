@@ -18,6 +18,7 @@ mod help;
 mod http2;
 mod hub;
 mod import;
+mod import_progress;
 mod insights_later;
 mod limits;
 mod mcp;

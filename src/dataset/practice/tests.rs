@@ -1,3 +1,5 @@
+use super::lists::{CODES, CURRENCIES, GUARANTEES, PROMISES};
+use super::money::names_money;
 use super::*;
 use crate::dataset::{decode, embedded};
 use crate::model::{OwnerReply, Rating};
@@ -32,6 +34,11 @@ fn results_with_an_amount_of_money_are_found() {
         "Ms. Okafor recovered 5.000 € for us",
         "I won £300 in damages",
         "The insurer paid 20 grand",
+        "They secured $250,000 for my family!",
+        "Outcome: $2 million.",
+        "They secured USD 5,000 for me and won.",
+        "They recovered 30k for me",
+        "As a result I was awarded 1.5M",
     ] {
         assert_eq!(codes(5, text, ""), ["money"], "{text}");
     }
@@ -42,6 +49,10 @@ fn results_with_an_amount_of_money_are_found() {
         "They settled it in 2024, on day 40,000 or so it felt.",
         "We got a grand office tour",
         "received 5 stars",
+        "The security deposit was $900.",
+        "As a result the bill was $400.",
+        "They settled who gets the 401k.",
+        "The result came after a 30km drive.",
     ] {
         assert_eq!(codes(5, text, ""), [""; 0], "{text}");
     }
@@ -60,6 +71,10 @@ fn promises_of_an_outcome_are_found() {
         "Call them, they will win your case",
         "I guarantee you a good outcome",
         "Garantizan ganar el caso",
+        "I'm not kidding: results guaranteed!",
+        "I'm not kidding, results guaranteed!",
+        "No doubt - success guaranteed",
+        "Not that I knew anybody there, success is guaranteed",
     ] {
         assert_eq!(codes(5, text, ""), ["promise"], "{text}");
         assert_eq!(codes(1, "", text), ["promise"], "{text}");
@@ -72,6 +87,9 @@ fn promises_of_an_outcome_are_found() {
         "They never lose their patience.",
         "He didn't promise. We won on all three counts.",
         "No garantizan ganar",
+        "This is not a promise or guarantee of any result.",
+        "We are not in a position to guarantee a result.",
+        "No lawyer can guarantee that you win.",
     ] {
         assert_eq!(codes(5, text, ""), [""; 0], "{text}");
     }
@@ -85,6 +103,9 @@ fn names_of_others_in_a_reply_are_found() {
         "Judge Alvarez was fair, we agree.",
         "Lee v. Harmon was a hard one.",
         "Please greet your daughter, Maya!",
+        "We hope Peter Harmon is well.",
+        "We hope Peter J. Harmon's family is well.",
+        "Thank you! And — please — greet Peter\nHarmon and Maya Singh-Cole.",
     ] {
         assert_eq!(codes(5, "", reply), ["reply_name"], "{reply}");
     }
@@ -95,6 +116,11 @@ fn names_of_others_in_a_reply_are_found() {
         "Please bring your mother, I will make tea.",
         "Don't judge us. Please call (970) 555-0142.",
         "Thornquist & Okafor thank you.",
+        "Ask for Daniel Reyes or Marisol Reyes, of Criminal Defense, on Granary Street in Vane Creek.",
+        "We thank Ann Lee. Peter can tell. Harmon is a street.",
+        "Thanks, and Happy New Year to the Bellwick County Bar Association from Us All!",
+        "We told Peter. Harmon knows, says Peter, Harmon does not.",
+        "PLEASE CALL US, and ask for Peter (Harmon is out).",
     ] {
         assert_eq!(codes(5, "", reply), [""; 0], "{reply}");
     }
@@ -109,6 +135,8 @@ fn numbers_of_cases_in_a_reply_are_found() {
         "2021-CV-00123 was filed",
         "(3:21-cr-0045)",
         "Expediente núm. 4456",
+        "In this case 24-480 is the number",
+        "Re your matter 345/21",
     ] {
         assert_eq!(codes(5, "", reply), ["reply_case_number"], "{reply}");
     }
@@ -118,6 +146,8 @@ fn numbers_of_cases_in_a_reply_are_found() {
         "Call (970) 555-0142 or 970-555-0142.",
         "We moved to 12-14 Main St, 2021-11-20.",
         "No case no. 5 jokes",
+        "In this case 24-48 hours is too long.",
+        "In this case 24/7 is not enough.",
     ] {
         assert_eq!(codes(5, "", reply), [""; 0], "{reply}");
     }
@@ -178,6 +208,10 @@ fn amounts_of_money_are_recognised() {
         "12 USD.",
         "ten and 5 bucks",
         "20 grand",
+        "USD 5,000",
+        "usd5000",
+        "30k",
+        "(2.5M)",
     ] {
         assert!(names_money(text), "{text}");
     }
@@ -189,6 +223,11 @@ fn amounts_of_money_are_recognised() {
         "5 stars",
         "in 2024, we paid in euros",
         "cash$",
+        "USD",
+        "5, and USD for a start",
+        "the 401k",
+        "a 30km drive",
+        "k m 5th",
         "100 %",
     ] {
         assert!(!names_money(text), "{text}");
@@ -197,7 +236,8 @@ fn amounts_of_money_are_recognised() {
 
 #[test]
 fn whatever_is_found_in_a_review_holds_a_hint() {
-    let lists = CURRENCIES.split(' ').chain(PROMISES.split(','));
+    let lists = CURRENCIES.split(' ').chain(CODES.split(' '));
+    let lists = lists.chain(PROMISES.split(',')).chain(["30k", "2.5m"]);
     for phrase in lists.chain(GUARANTEES.split(' ')) {
         let hinted = HINTS.split(' ').any(|hint| phrase.contains(hint));
         assert!(hinted, "{phrase}");

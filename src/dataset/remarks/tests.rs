@@ -50,6 +50,33 @@ fn a_rule_is_silenced_for_one_review_or_altogether() {
 }
 
 #[test]
+fn a_rule_is_silenced_for_one_place_of_the_editorial() {
+    let mut files = embedded();
+    let editorial = br#"{"summary": "Results guaranteed.", "pull_quote": null, "faq": [
+        {"question": "Q", "answer": "Success guaranteed.", "review_ids": []}]}"#;
+    files.editorial = Some(editorial.to_vec());
+    let mut places = |rule: &str, places: &str| {
+        files.check = Some(allow(rule, &format!(r#"[], "places": {places}"#)).into());
+        let decoded = decode(files.clone(), Timestamp::from_unix(4_000_000_000)).expect("valid");
+        let found = decoded.warnings.into_iter();
+        let found = found.filter(|warning| warning.code == "promise");
+        found.map(|warning| warning.place).collect::<Vec<_>>()
+    };
+    let both = ["summary", "faq[0].answer"];
+    assert_eq!(places("promise", r#"["faq[0].answer"]"#), ["summary"]);
+    assert_eq!(places("promise", r#"["summary"]"#), ["faq[0].answer"]);
+    assert_eq!(
+        places("promise", r#"["pull_quote", "faq[1].answer"]"#),
+        both
+    );
+    assert_eq!(places("money", r#"["summary"]"#), both, "another rule");
+    assert_eq!(places("promise", "[]"), [""; 0], "the whole rule");
+    // A place silences nothing in reviews.
+    let place = r#"[], "places": ["summary"]"#;
+    assert_eq!(codes(Some(&allow("money", place))), ["unverified", "money"]);
+}
+
+#[test]
 fn what_check_json_holds_decides_nothing_about_what_is_published() {
     let digest = |check| decoded(check).expect("valid").dataset.digest;
     assert_eq!(digest(None), digest(Some(&allow("money", "[]"))));
@@ -75,6 +102,18 @@ fn mistakes_in_check_json_are_named_with_their_place() {
         (
             &allow("unverified", r#"["a"]"#),
             "allow[0].review_ids: has to be [], as unverified is not about single reviews",
+        ),
+        (
+            &allow("reply_name", r#"[], "places": ["summary"]"#),
+            "allow[0].places: has to be [], as reply_name is not about editorial.json",
+        ),
+        (
+            &allow("money", r#"[], "places": ["faq[01].answer"]"#),
+            "allow[0].places[0]: \"faq[01].answer\" is not summary, pull_quote or, counted from 0, faq[0].answer",
+        ),
+        (
+            &allow("money", r#"[], "places": null"#),
+            "allow[0].places: null is not an array",
         ),
         (
             &allow("money", "[]").replace("Looked at.", " "),

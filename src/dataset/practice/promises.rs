@@ -1,0 +1,49 @@
+//! Promises of how a matter will end.
+
+use super::lists::{AFFIRMED, DENIALS, GUARANTEES, OUTCOMES, PARTICLES, PROMISES};
+use super::{listed, sentences, words};
+
+/// How far before a guarantee a denial may stand, in words without [`PARTICLES`].
+const DENIAL_WORDS_MAX: usize = 3;
+
+/// The first sentence that promises an outcome.
+pub(super) fn promise(text: &str) -> Option<&str> {
+    sentences(text).find(|sentence| {
+        let lower = sentence.to_lowercase().replace('’', "'");
+        if PROMISES
+            .split(',')
+            .any(|promise| holds_words(&lower, promise))
+        {
+            return true;
+        }
+        let promised = GUARANTEES
+            .split(' ')
+            .flat_map(|stem| lower.match_indices(stem))
+            .any(|(at, _)| !is_denied(&lower[..at]));
+        let mut words = words(&lower);
+        promised && words.any(|word| OUTCOMES.split(' ').any(|outcome| word.starts_with(outcome)))
+    })
+}
+
+/// Whether the words `before` a guarantee deny it, as in "we cannot guarantee a result", which bars want to read.
+fn is_denied(before: &str) -> bool {
+    let clause = before.rsplit([':', ';', '–', '—']).next();
+    let clause = clause.and_then(|clause| clause.rsplit(" - ").next());
+    let mut near: Vec<&str> = words(clause.unwrap_or_default())
+        .filter(|word| !listed(PARTICLES, word))
+        .collect();
+    let near = near.split_off(near.len().saturating_sub(DENIAL_WORDS_MAX));
+    near.iter().enumerate().any(|(at, word)| {
+        // "No doubt" affirms.
+        let affirms = near.get(at + 1).is_some_and(|next| listed(AFFIRMED, next));
+        (word.ends_with("n't") || listed(DENIALS, word)) && !affirms
+    })
+}
+
+/// Whether `text` holds `phrase` as whole words.
+fn holds_words(text: &str, phrase: &str) -> bool {
+    let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    text.match_indices(phrase).any(|(at, found)| {
+        !letter(text[..at].chars().next_back()) && !letter(text[at + found.len()..].chars().next())
+    })
+}
