@@ -73,6 +73,8 @@ pub(crate) enum Refusal {
     Issues(Bytes),
     /// 400 with a page that tells the issues.
     Page(Bytes, Policy),
+    /// 503 with a page that tells what is not there yet.
+    EarlyPage(Bytes, Policy),
     /// 404: no such address.
     UnknownPath,
     /// 404: no review has this id.
@@ -267,7 +269,7 @@ impl Refusal {
             Refusal::Fields(_) => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Refusal::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Refusal::TransferEncoding | Refusal::Connect => StatusCode::NOT_IMPLEMENTED,
-            Refusal::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Refusal::Unavailable(_) | Refusal::EarlyPage(..) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -303,7 +305,7 @@ impl Refusal {
             Refusal::Fields(_) => "header_fields_too_large",
             Refusal::Internal => "internal_error",
             Refusal::TransferEncoding | Refusal::Connect => "not_implemented",
-            Refusal::Unavailable(_) => "unavailable",
+            Refusal::Unavailable(_) | Refusal::EarlyPage(..) => "unavailable",
         }
     }
 
@@ -321,7 +323,7 @@ impl Refusal {
                 "the only transfer coding taken is chunked, once".to_owned()
             }
             Refusal::Target(error) => error.to_string(),
-            Refusal::Issues(_) | Refusal::Page(..) => String::new(),
+            Refusal::Issues(_) | Refusal::Page(..) | Refusal::EarlyPage(..) => String::new(),
             Refusal::UnknownPath => "there is nothing at this address".to_owned(),
             Refusal::UnknownReview => "no review has this id".to_owned(),
             Refusal::Method(allow) => format!("this address takes {allow}"),
@@ -348,12 +350,15 @@ impl Refusal {
             Refusal::Method(allow) => {
                 headers.insert(header::ALLOW, HeaderValue::from_static(allow));
             }
-            Refusal::Unavailable(_) => {
+            Refusal::Unavailable(_) | Refusal::EarlyPage(..) => {
                 // Long enough not to be asked in a loop, short enough for a restart.
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
             }
+            _ => {}
+        }
+        match self {
             Refusal::Issues(body) => return Body::full(body.clone()),
-            Refusal::Page(body, policy) => {
+            Refusal::Page(body, policy) | Refusal::EarlyPage(body, policy) => {
                 headers.insert(header::CONTENT_TYPE, HTML.clone());
                 put_policy(headers, *policy);
                 return Body::full(body.clone());

@@ -1,6 +1,9 @@
 //! What a request for a page has given: kept as it came, so that the form, the chips and the links can repeat it.
 
+use std::borrow::Cow;
+
 use super::text::push_encoded;
+use crate::search::issue::{Code, Issue, cut, cut_lossy};
 use crate::search::query::{PAIRS_MAX, Parameter, TEXT_BYTES_MAX};
 use crate::wire::form::{decode_into, pairs};
 
@@ -13,12 +16,14 @@ pub(super) const POLARITY: &str = "polarity";
 #[derive(Debug, Default)]
 pub(super) struct Given {
     values: Vec<(&'static str, String)>,
-    /// Parameters of the pages alone that came again.
-    pub(super) repeated: Vec<(&'static str, String)>,
+    /// What is wrong with the parameters of the pages alone before their values are looked at; the interface's search
+    /// tells of the others.
+    pub(super) faults: Vec<Issue>,
 }
 
 impl Given {
-    /// Reads the query string; what cannot be decoded, or is too long to be repeated, is left out.
+    /// Reads the query string; what cannot be decoded, or is too long to be repeated, is left out, as is a polarity
+    /// without an aspect, which means nothing.
     pub(super) fn read(raw: &[u8]) -> Given {
         let mut given = Given::default();
         let mut text = String::new();
@@ -31,21 +36,48 @@ impl Given {
                 continue;
             };
             text.clear();
-            let is_kept = decode_into(pair.value, &mut text).is_ok()
-                && !text.is_empty()
-                && text.len() <= TEXT_BYTES_MAX;
-            if !is_kept {
-                continue;
-            }
-            match given.value(name) {
-                "" => given.values.push((name, text.clone())),
-                _ if name == ASPECT || name == POLARITY => {
-                    given.repeated.push((name, text.clone()));
+            let decoded = decode_into(pair.value, &mut text);
+            let is_own = name == ASPECT || name == POLARITY;
+            let fault = match decoded {
+                Err(error) => {
+                    let received = cut_lossy(pair.value);
+                    Some(issue(
+                        name,
+                        Code::InvalidEncoding,
+                        error.to_string().into(),
+                        &received,
+                    ))
                 }
-                _ => {}
+                Ok(()) if text.is_empty() => continue,
+                Ok(()) if text.len() > TEXT_BYTES_MAX => {
+                    let message = format!("must be at most {TEXT_BYTES_MAX} bytes");
+                    Some(issue(name, Code::TooLong, message.into(), &text))
+                }
+                Ok(()) if !given.value(name).is_empty() => Some(issue(
+                    name,
+                    Code::Duplicate,
+                    "must be given once".into(),
+                    &text,
+                )),
+                Ok(()) => None,
+            };
+            match fault {
+                None => given.values.push((name, text.clone())),
+                Some(fault) if is_own => given.faults.push(fault),
+                Some(_) => {}
             }
         }
+        given.forget_polarity_alone();
         given
+    }
+
+    /// The form sends a tone alone when no subject was chosen yet, which is no mistake of the person.
+    fn forget_polarity_alone(&mut self) {
+        let is_aspect = |issue: &Issue| issue.path.as_deref() == Some(ASPECT);
+        if self.value(ASPECT).is_empty() && !self.faults.iter().any(is_aspect) {
+            self.values.retain(|(name, _)| *name != POLARITY);
+            self.faults.clear();
+        }
     }
 
     /// Returns the value of a parameter, or nothing.
@@ -56,7 +88,7 @@ impl Given {
             .map_or("", |(_, value)| value.as_str())
     }
 
-    /// Tells whether nothing was given that changes what is shown.
+    /// Tells whether nothing was given that changes what is shown; faults are told before this is asked.
     pub(super) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -90,6 +122,21 @@ impl Given {
             push_encoded(&mut href, value);
         }
         href
+    }
+}
+
+/// Makes an issue of the parameter `name`.
+pub(super) fn issue(
+    name: &'static str,
+    code: Code,
+    message: Cow<'static, str>,
+    received: &str,
+) -> Issue {
+    Issue {
+        path: Some(name.into()),
+        code,
+        message,
+        received: cut(received).to_owned(),
     }
 }
 
@@ -128,9 +175,34 @@ mod tests {
     }
 
     #[test]
-    fn a_second_aspect_is_noticed() {
-        let given = Given::read(b"aspect=a&aspect=b&query=a&query=b");
-        assert_eq!(given.repeated, [(ASPECT, "b".to_owned())]);
+    fn own_parameters_that_cannot_be_read_are_faults() {
+        let at_the_bound = format!("aspect={}", "x".repeat(TEXT_BYTES_MAX));
+        for (raw, codes) in [
+            ("aspect=a&aspect=b&query=a&query=b", vec![Code::Duplicate]),
+            ("aspect=%zz&polarity=%ff", vec![Code::InvalidEncoding; 2]),
+            ("aspect=a&polarity=%zz", vec![Code::InvalidEncoding]),
+            (&format!("{at_the_bound}x"), vec![Code::TooLong]),
+            (&at_the_bound, vec![]),
+            ("polarity=%zz&polarity=positive", vec![]),
+        ] {
+            let given = Given::read(raw.as_bytes());
+            let found: Vec<Code> = given.faults.iter().map(|issue| issue.code).collect();
+            assert_eq!(found, codes, "{}", cut(raw));
+        }
+        let given = Given::read(b"aspect=a&aspect=b");
         assert_eq!(given.value(ASPECT), "a");
+    }
+
+    #[test]
+    fn a_polarity_without_an_aspect_is_not_given() {
+        for raw in [
+            "polarity=positive",
+            "polarity=positive&aspect=",
+            "polarity=good",
+        ] {
+            assert!(Given::read(raw.as_bytes()).is_empty(), "{raw}");
+        }
+        let given = Given::read(b"polarity=positive&aspect=a");
+        assert_eq!(given.value(POLARITY), "positive");
     }
 }

@@ -104,8 +104,14 @@ impl Aspect {
         rows
     }
 
+    /// Returns how many mentions are kept as evidence, and of how many; of one polarity where that is asked for.
+    pub(super) fn kept_of(&self, polarity: Option<Polarity>) -> (u64, u64) {
+        let kept = self.mentions_of(polarity).count() as u64;
+        (kept, self.count(polarity))
+    }
+
     /// Returns how many mentions there are, of one polarity where that is asked for.
-    pub(super) fn count(&self, polarity: Option<Polarity>) -> u64 {
+    fn count(&self, polarity: Option<Polarity>) -> u64 {
         match polarity {
             None => self.mentions,
             Some(Polarity::Positive) => self.positive,

@@ -18,6 +18,13 @@ pub(super) fn render(snapshot: &Snapshot, figures: &Figures) -> Vec<u8> {
         .string("@type", kind(&snapshot.business))
         .string("@id", &format!("{}/#business", snapshot.base_url));
     put_business(&mut object, &snapshot.business);
+    if let Some(disclaimer) = &snapshot.disclaimer {
+        let mut work = Object::begin(object.key("subjectOf"));
+        work.string("@type", "CreativeWork")
+            .string("name", "Disclaimer")
+            .string("text", disclaimer);
+        work.end();
+    }
     if let Some(mean) = figures.mean() {
         put_rating(&mut object, figures, &mean);
         let mut reviews = Array::begin(object.key("review"));

@@ -37,7 +37,7 @@ use form::Lists;
 use insights::Insights;
 use shell::Shell;
 
-pub use search::{Asked, Scratch};
+pub use search::{Asked, Refused, Scratch};
 
 /// A stored document of this folder; the number is its place in [`Page::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,10 +232,15 @@ impl Pages {
             Resource::new(body, page.media_type(), snapshot.updated_at)
         };
         let resources: Vec<Resource> = Page::ALL.into_iter().map(resource).collect();
-        // The page has everything that a search page shows but reviews, which the dataset's digest stands for.
+        // What a search page shows, and another version may show in other bytes. The front page stands for what all
+        // pages have in common, the insights for the evidence of which it shows only the counts.
         let mut search_tags = TagHasher::new();
         search_tags.update(&snapshot.digest);
         search_tags.update(&resources[Page::Home as usize].digest);
+        if let Some(document) = snapshot.insights() {
+            search_tags.update(&document.digest);
+        }
+        search_tags.update(env!("CARGO_PKG_VERSION").as_bytes());
         Pages {
             snapshot,
             resources,

@@ -6,7 +6,7 @@
 use askama::Template;
 
 use super::form::{Field, Form};
-use super::given::{ASPECT, Given, POLARITY};
+use super::given::{ASPECT, Given, POLARITY, issue};
 use super::insights::{Aspect, Polarity};
 use super::review::{Shown, read_all};
 use super::shell::{Shell, rendered};
@@ -14,7 +14,7 @@ use super::text::{counted, service_label};
 use super::{Page, Pages};
 use crate::model::Row;
 use crate::search::filter::Query;
-use crate::search::issue::{Code, Issue, Issues, cut};
+use crate::search::issue::{Code, Issues};
 use crate::search::query::{self, Buffers};
 use crate::search::run;
 
@@ -44,12 +44,21 @@ impl Asked<'_> {
     }
 }
 
+/// Why a search page cannot be answered, as a page.
+#[derive(Debug)]
+pub struct Refused {
+    /// HTML.
+    pub page: Vec<u8>,
+    /// Whether the same request is answered later, when the insights are there.
+    pub is_early: bool,
+}
+
 impl Pages {
     /// Reads the parameters of a page, without its `?`.
     ///
     /// # Errors
     /// The page that shows the form with every issue that was found.
-    pub fn ask<'b>(&self, raw: &[u8], buffers: &'b mut Buffers) -> Result<Asked<'b>, Vec<u8>> {
+    pub fn ask<'b>(&self, raw: &[u8], buffers: &'b mut Buffers) -> Result<Asked<'b>, Refused> {
         let given = Given::read(raw);
         let mut issues = Issues::default();
         let aspect = self.aspect(&given, &mut issues);
@@ -89,10 +98,7 @@ impl Pages {
             let of_row = mentions.filter(move |mention| mention.row == row);
             of_row.map(|mention| mention.points.clone())
         };
-        let heading = match page.matched {
-            0 => "No review matches".to_owned(),
-            matched => counted(u64::from(matched), "review", "reviews"),
-        };
+        let heading = heading(page.matched, aspect);
         rendered(&Results {
             shell: &self.shell,
             title: format!("{heading} – {}", self.shell.title),
@@ -111,7 +117,8 @@ impl Pages {
         .into_bytes()
     }
 
-    fn refuse(&self, given: &Given, issues: &Issues) -> Vec<u8> {
+    fn refuse(&self, given: &Given, issues: &Issues) -> Refused {
+        let is_early = issues.iter().all(|issue| issue.message == NOT_YET);
         let lines: Vec<IssueLine> = issues
             .iter()
             .map(|issue| IssueLine {
@@ -120,7 +127,7 @@ impl Pages {
                 received: issue.received.clone(),
             })
             .collect();
-        rendered(&Results {
+        let page = rendered(&Results {
             shell: &self.shell,
             title: format!("This search cannot be answered – {}", self.shell.title),
             form: Form::new(&self.lists, given),
@@ -133,48 +140,38 @@ impl Pages {
             issues: &lines,
             owner: &self.snapshot.business.name,
         })
-        .into_bytes()
+        .into_bytes();
+        Refused { page, is_early }
     }
 
     /// Looks the aspect up, with the rules of the interface: what is unknown, repeated or alone is an issue.
     fn aspect(&self, given: &Given, issues: &mut Issues) -> Option<(usize, Option<Polarity>)> {
-        let mut refuse = |name: &'static str, code, message: String, received: &str| {
-            issues.push(Issue {
-                path: Some(name.into()),
-                code,
-                message: message.into(),
-                received: cut(received).to_owned(),
-            });
+        given
+            .faults
+            .iter()
+            .for_each(|issue| issues.push(issue.clone()));
+        let mut refuse = |name: &'static str, message: &'static str, received: &str| {
+            issues.push(issue(name, Code::UnknownValue, message.into(), received));
         };
-        for (name, value) in &given.repeated {
-            refuse(
-                name,
-                Code::Duplicate,
-                "must be given once".to_owned(),
-                value,
-            );
-        }
         let (aspect, word) = (given.value(ASPECT), given.value(POLARITY));
         let polarity = Polarity::parse(word);
         if !word.is_empty() && polarity.is_none() {
-            let message = "must be positive, neutral or negative".to_owned();
-            refuse(POLARITY, Code::UnknownValue, message, word);
+            refuse(POLARITY, "must be positive, neutral or negative", word);
         }
         if aspect.is_empty() {
-            if !word.is_empty() {
-                refuse(POLARITY, Code::Missing, "needs an aspect".to_owned(), word);
-            }
             return None;
         }
         let Some(insights) = &self.insights else {
-            let message = "is not known yet: the insights are being derived, try again in a minute";
-            refuse(ASPECT, Code::UnknownValue, message.to_owned(), aspect);
+            refuse(ASPECT, NOT_YET, aspect);
             return None;
         };
         let place = insights.aspects.iter().position(|known| known.id == aspect);
         if place.is_none() {
-            let message = "must be the id of an aspect that reviews mention".to_owned();
-            refuse(ASPECT, Code::UnknownValue, message, aspect);
+            refuse(
+                ASPECT,
+                "must be the id of a subject that reviews mention",
+                aspect,
+            );
         }
         Some((place?, polarity))
     }
@@ -221,6 +218,9 @@ impl Pages {
     }
 }
 
+/// Why no subject can be looked up before the insights are there.
+const NOT_YET: &str = "is not known yet: the insights are being derived, try again in a minute";
+
 /// A parameter as people know it from the form.
 fn label(name: &str) -> &'static str {
     match name {
@@ -240,18 +240,37 @@ fn label(name: &str) -> &'static str {
     }
 }
 
+/// How many reviews there are; of an aspect whose evidence is a choice, that they are those of the choice alone.
+fn heading(matched: u32, aspect: Option<(&Aspect, Option<Polarity>)>) -> String {
+    let reviews = match matched {
+        0 => "No review".to_owned(),
+        matched => counted(u64::from(matched), "review", "reviews"),
+    };
+    let chosen = aspect.and_then(|(aspect, polarity)| {
+        let (kept, all) = aspect.kept_of(polarity);
+        (kept < all).then(|| {
+            let examples = counted(kept, "example", "examples");
+            let all = counted(all, "mention", "mentions");
+            format!("{reviews} among the {examples} kept (of {all})")
+        })
+    });
+    match chosen {
+        Some(chosen) => chosen,
+        None if matched == 0 => "No review matches".to_owned(),
+        None => reviews,
+    }
+}
+
 /// What the evidence of an aspect is, in a sentence.
 fn note(aspect: &Aspect, polarity: Option<Polarity>) -> String {
-    let (found, all) = (
-        aspect.mentions_of(polarity).count() as u64,
-        aspect.count(polarity),
-    );
+    let (kept, all) = aspect.kept_of(polarity);
     let tone = polarity.map_or_else(String::new, |polarity| format!("{} ", polarity.label()));
     let label = &aspect.label;
     let counted = counted(all, &format!("{tone}mention"), &format!("{tone}mentions"));
-    if found < all {
+    if kept < all {
         format!(
-            "{label}: {counted}. The newest and the clearest {found} are shown, marked in their reviews."
+            "{label}: {counted}. Only the newest and the clearest of them are kept as examples, {kept} in all; \
+             these alone are searched, and marked in their reviews."
         )
     } else {
         format!("{label}: {counted}, marked in their reviews.")

@@ -1,5 +1,7 @@
 //! What must never come through, and what must: rendered from small datasets, without a socket.
 
+mod aspects;
+
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -43,7 +45,7 @@ fn ask(pages: &Pages, query: &str) -> Result<String, String> {
     let utf8 = |page: Vec<u8>| String::from_utf8(page).expect("UTF-8");
     let asked = pages
         .ask(query.as_bytes(), &mut scratch.buffers)
-        .map_err(utf8)?;
+        .map_err(|refused| utf8(refused.page))?;
     assert!(!asked.is_empty(), "{query}");
     Ok(utf8(pages.find(&asked, &mut scratch.run)))
 }
@@ -150,7 +152,13 @@ fn hostile_parameters_are_texts() {
         );
     }
     for name in [
-        "rating", "since", "sort", "cursor", "aspect", "polarity", "limit",
+        "rating",
+        "since",
+        "sort",
+        "cursor",
+        "aspect",
+        "aspect=fees&polarity",
+        "limit",
     ] {
         let page = ask(&pages, &format!("{name}={encoded}")).expect_err("no such value");
         assert!(
@@ -263,93 +271,6 @@ fn marks_of_long_texts_end_where_the_page_has_spent_its_time() {
         page.contains("<mark>слово</mark>"),
         "one text has room enough"
     );
-}
-
-#[test]
-fn every_aspect_leads_to_the_words_it_was_counted_from() {
-    let pages = sample();
-    let insights = pages.insights.as_ref().expect("derived");
-    assert!(insights.aspects.len() > 8);
-    for aspect in &insights.aspects {
-        let page = ask(&pages, &format!("aspect={}&limit=100", aspect.id)).expect("a page");
-        assert_eq!(
-            page.matches("<article").count(),
-            aspect.rows(None).len(),
-            "{}",
-            aspect.id
-        );
-        assert!(
-            page.matches("<mark>").count() >= aspect.rows(None).len(),
-            "{}",
-            aspect.id
-        );
-        let critical = super::insights::Polarity::Negative;
-        let page = ask(
-            &pages,
-            &format!("aspect={}&polarity=negative&limit=100", aspect.id),
-        )
-        .expect("a page");
-        assert_eq!(
-            page.matches("<article").count(),
-            aspect.rows(Some(critical)).len(),
-            "{}",
-            aspect.id
-        );
-    }
-}
-
-#[test]
-fn an_aspect_combines_with_every_filter_and_goes_on_page_by_page() {
-    let pages = sample();
-    let ids = |page: &str| -> Vec<String> {
-        page.split("aria-labelledby=\"r-")
-            .skip(1)
-            .map(|rest| rest[..26].to_owned())
-            .collect()
-    };
-    let all = ids(&ask(&pages, "aspect=fees&rating=1&limit=100").expect("a page"));
-    let fees = ids(&ask(&pages, "aspect=fees&limit=100").expect("a page"));
-    let ones = ids(&ask(&pages, "rating=1&limit=100").expect("a page"));
-    let both: Vec<String> = fees
-        .iter()
-        .filter(|id| ones.contains(id))
-        .cloned()
-        .collect();
-    assert!(all == both && !all.is_empty());
-    for sort in ["newest", "oldest", "highest", "lowest"] {
-        let whole =
-            ids(&ask(&pages, &format!("aspect=fees&limit=100&sort={sort}")).expect("a page"));
-        let mut next = format!("aspect=fees&limit=4&sort={sort}");
-        let mut joined = Vec::new();
-        loop {
-            let page = ask(&pages, &next).expect("a page");
-            joined.extend(ids(&page));
-            let link = page.split_once("\" rel=\"next\"").map(|(before, _)| before);
-            let Some(href) = link.and_then(|before| before.rsplit_once("href=\"/?")) else {
-                break;
-            };
-            next = href.1.replace("&#38;", "&");
-        }
-        assert!(whole == joined && whole.len() == fees.len(), "{sort}");
-    }
-}
-
-#[test]
-fn aspects_are_judged_as_strictly_as_other_parameters() {
-    let pages = sample();
-    for (query, words) in [
-        ("aspect=nothing", "must be the id of an aspect"),
-        ("polarity=positive", "needs an aspect"),
-        (
-            "aspect=fees&polarity=good",
-            "must be positive, neutral or negative",
-        ),
-        ("aspect=fees&aspect=court", "must be given once"),
-        ("aspect=fees&rating=0", "must be an integer from 1 to 5"),
-    ] {
-        let page = ask(&pages, query).expect_err("an issue");
-        assert!(page.contains(words), "{query}");
-    }
 }
 
 #[test]

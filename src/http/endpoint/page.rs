@@ -10,7 +10,7 @@ use super::{Read, made};
 use crate::http::body::Body;
 use crate::http::reply::{Refusal, Reply, Representation};
 use crate::http::site::Site;
-use crate::pages::{HTML, Page, Scratch};
+use crate::pages::{HTML, Page, Refused, Scratch};
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
@@ -58,8 +58,12 @@ fn search<'s>(site: &'s Site, read: &Read<'_>) -> Reply<'s> {
         let asked = match pages.ask(read.query.as_bytes(), buffers) {
             Ok(asked) if asked.is_empty() => return stored(site, Page::Home, read),
             Ok(asked) => asked,
-            Err(page) => {
-                return Reply::Refuse(Refusal::Page(Bytes::from(page), Page::Home.policy()));
+            Err(Refused { page, is_early }) => {
+                let (page, policy) = (Bytes::from(page), Page::Home.policy());
+                return Reply::Refuse(match is_early {
+                    true => Refusal::EarlyPage(page, policy),
+                    false => Refusal::Page(page, policy),
+                });
             }
         };
         rendered(site, Page::Home, read, || pages.find(&asked, run))

@@ -49,13 +49,13 @@ li{border-top:1px solid var(--line);padding:.75rem 0}.by,.note{font-size:.875rem
       }
       const turn = (this.turn = (this.turn || 0) + 1);
       const base = this.getAttribute('src') || from;
-      const search = new URL('/api/reviews/search', base);
-      search.searchParams.set('limit', this.getAttribute('count') || '3');
-      for (const [attribute, parameter] of [['min-rating', 'min_rating'], ['service', 'mentions_service']]) {
-        const value = this.getAttribute(attribute);
-        if (value) search.searchParams.set(parameter, value);
-      }
       try {
+        const search = new URL('/api/reviews/search', base);
+        search.searchParams.set('limit', this.getAttribute('count') || '3');
+        for (const [attribute, parameter] of [['min-rating', 'min_rating'], ['service', 'mentions_service']]) {
+          const value = this.getAttribute(attribute);
+          if (value) search.searchParams.set(parameter, value);
+        }
         const [found, practice] = await Promise.all([search, new URL('/reviews.jsonld', base)].map(async (url) => {
           const reply = await fetch(url, { credentials: 'omit' });
           const body = await reply.json();
@@ -90,6 +90,12 @@ li{border-top:1px solid var(--line);padding:.75rem 0}.by,.note{font-size:.875rem
         list.append(item);
       }
       parts.push(reviews.length ? list : make('p', 'note', 'No reviews to show.'));
+      const disclaimer = practice.subjectOf && practice.subjectOf.text;
+      if (disclaimer) {
+        const words = make('p', 'note', disclaimer);
+        words.dir = 'auto';
+        parts.push(words);
+      }
       root.replaceChildren(...parts);
     }
   }
