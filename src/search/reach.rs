@@ -47,13 +47,13 @@ pub(in crate::search) fn reach_of(
                 return None;
             };
             let tree = index.tree.as_ref()?;
-            tree.first_below(node, from, rows_max, rows);
+            tree.first_below(node, from..index.len(), rows_max, rows);
             return Some(node.count);
         }
         _ => return None,
     };
     match (reach, known) {
-        (Reach::First { from, rows: wanted }, _) => unpack(packed, |row| {
+        (Reach::First { from, rows: wanted }, _) => unpack(packed, index.len(), |row| {
             if row >= from {
                 rows.push(row);
             }
@@ -66,7 +66,7 @@ pub(in crate::search) fn reach_of(
             },
             Known::Own(own),
         ) => {
-            unpack_backwards(packed, own.last, |row| {
+            unpack_backwards(packed, own.last, index.len(), |row| {
                 if row < before {
                     rows.push(row);
                 }
@@ -90,7 +90,7 @@ pub(in crate::search) fn reach_of(
 fn rated(index: &Index, packed: &[u8], parts: &[Part; 5], wanted: usize, rows: &mut Vec<u32>) {
     let mut missing = [wanted; Rating::MAX.stars() as usize + 1];
     let first = parts.iter().find(|part| !part.range.is_empty());
-    unpack(packed, |row| {
+    unpack(packed, index.len(), |row| {
         let Some(rating) = index.ratings.of_row.get(row as usize) else {
             return false;
         };

@@ -76,11 +76,11 @@ pub(in crate::search) fn packed_count(packed: &[u8]) -> u32 {
     packed.iter().map(|byte| u32::from(*byte < 0x80)).sum()
 }
 
-/// Calls `each` for the rows in `packed`, ascending, until it returns `false`.
+/// Calls `each` for the rows in `packed`, ascending and below `end`, until it returns `false`.
 ///
-/// Any bytes decode to some rows, so a forged list can answer wrongly but never fail.
-pub(in crate::search) fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool) {
-    let mut row = 0_u32;
+/// Any bytes decode to such rows: a forged list ends at the first that is not above the one before or not below `end`.
+pub(in crate::search) fn unpack(packed: &[u8], end: u32, mut each: impl FnMut(u32) -> bool) {
+    let (mut row, mut lowest) = (0_u32, 0_u32);
     let mut bytes = packed.iter();
     while let Some(&first) = bytes.next() {
         let mut delta = u32::from(first & 0x7f);
@@ -95,25 +95,29 @@ pub(in crate::search) fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool
             }
         }
         row = row.wrapping_add(delta);
-        if !each(row) {
+        if !(lowest..end).contains(&row) || !each(row) {
             return;
         }
+        lowest = row + 1;
     }
 }
 
-/// Calls `each` for the rows in `packed`, of which `last` is the last, descending, until it returns `false`.
+/// Calls `each` for the rows in `packed`, of which `last` is the last, descending and below `end`, until it returns
+/// `false`; a forged list ends like that of [`unpack`].
 pub(in crate::search) fn unpack_backwards(
     packed: &[u8],
     last: u32,
+    end: u32,
     mut each: impl FnMut(u32) -> bool,
 ) {
-    let mut row = last;
+    let (mut row, mut above) = (last, end);
     let mut rest = packed;
-    while let Some((&end, before)) = rest.split_last() {
-        if !each(row) {
+    while let Some((&byte, before)) = rest.split_last() {
+        if row >= above || !each(row) {
             return;
         }
-        let mut delta = u32::from(end & 0x7f);
+        above = row;
+        let mut delta = u32::from(byte & 0x7f);
         rest = before;
         while let Some((&byte, before)) = rest.split_last()
             && byte >= 0x80
@@ -279,26 +283,28 @@ mod tests {
         }
 
         #[test]
-        fn unpacking_returns_what_was_packed(rows in proptest::collection::btree_set(any::<u32>(), 0..300)) {
+        fn unpacking_returns_what_was_packed(rows in proptest::collection::btree_set(0..u32::MAX, 0..300)) {
             let mut packed = Vec::new();
             pack(rows.iter().copied(), &mut packed);
             let mut back = Vec::new();
-            unpack(&packed, |row| { back.push(row); true });
+            unpack(&packed, u32::MAX, |row| { back.push(row); true });
             prop_assert_eq!(packed_count(&packed) as usize, rows.len());
             let last = back.last().copied().unwrap_or(0);
             prop_assert!(back.iter().eq(&rows));
             back.reverse();
             let mut turned = Vec::new();
-            unpack_backwards(&packed, last, |row| { turned.push(row); true });
+            unpack_backwards(&packed, last, u32::MAX, |row| { turned.push(row); true });
             prop_assert_eq!(turned, back);
         }
 
         #[test]
-        fn unpacking_ends_for_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let mut count = 0;
-            unpack(&bytes, |_| { count += 1; true });
-            unpack_backwards(&bytes, 7, |_| { count += 1; true });
-            prop_assert!(count <= 2 * bytes.len());
+        fn any_bytes_unpack_to_ascending_rows_below_the_end(bytes in proptest::collection::vec(any::<u8>(), 0..300), end in any::<u32>()) {
+            let mut rows = Vec::new();
+            unpack(&bytes, end, |row| { rows.push(row); true });
+            prop_assert!(rows.is_sorted_by(|a, b| a < b) && rows.iter().all(|row| *row < end));
+            rows.clear();
+            unpack_backwards(&bytes, end / 2, end, |row| { rows.push(row); true });
+            prop_assert!(rows.is_sorted_by(|a, b| a > b) && rows.iter().all(|row| *row < end));
         }
     }
 

@@ -169,7 +169,7 @@ pub(in crate::search) fn select<'s>(
         }
         Known::Own(own) if own.count >= index.len() / BITMAP_FROM_ONE_IN => {
             start();
-            unpack(own.packed, |row| {
+            unpack(own.packed, index.len(), |row| {
                 insert(bits, row);
                 true
             });
@@ -263,12 +263,12 @@ impl Plan<'_> {
                 && (self.ratings == RatingSet::ALL || self.ratings.contains(rating(row)))
         };
         match (self.text, self.lists[0], &self.finder) {
-            (Known::Leaf(packed) | Known::Own(Own { packed, .. }), ..) => unpack(packed, |row| {
-                if keep(row) {
-                    rows.push(row);
-                }
-                row < self.range.end
-            }),
+            (Known::Leaf(packed) | Known::Own(Own { packed, .. }), ..) => {
+                unpack(packed, self.range.end, |row| {
+                    rows.extend(keep(row).then_some(row));
+                    true
+                });
+            }
             (Known::Candidates, ..) => {
                 rows.extend(candidates.iter().copied().filter(|row| keep(*row)))
             }

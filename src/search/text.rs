@@ -41,7 +41,10 @@ pub(in crate::search) fn look_up<'t>(
     };
     match found.within {
         Within::Leaf(list) if found.exact => (Known::Leaf(list), true),
-        Within::Leaf(list) => (narrow(tree, needle, list, found.seen, candidates), false),
+        Within::Leaf(list) => (
+            narrow(index, tree, needle, (list, found.seen), candidates),
+            false,
+        ),
         Within::Own(own) => (Known::Own(own), found.exact),
         Within::Bitmap(words, count) => (Known::Bitmap(words, count), found.exact),
         Within::Below(node) => (Known::Below(node), found.exact),
@@ -61,16 +64,17 @@ const CANDIDATES_FEW: usize = 12;
 /// A list of more bytes is not decoded to narrow a leaf's.
 const NARROWING_BYTES_MAX: usize = 4096;
 
-/// Leaves what `list` has in common with the reviews that other parts of the needle lead to in `candidates`.
+/// Leaves what `list`, the reviews of the first `seen` bytes, has in common with those that other parts of the needle
+/// lead to in `candidates`.
 fn narrow<'t>(
+    index: &'t Index,
     tree: &'t Tree,
     needle: &[u8],
-    list: &'t [u8],
-    seen: usize,
+    (list, seen): (&'t [u8], usize),
     candidates: &mut Vec<u32>,
 ) -> Known<'t> {
     candidates.clear();
-    unpack(list, |row| {
+    unpack(list, index.len(), |row| {
         candidates.push(row);
         true
     });
@@ -114,7 +118,7 @@ fn narrow<'t>(
 /// Leaves in ascending `rows` only what `packed` holds too.
 fn intersect(rows: &mut Vec<u32>, packed: &[u8]) {
     let (mut read, mut kept) = (0, 0);
-    unpack(packed, |row| {
+    unpack(packed, u32::MAX, |row| {
         while read < rows.len() && rows[read] < row {
             read += 1;
         }

@@ -6,8 +6,9 @@ use crate::search::tree::{GRAM_BYTES_MAX, Node, Set, Tree};
 /// Bytes of one node.
 pub(super) const NODE_BYTES: usize = 30;
 
-/// Tells whether every number in `tree` points into its array, and each node but the root is the child of exactly
-/// one before it, none deeper than grams are long. Lists need no look: whatever they decode to is bounded by the rows.
+/// Tells whether every number in `tree` points into its array, each node but the root is the child of exactly one
+/// before it, none deeper than grams are long, and no walk meets bytes twice, so that the whole tree is the most that a
+/// search can read. Lists need no look: whatever they hold, they unpack to ascending rows below the end.
 pub(super) fn is_sound(tree: &Tree, arena: &Arena) -> bool {
     let mut depths = vec![0_u8; tree.nodes.len()];
     depths[0] = 1;
@@ -40,6 +41,54 @@ pub(super) fn is_sound(tree: &Tree, arena: &Arena) -> bool {
             return false;
         }
         children.fill(depth + 1);
+    }
+    tree.leaves.is_sorted()
+        && tree.own_starts.is_sorted()
+        && tree.nodes[0].edge_len == 0
+        && Ends::default().pass(tree, &tree.nodes[0], true)
+}
+
+/// How much of a tree belongs to the nodes that a walk has passed, each node before its children. A tree is written in
+/// this order, own lists once all below a node is there.
+#[derive(Default)]
+struct Ends {
+    labels: usize,
+    leaves: usize,
+    own: u32,
+}
+
+impl Ends {
+    /// Passes `node` and all below it; `false` where that takes what another node has, or would read a bitmap for
+    /// each child. Numbers have been found to point into their arrays, and depth to be bounded.
+    fn pass(&mut self, tree: &Tree, node: &Node, is_root: bool) -> bool {
+        let labels =
+            usize::from(node.edge_len) + usize::from(node.inner_len) + usize::from(node.leaf_len);
+        let children = &tree.nodes[node.inner as usize..][..usize::from(node.inner_len)];
+        // The root is never asked for its rows.
+        let is_dear = |child: &Node| matches!(child.set, Set::Bitmap(_));
+        take(&mut self.labels, node.labels, labels)
+            && take(&mut self.leaves, node.leaves, usize::from(node.leaf_len))
+            && (is_root || node.set != Set::Below || !children.iter().any(is_dear))
+            && children.iter().all(|child| self.pass(tree, child, false))
+            && match node.set {
+                Set::Own(own) if children.iter().all(|child| child.set != node.set) => {
+                    let is_next = own >= self.own;
+                    self.own = own.saturating_add(1);
+                    is_next
+                }
+                _ => true,
+            }
+    }
+}
+
+/// Takes `len` entries from `start` on, which is not before `end`, and moves that behind them; nothing is always there.
+fn take(end: &mut usize, start: u32, len: usize) -> bool {
+    let start = start as usize;
+    if len > 0 && start < *end {
+        return false;
+    }
+    if len > 0 {
+        *end = start + len;
     }
     true
 }

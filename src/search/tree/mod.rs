@@ -14,6 +14,7 @@ pub(in crate::search) use build::grow_tree;
 pub(in crate::search) use grow::GRAM_BYTES_MAX;
 
 use crate::search::rows::{insert, unpack};
+use std::ops::Range;
 
 /// Where the tree is cut, and what its nodes keep. Answers never depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,23 +188,23 @@ impl Tree {
         })
     }
 
-    /// Puts the first rows from row `from` on below `node`, at most `rows_max` of them, into `rows`, ascending.
+    /// Puts the first rows within `range` below `node`, at most `rows_max` of them, into `rows`, ascending.
     ///
     /// Reads of each leaf what may be among them, so that a page of the newest reviews costs a step or two for each leaf.
     pub(in crate::search) fn first_below(
         &self,
         node: &Node,
-        from: u32,
+        range: Range<u32>,
         rows_max: usize,
         rows: &mut Vec<u32>,
     ) {
         let mut add = |list: &[u8]| {
-            unpack(list, |row| {
+            unpack(list, range.end, |row| {
                 let is_full = rows.len() >= rows_max;
                 if is_full && rows.last().is_some_and(|last| *last <= row) {
                     return false;
                 }
-                if row >= from
+                if row >= range.start
                     && let Err(place) = rows.binary_search(&row)
                 {
                     rows.truncate(rows_max.saturating_sub(1));
@@ -227,7 +228,7 @@ impl Tree {
                 let inner = node.inner as usize;
                 let children = self.nodes.get(inner..inner + usize::from(node.inner_len));
                 for child in children.unwrap_or_default() {
-                    self.first_below(child, from, rows_max, rows);
+                    self.first_below(child, range.clone(), rows_max, rows);
                 }
             }
         }
@@ -236,7 +237,7 @@ impl Tree {
     /// Adds the rows below `node` to the bitmap `bits`, in as many steps as the node says.
     pub(in crate::search) fn mark(&self, node: &Node, bits: &mut [u64]) {
         let mut add = |list: &[u8]| {
-            unpack(list, |row| {
+            unpack(list, u32::MAX, |row| {
                 insert(bits, row);
                 true
             });
