@@ -4,6 +4,7 @@ use crate::model::Review;
 use crate::search::fold::fold_into;
 use sha2::{Digest, Sha256};
 use std::num::NonZeroUsize;
+use std::thread;
 
 /// The folded texts of all reviews, row after row, each closed by a byte that no UTF-8 text holds, so that no match crosses two reviews.
 #[derive(Clone, Debug)]
@@ -23,14 +24,20 @@ impl Arena {
     /// Folds the texts of `reviews` on up to `threads` threads.
     pub(in crate::search) fn build(reviews: &[Review], threads: NonZeroUsize) -> Arena {
         let share = reviews.len().div_ceil(threads.get()).max(1);
-        let parts: Vec<(Vec<u8>, Vec<u64>)> = std::thread::scope(|scope| {
+        let parts: Vec<(Vec<u8>, Vec<u64>)> = thread::scope(|scope| {
             let workers: Vec<_> = reviews
                 .chunks(share)
-                .map(|part| scope.spawn(move || fold_part(part)))
+                .map(|part| {
+                    let spawned = thread::Builder::new().spawn_scoped(scope, || fold_part(part));
+                    spawned.map_err(|_refused| part)
+                })
                 .collect();
             workers
                 .into_iter()
-                .map(|worker| worker.join().expect("folding has no panic"))
+                .map(|worker| match worker {
+                    Ok(thread) => thread.join().expect("folding has no panic"),
+                    Err(part) => fold_part(part),
+                })
                 .collect()
         });
         let total: usize = parts.iter().map(|(bytes, _)| bytes.len()).sum();

@@ -164,9 +164,13 @@ impl Snapshot {
             (index(), documents())
         } else {
             std::thread::scope(|scope| {
-                let documents = scope.spawn(documents);
+                let spawned = std::thread::Builder::new().spawn_scoped(scope, documents);
                 let index = index();
-                (index, documents.join().expect("rendering has no panic"))
+                let documents = match spawned {
+                    Ok(thread) => thread.join().expect("rendering has no panic"),
+                    Err(_refused) => documents(),
+                };
+                (index, documents)
             })
         };
         let Documents {
