@@ -67,8 +67,14 @@ pub(super) struct Derived {
 }
 
 impl Derived {
-    /// Reads every review of `dataset` that was not read `earlier`.
-    pub(super) fn of(dataset: &Dataset, options: &Options, earlier: &Earlier<'_>) -> Derived {
+    /// Reads every review of `dataset` that was not read `earlier`; `None` once `cancelled`, which is asked every
+    /// [`CHUNK_ROWS`](super::parallel::CHUNK_ROWS) reviews.
+    pub(super) fn of(
+        dataset: &Dataset,
+        options: &Options,
+        earlier: &Earlier<'_>,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Derived> {
         let progress = Progress::of(dataset.reviews.len());
         // The decoder built automata of the same taxonomy, so this succeeds; without it no aspect counts.
         let finder = Finder::new(&dataset.taxonomy.aspects).or_else(|_| Finder::new(&[]));
@@ -83,6 +89,9 @@ impl Derived {
             options.threads,
             reader,
             |reader, rows| {
+                if cancelled() {
+                    return None;
+                }
                 let mut part = Derived::default();
                 let (count, mut known_count) = (rows.len(), 0);
                 for row in rows {
@@ -98,17 +107,18 @@ impl Derived {
                     part.outcomes.push(outcome);
                 }
                 progress.add(count, known_count);
-                part
+                Some(part)
             },
         );
-        progress.end();
         let mut whole = Derived::default();
         for part in parts {
+            let part = part?;
             whole.keys.extend(part.keys);
             whole.outcomes.extend(part.outcomes);
             whole.mentions.extend(part.mentions);
         }
-        whole
+        progress.end();
+        Some(whole)
     }
 }
 

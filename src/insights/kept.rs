@@ -98,6 +98,12 @@ impl Kept {
         self.subject == subject(&method(&dataset.taxonomy), dataset, options)
     }
 
+    /// Returns the document, which stays here too.
+    #[must_use]
+    pub fn document(&self) -> &[u8] {
+        &self.document
+    }
+
     /// Returns the document.
     #[must_use]
     pub fn into_document(self) -> Vec<u8> {

@@ -71,7 +71,19 @@ pub fn document(dataset: &Dataset, options: &Options) -> Vec<u8> {
 /// each aspect. Beside it there are some 30 bytes for each mention and at most a few million phrases.
 #[must_use]
 pub fn derive(dataset: &Dataset, options: &Options, earlier: Option<&Kept>) -> Kept {
-    let derived = Derived::of(dataset, options, &Earlier::of(earlier, &dataset.taxonomy));
+    derive_unless(dataset, options, earlier, &|| false).expect("nothing cancels it")
+}
+
+/// Does what [`derive`] does; `None` where `cancelled` said so before all reviews were read.
+#[must_use]
+pub fn derive_unless(
+    dataset: &Dataset,
+    options: &Options,
+    earlier: Option<&Kept>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<Kept> {
+    let earlier = Earlier::of(earlier, &dataset.taxonomy);
+    let derived = Derived::of(dataset, options, &earlier, cancelled)?;
     let document = render::Document::of(dataset, options, &derived).render();
-    Kept::new(dataset, options, derived, document)
+    Some(Kept::new(dataset, options, derived, document))
 }

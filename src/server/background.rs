@@ -83,13 +83,19 @@ pub(super) fn derive_insights(
             give_way(Behind::Well);
             let began = clock::instant();
             let snapshot = site.snapshot();
-            loader.derive(snapshot, underived, threads);
+            let is_overtaken = || !Arc::ptr_eq(&app.current(), &site);
+            let derived = loader.derive_first(snapshot, underived, threads, &is_overtaken);
+            let Some(unkept) = derived else {
+                debug!("a newer dataset is served, with insights of its own");
+                return;
+            };
             match loader.site(Arc::clone(snapshot)) {
                 Ok(complete) => {
                     if !app.replace(&site, complete) {
                         debug!("a newer dataset is served, with insights of its own");
                         return;
                     }
+                    loader.keep_first(unkept);
                     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                     info!(elapsed_ms, "the insights are served");
                     let complete = app.current();

@@ -4,15 +4,24 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Opens the file at `path` and tells its length; `None` if there is none. Removes what a process that was killed while
-/// it wrote has left.
+/// Removes what a process that was killed while it wrote the file at `path` has left. For the start, as later another
+/// thread may be writing.
+pub(super) fn remove_draft(path: &Path) {
+    let _missing = fs::remove_file(draft_of(path));
+}
+
+/// Where what is written waits until it is whole; one thread at a time writes each file.
+fn draft_of(path: &Path) -> PathBuf {
+    path.with_extension("new")
+}
+
+/// Opens the file at `path` and tells its length; `None` if there is none.
 ///
 /// # Errors
 /// What the system says, and when it is not a regular file.
 pub(super) fn open(path: &Path) -> io::Result<Option<(File, u64)>> {
-    let _missing = fs::remove_file(path.with_extension("new"));
     // Asked before it is opened, since opening a pipe waits for a writer that may never come.
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -55,7 +64,7 @@ pub(super) fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
 /// # Errors
 /// What the system says, or `fill`.
 pub(super) fn write(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let draft = path.with_extension("new");
+    let draft = draft_of(path);
     let written = write_draft(path, &draft, fill);
     if written.is_err() {
         // It may not even be there; what stays is replaced by the next one.
@@ -126,6 +135,23 @@ mod tests {
         assert_eq!(failed.unwrap_err().to_string(), "no more");
         assert_eq!(read(&path, 3).unwrap().as_deref(), Some(&b"old"[..]));
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn reading_leaves_alone_what_is_being_written_and_a_start_removes_what_was_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("cache");
+        write(&path, |out| {
+            assert_eq!(read(&path, 10)?, None);
+            out.write_all(b"whole")
+        })
+        .unwrap();
+        fs::write(draft_of(&path), b"half").unwrap();
+        assert_eq!(read(&path, 10).unwrap().as_deref(), Some(&b"whole"[..]));
+        assert!(draft_of(&path).exists());
+        remove_draft(&path);
+        assert!(!draft_of(&path).exists());
+        assert_eq!(read(&path, 10).unwrap().as_deref(), Some(&b"whole"[..]));
     }
 
     #[test]

@@ -33,12 +33,12 @@ enum Refusal {
 }
 
 impl IndexFile {
-    /// Returns the file in the state directory `state`, for texts of at least `texts_min` bytes; `None` without one.
+    /// Returns the file in the state directory `state`, for texts of at least `texts_min` bytes; `None` without one. No
+    /// other thread uses it yet.
     pub(super) fn new(state: Option<&Path>, texts_min: u64) -> Option<IndexFile> {
-        Some(IndexFile {
-            path: state?.join(NAME),
-            texts_min,
-        })
+        let path = state?.join(NAME);
+        cache_file::remove_draft(&path);
+        Some(IndexFile { path, texts_min })
     }
 
     /// Returns what the file holds, if that is `wanted`; if not, one line tells why.

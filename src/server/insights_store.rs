@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::{info, warn};
 
@@ -23,13 +24,20 @@ const BYTES_MAX: u64 = 512 << 20;
 pub(super) struct InsightsStore {
     /// `None` without a state directory: then everything is derived.
     path: Option<PathBuf>,
+    /// Whether what is kept is of a dataset that was loaded after the first.
+    is_later: Arc<Mutex<bool>>,
 }
 
 impl InsightsStore {
-    /// Returns the store of the state directory `state`.
+    /// Returns the store of the state directory `state`, which no other thread uses yet.
     pub(super) fn new(state: Option<&Path>) -> InsightsStore {
+        let path = state.map(|state| state.join(NAME));
+        path.as_deref()
+            .into_iter()
+            .for_each(cache_file::remove_draft);
         InsightsStore {
-            path: state.map(|state| state.join(NAME)),
+            path,
+            is_later: Arc::default(),
         }
     }
 
@@ -69,6 +77,8 @@ impl InsightsStore {
         options: &Options,
         earlier: Option<Kept>,
     ) -> Vec<u8> {
+        // From here on nothing older is kept; what is being kept is waited for, so that only one thread writes.
+        *self.is_later.lock().unwrap_or_else(PoisonError::into_inner) = true;
         match earlier {
             _ if dataset.insights.is_some() => insights::document(dataset, options),
             Some(kept) if kept.is_of(dataset, options) => {
@@ -81,6 +91,14 @@ impl InsightsStore {
                 self.write(&derived);
                 derived.into_document()
             }
+        }
+    }
+
+    /// Keeps what was derived for the first dataset while others could be loaded, unless one of them was.
+    pub(super) fn keep_first(&self, derived: &Kept) {
+        let is_later = self.is_later.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*is_later {
+            self.write(derived);
         }
     }
 

@@ -10,7 +10,7 @@ use tracing::warn;
 use crate::clock;
 use crate::dataset::{self, Decoded, Files, Problems};
 use crate::http::{SettingsError, Site};
-use crate::insights::kept::Kept;
+use crate::insights::{self, kept::Kept};
 use crate::mcp;
 use crate::model::Dataset;
 use crate::search::index::IndexOptions;
@@ -44,6 +44,10 @@ pub(super) struct Underived {
     dataset: Dataset,
     earlier: Option<Kept>,
 }
+
+/// Insights that are served, and not kept yet.
+#[derive(Debug)]
+pub(super) struct Unkept(Kept);
 
 impl Loader {
     /// Returns the loader for `config`, with documents that carry `base_url`.
@@ -102,11 +106,32 @@ impl Loader {
         Ok((self.site(Arc::new(snapshot))?, None))
     }
 
-    /// Gives `snapshot` its insights, by as many threads as given.
-    pub(super) fn derive(&self, snapshot: &Snapshot, underived: Underived, threads: NonZeroUsize) {
+    /// Gives `snapshot` its insights, by as many threads as given, and keeps them.
+    fn derive(&self, snapshot: &Snapshot, underived: Underived, threads: NonZeroUsize) {
         let Underived { dataset, earlier } = underived;
         let options = self.settings(&dataset, threads).insights(threads);
         snapshot.set_insights(self.insights.document(&dataset, &options, earlier));
+    }
+
+    /// Gives the first `snapshot` its insights while it is served, by as many threads as given; `None` once
+    /// `cancelled`.
+    pub(super) fn derive_first(
+        &self,
+        snapshot: &Snapshot,
+        underived: Underived,
+        threads: NonZeroUsize,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Unkept> {
+        let Underived { dataset, earlier } = underived;
+        let options = self.settings(&dataset, threads).insights(threads);
+        let derived = insights::derive_unless(&dataset, &options, earlier.as_ref(), cancelled)?;
+        snapshot.set_insights(derived.document().to_vec());
+        Some(Unkept(derived))
+    }
+
+    /// Keeps the insights of the first dataset, unless those of another are.
+    pub(super) fn keep_first(&self, unkept: Unkept) {
+        self.insights.keep_first(&unkept.0);
     }
 
     /// Builds a site that replaces another, whole and by one thread, since the other is served meanwhile and a

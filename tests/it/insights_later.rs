@@ -174,6 +174,7 @@ fn a_restart_serves_the_kept_insights_at_once_and_a_damaged_file_costs_only_time
         server.get("/insights.json").body
     };
     let first = derived();
+    wait_until("the insights are kept", || kept.exists());
     let file = std::fs::read(&kept).unwrap();
     let server = start(&data, state.path());
     let at_once = server.get("/insights.json");
@@ -183,7 +184,9 @@ fn a_restart_serves_the_kept_insights_at_once_and_a_damaged_file_costs_only_time
     for damaged in [&file[..file.len() - 1], &b"not ours"[..]] {
         std::fs::write(&kept, damaged).unwrap();
         assert_eq!(derived(), first);
-        assert_eq!(std::fs::read(&kept).unwrap(), file);
+        wait_until("the insights are kept again", || {
+            std::fs::read(&kept).is_ok_and(|kept| kept == file)
+        });
     }
 }
 

@@ -210,3 +210,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_cancelled_derivation_ends_after_the_chunk_in_hand() {
+    let mut dataset = sample();
+    let reviews = dataset.reviews.clone();
+    let chunk_rows = crate::insights::parallel::CHUNK_ROWS;
+    dataset.reviews = reviews.into_iter().cycle().take(3 * chunk_rows).collect();
+    for review in &mut dataset.reviews {
+        review.text.truncate(0);
+    }
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let from = |from: usize| {
+        asked.store(0, std::sync::atomic::Ordering::Relaxed);
+        let cancelled = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= from;
+        crate::insights::derive_unless(&dataset, &OPTIONS, None, &cancelled).is_some()
+    };
+    assert!(!from(0) && !from(2));
+    assert!(from(3), "asked once for each chunk");
+}

@@ -76,3 +76,24 @@ fn a_document_of_the_operator_is_not_kept() {
     assert_eq!(store.document(&dataset, &OPTIONS, None), b"{}");
     assert!(!state.path().join(NAME).exists());
 }
+
+#[test]
+fn insights_of_the_first_dataset_never_replace_those_of_a_later_one() {
+    let state = tempfile::tempdir().unwrap();
+    let store = InsightsStore::new(Some(state.path()));
+    let first = sample();
+    let mut later = sample();
+    later.digest[0] ^= 1;
+    later.reviews[5].text.push_str(" They called back.");
+    let derived = insights::derive(&first, &OPTIONS, None);
+    store.keep_first(&derived);
+    let earlier = store.read(&later);
+    assert!(
+        earlier
+            .as_ref()
+            .is_some_and(|kept| kept.is_of(&first, &OPTIONS))
+    );
+    let _document = store.clone().document(&later, &OPTIONS, earlier);
+    store.keep_first(&derived);
+    assert!(store.read(&later).unwrap().is_of(&later, &OPTIONS));
+}
