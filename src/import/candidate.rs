@@ -21,6 +21,6 @@ pub(crate) struct Candidate {
     pub(crate) verified: Option<bool>,
     /// People and services.
     pub(crate) mentions: [Option<Vec<String>>; 2],
-    /// When the source last changed it, as text that sorts by time; `""` where it does not say.
-    pub(crate) updated: String,
+    /// When the source last changed it, in seconds and billionths; `None` where it does not say.
+    pub(crate) updated: Option<(i64, u32)>,
 }

@@ -1,7 +1,7 @@
 //! Days in the notations of exports; what could be two days is refused unless the file or a format decides.
 
 use super::text::quote;
-use crate::wire::date::Date;
+use crate::wire::date::{Date, parse_timestamp};
 
 mod months;
 mod tokens;
@@ -131,6 +131,33 @@ pub(crate) fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Dat
         _ => Ok(date),
     });
     outcome.map_err(|why| format!("{field}: {} {why}", quote(text)))
+}
+
+/// Reads when something was changed: RFC 3339 with its zone, seconds or milliseconds since 1970, or a day; `None` where
+/// that is not certain. What it returns sorts by time.
+pub(crate) fn moment(text: &str, order: Option<Order>) -> Option<(i64, u32)> {
+    let text = text.trim();
+    let (whole, fraction) = match text.split_once('.') {
+        Some((head, tail)) if head.len() == 19 => {
+            let end = tail
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(tail.len());
+            let (digits, zone) = tail.split_at(end);
+            let nanos = format!("{:0<9}", digits.get(..9).unwrap_or(digits));
+            (format!("{head}{zone}"), nanos.parse().ok()?)
+        }
+        _ => (text.to_owned(), 0),
+    };
+    if let Ok(time) = parse_timestamp(whole.as_bytes()) {
+        return Some((time.unix(), fraction));
+    }
+    if unix(text).is_some() {
+        let (seconds, thousandths) = text.split_at(10);
+        let nanos = thousandths.parse::<u32>().unwrap_or_default() * 1_000_000;
+        return Some((seconds.parse().ok()?, nanos));
+    }
+    let day = parse(text, order, "updated").ok()?;
+    Some((day.timestamp().unix(), 0))
 }
 
 /// The first year of which there can be reviews; an earlier one is a mistake of whoever typed it.

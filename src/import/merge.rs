@@ -7,8 +7,9 @@ use sha2::{Digest, Sha256};
 
 use super::candidate::Candidate;
 use super::normalise::{Rules, known_id, normalise};
-use super::record::{Found, Record};
+use super::record::{Field, Found, Record};
 use super::stored::Stored;
+use super::text::quote;
 use crate::dataset::REVIEWS_MAX;
 use crate::wire::date::Date;
 
@@ -97,13 +98,16 @@ struct Kept<'f> {
     verified: bool,
 }
 
+/// The time of the change, where it is known, and the digest of what the source says.
+type Rank = (Option<(i64, u32)>, [u8; 16]);
+
 /// The version of a review that this import goes by.
 #[derive(Debug)]
 struct Arrived {
     source: usize,
     line: u64,
     /// What decides between two versions: the time of the change, then the bytes.
-    rank: (String, [u8; 16]),
+    rank: Rank,
     /// The review where it is new or different.
     fresh: Option<Fresh>,
 }
@@ -175,12 +179,20 @@ impl<'f> Merge<'f> {
                     self.name(&record, rules);
                     self.refuse(source, record.line, reason);
                 }
-                Ok(candidate) => {
+                Ok(mut candidate) => {
                     let number = self.number(&candidate.source);
                     self.spoken.insert(number);
                     let slot = self.slots.get(&candidate.id);
                     let kept = slot.and_then(|slot| Stored::parse(slot.kept.as_ref()?.json.get()));
+                    if let Some(reason) = taken(&record, &candidate, kept.as_ref()) {
+                        self.refuse(source, record.line, reason);
+                        return Ok(());
+                    }
                     let rank = rank(&candidate);
+                    // Of a review that is there the operator may have said by hand that it is not verified.
+                    if rules.verified && kept.is_none() {
+                        candidate.verified = candidate.verified.or(Some(true));
+                    }
                     let stored = Stored::overlay(candidate, kept.as_ref());
                     let json = stored.render();
                     let arrived = Arrived {
@@ -217,6 +229,7 @@ impl<'f> Merge<'f> {
         });
         slot.named = true;
         let is_there = slot.kept.is_some();
+        let kept = slot.kept.as_ref().map(|kept| kept.json.get().len());
         if let Some(earlier) = &mut slot.arrived
             && earlier.rank.1 == arrived.rank.1
         {
@@ -234,10 +247,10 @@ impl<'f> Merge<'f> {
             }
             earlier => {
                 *self.tallies[arrived.source].outcome(is_there, &arrived) += 1;
-                self.bytes += arrived.bytes();
+                self.bytes = self.bytes.saturating_add_signed(arrived.growth(kept));
                 let earlier = earlier.inspect(|earlier| {
                     *self.tallies[earlier.source].outcome(is_there, earlier) -= 1;
-                    self.bytes -= earlier.bytes();
+                    self.bytes = self.bytes.saturating_add_signed(-earlier.growth(kept));
                 });
                 slot.arrived = Some(arrived);
                 earlier
@@ -245,7 +258,11 @@ impl<'f> Merge<'f> {
         };
         if let Some(loser) = loser {
             let winner = slot.arrived.as_ref();
-            if winner.is_some_and(|winner| winner.rank.0 != loser.rank.0) {
+            let is_older = |winner: &Arrived| {
+                let times = winner.rank.0.zip(loser.rank.0);
+                times.is_some_and(|(one, other)| one != other)
+            };
+            if winner.is_some_and(is_older) {
                 // An older version of the same review is no mistake.
                 self.tallies[loser.source].repeated += 1;
             } else {
@@ -320,11 +337,13 @@ impl Slot<'_> {
 }
 
 impl Arrived {
-    /// What it adds to the file; that a changed review gives its old bytes back is left out of account.
-    fn bytes(&self) -> u64 {
-        self.fresh
-            .as_ref()
-            .map_or(0, |fresh| fresh.json.len() as u64 + 6)
+    /// How many bytes the file grows by, where the review took `kept` before.
+    fn growth(&self, kept: Option<usize>) -> i64 {
+        let Some(fresh) = &self.fresh else {
+            return 0;
+        };
+        let (new, old) = (fresh.json.len() as i64, kept.map(|kept| kept as i64));
+        old.map_or(new + 6, |old| new - old)
     }
 }
 
@@ -341,12 +360,27 @@ impl Tally {
 
 /// What decides between two versions; it depends on what the source says alone, and not on what is there, so that the
 /// same version wins at the next import.
-fn rank(candidate: &Candidate) -> (String, [u8; 16]) {
+fn rank(candidate: &Candidate) -> Rank {
     let mut digest = [0; 16];
     let said = Candidate {
-        updated: String::new(),
+        updated: None,
         ..candidate.clone()
     };
     digest.copy_from_slice(&Sha256::digest(format!("{said:?}"))[..16]);
-    (candidate.updated.clone(), digest)
+    (candidate.updated, digest)
+}
+
+/// Why the id that a reviewd gave to this review cannot be its id here: a review of someone else bears it.
+fn taken(record: &Record, candidate: &Candidate, kept: Option<&Stored>) -> Option<String> {
+    let other = &kept?.review;
+    let is_own = record.is_ours && record.filled(Field::Id) == Some(&candidate.id);
+    let is_same = other.source.to_lowercase() == candidate.source.to_lowercase()
+        && other.author == candidate.author;
+    (is_own && !is_same).then(|| {
+        format!(
+            "id: is that of the review by {} from {} that is there",
+            quote(&other.author),
+            quote(&other.source)
+        )
+    })
 }

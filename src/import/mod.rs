@@ -58,8 +58,9 @@ pub(crate) use read::{ReadError, Reading, Shape, read};
 /// it is mostly a quotation mark that was never closed.
 pub(crate) const RECORD_BYTES_MAX: u64 = 1 << 20;
 
-/// One schema.org document or saved page: 64 MiB, read whole since its nodes refer to each other.
-pub(crate) const LINKED_BYTES_MAX: u64 = 64 << 20;
+/// One schema.org document or saved page: 8 MiB, read whole since its nodes refer to each other; the tree of values can
+/// take a hundred times as much memory.
+pub(crate) const LINKED_BYTES_MAX: u64 = 8 << 20;
 
 /// How much of a source decides what it is: 64 KiB.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;

@@ -8,6 +8,9 @@ use crate::dataset::{LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, i
 use crate::model::OwnerReply;
 use crate::wire::date::Date;
 
+/// A text with its markup, four times of what is published.
+const MARKED_UP_BYTES_MAX: usize = 4 * PROSE_BYTES_MAX;
+
 /// What values depend on beside the record.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
@@ -63,14 +66,11 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
         source,
         source_url: url(record, Field::SourceUrl),
         owner_reply,
-        verified: verified.or(rules.verified.then_some(true)),
+        verified,
         mentions: record.mentions.clone(),
-        // Without the zone's letter a fraction of a second sorts behind the whole one.
         updated: record
             .filled(Field::Updated)
-            .unwrap_or_default()
-            .trim_end_matches('Z')
-            .to_owned(),
+            .and_then(|given| date::moment(given, rules.order)),
     })
 }
 
@@ -98,6 +98,10 @@ fn note<T>(outcome: Result<T, String>, wrong: &mut Vec<String>) -> Option<T> {
 /// A name of one line; `None` where the source has no place for it.
 fn short(record: &Record, field: Field, wrong: &mut Vec<String>) -> Option<String> {
     let given = record.value(field)?;
+    if let Err(reason) = bounded(given, field) {
+        wrong.push(reason);
+        return None;
+    }
     let line = match record.is_ours && !given.contains(char::is_control) {
         true => given.trim().to_owned(),
         false => text::line(given),
@@ -106,6 +110,16 @@ fn short(record: &Record, field: Field, wrong: &mut Vec<String>) -> Option<Strin
         wrong.push(format!("{field}: is longer than {NAME_BYTES_MAX} bytes"));
     }
     Some(line)
+}
+
+/// Refuses a text that is far too long before its markup is looked at.
+fn bounded(given: &str, field: Field) -> Result<(), String> {
+    match given.len() {
+        0..=MARKED_UP_BYTES_MAX => Ok(()),
+        _ => Err(format!(
+            "{field}: is longer than {MARKED_UP_BYTES_MAX} bytes with its markup"
+        )),
+    }
 }
 
 fn day(given: &str, field: &str, rules: &Rules) -> Result<Date, String> {
@@ -119,6 +133,9 @@ fn day(given: &str, field: &str, rules: &Rules) -> Result<Date, String> {
 
 /// The headline, where there is one that the words do not begin with, and the words.
 fn words(record: &Record) -> Result<Option<String>, String> {
+    for field in [Field::Title, Field::Text] {
+        bounded(record.value(field).unwrap_or_default(), field)?;
+    }
     let title = record.filled(Field::Title).map(text::line);
     let Some(given) = record.value(Field::Text) else {
         return Ok(title);
@@ -151,6 +168,7 @@ fn reply(
     let Some(given) = record.value(Field::Reply) else {
         return Ok(None);
     };
+    bounded(given, Field::Reply)?;
     let text = match record.is_ours {
         true if given.trim().is_empty() => String::new(),
         true => given.to_owned(),

@@ -2,8 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::record::{Field, Record};
+use super::merge::{Bounds, Merge};
+use super::normalise::Rules;
+use super::record::{Field, Found, Record};
 use crate::oracle::{check_import_csv, check_import_json};
+use crate::wire::date::{Date, Timestamp};
 
 fn record() -> impl Strategy<Value = Record> {
     let maybe =
@@ -65,4 +68,80 @@ proptest! {
     fn any_lines_keep_the_laws(lines in proptest::collection::vec("[ -~]{0,40}", 0..8)) {
         check_import_json(lines.join("\n").as_bytes());
     }
+}
+
+/// A review of a reviewd.
+fn review(id: &str, author: &str, text: &str) -> Record {
+    let mut record = Record::at(1);
+    record.is_ours = true;
+    for (field, value) in [
+        (Field::Id, id),
+        (Field::Author, author),
+        (Field::Rating, "5"),
+        (Field::Date, "2024-03-04"),
+        (Field::Text, text),
+    ] {
+        record.set(field, value);
+    }
+    record
+}
+
+fn rules(verified: bool) -> Rules {
+    Rules {
+        source: "import".to_owned(),
+        verified,
+        order: None,
+        today: Date::MAX,
+    }
+}
+
+fn merged<'f>(
+    file: Option<&'f str>,
+    records: &[Record],
+    bytes_max: u64,
+    verified: bool,
+) -> Result<Merge<'f>, String> {
+    let mut merge = Merge::new(file, Bounds::of(bytes_max))?;
+    merge.begin();
+    for record in records {
+        merge.take(Found::Record(record.clone()), &rules(verified))?;
+    }
+    Ok(merge)
+}
+
+#[test]
+fn the_operators_word_for_new_reviews_leaves_the_others_alone() {
+    let (old, new) = (review("a", "Ann", "Good."), review("b", "Bob", "Bad."));
+    let file = merged(None, std::slice::from_ref(&old), u64::MAX, false).unwrap();
+    let file = file.render(Timestamp::from_unix(0));
+    let both = merged(Some(&file), &[old, new], u64::MAX, true).unwrap();
+    assert_eq!(both.counts(), (2, 1));
+}
+
+#[test]
+fn a_changed_review_gives_its_bytes_back() {
+    let file = merged(
+        None,
+        &[review("a", "Ann", &"x".repeat(500))],
+        u64::MAX,
+        false,
+    )
+    .unwrap();
+    let file = file.render(Timestamp::from_unix(0));
+    let changed = [review("a", "Ann", &"y".repeat(510))];
+    let size = file.len() as u64;
+    assert!(merged(Some(&file), &changed, size + 10, false).is_ok());
+    assert!(merged(Some(&file), &changed, size + 9, false).is_err());
+}
+
+#[test]
+fn an_id_that_someone_elses_review_bears_is_refused() {
+    let file = merged(None, &[review("a", "Ann", "Good.")], u64::MAX, false).unwrap();
+    let file = file.render(Timestamp::from_unix(0));
+    let merge = merged(Some(&file), &[review("a", "Bob", "Bad.")], u64::MAX, false).unwrap();
+    assert!(!merge.is_change());
+    assert_eq!(
+        merge.refusals()[0].reason,
+        "id: is that of the review by \"Ann\" from \"import\" that is there"
+    );
 }

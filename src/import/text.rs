@@ -67,10 +67,12 @@ fn original(text: &str) -> &str {
             None => text,
         };
     }
-    let at = TRANSLATED
-        .iter()
-        .filter_map(|marker| text.find(&format!("\n{marker}")))
-        .min();
+    let begins = |marker| {
+        text.match_indices(marker)
+            .map(|(at, _)| at)
+            .find(|at| text[..*at].ends_with(char::is_whitespace))
+    };
+    let at = TRANSLATED.iter().copied().filter_map(begins).min();
     at.map_or(text, |at| text[..at].trim_end())
 }
 
@@ -127,10 +129,8 @@ fn tag(text: &str) -> Option<(&'static str, bool, usize)> {
         .chain(&INLINE)
         .chain(&HIDDEN)
         .find(|known| known.eq_ignore_ascii_case(&inner[..end]))?;
-    let end = text
-        .bytes()
-        .take(TAG_BYTES_MAX)
-        .position(|byte| byte == b'>')?;
+    let bytes = text.as_bytes();
+    let end = memchr::memchr(b'>', bytes.get(..TAG_BYTES_MAX).unwrap_or(bytes))?;
     Some((name, closes, end + 1))
 }
 
@@ -241,6 +241,10 @@ mod tests {
         assert_eq!(prose(both), "Muy bueno.");
         assert_eq!(
             prose("Muy bueno.\n\n(Translated by Google)\nVery good."),
+            "Muy bueno."
+        );
+        assert_eq!(
+            prose("Muy bueno. (Translated by Google) Very good."),
             "Muy bueno."
         );
         assert_eq!(

@@ -126,7 +126,7 @@ impl Report<'_> {
         let hint = match reviews - published {
             0 => "",
             _ => {
-                ", since not verified: set `verified` where you know the client, or import with --verified"
+                ", since not verified: set `verified` where you know the client, or import with --verified what is new"
             }
         };
         out.push_str(&format!(

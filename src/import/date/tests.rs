@@ -1,4 +1,4 @@
-use super::{Evidence, Order, parse};
+use super::{Evidence, Order, moment, parse};
 
 fn read(text: &str) -> Option<String> {
     parse(text, None, "date").ok().map(|date| date.to_string())
@@ -180,4 +180,18 @@ fn orders_are_named_in_three_ways() {
     }
     assert!(Order::parse("my").is_err());
     assert!(Order::parse("ydm").is_err());
+}
+
+#[test]
+fn moments_of_every_notation_sort_by_time() {
+    let at = |text| moment(text, None);
+    assert_eq!(at("2024-03-04T00:00:00Z"), Some((1_709_510_400, 0)));
+    assert_eq!(at("2024-03-04T02:00:00+02:00"), at("1709510400"));
+    assert_eq!(at("2024-03-04T00:00:00.5Z"), at("1709510400500"));
+    assert!(at("2024-03-04T00:00:00.25Z") < at("2024-03-04T00:00:00.5Z"));
+    assert_eq!(at("4 March 2024"), at("2024-03-04T00:00:00Z"));
+    assert!(at("13/04/2024") > at("12/31/2023"));
+    for text in ["03/04/2024", "yesterday", "", "9"] {
+        assert_eq!(at(text), None, "{text}");
+    }
 }

@@ -173,7 +173,7 @@ fn a_dry_run_shows_the_table_and_writes_nothing() {
         )),
         "{text}"
     );
-    assert!(text.ends_with("3 reviews: 2 published, 1 not published, since not verified: set `verified` where you know the client, or import with --verified\n"), "{text}");
+    assert!(text.ends_with("3 reviews: 2 published, 1 not published, since not verified: set `verified` where you know the client, or import with --verified what is new\n"), "{text}");
 }
 
 #[test]
