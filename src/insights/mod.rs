@@ -74,7 +74,7 @@ pub fn derive(dataset: &Dataset, options: &Options, earlier: Option<&Kept>) -> K
     derive_unless(dataset, options, earlier, &|| false).expect("nothing cancels it")
 }
 
-/// Does what [`derive`] does; `None` where `cancelled` said so before all reviews were read.
+/// Does what [`derive()`] does; `None` where `cancelled` said so before all reviews were read.
 #[must_use]
 pub fn derive_unless(
     dataset: &Dataset,
