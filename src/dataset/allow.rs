@@ -1,6 +1,6 @@
 //! `check.json`: which remarks an operator has looked at and does not want to hear again, each with its reason.
 
-use super::field::{Check, Kind};
+use super::field::{Check, Kind, is_id};
 use super::node::{self, Node};
 use super::place::Place;
 use super::practice::{MONEY, PROMISE};
@@ -45,10 +45,15 @@ impl Allowed {
         })
     }
 
-    /// Whether the rule is silenced for `place` in `editorial.json`.
-    pub(super) fn covers_place(&self, rule: &str, place: &str) -> bool {
+    /// Whether the rule is silenced for `place` in `editorial.json`, by itself or by one of the reviews it rests on.
+    pub(super) fn covers_place(&self, rule: &str, place: &str, review_ids: &[String]) -> bool {
+        let is_meant = |one: &String| {
+            one == place
+                || review_of(one)
+                    .is_some_and(|id| review_ids.iter().any(|review_id| review_id == id))
+        };
         self.entries.iter().any(|entry| {
-            entry.rule == rule && (entry.is_whole() || entry.places.iter().any(|one| one == place))
+            entry.rule == rule && (entry.is_whole() || entry.places.iter().any(is_meant))
         })
     }
 }
@@ -108,18 +113,33 @@ pub(super) fn decode(bytes: &[u8], check: &mut Check<'_>) -> Option<Allowed> {
 /// A place may be of a question that is gone, as an id may be of a review that is gone.
 fn decode_place(check: &mut Check<'_>, node: Node<'_>, at: &Place<'_>) -> Option<String> {
     let place = check.string(Some(node), at, Kind::Name)?;
-    let question = place
-        .strip_prefix("faq[")
-        .and_then(|rest| rest.strip_suffix("].answer"));
-    let is_number = |at: &str| {
-        at.parse::<u32>()
-            .is_ok_and(|number| number.to_string() == at)
-    };
-    if matches!(place.as_str(), "summary" | "pull_quote") || question.is_some_and(is_number) {
+    let is_known = matches!(place.as_str(), "summary" | "pull_quote")
+        || answer(&place).is_some_and(is_position)
+        || review_of(&place).is_some();
+    if is_known {
         return Some(place);
     }
-    let wanted = "summary, pull_quote or, counted from 0, faq[0].answer";
+    let wanted = "summary, pull_quote or, by position from 0 or the id of a review, faq[0].answer";
     check.mismatch(at, &Node::Text(place.into()), wanted)
+}
+
+/// What stands in the brackets of `faq[0].answer`.
+fn answer(place: &str) -> Option<&str> {
+    place.strip_prefix("faq[")?.strip_suffix("].answer")
+}
+
+/// The position of an answer; digits alone are never an id here.
+fn is_position(which: &str) -> bool {
+    which
+        .parse::<u32>()
+        .is_ok_and(|number| number.to_string() == which)
+}
+
+/// The review that names an answer by what it rests on, and stays right when questions move.
+fn review_of(place: &str) -> Option<&str> {
+    let id = answer(place)?;
+    let is_number = id.bytes().all(|byte| byte.is_ascii_digit());
+    (!is_number && is_id(id)).then_some(id)
 }
 
 fn decode_rule(slot: Option<Node<'_>>, at: &Place<'_>, check: &mut Check<'_>) -> Option<String> {

@@ -342,10 +342,7 @@ impl Check<'_> {
         let Node::Text(text) = &node else {
             return self.mismatch(at, &node, "a string");
         };
-        let plain = text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-        if text.is_empty() || text.len() > ID_BYTES_MAX || !plain {
+        if !is_id(text) {
             return self.mismatch(
                 at,
                 &node,
@@ -362,6 +359,12 @@ impl Check<'_> {
         }
         Some(text.to_string())
     }
+}
+
+/// Whether a text has the shape of a review's id.
+pub(crate) fn is_id(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=ID_BYTES_MAX).contains(&text.len()) && text.bytes().all(plain)
 }
 
 /// Whether `text` is a URL that can be published as it stands: http or https, with a host, nothing to be repaired.

@@ -25,8 +25,8 @@ mod tests;
 
 use sha2::{Digest, Sha256};
 
-pub(crate) use field::is_absolute_url;
 pub use field::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
+pub(crate) use field::{is_absolute_url, is_id};
 pub use problem::{Problem, Problems, Warning};
 pub use remarks::RULES;
 pub use reviews::REVIEWS_MAX;

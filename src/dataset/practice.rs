@@ -71,6 +71,8 @@ pub(super) struct Finding<'d> {
     pub(super) words: String,
     /// The place in `editorial.json`, "" for a review.
     pub(super) place: String,
+    /// The reviews that an answer rests on.
+    pub(super) review_ids: &'d [String],
 }
 
 /// Looks through reviews, replies and the editorial of a practice; nothing for other kinds of business.
@@ -93,6 +95,7 @@ pub(super) fn findings(dataset: &Dataset) -> Vec<Finding<'_>> {
                 review: Some(review),
                 words: quote(words.trim()),
                 place: String::new(),
+                review_ids: &[],
             }));
         };
         if hinted(&review.text) {
@@ -111,31 +114,36 @@ pub(super) fn findings(dataset: &Dataset) -> Vec<Finding<'_>> {
         add(REPLY_CASE_NUMBER, case_number(&reply.text));
         add(REPLY_MATTER, matter(&reply.text));
     }
-    for (place, text) in editorial(dataset) {
+    for (place, text, review_ids) in editorial(dataset) {
         for (rule, words) in [(MONEY, result_with_money(text)), (PROMISE, promise(text))] {
             findings.extend(words.map(|words| Finding {
                 rule,
                 review: None,
                 words: quote(words.trim()),
                 place: place.clone(),
+                review_ids,
             }));
         }
     }
     findings
 }
 
-/// The practice's own words, by their place.
-fn editorial(dataset: &Dataset) -> Vec<(String, &str)> {
+/// The practice's own words, by their place, and the reviews that they rest on.
+fn editorial(dataset: &Dataset) -> Vec<(String, &str, &[String])> {
     let editorial = &dataset.editorial;
-    let mut texts: Vec<(String, &str)> = Vec::new();
+    let mut texts: Vec<(String, &str, &[String])> = Vec::new();
     for (place, text) in [
         ("summary", &editorial.summary),
         ("pull_quote", &editorial.pull_quote),
     ] {
-        texts.extend(text.as_deref().map(|text| (place.to_owned(), text)));
+        texts.extend(
+            text.as_deref()
+                .map(|text| (place.to_owned(), text, &[][..])),
+        );
     }
     for (at, question) in editorial.faq.iter().enumerate() {
-        texts.push((format!("faq[{at}].answer"), question.answer.as_str()));
+        let place = format!("faq[{at}].answer");
+        texts.push((place, question.answer.as_str(), &question.review_ids));
     }
     texts
 }

@@ -146,7 +146,8 @@ impl Remarks<'_> {
                 warnings.push((rule.code, REVIEWS, "reviews".to_owned(), message));
             }
             let is_said = |finding: &&Finding<'_>| {
-                finding.review.is_none() && !self.allowed.covers_place(rule.code, &finding.place)
+                let (place, review_ids) = (&finding.place, finding.review_ids);
+                finding.review.is_none() && !self.allowed.covers_place(rule.code, place, review_ids)
             };
             for finding in of_rule(&findings, rule).filter(is_said) {
                 let message = format!("holds {}: {}", rule.says, finding.words);

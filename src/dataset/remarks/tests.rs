@@ -53,7 +53,7 @@ fn a_rule_is_silenced_for_one_review_or_altogether() {
 fn a_rule_is_silenced_for_one_place_of_the_editorial() {
     let mut files = embedded();
     let editorial = br#"{"summary": "Results guaranteed.", "pull_quote": null, "faq": [
-        {"question": "Q", "answer": "Success guaranteed.", "review_ids": []}]}"#;
+        {"question": "Q", "answer": "Success guaranteed.", "review_ids": ["01GYCY6EBCA5Z05XPTKH9E4MG4"]}]}"#;
     files.editorial = Some(editorial.to_vec());
     let mut places = |rule: &str, places: &str| {
         files.check = Some(allow(rule, &format!(r#"[], "places": {places}"#)).into());
@@ -65,6 +65,10 @@ fn a_rule_is_silenced_for_one_place_of_the_editorial() {
     let both = ["summary", "faq[0].answer"];
     assert_eq!(places("promise", r#"["faq[0].answer"]"#), ["summary"]);
     assert_eq!(places("promise", r#"["summary"]"#), ["faq[0].answer"]);
+    let by_review = r#"["faq[01GYCY6EBCA5Z05XPTKH9E4MG4].answer"]"#;
+    assert_eq!(places("promise", by_review), ["summary"]);
+    let by_another = r#"["faq[01DBB8W3Q1CRZ7VRHDSBT9DY4G].answer"]"#;
+    assert_eq!(places("promise", by_another), both);
     assert_eq!(
         places("promise", r#"["pull_quote", "faq[1].answer"]"#),
         both
@@ -109,7 +113,11 @@ fn mistakes_in_check_json_are_named_with_their_place() {
         ),
         (
             &allow("money", r#"[], "places": ["faq[01].answer"]"#),
-            "allow[0].places[0]: \"faq[01].answer\" is not summary, pull_quote or, counted from 0, faq[0].answer",
+            "allow[0].places[0]: \"faq[01].answer\" is not summary, pull_quote or, by position from 0 or the id of a review, faq[0].answer",
+        ),
+        (
+            &allow("money", r#"[], "places": ["faq[a b].answer"]"#),
+            "allow[0].places[0]: \"faq[a b].answer\" is not summary, ",
         ),
         (
             &allow("money", r#"[], "places": null"#),
