@@ -146,9 +146,11 @@ mod tests {
         }
         let vader = evaluate(cases, Method::Vader).expect("cases").render();
         let value: serde_json::Value = serde_json::from_slice(&vader).expect("JSON");
-        assert_eq!(
-            value["accuracy"].to_string().parse::<f64>(),
-            PRACTICE.vader_accuracy.parse()
-        );
+        for (key, figure) in [
+            ("accuracy", PRACTICE.vader_accuracy),
+            ("negative_recall", PRACTICE.vader_negative_recall),
+        ] {
+            assert_eq!(value[key].to_string().parse::<f64>(), figure.parse());
+        }
     }
 }

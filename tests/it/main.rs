@@ -19,6 +19,7 @@ mod http2;
 mod hub;
 mod import;
 mod import_progress;
+mod insights_command;
 mod insights_later;
 mod limits;
 mod mcp;
