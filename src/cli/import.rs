@@ -1,5 +1,6 @@
 //! `reviewd import SOURCE… --into DIR`: other people's exports into a folder of reviews.
 
+mod fetch;
 mod folder;
 mod report;
 mod source;
@@ -59,6 +60,10 @@ pub(super) struct ImportArgs {
     /// Vouch for the reviews of sources that do not say whether they are verified; only verified ones are published
     #[arg(long, env = "REVIEWD_IMPORT_VERIFIED")]
     verified: bool,
+
+    /// Trust the certificate authorities in this PEM file, too, for https sources
+    #[arg(long, env = "REVIEWD_IMPORT_CA", value_name = "FILE")]
+    ca: Option<PathBuf>,
 
     /// Show what would be done, and write nothing
     #[arg(long, env = "REVIEWD_IMPORT_DRY_RUN")]
@@ -157,8 +162,9 @@ fn parse_source(text: &str) -> Result<String, String> {
 /// Reads the sources, merges them and writes the folder, or says what would come of it.
 ///
 /// # Errors
-/// 65 where a source, the folder or the result is wrong, 66 where a source is not there, 69 while another import
-/// runs, 73 and 74 where the disk refuses.
+/// 64 for a source over plain http, 65 where a source, the folder or the result is wrong, 66 where a source is not
+/// there, 69 while another import runs, 73 and 74 where the disk or the network refuses, 78 where authorities cannot be
+/// used.
 pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let sources = open(args)?;
     let folder = Folder::open(&args.into, args.data_file_bytes, args.dry_run)?;
@@ -226,6 +232,6 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
 fn open(args: &ImportArgs) -> Result<Vec<Source>, Failure> {
     args.sources
         .iter()
-        .map(|name| Source::open(name, args.data_file_bytes))
+        .map(|name| Source::open(name, args))
         .collect()
 }

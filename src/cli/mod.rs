@@ -109,12 +109,13 @@ Examples:
   reviewd import Takeout/*/account-*/location-*/reviews*.json --into data --verified --dry-run
   reviewd import reviews.csv --into data --map rating=Points,text='What they said' --date-format dmy --source avvo
   reviewd import page.html --into data --from jsonld
+  reviewd import https://other.example/reviews.json --into data
 
 Exit status:
   0   done, perhaps with refusals       69  another import is under way
-  64  wrong flags                       73  the file cannot be made
-  65  a source or the folder is wrong,  74  reading or writing failed
-      or --strict and a refusal
+  64  wrong flags, plain http           73  the file cannot be made
+  65  a source or the folder is wrong,  74  reading, fetching or writing failed
+      or --strict and a refusal         78  --ca cannot be used
   66  a source is not there";
 
 const INSIGHTS_AFTER_HELP: &str = "\

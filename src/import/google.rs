@@ -10,7 +10,7 @@ use super::lines::plain;
 use super::record::{Field, Record};
 
 /// How Google calls people who do not show their name.
-const ANONYMOUS: &str = "A Google user";
+pub(super) const ANONYMOUS: &str = "A Google user";
 
 /// Makes a record of one of Google's reviews.
 ///

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::dataset::ID_BYTES_MAX;
+use crate::dataset::is_id;
 use crate::wire::date::Date;
 
 /// Letters of the source's name at the beginning of an id, so that people see where a review is from.
@@ -20,10 +20,7 @@ pub(super) fn of_content(source: &str, author: &str, date: Date, text: &str) -> 
 
 /// Whether `id` can stand in `reviews.json` as it is.
 pub(super) fn is_ours(id: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    (1..=ID_BYTES_MAX).contains(&id.len())
-        && id.bytes().all(plain)
-        && !matches!(id, "search" | "since")
+    is_id(id) && !matches!(id, "search" | "since")
 }
 
 /// The name of the source and 128 bits of SHA-256 over it and `parts`, each with its length before it.

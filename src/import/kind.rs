@@ -1,6 +1,9 @@
 //! What wrote a source, found from its first bytes.
 
+use serde_json::Value;
+
 use super::columns::normal;
+use super::stream::LISTS;
 
 /// What wrote a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +56,9 @@ impl Kind {
             return Kind::JsonLd;
         }
         if text.starts_with(['{', '[']) {
-            return json(text);
+            // A whole object on the first line is the first of many, or all there is: then its own keys say what it is.
+            let first = serde_json::from_str(text.lines().next().unwrap_or_default());
+            return first.map_or_else(|_| json(text), |first| of_value(&first));
         }
         let header = head.lines().find(|line| !line.trim().is_empty());
         let header = normal(header.unwrap_or_default());
@@ -65,22 +70,60 @@ impl Kind {
     }
 }
 
-/// Tells the kinds of JSON apart by the first of the keys that only one of them has.
+/// The keys that every review of a reviewd has: with fewer it could be anyone's, whose ids and texts are not ours.
+const REVIEWD: [&str; 10] = [
+    "id",
+    "author",
+    "author_avatar_url",
+    "rating",
+    "date",
+    "text",
+    "source",
+    "source_url",
+    "owner_reply",
+    "verified",
+];
+
+/// The key of what a reviewd publishes and nobody else.
+const REVIEWD_DOCUMENT: &str = "aggregate_rating";
+
+/// Keys that one kind alone has.
+const KEYS: [(&str, Kind); 6] = [
+    ("@context", Kind::JsonLd),
+    ("@type", Kind::JsonLd),
+    ("@graph", Kind::JsonLd),
+    ("starRating", Kind::Google),
+    ("reviewReply", Kind::Google),
+    ("locationReviews", Kind::Google),
+];
+
+/// Tells the kinds of JSON apart by the keys of an object, or of the first review that it holds.
+fn of_value(value: &Value) -> Kind {
+    if let Some(first) = value.as_array().and_then(|list| list.first()) {
+        return of_value(first);
+    }
+    let has = |key: &str| value.get(key).is_some();
+    if let Some((_, kind)) = KEYS.iter().find(|(key, _)| has(key)) {
+        return *kind;
+    }
+    if has(REVIEWD_DOCUMENT) || REVIEWD.into_iter().all(has) {
+        return Kind::Reviewd;
+    }
+    let mut inner = LISTS.iter().chain(&["review"]);
+    let inner = inner.find_map(|key| value.get(*key).filter(|inner| !inner.is_string()));
+    inner.map_or(Kind::JsonLines, of_value)
+}
+
+/// Tells them apart by the beginning of a document of many lines: the first of the keys that only one of them has.
 fn json(text: &str) -> Kind {
-    let keys = [
-        ("\"@context\"", Kind::JsonLd),
-        ("\"@type\"", Kind::JsonLd),
-        ("\"@graph\"", Kind::JsonLd),
-        ("\"starRating\"", Kind::Google),
-        ("\"reviewReply\"", Kind::Google),
-        ("\"locationReviews\"", Kind::Google),
-        ("\"aggregate_rating\"", Kind::Reviewd),
-        ("\"author_avatar_url\"", Kind::Reviewd),
-        ("\"owner_reply\"", Kind::Reviewd),
-    ];
-    let found = keys
+    let find = |key: &str| text.find(&format!("\"{key}\""));
+    let all: Option<Vec<usize>> = REVIEWD.iter().map(|key| find(key)).collect();
+    let ours = find(REVIEWD_DOCUMENT).or(all.and_then(|all| all.into_iter().max()));
+    let found = KEYS
         .iter()
-        .filter_map(|(key, kind)| Some((text.find(key)?, *kind)))
+        .map(|(key, kind)| (find(key), *kind))
+        .chain([(ours, Kind::Reviewd)])
+        .filter_map(|(at, kind)| Some((at?, kind)))
         .min_by_key(|(at, _)| *at);
     found.map_or(Kind::JsonLines, |(_, kind)| kind)
 }
@@ -109,8 +152,41 @@ mod tests {
             ("{\"business\":{},\"aggregate_rating\":{}}", Kind::Reviewd),
             ("{\"stars\":5}\n{\"stars\":4}\n", Kind::JsonLines),
             ("[{\"stars\":5}]", Kind::JsonLines),
+            ("[\n{\"stars\":5,\"owner_reply\":null}\n]", Kind::JsonLines),
         ] {
             assert_eq!(Kind::detect(head), kind, "{head}");
+        }
+    }
+
+    #[test]
+    fn json_lines_are_known_by_the_keys_of_the_first_object() {
+        let ours = r#"{"id":"a","author":"Ann","author_avatar_url":null,"rating":5,"date":"2024-03-04","text":"","source":"google","source_url":null,"owner_reply":null,"verified":true}"#;
+        let short = ours.replace("\"verified\":true", "\"seen\":true");
+        for (first, kind) in [
+            (ours, Kind::Reviewd),
+            (&short, Kind::JsonLines),
+            (&format!("{{\"data\":[{ours}]}}"), Kind::Reviewd),
+            ("{\"starRating\":\"FIVE\"}", Kind::Google),
+            ("{\"review\":{\"starRating\":\"FIVE\"}}", Kind::Google),
+            ("{\"review\":\"Good.\",\"stars\":5}", Kind::JsonLines),
+            ("{\"@type\":\"Review\"}", Kind::JsonLd),
+            // Another's keys further in, or in later lines, say nothing.
+            (
+                "{\"stars\":5,\"author\":{\"@type\":\"Person\"}}",
+                Kind::JsonLines,
+            ),
+            ("{\"stars\":5}\n{\"starRating\":\"ONE\"}", Kind::JsonLines),
+        ] {
+            assert_eq!(
+                Kind::detect(&format!("{first}\n{{\"stars\":5}}\n")),
+                kind,
+                "{first}"
+            );
+            assert_eq!(Kind::detect(first), kind, "{first}");
+            let document = first.replace('{', "{\n");
+            if kind == Kind::Reviewd {
+                assert_eq!(Kind::detect(&document), kind, "{document}");
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! JSON objects of any make: one a line, or in an array.
+//! JSON objects: one a line, in an array, or in the lists of a document; and the records of those of any make.
 
 use std::io::{BufRead, Read};
 
@@ -10,58 +10,73 @@ use super::read::{ReadError, Reading, Shape};
 use super::record::{Field, Found, Record, Sink};
 use super::stream::{LISTS, elements};
 
-/// Reads objects, one a line, or a document that lists them.
+/// Reads objects that `make` knows: one a line, in an array, or in the lists of a document.
 pub(super) fn read(
     source: impl BufRead,
     reading: &Reading,
-    sink: &mut Sink<'_>,
-) -> Result<Shape, ReadError> {
-    let make = |value: &Value, line| record(value, &reading.mapping, line);
-    if is_document(&reading.head) {
-        return stream(source, make, sink);
-    }
-    each_line(source, |line, text| {
-        let found = match serde_json::from_str(text) {
-            Ok(value) => found(make(&value, line), line),
-            Err(error) => Found::Refused {
-                line,
-                reason: format!("is not JSON: {error}"),
-            },
-        };
-        sink(found)
-    })?;
-    Ok(Shape::default())
-}
-
-/// Reads a document that lists reviews, each of which `make` knows.
-pub(super) fn stream(
-    source: impl BufRead,
     make: impl Fn(&Value, u64) -> Result<Record, String>,
     sink: &mut Sink<'_>,
 ) -> Result<Shape, ReadError> {
-    elements(source, &mut |line, value| {
-        sink(found(make(value, line), line))
+    let mut hand_on = |made, line| {
+        sink(match made {
+            Ok(record) => Found::Record(record),
+            Err(reason) => Found::Refused { line, reason },
+        })
+    };
+    if is_document(&reading.head, &reading.mapping) {
+        elements(source, &mut |line, value| hand_on(make(value, line), line))?;
+        return Ok(Shape::default());
+    }
+    each_line(source, |line, text| {
+        let value = match serde_json::from_str(text) {
+            Ok(value) => value,
+            Err(error) => return hand_on(Err(format!("is not JSON: {error}")), line),
+        };
+        let reviews = page(&value, &reading.mapping).unwrap_or_else(|| vec![&value]);
+        let mut reviews = reviews.into_iter();
+        reviews.try_for_each(|review| hand_on(make(review, line), line))
     })?;
     Ok(Shape::default())
 }
 
-fn found(made: Result<Record, String>, line: u64) -> Found {
-    match made {
-        Ok(record) => Found::Record(record),
-        Err(reason) => Found::Refused { line, reason },
+/// Whether a text is one document, or several: its first line is not a whole object, or it is all there is and lists
+/// reviews.
+fn is_document(head: &str, mapping: &Mapping) -> bool {
+    let mut lines = head.lines().filter(|line| !line.trim().is_empty());
+    match serde_json::from_str::<Value>(lines.next().unwrap_or_default()) {
+        Ok(value @ Value::Object(_)) => {
+            let is_alone = !lines.any(|line| line.trim_start().starts_with('{'));
+            is_alone && page(&value, mapping).is_some()
+        }
+        _ => head.trim_start().starts_with(['{', '[']),
     }
 }
 
-/// Whether a text is one document: its first line is not a whole object, or one that lists reviews.
-fn is_document(head: &str) -> bool {
-    let text = head.trim_start();
-    let first = text.lines().next().unwrap_or_default();
-    match serde_json::from_str::<Value>(first) {
-        Ok(Value::Object(object)) => LISTS
-            .iter()
-            .any(|key| object.get(*key).is_some_and(|value| value.is_array())),
-        _ => text.starts_with(['{', '[']),
+/// The reviews of an object that is none itself and lists some, such as a page of an interface's answer.
+fn page<'v>(value: &'v Value, mapping: &Mapping) -> Option<Vec<&'v Value>> {
+    let object = value.as_object()?;
+    let mut listed = None;
+    for value in LISTS.iter().filter_map(|key| object.get(*key)) {
+        match value {
+            Value::Array(list) => listed.get_or_insert_with(Vec::new).extend(list),
+            value => {
+                if let Some(inner) = page(value, mapping) {
+                    listed.get_or_insert_with(Vec::new).extend(inner);
+                }
+            }
+        }
     }
+    listed.filter(|_| !is_review(object, mapping))
+}
+
+/// Whether an object has stars and a day, whatever it lists besides.
+fn is_review(object: &Map<String, Value>, mapping: &Mapping) -> bool {
+    let known = Columns::find(object.keys().map(String::as_str), &Mapping::new());
+    [Field::Rating, Field::Date].into_iter().all(|field| {
+        let mut named = mapping.iter().filter(|(mapped, _)| *mapped == field);
+        named.any(|(_, path)| lookup(object, path).is_some())
+            || known.as_ref().is_ok_and(|columns| columns.has(field))
+    })
 }
 
 /// Hands on each line that is not blank.
@@ -93,7 +108,10 @@ fn each_line(
 }
 
 /// Makes a record of an object by the names of its keys, or as the operator says; `a.b` is the key `b` of `a`.
-fn record(value: &Value, mapping: &Mapping, line: u64) -> Result<Record, String> {
+///
+/// # Errors
+/// Where it is none.
+pub(super) fn record(value: &Value, mapping: &Mapping, line: u64) -> Result<Record, String> {
     let Value::Object(object) = value else {
         return Err("is not an object".to_owned());
     };

@@ -27,7 +27,7 @@ pub(super) fn read(source: impl BufRead, sink: &mut Sink<'_>) -> Result<Shape, R
     if bytes.len() as u64 > LINKED_BYTES_MAX {
         return Err(ReadError::at(
             0,
-            format!("is larger than {LINKED_BYTES_MAX} bytes"),
+            format!("is larger than {LINKED_BYTES_MAX} bytes, the most for schema.org: split it"),
         ));
     }
     // The source is UTF-8 by now.

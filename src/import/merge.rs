@@ -6,43 +6,28 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::candidate::Candidate;
-use super::normalise::{Rules, known_id, normalise};
+use super::normalise::{Rules, known_id, normalise, unusable};
 use super::record::{Field, Found, Record};
 use super::stored::Stored;
 use super::text::quote;
-use crate::dataset::REVIEWS_MAX;
+use crate::dataset::{REVIEWS_BYTES_MAX, REVIEWS_MAX};
 use crate::wire::date::Date;
 
 mod outcome;
+mod tally;
+mod twins;
+
+pub(crate) use tally::{Note, Tally};
 
 /// Refusals that are kept with their reasons; further ones are counted.
 pub(crate) const REFUSALS_MAX: usize = 100;
 
-/// What came of one source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    /// Reviews that were not there.
-    pub(crate) added: u64,
-    /// Reviews that were there and are different now.
-    pub(crate) changed: u64,
-    /// Reviews that are there as the source has them.
-    pub(crate) unchanged: u64,
-    /// Records that say again what another record of this import says.
-    pub(crate) repeated: u64,
-    /// Records that are no reviews, with reasons.
-    pub(crate) refused: u64,
-}
+/// Remarks that are shown; further ones are counted.
+pub(crate) const REMARKS_MAX: usize = 10;
 
-/// A record that was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    /// Which source, in the order given.
-    pub(crate) source: usize,
-    /// The line on which it begins.
-    pub(crate) line: u64,
-    /// All that is wrong with it.
-    pub(crate) reason: String,
-}
+/// What stands between two reviews of the file.
+const SEPARATOR: &str = ",\n    ";
+const SEPARATOR_BYTES: usize = SEPARATOR.len();
 
 /// The bounds of the result.
 #[derive(Clone, Copy, Debug)]
@@ -54,10 +39,10 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds for a file of at most `bytes_max`.
+    /// The bounds for a file of at most `bytes_max`, and of at most what the check takes.
     pub(crate) fn of(bytes_max: u64) -> Bounds {
         Bounds {
-            bytes_max,
+            bytes_max: bytes_max.min(REVIEWS_BYTES_MAX as u64),
             reviews_max: REVIEWS_MAX,
         }
     }
@@ -74,9 +59,13 @@ pub(crate) struct Merge<'f> {
     /// The sources that this import has spoken of.
     spoken: HashSet<u32>,
     tallies: Vec<Tally>,
-    refusals: Vec<Refusal>,
+    refusals: Vec<Note>,
+    /// What was left out of records that were taken, at most [`REMARKS_MAX`] of them.
+    remarks: Vec<Note>,
+    /// How many there are.
+    remark_count: u64,
     bounds: Bounds,
-    /// Bytes of the new file so far.
+    /// Bytes that the new file has so far, or one more where it holds a review.
     bytes: u64,
 }
 
@@ -132,10 +121,13 @@ impl<'f> Merge<'f> {
             spoken: HashSet::new(),
             tallies: Vec::new(),
             refusals: Vec::new(),
+            remarks: Vec::new(),
+            remark_count: 0,
             bounds,
-            bytes: file.map_or(0, |file| file.len() as u64),
+            bytes: 0,
         };
         let Some(file) = file else {
+            merge.bytes = merge.frame_bytes();
             return Ok(merge);
         };
         let wrong = |error: serde_json::Error| format!("reviews.json: cannot be read: {error}");
@@ -156,8 +148,10 @@ impl<'f> Merge<'f> {
                 arrived: None,
                 named: false,
             };
+            merge.bytes += (json.get().len() + SEPARATOR_BYTES) as u64;
             merge.slots.insert(stored.review.id, slot);
         }
+        merge.bytes += merge.frame_bytes();
         Ok(merge)
     }
 
@@ -187,6 +181,9 @@ impl<'f> Merge<'f> {
                     if let Some(reason) = taken(&record, &candidate, kept.as_ref()) {
                         self.refuse(source, record.line, reason);
                         return Ok(());
+                    }
+                    for text in unusable(&record) {
+                        self.remark(source, record.line, text);
                     }
                     let rank = rank(&candidate);
                     // Of a review that is there the operator may have said by hand that it is not verified.
@@ -287,9 +284,10 @@ impl<'f> Merge<'f> {
             bytes_max,
             reviews_max,
         } = self.bounds;
-        if self.bytes > bytes_max {
+        if self.bytes() > bytes_max {
             return Err(format!(
-                "reviews.json would be larger than {bytes_max} bytes (--data-file-bytes)"
+                "reviews.json would be larger than {bytes_max} bytes (--data-file-bytes); \
+                 check and serve need the same flag, and take at most {REVIEWS_BYTES_MAX}"
             ));
         }
         if self.slots.len() > reviews_max {
@@ -305,11 +303,14 @@ impl<'f> Merge<'f> {
             tally.refused += 1;
         }
         if self.refusals.len() < REFUSALS_MAX {
-            self.refusals.push(Refusal {
-                source,
-                line,
-                reason,
-            });
+            self.refusals.push(Note::new(source, line, reason));
+        }
+    }
+
+    fn remark(&mut self, source: usize, line: u64, text: String) {
+        self.remark_count += 1;
+        if self.remarks.len() < REMARKS_MAX {
+            self.remarks.push(Note::new(source, line, text));
         }
     }
 
@@ -343,18 +344,7 @@ impl Arrived {
             return 0;
         };
         let (new, old) = (fresh.json.len() as i64, kept.map(|kept| kept as i64));
-        old.map_or(new + 6, |old| new - old)
-    }
-}
-
-impl Tally {
-    /// The count that a version belongs to.
-    fn outcome(&mut self, is_there: bool, arrived: &Arrived) -> &mut u64 {
-        match (is_there, &arrived.fresh) {
-            (true, None) => &mut self.unchanged,
-            (true, Some(_)) => &mut self.changed,
-            (false, _) => &mut self.added,
-        }
+        old.map_or(new + SEPARATOR_BYTES as i64, |old| new - old)
     }
 }
 

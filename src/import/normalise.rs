@@ -224,7 +224,23 @@ fn mentions(record: &Record) -> Result<(), String> {
     Ok(())
 }
 
-/// An address, or nothing: one that cannot be published is no reason to lose a review.
+/// What is left out of a record that is taken: addresses that cannot be published are no reason to lose a review.
+pub(crate) fn unusable(record: &Record) -> impl Iterator<Item = String> {
+    [Field::Avatar, Field::SourceUrl]
+        .into_iter()
+        .filter_map(|field| {
+            let given = record.filled(field)?;
+            let is_left_out = url(record, field) == Some(None);
+            is_left_out.then(|| {
+                format!(
+                    "{field}: {} is no http or https address of at most {URL_BYTES_MAX} bytes, and left out",
+                    text::quote(given)
+                )
+            })
+        })
+}
+
+/// An address, or nothing.
 fn url(record: &Record, field: Field) -> Option<Option<String>> {
     let given = record.value(field)?.trim();
     let url = match given.strip_prefix("//") {

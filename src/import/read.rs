@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::columns::Mapping;
 use super::kind::Kind;
 use super::record::Sink;
-use super::{RECORD_BYTES_MAX, csv, lines, linked};
+use super::{RECORD_BYTES_MAX, csv, google, lines, linked};
 
 /// How a source is read.
 #[derive(Clone, Debug)]
@@ -93,9 +93,12 @@ pub(crate) fn read(
 ) -> Result<Shape, ReadError> {
     match reading.kind {
         Kind::Csv | Kind::Trustpilot => csv::read(source, reading, sink),
-        Kind::JsonLines => lines::read(source, reading, sink),
-        Kind::Google => lines::stream(source, super::google::record, sink),
-        Kind::Reviewd => lines::stream(source, super::google::reviewd, sink),
+        Kind::JsonLines => {
+            let make = |value: &_, line| lines::record(value, &reading.mapping, line);
+            lines::read(source, reading, make, sink)
+        }
+        Kind::Google => lines::read(source, reading, google::record, sink),
+        Kind::Reviewd => lines::read(source, reading, google::reviewd, sink),
         Kind::JsonLd => linked::read(source, sink),
     }
 }

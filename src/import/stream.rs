@@ -23,7 +23,7 @@ pub(super) const LISTS: [&str; 6] = [
 /// Takes an element and the line on which it begins.
 pub(super) type OnElement<'o> = dyn FnMut(u64, &Value) -> Result<(), String> + 'o;
 
-/// Reads a document to its end and hands on each element of its lists.
+/// Reads a document, or several one after the other, to the end and hands on each element of their lists.
 pub(super) fn elements(source: impl BufRead, on: &mut OnElement<'_>) -> Result<(), ReadError> {
     let progress = Progress::new();
     let mut parser = serde_json::Deserializer::from_reader(Counted::new(source, &progress, 1));
@@ -33,9 +33,16 @@ pub(super) fn elements(source: impl BufRead, on: &mut OnElement<'_>) -> Result<(
         full: None,
         lists: 0,
     };
-    let outcome = (&mut walk)
-        .deserialize(&mut parser)
-        .and_then(|()| parser.end());
+    let outcome = loop {
+        if let Err(error) = (&mut walk).deserialize(&mut parser) {
+            break Err(error);
+        }
+        match parser.end() {
+            // Answers of an interface, page after page: what follows is a document too, or says itself what is wrong.
+            Err(error) if !error.is_io() => {}
+            end => break end,
+        }
+    };
     let (full, lists) = (walk.full, walk.lists);
     if let Some(message) = full {
         return Err(ReadError::Full(message));
@@ -43,7 +50,7 @@ pub(super) fn elements(source: impl BufRead, on: &mut OnElement<'_>) -> Result<(
     outcome.map_err(|error| failed(error, progress.line()))?;
     if lists == 0 {
         let message = format!(
-            "holds no list of reviews: neither an array nor one under {}",
+            "holds no list of reviews: neither an array, nor one under {}, nor one object a line",
             LISTS.join(", ")
         );
         return Err(ReadError::at(0, message));

@@ -141,7 +141,7 @@ fn an_id_that_someone_elses_review_bears_is_refused() {
     let merge = merged(Some(&file), &[review("a", "Bob", "Bad.")], u64::MAX, false).unwrap();
     assert!(!merge.is_change());
     assert_eq!(
-        merge.refusals()[0].reason,
+        merge.refusals()[0].text,
         "id: is that of the review by \"Ann\" from \"import\" that is there"
     );
 }

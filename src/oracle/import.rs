@@ -126,7 +126,17 @@ pub(crate) fn check_records(records: &[Record]) {
         count - published
     );
     for refusal in first.refusals() {
-        check_reason(refusal.line, &refusal.reason);
+        check_reason(refusal.line, &refusal.text);
+    }
+    for remark in first.remarks().1 {
+        check_reason(remark.line, &remark.text);
+    }
+    if count > 0 {
+        assert_eq!(
+            first.bytes(),
+            file.len() as u64,
+            "the size is another\n{file}"
+        );
     }
     let again = merged(Some(&file), records.iter());
     assert!(

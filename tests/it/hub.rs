@@ -1,6 +1,6 @@
 //! The hub against real subscribers: HTTPS servers on this machine with certificates of a private authority.
 
-mod authority;
+pub(crate) mod authority;
 mod clock;
 mod command;
 mod content;
@@ -12,5 +12,5 @@ mod handover;
 mod handshake;
 mod http;
 mod rig;
-mod subscriber;
+pub(crate) mod subscriber;
 mod table;

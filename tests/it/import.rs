@@ -1,6 +1,10 @@
 //! `reviewd import`: exports into a folder that is then checked, served and searched.
 
+mod bounds;
+mod fetch;
 mod folder;
+mod forms;
+mod remarks;
 mod sources;
 mod volume;
 

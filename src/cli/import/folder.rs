@@ -245,9 +245,12 @@ fn own(file: &File, old: &Metadata) -> io::Result<()> {
     if is_read(old.mode(), new.uid() == old.uid(), keeps_group) {
         return Ok(());
     }
+    let lost = match new.uid() == old.uid() {
+        true => format!("group {}", old.gid()),
+        false => format!("user {}", old.uid()),
+    };
     let message = format!(
-        "it would not be user {}'s any more, and mode {:o} lets no one else read it: {refused}",
-        old.uid(),
+        "it would not be {lost}'s any more, and mode {:o} lets no one else read it: {refused}",
         old.mode() & 0o777
     );
     Err(io::Error::new(refused.kind(), message))

@@ -4,9 +4,12 @@ use std::path::Path;
 
 use super::folder::BACKUP;
 use super::source::Shown;
-use crate::import::merge::{Merge, REFUSALS_MAX, Tally};
+use crate::import::merge::{Merge, Note, Tally};
 use crate::wire::date::Timestamp;
 use crate::wire::json::{Array, Object};
+
+/// Larger files need a flag wherever they are read: 256 MiB, the default of `--data-file-bytes`.
+const DATA_FILE_BYTES: u64 = 256 << 20;
 
 /// How the import ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,19 +40,11 @@ impl Report<'_> {
             push_shape(&mut out, source);
         }
         let refused: u64 = self.merge.tallies().iter().map(|tally| tally.refused).sum();
-        for refusal in self.merge.refusals() {
-            let name = self
-                .sources
-                .get(refusal.source)
-                .map_or("", |source| &source.name);
-            out.push_str(&format!("{name}:{}: {}\n", refusal.line, refusal.reason));
-        }
-        if refused > REFUSALS_MAX as u64 {
-            out.push_str(&format!(
-                "and {} more refused\n",
-                refused - REFUSALS_MAX as u64
-            ));
-        }
+        let refusals = self.merge.refusals();
+        self.push_notes(&mut out, "", &refusals, refused, "refused");
+        let (count, remarks) = self.merge.remarks();
+        let remarks: Vec<&Note> = remarks.iter().collect();
+        self.push_notes(&mut out, "remark: ", &remarks, count, "remarks");
         self.push_table(&mut out);
         let (missing, ids) = self.merge.missing();
         if missing > 0 {
@@ -70,6 +65,22 @@ impl Report<'_> {
         }
         self.push_end(&mut out);
         out
+    }
+
+    /// A line for each note, and one for those that were only counted.
+    fn push_notes(&self, out: &mut String, what: &str, notes: &[&Note], count: u64, more: &str) {
+        for note in notes {
+            let name = self.name(note.source);
+            out.push_str(&format!("{name}:{}: {what}{}\n", note.line, note.text));
+        }
+        match count.saturating_sub(notes.len() as u64) {
+            0 => {}
+            unnamed => out.push_str(&format!("and {unnamed} more {more}\n")),
+        }
+    }
+
+    fn name(&self, source: usize) -> &str {
+        self.sources.get(source).map_or("", |source| &source.name)
     }
 
     fn push_table(&self, out: &mut String) {
@@ -121,6 +132,13 @@ impl Report<'_> {
             Outcome::DryRun => out.push_str(&format!("{file}: a dry run, not written\n")),
             Outcome::Refused => out.push_str(&format!("{file}: not written\n")),
         }
+        let bytes = self.merge.bytes();
+        if bytes > DATA_FILE_BYTES {
+            let size = bytes.div_ceil(1 << 20);
+            out.push_str(&format!(
+                "{file}: {bytes} bytes, more than check and serve read by default: give them --data-file-bytes {size}MiB\n"
+            ));
+        }
         let (reviews, published) = self.merge.counts();
         let noun = if reviews == 1 { "review" } else { "reviews" };
         let hint = match reviews - published {
@@ -154,19 +172,12 @@ impl Report<'_> {
         list.end();
         let refused = self.merge.tallies().iter().map(|tally| tally.refused).sum();
         object.u64("refused_count", refused);
-        let mut list = Array::begin(object.key("refused"));
-        for refusal in self.merge.refusals() {
-            let name = self
-                .sources
-                .get(refusal.source)
-                .map_or("", |source| &source.name);
-            let mut each = Object::begin(list.item());
-            each.string("source", name)
-                .u64("line", refusal.line)
-                .string("reason", &refusal.reason);
-            each.end();
-        }
-        list.end();
+        let refusals = self.merge.refusals();
+        self.push_list(object.key("refused"), "reason", &refusals);
+        let (count, remarks) = self.merge.remarks();
+        let remarks: Vec<&Note> = remarks.iter().collect();
+        object.u64("remark_count", count);
+        self.push_list(object.key("remarks"), "remark", &remarks);
         let (missing, ids) = self.merge.missing();
         let (reviews, published) = self.merge.counts();
         object
@@ -174,11 +185,24 @@ impl Report<'_> {
             .strings("missing_ids", ids)
             .u64("review_count", reviews)
             .u64("published_count", published)
-            .u64("unpublished_count", reviews - published);
+            .u64("unpublished_count", reviews - published)
+            .u64("byte_count", self.merge.bytes());
         object.end();
         out.push(b'\n');
         // What was written is UTF-8, being made of strings; were it not, the reader would see the replacement mark.
         String::from_utf8_lossy(&out).into_owned()
+    }
+
+    fn push_list(&self, out: &mut Vec<u8>, key: &str, notes: &[&Note]) {
+        let mut list = Array::begin(out);
+        for note in notes {
+            let mut each = Object::begin(list.item());
+            each.string("source", self.name(note.source))
+                .u64("line", note.line)
+                .string(key, &note.text);
+            each.end();
+        }
+        list.end();
     }
 }
 

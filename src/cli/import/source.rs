@@ -4,12 +4,11 @@ use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use encoding_rs::Encoding;
-use ureq::Agent;
 
 use super::ImportArgs;
+use super::fetch::fetch;
 use crate::cli::exit::{Failure, Status};
 use crate::import::date::{Evidence, Order};
 use crate::import::encoding::{Utf8, detect, head};
@@ -18,9 +17,6 @@ use crate::import::merge::Merge;
 use crate::import::normalise::Rules;
 use crate::import::record::{Field, Found};
 use crate::import::{ReadError, Reading, Shape, read};
-
-/// How long the answer of an address may take.
-const FETCH_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// A source that is there.
 pub(super) struct Source {
@@ -48,15 +44,19 @@ pub(super) struct Shown {
 
 impl Source {
     /// Looks for a file, or fetches an address.
-    pub(super) fn open(name: &str, bytes_max: u64) -> Result<Source, Failure> {
+    pub(super) fn open(name: &str, args: &ImportArgs) -> Result<Source, Failure> {
         if name.starts_with("https://") {
-            let body = fetch(name, bytes_max)
-                .map_err(|error| Failure::new(Status::Io, format!("{name}: {error}")))?;
+            let body = fetch(name, args.ca.as_deref(), args.data_file_bytes)?;
             return Ok(Source {
                 name: name.to_owned(),
                 bytes: body.len() as u64,
                 place: Place::Memory(body),
             });
+        }
+        if name.starts_with("http://") {
+            let message =
+                format!("{name}: plain http is refused: use https, or save the answer to a file");
+            return Err(Failure::new(Status::Usage, message));
         }
         let path = PathBuf::from(name);
         let failure = |status, message: &str| Failure::new(status, format!("{name}: {message}"));
@@ -203,31 +203,4 @@ impl<R: Read> Read for Counting<'_, R> {
         self.count.set(self.count.get() + read as u64);
         Ok(read)
     }
-}
-
-/// Fetches an address: https only, no redirects elsewhere, within a minute, at most `bytes_max`.
-fn fetch(url: &str, bytes_max: u64) -> Result<Vec<u8>, String> {
-    let config = Agent::config_builder()
-        .https_only(true)
-        .timeout_global(Some(FETCH_TIME_MAX))
-        .max_redirects(0)
-        .user_agent(concat!("reviewd/", env!("CARGO_PKG_VERSION")))
-        .build();
-    let agent: Agent = config.into();
-    let mut response = agent.get(url).call().map_err(|error| error.to_string())?;
-    if response.status() != 200 {
-        return Err(format!("answers {}", response.status()));
-    }
-    let mut body = Vec::new();
-    let reader = response.body_mut().as_reader();
-    let read = reader
-        .take(bytes_max.saturating_add(1))
-        .read_to_end(&mut body);
-    read.map_err(|error| error.to_string())?;
-    if body.len() as u64 > bytes_max {
-        return Err(format!(
-            "is larger than {bytes_max} bytes (--data-file-bytes)"
-        ));
-    }
-    Ok(body)
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Merge, Refusal, Slot, Tally};
+use super::{Merge, Note, REMARKS_MAX, SEPARATOR, Slot, Tally};
 use crate::wire::date::{Date, Timestamp};
 
 /// Ids of missing reviews that are named; further ones are counted.
@@ -15,10 +15,21 @@ impl Merge<'_> {
     }
 
     /// The first refusals, by source and line.
-    pub(crate) fn refusals(&self) -> Vec<&Refusal> {
-        let mut refusals: Vec<&Refusal> = self.refusals.iter().collect();
+    pub(crate) fn refusals(&self) -> Vec<&Note> {
+        let mut refusals: Vec<&Note> = self.refusals.iter().collect();
         refusals.sort_by_key(|refusal| (refusal.source, refusal.line));
         refusals
+    }
+
+    /// How much there is to look at in what was taken, and the first of it: what was left out, then what may be there
+    /// twice.
+    pub(crate) fn remarks(&self) -> (u64, Vec<Note>) {
+        let twins = self.twins();
+        let count = self.remark_count + twins.len() as u64;
+        let mut remarks = self.remarks.clone();
+        remarks.extend(twins);
+        remarks.truncate(REMARKS_MAX);
+        (count, remarks)
     }
 
     /// Whether the file would be another one.
@@ -71,26 +82,49 @@ impl Merge<'_> {
             })
             .collect();
         reviews.sort_unstable_by_key(|&(date, id, _)| Reverse((date, id)));
+        let mut file = self.beginning(updated_at);
+        let size: usize = reviews
+            .iter()
+            .map(|(_, _, json)| json.len() + SEPARATOR.len())
+            .sum();
+        file.reserve(size + END.len());
+        for (number, (_, _, json)) in reviews.iter().enumerate() {
+            file.push_str(if number == 0 {
+                &SEPARATOR[1..]
+            } else {
+                SEPARATOR
+            });
+            file.push_str(json);
+        }
+        file.push_str(END);
+        file
+    }
+
+    /// Bytes of the new file, exact where it holds a review.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.saturating_sub(1)
+    }
+
+    /// Bytes of the new file without its reviews.
+    pub(super) fn frame_bytes(&self) -> u64 {
+        (self.beginning(Timestamp::from_unix(0)).len() + END.len()) as u64
+    }
+
+    /// The new file up to the first review.
+    fn beginning(&self, updated_at: Timestamp) -> String {
         let part = |key: &str, missing: &'static str| {
             self.parts.get(key).map_or(missing, |part| part.get())
         };
-        let size: usize = reviews.iter().map(|(_, _, json)| json.len() + 6).sum();
-        let mut file = String::with_capacity(size + 4_096);
-        file.push_str("{\n  \"business\": ");
-        file.push_str(part("business", SKELETON));
-        file.push_str(",\n  \"disclaimer\": ");
-        file.push_str(part("disclaimer", "null"));
-        file.push_str(&format!(
-            ",\n  \"updated_at\": \"{updated_at}\",\n  \"reviews\": ["
-        ));
-        for (number, (_, _, json)) in reviews.iter().enumerate() {
-            file.push_str(if number == 0 { "\n    " } else { ",\n    " });
-            file.push_str(json);
-        }
-        file.push_str("\n  ]\n}\n");
-        file
+        format!(
+            "{{\n  \"business\": {},\n  \"disclaimer\": {},\n  \"updated_at\": \"{updated_at}\",\n  \"reviews\": [",
+            part("business", SKELETON),
+            part("disclaimer", "null")
+        )
     }
 }
+
+/// The end of the file.
+const END: &str = "\n  ]\n}\n";
 
 /// The business of a folder that had none: every key, to be filled in; it passes the check as it stands.
 const SKELETON: &str = r#"{
@@ -114,21 +148,3 @@ const SKELETON: &str = r#"{
     "technicians": [],
     "same_as": []
   }"#;
-
-impl Tally {
-    /// Records that became, or are, reviews of the file.
-    pub(crate) fn taken(&self) -> u64 {
-        self.added + self.changed + self.unchanged + self.repeated
-    }
-
-    /// Both counts together.
-    pub(crate) fn plus(&self, other: &Tally) -> Tally {
-        Tally {
-            added: self.added + other.added,
-            changed: self.changed + other.changed,
-            unchanged: self.unchanged + other.unchanged,
-            repeated: self.repeated + other.repeated,
-            refused: self.refused + other.refused,
-        }
-    }
-}

@@ -1,6 +1,9 @@
 //! What happens to the folder: merged, checked, replaced as a whole, or left alone.
 
 use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -224,6 +227,62 @@ fn two_imports_do_not_run_at_once() {
     let output = raw(folder.path(), &[&fixture("trustpilot.csv")]);
     assert_eq!(output.status.code(), Some(69));
     assert!(String::from_utf8_lossy(&output.stderr).contains("another import is under way"));
+}
+
+/// Only root can become somebody else; elsewhere nothing is shown, and the rule is held by the unit tests of the folder.
+#[test]
+fn a_file_whose_readers_would_lose_it_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let into = folder.path().join("into");
+    fs::create_dir(&into).unwrap();
+    import(&into, &[&fixture("trustpilot.csv")]);
+    let path = into.join("reviews.json");
+    // The service reads it by a group that the importing user is not in.
+    let (user, nobodys) = (65_534, 4_322);
+    for (path, mode) in [(folder.path(), 0o755), (&into, 0o755), (&path, 0o640)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let given =
+        chown(&into, Some(user), Some(user)).and_then(|()| chown(&path, Some(user), Some(nobodys)));
+    if given.is_err() {
+        return;
+    }
+    let before = fs::read(&path).unwrap();
+    // The build's folder may be closed to others, and so may that of the fixtures.
+    let program = folder.path().join("reviewd");
+    fs::copy(env!("CARGO_BIN_EXE_reviewd"), &program).unwrap();
+    let source = file(
+        folder.path(),
+        "a.csv",
+        table(&["1,Ann,5,2024-03-04,Good.,,"]),
+    );
+    let run = || {
+        Command::new(&program)
+            .env_clear()
+            .args(["import", &source, "--into", into.to_str().unwrap()])
+            .uid(user)
+            .gid(user)
+            .output()
+            .unwrap()
+    };
+    let output = run();
+    assert_eq!(output.status.code(), Some(74), "{output:?}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        message.contains("reviews.json: cannot be written: it would not be group 4322's any more, and mode 640 lets no one else read it"),
+        "{message}"
+    );
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!(
+        fs::read_dir(&into).unwrap().count(),
+        1,
+        "nothing is left behind"
+    );
+    // Readable for all, it may change its group.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let output = run();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(fs::metadata(&path).unwrap().gid(), user);
 }
 
 #[test]

@@ -26,7 +26,8 @@ pub(crate) struct Program {
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_reviewd"));
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("REVIEWD_") {
+        let text = name.to_string_lossy().to_uppercase();
+        if text.starts_with("REVIEWD_") || text.ends_with("_PROXY") {
             command.env_remove(name);
         }
     }

@@ -1,0 +1,62 @@
+//! What is counted and noted of each source.
+
+use super::Arrived;
+
+/// What came of one source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Reviews that were not there.
+    pub(crate) added: u64,
+    /// Reviews that were there and are different now.
+    pub(crate) changed: u64,
+    /// Reviews that are there as the source has them.
+    pub(crate) unchanged: u64,
+    /// Records that say again what another record of this import says.
+    pub(crate) repeated: u64,
+    /// Records that are no reviews, with reasons.
+    pub(crate) refused: u64,
+}
+
+impl Tally {
+    /// The count that a version belongs to.
+    pub(super) fn outcome(&mut self, is_there: bool, arrived: &Arrived) -> &mut u64 {
+        match (is_there, &arrived.fresh) {
+            (true, None) => &mut self.unchanged,
+            (true, Some(_)) => &mut self.changed,
+            (false, _) => &mut self.added,
+        }
+    }
+
+    /// Records that became, or are, reviews of the file.
+    pub(crate) fn taken(&self) -> u64 {
+        self.added + self.changed + self.unchanged + self.repeated
+    }
+
+    /// Both counts together.
+    pub(crate) fn plus(&self, other: &Tally) -> Tally {
+        Tally {
+            added: self.added + other.added,
+            changed: self.changed + other.changed,
+            unchanged: self.unchanged + other.unchanged,
+            repeated: self.repeated + other.repeated,
+            refused: self.refused + other.refused,
+        }
+    }
+}
+
+/// What there is to say of a record: why it was refused, or what to look at though it was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    /// Which source, in the order given.
+    pub(crate) source: usize,
+    /// The line on which the record begins.
+    pub(crate) line: u64,
+    /// All that there is to say.
+    pub(crate) text: String,
+}
+
+impl Note {
+    pub(super) fn new(source: usize, line: u64, text: String) -> Note {
+        Note { source, line, text }
+    }
+}
