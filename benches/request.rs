@@ -16,7 +16,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
-use reviewd::http::{App, Limits, Settings, Site, respond};
+use reviewd::http::{App, Limits, Proxies, ProxyField, Rates, Settings, Site, respond};
 use reviewd::model::Dataset;
 use reviewd::search::index::IndexOptions;
 use reviewd::snapshot::{self, Snapshot};
@@ -61,6 +61,15 @@ fn app() -> App {
     let settings = Settings {
         base_url,
         cache_control: "public, max-age=60, stale-while-revalidate=600".to_owned(),
+        rates: Rates {
+            reads: 0,
+            mcp: 0,
+            hub: 0,
+        },
+        proxies: Proxies {
+            networks: Vec::new(),
+            field: ProxyField::XForwardedFor,
+        },
         limits: Limits {
             header_fields: 64,
             target_bytes: 8_192,

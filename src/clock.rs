@@ -3,7 +3,7 @@
 //! Layers that need the time take it as an argument, so that tests can choose it; those that run the program ask
 //! here and hand it on. Durations are measured with `Instant`, which no one can set back.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::wire::date::Timestamp;
 
@@ -20,6 +20,12 @@ pub fn unix_ms() -> i64 {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Returns a point of time for measuring, which no change of the clock moves.
+#[must_use]
+pub fn instant() -> Instant {
+    Instant::now()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use reviewd::dataset;
-use reviewd::http::{App, Body, Limits, Settings, Site, respond};
+use reviewd::http::{App, Body, Limits, Proxies, ProxyField, Rates, Settings, Site, respond};
 use reviewd::search::index::IndexOptions;
 use reviewd::search::query::{Buffers, parse_query};
 use reviewd::search::run::{Scratch, run};
@@ -39,6 +39,15 @@ fn app() -> App {
     let settings = Settings {
         base_url,
         cache_control: "public, max-age=60".to_owned(),
+        rates: Rates {
+            reads: 0,
+            mcp: 0,
+            hub: 0,
+        },
+        proxies: Proxies {
+            networks: Vec::new(),
+            field: ProxyField::XForwardedFor,
+        },
         limits: Limits {
             header_fields: 64,
             target_bytes: 8_192,

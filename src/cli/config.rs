@@ -9,14 +9,16 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tracing::Level;
 
+use crate::http::{Proxies, ProxyField};
 use crate::insights;
 use crate::mcp::Key;
-use crate::server::{Config, DataSource, Limits, Mcp, Reload, SessionKey, logs};
+use crate::server::{Config, DataSource, Mcp, Reload, SessionKey, logs};
+use crate::wire::network::Network;
 
 use super::hub_flags::HubFlags;
+use super::limit_flags::LimitFlags;
 use super::values::{
-    parse_base_url, parse_header_value, parse_key, parse_origin, parse_positive_time, parse_size,
-    parse_size_within, parse_time,
+    parse_base_url, parse_header_value, parse_key, parse_origin, parse_size, parse_time,
 };
 
 /// The data directory that is used without `--data`, where it exists.
@@ -27,15 +29,6 @@ const SESSION_KEY_FILE: &str = "session-key";
 
 /// Bytes of text below which the index of them is built within a second, and not worth a file.
 const INDEX_TEXTS_MIN: u64 = 1 << 20;
-
-/// Smallest bound of a size that can be set: below it no ordinary request would fit.
-const SIZE_MIN: u64 = 1_024;
-
-/// Largest bound of what is held in memory for one request.
-const SIZE_MAX: u64 = 64 << 20;
-
-/// Largest bound of a head; hyper's buffer is twice as large, for each connection.
-const HEADER_SIZE_MAX: u64 = 1 << 20;
 
 /// The flags of `serve`.
 #[derive(Args, Clone, Debug)]
@@ -51,7 +44,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     process: ProcessArgs,
     #[command(flatten)]
-    limits: LimitArgs,
+    limits: LimitFlags,
     #[command(flatten)]
     pub(super) logs: LogArgs,
 }
@@ -103,6 +96,25 @@ struct AddressArgs {
         value_parser = parse_header_value
     )]
     cache_control: String,
+    /// Proxies in front of the service, addresses or networks such as 10.0.0.0/8: a client is whom they name, not they
+    /// themselves; may be given more than once
+    #[arg(long = "trusted-proxy", env = "REVIEWD_TRUSTED_PROXY", value_name = "NETWORK", value_delimiter = ',',
+        value_parser = Network::parse)]
+    trusted_proxies: Vec<Network>,
+    /// Field in which they name it; the other one is not looked at, as clients could write it themselves
+    #[arg(
+        long,
+        env = "REVIEWD_PROXY_FIELD",
+        value_name = "FIELD",
+        default_value = "x-forwarded-for"
+    )]
+    proxy_field: ProxyFieldFlag,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ProxyFieldFlag {
+    XForwardedFor,
+    Forwarded,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -142,53 +154,6 @@ struct ProcessArgs {
     /// How long requests in flight may take after SIGTERM; a second signal ends at once
     #[arg(long, env = "REVIEWD_DRAIN_TIME", value_name = "TIME", default_value = "8s", value_parser = parse_time)]
     drain_time: Duration,
-}
-
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Limits")]
-struct LimitArgs {
-    /// Connections open at a time; one more is closed at once
-    #[arg(long, env = "REVIEWD_MAX_CONNECTIONS", value_name = "NUMBER", default_value = "10000",
-        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    max_connections: u32,
-    /// Requests on one connection; the last is answered with `Connection: close`
-    #[arg(long, env = "REVIEWD_CONNECTION_REQUESTS", value_name = "NUMBER", default_value = "10000",
-        value_parser = clap::value_parser!(u32).range(1..))]
-    connection_requests: u32,
-    /// Time for a request's head, from its first byte to its last (408)
-    #[arg(long, env = "REVIEWD_HEADER_TIME", value_name = "TIME", default_value = "10s", value_parser = parse_positive_time)]
-    header_time: Duration,
-    /// Time between two requests of a connection
-    #[arg(long, env = "REVIEWD_IDLE_TIME", value_name = "TIME", default_value = "60s", value_parser = parse_positive_time)]
-    idle_time: Duration,
-    /// Time without a byte in either direction while something is under way
-    #[arg(long, env = "REVIEWD_STALL_TIME", value_name = "TIME", default_value = "20s", value_parser = parse_positive_time)]
-    stall_time: Duration,
-    /// Bytes a second that a client has to take of its reply, over --rate-time; 0 for any
-    #[arg(long, env = "REVIEWD_MIN_RATE", value_name = "SIZE", default_value = "4KiB", value_parser = parse_size)]
-    min_rate: u64,
-    /// The time over which --min-rate is measured
-    #[arg(long, env = "REVIEWD_RATE_TIME", value_name = "TIME", default_value = "10s", value_parser = parse_positive_time)]
-    rate_time: Duration,
-    /// A request's head in bytes, all lines together (431)
-    #[arg(long, env = "REVIEWD_HEADER_BYTES", value_name = "SIZE", default_value = "16KiB", value_parser = parse_header_size)]
-    header_bytes: usize,
-    /// Fields of a request's head, at most 100 (431)
-    #[arg(long, env = "REVIEWD_HEADER_FIELDS", value_name = "NUMBER", default_value = "64",
-        value_parser = clap::value_parser!(u16).range(1..=100))]
-    header_fields: u16,
-    /// A request's target in bytes (414)
-    #[arg(long, env = "REVIEWD_TARGET_BYTES", value_name = "SIZE", default_value = "8KiB", value_parser = parse_header_size)]
-    target_bytes: usize,
-    /// Time for a request's body (408)
-    #[arg(long, env = "REVIEWD_BODY_TIME", value_name = "TIME", default_value = "10s", value_parser = parse_positive_time)]
-    body_time: Duration,
-    /// Body of a request to /mcp in bytes (413)
-    #[arg(long, env = "REVIEWD_MCP_BODY_BYTES", value_name = "SIZE", default_value = "1MiB", value_parser = parse_body_size)]
-    mcp_body_bytes: usize,
-    /// Body of a request to the hub in bytes (413)
-    #[arg(long, env = "REVIEWD_HUB_BODY_BYTES", value_name = "SIZE", default_value = "8KiB", value_parser = parse_body_size)]
-    hub_body_bytes: usize,
 }
 
 /// The flags of every command that logs.
@@ -257,28 +222,15 @@ impl ServeArgs {
                 },
                 has_fixtures: self.mcp.has_fixtures,
             },
-            limits: self.limits.limits(),
+            proxies: Proxies {
+                networks: self.address.trusted_proxies.clone(),
+                field: match self.address.proxy_field {
+                    ProxyFieldFlag::XForwardedFor => ProxyField::XForwardedFor,
+                    ProxyFieldFlag::Forwarded => ProxyField::Forwarded,
+                },
+            },
+            limits: self.limits.limits(self.hub.rate()),
             hub: self.hub.settings(&self.process.state),
-        }
-    }
-}
-
-impl LimitArgs {
-    fn limits(&self) -> Limits {
-        Limits {
-            connections: self.max_connections,
-            connection_requests: self.connection_requests,
-            header_time: self.header_time,
-            idle_time: self.idle_time,
-            stall_time: self.stall_time,
-            rate_min: self.min_rate,
-            rate_time: self.rate_time,
-            header_bytes: self.header_bytes,
-            header_fields: usize::from(self.header_fields),
-            target_bytes: self.target_bytes,
-            body_time: self.body_time,
-            mcp_body_bytes: self.mcp_body_bytes,
-            hub_body_bytes: self.hub_body_bytes,
         }
     }
 }
@@ -320,14 +272,6 @@ fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
         return Err("must be a whole number from 1 to 1024".to_owned());
     }
     Ok(threads)
-}
-
-fn parse_header_size(text: &str) -> Result<usize, String> {
-    parse_size_within(text, SIZE_MIN, HEADER_SIZE_MAX)
-}
-
-fn parse_body_size(text: &str) -> Result<usize, String> {
-    parse_size_within(text, SIZE_MIN, SIZE_MAX)
 }
 
 #[cfg(test)]

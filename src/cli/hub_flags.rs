@@ -134,6 +134,11 @@ pub(super) struct HubFlags {
 }
 
 impl HubFlags {
+    /// Returns how often one client may ask in a minute; 0 for any number, as for a hub that is not there.
+    pub(super) fn rate(&self) -> u32 {
+        if self.no_hub { 0 } else { self.hub_rate }
+    }
+
     /// Returns the hub's settings, `None` where there is to be no hub. A default or longest lease outside the other
     /// bounds is moved to them, so that setting one bound does not need the others.
     pub(super) fn settings(&self, state: &Path) -> Option<Settings> {
@@ -159,7 +164,6 @@ impl HubFlags {
                 subscriptions: self.subscriptions_max,
                 subscriptions_per_host: self.subscriptions_per_host,
             },
-            requests_per_minute: self.hub_rate,
             delivery_timeout: self.delivery_timeout,
             verify_timeout: self.verify_timeout,
             guard: Guard {
@@ -237,10 +241,7 @@ mod tests {
             settings.policy.retry_delays,
             [Duration::from_secs(30), Duration::from_secs(300)]
         );
-        assert_eq!(
-            (settings.policy.failures_max, settings.requests_per_minute),
-            (3, 60)
-        );
+        assert_eq!(settings.policy.failures_max, 3);
         let caps = settings.caps;
         assert_eq!((caps.requests, caps.requests_per_host), (1_000, 10));
         assert_eq!(

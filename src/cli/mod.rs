@@ -9,6 +9,7 @@ mod hub;
 mod hub_flags;
 mod import;
 pub mod insights;
+mod limit_flags;
 pub mod mcp;
 mod serve;
 mod values;

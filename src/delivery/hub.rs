@@ -4,7 +4,6 @@ use std::collections::hash_map::DefaultHasher;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::io;
-use std::net::IpAddr;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -14,7 +13,6 @@ use arc_swap::ArcSwap;
 use tokio::sync::oneshot;
 
 use super::engine::{Engine, Message};
-use super::rate::Rate;
 use super::settings::{Outside, Settings};
 use super::stats::Stats;
 use super::tls::CaError;
@@ -34,7 +32,6 @@ struct Inner {
     base_url: String,
     /// The URLs of the topics; they do not change while the hub runs.
     topics: Vec<String>,
-    rate: Rate,
     mailbox: SyncSender<Message>,
     shared: Arc<Shared>,
 }
@@ -106,13 +103,11 @@ impl Hub {
         builder
             .spawn(move || engine.run(&letters))
             .map_err(StartError::Thread)?;
-        let rate = Rate::new(settings.requests_per_minute);
         Ok(Hub {
             inner: Arc::new(Inner {
                 settings,
                 base_url: base_url.to_owned(),
                 topics: urls,
-                rate,
                 mailbox,
                 shared,
             }),
@@ -122,11 +117,11 @@ impl Hub {
     /// Accepts a request: returns once it is on disk. Cancel safe: the request is kept or not, never half.
     ///
     /// # Errors
-    /// [`RefusalKind::TooMany`](crate::websub::RefusalKind::TooMany) for a client or a callback host that asks too
-    /// much, `Field` for a topic that is not ours or a callback that may not be reached, `Unavailable` when the hub is
-    /// full, stopping, or cannot write.
-    pub async fn submit(&self, request: HubRequest, client: IpAddr) -> Result<(), Refusal> {
-        let result = self.try_submit(request, client).await;
+    /// [`RefusalKind::TooMany`](crate::websub::RefusalKind::TooMany) for a callback host that asks too much, `Field`
+    /// for a topic that is not ours or a callback that may not be reached, `Unavailable` when the hub is full,
+    /// stopping, or cannot write.
+    pub async fn submit(&self, request: HubRequest) -> Result<(), Refusal> {
+        let result = self.try_submit(request).await;
         match &result {
             Ok(()) => self.stats().accepted.add(1),
             Err(_) => self.stats().refused.add(1),
@@ -134,18 +129,8 @@ impl Hub {
         result
     }
 
-    async fn try_submit(&self, request: HubRequest, client: IpAddr) -> Result<(), Refusal> {
+    async fn try_submit(&self, request: HubRequest) -> Result<(), Refusal> {
         let inner = &self.inner;
-        inner.rate.take(client, Instant::now()).map_err(|wait| {
-            let most = inner.settings.requests_per_minute;
-            let wait_s = u32::try_from(wait.as_secs())
-                .unwrap_or(u32::MAX)
-                .saturating_add(1);
-            Refusal::too_many(
-                format!("more than {most} requests a minute from one address"),
-                wait_s,
-            )
-        })?;
         if !inner.topics.contains(&request.topic) {
             let known = inner.topics.join(" ");
             return Err(Refusal::field(

@@ -13,7 +13,6 @@ pub mod guard;
 mod hub;
 pub mod pool;
 pub mod priority;
-pub mod rate;
 pub mod resolve;
 pub mod settings;
 pub mod signature;

@@ -22,8 +22,6 @@ pub struct Settings {
     pub policy: Policy,
     /// Bounds of what is kept.
     pub caps: Caps,
-    /// Requests of one client address in a minute; 0 for any number.
-    pub requests_per_minute: u32,
     /// One deadline over a delivery, plus a second for every 256 KiB of content.
     pub delivery_timeout: Duration,
     /// One deadline over a verification, and over a denial.

@@ -1,15 +1,19 @@
 //! The service as a whole: the current site, what the operator has set, and whether it is ready.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use hyper::header::HeaderValue;
+use hyper::header::{HeaderMap, HeaderValue};
 
+use super::client::{Proxies, client_address};
 use super::host;
+use super::rate::{Rate, Standing};
 use super::readiness::Readiness;
 use super::site::Site;
+use crate::clock;
 use crate::delivery::Hub;
 use crate::mcp;
 
@@ -22,6 +26,21 @@ pub struct Settings {
     pub cache_control: String,
     /// Bounds of a request.
     pub limits: Limits,
+    /// How often one client may ask.
+    pub rates: Rates,
+    /// Whose word about the client of a request counts.
+    pub proxies: Proxies,
+}
+
+/// Requests that one client, an IPv6 one being its /64, may make in a minute; 0 for any number. More get 429.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates {
+    /// All that is neither of the others, without `/healthz` and `/readyz`; any number by default.
+    pub reads: u32,
+    /// `/mcp`; any number by default.
+    pub mcp: u32,
+    /// The hub; 60 by default.
+    pub hub: u32,
 }
 
 /// Bounds of a request that the service itself watches; the server has those of connections and header blocks.
@@ -61,6 +80,17 @@ impl fmt::Display for SettingsError {
 
 impl std::error::Error for SettingsError {}
 
+/// A part of the service with a rate of its own; the number is its place in the table of rates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Surface {
+    /// Whatever is answered from the head alone.
+    Reads = 0,
+    /// `/mcp`.
+    Mcp = 1,
+    /// The hub.
+    Hub = 2,
+}
+
 /// Everything that requests share.
 pub struct App {
     /// What is served now; a request loads it once.
@@ -68,6 +98,9 @@ pub struct App {
     /// Whether traffic should be sent here, and why not.
     pub readiness: Readiness,
     pub(crate) limits: Limits,
+    pub(crate) proxies: Proxies,
+    /// At `Surface as usize`; `None` where there is no limit.
+    rates: [Option<Rate>; 3],
     pub(crate) cache_control: HeaderValue,
     /// `None` where `/mcp` is not served: it answers 503.
     pub(crate) mcp: Option<mcp::Server>,
@@ -87,10 +120,17 @@ impl App {
         let cache_control = HeaderValue::from_str(&settings.cache_control)
             .map_err(|_| SettingsError::CacheControl)?;
         HeaderValue::from_str(&settings.base_url).map_err(|_| SettingsError::BaseUrl)?;
+        let began = clock::instant();
         Ok(App {
             site: ArcSwap::from_pointee(site),
             readiness: Readiness::default(),
             limits: settings.limits,
+            proxies: settings.proxies,
+            rates: [
+                Rate::new("reads", settings.rates.reads, began),
+                Rate::new("mcp", settings.rates.mcp, began),
+                Rate::new("hub", settings.rates.hub, began),
+            ],
             cache_control,
             mcp: None,
             hub: OnceLock::new(),
@@ -132,6 +172,18 @@ impl App {
     /// Returns the site that is served now.
     pub fn current(&self) -> Arc<Site> {
         self.site.load_full()
+    }
+
+    /// Takes a request to `surface` from the bucket of the client that it came from; `None` where there is no limit.
+    pub(crate) fn take(
+        &self,
+        surface: Surface,
+        headers: &HeaderMap,
+        peer: IpAddr,
+    ) -> Option<Standing> {
+        let rate = self.rates[surface as usize].as_ref()?;
+        let client = client_address(self, headers, peer);
+        Some(rate.take(client, clock::instant()))
     }
 
     /// Returns the host and port of the public address.

@@ -4,15 +4,17 @@
 //! reply needs, prepared once when the dataset was loaded. A request takes the current site when it begins and keeps
 //! it to the end, so a reload never mixes two datasets in one answer.
 //!
-//! The order of the checks is fixed: number of fields (431), Host, Transfer-Encoding, target, route (404), method
+//! The order of the checks is fixed: rate (429), number of fields (431), Host, Transfer-Encoding, target, route (404), method
 //! (405), and only then what the endpoint itself asks for. Every status code and every header name is written in `reply.rs`, nowhere else.
 
 mod app;
 mod arena;
 pub mod body;
+mod client;
 mod endpoint;
 mod fields;
 mod host;
+mod rate;
 mod readiness;
 mod reply;
 mod router;
@@ -20,8 +22,9 @@ mod service;
 mod site;
 mod target;
 
-pub use app::{App, Limits, Settings, SettingsError};
+pub use app::{App, Limits, Rates, Settings, SettingsError};
 pub use body::Body;
+pub use client::{Proxies, ProxyField, client_address};
 pub use readiness::{Readiness, Reason};
 pub use service::{Answer, Write, broken, handle, respond};
 pub use site::Site;

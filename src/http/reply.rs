@@ -2,6 +2,7 @@
 
 pub(crate) mod hub;
 pub(crate) mod mcp;
+pub(crate) mod rate;
 
 use std::time::Duration;
 
@@ -89,6 +90,8 @@ pub(crate) enum Refusal {
     BodyBytes(usize),
     /// 400: the body ended before its declared length, or is not well framed.
     BodyBroken,
+    /// 429: more requests in a minute than this.
+    Rate(u32),
     /// 431: more header fields than this.
     Fields(usize),
     /// 500: the handler panicked. Our fault.
@@ -266,6 +269,7 @@ impl Refusal {
             Refusal::BodyTime(_) => StatusCode::REQUEST_TIMEOUT,
             Refusal::Precondition => StatusCode::PRECONDITION_FAILED,
             Refusal::BodyBytes(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::Rate(_) => StatusCode::TOO_MANY_REQUESTS,
             Refusal::Fields(_) => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Refusal::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Refusal::TransferEncoding | Refusal::Connect => StatusCode::NOT_IMPLEMENTED,
@@ -302,6 +306,7 @@ impl Refusal {
             Refusal::BodyTime(_) => "request_timeout",
             Refusal::Precondition => "precondition_failed",
             Refusal::BodyBytes(_) => "content_too_large",
+            Refusal::Rate(_) => "too_many_requests",
             Refusal::Fields(_) => "header_fields_too_large",
             Refusal::Internal => "internal_error",
             Refusal::TransferEncoding | Refusal::Connect => "not_implemented",
@@ -336,6 +341,9 @@ impl Refusal {
                 format!("the request body must not be longer than {limit} bytes")
             }
             Refusal::BodyBroken => "the request body is not complete".to_owned(),
+            Refusal::Rate(limit) => {
+                format!("more than {limit} requests a minute from one address")
+            }
             Refusal::Fields(limit) => format!("a request may have at most {limit} header fields"),
             Refusal::Internal => "the server failed to answer this request".to_owned(),
             Refusal::Connect => "this server is no proxy".to_owned(),

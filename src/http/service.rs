@@ -12,7 +12,7 @@ use hyper::header::{HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 
-use super::app::App;
+use super::app::{App, Surface};
 use super::body::Body;
 use super::endpoint::{self, Read};
 use super::fields::{self, Field, Fields};
@@ -21,6 +21,7 @@ use super::reply::{self, Refusal, Reply};
 use super::router::{self, Action, Route};
 use super::site::Site;
 use super::target;
+use crate::mcp;
 
 /// A reply, at once for reads, and in a while where a request's body has to be read first.
 ///
@@ -56,8 +57,27 @@ pub enum Write {
 /// Answers one request of the client at `peer`.
 pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> Answer {
     let (parts, body) = request.into_parts();
-    match respond(app, parts, !body.is_end_stream()) {
-        Ok(response) => Answer::Ready(Some(response)),
+    let has_body = !body.is_end_stream();
+    let standing = match parts.uri.path() {
+        // Whoever asks these decides whether traffic comes here at all.
+        "/healthz" | "/readyz" => None,
+        // They have rates of their own; an address that is only escaped like theirs takes from both.
+        "/mcp" | "/api/websub/hub" => None,
+        _ => app.take(Surface::Reads, &parts.headers, peer.ip()),
+    };
+    if let Some(standing) = standing.filter(|standing| standing.is_exceeded) {
+        let refusal = Reply::Refuse(Refusal::Rate(standing.per_minute));
+        let mut response = finish(app, parts, refusal, has_body);
+        reply::rate::put(&mut response, &standing);
+        return Answer::Ready(Some(response));
+    }
+    match respond(app, parts, has_body) {
+        Ok(mut response) => {
+            if let Some(standing) = standing {
+                reply::rate::put(&mut response, &standing);
+            }
+            Answer::Ready(Some(response))
+        }
         Err((parts, write)) => {
             Answer::Pending(Box::pin(answer(app.clone(), parts, body, peer, write)))
         }
@@ -74,11 +94,26 @@ async fn answer(
 ) -> Response<Body> {
     // Chunks are where parsers disagree (RFC 9112 §7.1), so nothing that follows them is taken for a request.
     let chunked = parts.headers.contains_key(TRANSFER_ENCODING) && parts.version < Version::HTTP_2;
-    let mut response = match write {
-        Write::Hub => endpoint::hub(app, parts, body, peer).await,
-        Write::Mcp => endpoint::mcp(app, parts, body, peer).await,
+    let unread = !body.is_end_stream() && parts.version < Version::HTTP_2;
+    let surface = match write {
+        Write::Hub => Surface::Hub,
+        Write::Mcp => Surface::Mcp,
     };
-    if chunked {
+    let standing = app.take(surface, &parts.headers, peer.ip());
+    // Before the body, so that a flood costs no more than its heads.
+    let exceeded = standing.filter(|standing| standing.is_exceeded);
+    let mut response = match (write, exceeded) {
+        (Write::Hub, None) => endpoint::hub(app, parts, body).await,
+        (Write::Mcp, None) => endpoint::mcp(app, parts, body).await,
+        (Write::Hub, Some(standing)) => {
+            reply::hub::render_unread(&Refusal::Rate(standing.per_minute), parts.headers)
+        }
+        (Write::Mcp, Some(_)) => reply::mcp::render(mcp::Reply::too_many(), parts.headers),
+    };
+    if let Some(standing) = standing {
+        reply::rate::put(&mut response, &standing);
+    }
+    if chunked || (unread && exceeded.is_some()) {
         reply::close(&mut response);
     }
     response

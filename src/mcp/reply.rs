@@ -110,6 +110,13 @@ impl Reply {
         )
     }
 
+    /// Returns 429.
+    #[must_use]
+    pub fn too_many() -> Reply {
+        let message = "too many requests from this address: wait as Retry-After says";
+        Reply::refusal(429, INVALID_REQUEST, message)
+    }
+
     /// Returns 408.
     #[must_use]
     pub fn too_slow() -> Reply {

@@ -10,6 +10,7 @@ mod conditional;
 mod dataset;
 mod date;
 mod form;
+mod forwarded;
 pub mod hub;
 mod import;
 mod insights;
@@ -25,6 +26,7 @@ pub use conditional::check_conditional;
 pub use dataset::check_dataset;
 pub use date::check_date;
 pub use form::check_form;
+pub use forwarded::check_forwarded;
 pub use hub::{check_hub_form, check_hub_sequence};
 #[cfg(test)]
 pub(crate) use import::check_records;
@@ -47,6 +49,7 @@ pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("dataset", check_dataset),
     ("date", check_date),
     ("form", check_form),
+    ("forwarded", check_forwarded),
     ("hub_form", check_hub_form),
     ("hub_sequence", check_hub_sequence),
     ("import_csv", check_import_csv),

@@ -53,6 +53,19 @@ proptest! {
     }
 
     #[test]
+    fn hops_agree_with_their_twin(
+        data in words(
+            &[
+                "for=", "For=", "by=", "192.0.2.1", "\"[2001:db8::1]:80\"", "\"", "\\", ",", ", ", ";", " ", ":80",
+                "_hidden", "unknown", "=", "[::1]", "::ffff:1.2.3.4", "\n",
+            ],
+            24,
+        ),
+    ) {
+        check_forwarded(&data);
+    }
+
+    #[test]
     fn json_agrees_with_serde_json(data in words(&["\"", "\\", "\n", "\0", "\u{1f}", "é", "\u{2028}", "ab", "😀"], 40)) {
         check_json(&data);
     }

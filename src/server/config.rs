@@ -37,6 +37,8 @@ pub struct Config {
     pub reload: Reload,
     /// The Model Context Protocol at `/mcp`.
     pub mcp: Mcp,
+    /// The proxies in front of the service.
+    pub proxies: http::Proxies,
     /// Bounds of connections and requests.
     pub limits: Limits,
     /// The hub; `None` leaves it out, and its address answers 503.
@@ -44,11 +46,28 @@ pub struct Config {
 }
 
 impl Config {
+    /// Tells whether requests seem to come through a proxy that nobody has named, so that all clients look like one
+    /// and share what each was to have.
+    pub(super) fn seems_proxied(&self, address: SocketAddr) -> bool {
+        let limits = &self.limits;
+        let is_limited = limits.connections_per_address > 0
+            || [limits.rates.reads, limits.rates.mcp, limits.rates.hub]
+                .iter()
+                .any(|&rate| rate > 0);
+        let is_elsewhere = self.base_url.as_ref().is_some_and(|base_url| {
+            base_url.starts_with("https://")
+                || (address.ip().is_loopback() && *base_url != format!("http://{address}"))
+        });
+        is_limited && is_elsewhere && self.proxies.networks.is_empty()
+    }
+
     /// Returns what the service needs of this.
     pub(super) fn http_settings(&self, base_url: String) -> http::Settings {
         http::Settings {
             base_url,
             cache_control: self.cache_control.clone(),
+            rates: self.limits.rates,
+            proxies: self.proxies.clone(),
             limits: http::Limits {
                 header_fields: self.limits.header_fields,
                 target_bytes: self.limits.target_bytes,
@@ -107,6 +126,10 @@ pub struct Reload {
 pub struct Limits {
     /// Connections open at a time; one more is closed at once.
     pub connections: u32,
+    /// Connections open at a time from one client address that is no proxy's; 0 for any number.
+    pub connections_per_address: u32,
+    /// Requests of one client in a minute.
+    pub rates: http::Rates,
     /// Requests on one connection; the last of them is answered with `Connection: close`.
     pub connection_requests: u32,
     /// Time for a request's head, from its first byte to its last.
@@ -132,4 +155,8 @@ pub struct Limits {
     pub hub_body_bytes: usize,
     /// Time for a request's body, from its head to its last byte.
     pub body_time: Duration,
+    /// Streams that an HTTP/2 peer may have open at a time.
+    pub http2_streams: u32,
+    /// Streams reset by the peer before they were accepted; one more ends the connection (CVE-2023-44487).
+    pub http2_resets: usize,
 }

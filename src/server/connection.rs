@@ -24,9 +24,6 @@ use super::service::{Handler, Service};
 /// hyper's read buffer at its largest; it has to hold a header block, and bounds what a slow sender can occupy.
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// Streams that an HTTP/2 peer may have open at a time.
-const STREAMS_MAX: u32 = 64;
-
 /// What a peer may send on one stream before we have read it; the largest body that we accept needs 16 rounds.
 const STREAM_WINDOW_BYTES: u32 = 64 * 1024;
 
@@ -35,9 +32,6 @@ const CONNECTION_WINDOW_BYTES: u32 = 256 * 1024;
 
 /// Reply bytes that hyper copies ahead of the peer's window, for each stream.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
-
-/// Streams reset by the peer before they were accepted; one more ends the connection (CVE-2023-44487).
-const PENDING_RESETS_MAX: usize = 20;
 
 /// Streams that we had to reset for the peer's errors; one more ends the connection (CVE-2025-8671).
 const LOCAL_RESETS_MAX: usize = 1_024;
@@ -78,11 +72,11 @@ impl<H: Handler> Protocols<H> {
         let mut http2 = http2::Builder::new(TokioExecutor::new());
         http2
             .timer(TokioTimer::new())
-            .max_concurrent_streams(STREAMS_MAX)
+            .max_concurrent_streams(limits.http2_streams)
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .max_send_buf_size(SEND_BUFFER_BYTES)
-            .max_pending_accept_reset_streams(PENDING_RESETS_MAX)
+            .max_pending_accept_reset_streams(limits.http2_resets)
             .max_local_error_reset_streams(LOCAL_RESETS_MAX)
             .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
             .keep_alive_interval(PING_INTERVAL)
@@ -272,4 +266,4 @@ impl Sentry {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

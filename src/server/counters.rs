@@ -9,6 +9,7 @@ use super::activity::Ending;
 pub struct Counters {
     accepted: AtomicU64,
     turned_away: AtomicU64,
+    crowded_out: AtomicU64,
     accept_errors: AtomicU64,
     head_timeouts: AtomicU64,
     slow_readers: AtomicU64,
@@ -26,6 +27,12 @@ impl Counters {
     #[must_use]
     pub fn turned_away(&self) -> u64 {
         self.turned_away.load(Relaxed)
+    }
+
+    /// Returns how many connections were dropped at once because their address had its share.
+    #[must_use]
+    pub fn crowded_out(&self) -> u64 {
+        self.crowded_out.load(Relaxed)
     }
 
     /// Returns how often accepting failed, for want of file descriptors for example.
@@ -58,6 +65,10 @@ impl Counters {
 
     pub(super) fn count_turned_away(&self) {
         self.turned_away.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn count_crowded_out(&self) {
+        self.crowded_out.fetch_add(1, Relaxed);
     }
 
     pub(super) fn count_accept_error(&self) {

@@ -51,7 +51,7 @@ impl Front {
         counters: Arc<Counters>,
     ) -> io::Result<Front> {
         let address = listener.local_addr()?;
-        let connections = Arc::new(Connections::new(config.limits.connections));
+        let connections = Arc::new(Connections::new(&config.limits, config.proxies.clone()));
         let protocols = Protocols::new(handler, &config.limits, Arc::clone(&counters));
         let workers = Workers::start(config.threads, &Arc::new(protocols))?;
         let runtime = runtime::Builder::new_current_thread()

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use tracing::warn;
 
 use super::clock;
-use super::connections::{Connections, Membership};
+use super::connections::{Connections, Full, Membership};
 use super::counters::Counters;
 
 /// Connections that the kernel holds until they are accepted; it may cut this to `net.core.somaxconn`.
@@ -86,13 +86,14 @@ pub(super) async fn accept(
         // Taken out of this runtime again, for the one of its worker; two system calls for each connection.
         let accepted = accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer)));
         match accepted {
-            Ok((stream, peer)) => match connections.admit() {
-                Some(membership) => {
+            Ok((stream, peer)) => match connections.admit(peer.ip()) {
+                Ok(membership) => {
                     counters.count_accepted();
                     pass_on(stream, peer, membership);
                 }
                 // Closed at once: cheaper for both sides than a queue that only grows.
-                None => counters.count_turned_away(),
+                Err(Full::All) => counters.count_turned_away(),
+                Err(Full::Address) => counters.count_crowded_out(),
             },
             Err(error) if is_the_peers(&error) => {}
             Err(error) => {

@@ -141,9 +141,7 @@ fn start_with(
     let socket = listen::bind(config.listen).map_err(refused)?;
     let bound = socket.local_addr().map_err(refused)?;
     let address = bound.as_socket().unwrap_or(config.listen);
-    if config.base_url.is_none() && !address.ip().is_loopback() {
-        warn!(%address, "without --base-url the documents name the listening address, which others cannot use");
-    }
+    warn_of_addresses(&config, address);
     let is_public = config.base_url.is_some() || address.ip().is_loopback();
     let base_url = config
         .base_url
@@ -196,6 +194,19 @@ fn start_with(
         reloader,
         config.drain_time,
     ))
+}
+
+/// Warns of a public address that others cannot use, or that is a proxy's of which we know nothing.
+fn warn_of_addresses(config: &Config, address: SocketAddr) {
+    if config.base_url.is_none() && !address.ip().is_loopback() {
+        warn!(%address, "without --base-url the documents name the listening address, which others cannot use");
+    }
+    if config.seems_proxied(address) {
+        warn!(
+            "the public address is a proxy's, which --trusted-proxy does not name: all its clients count as one for \
+             --hub-rate, --read-rate, --mcp-rate and --address-connections"
+        );
+    }
 }
 
 /// The service as the connections see it.

@@ -5,6 +5,8 @@ pub mod date;
 pub mod etag;
 pub mod fold;
 pub mod form;
+pub mod forwarded;
 pub mod json;
 pub mod negotiate;
+pub mod network;
 pub mod xml;

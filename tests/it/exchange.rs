@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use reviewd::http::{self, App, Limits, Settings, Site};
+use reviewd::http::{self, App, Limits, Proxies, ProxyField, Rates, Settings, Site};
 use reviewd::search::index::IndexOptions;
 use reviewd::snapshot::{self, Snapshot};
 use reviewd::wire::date::Timestamp;
@@ -55,6 +55,15 @@ pub(crate) fn settings() -> Settings {
     Settings {
         base_url: BASE_URL.to_owned(),
         cache_control: "public, max-age=60, stale-while-revalidate=600".to_owned(),
+        rates: Rates {
+            reads: 0,
+            mcp: 0,
+            hub: 0,
+        },
+        proxies: Proxies {
+            networks: Vec::new(),
+            field: ProxyField::XForwardedFor,
+        },
         limits: Limits {
             header_fields: 64,
             target_bytes: 8_192,

@@ -26,6 +26,7 @@ mod mcp;
 mod negotiation;
 mod pages;
 mod paging;
+mod rates;
 mod raw;
 mod readiness;
 mod reload;

@@ -144,6 +144,11 @@ fn wrong_flags_are_64_with_a_line_that_names_them() {
         (["--header-bytes", "1"], "must be from 1024 to"),
         (["--header-fields", "101"], "--header-fields"),
         (["--max-connections", "0"], "--max-connections"),
+        (["--trusted-proxy", "10.0.0.1/8"], "; 10.0.0.0/8 has not"),
+        (["--trusted-proxy", "10.0.0.0/8,0.0.0.0/0"], "is everybody"),
+        (["--proxy-field", "via"], "--proxy-field"),
+        (["--http2-streams", "0"], "--http2-streams"),
+        (["--http2-resets", "1001"], "--http2-resets"),
         (["--threads", "0"], "must be a whole number from 1"),
         (["--no-such-flag", "1"], "--no-such-flag"),
     ] {

@@ -2,7 +2,6 @@
 //!
 //! 202 as soon as the request is on disk; everything else is plain text that says in one line what is wrong.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hyper::Response;
@@ -18,12 +17,7 @@ use crate::http::service;
 use crate::websub::{self, request};
 
 /// Reads the form within its bounds, hands it to the hub, and answers.
-pub(crate) async fn hub(
-    app: Arc<App>,
-    parts: Parts,
-    body: Incoming,
-    peer: SocketAddr,
-) -> Response<Body> {
+pub(crate) async fn hub(app: Arc<App>, parts: Parts, body: Incoming) -> Response<Body> {
     let form = match body::collect(body, app.limits.hub_body_bytes, app.limits.body_time).await {
         Ok(form) => form,
         Err(error) => {
@@ -38,16 +32,11 @@ pub(crate) async fn hub(
         let refusal = Refusal::Unavailable("the hub is not running");
         return service::finish(&app, parts, Reply::Refuse(refusal), false);
     };
-    let outcome = submit(hub, &parts, &form, peer).await;
+    let outcome = submit(hub, &parts, &form).await;
     reply::hub::render(outcome, parts.headers)
 }
 
-async fn submit(
-    hub: &Hub,
-    parts: &Parts,
-    form: &[u8],
-    peer: SocketAddr,
-) -> Result<(), websub::Refusal> {
+async fn submit(hub: &Hub, parts: &Parts, form: &[u8]) -> Result<(), websub::Refusal> {
     let mut types = parts.headers.get_all(header::CONTENT_TYPE).iter();
     // Given twice it is a list, which is no media type.
     let content_type = match (types.next(), types.next()) {
@@ -55,5 +44,5 @@ async fn submit(
         _ => None,
     };
     let request = request::parse(content_type, form)?;
-    hub.submit(request, peer.ip()).await
+    hub.submit(request).await
 }

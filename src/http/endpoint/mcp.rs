@@ -1,6 +1,5 @@
 //! `/mcp`: the Model Context Protocol over HTTP. Methods, origins and refusals are the protocol's own.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hyper::Response;
@@ -16,12 +15,7 @@ use crate::http::service;
 use crate::mcp::{self, Field, Form, Head};
 
 /// Reads the message within its bounds and answers.
-pub(crate) async fn mcp(
-    app: Arc<App>,
-    parts: Parts,
-    body: Incoming,
-    _peer: SocketAddr,
-) -> Response<Body> {
+pub(crate) async fn mcp(app: Arc<App>, parts: Parts, body: Incoming) -> Response<Body> {
     let Some(server) = &app.mcp else {
         let refusal = Refusal::Unavailable("the MCP server is not running");
         return service::finish(&app, parts, Reply::Refuse(refusal), true);

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
-use crate::http::{self, Body};
+use crate::http::{self, Body, Proxies, ProxyField, Rates};
 use crate::server::config::{Config, DataSource, Limits, Mcp, Reload, SessionKey};
 use crate::server::counters::Counters;
 use crate::server::front::{Front, Phase};
@@ -187,7 +187,7 @@ impl Drop for Served {
     }
 }
 
-fn config() -> Config {
+pub(in crate::server) fn config() -> Config {
     Config {
         hub: None,
         data: DataSource::Sample,
@@ -210,8 +210,20 @@ fn config() -> Config {
             session_key: SessionKey::Fresh,
             has_fixtures: false,
         },
+        proxies: Proxies {
+            networks: Vec::new(),
+            field: ProxyField::XForwardedFor,
+        },
         limits: Limits {
             connections: 100,
+            connections_per_address: 256,
+            rates: Rates {
+                reads: 0,
+                mcp: 0,
+                hub: 60,
+            },
+            http2_streams: 64,
+            http2_resets: 20,
             connection_requests: 1_000,
             header_time: Duration::from_secs(10),
             idle_time: Duration::from_secs(10),

@@ -148,8 +148,7 @@ fn a_content_type_given_twice_or_not_at_all_is_415() {
 #[test]
 fn a_chunked_body_that_never_ends_is_408_and_nothing_is_created() {
     let temp = tempfile::tempdir().unwrap();
-    let mut settings = rig::settings(&temp);
-    settings.requests_per_minute = 1;
+    let settings = rig::settings(&temp);
     let server = Server::start_with(|config| {
         config.hub = Some(settings);
         config.limits.body_time = Duration::from_millis(300);
@@ -175,11 +174,20 @@ fn a_chunked_body_that_never_ends_is_408_and_nothing_is_created() {
 #[test]
 fn one_client_may_ask_so_often_and_is_told_when_to_come_back() {
     let temp = tempfile::tempdir().unwrap();
-    let server = start(&temp, None, |settings| settings.requests_per_minute = 2);
-    for _ in 0..2 {
-        assert_eq!(
-            subscribe(&server, "/feed.xml", "https://127.0.0.1:8443/cb").status,
-            202
+    let settings = rig::settings(&temp);
+    let server = Server::start_with(|config| {
+        config.hub = Some(settings);
+        config.limits.rates.hub = 2;
+    });
+    for left in [1, 0] {
+        let response = subscribe(&server, "/feed.xml", "https://127.0.0.1:8443/cb");
+        assert_eq!(response.status, 202);
+        let policy = response.field("ratelimit-policy");
+        assert_eq!(policy, Some("\"hub\";q=2;w=60"));
+        let limit = response.field("ratelimit").unwrap();
+        assert!(
+            limit.starts_with(&format!("\"hub\";r={left};t=")),
+            "{limit}"
         );
     }
     let response = subscribe(&server, "/feed.xml", "https://127.0.0.1:8443/cb");
@@ -189,7 +197,13 @@ fn one_client_may_ask_so_often_and_is_told_when_to_come_back() {
         "more than 2 requests a minute from one address",
     );
     let wait_s: u32 = response.field("retry-after").unwrap().parse().unwrap();
-    assert!((1..=31).contains(&wait_s), "{wait_s}");
+    assert!((1..=30).contains(&wait_s), "{wait_s}");
+    assert_eq!(
+        response.field("ratelimit"),
+        Some(&*format!("\"hub\";r=0;t={wait_s}"))
+    );
+    // The form was left unread.
+    assert_eq!(response.field("connection"), Some("close"));
 }
 
 #[test]

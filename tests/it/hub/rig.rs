@@ -154,18 +154,12 @@ impl Rig {
         noted.is_ok_and(|digest| digest == *self.announced.lock().unwrap())
     }
 
-    /// Posts a form to the hub, as a client with this address.
-    pub(crate) fn post_from(&self, client: &str, form: &[(&str, &str)]) -> Result<(), Refusal> {
+    /// Posts a form to the hub.
+    pub(crate) fn post(&self, form: &[(&str, &str)]) -> Result<(), Refusal> {
         let mut body = url::form_urlencoded::Serializer::new(String::new());
         let body = body.extend_pairs(form).finish();
         let request = request::parse(Some(b"application/x-www-form-urlencoded"), body.as_bytes())?;
-        self.runtime
-            .block_on(self.hub().submit(request, client.parse().unwrap()))
-    }
-
-    /// Posts a form to the hub.
-    pub(crate) fn post(&self, form: &[(&str, &str)]) -> Result<(), Refusal> {
-        self.post_from("192.0.2.1", form)
+        self.runtime.block_on(self.hub().submit(request))
     }
 
     /// Asks for a subscription to the feed, with further fields.
@@ -271,7 +265,6 @@ pub(crate) fn settings(temp: &tempfile::TempDir) -> Settings {
             subscriptions: 100_000,
             subscriptions_per_host: 1_000,
         },
-        requests_per_minute: 0,
         delivery_timeout: Duration::from_secs(5),
         verify_timeout: Duration::from_secs(5),
         guard: Guard {

@@ -97,7 +97,11 @@ pub(crate) fn send(
 impl Connection {
     /// Connects; reads and writes that take longer than the deadline of the tests fail.
     pub(crate) fn open(address: SocketAddr) -> Connection {
-        let stream = TcpStream::connect(address).expect("the server accepts");
+        Connection::over(TcpStream::connect(address).expect("the server accepts"))
+    }
+
+    /// Takes a socket that is connected.
+    pub(crate) fn over(stream: TcpStream) -> Connection {
         stream
             .set_read_timeout(Some(DEADLINE))
             .expect("a timeout can be set");

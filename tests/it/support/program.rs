@@ -117,6 +117,11 @@ impl Program {
         line.unwrap_or_else(|| panic!("no line with {part}, but {:#?}", self.earlier))
     }
 
+    /// Tells whether it logged a line with `part` before it served.
+    pub(crate) fn has_seen(&self, part: &str) -> bool {
+        self.earlier.iter().any(|line| line.contains(part))
+    }
+
     /// Waits for a line of the log that contains `part`, and returns it.
     pub(crate) fn wait_for_log(&self, part: &str) -> String {
         self.collect_until(part, &mut Vec::new())

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
+use reviewd::http::{Proxies, ProxyField, Rates};
 use reviewd::server::{self, Config, DataSource, Limits, Mcp, Reload, Running, SessionKey};
 
 use super::client::{Connection, Response, get};
@@ -38,8 +39,20 @@ pub(crate) fn config() -> Config {
             session_key: SessionKey::Fresh,
             has_fixtures: false,
         },
+        proxies: Proxies {
+            networks: Vec::new(),
+            field: ProxyField::XForwardedFor,
+        },
         limits: Limits {
             connections: 10_000,
+            connections_per_address: 256,
+            rates: Rates {
+                reads: 0,
+                mcp: 0,
+                hub: 0,
+            },
+            http2_streams: 64,
+            http2_resets: 20,
             connection_requests: 10_000,
             header_time: Duration::from_secs(10),
             idle_time: Duration::from_secs(60),

@@ -1,0 +1,166 @@
+//! Who asks: the address of the peer, or what our own proxies say of theirs.
+
+use std::net::IpAddr;
+
+use hyper::header::{FORWARDED, HeaderMap, HeaderName};
+
+use super::app::App;
+use crate::wire::forwarded::{Hop, parse_forwarded, parse_x_forwarded_for};
+use crate::wire::network::Network;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The proxies that the operator has in front of the service.
+#[derive(Clone, Debug)]
+pub struct Proxies {
+    /// Where they are; empty if there are none.
+    pub networks: Vec<Network>,
+    /// Where they write the address that they were asked from.
+    pub field: ProxyField,
+}
+
+/// The field in which proxies name their clients.
+///
+/// One of the two, as most proxies write one and hand the other on as it came: read both, and a client could name
+/// itself in the one that its proxy does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyField {
+    /// X-Forwarded-For.
+    XForwardedFor,
+    /// Forwarded (RFC 7239).
+    Forwarded,
+}
+
+/// Returns the address that a request of `peer` came from: the peer itself, and behind trusted proxies the right-most
+/// address of their field that is not one of theirs. IPv4 addresses are never wrapped in IPv6.
+///
+/// Where a proxy does not say whom it was asked by, it is taken for the client itself. Allocates for Forwarded alone.
+#[must_use]
+pub fn client_address(app: &App, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
+    app.proxies.client(headers, peer)
+}
+
+impl Proxies {
+    /// Tells whether `address` is one of the proxies.
+    #[must_use]
+    pub fn contain(&self, address: IpAddr) -> bool {
+        self.networks
+            .iter()
+            .any(|network| network.contains(address))
+    }
+
+    fn client(&self, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
+        let mut client = peer.to_canonical();
+        if !self.contain(client) {
+            return client;
+        }
+        let name = match self.field {
+            ProxyField::XForwardedFor => X_FORWARDED_FOR,
+            ProxyField::Forwarded => FORWARDED,
+        };
+        for line in headers.get_all(name).iter().rev() {
+            let is_found = match self.field {
+                ProxyField::XForwardedFor => {
+                    self.walk(parse_x_forwarded_for(line.as_bytes()), &mut client)
+                }
+                ProxyField::Forwarded => self.walk(parse_forwarded(line.as_bytes()), &mut client),
+            };
+            if is_found {
+                break;
+            }
+        }
+        client
+    }
+
+    /// Goes from proxy to proxy; true at the first that is none of ours, or that cannot be told.
+    fn walk(&self, hops: impl IntoIterator<Item = Hop>, client: &mut IpAddr) -> bool {
+        for hop in hops {
+            let Some(address) = hop else { return true };
+            *client = address.to_canonical();
+            if !self.contain(*client) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    fn client(field: ProxyField, lines: &[(&'static str, &'static str)], peer: &str) -> String {
+        let proxies = Proxies {
+            networks: ["10.0.0.0/8", "2001:db8::/32"]
+                .map(|text| Network::parse(text).expect(text))
+                .to_vec(),
+            field,
+        };
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        let peer = peer.parse().expect(peer);
+        proxies.client(&headers, peer).to_string()
+    }
+
+    #[test]
+    fn a_peer_that_is_no_proxy_is_the_client_whatever_it_says() {
+        for field in [ProxyField::XForwardedFor, ProxyField::Forwarded] {
+            let says = [
+                ("x-forwarded-for", "192.0.2.1"),
+                ("forwarded", "for=192.0.2.1"),
+            ];
+            assert_eq!(client(field, &says, "198.51.100.1"), "198.51.100.1");
+            assert_eq!(client(field, &says, "::ffff:198.51.100.1"), "198.51.100.1");
+        }
+    }
+
+    #[test]
+    fn behind_proxies_the_right_most_other_address_is_the_client() {
+        let listed = |lines: &[&'static str], peer: &str| {
+            let lines: Vec<_> = lines
+                .iter()
+                .map(|line| ("x-forwarded-for", *line))
+                .collect();
+            client(ProxyField::XForwardedFor, &lines, peer)
+        };
+        assert_eq!(listed(&["192.0.2.1"], "10.0.0.1"), "192.0.2.1");
+        assert_eq!(listed(&["203.0.113.9, 192.0.2.1"], "10.0.0.1"), "192.0.2.1");
+        assert_eq!(
+            listed(&["192.0.2.1, 10.9.9.9, 2001:db8::5"], "::ffff:10.0.0.1"),
+            "192.0.2.1"
+        );
+        assert_eq!(
+            listed(&["203.0.113.9", "192.0.2.1", "10.1.1.1"], "10.0.0.1"),
+            "192.0.2.1"
+        );
+        // Only proxies are named: the first of them asked for itself.
+        assert_eq!(listed(&["10.3.3.3, 10.2.2.2"], "10.0.0.1"), "10.3.3.3");
+        assert_eq!(listed(&[], "10.0.0.1"), "10.0.0.1");
+        // What a proxy does not tell is not looked for in what it was told.
+        assert_eq!(listed(&["192.0.2.1, unknown"], "10.0.0.1"), "10.0.0.1");
+        assert_eq!(
+            listed(&["192.0.2.1, unknown, 10.2.2.2"], "10.0.0.1"),
+            "10.2.2.2"
+        );
+        assert_eq!(listed(&["::ffff:192.0.2.1"], "10.0.0.1"), "192.0.2.1");
+    }
+
+    #[test]
+    fn the_other_field_is_what_a_client_could_have_written() {
+        let says = [
+            ("x-forwarded-for", "192.0.2.1"),
+            ("forwarded", "for=\"[2001:db9::1]:80\""),
+        ];
+        assert_eq!(
+            client(ProxyField::XForwardedFor, &says, "10.0.0.1"),
+            "192.0.2.1"
+        );
+        assert_eq!(
+            client(ProxyField::Forwarded, &says, "10.0.0.1"),
+            "2001:db9::1"
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! How often one client may ask: a token bucket for each, in a table of fixed size.
+//!
+//! A bucket holds a minute's worth of requests, all of which may come at once, and fills evenly. It is kept as one
+//! number, the time at which it will be full again, so a bucket that nobody has used for a minute is worth nothing and
+//! needs no place.
+//!
+//! The table has [`CLIENTS_MAX`] places in sets of [`WAYS`]; a keyed hash, which nobody outside can compute, tells the
+//! set of a client. A newcomer takes the place of whoever of its set is nearest to full, and starts with a full bucket.
+//! So nobody is turned away because of a crowd, what is forgotten is what weighs least, and whoever has emptied his
+//! bucket is forgotten last: to have it renewed he would need more addresses than a set has places, each emptied as far
+//! as his own, in a set that he cannot know; with those addresses he could just as well have asked.
+
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::wire::network::client_key;
+
+/// Clients remembered at a time: 16 bytes for each, about a megabyte for a limit that is on.
+const CLIENTS_MAX: usize = 65_536;
+
+const SETS: usize = CLIENTS_MAX / WAYS;
+
+/// Places that a client may have; also what a request looks at, under a lock that 15 others share.
+const WAYS: usize = 16;
+
+/// The time in which an empty bucket fills, and after which a quiet client is forgotten.
+pub(crate) const WINDOW: Duration = Duration::from_secs(60);
+
+const WINDOW_NS: u64 = 60_000_000_000;
+
+/// How often each client may ask one part of the service.
+#[derive(Debug)]
+pub(crate) struct Rate {
+    policy: &'static str,
+    per_minute: u32,
+    began: Instant,
+    hash: RandomState,
+    sets: Box<[Mutex<[Place; WAYS]>]>,
+}
+
+/// A client's bucket.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    client: u64,
+    /// Nanoseconds since [`Rate::began`]; a place that is free was full at the beginning.
+    full_at: u64,
+}
+
+/// What a client may still do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// The name of the policy in RateLimit and RateLimit-Policy.
+    pub(crate) policy: &'static str,
+    /// Requests that it permits in [`WINDOW`].
+    pub(crate) per_minute: u32,
+    /// Requests that it has left.
+    pub(crate) left: u32,
+    /// How long until there is one more.
+    pub(crate) next: Duration,
+    /// Whether this request is one too many.
+    pub(crate) is_exceeded: bool,
+}
+
+impl Rate {
+    /// Permits `per_minute` requests a minute; `None` for 0, which permits any number.
+    pub(crate) fn new(policy: &'static str, per_minute: u32, began: Instant) -> Option<Rate> {
+        let free = Place {
+            client: 0,
+            full_at: 0,
+        };
+        (per_minute > 0).then(|| Rate {
+            policy,
+            per_minute,
+            began,
+            hash: RandomState::new(),
+            sets: (0..SETS).map(|_| Mutex::new([free; WAYS])).collect(),
+        })
+    }
+
+    /// Takes one request from the bucket of `client`, an IPv6 one being its /64; one that is refused costs nothing.
+    pub(crate) fn take(&self, client: IpAddr, now: Instant) -> Standing {
+        let elapsed = now.saturating_duration_since(self.began).as_nanos();
+        // 584 years fit.
+        let now = u64::try_from(elapsed).unwrap_or(u64::MAX);
+        let client = client_key(client);
+        let set = usize::try_from(self.hash.hash_one(client)).unwrap_or(0) % SETS;
+        let mut places = self.sets[set]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let place = match places
+            .iter()
+            .position(|place| place.client == client && place.full_at > now)
+        {
+            Some(known) => &mut places[known],
+            None => {
+                let fullest = (0..WAYS).min_by_key(|&way| places[way].full_at);
+                let place = &mut places[fullest.unwrap_or(0)];
+                *place = Place {
+                    client,
+                    full_at: now,
+                };
+                place
+            }
+        };
+        let each = WINDOW_NS / u64::from(self.per_minute);
+        let missing = place.full_at.saturating_sub(now).saturating_add(each);
+        let is_exceeded = missing > WINDOW_NS;
+        if !is_exceeded {
+            place.full_at = now.saturating_add(missing);
+        }
+        let missing = if is_exceeded { missing - each } else { missing };
+        let there = WINDOW_NS - missing;
+        Standing {
+            policy: self.policy,
+            per_minute: self.per_minute,
+            left: u32::try_from(there / each).unwrap_or(u32::MAX),
+            next: Duration::from_nanos(each - there % each),
+            is_exceeded,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(per_minute: u32) -> (Rate, Instant) {
+        let now = Instant::now();
+        (Rate::new("test", per_minute, now).expect("a limit"), now)
+    }
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect(text)
+    }
+
+    fn number(number: u32) -> IpAddr {
+        IpAddr::V4(number.into())
+    }
+
+    #[test]
+    fn sixty_may_come_at_once_and_then_one_a_second() {
+        let (rate, now) = rate(60);
+        let client = ip("192.0.2.1");
+        for left in (0..60).rev() {
+            let standing = rate.take(client, now);
+            assert_eq!((standing.left, standing.is_exceeded), (left, false));
+        }
+        let second = Duration::from_secs(1);
+        for (after_ms, wait_ms) in [(0, 1_000), (999, 1)] {
+            let standing = rate.take(client, now + Duration::from_millis(after_ms));
+            let wait = Duration::from_millis(wait_ms);
+            assert_eq!(
+                (standing.left, standing.next, standing.is_exceeded),
+                (0, wait, true)
+            );
+        }
+        assert!(!rate.take(ip("192.0.2.2"), now).is_exceeded);
+        assert!(!rate.take(client, now + second).is_exceeded);
+        assert!(rate.take(client, now + second).is_exceeded);
+        // A quiet minute fills it, and a longer one not further.
+        let later = now + 10 * WINDOW;
+        assert_eq!(rate.take(client, later).left, 59);
+    }
+
+    #[test]
+    fn a_number_that_does_not_divide_a_minute_is_permitted_whole() {
+        for per_minute in [1, 7, 61, 1_000_003, u32::MAX] {
+            let (rate, now) = rate(per_minute);
+            let permitted = (0..100)
+                .filter(|_| !rate.take(ip("::1"), now).is_exceeded)
+                .count();
+            assert_eq!(permitted, 100.min(per_minute as usize), "{per_minute}");
+        }
+    }
+
+    #[test]
+    fn an_ipv6_client_is_its_64_and_a_mapped_address_its_ipv4_one() {
+        let (rate, now) = rate(1);
+        assert!(!rate.take(ip("2001:db8::1"), now).is_exceeded);
+        assert!(rate.take(ip("2001:db8::ffff:2"), now).is_exceeded);
+        assert!(!rate.take(ip("2001:db8:0:1::1"), now).is_exceeded);
+        assert!(!rate.take(ip("192.0.2.1"), now).is_exceeded);
+        assert!(rate.take(ip("::ffff:192.0.2.1"), now).is_exceeded);
+    }
+
+    #[test]
+    fn a_crowd_of_four_tables_renews_no_empty_bucket_and_turns_no_newcomer_away() {
+        let (rate, now) = rate(2);
+        let greedy = ip("192.0.2.1");
+        while !rate.take(greedy, now).is_exceeded {}
+        for crowd in 0..4 * CLIENTS_MAX as u32 {
+            let standing = rate.take(number(0x0a00_0000 + crowd), now);
+            assert!(!standing.is_exceeded, "{crowd}");
+        }
+        assert!(rate.take(greedy, now).is_exceeded);
+        assert!(!rate.take(greedy, now + WINDOW / 2).is_exceeded);
+    }
+
+    #[test]
+    fn every_client_of_a_table_that_is_half_full_is_remembered() {
+        let (rate, now) = rate(1);
+        let clients = CLIENTS_MAX as u32 / 2;
+        for client in 0..clients {
+            rate.take(number(client), now);
+        }
+        let forgotten = (0..clients)
+            .filter(|&client| !rate.take(number(client), now).is_exceeded)
+            .count();
+        // Sets fill unevenly: with 8 clients on average, one of 4,096 has more than 16 now and then.
+        assert!(forgotten < clients as usize / 100, "{forgotten}");
+    }
+
+    #[test]
+    fn zero_permits_any_number() {
+        assert!(Rate::new("test", 0, Instant::now()).is_none());
+    }
+}

@@ -1,0 +1,278 @@
+//! Through whom a request came: Forwarded (RFC 7239 §4) and X-Forwarded-For, which has no standard.
+//!
+//! Each proxy adds the address that it was asked from at the right-hand end, behind what it was sent. So everything
+//! left of the first thing that cannot be read, or was not written by one of our own proxies, is what a stranger says
+//! of himself. Both parsers therefore return hops from the right, and whoever asks them stops in time.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// An address that a proxy was asked from; `None` where it does not say (`unknown`, `_hidden`, or nonsense).
+pub type Hop = Option<IpAddr>;
+
+/// Hops of one field line that are looked at; a chain of our own proxies is shorter.
+pub const HOPS_MAX: usize = 32;
+
+/// Longest node that is read, in bytes: an IPv6 address with an IPv4 tail, brackets and a port have 54.
+const NODE_BYTES_MAX: usize = 64;
+
+/// Returns the hops of an X-Forwarded-For line, the right-most first, without allocating.
+pub fn parse_x_forwarded_for(line: &[u8]) -> impl Iterator<Item = Hop> + '_ {
+    line.rsplit(|&byte| byte == b',')
+        .map(trim)
+        .filter(|member| !member.is_empty())
+        .take(HOPS_MAX)
+        .map(parse_node)
+}
+
+/// Returns the hops of a Forwarded line, the right-most first.
+///
+/// A quoted string may hold commas, so the line is read from the left; what does not fit the grammar is one hop that
+/// nobody knows, together with everything behind it. A stranger who opens a quotation mark and leaves it open thereby
+/// hides what our proxy wrote behind it, and is taken for that proxy; he is never taken for somebody of his choice.
+pub fn parse_forwarded(line: &[u8]) -> Vec<Hop> {
+    let mut hops = Vec::new();
+    let mut rest = line;
+    while let Some(begin) = rest.iter().position(|byte| !b", \t".contains(byte)) {
+        match parse_element(&rest[begin..]) {
+            Some((hop, after)) => {
+                hops.push(hop);
+                rest = after;
+            }
+            None => {
+                hops.push(None);
+                rest = &[];
+            }
+        }
+    }
+    hops.reverse();
+    hops.truncate(HOPS_MAX);
+    hops
+}
+
+/// Reads `[pair] *(";" [pair])` up to the next comma or the end: its hop, and what follows. `None` if it does not fit.
+fn parse_element(element: &[u8]) -> Option<(Hop, &[u8])> {
+    let mut hop = None;
+    let mut named = 0;
+    let mut rest = element;
+    loop {
+        if !matches!(rest.first(), None | Some(b';' | b',')) {
+            let (name, value, after) = parse_pair(rest)?;
+            if name.eq_ignore_ascii_case(b"for") {
+                named += 1;
+                hop = value.and_then(|value| parse_node(&value));
+            }
+            rest = after;
+        }
+        let after = trim_start(rest);
+        match after.first() {
+            None | Some(b',') => return Some((hop.filter(|_| named == 1), after)),
+            // The grammar has white space beside commas alone; some write it here, and it can mean nothing else.
+            Some(b';') => rest = trim_start(&after[1..]),
+            Some(_) => return None,
+        }
+    }
+}
+
+/// Reads `token "=" (token / quoted-string)`: name, value, and what follows. The value is `None` if it is too long for
+/// a node. A token may be any run of visible bytes without delimiters: many write `for=[::1]` without the quotes.
+#[expect(clippy::type_complexity, reason = "three parts of one line")]
+fn parse_pair(pair: &[u8]) -> Option<(&[u8], Option<Vec<u8>>, &[u8])> {
+    let equals = pair.iter().position(|&byte| !is_token_byte(byte))?;
+    let (name, after) = pair.split_at(equals);
+    let [b'=', value @ ..] = after else {
+        return None;
+    };
+    if name.is_empty() {
+        return None;
+    }
+    if let [b'"', quoted @ ..] = value {
+        let (value, rest) = parse_quoted(quoted)?;
+        return Some((name, value, rest));
+    }
+    let is_end = |byte: &u8| !byte.is_ascii_graphic() || b"\",;".contains(byte);
+    let end = value.iter().position(is_end).unwrap_or(value.len());
+    let (value, rest) = value.split_at(end);
+    let is_short = (1..=NODE_BYTES_MAX).contains(&value.len());
+    Some((name, is_short.then(|| value.to_vec()), rest))
+}
+
+/// Reads a quoted string behind its first mark (RFC 9110 §5.6.4): its value, and what follows the second.
+fn parse_quoted(quoted: &[u8]) -> Option<(Option<Vec<u8>>, &[u8])> {
+    let mut value = Vec::new();
+    let mut bytes = quoted.iter().enumerate();
+    while let Some((at, &byte)) = bytes.next() {
+        let meant = match byte {
+            b'"' => {
+                let is_short = value.len() <= NODE_BYTES_MAX;
+                return Some((is_short.then_some(value), &quoted[at + 1..]));
+            }
+            b'\\' => *bytes.next()?.1,
+            byte => byte,
+        };
+        // One more than the bound tells that it was too long.
+        if value.len() <= NODE_BYTES_MAX {
+            value.push(meant);
+        }
+    }
+    None
+}
+
+/// Reads an address with an optional port: `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80`, and bare `2001:db8::1`,
+/// which X-Forwarded-For has.
+fn parse_node(node: &[u8]) -> Hop {
+    let node = std::str::from_utf8(node).ok()?;
+    if node.len() > NODE_BYTES_MAX {
+        return None;
+    }
+    if let Some(rest) = node.strip_prefix('[') {
+        let (inner, port) = rest.split_once(']')?;
+        let address: Ipv6Addr = inner.parse().ok()?;
+        return is_port(port).then_some(IpAddr::V6(address));
+    }
+    if let Ok(address) = node.parse::<IpAddr>() {
+        return Some(address);
+    }
+    let (address, port) = node.split_at(node.find(':')?);
+    let address: Ipv4Addr = address.parse().ok()?;
+    is_port(port).then_some(IpAddr::V4(address))
+}
+
+/// Tells whether `text` is empty, or a colon and a port or a name that hides one (RFC 7239 §6).
+fn is_port(text: &str) -> bool {
+    match text.strip_prefix(':') {
+        None => text.is_empty(),
+        Some(hidden) if hidden.starts_with('_') => {
+            hidden.len() > 1 && hidden.bytes().all(is_hidden_byte)
+        }
+        Some(digits) => {
+            (1..=5).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+        }
+    }
+}
+
+fn is_hidden_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"._-".contains(&byte)
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+fn trim_start(bytes: &[u8]) -> &[u8] {
+    let begin = bytes.iter().position(|byte| !b" \t".contains(byte));
+    &bytes[begin.unwrap_or(bytes.len())..]
+}
+
+fn trim(bytes: &[u8]) -> &[u8] {
+    let bytes = trim_start(bytes);
+    let end = bytes.iter().rposition(|byte| !b" \t".contains(byte));
+    &bytes[..end.map_or(0, |last| last + 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hops(texts: &[&str]) -> Vec<Hop> {
+        texts.iter().map(|text| text.parse().ok()).collect()
+    }
+
+    #[test]
+    fn forwarded_lines_are_read_from_the_right() {
+        for (line, expected) in [
+            (
+                "for=192.0.2.60;proto=http;by=203.0.113.43",
+                &["192.0.2.60"][..],
+            ),
+            (
+                "for=192.0.2.43, for=198.51.100.17",
+                &["198.51.100.17", "192.0.2.43"],
+            ),
+            ("For=\"[2001:db8:cafe::17]:4711\"", &["2001:db8:cafe::17"]),
+            ("for=\"192.0.2.1:80\",FOR=\"[::1]\"", &["::1", "192.0.2.1"]),
+            ("for=[2001:db8::1]", &["2001:db8::1"]),
+            ("for=192.0.2.1:80", &["192.0.2.1"]),
+            ("for=\"192.0.2.1:_port\"", &["192.0.2.1"]),
+            ("for=\"\\1\\92.0.2.1\"", &["192.0.2.1"]),
+            (";;for=192.0.2.1;", &["192.0.2.1"]),
+            (
+                "for=192.0.2.1 ; proto=https;,for=192.0.2.2",
+                &["192.0.2.2", "192.0.2.1"],
+            ),
+            ("for=,for=192.0.2.2", &["192.0.2.2", "?"]),
+            ("for=\"192.0.2.1:_\"", &["?"]),
+            (
+                "for=192.0.2.1 ,\t, for=192.0.2.2",
+                &["192.0.2.2", "192.0.2.1"],
+            ),
+            ("by=\"a,b;c\";for=192.0.2.1", &["192.0.2.1"]),
+            ("for=unknown", &["?"]),
+            ("for=\"_mdn\"", &["?"]),
+            ("proto=https", &["?"]),
+            ("for=192.0.2.1;for=192.0.2.2", &["?"]),
+            ("for=\"192.0.2.1:123456\"", &["?"]),
+            ("for=\"192.0.2.1:\"", &["?"]),
+            ("for=\"[fe80::1%25eth0]\"", &["?"]),
+            ("", &[]),
+            (" , ,", &[]),
+        ] {
+            assert_eq!(parse_forwarded(line.as_bytes()), hops(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_hides_all_that_follows_and_nothing_before() {
+        for line in [
+            "for=192.0.2.1, for=\"192.0.2.2, for=192.0.2.3",
+            "for=192.0.2.1, for=\"192.0.2.2\\",
+            "for=192.0.2.1, for=a b, for=192.0.2.3",
+            "for=192.0.2.1, for = 192.0.2.2, for=192.0.2.3",
+            "for=192.0.2.1, for, for=192.0.2.3",
+            "for=192.0.2.1, =x, for=192.0.2.3",
+            "for=192.0.2.1, for=\"a\"b, for=192.0.2.3",
+            "for=192.0.2.1, for=a\"b, for=192.0.2.3",
+            "for=192.0.2.1, for=a\u{b}, for=192.0.2.3",
+        ] {
+            assert_eq!(
+                parse_forwarded(line.as_bytes()),
+                hops(&["?", "192.0.2.1"]),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn x_forwarded_for_takes_addresses_with_and_without_ports() {
+        let parse = |line: &str| parse_x_forwarded_for(line.as_bytes()).collect::<Vec<_>>();
+        for (line, expected) in [
+            ("192.0.2.1, 2001:db8::1", &["2001:db8::1", "192.0.2.1"][..]),
+            (
+                "192.0.2.1:80,[2001:db8::1]:80, [::1]",
+                &["::1", "2001:db8::1", "192.0.2.1"],
+            ),
+            ("unknown, 192.0.2.1", &["192.0.2.1", "?"]),
+            ("192.0.2.1, \"192.0.2.2\"", &["?", "192.0.2.1"]),
+            ("192.0.2.1 192.0.2.2", &["?"]),
+            (",, 192.0.2.1 ,", &["192.0.2.1"]),
+            ("", &[]),
+        ] {
+            assert_eq!(parse(line), hops(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn thirty_two_hops_of_a_line_are_read() {
+        let line = vec!["192.0.2.1"; 33].join(",");
+        assert_eq!(parse_x_forwarded_for(line.as_bytes()).count(), 32);
+        let line = vec!["for=192.0.2.1"; 33].join(",");
+        assert_eq!(parse_forwarded(line.as_bytes()).len(), 32);
+    }
+
+    #[test]
+    fn a_node_may_have_64_bytes() {
+        // Zeros in front do not change a hidden port's worth.
+        let port = |bytes: usize| format!("for=\"192.0.2.1:_{}\"", "p".repeat(bytes - 11));
+        assert_eq!(parse_forwarded(port(64).as_bytes()), hops(&["192.0.2.1"]));
+        assert_eq!(parse_forwarded(port(65).as_bytes()), hops(&["?"]));
+    }
+}

@@ -1,0 +1,258 @@
+//! How often one client may ask, and who it is behind proxies: over sockets from addresses of this machine.
+
+use std::net::{IpAddr, SocketAddr, TcpStream};
+
+use reviewd::http::{Proxies, ProxyField};
+use reviewd::server::Config;
+use reviewd::wire::network::Network;
+use socket2::{Domain, Socket, Type};
+
+use crate::support::{Connection, Program, Response, Server, send, wait_until};
+
+/// What an MCP client sends.
+const PING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+/// Connects from another address of this machine.
+fn connect_from(address: &str, server: SocketAddr) -> TcpStream {
+    let source: IpAddr = address.parse().unwrap();
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from((source, 0)).into()).unwrap();
+    socket.connect(&server.into()).unwrap();
+    socket.into()
+}
+
+fn post_mcp(server: &Server) -> Response {
+    let fields = [("Content-Type", "application/json")];
+    send(server.address(), "POST", "/mcp", &fields, PING)
+}
+
+fn limited(change: impl FnOnce(&mut Config)) -> Server {
+    Server::start_with(|config| {
+        config.limits.rates.reads = 3;
+        change(config);
+    })
+}
+
+/// Trusts every address of this machine, as proxies that write `field`.
+fn behind_proxies(field: ProxyField) -> impl FnOnce(&mut Config) {
+    move |config| {
+        config.proxies = Proxies {
+            networks: vec![Network::parse("127.0.0.0/8").unwrap()],
+            field,
+        };
+    }
+}
+
+#[test]
+fn without_a_limit_nobody_is_counted_and_nothing_is_said() {
+    let server = Server::start();
+    for _ in 0..100 {
+        let response = server.get("/reviews.json");
+        assert_eq!(response.status, 200);
+        assert_eq!(response.field("ratelimit"), None);
+    }
+    assert_eq!(post_mcp(&server).field("ratelimit"), None);
+}
+
+#[test]
+fn the_fourth_of_three_reads_is_429_and_says_when_to_come_back() {
+    let server = limited(|_| {});
+    let mut connection = server.connect();
+    for (path, status, left) in [
+        ("/reviews.json", 200, 2),
+        ("/nowhere", 404, 1),
+        ("/feed.xml", 200, 0),
+    ] {
+        let response = connection.get(path);
+        assert_eq!(response.status, status);
+        let policy = response.field("ratelimit-policy");
+        assert_eq!(policy, Some("\"reads\";q=3;w=60"));
+        let limit = response.field("ratelimit").unwrap();
+        assert!(
+            limit.starts_with(&format!("\"reads\";r={left};t=")),
+            "{limit}"
+        );
+    }
+    let response = connection.get("/reviews.json");
+    response.assert_error(429, "too_many_requests");
+    let wait_s: u64 = response.field("retry-after").unwrap().parse().unwrap();
+    assert!((1..=20).contains(&wait_s), "{wait_s}");
+    assert_eq!(
+        response.field("ratelimit"),
+        Some(&*format!("\"reads\";r=0;t={wait_s}"))
+    );
+    // The connection goes on, and a HEAD is told the same.
+    let head = connection.send("HEAD", "/reviews.json", &[]);
+    assert_eq!((head.status, head.body.len()), (429, 0));
+}
+
+#[test]
+fn probes_and_other_parts_of_the_service_are_not_counted_as_reads() {
+    let server = limited(|_| {});
+    for _ in 0..4 {
+        server.get("/reviews.json");
+    }
+    assert_eq!(server.get("/reviews.json").status, 429);
+    for path in ["/healthz", "/readyz"] {
+        let response = server.get(path);
+        assert_eq!((response.status, response.field("ratelimit")), (200, None));
+    }
+    assert_eq!(post_mcp(&server).status, 200);
+}
+
+#[test]
+fn one_message_too_many_to_mcp_is_429_with_a_json_rpc_error() {
+    let server = Server::start_with(|config| config.limits.rates.mcp = 2);
+    for left in [1, 0] {
+        let response = post_mcp(&server);
+        assert_eq!(response.status, 200);
+        let limit = response.field("ratelimit").unwrap();
+        assert!(
+            limit.starts_with(&format!("\"mcp\";r={left};t=")),
+            "{limit}"
+        );
+    }
+    let response = post_mcp(&server);
+    assert_eq!(response.status, 429);
+    assert!(response.field("retry-after").is_some());
+    assert!(response.json()["error"]["code"].is_i64());
+    assert_eq!(response.field("connection"), Some("close"));
+    assert_eq!(server.get("/reviews.json").status, 200);
+}
+
+#[test]
+fn an_escaped_address_of_mcp_has_its_rate_all_the_same() {
+    let server = Server::start_with(|config| config.limits.rates.mcp = 1);
+    let fields = [("Content-Type", "application/json")];
+    let ask = |path| send(server.address(), "POST", path, &fields, PING).status;
+    assert_eq!([ask("/%6dcp"), ask("/%6Dcp"), ask("/mcp")], [200, 429, 429]);
+}
+
+#[test]
+fn each_address_has_a_bucket_of_its_own() {
+    let server = limited(|_| {});
+    for source in ["127.0.0.2", "127.0.0.3"] {
+        let mut connection = Connection::over(connect_from(source, server.address()));
+        let statuses: Vec<u16> = (0..4).map(|_| connection.get("/feed.xml").status).collect();
+        assert_eq!(statuses, [200, 200, 200, 429], "{source}");
+    }
+}
+
+#[test]
+fn who_names_himself_another_is_still_the_same() {
+    let server = limited(|_| {});
+    let ask = |claim: &str| {
+        let fields = [
+            ("X-Forwarded-For", claim),
+            ("Forwarded", &*format!("for={claim}")),
+        ];
+        server.get_with("/feed.xml", &fields).status
+    };
+    let statuses: Vec<u16> = (1..=4)
+        .map(|number| ask(&format!("192.0.2.{number}")))
+        .collect();
+    assert_eq!(statuses, [200, 200, 200, 429]);
+}
+
+#[test]
+fn behind_a_proxy_each_client_is_who_the_proxy_says() {
+    for (field, name, prefix) in [
+        (ProxyField::XForwardedFor, "X-Forwarded-For", ""),
+        (ProxyField::Forwarded, "Forwarded", "for="),
+    ] {
+        let server = limited(behind_proxies(field));
+        let ask = |says: &str| server.get_with("/feed.xml", &[(name, says)]).status;
+        for client in ["192.0.2.1", "192.0.2.2"] {
+            // Whatever he says of himself stands left of what the proxy adds.
+            let claims = ["203.0.113.1", "203.0.113.2", "\"", "unknown"];
+            let statuses: Vec<u16> = claims
+                .iter()
+                .filter(|claim| prefix.is_empty() || **claim != "\"")
+                .map(|claim| {
+                    ask(&format!(
+                        "{prefix}{claim}, {prefix}{client}, {prefix}127.0.0.9"
+                    ))
+                })
+                .collect();
+            assert_eq!(statuses[..3], [200; 3], "{name} {client}");
+            assert_eq!(ask(&format!("{prefix}{client}")), 429, "{name} {client}");
+        }
+    }
+}
+
+#[test]
+fn the_hub_counts_who_the_proxy_names_as_well() {
+    let server = Server::start_with(|config| {
+        behind_proxies(ProxyField::XForwardedFor)(config);
+        config.limits.rates.hub = 1;
+    });
+    let ask = |client: &str| {
+        let fields = [("X-Forwarded-For", client)];
+        send(server.address(), "POST", "/api/websub/hub", &fields, b"x").status
+    };
+    // There is no hub here: 503 is what everybody gets who may ask.
+    assert_eq!(
+        [ask("192.0.2.1"), ask("192.0.2.1"), ask("192.0.2.2")],
+        [503, 429, 503]
+    );
+}
+
+#[test]
+fn an_address_has_its_share_of_connections_and_others_theirs() {
+    let server = Server::start_with(|config| config.limits.connections_per_address = 2);
+    let mut held: Vec<_> = (0..2).map(|_| server.connect()).collect();
+    for connection in &mut held {
+        assert_eq!(connection.get("/healthz").status, 200);
+    }
+    assert_eq!(server.connect().rest(), b"");
+    assert_eq!(server.running().counters().crowded_out(), 1);
+    assert_eq!(server.running().counters().turned_away(), 0);
+    let mut other = Connection::over(connect_from("127.0.0.2", server.address()));
+    assert_eq!(other.get("/healthz").status, 200);
+    drop(held);
+    wait_until("the places are free", || {
+        server.running().open_connections() == 1
+    });
+    assert_eq!(server.get("/healthz").status, 200);
+}
+
+#[test]
+fn a_trusted_proxy_may_have_any_number_of_connections() {
+    let server = Server::start_with(|config| {
+        behind_proxies(ProxyField::XForwardedFor)(config);
+        config.limits.connections_per_address = 1;
+    });
+    let mut held: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    for connection in &mut held {
+        assert_eq!(connection.get("/healthz").status, 200);
+    }
+}
+
+#[test]
+fn a_proxy_that_nobody_has_named_is_told_of_at_the_start() {
+    let public = ["--base-url", "https://reviews.example"];
+    let program = Program::serve(&public);
+    program.seen("which --trusted-proxy does not name");
+    for quiet in [
+        &[
+            "--base-url",
+            "https://reviews.example",
+            "--trusted-proxy",
+            "127.0.0.1,::1",
+        ][..],
+        &[
+            "--base-url",
+            "https://reviews.example",
+            "--hub-rate",
+            "0",
+            "--address-connections",
+            "0",
+        ],
+        &[],
+    ] {
+        assert!(
+            !Program::serve(quiet).has_seen("--trusted-proxy"),
+            "{quiet:?}"
+        );
+    }
+}
