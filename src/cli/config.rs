@@ -17,6 +17,7 @@ use crate::wire::network::Network;
 
 use super::hub_flags::HubFlags;
 use super::limit_flags::LimitFlags;
+use super::observe_flags::ObserveFlags;
 use super::values::{
     parse_base_url, parse_header_value, parse_key, parse_origin, parse_size, parse_time,
 };
@@ -43,6 +44,8 @@ pub struct ServeArgs {
     hub: HubFlags,
     #[command(flatten)]
     process: ProcessArgs,
+    #[command(flatten)]
+    observe: ObserveFlags,
     #[command(flatten)]
     limits: LimitFlags,
     #[command(flatten)]
@@ -84,6 +87,10 @@ struct AddressArgs {
         default_value = "127.0.0.1:8080"
     )]
     listen: SocketAddr,
+    /// Listen also where another reviewd does that was started with this flag, so that a new one can begin before the
+    /// old one ends
+    #[arg(long, env = "REVIEWD_REUSE_PORT")]
+    reuse_port: bool,
     /// Public address, such as https://reviews.example [default: the listening address]
     #[arg(long, env = "REVIEWD_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
     base_url: Option<String>,
@@ -205,6 +212,9 @@ impl ServeArgs {
             cache: Some(self.process.state.clone()),
             index_texts_min: INDEX_TEXTS_MIN,
             listen: self.address.listen,
+            reuse_port: self.address.reuse_port,
+            admin_listen: self.observe.admin_listen,
+            access_log: self.observe.access_log(),
             base_url: self.address.base_url.clone(),
             cache_control: self.address.cache_control.clone(),
             threads: self.process.threads.unwrap_or_else(cores),

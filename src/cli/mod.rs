@@ -11,6 +11,7 @@ mod import;
 pub mod insights;
 mod limit_flags;
 pub mod mcp;
+mod observe_flags;
 mod serve;
 mod values;
 
@@ -92,7 +93,8 @@ const SERVE_AFTER_HELP: &str = "\
 Times are whole numbers with ms, s, m, h or d; sizes with KiB, MiB or GiB.
 
 Signals:
-  SIGHUP            read the data again
+  SIGHUP            read the data again, open the access log anew
+  SIGUSR1           open the access log anew
   SIGTERM, SIGINT   stop accepting, finish what is under way; a second one ends at once
 
 Examples:

@@ -51,6 +51,7 @@ fn failure(error: &StartError) -> Failure {
         | StartError::Threads(_)
         | StartError::Signals(_)
         | StartError::Random(_) => Status::Unavailable,
+        StartError::AccessLog(_) => Status::CannotCreate,
         StartError::Read(error) if error.is_missing() => Status::NoInput,
         StartError::Read(error) if error.is_wrong() => Status::Data,
         StartError::Read(_) => Status::Io,

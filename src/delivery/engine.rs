@@ -73,6 +73,8 @@ pub(super) struct Engine {
     contents: HashMap<String, Arc<Content>>,
     /// Topics whose digests the store does not have yet.
     unpublished: Option<Vec<(String, [u8; 32])>>,
+    /// When a topic last got new content, or when this process began.
+    published_at: Moment,
     /// Ends of exchanges that the store does not have yet.
     reports: Vec<(Report, Logged)>,
     /// The clock, and what it showed when it was last looked at.
@@ -147,6 +149,7 @@ impl Engine {
             breaker: Breaker::default(),
             contents: HashMap::new(),
             unpublished: None,
+            published_at: Moment::from_unix_ms((outside.unix_ms)()),
             reports: Vec::new(),
             anchor: (now, (outside.unix_ms)()),
             unix_ms: outside.unix_ms,

@@ -53,6 +53,10 @@ pub struct Stats {
     pub requests: Count,
     /// Gauge: subscriptions that are owed content, some seconds old.
     pub owed: Count,
+    /// Gauge: those of them whose next attempt could begin, some seconds old.
+    pub due: Count,
+    /// Gauge: since when the oldest of those is due, in milliseconds since 1970; 0 where none is.
+    pub due_since_ms: Count,
     /// Gauge: exchanges under way.
     pub flights: Count,
 }

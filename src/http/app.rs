@@ -8,11 +8,13 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use hyper::header::{HeaderMap, HeaderValue};
 
+use super::access::AccessLog;
 use super::client::{Proxies, client_address};
 use super::host;
 use super::rate::{Rate, Standing};
 use super::readiness::Readiness;
 use super::site::Site;
+use super::traffic::Traffic;
 use crate::clock;
 use crate::delivery::Hub;
 use crate::mcp;
@@ -97,6 +99,8 @@ pub struct App {
     pub(crate) site: ArcSwap<Site>,
     /// Whether traffic should be sent here, and why not.
     pub readiness: Readiness,
+    /// What requests leave behind.
+    pub traffic: Traffic,
     pub(crate) limits: Limits,
     pub(crate) proxies: Proxies,
     /// At `Surface as usize`; `None` where there is no limit.
@@ -106,6 +110,8 @@ pub struct App {
     pub(crate) mcp: Option<mcp::Server>,
     /// Empty where the hub is not served: it answers 503.
     hub: OnceLock<Hub>,
+    /// Empty where requests are not logged.
+    access_log: OnceLock<AccessLog>,
     base_url: String,
     /// Host and port of `base_url`.
     own_authority: String,
@@ -124,6 +130,7 @@ impl App {
         Ok(App {
             site: ArcSwap::from_pointee(site),
             readiness: Readiness::default(),
+            traffic: Traffic::default(),
             limits: settings.limits,
             proxies: settings.proxies,
             rates: [
@@ -134,6 +141,7 @@ impl App {
             cache_control,
             mcp: None,
             hub: OnceLock::new(),
+            access_log: OnceLock::new(),
             own_authority: host::authority_of(&settings.base_url).to_owned(),
             base_url: settings.base_url,
         })
@@ -156,6 +164,24 @@ impl App {
     #[must_use]
     pub fn hub(&self) -> Option<&Hub> {
         self.hub.get()
+    }
+
+    /// Logs each answered request; the first log stays.
+    pub fn set_access_log(&self, log: AccessLog) {
+        // Set once, at the start, by the server.
+        let _second = self.access_log.set(log);
+    }
+
+    /// Returns the access log, where there is one.
+    #[must_use]
+    pub fn access_log(&self) -> Option<&AccessLog> {
+        self.access_log.get()
+    }
+
+    /// Returns what answers at `/mcp`, where it is served.
+    #[must_use]
+    pub fn mcp(&self) -> Option<&mcp::Server> {
+        self.mcp.as_ref()
     }
 
     /// Puts `site` in place of `expected`, unless that is no longer the current one; tells whether it did.

@@ -60,6 +60,12 @@ impl Body {
         }
     }
 
+    /// Returns the number of bytes that are sent: none for a HEAD.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.slices.iter().map(|slice| slice.len() as u64).sum()
+    }
+
     /// Returns the number of bytes that Content-Length announces.
     #[must_use]
     pub fn length(&self) -> u64 {
@@ -188,7 +194,7 @@ mod tests {
     #[test]
     fn the_body_of_a_head_announces_its_length_and_sends_nothing() {
         let head = Body::full(Bytes::from_static(b"ab")).into_head();
-        assert_eq!(head.size_hint().exact(), Some(2));
+        assert_eq!((head.size_hint().exact(), head.sent()), (Some(2), 0));
         assert!(frames(head).is_empty());
     }
 

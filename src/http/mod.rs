@@ -7,6 +7,8 @@
 //! The order of the checks is fixed: rate (429), number of fields (431), Host, Transfer-Encoding, target, route (404), method
 //! (405), and only then what the endpoint itself asks for. Every status code and every header name is written in `reply.rs`, nowhere else.
 
+mod access;
+pub mod admin;
 mod app;
 mod arena;
 pub mod body;
@@ -21,10 +23,14 @@ mod router;
 mod service;
 mod site;
 mod target;
+mod traffic;
 
+pub use access::{AccessLog, Entry, Letter};
 pub use app::{App, Limits, Rates, Settings, SettingsError};
 pub use body::Body;
 pub use client::{Proxies, ProxyField, client_address};
 pub use readiness::{Readiness, Reason};
+pub use router::PLACES;
 pub use service::{Answer, Write, broken, handle, respond};
 pub use site::Site;
+pub use traffic::{BOUNDS_NS, Class, Searcher, Traffic};

@@ -1,5 +1,6 @@
 //! What is sent: every status code and every header of a response is chosen here.
 
+pub(crate) mod admin;
 pub(crate) mod hub;
 pub(crate) mod mcp;
 pub(crate) mod rate;

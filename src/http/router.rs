@@ -44,6 +44,37 @@ pub(crate) enum Document {
     AiCatalog = 5,
 }
 
+/// The addresses as metrics name them, each at the number that [`Route::place`] gives: no label is made of anything
+/// that a client sends.
+pub const PLACES: [&str; 23] = [
+    "other",
+    "/reviews.json",
+    "/insights.json",
+    "/api/feed.json",
+    "/feed.xml",
+    "/mcp/server-card",
+    "/.well-known/ai-catalog.json",
+    "/",
+    "/page.css",
+    "/page.js",
+    "/favicon.svg",
+    "/reviews.jsonld",
+    "/badge.svg",
+    "/widget.html",
+    "/widget.css",
+    "/widget.js",
+    "/api/reviews/search",
+    "/api/reviews/since/{date}",
+    "/api/reviews/{id}",
+    "/healthz",
+    "/readyz",
+    "/api/websub/hub",
+    "/mcp",
+];
+
+/// The place of a request that was refused before it had a route.
+pub(crate) const NO_PLACE: usize = 0;
+
 /// The methods that some address here takes: the answer to `OPTIONS *`.
 pub(crate) const ALLOW_ALL: &str = "GET, HEAD, POST, DELETE, OPTIONS";
 
@@ -90,6 +121,31 @@ pub(crate) fn route<'a>(parent: &str, last: &'a str) -> Option<Route<'a>> {
 }
 
 impl Route<'_> {
+    /// Returns the number of this address in [`PLACES`].
+    pub(crate) fn place(self) -> usize {
+        match self {
+            Route::Document(document) => 1 + document as usize,
+            Route::Page(page) => match page {
+                Page::Home => 7,
+                Page::Stylesheet => 8,
+                Page::Script => 9,
+                Page::Favicon => 10,
+                Page::ReviewsJsonLd => 11,
+                Page::Badge | Page::BadgeLight | Page::BadgeDark => 12,
+                Page::Widget => 13,
+                Page::WidgetStylesheet => 14,
+                Page::WidgetScript => 15,
+            },
+            Route::Search => 16,
+            Route::Since(_) => 17,
+            Route::Review(_) => 18,
+            Route::Health => 19,
+            Route::Ready => 20,
+            Route::Hub => 21,
+            Route::Mcp => 22,
+        }
+    }
+
     /// Returns what `method` does here.
     pub(crate) fn action(self, method: &Method) -> Action {
         match (self, method.as_str()) {
@@ -162,6 +218,17 @@ mod tests {
         ] {
             assert_eq!(find(path), Some(Route::Page(page)), "{path}");
         }
+    }
+
+    #[test]
+    fn every_place_is_named_by_its_own_address() {
+        let mut found = 0;
+        for (place, path) in PLACES.iter().enumerate().skip(1) {
+            let route = find(path).expect(path);
+            assert_eq!(route.place(), place, "{path}");
+            found += 1;
+        }
+        assert_eq!((found, PLACES[NO_PLACE]), (22, "other"));
     }
 
     #[test]

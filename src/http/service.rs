@@ -6,12 +6,14 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 
+use super::access::Note;
 use super::app::{App, Surface};
 use super::body::Body;
 use super::endpoint::{self, Read};
@@ -21,6 +23,7 @@ use super::reply::{self, Refusal, Reply};
 use super::router::{self, Action, Route};
 use super::site::Site;
 use super::target;
+use crate::clock;
 use crate::mcp;
 
 /// A reply, at once for reads, and in a while where a request's body has to be read first.
@@ -58,6 +61,7 @@ pub enum Write {
 pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> Answer {
     let (parts, body) = request.into_parts();
     let has_body = !body.is_end_stream();
+    let note = app.access_log().map(|_| Note::of(app, &parts, peer.ip()));
     let standing = match parts.uri.path() {
         // Whoever asks these decides whether traffic comes here at all.
         "/healthz" | "/readyz" => None,
@@ -66,9 +70,12 @@ pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> A
         _ => app.take(Surface::Reads, &parts.headers, peer.ip()),
     };
     if let Some(standing) = standing.filter(|standing| standing.is_exceeded) {
+        let began = clock::instant();
         let refusal = Reply::Refuse(Refusal::Rate(standing.per_minute));
         let mut response = finish(app, parts, refusal, has_body);
         reply::rate::put(&mut response, &standing);
+        count(app, router::NO_PLACE, began, &response);
+        log(app, note, &response);
         return Answer::Ready(Some(response));
     }
     match respond(app, parts, has_body) {
@@ -76,11 +83,24 @@ pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> A
             if let Some(standing) = standing {
                 reply::rate::put(&mut response, &standing);
             }
+            log(app, note, &response);
             Answer::Ready(Some(response))
         }
-        Err((parts, write)) => {
-            Answer::Pending(Box::pin(answer(app.clone(), parts, body, peer, write)))
-        }
+        Err((parts, write)) => Answer::Pending(Box::pin(answer(
+            app.clone(),
+            parts,
+            body,
+            peer,
+            write,
+            note,
+        ))),
+    }
+}
+
+/// Hands what was noted of a request to the access log, where there is one.
+fn log(app: &App, note: Option<Note>, response: &Response<Body>) {
+    if let (Some(note), Some(log)) = (note, app.access_log()) {
+        note.push(log, response.status().as_u16(), response.body().sent());
     }
 }
 
@@ -91,7 +111,9 @@ async fn answer(
     body: Incoming,
     peer: SocketAddr,
     write: Write,
+    note: Option<Note>,
 ) -> Response<Body> {
+    let began = clock::instant();
     // Chunks are where parsers disagree (RFC 9112 §7.1), so nothing that follows them is taken for a request.
     let chunked = parts.headers.contains_key(TRANSFER_ENCODING) && parts.version < Version::HTTP_2;
     let unread = !body.is_end_stream() && parts.version < Version::HTTP_2;
@@ -103,8 +125,8 @@ async fn answer(
     // Before the body, so that a flood costs no more than its heads.
     let exceeded = standing.filter(|standing| standing.is_exceeded);
     let mut response = match (write, exceeded) {
-        (Write::Hub, None) => endpoint::hub(app, parts, body).await,
-        (Write::Mcp, None) => endpoint::mcp(app, parts, body).await,
+        (Write::Hub, None) => endpoint::hub(Arc::clone(&app), parts, body).await,
+        (Write::Mcp, None) => endpoint::mcp(Arc::clone(&app), parts, body).await,
         (Write::Hub, Some(standing)) => {
             reply::hub::render_unread(&Refusal::Rate(standing.per_minute), parts.headers)
         }
@@ -116,7 +138,19 @@ async fn answer(
     if chunked || (unread && exceeded.is_some()) {
         reply::close(&mut response);
     }
+    let route = match write {
+        Write::Hub => Route::Hub,
+        Write::Mcp => Route::Mcp,
+    };
+    count(&app, route.place(), began, &response);
+    log(&app, note, &response);
     response
+}
+
+/// Adds a reply to the numbers of its address.
+fn count(app: &App, place: usize, began: Instant, response: &Response<Body>) {
+    let (status, bytes) = (response.status().as_u16(), response.body().sent());
+    app.traffic.record(place, status, bytes, began.elapsed());
 }
 
 /// Answers a request at once from its head, or hands it back where its body is needed first.
@@ -131,17 +165,21 @@ async fn answer(
     reason = "the error is the way of the few requests that have a body"
 )]
 pub fn respond(app: &App, parts: Parts, has_body: bool) -> Result<Response<Body>, (Parts, Write)> {
+    let began = clock::instant();
     let site = app.site.load();
+    let mut place = router::NO_PLACE;
     let (reply, chunked) = {
         let fields = Fields::read(&parts.headers);
-        let reply = match decide(app, &site, &parts, &fields) {
+        let reply = match decide(app, &site, &parts, &fields, &mut place) {
             Ok(reply) => reply,
             Err(Stop::Refuse(refusal)) => Reply::Refuse(refusal),
             Err(Stop::Write(write)) => return Err((parts, write)),
         };
         (reply, fields.has(Field::TransferEncoding))
     };
-    Ok(finish(app, parts, reply, has_body || chunked))
+    let response = finish(app, parts, reply, has_body || chunked);
+    count(app, place, began, &response);
+    Ok(response)
 }
 
 /// Writes `reply` to the request that `parts` are of; `unread` tells that its body, or some of it, was left alone.
@@ -185,12 +223,13 @@ impl From<Refusal> for Stop {
     }
 }
 
-/// Checks a request in the order that `mod.rs` names, and asks its endpoint.
+/// Checks a request in the order that `mod.rs` names, and asks its endpoint; `place` becomes its address's.
 fn decide<'s>(
     app: &App,
     site: &'s Site,
     parts: &Parts,
     fields: &Fields<'_>,
+    place: &mut usize,
 ) -> Result<Reply<'s>, Stop> {
     if parts.headers.len() > app.limits.header_fields {
         return Err(Refusal::Fields(app.limits.header_fields).into());
@@ -227,6 +266,7 @@ fn decide<'s>(
             router::route(&path.parent, last).ok_or(Refusal::UnknownPath)?
         }
     };
+    *place = route.place();
     match route.action(&parts.method) {
         Action::Read => {
             let query = parts.uri.query().unwrap_or("");

@@ -49,6 +49,7 @@
 
 mod batch;
 mod brief;
+pub mod calls;
 mod catalog;
 mod completion;
 mod dispatch;

@@ -1,5 +1,6 @@
 //! From a request to a reply: guard, method, media type, message, era, and only then the method itself.
 
+use super::calls::Calls;
 use super::catalog::Catalog;
 use super::dispatch;
 use super::guard::Guard;
@@ -34,6 +35,7 @@ pub struct Server {
     guard: Guard,
     sessions: Sessions,
     body_bytes_max: usize,
+    calls: Calls,
 }
 
 /// A message answered: what to write back, if anything, and with which status.
@@ -50,7 +52,14 @@ impl Server {
             guard: Guard::new(&settings.base_url, &settings.allowed_origins),
             sessions: Sessions::new(settings.session_key),
             body_bytes_max: settings.body_bytes_max,
+            calls: Calls::default(),
         }
+    }
+
+    /// Returns how often each tool was called.
+    #[must_use]
+    pub fn calls(&self) -> &Calls {
+        &self.calls
     }
 
     /// Answers a request to `/mcp`; nothing is kept of it but the end of a session.
@@ -192,6 +201,7 @@ impl Server {
             push_error(out, Some(request.id), &error);
             return Answer::status(400);
         }
+        self.calls.count(&request.call);
         let outcome = dispatch::dispatch(catalog, Era::Stateless, request, out);
         let is_unknown = outcome.is_err_and(|error| {
             push_error(out, Some(request.id), &error);
@@ -215,6 +225,7 @@ impl Server {
         if let Some(head) = head {
             self.handshake(head, now)?;
         }
+        self.calls.count(&request.call);
         if let Err(error) = dispatch::dispatch(catalog, Era::Handshake, request, out) {
             push_error(out, Some(request.id), &error);
         }

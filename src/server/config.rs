@@ -25,6 +25,12 @@ pub struct Config {
     pub index_texts_min: u64,
     /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Take the address although another process listens on it, which then shares what comes in.
+    pub reuse_port: bool,
+    /// Where metrics and the state of the process are served; `None` for nowhere.
+    pub admin_listen: Option<SocketAddr>,
+    /// Where each answered request is logged; `None` for nowhere.
+    pub access_log: Option<AccessLogTarget>,
     /// The public address, scheme and authority without a path; `None` for the listening address.
     pub base_url: Option<String>,
     /// The Cache-Control of documents.
@@ -99,6 +105,15 @@ pub enum SessionKey {
     File(PathBuf),
     /// Random, and gone with the process: sessions end at every restart.
     Fresh,
+}
+
+/// Where the access log goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccessLogTarget {
+    /// To standard output.
+    Stdout,
+    /// To this file, at its end.
+    File(PathBuf),
 }
 
 /// Where the operator's files come from.

@@ -93,6 +93,11 @@ impl Connections {
         self.max.saturating_sub(free)
     }
 
+    /// Returns how many may be open at a time.
+    pub(super) fn max(&self) -> u32 {
+        self.max
+    }
+
     /// Asks every connection to end after the request that it is working on; idle ones end at once.
     pub(super) fn begin_drain(&self) {
         self.draining.store(true, Ordering::SeqCst);

@@ -85,6 +85,11 @@ impl Front {
         self.connections.open()
     }
 
+    /// Returns the open connections.
+    pub(super) fn connections(&self) -> &Arc<Connections> {
+        &self.connections
+    }
+
     /// Asks for a later phase, and returns a handle that can ask again.
     pub(super) fn advance(&self, phase: Phase) {
         advance(&self.phase, phase);

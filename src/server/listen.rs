@@ -35,11 +35,12 @@ const BACK_OFF: Duration = Duration::from_millis(100);
 /// Least time between two log lines about failed accepts.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Takes `address`, without listening yet: a port in use is told before the dataset is read.
+/// Takes `address`, without listening yet: a port in use is told before the dataset is read. With `shared` it may be
+/// in use by another process that shares it.
 ///
 /// # Errors
 /// When the address is taken, not ours, or forbidden.
-pub(super) fn bind(address: SocketAddr) -> io::Result<Socket> {
+pub(super) fn bind(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     let socket = Socket::new(
         Domain::for_address(address),
         Type::STREAM,
@@ -47,6 +48,10 @@ pub(super) fn bind(address: SocketAddr) -> io::Result<Socket> {
     )?;
     // A restart must not wait for the last connections of the process before it.
     socket.set_reuse_address(true)?;
+    if shared {
+        // The next process may listen before this one has stopped.
+        socket.set_reuse_port(true)?;
+    }
     if address.is_ipv6() {
         // `[::]` means every address, also where the system's default says otherwise.
         socket.set_only_v6(false)?;
@@ -147,7 +152,7 @@ mod tests {
 
     #[test]
     fn accepted_sockets_inherit_what_the_listener_was_given() {
-        let listener = listen(bind("127.0.0.1:0".parse().unwrap()).unwrap()).unwrap();
+        let listener = listen(bind("127.0.0.1:0".parse().unwrap(), false).unwrap()).unwrap();
         listener.set_nonblocking(false).unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (accepted, _) = listener.accept().unwrap();
@@ -159,7 +164,16 @@ mod tests {
 
     #[test]
     fn an_address_that_is_listened_on_is_refused() {
-        let first = listen(bind("127.0.0.1:0".parse().unwrap()).unwrap()).unwrap();
-        assert!(bind(first.local_addr().unwrap()).is_err());
+        let first = listen(bind("127.0.0.1:0".parse().unwrap(), false).unwrap()).unwrap();
+        assert!(bind(first.local_addr().unwrap(), false).is_err());
+        assert!(bind(first.local_addr().unwrap(), true).is_err());
+    }
+
+    #[test]
+    fn an_address_is_shared_where_both_say_so() {
+        let first = listen(bind("127.0.0.1:0".parse().unwrap(), true).unwrap()).unwrap();
+        let address = first.local_addr().unwrap();
+        assert!(bind(address, false).is_err());
+        assert!(listen(bind(address, true).unwrap()).is_ok());
     }
 }

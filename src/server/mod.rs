@@ -5,7 +5,9 @@
 //! served, `compress` stores its index and makes its compressed variants, and `insights` derives what a large dataset
 //! starts without, all three at low priority; `hub` and its helpers are delivery's own.
 
+mod access_log;
 mod activity;
+mod admin;
 mod background;
 mod cache_file;
 mod clock;
@@ -24,8 +26,12 @@ mod listen;
 mod load;
 pub mod logs;
 pub mod memory;
+mod metrics;
+mod observers;
 mod preface;
+mod process;
 mod reload;
+mod reloads;
 mod running;
 mod service;
 mod session_key;
@@ -43,17 +49,21 @@ use tracing::{info, warn};
 
 use crate::dataset::Problems;
 use crate::delivery;
-use crate::http::{self, App, Body, SettingsError};
+use crate::http::{self, App, Body, SettingsError, Site};
 use crate::mcp;
 
-pub use config::{Config, DataSource, Limits, Mcp, Reload, SessionKey};
+pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, SessionKey};
 pub use counters::Counters;
+pub use reloads::{Reloaded, Reloads};
 pub use running::Running;
 
 use files::{ReadError, Stamps};
 use front::Front;
 use load::{LoadError, Loader};
+use metrics::Observed;
+use observers::Observers;
 use reload::Reloader;
+use running::Parts;
 use service::Handler;
 use signals::Signals;
 
@@ -62,11 +72,15 @@ use signals::Signals;
 pub enum StartError {
     /// The address cannot be had; the culprit is the operator, or another process.
     Listen {
+        /// The flag that names it.
+        flag: &'static str,
         /// The address.
         address: SocketAddr,
         /// What the system says.
         cause: std::io::Error,
     },
+    /// The access log cannot be opened; the culprit is the operator.
+    AccessLog(std::io::Error),
     /// A data file cannot be read.
     Read(ReadError),
     /// The data files are refused.
@@ -86,8 +100,16 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StartError::Listen { address, cause } => {
-                write!(formatter, "cannot listen on {address} (--listen): {cause}")
+            StartError::Listen {
+                flag,
+                address,
+                cause,
+            } => write!(formatter, "cannot listen on {address} ({flag}): {cause}"),
+            StartError::AccessLog(cause) => {
+                write!(
+                    formatter,
+                    "cannot open the access log (--access-log): {cause}"
+                )
             }
             StartError::Read(error) => error.fmt(formatter),
             StartError::Data(problems) => problems.fmt(formatter),
@@ -134,13 +156,16 @@ fn start_with(
     config: Config,
     before_listening: impl FnOnce() -> Result<(), StartError>,
 ) -> Result<Running, StartError> {
+    let started_ms = crate::clock::unix_ms();
     let refused = |cause| StartError::Listen {
+        flag: "--listen",
         address: config.listen,
         cause,
     };
-    let socket = listen::bind(config.listen).map_err(refused)?;
+    let socket = listen::bind(config.listen, config.reuse_port).map_err(refused)?;
     let bound = socket.local_addr().map_err(refused)?;
     let address = bound.as_socket().unwrap_or(config.listen);
+    let admin_socket = observers::bind_admin(&config)?;
     warn_of_addresses(&config, address);
     let is_public = config.base_url.is_some() || address.ip().is_loopback();
     let base_url = config
@@ -163,6 +188,7 @@ fn start_with(
     });
     let app = App::new(config.http_settings(base_url), site).map_err(StartError::Settings)?;
     let app = Arc::new(app.with_mcp(mcp));
+    let log_writer = observers::start_access_log(&config, &app)?;
     let counters = Arc::new(Counters::default());
     before_listening()?;
     let listener = listen::listen(socket).map_err(refused)?;
@@ -173,27 +199,51 @@ fn start_with(
     if let Some(underived) = underived {
         background::derive_insights(Arc::clone(&app), loader.clone(), underived, config.threads);
     }
-    let told = Arc::downgrade(&app);
-    let reloader = Reloader::start(
-        &config,
-        Arc::clone(&app),
-        loader,
-        seen,
-        Box::new(move |site| {
-            if let Some(hub) = told.upgrade().as_ref().and_then(|app| app.hub()) {
-                hub.topics_changed(site.snapshot().topics());
-            }
-        }),
-    )
-    .map_err(StartError::Threads)?;
+    let reloads = Arc::new(Reloads::default());
+    let reloader = start_reloader(&config, &app, loader, seen, Arc::clone(&reloads))?;
+    let observed = Observed {
+        app: Arc::clone(&app),
+        counters: Arc::clone(&counters),
+        connections: Arc::clone(front.connections()),
+        reloads,
+        started_ms,
+    };
+    let observers = Observers {
+        admin: observers::start_admin(admin_socket, &config, observed)?,
+        log_writer,
+    };
     info!(%address, version, reviews, "serving");
-    Ok(Running::new(
-        app,
-        counters,
+    let parts = Parts {
         front,
         reloader,
-        config.drain_time,
-    ))
+        observers,
+    };
+    Ok(Running::new(app, counters, parts, config.drain_time))
+}
+
+/// Begins to look for changed files; the hub is told of every new site.
+fn start_reloader(
+    config: &Config,
+    app: &Arc<App>,
+    loader: Loader,
+    seen: Stamps,
+    reloads: Arc<Reloads>,
+) -> Result<Reloader, StartError> {
+    let told = Arc::downgrade(app);
+    let published = move |site: &Site| {
+        if let Some(hub) = told.upgrade().as_ref().and_then(|app| app.hub()) {
+            hub.topics_changed(site.snapshot().topics());
+        }
+    };
+    Reloader::start(
+        config,
+        Arc::clone(app),
+        loader,
+        seen,
+        reloads,
+        Box::new(published),
+    )
+    .map_err(StartError::Threads)
 }
 
 /// Warns of a public address that others cannot use, or that is a proxy's of which we know nothing.
@@ -221,6 +271,7 @@ impl Handler for Requests {
     }
 
     fn broken(&self) -> Response<Body> {
+        self.0.traffic.record_panic();
         http::broken()
     }
 }

@@ -26,6 +26,7 @@ use super::clock;
 use super::config::{Config, DataSource};
 use super::files::Stamps;
 use super::load::{LoadError, Loader};
+use super::reloads::{Reloaded, Reloads};
 use super::watch::Directory;
 
 /// How long the files have to stay as they are before they are read.
@@ -76,6 +77,7 @@ impl Reloader {
         app: Arc<App>,
         loader: Loader,
         seen: Stamps,
+        reloads: Arc<Reloads>,
         published: Published,
     ) -> io::Result<Reloader> {
         let (wake, woken) = sync_channel(WAKES_MAX);
@@ -96,6 +98,7 @@ impl Reloader {
             seen,
             stopping: Arc::clone(&stopping),
             aftermath: Aftermath::default(),
+            reloads,
             published,
         };
         let thread = thread::Builder::new()
@@ -145,6 +148,7 @@ struct State {
     seen: Stamps,
     stopping: Arc<AtomicBool>,
     aftermath: Aftermath,
+    reloads: Arc<Reloads>,
     published: Published,
 }
 
@@ -219,6 +223,7 @@ impl State {
             "the data directory holds no reviews.json any more; what was read before is still served"
                 .to_owned();
         warn!(directory = %directory.display(), "{message}");
+        self.reloads.note(Reloaded::Gone);
         // What was wrong with files that are gone no longer matters.
         self.app.readiness.withdraw(REFUSED);
         self.app.readiness.report(&Reason {
@@ -241,9 +246,11 @@ impl State {
                 self.app.readiness.withdraw(GONE);
                 match outcome {
                     Outcome::Same => {
-                        info!(elapsed_ms, "the data files hold what is served already")
+                        self.reloads.note(Reloaded::Same);
+                        info!(elapsed_ms, "the data files hold what is served already");
                     }
                     Outcome::Replaced => {
+                        self.reloads.note(Reloaded::Replaced);
                         let site = self.app.current();
                         let snapshot = site.snapshot();
                         info!(
@@ -282,6 +289,7 @@ impl State {
     }
 
     fn refuse(&mut self, refusal: &Refusal) {
+        self.reloads.note(Reloaded::Refused);
         if let Refusal::Load(LoadError::Read(error)) = refusal
             && error.is_transient()
         {

@@ -12,6 +12,7 @@ use crate::http::{App, Reason};
 
 use super::counters::Counters;
 use super::front::{Front, Phase, advance};
+use super::observers::Observers;
 use super::reload::{Reloader, Wake, ask};
 use super::signals::{Order, Signals};
 
@@ -21,24 +22,32 @@ pub struct Running {
     counters: Arc<Counters>,
     address: SocketAddr,
     drain_time: Duration,
+    admin_address: Option<SocketAddr>,
     /// Taken when the server is stopped.
-    parts: Option<(Front, Reloader)>,
+    parts: Option<Parts>,
+}
+
+/// The threads of a server.
+pub(super) struct Parts {
+    pub(super) front: Front,
+    pub(super) reloader: Reloader,
+    pub(super) observers: Observers,
 }
 
 impl Running {
     pub(super) fn new(
         app: Arc<App>,
         counters: Arc<Counters>,
-        front: Front,
-        reloader: Reloader,
+        parts: Parts,
         drain_time: Duration,
     ) -> Running {
         Running {
             app,
             counters,
-            address: front.address(),
+            address: parts.front.address(),
+            admin_address: parts.observers.admin.as_ref().map(Front::address),
             drain_time,
-            parts: Some((front, reloader)),
+            parts: Some(parts),
         }
     }
 
@@ -46,6 +55,12 @@ impl Running {
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns the administrator's address, where there is one.
+    #[must_use]
+    pub fn admin_addr(&self) -> Option<SocketAddr> {
+        self.admin_address
     }
 
     /// Returns the service.
@@ -63,13 +78,13 @@ impl Running {
     /// Returns how many connections are open.
     #[must_use]
     pub fn open_connections(&self) -> u32 {
-        self.parts.as_ref().map_or(0, |(front, _)| front.open())
+        self.parts.as_ref().map_or(0, |parts| parts.front.open())
     }
 
     /// Reads the data again, as SIGHUP does; returns at once.
     pub fn reload(&self) {
-        if let Some((_, reloader)) = &self.parts {
-            ask(&reloader.waker(), Wake::Asked);
+        if let Some(parts) = &self.parts {
+            ask(&parts.reloader.waker(), Wake::Asked);
         }
     }
 
@@ -85,12 +100,19 @@ impl Running {
     /// # Errors
     /// When the system refuses a thread.
     pub fn run_until_signal(mut self, signals: Signals) -> io::Result<()> {
-        let Some((front, reloader)) = self.parts.take() else {
+        let Some(parts) = self.parts.take() else {
             return Ok(());
         };
+        let Parts {
+            front, reloader, ..
+        } = &parts;
         let (phase, reload, app) = (front.control(), reloader.waker(), Arc::clone(&self.app));
         let order = move |order| match order {
-            Order::Reload => ask(&reload, Wake::Asked),
+            Order::Reload => {
+                reopen_access_log(&app);
+                ask(&reload, Wake::Asked);
+            }
+            Order::Reopen => reopen_access_log(&app),
             Order::Stop => {
                 report_draining(&app);
                 let again = *phase.borrow() >= Phase::Drain;
@@ -106,22 +128,24 @@ impl Running {
                 error!(%error, "signals cannot be received, SIGTERM ends the program without draining");
             }
         })?;
-        let clean = front.join();
+        let clean = parts.front.join();
         // A reload under way ends with the process: what it leaves half done on disk is a draft that the next start removes.
-        reloader.begin_stop();
+        parts.reloader.begin_stop();
         self.stop_hub(clean);
+        parts.observers.stop(&self.app);
         Ok(())
     }
 
     fn end(&mut self, phase: Phase) -> bool {
-        let Some((front, reloader)) = self.parts.take() else {
+        let Some(parts) = self.parts.take() else {
             return true;
         };
         report_draining(&self.app);
-        front.advance(phase);
-        let clean = front.join();
-        reloader.stop();
+        parts.front.advance(phase);
+        let clean = parts.front.join();
+        parts.reloader.stop();
         self.stop_hub(clean && phase == Phase::Drain);
+        parts.observers.stop(&self.app);
         clean
     }
 
@@ -143,6 +167,13 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.end(Phase::Quit);
+    }
+}
+
+/// Has the access log, if there is one, opened anew.
+fn reopen_access_log(app: &App) {
+    if let Some(log) = app.access_log() {
+        log.reopen();
     }
 }
 

@@ -1,4 +1,5 @@
-//! The signals that the program obeys: SIGHUP reads the data again, SIGTERM and SIGINT stop it.
+//! The signals that the program obeys: SIGHUP reads the data again and opens the access log anew, SIGUSR1 does only the
+//! latter, SIGTERM and SIGINT stop it.
 
 use std::io;
 
@@ -6,26 +7,29 @@ use tokio::runtime::{self, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::info;
 
-/// SIGHUP is caught from the beginning; the others from [`Signals::catch_stops`] on, and until then they end the
+/// SIGHUP and SIGUSR1 are caught from the beginning; the others from [`Signals::catch_stops`] on, and until then they end the
 /// program at once.
 #[derive(Debug)]
 pub struct Signals {
     runtime: Runtime,
     hangup: Signal,
+    rotated: Signal,
     stops: Option<(Signal, Signal)>,
 }
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Read the data again.
+    /// Read the data again, and open the access log anew.
     Reload,
+    /// Open the access log anew.
+    Reopen,
     /// Stop in good order.
     Stop,
 }
 
 impl Signals {
-    /// Begins to catch SIGHUP, which would end the program otherwise.
+    /// Begins to catch SIGHUP and SIGUSR1, which would end the program otherwise.
     ///
     /// # Errors
     /// When the system refuses.
@@ -33,13 +37,17 @@ impl Signals {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let hangup = {
+        let (hangup, rotated) = {
             let _inside = runtime.enter();
-            signal(SignalKind::hangup())?
+            (
+                signal(SignalKind::hangup())?,
+                signal(SignalKind::user_defined1())?,
+            )
         };
         Ok(Signals {
             runtime,
             hangup,
+            rotated,
             stops: None,
         })
     }
@@ -62,6 +70,7 @@ impl Signals {
         let Signals {
             runtime,
             mut hangup,
+            mut rotated,
             stops,
         } = self;
         let (mut terminate, mut interrupt) = match stops {
@@ -75,6 +84,7 @@ impl Signals {
                         info!("SIGHUP: reading the data again");
                         order(Order::Reload);
                     }
+                    _ = rotated.recv() => order(Order::Reopen),
                     _ = terminate.recv() => {
                         info!("SIGTERM: stopping");
                         order(Order::Stop);

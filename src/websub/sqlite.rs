@@ -240,8 +240,8 @@ impl Store for SqliteStore {
         self.write(|tx| upkeep::shift(tx, by_ms))
     }
 
-    fn counts(&mut self, _now: Moment) -> Result<Counts, StoreError> {
-        self.read(upkeep::counts)
+    fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
+        self.read(|tx| upkeep::counts(tx, now))
     }
 
     fn list(&mut self, after: i64, limit: usize, _now: Moment) -> Result<Vec<Listed>, StoreError> {

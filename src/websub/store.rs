@@ -106,7 +106,7 @@ pub trait Store: Send {
     /// See [`StoreError`].
     fn shift(&mut self, by_ms: i64) -> Result<(), StoreError>;
 
-    /// Counts what is there.
+    /// Counts what is there, and what of it is due.
     ///
     /// # Errors
     /// See [`StoreError`].
@@ -318,6 +318,10 @@ pub struct Counts {
     pub requests: u64,
     /// Subscriptions that are owed content, due or waiting for a retry.
     pub owed: u64,
+    /// Those of them whose next attempt could begin now, or is under way.
+    pub due: u64,
+    /// The earliest moment for which one of those was set; [`Moment::ZERO`] where it was due at once.
+    pub due_since: Option<Moment>,
 }
 
 /// A subscription as the operator sees it.

@@ -9,4 +9,6 @@ pub mod forwarded;
 pub mod json;
 pub mod negotiate;
 pub mod network;
+pub mod openmetrics;
+pub mod trace;
 pub mod xml;

@@ -24,6 +24,7 @@ mod insights_later;
 mod limits;
 mod mcp;
 mod negotiation;
+mod observation;
 mod pages;
 mod paging;
 mod rates;

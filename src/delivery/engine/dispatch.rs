@@ -204,6 +204,14 @@ impl Engine {
                 self.shared.stats.subscriptions.set(counts.subscriptions);
                 self.shared.stats.requests.set(counts.requests);
                 self.shared.stats.owed.set(counts.owed);
+                self.shared.stats.due.set(counts.due);
+                // What a new content made due is due since that was published.
+                let since = counts.due_since.map(|since| since.max(self.published_at));
+                let since_ms = since.map_or(0, Moment::unix_ms);
+                self.shared
+                    .stats
+                    .due_since_ms
+                    .set(u64::try_from(since_ms).unwrap_or(0));
             }
         }
     }

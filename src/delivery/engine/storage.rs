@@ -37,6 +37,9 @@ impl Engine {
             if let Some(published) = self.write_store(|store| store.publish(&topics, &policy, now))
             {
                 self.unpublished = None;
+                if !published.changed.is_empty() {
+                    self.published_at = now;
+                }
                 for topic in &published.changed {
                     info!(topic, "the topic has new content");
                 }

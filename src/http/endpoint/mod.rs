@@ -7,8 +7,7 @@ mod page;
 mod review;
 mod search;
 mod since;
-
-mod state;
+pub(crate) mod state;
 
 use hyper::header::HeaderValue;
 
@@ -36,8 +35,8 @@ pub(crate) struct Read<'r> {
 pub(crate) fn read<'s>(app: &App, site: &'s Site, route: Route<'_>, read: &Read<'_>) -> Reply<'s> {
     match route {
         Route::Document(document) => document::document(site, document, read),
-        Route::Page(page) => page::page(site, page, read),
-        Route::Search => search::search(site, read),
+        Route::Page(page) => page::page(app, site, page, read),
+        Route::Search => search::search(app, site, read),
         Route::Since(date) => since::since(site, date, read),
         Route::Review(id) => review::review(site, id, read),
         Route::Health => state::health(),

@@ -7,9 +7,11 @@ use hyper::header::HeaderValue;
 
 use super::review::tag_value;
 use super::{Read, made};
+use crate::http::app::App;
 use crate::http::body::Body;
 use crate::http::reply::{Refusal, Reply, Representation};
 use crate::http::site::Site;
+use crate::http::traffic::Searcher;
 use crate::pages::{HTML, Page, Refused, Scratch};
 
 thread_local! {
@@ -17,10 +19,10 @@ thread_local! {
 }
 
 /// Answers with the stored document, or with what its parameters ask for.
-pub(super) fn page<'s>(site: &'s Site, page: Page, read: &Read<'_>) -> Reply<'s> {
+pub(super) fn page<'s>(app: &App, site: &'s Site, page: Page, read: &Read<'_>) -> Reply<'s> {
     match page {
-        Page::Home if !read.query.is_empty() => search(site, read),
-        Page::Widget if !read.query.is_empty() => widget(site, read),
+        Page::Home if !read.query.is_empty() => search(app, site, read),
+        Page::Widget if !read.query.is_empty() => widget(app, site, read),
         Page::Badge => stored(site, badge(read.query), read),
         _ => stored(site, page, read),
     }
@@ -52,7 +54,7 @@ fn badge(query: &str) -> Page {
     }
 }
 
-fn search<'s>(site: &'s Site, read: &Read<'_>) -> Reply<'s> {
+fn search<'s>(app: &App, site: &'s Site, read: &Read<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
         let pages = site.pages();
         let asked = match pages.ask(read.query.as_bytes(), buffers) {
@@ -66,15 +68,17 @@ fn search<'s>(site: &'s Site, read: &Read<'_>) -> Reply<'s> {
                 });
             }
         };
-        rendered(site, Page::Home, read, || pages.find(&asked, run))
+        rendered(app, site, Page::Home, read, || pages.find(&asked, run))
     })
 }
 
-fn widget<'s>(site: &'s Site, read: &Read<'_>) -> Reply<'s> {
+fn widget<'s>(app: &App, site: &'s Site, read: &Read<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
         let pages = site.pages();
         match pages.ask_widget(read.query.as_bytes(), buffers) {
-            Ok(query) => rendered(site, Page::Widget, read, || pages.find_widget(&query, run)),
+            Ok(query) => rendered(app, site, Page::Widget, read, || {
+                pages.find_widget(&query, run)
+            }),
             Err(page) => Reply::Refuse(Refusal::Page(Bytes::from(page), Page::Widget.policy())),
         }
     })
@@ -82,6 +86,7 @@ fn widget<'s>(site: &'s Site, read: &Read<'_>) -> Reply<'s> {
 
 /// Answers with what `render` makes, unless the client's copy is still good.
 fn rendered<'s>(
+    app: &App,
     site: &'s Site,
     page: Page,
     read: &Read<'_>,
@@ -96,6 +101,7 @@ fn rendered<'s>(
         ..made(site, tag_value(&tag), None)
     };
     read.judge(site, &tag, representation, |representation| {
+        app.traffic.record_search(Searcher::Page);
         Reply::Serve(representation, Body::full(Bytes::from(render())))
     })
 }

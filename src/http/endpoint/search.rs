@@ -7,10 +7,12 @@ use hyper::header::HeaderValue;
 
 use super::review::tag_value;
 use super::{Read, made};
+use crate::http::app::App;
 use crate::http::arena;
 use crate::http::body::Body;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::site::Site;
+use crate::http::traffic::Searcher;
 use crate::search::envelope::{push_search_head, push_tail};
 use crate::search::filter::Query;
 use crate::search::query::{self, Buffers};
@@ -42,7 +44,7 @@ thread_local! {
 }
 
 /// Reads the query, confirms the client's copy without searching if it can, else searches.
-pub(super) fn search<'s>(site: &'s Site, read: &Read<'_>) -> Reply<'s> {
+pub(super) fn search<'s>(app: &App, site: &'s Site, read: &Read<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|scratch| {
         let Scratch {
             buffers,
@@ -56,6 +58,7 @@ pub(super) fn search<'s>(site: &'s Site, read: &Read<'_>) -> Reply<'s> {
         let tag = site.search_tag(read.query.as_bytes());
         let representation = made(site, tag_value(&tag), None);
         read.judge(site, &tag, representation, |mut representation| {
+            app.traffic.record_search(Searcher::Rest);
             let snapshot = site.snapshot();
             let page = run::run(&snapshot.index, &query, run);
             frame.render(&query, &page);

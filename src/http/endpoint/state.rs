@@ -8,7 +8,7 @@ use crate::http::site::Site;
 use crate::wire::json::{Array, Object};
 
 /// Answers that the process is alive: it has answered.
-pub(super) fn health() -> Reply<'static> {
+pub(crate) fn health() -> Reply<'static> {
     Reply::State {
         healthy: true,
         body: Bytes::from_static(b"{\"status\":\"ok\"}"),
@@ -16,7 +16,7 @@ pub(super) fn health() -> Reply<'static> {
 }
 
 /// Answers whether traffic should come here, what is served, and every reason the operator ought to know.
-pub(super) fn ready<'s>(app: &App, site: &Site) -> Reply<'s> {
+pub(crate) fn ready<'s>(app: &App, site: &Site) -> Reply<'s> {
     let reasons = app.readiness.reasons();
     let healthy = !reasons.iter().any(|reason| reason.blocking);
     let snapshot = site.snapshot();

@@ -125,7 +125,7 @@ impl Served {
         let mut config = config();
         change(&mut config.limits);
         let counters = Arc::new(Counters::default());
-        let socket = listen::bind(config.listen).unwrap();
+        let socket = listen::bind(config.listen, false).unwrap();
         // A kernel that takes little at a time, so that the server has to wait for its clients.
         socket.set_send_buffer_size(64 << 10).unwrap();
         let listener = listen::listen(socket).unwrap();
@@ -196,6 +196,9 @@ pub(in crate::server) fn config() -> Config {
         cache: None,
         index_texts_min: 0,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        reuse_port: false,
+        admin_listen: None,
+        access_log: None,
         base_url: None,
         cache_control: "no-cache".to_owned(),
         threads: NonZeroUsize::MIN,

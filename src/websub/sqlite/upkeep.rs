@@ -155,12 +155,20 @@ pub(super) fn shift(tx: &Transaction<'_>, by_ms: i64) -> rusqlite::Result<()> {
 }
 
 /// Counts what is there.
-pub(super) fn counts(tx: &Transaction<'_>) -> rusqlite::Result<Counts> {
+pub(super) fn counts(tx: &Transaction<'_>, now: Moment) -> rusqlite::Result<Counts> {
     let count = |sql: &str| -> rusqlite::Result<u64> {
         let number: i64 = tx.query_row(sql, [], |row| row.get(0))?;
         Ok(u64::try_from(number).unwrap_or(0))
     };
+    let (due, due_since): (i64, Option<i64>) = tx.query_row(
+        "SELECT count(*), min(s.next_at) FROM subscription s JOIN topic t ON t.id = s.topic_id
+         WHERE (s.acknowledged = 0 OR s.digest <> t.digest) AND s.next_at <= ?1",
+        [now.unix_ms()],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
     Ok(Counts {
+        due: u64::try_from(due).unwrap_or(0),
+        due_since: due_since.map(Moment::from_unix_ms),
         subscriptions: count("SELECT count(*) FROM subscription")?,
         requests: count("SELECT count(*) FROM request")?,
         owed: count(

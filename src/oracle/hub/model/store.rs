@@ -245,8 +245,18 @@ impl Store for Model {
         Ok(())
     }
 
-    fn counts(&mut self, _now: Moment) -> Result<Counts, StoreError> {
+    fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
+        let due = || {
+            let owed = self
+                .subscriptions
+                .iter()
+                .filter(|active| self.is_owed(active));
+            owed.map(|active| active.state.next_at)
+                .filter(|next_at| *next_at <= now)
+        };
         Ok(Counts {
+            due: due().count() as u64,
+            due_since: due().min(),
             subscriptions: self.subscriptions.len() as u64,
             requests: self.requests.len() as u64,
             owed: self

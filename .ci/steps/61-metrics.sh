@@ -1,0 +1,8 @@
+# The metrics, as a strict parser of OpenMetrics sees them.
+# limit: 300 s
+
+need_venv
+[ -x target/release/reviewd ] || cargo build --quiet --locked --release
+admin_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+start_server REVIEWD_ADMIN_LISTEN="127.0.0.1:$admin_port" REVIEWD_STATE="$ci_dir/metrics-state"
+python .ci/check_metrics.py "$base_url" "http://127.0.0.1:$admin_port"

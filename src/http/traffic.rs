@@ -1,0 +1,256 @@
+//! What requests leave behind: how many, how large, how long they took.
+//!
+//! Every request adds to four numbers, so each thread has a set of them to itself: plain relaxed additions to memory
+//! that no other core writes. Whoever wants to know adds the sets up.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use super::router::{NO_PLACE, PLACES};
+
+/// Sets of counters. With more threads than that some share one, which costs time and loses nothing.
+const SHARDS: usize = 16;
+
+/// Upper bounds of the buckets of durations, in nanoseconds; what takes longer is only in the last one, which has none.
+pub const BOUNDS_NS: [u64; 13] = [
+    10_000,
+    25_000,
+    50_000,
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    25_000_000,
+    100_000_000,
+    1_000_000_000,
+];
+
+/// What the status of a reply says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// 200 to 299.
+    Success = 0,
+    /// 300 to 399, of which the service sends 304 alone.
+    NotModified = 1,
+    /// 400 to 499.
+    ClientError = 2,
+    /// 500 and above.
+    ServerError = 3,
+}
+
+impl Class {
+    /// Every class, each at its number.
+    pub const ALL: [Class; 4] = [
+        Class::Success,
+        Class::NotModified,
+        Class::ClientError,
+        Class::ServerError,
+    ];
+
+    /// Returns the label.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Class::Success => "2xx",
+            Class::NotModified => "3xx",
+            Class::ClientError => "4xx",
+            Class::ServerError => "5xx",
+        }
+    }
+
+    fn of(status: u16) -> Class {
+        match status {
+            0..=299 => Class::Success,
+            300..=399 => Class::NotModified,
+            400..=499 => Class::ClientError,
+            _ => Class::ServerError,
+        }
+    }
+}
+
+/// Where a search that was run came from; those that a 304 answers are not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Searcher {
+    /// `/api/reviews/search`.
+    Rest = 0,
+    /// The page and the widget.
+    Page = 1,
+}
+
+/// Totals since the start.
+#[derive(Debug)]
+pub struct Traffic {
+    shards: Box<[Shard]>,
+}
+
+/// The counters of one thread, apart from its neighbours' by more than a cache line.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Shard {
+    places: [Place; PLACES.len()],
+    searches: [AtomicU64; 2],
+}
+
+/// The counters of one address.
+#[derive(Debug, Default)]
+struct Place {
+    requests: [AtomicU64; Class::ALL.len()],
+    bytes: AtomicU64,
+    elapsed_ns: AtomicU64,
+    /// One for each bound, and one for what is beyond.
+    buckets: [AtomicU64; BOUNDS_NS.len() + 1],
+}
+
+impl Default for Traffic {
+    fn default() -> Traffic {
+        let shard = || Shard {
+            places: std::array::from_fn(|_| Place::default()),
+            searches: Default::default(),
+        };
+        Traffic {
+            shards: (0..SHARDS).map(|_| shard()).collect(),
+        }
+    }
+}
+
+impl Traffic {
+    /// Counts a request to `place` that got `status` and `bytes` of body after `elapsed`. No lock, no allocation.
+    pub(crate) fn record(&self, place: usize, status: u16, bytes: u64, elapsed: Duration) {
+        let Some(place) = self.shard().places.get(place) else {
+            return;
+        };
+        // 580 years are enough.
+        let elapsed_ns = elapsed.as_nanos() as u64;
+        let bucket = BOUNDS_NS
+            .iter()
+            .position(|bound| elapsed_ns <= *bound)
+            .unwrap_or(BOUNDS_NS.len());
+        place.requests[Class::of(status) as usize].fetch_add(1, Relaxed);
+        place.bytes.fetch_add(bytes, Relaxed);
+        place.elapsed_ns.fetch_add(elapsed_ns, Relaxed);
+        place.buckets[bucket].fetch_add(1, Relaxed);
+    }
+
+    /// Counts a request whose handler panicked, wherever it was.
+    pub fn record_panic(&self) {
+        self.record(NO_PLACE, 500, 0, Duration::ZERO);
+    }
+
+    /// Counts a search that is run.
+    pub(crate) fn record_search(&self, searcher: Searcher) {
+        self.shard().searches[searcher as usize].fetch_add(1, Relaxed);
+    }
+
+    /// Returns the requests to `place` that were answered by a status of `class`.
+    #[must_use]
+    pub fn requests(&self, place: usize, class: Class) -> u64 {
+        self.sum(place, |place| &place.requests[class as usize])
+    }
+
+    /// Returns the bytes of bodies sent to those who asked for `place`.
+    #[must_use]
+    pub fn bytes(&self, place: usize) -> u64 {
+        self.sum(place, |place| &place.bytes)
+    }
+
+    /// Returns the time that requests to `place` took, from the head to a reply that is ready, in nanoseconds.
+    #[must_use]
+    pub fn elapsed_ns(&self, place: usize) -> u64 {
+        self.sum(place, |place| &place.elapsed_ns)
+    }
+
+    /// Returns how many requests to `place` took no longer than each of [`BOUNDS_NS`], and at last all of them.
+    #[must_use]
+    pub fn cumulative(&self, place: usize) -> [u64; BOUNDS_NS.len() + 1] {
+        let mut total = 0;
+        std::array::from_fn(|bucket| {
+            total += self.sum(place, |place| &place.buckets[bucket]);
+            total
+        })
+    }
+
+    /// Returns how many searches were run.
+    #[must_use]
+    pub fn searches(&self, searcher: Searcher) -> u64 {
+        let searches = self.shards.iter().map(|shard| &shard.searches);
+        searches
+            .map(|searches| searches[searcher as usize].load(Relaxed))
+            .sum()
+    }
+
+    fn sum(&self, place: usize, count: impl Fn(&Place) -> &AtomicU64) -> u64 {
+        let places = self
+            .shards
+            .iter()
+            .filter_map(|shard| shard.places.get(place));
+        places.map(|place| count(place).load(Relaxed)).sum()
+    }
+
+    /// Returns the set of this thread.
+    fn shard(&self) -> &Shard {
+        thread_local! {
+            static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
+        }
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let mut number = NUMBER.get();
+        if number == usize::MAX {
+            number = NEXT.fetch_add(1, Relaxed) % SHARDS;
+            NUMBER.set(number);
+        }
+        &self.shards[number % SHARDS]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_in_the_first_bucket_that_holds_it() {
+        let traffic = Traffic::default();
+        for elapsed_ns in [0, 10_000, 10_001, 1_000_000_000, 1_000_000_001] {
+            traffic.record(1, 200, 0, Duration::from_nanos(elapsed_ns));
+        }
+        let cumulative = traffic.cumulative(1);
+        assert_eq!((cumulative[0], cumulative[1]), (2, 3));
+        assert_eq!((cumulative[12], cumulative[13]), (4, 5));
+        assert_eq!(traffic.elapsed_ns(1), 2_000_020_002);
+        assert_eq!(traffic.cumulative(2)[13], 0);
+    }
+
+    #[test]
+    fn statuses_are_counted_by_class() {
+        let traffic = Traffic::default();
+        for status in [200, 299, 304, 400, 499, 500, 599] {
+            traffic.record(3, status, 7, Duration::ZERO);
+        }
+        let counts = Class::ALL.map(|class| traffic.requests(3, class));
+        assert_eq!((counts, traffic.bytes(3)), ([2, 1, 2, 2], 49));
+    }
+
+    #[test]
+    fn threads_lose_nothing() {
+        let traffic = Traffic::default();
+        std::thread::scope(|scope| {
+            for _ in 0..2 * SHARDS {
+                scope.spawn(|| {
+                    for _ in 0..1_000 {
+                        traffic.record(0, 404, 1, Duration::ZERO);
+                        traffic.record_search(Searcher::Page);
+                    }
+                });
+            }
+        });
+        let all = 2_000 * SHARDS as u64;
+        assert_eq!(traffic.requests(0, Class::ClientError), all);
+        assert_eq!(
+            (traffic.bytes(0), traffic.searches(Searcher::Page)),
+            (all, all)
+        );
+        assert_eq!(traffic.searches(Searcher::Rest), 0);
+    }
+}

@@ -1,0 +1,68 @@
+//! The administrator's listener: small, apart from the public one, and answering to the end.
+
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+
+use crate::http::{Body, admin};
+
+use super::config::{Config, Limits};
+use super::counters::Counters;
+use super::front::Front;
+use super::metrics::Observed;
+use super::service::Handler;
+
+/// Connections of the administrator's at a time: a few scrapers and probes.
+const CONNECTIONS_MAX: u32 = 32;
+
+/// Time for a head or a body, and for a client to take what it asked for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Starts to answer on `listener`.
+///
+/// # Errors
+/// When the system refuses threads or descriptors.
+pub(super) fn start(
+    listener: TcpListener,
+    config: &Config,
+    observed: Observed,
+) -> io::Result<Front> {
+    let limits = Limits {
+        connections: CONNECTIONS_MAX,
+        header_time: PATIENCE,
+        stall_time: PATIENCE,
+        ..config.limits.clone()
+    };
+    let config = Config {
+        limits,
+        threads: NonZeroUsize::MIN,
+        drain_time: PATIENCE,
+        ..config.clone()
+    };
+    // Counted apart: the public connections are what the numbers are about.
+    let counters = Arc::new(Counters::default());
+    Front::start(listener, Admin(observed), &config, counters)
+}
+
+/// The service of the administrator's connections.
+#[derive(Clone)]
+struct Admin(Observed);
+
+impl Handler for Admin {
+    type Answer = Ready<Result<Response<Body>, Infallible>>;
+
+    fn begin(&self, request: Request<Incoming>, _peer: SocketAddr) -> Self::Answer {
+        ready(Ok(admin::handle(&self.0.app, &request, || self.0.render())))
+    }
+
+    fn broken(&self) -> Response<Body> {
+        admin::broken()
+    }
+}

@@ -1,0 +1,93 @@
+//! The trace context that a client or proxy sends along (W3C Trace Context, Recommendation of 23 November 2021).
+
+use std::fmt;
+
+/// A `traceparent`, checked: 32 digits of the trace and 16 of the parent, in lower case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct TraceParent {
+    text: [u8; LENGTH],
+}
+
+/// Bytes of version 00; a later version may have more behind a hyphen.
+const LENGTH: usize = 55;
+
+impl TraceParent {
+    /// Parses a header's value (§3.2.2), or returns `None` for one that has to be ignored: another shape, upper case,
+    /// version ff, an id of nothing but zeros, or more than version 00 has.
+    #[must_use]
+    pub fn parse(value: &[u8]) -> Option<TraceParent> {
+        let (text, rest) = value.split_first_chunk::<LENGTH>()?;
+        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let shape = text.iter().enumerate().all(|(at, byte)| match at {
+            2 | 35 | 52 => *byte == b'-',
+            _ => is_digit(byte),
+        });
+        let version = &text[..2];
+        let ends = match version {
+            b"ff" => false,
+            b"00" => rest.is_empty(),
+            _ => rest.first().is_none_or(|byte| *byte == b'-'),
+        };
+        let is_set = |id: &[u8]| id.iter().any(|byte| *byte != b'0');
+        (shape && ends && is_set(&text[3..35]) && is_set(&text[36..52]))
+            .then_some(TraceParent { text: *text })
+    }
+
+    /// Returns its digits and hyphens.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.text).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for TraceParent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "TraceParent({})", self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TraceParent;
+
+    const GOOD: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+    #[test]
+    fn the_example_of_the_recommendation_is_taken() {
+        let parsed = TraceParent::parse(GOOD.as_bytes()).expect("a good one");
+        assert_eq!(parsed.as_str(), GOOD);
+    }
+
+    #[test]
+    fn a_later_version_may_say_more() {
+        let later = GOOD.replacen("00", "cc", 1);
+        for tail in ["", "-", "-what the future will be like"] {
+            let parsed = TraceParent::parse(format!("{later}{tail}").as_bytes());
+            assert_eq!(parsed.expect(tail).as_str(), later);
+        }
+        assert_eq!(TraceParent::parse(format!("{later}.what").as_bytes()), None);
+    }
+
+    #[test]
+    fn anything_else_is_ignored() {
+        let zeros = |from: usize, to: usize| {
+            let mut text = GOOD.to_owned();
+            text.replace_range(from..to, &"0".repeat(to - from));
+            text
+        };
+        for bad in [
+            String::new(),
+            GOOD[..54].to_owned(),
+            format!("{GOOD}-"),
+            format!("{GOOD}0"),
+            GOOD.replacen("00", "ff", 1),
+            GOOD.to_uppercase(),
+            GOOD.replace('-', "_"),
+            GOOD.replace('4', "g"),
+            zeros(3, 35),
+            zeros(36, 52),
+        ] {
+            assert_eq!(TraceParent::parse(bad.as_bytes()), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! What an operator sees from outside: metrics on a port of their own, and the access log.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use reviewd::server::AccessLogTarget;
+
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::program::run;
+use crate::support::{Connection, Program, Server, get, send, wait_until};
+
+const ANY_PORT: &str = "127.0.0.1:0";
+
+fn observed() -> Server {
+    Server::start_with(|config| config.admin_listen = Some(ANY_PORT.parse().unwrap()))
+}
+
+fn admin(server: &Server) -> SocketAddr {
+    server.running().admin_addr().expect("there is one")
+}
+
+/// The samples by name and labels, as they stand in the text; fails where the text is not as OpenMetrics has it.
+fn parse(text: &str) -> HashMap<String, f64> {
+    let body = text.strip_suffix("# EOF\n").expect("the text has its end");
+    let (mut samples, mut family, mut kind) = (HashMap::new(), "", "");
+    for line in body.lines() {
+        if let Some(rest) = line.strip_prefix("# ") {
+            let mut words = rest.splitn(3, ' ');
+            let (word, name) = (words.next().unwrap(), words.next().unwrap());
+            if word == "TYPE" {
+                (family, kind) = (name, words.next().unwrap());
+            }
+            assert_eq!(name, family, "{line}");
+            continue;
+        }
+        let (key, value) = line.rsplit_once(' ').expect(line);
+        let name = key.split('{').next().unwrap();
+        let suffix = name.strip_prefix(family).expect(line);
+        let fits = match kind {
+            "counter" => suffix == "_total",
+            "gauge" => suffix.is_empty(),
+            "histogram" => ["_bucket", "_count", "_sum"].contains(&suffix),
+            "info" => suffix == "_info",
+            _ => false,
+        };
+        assert!(fits, "{line}");
+        let value = value.parse().expect(line);
+        assert!(samples.insert(key.to_owned(), value).is_none(), "{line}");
+    }
+    samples
+}
+
+fn metrics(address: SocketAddr) -> HashMap<String, f64> {
+    parse(get(address, "/metrics", &[]).text())
+}
+
+#[test]
+fn the_text_of_the_metrics_is_openmetrics() {
+    let server = observed();
+    let response = get(admin(&server), "/metrics", &[]);
+    assert_eq!(
+        (response.status, response.field("content-type")),
+        (
+            200,
+            Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
+        )
+    );
+    assert_eq!(response.field("cache-control"), Some("no-store"));
+    assert_eq!(response.field("access-control-allow-origin"), None);
+    let samples = parse(response.text());
+    assert_eq!(
+        samples[&format!(
+            "reviewd_build_info{{version=\"{}\"}}",
+            env!("CARGO_PKG_VERSION")
+        )],
+        1.0
+    );
+    assert_eq!(samples["reviewd_dataset_reviews"], 207.0);
+    assert_eq!(samples["reviewd_ready"], 1.0);
+    assert!(samples["process_resident_memory_bytes"] > 1e6);
+    assert!(samples["process_open_fds"] < samples["process_max_fds"]);
+}
+
+#[test]
+fn requests_are_counted_by_address_and_status() {
+    let server = observed();
+    let etag = server.get("/reviews.json").etag().to_owned();
+    let again = server.get_with("/reviews.json", &[("If-None-Match", &etag)]);
+    assert_eq!(again.status, 304);
+    let length = server.get("/api/reviews/search?limit=1").body.len();
+    server.get("/api/reviews/search?limit=0");
+    server.get("/api/reviews/nobody");
+    server.get("/nowhere/at/all");
+    let head = send(server.address(), "HEAD", "/feed.xml", &[], b"");
+    assert_eq!(head.status, 200);
+    let samples = metrics(admin(&server));
+    let requests = |route: &str, status: &str| {
+        samples[&format!("reviewd_http_requests_total{{route=\"{route}\",status=\"{status}\"}}")]
+    };
+    assert_eq!(requests("/reviews.json", "2xx"), 1.0);
+    assert_eq!(requests("/reviews.json", "3xx"), 1.0);
+    assert_eq!(
+        samples["reviewd_http_not_modified_total{route=\"/reviews.json\"}"],
+        1.0
+    );
+    assert_eq!(requests("/api/reviews/search", "2xx"), 1.0);
+    assert_eq!(requests("/api/reviews/search", "4xx"), 1.0);
+    assert_eq!(requests("/api/reviews/{id}", "4xx"), 1.0);
+    assert_eq!(requests("other", "4xx"), 1.0);
+    let bytes = |route: &str| {
+        samples[&format!("reviewd_http_response_body_bytes_total{{route=\"{route}\"}}")]
+    };
+    assert!(bytes("/api/reviews/search") as usize > length);
+    assert_eq!(bytes("/feed.xml"), 0.0, "a HEAD sends no body");
+    assert_eq!(samples["reviewd_searches_total{interface=\"rest\"}"], 1.0);
+    let duration = "reviewd_http_request_duration_seconds";
+    assert_eq!(
+        samples[&format!("{duration}_bucket{{route=\"/reviews.json\",le=\"+Inf\"}}")],
+        2.0
+    );
+    assert_eq!(
+        samples[&format!("{duration}_count{{route=\"/reviews.json\"}}")],
+        2.0
+    );
+    assert!(samples[&format!("{duration}_sum{{route=\"/reviews.json\"}}")] > 0.0);
+}
+
+#[test]
+fn tool_calls_are_counted_by_name_and_unknown_names_together() {
+    let server = observed();
+    for name in [
+        "search_reviews",
+        "search_reviews",
+        "no_such_tool",
+        "nor_this",
+    ] {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{{}}}}}}"#
+        );
+        let fields = [("Content-Type", "application/json")];
+        send(server.address(), "POST", "/mcp", &fields, body.as_bytes());
+    }
+    let samples = metrics(admin(&server));
+    let calls = |tool: &str| samples[&format!("reviewd_mcp_tool_calls_total{{tool=\"{tool}\"}}")];
+    assert_eq!((calls("search_reviews"), calls("unknown")), (2.0, 2.0));
+    assert_eq!(samples["reviewd_searches_total{interface=\"mcp\"}"], 2.0);
+    assert_eq!(
+        samples["reviewd_http_requests_total{route=\"/mcp\",status=\"2xx\"}"],
+        4.0
+    );
+}
+
+/// What a stranger sends makes no new lines.
+#[test]
+fn the_number_of_lines_does_not_depend_on_what_is_asked_for() {
+    let server = observed();
+    let before = metrics(admin(&server)).len();
+    for number in 0..50 {
+        server.get(&format!("/nowhere/{number}"));
+        server.get(&format!("/api/reviews/r{number}"));
+    }
+    assert_eq!(metrics(admin(&server)).len(), before);
+}
+
+#[test]
+fn reloads_are_counted_by_their_end() {
+    let data = DataDir::with_reviews(2, "2026-01-01T00:00:00Z");
+    let server = Server::start_with(|config| {
+        config.admin_listen = Some(ANY_PORT.parse().unwrap());
+        config.data = reviewd::server::DataSource::Directory(data.path().to_owned());
+    });
+    let reloads = |outcome: &str| {
+        metrics(admin(&server))[&format!("reviewd_reloads_total{{outcome=\"{outcome}\"}}")]
+    };
+    data.write("reviews.json", "{");
+    wait_until("it is refused", || reloads("refused") == 1.0);
+    let reason = "reviewd_ready_reason{code=\"reload_failed\"}";
+    assert_eq!(metrics(admin(&server))[reason], 1.0);
+    data.write("reviews.json", &reviews_json(3, "2026-01-02T00:00:00Z"));
+    wait_until("it is taken", || reloads("replaced") == 1.0);
+    let samples = metrics(admin(&server));
+    assert_eq!(samples["reviewd_dataset_reviews"], 3.0);
+    assert!(!samples.contains_key(reason));
+    std::fs::remove_file(data.path().join("reviews.json")).unwrap();
+    wait_until("it is gone", || reloads("gone") == 1.0);
+}
+
+#[test]
+fn connections_are_a_gauge() {
+    let server = observed();
+    let mut held: Vec<Connection> = (0..3).map(|_| server.connect()).collect();
+    for connection in &mut held {
+        assert_eq!(connection.get("/healthz").status, 200);
+    }
+    let samples = metrics(admin(&server));
+    assert_eq!(samples["reviewd_connections"], 3.0);
+    assert_eq!(samples["reviewd_connections_limit"], 10_000.0);
+    assert_eq!(samples["reviewd_connections_accepted_total"], 3.0);
+}
+
+#[test]
+fn the_administrators_port_has_its_own_addresses_and_the_public_one_no_metrics() {
+    let server = observed();
+    assert_eq!(server.get("/metrics").status, 404);
+    let address = admin(&server);
+    assert_eq!(get(address, "/healthz", &[]).status, 200);
+    assert_eq!(get(address, "/readyz", &[]).json()["ready"], true);
+    assert_eq!(get(address, "/reviews.json", &[]).status, 404);
+    let refused = send(address, "POST", "/metrics", &[], b"x");
+    assert_eq!(
+        (refused.status, refused.field("allow")),
+        (405, Some("GET, HEAD"))
+    );
+    assert_eq!(refused.field("connection"), Some("close"));
+    let head = send(address, "HEAD", "/metrics", &[], b"");
+    assert_eq!((head.status, head.body.len()), (200, 0));
+}
+
+#[test]
+fn the_administrators_port_in_use_is_69_and_named() {
+    let taken = std::net::TcpListener::bind(ANY_PORT).unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = run(&["serve", "--listen", ANY_PORT, "--admin-listen", &address]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(69), "{said}");
+    assert!(
+        said.contains(&format!("cannot listen on {address} (--admin-listen)")),
+        "{said}"
+    );
+}
+
+fn lines(path: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let lines = text.lines().map(serde_json::from_str);
+    lines.collect::<Result<_, _>>().expect("lines of JSON")
+}
+
+#[test]
+fn each_answered_request_is_a_line_of_the_access_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("access.log");
+    let server = Server::start_with(|config| {
+        config.access_log = Some(AccessLogTarget::File(path.clone()));
+    });
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let fields = [("traceparent", trace)];
+    let body = server
+        .get_with("/api/reviews/search?query=secret", &fields)
+        .body;
+    server.get_with("/nowhere", &[("traceparent", "00-broken")]);
+    let form = [("Content-Type", "text/plain")];
+    send(server.address(), "POST", "/api/websub/hub", &form, b"x");
+    wait_until("they are written", || lines(&path).len() == 3);
+    let lines = lines(&path);
+    assert_eq!(lines[0]["client"], "127.0.0.1");
+    assert_eq!(lines[0]["method"], "GET");
+    assert_eq!(lines[0]["path"], "/api/reviews/search");
+    assert_eq!(lines[0]["status"], 200);
+    assert_eq!(lines[0]["bytes"], body.len());
+    assert_eq!(lines[0]["traceparent"], trace);
+    assert!(lines[0]["duration_us"].is_u64());
+    assert_eq!(
+        (&lines[1]["status"], &lines[1]["traceparent"]),
+        (&404.into(), &serde_json::Value::Null)
+    );
+    assert_eq!(
+        (&lines[2]["method"], &lines[2]["path"]),
+        (&"POST".into(), &"/api/websub/hub".into())
+    );
+}
+
+#[test]
+fn a_log_that_was_moved_away_is_opened_anew_on_sigusr1_and_sighup() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("access.log");
+    let program = Program::serve(&["--access-log", path.to_str().unwrap()]);
+    for (number, signal) in ["USR1", "HUP"].into_iter().enumerate() {
+        assert_eq!(get(program.address(), "/healthz", &[]).status, 200);
+        wait_until("it is written", || lines(&path).len() == 1);
+        let moved = directory.path().join(format!("access.log.{number}"));
+        std::fs::rename(&path, &moved).unwrap();
+        program.signal(signal);
+        program.wait_for_log("the access log was opened anew");
+        assert_eq!(lines(&moved).len(), 1);
+    }
+    assert_eq!(get(program.address(), "/readyz", &[]).status, 200);
+    program.signal("TERM");
+    assert_eq!(program.wait().0, Some(0));
+    assert_eq!(lines(&path)[0]["path"], "/readyz", "the last line is kept");
+}
+
+#[test]
+fn an_access_log_that_cannot_be_opened_is_73() {
+    let output = run(&[
+        "serve",
+        "--listen",
+        ANY_PORT,
+        "--access-log",
+        "/nowhere/access.log",
+    ]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(73), "{said}");
+    assert!(said.contains("(--access-log)"), "{said}");
+}
