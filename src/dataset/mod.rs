@@ -29,6 +29,7 @@ pub use field::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYT
 pub(crate) use field::{is_absolute_url, is_id};
 pub use problem::{Problem, Problems, Warning};
 pub use remarks::RULES;
+pub(crate) use remarks::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
 pub use reviews::REVIEWS_MAX;
 
 use crate::model::{Dataset, Taxonomy};

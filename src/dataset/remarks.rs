@@ -8,7 +8,7 @@ use super::mentions::{Comparable, Matcher};
 use super::practice::{self, Finding, Rule};
 use super::problem::{Warning, quote};
 use super::{EDITORIAL, INSIGHTS, REVIEWS, TAXONOMY};
-use crate::model::{Dataset, Review};
+use crate::model::{Business, Dataset, Review};
 use crate::wire::date::{Date, Timestamp};
 
 #[cfg(test)]
@@ -20,10 +20,17 @@ const EXAMPLES_MAX: usize = 3;
 /// Fewer reviews than this say nothing by having no low rating.
 const LOW_RATING_REVIEWS_MIN: usize = 10;
 
+/// The name of a business that is yet to be filled in.
+pub(crate) const PLACEHOLDER_NAME: &str = "Fill in: the name of your business";
+
+/// Its address.
+pub(crate) const PLACEHOLDER_URL: &str = "https://fill-in.example/";
+
 /// The rules, by the code of their warnings.
-pub const RULES: [&str; 17] = [
+pub const RULES: [&str; 18] = [
     "no_taxonomy",
     "no_editorial",
+    "no_business",
     "no_disclaimer",
     "no_reviews",
     "unverified",
@@ -87,6 +94,10 @@ impl Remarks<'_> {
             let message = "is not there: summary, pull quote and questions stay empty";
             warn("no_editorial", EDITORIAL, "", message.to_owned());
         }
+        if is_placeholder(&dataset.business) {
+            let message = "is as an import makes it: fill in name, url and type, which decides about further rules";
+            warn("no_business", REVIEWS, "business", message.to_owned());
+        }
         if dataset.disclaimer.is_none() {
             let message =
                 "is null: many bars ask for a line saying that past results promise nothing";
@@ -100,10 +111,8 @@ impl Remarks<'_> {
                 "holds no verified review: nothing is published".to_owned(),
             );
         }
-        if let Some(message) = unverified(dataset) {
-            warn("unverified", REVIEWS, "reviews", message);
-        }
         for (code, message) in [
+            ("unverified", unverified(dataset)),
             ("future_date", self.future_dates(dataset)),
             ("early_reply", self.early_replies(dataset)),
             ("unknown_technician", unknown_technicians(dataset)),
@@ -261,6 +270,10 @@ fn of_rule<'f, 'd>(
     rule: Rule,
 ) -> impl Iterator<Item = &'f Finding<'d>> {
     findings.iter().filter(move |finding| finding.rule == rule)
+}
+
+fn is_placeholder(business: &Business) -> bool {
+    business.name == PLACEHOLDER_NAME || business.url == PLACEHOLDER_URL
 }
 
 fn unverified(dataset: &Dataset) -> Option<String> {

@@ -37,7 +37,10 @@ pub(super) fn record(value: &Value, line: u64) -> Result<Record, String> {
         .unwrap_or_default();
     let is_anonymous = author.trim().is_empty();
     record.set(Field::Author, if is_anonymous { ANONYMOUS } else { author });
-    record.set(Field::Avatar, plain(&review["reviewer"]["profilePhotoUrl"]));
+    // An export has no pictures, which does not take away those that the API gave.
+    if let Some(photo) = review["reviewer"].get("profilePhotoUrl") {
+        record.set(Field::Avatar, plain(photo));
+    }
     record.set(Field::Rating, plain(&review["starRating"]));
     record.set(Field::Text, plain(&review["comment"]));
     record.set(Field::Date, plain(&review["createTime"]));

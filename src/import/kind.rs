@@ -70,6 +70,25 @@ impl Kind {
     }
 }
 
+/// Why a source cannot be read whatever its kind, if it is no text: the files that people have in place of an export.
+pub(crate) fn foreign(head: &str) -> Option<&'static str> {
+    let beginnings = [
+        (
+            "PK\u{3}\u{4}",
+            "is a workbook or an archive: save the sheet as CSV, or unpack it",
+        ),
+        ("\u{1f}", "is compressed: unpack it"),
+        ("%PDF-", "is a PDF: export the reviews in another form"),
+    ];
+    let found = beginnings
+        .iter()
+        .find(|(beginning, _)| head.starts_with(beginning));
+    let zero = "holds zero bytes, as no text does: if it is one, name its --encoding";
+    found
+        .map(|(_, why)| *why)
+        .or(head.contains('\0').then_some(zero))
+}
+
 /// The keys that every review of a reviewd has: with fewer it could be anyone's, whose ids and texts are not ours.
 const REVIEWD: [&str; 10] = [
     "id",
@@ -130,7 +149,7 @@ fn json(text: &str) -> Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::Kind;
+    use super::{Kind, foreign};
 
     #[test]
     fn each_kind_is_known_by_its_beginning() {
@@ -155,6 +174,27 @@ mod tests {
             ("[\n{\"stars\":5,\"owner_reply\":null}\n]", Kind::JsonLines),
         ] {
             assert_eq!(Kind::detect(head), kind, "{head}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_known_by_its_beginning() {
+        for (head, why) in [
+            ("PK\u{3}\u{4}\u{14}\0", Some("is a workbook")),
+            ("\u{1f}\u{2039}\u{8}", Some("is compressed")),
+            ("\u{1f}\u{fffd}", Some("is compressed")),
+            ("%PDF-1.4", Some("is a PDF")),
+            ("a\0b", Some("holds zero bytes")),
+            ("PK,Stars\n", None),
+            ("", None),
+        ] {
+            let found = foreign(head);
+            assert_eq!(found.is_some(), why.is_some(), "{head:?}");
+            assert!(
+                found
+                    .unwrap_or_default()
+                    .starts_with(why.unwrap_or_default())
+            );
         }
     }
 

@@ -8,7 +8,7 @@ use super::RECORD_BYTES_MAX;
 use super::columns::{Columns, Mapping};
 use super::read::{ReadError, Reading, Shape};
 use super::record::{Field, Found, Record, Sink};
-use super::stream::{LISTS, elements};
+use super::stream::{LISTS, elements, reason};
 
 /// Reads objects that `make` knows: one a line, in an array, or in the lists of a document.
 pub(super) fn read(
@@ -30,7 +30,13 @@ pub(super) fn read(
     each_line(source, |line, text| {
         let value = match serde_json::from_str(text) {
             Ok(value) => value,
-            Err(error) => return hand_on(Err(format!("is not JSON: {error}")), line),
+            Err(error) => {
+                let (reason, column) = (reason(&error), error.column());
+                return hand_on(
+                    Err(format!("is not JSON: {reason} at column {column}")),
+                    line,
+                );
+            }
         };
         let reviews = page(&value, &reading.mapping).unwrap_or_else(|| vec![&value]);
         let mut reviews = reviews.into_iter();

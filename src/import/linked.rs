@@ -10,7 +10,7 @@ use super::lines::plain;
 use super::page::scripts;
 use super::read::{ReadError, Shape};
 use super::record::{Field, Found, Record, Sink};
-use super::stream::failed;
+use super::stream::{failed, reason};
 
 /// Nodes of one document: more are no page that a person saved.
 const NODES_MAX: usize = 1_000_000;
@@ -51,7 +51,8 @@ pub(super) fn read(source: impl BufRead, sink: &mut Sink<'_>) -> Result<Shape, R
             Ok(value) => reviews += document(&value, line, &lines(script), sink)?,
             Err(error) => {
                 // One broken script of a page does not make the others wrong.
-                let reason = format!("this script is not JSON: {error}");
+                let at = line + (error.line() as u64).saturating_sub(1);
+                let reason = format!("this script is not JSON: {} at line {at}", reason(&error));
                 sink(Found::Refused { line, reason }).map_err(ReadError::Full)?;
             }
         }

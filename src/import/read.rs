@@ -59,6 +59,11 @@ impl ReadError {
         }
     }
 
+    /// An error of the source as a whole.
+    pub(crate) fn of_source(message: &str) -> ReadError {
+        ReadError::at(0, message)
+    }
+
     /// Tells an error of the disk from one that our own readers made.
     pub(super) fn of(error: io::Error, line: u64) -> ReadError {
         if error.kind() == io::ErrorKind::InvalidData {

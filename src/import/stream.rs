@@ -63,16 +63,20 @@ pub(super) fn failed(error: serde_json::Error, line: u64) -> ReadError {
     if error.is_io() {
         return ReadError::of(error.into(), line);
     }
-    let whole = error.to_string();
-    let reason = whole
-        .rsplit_once(" at line ")
-        .map_or(whole.as_str(), |(reason, _)| reason);
+    let reason = reason(&error);
     let message = if error.is_eof() {
         format!("ends too early, as half a file does ({reason})")
     } else {
         format!("is not JSON that can be read: {reason}")
     };
     ReadError::at(error.line() as u64, message)
+}
+
+/// What is wrong with JSON, without the place.
+pub(super) fn reason(error: &serde_json::Error) -> String {
+    let whole = error.to_string();
+    let reason = whole.rsplit_once(" at line ").map(|(reason, _)| reason);
+    reason.unwrap_or(&whole).to_owned()
 }
 
 /// The way through a document: into its lists, past everything else.

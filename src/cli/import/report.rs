@@ -143,14 +143,27 @@ impl Report<'_> {
         let noun = if reviews == 1 { "review" } else { "reviews" };
         let hint = match reviews - published {
             0 => "",
-            _ => {
-                ", since not verified: set `verified` where you know the client, or import with --verified what is new"
-            }
+            _ => self.hint(),
         };
         out.push_str(&format!(
             "{reviews} {noun}: {published} published, {} not published{hint}\n",
             reviews - published
         ));
+    }
+
+    /// How what is not published comes to be; what is in the file is no longer new to `--verified`.
+    fn hint(&self) -> &'static str {
+        match self.outcome {
+            Outcome::DryRun | Outcome::Refused => {
+                ", since not verified: give --verified if you vouch for what is new"
+            }
+            Outcome::Written(_) if self.merge.is_skeleton() => {
+                ", since not verified: set `verified` where you know the client, or remove the file and import with --verified"
+            }
+            Outcome::Written(_) | Outcome::Unchanged => {
+                ", since not verified: set `verified` where you know the client; --verified speaks for what is new"
+            }
+        }
     }
 
     /// One object.
@@ -215,7 +228,9 @@ fn push_shape(out: &mut String, source: &Shown) {
     if let Some(delimiter) = source.shape.delimiter {
         parts.push(match delimiter {
             b'\t' => "columns separated by tabs".to_owned(),
-            byte => format!("columns separated by {}", char::from(byte)),
+            b',' => "columns separated by commas".to_owned(),
+            b';' => "columns separated by semicolons".to_owned(),
+            byte => format!("columns separated by `{}`", char::from(byte)),
         });
     }
     match source.order {

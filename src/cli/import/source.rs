@@ -12,7 +12,7 @@ use super::fetch::fetch;
 use crate::cli::exit::{Failure, Status};
 use crate::import::date::{Evidence, Order};
 use crate::import::encoding::{Utf8, detect, head};
-use crate::import::kind::Kind;
+use crate::import::kind::{Kind, foreign};
 use crate::import::merge::Merge;
 use crate::import::normalise::Rules;
 use crate::import::record::{Field, Found};
@@ -114,6 +114,9 @@ impl Source {
             .reader()
             .and_then(|source| head(source, encoding))
             .map_err(ReadError::Io)?;
+        if let Some(why) = foreign(&head) {
+            return Err(ReadError::of_source(why));
+        }
         let kind = args.from.map_or_else(|| Kind::detect(&head), Kind::from);
         let reading = Reading {
             kind,

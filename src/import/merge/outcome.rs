@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{Merge, Note, REMARKS_MAX, SEPARATOR, Slot, Tally};
+use crate::dataset::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
 use crate::wire::date::{Date, Timestamp};
 
 /// Ids of missing reviews that are named; further ones are counted.
@@ -112,13 +113,11 @@ impl Merge<'_> {
 
     /// The new file up to the first review.
     fn beginning(&self, updated_at: Timestamp) -> String {
-        let part = |key: &str, missing: &'static str| {
-            self.parts.get(key).map_or(missing, |part| part.get())
-        };
+        let part = |key: &str| self.parts.get(key).map(|part| part.get().to_owned());
         format!(
             "{{\n  \"business\": {},\n  \"disclaimer\": {},\n  \"updated_at\": \"{updated_at}\",\n  \"reviews\": [",
-            part("business", SKELETON),
-            part("disclaimer", "null")
+            part("business").unwrap_or_else(skeleton),
+            part("disclaimer").as_deref().unwrap_or("null")
         )
     }
 }
@@ -126,25 +125,29 @@ impl Merge<'_> {
 /// The end of the file.
 const END: &str = "\n  ]\n}\n";
 
-/// The business of a folder that had none: every key, to be filled in; it passes the check as it stands.
-const SKELETON: &str = r#"{
-    "name": "Fill in: the name of your business",
+/// The business of a folder that had none: every key, to be filled in; the check takes it with a remark.
+fn skeleton() -> String {
+    format!(
+        r#"{{
+    "name": "{PLACEHOLDER_NAME}",
     "type": "LocalBusiness",
     "description": "",
-    "url": "https://fill-in.example/",
+    "url": "{PLACEHOLDER_URL}",
     "telephone": "",
     "email": "",
-    "address": {
+    "address": {{
       "street_address": "",
       "locality": "",
       "region": "",
       "postal_code": "",
       "country": ""
-    },
+    }},
     "geo": null,
     "opening_hours": [],
     "service_areas": [],
     "services": [],
     "technicians": [],
     "same_as": []
-  }"#;
+  }}"#
+    )
+}

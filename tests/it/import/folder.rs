@@ -44,6 +44,10 @@ fn import_check_serve_and_search_in_one_go() {
     let directory = into.to_str().unwrap();
     let check = run(&["check", directory]);
     assert_eq!(check.status.code(), Some(0), "{check:?}");
+    assert!(
+        String::from_utf8_lossy(&check.stdout).contains("fill in name, url and type"),
+        "{check:?}"
+    );
     let program = Program::serve(&["--data", directory]);
     let found = get(
         program.address(),
@@ -176,7 +180,7 @@ fn a_dry_run_shows_the_table_and_writes_nothing() {
         )),
         "{text}"
     );
-    assert!(text.ends_with("3 reviews: 2 published, 1 not published, since not verified: set `verified` where you know the client, or import with --verified what is new\n"), "{text}");
+    assert!(text.ends_with("3 reviews: 2 published, 1 not published, since not verified: give --verified if you vouch for what is new\n"), "{text}");
 }
 
 #[test]

@@ -57,6 +57,17 @@ fn googles_api_and_takeout_are_one_source_and_the_later_version_counts() {
 }
 
 #[test]
+fn a_takeout_without_pictures_takes_none_away() {
+    let folder = tempfile::tempdir().unwrap();
+    import(folder.path(), &[&fixture("google.json")]);
+    let avatar = reviews(folder.path())[1]["author_avatar_url"].clone();
+    assert_eq!(avatar, json!("https://lh3.googleusercontent.example/a/one"));
+    let (_, report) = import(folder.path(), &[&fixture("takeout.json")]);
+    assert_eq!(report["sources"][0]["changed"], 1, "{report}");
+    assert_eq!(reviews(folder.path())[1]["author_avatar_url"], avatar);
+}
+
+#[test]
 fn a_translated_text_gives_way_to_the_original() {
     let folder = tempfile::tempdir().unwrap();
     import(folder.path(), &[&fixture("google.json")]);
@@ -249,6 +260,23 @@ fn columns_that_are_not_known_are_named_with_the_remedy() {
         (status, &report["sources"][0]["columns"]["author"]),
         (Some(0), &json!("Who"))
     );
+}
+
+#[test]
+fn what_is_no_text_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    for (bytes, what) in [
+        (
+            &b"PK\x03\x04\x14\0\x06"[..],
+            "is a workbook or an archive: save the sheet as CSV",
+        ),
+        (b"\x1F\x8B\x08\0\0\0", "is compressed: unpack it"),
+    ] {
+        let output = raw(folder.path(), &[&file(folder.path(), "a.csv", bytes)]);
+        assert_eq!(output.status.code(), Some(65));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(message.contains(what), "{message}");
+    }
 }
 
 #[test]
