@@ -34,7 +34,7 @@ if [ -z "${REVIEWD:-}" ]; then
     REVIEWD=target/release/reviewd
 fi
 peers=benches/compare/target/release
-cargo build --release --locked --quiet --manifest-path benches/compare/Cargo.toml
+cargo build --release --locked --quiet --manifest-path benches/compare/Cargo.toml --package mcp-load --package mcp-peer
 "$REVIEWD" generate --reviews 500 --seed 1 --into "$work/data" >/dev/null
 
 # Starts a server on core 0 and waits until its port is open; its process is the last of `started`.

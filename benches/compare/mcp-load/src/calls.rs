@@ -1,9 +1,7 @@
 //! What is asked of the servers, and what they have to answer.
 
+use load::{Result, Target};
 use serde_json::{Value, json};
-
-use crate::Result;
-use crate::process::Target;
 
 /// The last revision with a handshake.
 const HANDSHAKE: &str = "2025-11-25";

@@ -8,25 +8,14 @@
 //! `sessions` opens sessions and prints the server's memory before and after. mcp.sh starts the servers for both.
 
 mod calls;
-mod connection;
-mod process;
 
-use std::error::Error;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use calls::{Call, answer, initialize};
-use connection::Connection;
-use process::Target;
+use load::{
+    CONNECTIONS, Connection, Expected, ROUNDS_MAX, Result, SECONDS_MAX, Target, load, median,
+};
 
-/// What goes wrong ends the program.
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
-
-/// Connections that are kept open, each with one request under way.
-const CONNECTIONS: usize = 32;
-/// Longest round.
-const SECONDS_MAX: u64 = 60;
-/// Most rounds.
-const ROUNDS_MAX: usize = 100;
 /// Most sessions that are opened at a time.
 const SESSIONS_MAX: u64 = 1_000_000;
 
@@ -48,13 +37,6 @@ fn main() -> Result<()> {
     }
 }
 
-/// One round's figures.
-#[derive(Clone, Copy)]
-struct Round {
-    cpu_us: f64,
-    per_second: f64,
-}
-
 /// Compares two servers, call by call.
 fn compare(time: Duration, rounds: usize, targets: &[Target; 2]) -> Result<()> {
     println!(
@@ -71,11 +53,11 @@ fn compare(time: Duration, rounds: usize, targets: &[Target; 2]) -> Result<()> {
         let mut taken = [Vec::new(), Vec::new()];
         for target in targets {
             // Fills caches and pools; not counted.
-            load(target, &call.request(target), time / 4)?;
+            load(target, &call.request(target), Expected::Ok, time / 4)?;
         }
         for _ in 0..rounds {
             for (target, taken) in targets.iter().zip(&mut taken) {
-                taken.push(load(target, &call.request(target), time)?);
+                taken.push(load(target, &call.request(target), Expected::Ok, time)?);
             }
         }
         let [ours, theirs] = taken;
@@ -97,9 +79,9 @@ fn compare(time: Duration, rounds: usize, targets: &[Target; 2]) -> Result<()> {
 fn agree(call: &Call, targets: &[Target; 2]) -> Result<usize> {
     let mut answers = Vec::new();
     for target in targets {
-        let mut connection = Connection::new(target.address);
+        let mut connection = Connection::new(target.address, Expected::Ok);
         connection.send(&call.request(target))?;
-        let body = connection.receive()?;
+        let body = connection.receive()?.body;
         answers.push(answer(body).map_err(|error| format!("{}: {error}", target.address))?);
     }
     if answers[0] != answers[1] {
@@ -108,40 +90,12 @@ fn agree(call: &Call, targets: &[Target; 2]) -> Result<usize> {
     Ok(answers[0].to_string().len())
 }
 
-/// Keeps one request under way on each connection for `time`.
-fn load(target: &Target, request: &[u8], time: Duration) -> Result<Round> {
-    let mut connections: Vec<Connection> = (0..CONNECTIONS)
-        .map(|_| Connection::new(target.address))
-        .collect();
-    let (start, cpu) = (Instant::now(), target.cpu()?);
-    for connection in &mut connections {
-        connection.send(request)?;
-    }
-    let mut done = 0_u32;
-    while start.elapsed() < time {
-        for connection in &mut connections {
-            connection.receive()?;
-            connection.send(request)?;
-            done += 1;
-        }
-    }
-    for connection in &mut connections {
-        connection.receive()?;
-        done += 1;
-    }
-    let (cpu, wall) = (target.cpu()? - cpu, start.elapsed());
-    Ok(Round {
-        cpu_us: cpu.as_secs_f64() * 1e6 / f64::from(done),
-        per_second: f64::from(done) / wall.as_secs_f64(),
-    })
-}
-
 /// Opens sessions twice over; what the first lot leaves are buffers, what the second adds would be sessions.
 fn sessions(count: u64, target: &Target) -> Result<()> {
     let request = initialize(target);
     println!("resident memory at the start: {} KiB", target.memory()?);
     for lot in 1..=2 {
-        let mut connection = Connection::new(target.address);
+        let mut connection = Connection::new(target.address, Expected::Ok);
         for _ in 0..count {
             connection.send(&request)?;
             connection.receive()?;
@@ -153,15 +107,4 @@ fn sessions(count: u64, target: &Target) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// The median of one figure; of an even number of rounds, the mean of the two in the middle.
-fn median(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {
-    let mut figures: Vec<f64> = rounds.iter().map(figure).collect();
-    figures.sort_by(f64::total_cmp);
-    let middle = figures.len() / 2;
-    match figures.len() % 2 {
-        0 => (figures[middle - 1] + figures[middle]) / 2.0,
-        _ => figures[middle],
-    }
 }

@@ -11,10 +11,11 @@ use crate::Result;
 const TICK: Duration = Duration::from_millis(10);
 
 /// A server that is measured.
-pub(crate) struct Target {
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
     pid: u32,
     /// Where it listens.
-    pub(crate) address: SocketAddr,
+    pub address: SocketAddr,
 }
 
 impl FromStr for Target {
@@ -33,7 +34,7 @@ impl FromStr for Target {
 
 impl Target {
     /// CPU time of all its threads so far, in user and in kernel mode.
-    pub(crate) fn cpu(&self) -> Result<Duration> {
+    pub fn cpu(&self) -> Result<Duration> {
         let stat = read_to_string(format!("/proc/{}/stat", self.pid))?;
         // The name of the program stands in parentheses and may hold anything; utime and stime are fields 14 and 15.
         let (_, fields) = stat.rsplit_once(')').ok_or("no name in stat")?;
@@ -45,7 +46,7 @@ impl Target {
     }
 
     /// Resident memory in KiB.
-    pub(crate) fn memory(&self) -> Result<u64> {
+    pub fn memory(&self) -> Result<u64> {
         let status = read_to_string(format!("/proc/{}/status", self.pid))?;
         let line = status
             .lines()

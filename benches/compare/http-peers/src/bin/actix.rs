@@ -1,0 +1,58 @@
+//! The documents on actix-web, one worker.
+
+use actix_web::http::header;
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use http_peers::{CACHE_CONTROL, Documents, LAST_MODIFIED, Result, arguments};
+use mimalloc::MiMalloc;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+async fn document(request: HttpRequest, documents: web::Data<Documents>) -> HttpResponse {
+    let target = request
+        .uri()
+        .path_and_query()
+        .map_or("/", |target| target.as_str());
+    let Some(document) = documents.get(target) else {
+        return HttpResponse::NotFound().finish();
+    };
+    let tag = request.headers().get(header::IF_NONE_MATCH);
+    let fresh = tag.is_some_and(|tag| tag.as_bytes() == document.tag.as_bytes());
+    let mut answer = if fresh {
+        HttpResponse::NotModified()
+    } else {
+        HttpResponse::Ok()
+    };
+    answer
+        .insert_header((header::ETAG, document.tag.as_str()))
+        .insert_header((header::CACHE_CONTROL, CACHE_CONTROL))
+        .insert_header((header::LAST_MODIFIED, LAST_MODIFIED))
+        .insert_header((header::VARY, "Accept-Encoding"));
+    if fresh {
+        return answer.finish();
+    }
+    let accepts = request.headers().get(header::ACCEPT_ENCODING);
+    let (body, is_gzip) = document.body(accepts.map(|value| value.as_bytes()));
+    if is_gzip {
+        answer.insert_header((header::CONTENT_ENCODING, "gzip"));
+    }
+    answer
+        .insert_header((header::CONTENT_TYPE, document.media_type.as_str()))
+        .body(body.clone())
+}
+
+#[actix_web::main]
+async fn main() -> Result<()> {
+    let (documents, address) = arguments()?;
+    let documents = web::Data::new(documents);
+    HttpServer::new(move || {
+        App::new()
+            .app_data(documents.clone())
+            .default_service(web::get().to(document))
+    })
+    .workers(1)
+    .bind(address)?
+    .run()
+    .await?;
+    Ok(())
+}
