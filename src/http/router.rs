@@ -1,8 +1,9 @@
-//! Paths to endpoints: one hand-written match, and which methods each endpoint has.
+//! Paths to endpoints by the table of addresses, and which methods each endpoint has.
 
 use hyper::Method;
 
 use crate::pages::Page;
+use crate::pages::api::{self, Address};
 
 /// An address of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,22 +102,28 @@ pub(crate) fn route_of_date<'a>(parent: &str, raw: &'a str) -> Option<Route<'a>>
 ///
 /// A trailing slash is another, unknown, path; nothing is normalised, so `..` is a segment like any other.
 pub(crate) fn route<'a>(parent: &str, last: &'a str) -> Option<Route<'a>> {
-    match (parent, last) {
-        ("/", "reviews.json") => Some(Route::Document(Document::Reviews)),
-        ("/", "insights.json") => Some(Route::Document(Document::Insights)),
-        ("/", "feed.xml") => Some(Route::Document(Document::FeedXml)),
-        ("/api/", "feed.json") => Some(Route::Document(Document::FeedJson)),
-        ("/api/reviews/", "search") => Some(Route::Search),
-        // No review can have these ids: both are addresses, and an empty one is a trailing slash.
-        ("/api/reviews/", "since" | "") => None,
-        ("/api/reviews/", id) => Some(Route::Review(id)),
-        ("/", "healthz") => Some(Route::Health),
-        ("/", "readyz") => Some(Route::Ready),
-        ("/", "mcp") => Some(Route::Mcp),
-        ("/mcp/", "server-card") => Some(Route::Document(Document::ServerCard)),
-        ("/.well-known/", "ai-catalog.json") => Some(Route::Document(Document::AiCatalog)),
-        ("/api/websub/", "hub") => Some(Route::Hub),
-        _ => Page::find(parent, last).map(Route::Page),
+    if parent == "/api/reviews/" {
+        return match last {
+            "search" => Some(Route::Search),
+            // No review can have these ids: both are addresses, and an empty one is a trailing slash.
+            "since" | "" => None,
+            id => Some(Route::Review(id)),
+        };
+    }
+    match api::find(parent, last)? {
+        Address::Reviews => Some(Route::Document(Document::Reviews)),
+        Address::Insights => Some(Route::Document(Document::Insights)),
+        Address::FeedJson => Some(Route::Document(Document::FeedJson)),
+        Address::FeedXml => Some(Route::Document(Document::FeedXml)),
+        Address::ServerCard => Some(Route::Document(Document::ServerCard)),
+        Address::AiCatalog => Some(Route::Document(Document::AiCatalog)),
+        Address::Health => Some(Route::Health),
+        Address::Ready => Some(Route::Ready),
+        Address::Mcp => Some(Route::Mcp),
+        Address::Hub => Some(Route::Hub),
+        Address::Page(page) => Some(Route::Page(page)),
+        // Found above, and by their parameters.
+        Address::Search | Address::Since | Address::Review => None,
     }
 }
 
@@ -215,6 +222,13 @@ mod tests {
             ("/widget.html", Page::Widget),
             ("/widget.css", Page::WidgetStylesheet),
             ("/widget.js", Page::WidgetScript),
+            ("/developers", Page::Developers),
+            ("/developers.js", Page::DevelopersScript),
+            ("/openapi.json", Page::OpenApi),
+            ("/llms.txt", Page::LlmsText),
+            ("/robots.txt", Page::Robots),
+            ("/sitemap.xml", Page::Sitemap),
+            ("/.well-known/api-catalog", Page::ApiCatalog),
         ] {
             assert_eq!(find(path), Some(Route::Page(page)), "{path}");
         }
@@ -256,6 +270,39 @@ mod tests {
             "/api/websub/hub/",
         ] {
             assert_eq!(find(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_table_describes_the_methods_that_routes_have() {
+        const METHODS: [&str; 9] = [
+            "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT",
+        ];
+        for entry in api::TABLE {
+            let path = entry.path();
+            // No id has braces, but the router does not mind.
+            let route = find(&path).unwrap_or_else(|| panic!("{path} is described and not served"));
+            assert_eq!(entry.methods().join(", "), route.allow(), "{path}");
+            for method in METHODS {
+                let known = Method::from_bytes(method.as_bytes()).expect("a method");
+                // What /mcp refuses it refuses in the words of its protocol.
+                let is_taken = route.action(&known) != Action::Refuse && route != Route::Mcp;
+                let is_described = entry.methods().contains(&method) && route != Route::Mcp;
+                assert_eq!(is_taken, is_described, "{method} {path}");
+            }
+        }
+        assert_eq!(Route::Mcp.allow(), crate::mcp::METHODS);
+    }
+
+    #[test]
+    fn every_page_is_in_the_table_once() {
+        for page in Page::ALL {
+            let addresses = api::TABLE
+                .iter()
+                .filter(|entry| entry.address == Address::Page(page));
+            // The badge in colours is a parameter of the badge.
+            let expected = usize::from(!matches!(page, Page::BadgeLight | Page::BadgeDark));
+            assert_eq!(addresses.count(), expected, "{page:?}");
         }
     }
 

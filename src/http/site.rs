@@ -90,7 +90,10 @@ impl Site {
         let pages = Pages::new(Arc::clone(&snapshot));
         let prepared_pages = Page::ALL
             .into_iter()
-            .map(|page| Prepared::new(pages.resource(page), None))
+            .map(|page| {
+                let link = page.link(base_url).map(String::into_bytes);
+                Prepared::new(pages.resource(page), link.map(shared).transpose()?)
+            })
             .collect::<Result<_, _>>()?;
         let last_modified = shared(snapshot.updated_at.render_http().to_vec())?;
         let mut search_tags = TagHasher::new();
@@ -127,7 +130,7 @@ impl Site {
     /// Returns the Last-Modified of `page` and its searches: that of the dataset, or `None` while they go without the
     /// insights, which come later and leave that date as it is.
     pub(crate) fn last_modified_of(&self, page: Page) -> Option<&HeaderValue> {
-        let is_whole = page != Page::Home || self.snapshot.insights().is_some();
+        let is_whole = !page.shows_insights() || self.snapshot.insights().is_some();
         is_whole.then_some(&self.last_modified)
     }
 

@@ -27,6 +27,7 @@ pub(super) fn render(context: &Context<'_>) -> Vec<u8> {
         lists,
         shell,
         json_ld,
+        ..
     } = context;
     let given = Given::default();
     let nothing = Insights::default();

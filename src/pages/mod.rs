@@ -1,14 +1,18 @@
 //! The pages for people, and what other sites show of the reviews: rendered once for each snapshot, but for searches.
 //!
-//! [`Page`] is the table of all stored documents of this folder: the router finds their addresses in it, and
-//! [`Pages`] holds their bytes. One file renders one document; `shell` has what all pages have in common. A search
+//! [`Page`] is the table of all stored documents of this folder, and [`Pages`] holds their bytes. One file renders one
+//! document; `shell` has what all pages have in common. `api` is the table of all addresses of the service, from which
+//! the router, `/openapi.json` and the documentation are made. A search
 //! page is rendered per request, from the same parts and by the rules of the interface's own search.
 //!
 //! Every value from the dataset is escaped by the templates, which are compiled; what is not a template (drawings,
 //! JSON-LD) escapes by `wire`. A URL becomes a link only if `text::link` knows its scheme.
 
+pub(crate) mod api;
 mod badge;
 mod chart;
+mod developers;
+mod discovery;
 mod figures;
 mod form;
 mod given;
@@ -64,6 +68,20 @@ pub enum Page {
     WidgetStylesheet = 9,
     /// `/widget.js`.
     WidgetScript = 10,
+    /// `/developers`.
+    Developers = 11,
+    /// `/developers.js`.
+    DevelopersScript = 12,
+    /// `/openapi.json`.
+    OpenApi = 13,
+    /// `/llms.txt`.
+    LlmsText = 14,
+    /// `/robots.txt`.
+    Robots = 15,
+    /// `/sitemap.xml`.
+    Sitemap = 16,
+    /// `/.well-known/api-catalog`.
+    ApiCatalog = 17,
 }
 
 /// What a document may do in a browser, and where it may stand.
@@ -107,7 +125,7 @@ impl Policy {
 
 impl Page {
     /// Every document, each at its number.
-    pub const ALL: [Page; 11] = [
+    pub const ALL: [Page; 18] = [
         Page::Home,
         Page::Stylesheet,
         Page::Script,
@@ -119,37 +137,34 @@ impl Page {
         Page::Widget,
         Page::WidgetStylesheet,
         Page::WidgetScript,
+        Page::Developers,
+        Page::DevelopersScript,
+        Page::OpenApi,
+        Page::LlmsText,
+        Page::Robots,
+        Page::Sitemap,
+        Page::ApiCatalog,
     ];
 
-    /// Returns the document at this path, which is cut before its last segment.
-    #[must_use]
-    pub fn find(parent: &str, last: &str) -> Option<Page> {
-        if parent != "/" {
-            return None;
-        }
-        Some(match last {
-            "" => Page::Home,
-            "page.css" => Page::Stylesheet,
-            "page.js" => Page::Script,
-            "favicon.svg" => Page::Favicon,
-            "reviews.jsonld" => Page::ReviewsJsonLd,
-            "badge.svg" => Page::Badge,
-            "widget.html" => Page::Widget,
-            "widget.css" => Page::WidgetStylesheet,
-            "widget.js" => Page::WidgetScript,
-            _ => return None,
-        })
-    }
+    /// The Content-Type of the API catalog (RFC 9727 §5).
+    const LINKSET: &'static str =
+        "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
 
     /// Returns the Content-Type.
     #[must_use]
     pub fn media_type(self) -> &'static str {
         match self {
-            Page::Home | Page::Widget => HTML,
+            Page::Home | Page::Widget | Page::Developers => HTML,
             Page::Stylesheet | Page::WidgetStylesheet => "text/css; charset=utf-8",
-            Page::Script | Page::WidgetScript => "text/javascript; charset=utf-8",
+            Page::Script | Page::WidgetScript | Page::DevelopersScript => {
+                "text/javascript; charset=utf-8"
+            }
             Page::Favicon | Page::Badge | Page::BadgeLight | Page::BadgeDark => "image/svg+xml",
             Page::ReviewsJsonLd => "application/ld+json",
+            Page::OpenApi => "application/json",
+            Page::LlmsText | Page::Robots => "text/plain; charset=utf-8",
+            Page::Sitemap => "application/xml",
+            Page::ApiCatalog => Page::LINKSET,
         }
     }
 
@@ -157,10 +172,33 @@ impl Page {
     #[must_use]
     pub fn policy(self) -> Policy {
         match self {
-            Page::Home => Policy::Page,
+            Page::Home | Page::Developers => Policy::Page,
             Page::Widget => Policy::Widget,
             Page::Favicon | Page::Badge | Page::BadgeLight | Page::BadgeDark => Policy::Drawing,
             _ => Policy::Shared,
+        }
+    }
+
+    /// Tells whether it holds something of the insights, and so is another once they are there.
+    #[must_use]
+    pub fn shows_insights(self) -> bool {
+        matches!(self, Page::Home | Page::Developers | Page::OpenApi)
+    }
+
+    /// Returns the Link field, for the service at this address: the way to the descriptions (RFC 8631), or what the
+    /// catalog is (RFC 9727).
+    #[must_use]
+    pub fn link(self, base_url: &str) -> Option<String> {
+        match self {
+            Page::Home | Page::Developers => Some(format!(
+                "<{base_url}/openapi.json>; rel=\"service-desc\"; type=\"application/json\", \
+                 <{base_url}/developers>; rel=\"service-doc\"; type=\"text/html\", \
+                 <{base_url}/.well-known/api-catalog>; rel=\"api-catalog\""
+            )),
+            Page::ApiCatalog => Some(format!(
+                "<{base_url}/.well-known/api-catalog>; rel=\"api-catalog\""
+            )),
+            _ => None,
         }
     }
 
@@ -170,13 +208,23 @@ impl Page {
             Page::Stylesheet => shell::STYLESHEET.into(),
             Page::Script => shell::SCRIPT.into(),
             Page::Favicon => badge::FAVICON.into(),
-            Page::ReviewsJsonLd => context.json_ld.clone(),
+            Page::ReviewsJsonLd => context.json_ld.to_vec(),
             Page::Badge => badge::render(context.figures, badge::Theme::System),
             Page::BadgeLight => badge::render(context.figures, badge::Theme::Light),
             Page::BadgeDark => badge::render(context.figures, badge::Theme::Dark),
             Page::Widget => widget::render_newest(context),
             Page::WidgetStylesheet => widget::STYLESHEET.into(),
             Page::WidgetScript => widget::SCRIPT.into(),
+            Page::Developers => developers::render(context),
+            Page::DevelopersScript => developers::SCRIPT.into(),
+            Page::OpenApi => {
+                let name = &context.snapshot.business.name;
+                api::render(name, context.examples)
+            }
+            Page::LlmsText => discovery::llms(context.snapshot, context.figures, context.examples),
+            Page::Robots => discovery::robots(&context.snapshot.base_url),
+            Page::Sitemap => discovery::sitemap(context.snapshot),
+            Page::ApiCatalog => discovery::api_catalog(&context.snapshot.base_url),
         }
     }
 }
@@ -191,7 +239,8 @@ struct Context<'s> {
     insights: Option<&'s Insights>,
     lists: &'s Lists,
     shell: &'s Shell,
-    json_ld: Vec<u8>,
+    json_ld: &'s [u8],
+    examples: &'s api::Examples,
 }
 
 /// The stored documents of one snapshot, and the parts that searches are rendered from.
@@ -219,13 +268,16 @@ impl Pages {
             .and_then(|document| Insights::read(&document.body, &snapshot));
         let lists = Lists::new(&snapshot, insights.as_ref());
         let shell = Shell::new(&snapshot, &figures);
+        let json_ld = json_ld::render(&snapshot, &figures);
+        let examples = api::Examples::new(&snapshot, insights.as_ref(), &json_ld);
         let context = Context {
             snapshot: &snapshot,
             figures: &figures,
             insights: insights.as_ref(),
             lists: &lists,
             shell: &shell,
-            json_ld: json_ld::render(&snapshot, &figures),
+            json_ld: &json_ld,
+            examples: &examples,
         };
         let resource = |page: Page| {
             let body = Bytes::from(page.render(&context));
@@ -264,6 +316,7 @@ impl Pages {
         let version = match page {
             Page::Stylesheet => &self.shell.stylesheet_version,
             Page::Script => &self.shell.script_version,
+            Page::DevelopersScript => &self.shell.developers_version,
             _ => return false,
         };
         query.strip_prefix("v=") == Some(version)

@@ -23,6 +23,7 @@ pub(super) struct Shell {
     pub(super) base_url: String,
     pub(super) stylesheet_version: String,
     pub(super) script_version: String,
+    pub(super) developers_version: String,
     pub(super) masthead: String,
     pub(super) rating: String,
     pub(super) footer: String,
@@ -37,6 +38,7 @@ impl Shell {
             base_url: snapshot.base_url.clone(),
             stylesheet_version: version(STYLESHEET),
             script_version: version(SCRIPT),
+            developers_version: version(super::developers::SCRIPT),
             masthead: rendered(&Masthead::of(business)),
             rating: rendered(&RatingCard::of(figures)),
             footer: rendered(&Footer {

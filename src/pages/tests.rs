@@ -1,6 +1,7 @@
 //! What must never come through, and what must: rendered from small datasets, without a socket.
 
 mod aspects;
+mod interface;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -108,7 +109,8 @@ fn has_markup(page: &str) -> bool {
 #[test]
 fn hostile_texts_are_texts_in_every_document() {
     let pages = pages(dataset_of(HOSTILE, 3));
-    for page in Page::ALL {
+    // The description is JSON with texts as they are, which no browser takes for markup.
+    for page in Page::ALL.into_iter().filter(|page| *page != Page::OpenApi) {
         let whole = text(&pages, page);
         // Linked data has quotes of its own, but nothing that could end the element around it.
         let (before, after) = match page {

@@ -89,6 +89,37 @@ pub(super) fn without_direction(text: &str) -> String {
         .collect()
 }
 
+/// Appends `text` as one line of Markdown that means nothing but itself.
+pub(super) fn push_markdown(out: &mut String, text: &str) {
+    let text = without_direction(text);
+    for (place, word) in text.split_whitespace().enumerate() {
+        if place > 0 {
+            out.push(' ');
+        }
+        let mut before = ' ';
+        let mut rest = word
+            .chars()
+            .filter(|character| !character.is_control())
+            .peekable();
+        while let Some(character) = rest.next() {
+            // These two mean something only beside others.
+            let is_mark = match character {
+                '!' => before == '<',
+                '&' => rest.peek().is_some(),
+                _ => MARKDOWN.contains(character),
+            };
+            if is_mark {
+                out.push('\\');
+            }
+            out.push(character);
+            before = character;
+        }
+    }
+}
+
+/// What begins or ends something within a line of Markdown.
+const MARKDOWN: &str = "\\`*_[]<>#|~";
+
 /// Returns the label of the service with this id, or the id itself.
 pub(super) fn service_label<'s>(snapshot: &'s Snapshot, id: &'s str) -> &'s str {
     services(snapshot)
@@ -191,6 +222,17 @@ mod tests {
         assert_eq!(out, "a+b%26c%3D%C3%A9%22%27%3C%3E%2B%25");
         assert_eq!(mailbox("a@b.c?cc=d&x"), "mailto:a@b.c%3Fcc%3Dd%26x");
         assert_eq!(telephone("+1 (970) 555-0142"), "tel:+19705550142");
+    }
+
+    #[test]
+    fn markdown_is_text() {
+        let mut out = String::new();
+        push_markdown(
+            &mut out,
+            " [a](javascript:x)\n# *b* <!--\u{202e}&amp;`\\ Inc.! ",
+        );
+        let expected = r"\[a\](javascript:x) \# \*b\* \<\!--\&amp;\`\\ Inc.!";
+        assert_eq!(out, expected);
     }
 
     #[test]

@@ -3,12 +3,14 @@
 use crate::exchange::service;
 
 /// One of each kind: stored, negotiated, sliced, searched, single.
-const ADDRESSES: [&str; 5] = [
+const ADDRESSES: [&str; 7] = [
     "/reviews.json",
     "/feed.xml",
     "/api/reviews/since/2024-01-01",
     "/api/reviews/search?rating=5&limit=3",
     "/api/reviews/01D3F6JAK8HVWPAWADGBKTMVZS",
+    "/openapi.json",
+    "/widget.html?limit=2",
 ];
 
 const EARLIER: &str = "Thu, 01 Jan 2015 00:00:00 GMT";

@@ -12,7 +12,7 @@ const DOCUMENTS: [(&str, &str); 4] = [
 ];
 
 /// Addresses of every kind of read, documents or not.
-pub(crate) const READS: [&str; 9] = [
+pub(crate) const READS: [&str; 17] = [
     "/reviews.json",
     "/insights.json",
     "/api/feed.json",
@@ -22,6 +22,14 @@ pub(crate) const READS: [&str; 9] = [
     "/api/reviews/01D3F6JAK8HVWPAWADGBKTMVZS",
     "/healthz",
     "/readyz",
+    "/",
+    "/developers",
+    "/developers.js",
+    "/openapi.json",
+    "/llms.txt",
+    "/robots.txt",
+    "/sitemap.xml",
+    "/.well-known/api-catalog",
 ];
 
 #[test]

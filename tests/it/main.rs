@@ -21,6 +21,7 @@ mod import;
 mod import_progress;
 mod insights_command;
 mod insights_later;
+mod interface;
 mod limits;
 mod mcp;
 mod negotiation;

@@ -36,7 +36,7 @@ fn stored<'s>(site: &'s Site, page: Page, read: &Read<'_>) -> Reply<'s> {
         etag: chosen.etag.clone(),
         last_modified: site.last_modified_of(page),
         coding: chosen.coding,
-        link: None,
+        link: chosen.link.cloned(),
         policy: Some(page.policy()),
         is_immutable: site.pages().is_versioned(page, read.query),
     };

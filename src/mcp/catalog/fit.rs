@@ -1,25 +1,6 @@
-//! Making JSON small enough: white space out, and long lists and texts cut until an answer fits its bound.
+//! Making JSON small enough: long lists and texts cut until an answer fits its bound.
 
 use crate::mcp::json::{Value, push_value};
-
-/// Returns hand-written JSON without the white space between its tokens.
-pub(crate) fn minify(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut in_string = false;
-    let mut escaped = false;
-    for byte in text.bytes() {
-        if in_string || !byte.is_ascii_whitespace() {
-            out.push(byte);
-        }
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ => {}
-        }
-    }
-    out
-}
 
 /// Returns `value` as JSON of at most `bytes_max` bytes.
 ///
@@ -77,12 +58,6 @@ const MEMBERS_MAX: usize = 64;
 mod tests {
     use super::*;
     use crate::mcp::json::{MESSAGE, parse};
-
-    #[test]
-    fn white_space_goes_and_strings_stay() {
-        let text = "{ \"a b\" : [ 1 ,\n\t\"x \\\" y\" , \"\\\\\" ] }";
-        assert_eq!(minify(text), br#"{"a b":[1,"x \" y","\\"]}"#);
-    }
 
     #[test]
     fn what_fits_is_left_as_it_is() {

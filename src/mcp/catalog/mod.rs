@@ -13,6 +13,7 @@ use super::{prompts, resources};
 use crate::search::fold::fold_into;
 use crate::snapshot::{Resource, Snapshot};
 use crate::wire::json::{Object, push_string};
+use crate::wire::minify::minified;
 use facts::Facts;
 
 /// The lists, the introduction and the ready answers for one snapshot.
@@ -105,7 +106,7 @@ impl Catalog {
         };
         let extra = |bytes: &'static str| {
             if has_fixtures {
-                fit::minify(bytes)
+                minified(bytes)
             } else {
                 Vec::new()
             }
@@ -120,14 +121,11 @@ impl Catalog {
             resources_list: list("resources", &[&resource_list, &extra(fixtures::RESOURCES)]),
             templates_list: list(
                 "resourceTemplates",
-                &[
-                    &fit::minify(resources::TEMPLATES),
-                    &extra(fixtures::TEMPLATES),
-                ],
+                &[&minified(resources::TEMPLATES), &extra(fixtures::TEMPLATES)],
             ),
             prompts_list: list(
                 "prompts",
-                &[&fit::minify(prompts::PROMPTS), &extra(fixtures::PROMPTS)],
+                &[&minified(prompts::PROMPTS), &extra(fixtures::PROMPTS)],
             ),
             meta: meta(&info),
             fixed: fixed.into(),
@@ -172,7 +170,7 @@ fn tools(facts: &Facts) -> Vec<u8> {
         .replace("\"$technicians\"", &examples(&facts.technicians))
         .replace("\"$aspects\"", &examples(&facts.aspects))
         .replace("\"$services\"", &String::from_utf8_lossy(&ids));
-    fit::minify(&text)
+    minified(&text)
 }
 
 /// Name, title and version of the server.

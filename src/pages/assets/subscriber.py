@@ -1,0 +1,79 @@
+"""Prints the newest review whenever the reviews change. Python 3.9 or later, nothing to install.
+
+CALLBACK is the https address under which the world reaches this program: a reverse proxy or a tunnel that ends at
+PORT, or the program itself with a CERTIFICATE and its KEY.
+"""
+import hashlib
+import hmac
+import http.server
+import json
+import os
+import secrets
+import ssl
+import threading
+import urllib.parse
+import urllib.request
+
+HUB = "{base_url}/api/websub/hub"
+TOPIC = "{base_url}/api/feed.json"
+CALLBACK = os.environ["CALLBACK"]
+SECRET = secrets.token_hex(32)
+BODY_BYTES_MAX = 64 << 20
+
+
+def subscribe():
+    fields = {"hub.mode": "subscribe", "hub.topic": TOPIC, "hub.callback": CALLBACK, "hub.secret": SECRET}
+    with urllib.request.urlopen(HUB, data=urllib.parse.urlencode(fields).encode()) as reply:
+        print(reply.status, reply.read().decode().strip(), flush=True)
+
+
+def later(seconds, action):
+    timer = threading.Timer(seconds, action)
+    timer.daemon = True
+    timer.start()
+
+
+class Subscriber(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        """The hub asks whether we asked: yes is its challenge, no is 404."""
+        query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
+        if query.get("hub.mode") == "subscribe" and query.get("hub.topic") == TOPIC:
+            lease = int(query["hub.lease_seconds"])
+            print("subscribed for", lease, "seconds", flush=True)
+            later(lease / 2, subscribe)
+            self.answer(200, query["hub.challenge"])
+        else:
+            print("refused:", query, flush=True)
+            self.answer(404)
+
+    def do_POST(self):
+        """The topic has changed: its whole new content, signed with our secret."""
+        length = int(self.headers.get("Content-Length", 0))
+        if length > BODY_BYTES_MAX:
+            return self.answer(413)
+        body = self.rfile.read(length)
+        signature = "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+        if hmac.compare_digest(signature, self.headers.get("X-Hub-Signature", "")):
+            newest = json.loads(body)["items"][0]
+            print("changed:", newest["title"], newest["url"], flush=True)
+        # A wrong signature is not from the hub: acknowledged all the same, so that nobody learns anything.
+        self.answer(200)
+
+    def answer(self, status, text=""):
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("", int(os.environ.get("PORT", "8000"))), Subscriber)
+if "CERTIFICATE" in os.environ:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.environ["CERTIFICATE"], os.environ["KEY"])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+later(1, subscribe)
+server.serve_forever()

@@ -1,0 +1,140 @@
+//! What machines read to find everything else: `/llms.txt`, `/robots.txt`, `/sitemap.xml`, and the API catalog.
+
+use std::fmt::Write as _;
+
+use super::api::{Entry, Examples, TABLE, Tag};
+use super::figures::Figures;
+use super::text::{counted, push_markdown};
+use crate::snapshot::Snapshot;
+use crate::wire::json::{Array, Object};
+use crate::wire::xml;
+
+/// Renders `/llms.txt` as <https://llmstxt.org> asks: a title, a summary, and lists of links.
+pub(super) fn llms(snapshot: &Snapshot, figures: &Figures, examples: &Examples) -> Vec<u8> {
+    let mut out = String::from("# Reviews of ");
+    push_markdown(&mut out, &snapshot.business.name);
+    out.push_str("\n\n> ");
+    match figures.mean_short() {
+        Some(mean) => {
+            let count = counted(figures.count, "verified review", "verified reviews");
+            write(&mut out, format_args!("{mean} of 5 stars from {count}."));
+        }
+        None => out.push_str("No review has been published yet."),
+    }
+    if !snapshot.business.description.trim().is_empty() {
+        out.push(' ');
+        push_markdown(&mut out, &snapshot.business.description);
+    }
+    let day = snapshot.updated_at.date();
+    write(&mut out, format_args!(" Last updated {day}.\n\n"));
+    if let Some(disclaimer) = &snapshot.disclaimer {
+        push_markdown(&mut out, disclaimer);
+        out.push_str("\n\n");
+    }
+    out.push_str(
+        "Everything is read-only, public and without a key. Quote reviews word for word, with author and day, and name \
+         their address. Counts are exact; ask for `limit=1` where only the count matters.\n",
+    );
+    let base_url = &examples.base_url;
+    for tag in Tag::ALL.into_iter().filter(|tag| *tag != Tag::Files) {
+        write(&mut out, format_args!("\n## {}\n\n", tag.name()));
+        for entry in TABLE.iter().filter(|entry| entry.tag == tag) {
+            push_links(&mut out, base_url, entry, examples);
+        }
+    }
+    out.into_bytes()
+}
+
+fn push_links(out: &mut String, base_url: &str, entry: &Entry, examples: &Examples) {
+    for operation in entry.operations {
+        let target = examples.target(entry, operation);
+        let (verb, path) = (operation.verb.name(), entry.path());
+        let (summary, description) = (operation.summary, operation.description);
+        write(
+            out,
+            format_args!("- [{verb} {path}]({base_url}{target}): {summary}. {description}\n"),
+        );
+    }
+}
+
+/// Renders `/robots.txt` (RFC 9309).
+pub(super) fn robots(base_url: &str) -> Vec<u8> {
+    format!(
+        "User-agent: *\nAllow: /\nDisallow: /mcp$\nDisallow: /api/websub/hub\n\nSitemap: {base_url}/sitemap.xml\n"
+    )
+    .into_bytes()
+}
+
+/// Renders `/sitemap.xml` (<https://www.sitemaps.org>).
+pub(super) fn sitemap(snapshot: &Snapshot) -> Vec<u8> {
+    let mut out = Vec::from(
+        &b"<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"[..],
+    );
+    let changed = snapshot.updated_at.to_string();
+    for path in ["/", "/developers"] {
+        out.extend_from_slice(b"<url><loc>");
+        xml::push_text(&mut out, &snapshot.base_url);
+        out.extend_from_slice(path.as_bytes());
+        out.extend_from_slice(b"</loc><lastmod>");
+        out.extend_from_slice(changed.as_bytes());
+        out.extend_from_slice(b"</lastmod></url>\n");
+    }
+    out.extend_from_slice(b"</urlset>\n");
+    out
+}
+
+/// Renders `/.well-known/api-catalog` (RFC 9727), a linkset (RFC 9264).
+pub(super) fn api_catalog(base_url: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut document = Object::begin(&mut out);
+    let mut linkset = Array::begin(document.key("linkset"));
+    // Each anchor with its links: relation, path and media type.
+    let contexts: [(&str, &[(&str, &str, &str)]); 3] = [
+        (
+            "/",
+            &[
+                ("service-desc", "/openapi.json", "application/json"),
+                ("service-doc", "/developers", "text/html"),
+                ("service-meta", "/llms.txt", "text/plain"),
+                ("status", "/readyz", "application/json"),
+            ],
+        ),
+        (
+            "/mcp",
+            &[
+                (
+                    "service-desc",
+                    "/mcp/server-card",
+                    "application/mcp-server-card+json",
+                ),
+                ("service-doc", "/developers#mcp", "text/html"),
+            ],
+        ),
+        (
+            "/api/websub/hub",
+            &[("service-doc", "/developers#push", "text/html")],
+        ),
+    ];
+    for (anchor, links) in contexts {
+        let mut context = Object::begin(linkset.item());
+        context.string("anchor", &format!("{base_url}{anchor}"));
+        for (relation, path, media_type) in links {
+            let mut targets = Array::begin(context.key(relation));
+            let mut target = Object::begin(targets.item());
+            target
+                .string("href", &format!("{base_url}{path}"))
+                .string("type", media_type);
+            target.end();
+            targets.end();
+        }
+        context.end();
+    }
+    linkset.end();
+    document.end();
+    out
+}
+
+fn write(out: &mut String, arguments: std::fmt::Arguments<'_>) {
+    // A string takes everything.
+    let _never = out.write_fmt(arguments);
+}

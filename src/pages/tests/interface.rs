@@ -1,0 +1,273 @@
+//! The description of the interface, and what machines find: true, whole, and safe whatever the data says.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::{HOSTILE, dataset_of, pages, sample, text};
+use crate::pages::api::{Kind, Parameter, Place, TABLE};
+use crate::pages::{Page, Pages};
+use crate::search::query::{Buffers, parse_query};
+
+fn description(pages: &Pages) -> Value {
+    serde_json::from_str(&text(pages, Page::OpenApi)).expect("JSON")
+}
+
+/// Every value of this key, at any depth.
+fn all<'v>(value: &'v Value, key: &str, found: &mut Vec<&'v Value>) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                if name == key {
+                    found.push(member);
+                }
+                all(member, key, found);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| all(item, key, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_address_is_described_with_its_methods_and_no_other() {
+    let document = description(&sample());
+    assert_eq!(document["openapi"], "3.1.1");
+    assert_eq!(document["servers"][0]["url"], "https://reviews.example");
+    let paths = document["paths"].as_object().expect("paths");
+    assert_eq!(paths.len(), TABLE.len());
+    for entry in TABLE {
+        let path = paths.get(&entry.path()).expect("a path");
+        let described: HashSet<String> = path
+            .as_object()
+            .expect("an object")
+            .keys()
+            .filter(|key| *key != "parameters")
+            .map(|key| key.to_uppercase())
+            .collect();
+        let methods: HashSet<String> = entry.methods().into_iter().map(str::to_owned).collect();
+        assert_eq!(described, methods, "{}", entry.path());
+    }
+}
+
+#[test]
+fn references_lead_somewhere_and_components_are_used() {
+    let document = description(&sample());
+    let mut references = Vec::new();
+    all(&document, "$ref", &mut references);
+    let mut used = HashSet::new();
+    for reference in references {
+        let pointer = reference.as_str().and_then(|text| text.strip_prefix('#'));
+        let pointer = pointer.expect("a reference within the document");
+        assert!(document.pointer(pointer).is_some(), "{pointer}");
+        used.insert(pointer.to_owned());
+    }
+    for (kind, components) in document["components"].as_object().expect("components") {
+        for name in components.as_object().expect("an object").keys() {
+            let pointer = format!("/components/{kind}/{name}");
+            assert!(used.contains(&pointer), "{pointer} is not used");
+        }
+    }
+}
+
+#[test]
+fn operations_have_names_of_their_own() {
+    let document = description(&sample());
+    let mut names = Vec::new();
+    all(&document, "operationId", &mut names);
+    // One that a link names is the only repetition.
+    let links = names.iter().filter(|name| **name == "getReview").count();
+    let different: HashSet<&str> = names.iter().filter_map(|name| name.as_str()).collect();
+    assert_eq!((links, different.len() + 1), (2, names.len()));
+}
+
+#[test]
+fn examples_of_bodies_are_what_their_schemas_say() {
+    for files in [
+        crate::dataset::embedded(),
+        dataset_of(HOSTILE, 3),
+        dataset_of("word", 0),
+    ] {
+        let document = description(&pages(files));
+        let mut checked = 0;
+        let mut contents = Vec::new();
+        all(&document, "content", &mut contents);
+        for content in contents {
+            for (media_type, body) in content.as_object().into_iter().flatten() {
+                let Some(example) = body.get("example") else {
+                    continue;
+                };
+                let mut schema = body["schema"].clone();
+                schema["components"] = document["components"].clone();
+                let validator = jsonschema::draft202012::options()
+                    .build(&schema)
+                    .expect("a schema");
+                let faults: Vec<String> = validator
+                    .iter_errors(example)
+                    .map(|fault| format!("{}: {fault}", fault.instance_path()))
+                    .collect();
+                assert_eq!(faults, Vec::<String>::new(), "{media_type}");
+                checked += 1;
+            }
+        }
+        assert!(checked >= 15, "{checked}");
+    }
+}
+
+#[test]
+fn bounds_are_those_of_the_parser() {
+    let search = TABLE.iter().find(|entry| entry.last == "search");
+    let parameters = search.expect("the search").operations[0].parameters;
+    let takes = |parameter: &Parameter, value: String| {
+        let query = format!("{}={value}", parameter.name);
+        parse_query(query.as_bytes(), &mut Buffers::default()).is_ok()
+    };
+    for parameter in parameters {
+        let name = parameter.name;
+        assert_eq!(parameter.place, Place::Query, "{name}");
+        match parameter.kind {
+            Kind::Integer { min, max, .. } | Kind::Decimal { min, max } => {
+                assert!(
+                    takes(parameter, min.to_string()) && takes(parameter, max.to_string()),
+                    "{name}"
+                );
+                assert!(
+                    !takes(parameter, (min - 1).to_string())
+                        && !takes(parameter, (max + 1).to_string()),
+                    "{name}"
+                );
+            }
+            Kind::Text { bytes_max } => {
+                // Of a cursor the form is checked, too.
+                assert_eq!(
+                    takes(parameter, "x".repeat(bytes_max)),
+                    name != "cursor",
+                    "{name}"
+                );
+                assert!(!takes(parameter, "x".repeat(bytes_max + 1)), "{name}");
+            }
+            Kind::Date => {
+                assert!(
+                    takes(parameter, "2024-02-29".to_owned())
+                        && !takes(parameter, "2023-02-29".to_owned()),
+                    "{name}"
+                );
+            }
+            Kind::Choice { words, .. } => {
+                assert!(
+                    words
+                        .iter()
+                        .all(|word| takes(parameter, (*word).to_owned())),
+                    "{name}"
+                );
+                assert!(!takes(parameter, "other".to_owned()), "{name}");
+            }
+            Kind::Pattern(_) | Kind::Hint(_) => panic!("{name}"),
+        }
+    }
+}
+
+#[test]
+fn the_example_of_a_refusal_is_the_real_one() {
+    let document = description(&sample());
+    let issues = parse_query(b"rating=9", &mut Buffers::default()).expect_err("out of range");
+    let real: Value = serde_json::from_slice(&issues.render()).expect("JSON");
+    let pointer = "/components/responses/Invalid/content/application~1json/example";
+    assert_eq!(document.pointer(pointer), Some(&real));
+    let page = text(&sample(), Page::Developers);
+    assert!(
+        page.contains("must be an integer from 1 to 5, received \\&#34;9\\&#34;")
+            || page.contains(r#"received \"9\""#)
+    );
+}
+
+#[test]
+fn examples_are_made_from_the_data() {
+    let document = description(&sample());
+    let example = |path: &str| {
+        let media = &document["paths"][path]["get"]["responses"]["200"]["content"];
+        media["application/json"]["example"].clone()
+    };
+    let reviews = example("/reviews.json");
+    let newest = &reviews["reviews"][0];
+    assert_eq!(reviews["reviews"].as_array().map(Vec::len), Some(1));
+    assert_eq!(&example("/api/reviews/{id}"), newest);
+    let id = &document["paths"]["/api/reviews/{id}"]["parameters"][0]["example"];
+    assert_eq!(id, &newest["id"]);
+    assert!(example("/api/reviews/search")["matched"].as_u64() > Some(100));
+    assert_eq!(
+        example("/insights.json")["aspects"]
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
+}
+
+#[test]
+fn hostile_texts_mean_what_they_say() {
+    let pages = pages(dataset_of(HOSTILE, 3));
+    let document = description(&pages);
+    assert_eq!(
+        document["info"]["title"],
+        json!(format!("Reviews of {HOSTILE}"))
+    );
+    let llms = text(&pages, Page::LlmsText);
+    assert!(!super::has_markup(&llms));
+    assert!(!llms.contains('\u{202e}') && !llms.contains('\u{2066}'));
+    // Its links are ours alone.
+    for (_, rest) in llms
+        .match_indices("](")
+        .map(|(at, _)| llms.split_at(at + 2))
+    {
+        assert!(rest.starts_with("https://reviews.example/"), "{rest:.60}");
+    }
+    let first = llms.lines().next().expect("a title");
+    assert!(
+        first.starts_with("# Reviews of \\</script\\>\\<script\\>alert(1)"),
+        "{first}"
+    );
+}
+
+#[test]
+fn machines_find_every_address() {
+    let pages = sample();
+    let llms = text(&pages, Page::LlmsText);
+    let page = text(&pages, Page::Developers);
+    for entry in TABLE {
+        for operation in entry.operations {
+            let line = format!("[{} {}](", operation.verb.name(), entry.path());
+            let is_file =
+                entry.parent == "/" && operation.description.starts_with("The version that pages");
+            assert_eq!(llms.contains(&line), !is_file, "{line}");
+            assert!(
+                page.contains(&format!("<code>{}</code>", entry.path())),
+                "{line}"
+            );
+            assert_eq!(
+                page.contains(&format!("id=\"{}\"", operation.id)),
+                !is_file,
+                "{line}"
+            );
+        }
+    }
+    let catalog: Value = serde_json::from_str(&text(&pages, Page::ApiCatalog)).expect("JSON");
+    let mut links = Vec::new();
+    all(&catalog, "href", &mut links);
+    assert!(links.len() >= 6);
+    for link in links.iter().filter_map(|link| link.as_str()) {
+        let path = link.strip_prefix("https://reviews.example").expect("ours");
+        let path = path.split('#').next().unwrap_or(path);
+        assert!(TABLE.iter().any(|entry| entry.path() == path), "{path}");
+    }
+    let anchors: Vec<&str> = page
+        .split("href=\"#")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    assert!(anchors.len() > 12);
+    for anchor in anchors {
+        assert!(page.contains(&format!("id=\"{anchor}\"")), "{anchor}");
+    }
+    assert!(text(&pages, Page::Robots).contains("Sitemap: https://reviews.example/sitemap.xml\n"));
+    assert!(text(&pages, Page::Sitemap).contains("<loc>https://reviews.example/developers</loc>"));
+}
