@@ -1,0 +1,32 @@
+# The pages by the Nu HTML checker of the W3C.
+# limit: 300 s
+
+command -v java >/dev/null || skip "java is missing, in which the Nu HTML checker is written"
+need npm npm
+need python3 python3
+[ -x target/release/reviewd ] || cargo build --quiet --locked --release
+
+tools=$ci_dir/html
+mkdir -p "$tools"
+if ! cmp -s .ci/html/package.json "$tools/package.json" || ! [ -e "$tools/installed" ]; then
+    rm -rf "$tools/node_modules" "$tools/installed"
+    cp .ci/html/package.json "$tools/package.json"
+    retry 3 timeout --foreground 180 npm --prefix "$tools" install --silent --no-audit --no-fund ||
+        skip "the package of .ci/html/package.json could not be installed"
+    touch "$tools/installed"
+fi
+
+start_server REVIEWD_STATE="$tools/state"
+# From files, as the checker asks no address of this machine.
+rm -rf "$tools/pages"
+mkdir "$tools/pages"
+pages=()
+for path in / '/?query=probate' '/?aspect=fees&polarity=negative' '/?rating=1&sort=oldest' /developers \
+    /widget.html '/widget.html?limit=1'; do
+    page=$tools/pages/$((${#pages[@]} + 1)).html
+    python3 -c 'import sys, urllib.request as u; sys.stdout.buffer.write(u.urlopen(sys.argv[1], timeout=10).read())' \
+        "$base_url$path" >"$page"
+    pages+=("$page")
+done
+timeout --foreground 120 java -jar "$tools/node_modules/vnu-jar/build/dist/vnu.jar" --Werror "${pages[@]}"
+echo "${#pages[@]} pages, nothing found"
