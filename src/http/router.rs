@@ -47,7 +47,7 @@ pub(crate) enum Document {
 
 /// The addresses as metrics name them, each at the number that [`Route::place`] gives: no label is made of anything
 /// that a client sends.
-pub const PLACES: [&str; 23] = [
+pub const PLACES: [&str; 30] = [
     "other",
     "/reviews.json",
     "/insights.json",
@@ -71,6 +71,13 @@ pub const PLACES: [&str; 23] = [
     "/readyz",
     "/api/websub/hub",
     "/mcp",
+    "/developers",
+    "/developers.js",
+    "/openapi.json",
+    "/llms.txt",
+    "/robots.txt",
+    "/sitemap.xml",
+    "/.well-known/api-catalog",
 ];
 
 /// The place of a request that was refused before it had a route.
@@ -142,6 +149,13 @@ impl Route<'_> {
                 Page::Widget => 13,
                 Page::WidgetStylesheet => 14,
                 Page::WidgetScript => 15,
+                Page::Developers => 23,
+                Page::DevelopersScript => 24,
+                Page::OpenApi => 25,
+                Page::LlmsText => 26,
+                Page::Robots => 27,
+                Page::Sitemap => 28,
+                Page::ApiCatalog => 29,
             },
             Route::Search => 16,
             Route::Since(_) => 17,
@@ -242,7 +256,7 @@ mod tests {
             assert_eq!(route.place(), place, "{path}");
             found += 1;
         }
-        assert_eq!((found, PLACES[NO_PLACE]), (22, "other"));
+        assert_eq!((found, PLACES[NO_PLACE]), (PLACES.len() - 1, "other"));
     }
 
     #[test]

@@ -88,50 +88,52 @@ pub(super) fn api_catalog(base_url: &str) -> Vec<u8> {
     let mut out = Vec::new();
     let mut document = Object::begin(&mut out);
     let mut linkset = Array::begin(document.key("linkset"));
-    // Each anchor with its links: relation, path and media type.
-    let contexts: [(&str, &[(&str, &str, &str)]); 3] = [
-        (
-            "/",
-            &[
-                ("service-desc", "/openapi.json", "application/json"),
-                ("service-doc", "/developers", "text/html"),
-                ("service-meta", "/llms.txt", "text/plain"),
-                ("status", "/readyz", "application/json"),
-            ],
-        ),
-        (
-            "/mcp",
-            &[
-                (
-                    "service-desc",
-                    "/mcp/server-card",
-                    "application/mcp-server-card+json",
-                ),
-                ("service-doc", "/developers#mcp", "text/html"),
-            ],
-        ),
-        (
-            "/api/websub/hub",
-            &[("service-doc", "/developers#push", "text/html")],
-        ),
-    ];
-    for (anchor, links) in contexts {
-        let mut context = Object::begin(linkset.item());
-        context.string("anchor", &format!("{base_url}{anchor}"));
-        for (relation, path, media_type) in links {
-            let mut targets = Array::begin(context.key(relation));
-            let mut target = Object::begin(targets.item());
-            target
-                .string("href", &format!("{base_url}{path}"))
-                .string("type", media_type);
-            target.end();
-            targets.end();
-        }
-        context.end();
-    }
+    push_context(
+        linkset.item(),
+        base_url,
+        "/",
+        &[
+            ("service-desc", "/openapi.json", "application/json"),
+            ("service-doc", "/developers", "text/html"),
+            ("service-meta", "/llms.txt", "text/plain"),
+            ("status", "/readyz", "application/json"),
+        ],
+    );
+    let card = "application/mcp-server-card+json";
+    push_context(
+        linkset.item(),
+        base_url,
+        "/mcp",
+        &[
+            ("service-desc", "/mcp/server-card", card),
+            ("service-doc", "/developers#mcp", "text/html"),
+        ],
+    );
+    push_context(
+        linkset.item(),
+        base_url,
+        "/api/websub/hub",
+        &[("service-doc", "/developers#push", "text/html")],
+    );
     linkset.end();
     document.end();
     out
+}
+
+/// Appends the links of one address: relation, path and media type of each.
+fn push_context(out: &mut Vec<u8>, base_url: &str, anchor: &str, links: &[(&str, &str, &str)]) {
+    let mut context = Object::begin(out);
+    context.string("anchor", &format!("{base_url}{anchor}"));
+    for (relation, path, media_type) in links {
+        let mut targets = Array::begin(context.key(relation));
+        let mut target = Object::begin(targets.item());
+        target
+            .string("href", &format!("{base_url}{path}"))
+            .string("type", media_type);
+        target.end();
+        targets.end();
+    }
+    context.end();
 }
 
 fn write(out: &mut String, arguments: std::fmt::Arguments<'_>) {

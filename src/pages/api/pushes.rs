@@ -102,4 +102,4 @@ const MESSAGES: &[(&str, &str)] = &[
     ),
 ];
 
-const UNSTORED: &'static [(&'static str, &'static str)] = &[("Cache-Control", "NoStore")];
+const UNSTORED: &[(&str, &str)] = &[("Cache-Control", "NoStore")];

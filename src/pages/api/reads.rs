@@ -337,7 +337,7 @@ pub(super) const fn stored(
 }
 
 /// The fields of an answer made per request.
-pub(super) const VALIDATED: &'static [(&'static str, &'static str)] = &[
+pub(super) const VALIDATED: &[(&str, &str)] = &[
     ("ETag", "ETag"),
     ("Last-Modified", "LastModified"),
     ("Cache-Control", "CacheControl"),
@@ -346,7 +346,7 @@ pub(super) const VALIDATED: &'static [(&'static str, &'static str)] = &[
 ];
 
 /// The fields of a stored document.
-pub(super) const ENCODED: &'static [(&'static str, &'static str)] = &[
+pub(super) const ENCODED: &[(&str, &str)] = &[
     ("ETag", "ETag"),
     ("Last-Modified", "LastModified"),
     ("Cache-Control", "CacheControl"),
@@ -356,7 +356,7 @@ pub(super) const ENCODED: &'static [(&'static str, &'static str)] = &[
 ];
 
 /// The fields of a stored document that the hub pushes.
-const TOPIC: &'static [(&'static str, &'static str)] = &[
+const TOPIC: &[(&str, &str)] = &[
     ("ETag", "ETag"),
     ("Last-Modified", "LastModified"),
     ("Cache-Control", "CacheControl"),
@@ -366,13 +366,13 @@ const TOPIC: &'static [(&'static str, &'static str)] = &[
     ("Link", "TopicLink"),
 ];
 
-const UNSTORED: &'static [(&'static str, &'static str)] = &[
+const UNSTORED: &[(&str, &str)] = &[
     ("Cache-Control", "NoStore"),
     ("Access-Control-Allow-Origin", "AllowOrigin"),
 ];
 
 /// What else comes of parameters.
-const ASKED: &'static [(&'static str, &'static str)] = &[
+const ASKED: &[(&str, &str)] = &[
     ("304", "NotModified"),
     ("400", "Invalid"),
     ("412", "PreconditionFailed"),

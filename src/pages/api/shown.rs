@@ -142,7 +142,7 @@ const SCRIPT_TYPE: &str = "text/javascript; charset=utf-8";
 const STYLE_TYPE: &str = "text/css; charset=utf-8";
 
 /// The fields of a page that leads to the descriptions.
-const LINKED: &'static [(&'static str, &'static str)] = &[
+const LINKED: &[(&str, &str)] = &[
     ("ETag", "ETag"),
     ("Last-Modified", "LastModified"),
     ("Cache-Control", "CacheControl"),
