@@ -12,7 +12,7 @@ use tracing::Level;
 use crate::http::{Proxies, ProxyField};
 use crate::insights;
 use crate::mcp::Key;
-use crate::server::{Config, DataSource, Mcp, Reload, SessionKey, logs};
+use crate::server::{Config, DataSource, Mcp, Reload, SessionKey, TlsFiles, logs};
 use crate::wire::network::Network;
 
 use super::hub_flags::HubFlags;
@@ -103,6 +103,23 @@ struct AddressArgs {
         value_parser = parse_header_value
     )]
     cache_control: String,
+    /// Certificate of the server in PEM, its own first and then those that lead to its authority; HTTPS is spoken then,
+    /// and files that change are read again
+    #[arg(
+        long,
+        env = "REVIEWD_TLS_CERT",
+        value_name = "FILE",
+        requires = "tls_key"
+    )]
+    tls_cert: Option<PathBuf>,
+    /// Private key of that certificate in PEM, not encrypted
+    #[arg(
+        long,
+        env = "REVIEWD_TLS_KEY",
+        value_name = "FILE",
+        requires = "tls_cert"
+    )]
+    tls_key: Option<PathBuf>,
     /// Proxies in front of the service, addresses or networks such as 10.0.0.0/8: a client is whom they name, not they
     /// themselves; may be given more than once
     #[arg(long = "trusted-proxy", env = "REVIEWD_TRUSTED_PROXY", value_name = "NETWORK", value_delimiter = ',',
@@ -231,6 +248,13 @@ impl ServeArgs {
                     None => SessionKey::File(self.process.state.join(SESSION_KEY_FILE)),
                 },
                 has_fixtures: self.mcp.has_fixtures,
+            },
+            tls: match (&self.address.tls_cert, &self.address.tls_key) {
+                (Some(certificate), Some(key)) => Some(TlsFiles {
+                    certificate: certificate.clone(),
+                    key: key.clone(),
+                }),
+                _ => None,
             },
             proxies: Proxies {
                 networks: self.address.trusted_proxies.clone(),

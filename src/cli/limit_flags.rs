@@ -55,7 +55,7 @@ pub(super) struct LimitFlags {
         default_value = "0"
     )]
     mcp_rate: u32,
-    /// Time for a request's head, from its first byte to its last (408)
+    /// Time for a request's head, from its first byte to its last (408); the first one's includes the TLS handshake
     #[arg(long, env = "REVIEWD_HEADER_TIME", value_name = "TIME", default_value = "10s", value_parser = parse_positive_time)]
     header_time: Duration,
     /// Time between two requests of a connection

@@ -1,7 +1,6 @@
 //! `reviewd serve`: starts the server, says where it is, and waits for the signal to stop.
 
 use std::io::{self, IsTerminal, Write};
-use std::net::SocketAddr;
 
 use crate::delivery;
 use crate::server::signals::Signals;
@@ -25,7 +24,7 @@ pub(super) fn run_default() -> Result<(), Failure> {
 }
 
 fn serve(config: Config, welcomed: bool) -> Result<(), Failure> {
-    let source = config.data.clone();
+    let listened = config.clone();
     let unavailable = |error| {
         Failure::new(
             Status::Unavailable,
@@ -37,7 +36,8 @@ fn serve(config: Config, welcomed: bool) -> Result<(), Failure> {
     descriptors::allow_connections(config.limits.connections, exchanges);
     let running = server::start_obeying(config, &mut signals).map_err(|error| failure(&error))?;
     if welcomed {
-        let text = welcome(&source, running.local_addr());
+        let address = running.local_addr();
+        let text = welcome(&listened.data, &listened.origin_at(address));
         // A closed standard output is no reason not to serve.
         let _closed = io::stdout().write_all(text.as_bytes());
     }
@@ -56,21 +56,22 @@ fn failure(error: &StartError) -> Failure {
         StartError::Read(error) if error.is_wrong() => Status::Data,
         StartError::Read(_) => Status::Io,
         StartError::Data(_) => Status::Data,
-        StartError::Settings(_) | StartError::Hub(delivery::StartError::Ca(_)) => Status::Config,
+        StartError::Settings(_)
+        | StartError::Tls(_)
+        | StartError::Hub(delivery::StartError::Ca(_)) => Status::Config,
         StartError::Hub(delivery::StartError::Thread(_)) => Status::Unavailable,
     };
     Failure::new(status, error.to_string())
 }
 
 /// Returns what a first run prints.
-fn welcome(source: &DataSource, address: SocketAddr) -> String {
+fn welcome(source: &DataSource, base: &str) -> String {
     let data = match source {
         DataSource::Directory(directory) => format!("the reviews in `{}`", directory.display()),
         DataSource::Sample => {
             "a sample (there is no `data` directory here; --data DIR serves yours)".to_owned()
         }
     };
-    let base = format!("http://{address}");
     format!(
         "reviewd serves {data}
 
@@ -98,10 +99,10 @@ mod tests {
 
     #[test]
     fn the_welcome_names_the_data_and_three_commands_to_try() {
-        let address = "127.0.0.1:8080".parse().unwrap();
-        let text = welcome(&DataSource::Directory("data".into()), address);
+        let base = "http://127.0.0.1:8080";
+        let text = welcome(&DataSource::Directory("data".into()), base);
         assert!(text.starts_with("reviewd serves the reviews in `data`\n"));
         assert_eq!(text.matches("\n  curl 'http://127.0.0.1:8080/").count(), 3);
-        assert!(welcome(&DataSource::Sample, address).contains("serves a sample"));
+        assert!(welcome(&DataSource::Sample, base).contains("serves a sample"));
     }
 }

@@ -56,7 +56,8 @@ pub(super) enum Protocol {
 /// since the connection was accepted, so that they fit an atomic.
 #[derive(Debug)]
 pub(super) struct Activity {
-    protocol: Protocol,
+    /// HTTP/2 is spoken; under TLS that is known after the handshake.
+    is_http2: AtomicBool,
     accepted: Instant,
     /// The time of the current poll, read from the clock once for all the facts of that poll.
     now: AtomicU64,
@@ -93,13 +94,17 @@ const NEVER: u64 = u64::MAX;
 impl Activity {
     /// Returns the protocol that the connection speaks.
     pub(super) fn protocol(&self) -> Protocol {
-        self.protocol
+        if self.is_http2.load(Relaxed) {
+            Protocol::Http2
+        } else {
+            Protocol::Http1
+        }
     }
 
     /// Begins the record of a connection that was accepted at `accepted`.
     pub(super) fn new(protocol: Protocol, accepted: Instant) -> Activity {
         Activity {
-            protocol,
+            is_http2: AtomicBool::new(protocol == Protocol::Http2),
             accepted,
             now: AtomicU64::new(0),
             last_io: AtomicU64::new(0),
@@ -116,6 +121,11 @@ impl Activity {
             refused: AtomicBool::new(false),
             listening: AtomicBool::new(false),
         }
+    }
+
+    /// Notes that the handshake has ended with HTTP/2.
+    pub(super) fn note_http2(&self) {
+        self.is_http2.store(true, Relaxed);
     }
 
     /// Returns when the connection was accepted.
@@ -136,7 +146,7 @@ impl Activity {
         self.listening.store(false, Relaxed);
         // While a handler runs, what comes is its body or the requests behind it, and they have rules of their own.
         // Frames of HTTP/2 may come at any time; there the first request has the deadline, later ones are idle time.
-        let starts_head = self.protocol == Protocol::Http1
+        let starts_head = self.protocol() == Protocol::Http1
             && self.head_since.load(Relaxed) == NEVER
             && self.handling.load(Relaxed) == 0;
         if starts_head {
@@ -219,7 +229,7 @@ impl Activity {
     /// Returns when the connection last had something to do, of a connection that has nothing to do.
     fn idle_since(&self) -> u64 {
         let answered = self.last_answer.load(Relaxed);
-        match self.protocol {
+        match self.protocol() {
             // A large reply goes on long after its handler has answered.
             Protocol::Http1 => answered.max(self.last_io.load(Relaxed)),
             // Pings are bytes as well, and would keep a connection without a request for ever.
@@ -297,7 +307,7 @@ impl Watch {
         } else if activity.head_since.load(Relaxed) != NEVER {
             let since = activity.head_since.load(Relaxed);
             (since, self.allowances.head, Ending::HeadTimeout)
-        } else if activity.protocol == Protocol::Http1 && !activity.listening.load(Relaxed) {
+        } else if activity.protocol() == Protocol::Http1 && !activity.listening.load(Relaxed) {
             (last_io, self.allowances.stall, Ending::Stalled)
         } else {
             (activity.idle_since(), self.allowances.idle, Ending::Idle)

@@ -48,7 +48,7 @@ pub(super) fn start(
     };
     // Counted apart: the public connections are what the numbers are about.
     let counters = Arc::new(Counters::default());
-    Front::start(listener, Admin(observed), &config, counters)
+    Front::start(listener, Admin(observed), &config, None, counters)
 }
 
 /// The service of the administrator's connections.

@@ -43,6 +43,8 @@ pub struct Config {
     pub reload: Reload,
     /// The Model Context Protocol at `/mcp`.
     pub mcp: Mcp,
+    /// The certificate and key of our own TLS; `None` speaks plain HTTP.
+    pub tls: Option<TlsFiles>,
     /// The proxies in front of the service.
     pub proxies: http::Proxies,
     /// Bounds of connections and requests.
@@ -52,6 +54,13 @@ pub struct Config {
 }
 
 impl Config {
+    /// Returns the origin of a server that is reached by its own address.
+    #[must_use]
+    pub fn origin_at(&self, address: SocketAddr) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{address}")
+    }
+
     /// Tells whether requests seem to come through a proxy that nobody has named, so that all clients look like one
     /// and share what each was to have.
     pub(super) fn seems_proxied(&self, address: SocketAddr) -> bool {
@@ -61,8 +70,8 @@ impl Config {
                 .iter()
                 .any(|&rate| rate > 0);
         let is_elsewhere = self.base_url.as_ref().is_some_and(|base_url| {
-            base_url.starts_with("https://")
-                || (address.ip().is_loopback() && *base_url != format!("http://{address}"))
+            (base_url.starts_with("https://") && self.tls.is_none())
+                || (address.ip().is_loopback() && *base_url != self.origin_at(address))
         });
         is_limited && is_elsewhere && self.proxies.networks.is_empty()
     }
@@ -83,6 +92,15 @@ impl Config {
             },
         }
     }
+}
+
+/// A certificate and its key, in PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The server's own certificate first, then those that lead to its authority.
+    pub certificate: PathBuf,
+    /// The key of the first one, not encrypted.
+    pub key: PathBuf,
 }
 
 /// How `/mcp` is served.

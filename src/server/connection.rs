@@ -10,16 +10,18 @@ use std::time::Duration;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
+use tokio_rustls::TlsAcceptor;
 
 use super::activity::{Activity, Allowances, Ending, Protocol, Verdict, Watch};
 use super::clock;
 use super::config::Limits;
 use super::connections::Membership;
 use super::counters::Counters;
-use super::io::Watched;
+use super::io::{Socket, Stream, Watched};
 use super::preface;
 use super::service::{Handler, Service};
+use super::tls;
 
 /// hyper's read buffer at its largest; it has to hold a header block, and bounds what a slow sender can occupy.
 const BUFFER_BYTES: usize = 32 * 1024;
@@ -46,19 +48,33 @@ const PING_TIMEOUT: Duration = Duration::from_secs(5);
 const TOO_LATE: &[u8] =
     b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\nCache-Control: no-store\r\n\r\n";
 
+/// The first byte of every TLS handshake (RFC 8446 §5.1).
+const HANDSHAKE: u8 = 22;
+
+/// What a client is told that speaks HTTP where TLS is spoken.
+const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 42\r\n\
+Cache-Control: no-store\r\n\r\nthis port speaks TLS: ask for https://...\n";
+
 /// What all connections of a server share.
 pub(super) struct Protocols<H> {
     handler: H,
     allowances: Allowances,
     requests_max: u32,
     counters: Arc<Counters>,
+    /// `None` where HTTP is spoken without TLS.
+    tls: Option<TlsAcceptor>,
     http1: http1::Builder,
     http2: http2::Builder<TokioExecutor>,
 }
 
 impl<H: Handler> Protocols<H> {
     /// Prepares hyper for `limits`; every option that matters is written out.
-    pub(super) fn new(handler: H, limits: &Limits, counters: Arc<Counters>) -> Protocols<H> {
+    pub(super) fn new(
+        handler: H,
+        limits: &Limits,
+        tls: Option<TlsAcceptor>,
+        counters: Arc<Counters>,
+    ) -> Protocols<H> {
         let mut http1 = http1::Builder::new();
         http1
             .keep_alive(true)
@@ -93,6 +109,7 @@ impl<H: Handler> Protocols<H> {
             },
             requests_max: limits.connection_requests,
             counters,
+            tls,
             http1,
             http2,
         }
@@ -106,26 +123,73 @@ impl<H: Handler> Protocols<H> {
         mut membership: Membership,
     ) {
         let accepted = clock::instant();
-        let found = tokio::select! {
-            biased;
-            found = preface::detect(&stream, accepted + self.allowances.head) => found,
-            () = poll_fn(|context| membership.poll_drain(context)) => return,
-        };
-        // An error or an end before the first byte is the peer's business; there is nothing to answer.
-        let Ok(Some(protocol)) = found else {
+        let deadline = accepted + self.allowances.head;
+        // An error or an end before the first byte is the peer's business; there is nothing to answer. All that is
+        // large is boxed, so that a connection that has not said a word costs none of it.
+        if let Some(acceptor) = self.tls.clone() {
+            let first = preface::first_byte(&stream, deadline);
+            if let Some(Ok(Some(first))) = unless_draining(first, &mut membership).await {
+                let activity = Arc::new(Activity::new(Protocol::Http1, accepted));
+                let socket = Socket::new(stream, Arc::clone(&activity));
+                match first {
+                    HANDSHAKE => {
+                        let sentry = Sentry::new(activity, self.allowances, membership);
+                        Box::pin(self.serve_tls(acceptor, socket, peer, sentry)).await;
+                    }
+                    _ => Box::pin(refuse_plain(socket, activity)).await,
+                }
+            }
+            return;
+        }
+        let found = preface::detect(&stream, deadline);
+        if let Some(Ok(Some(protocol))) = unless_draining(found, &mut membership).await {
+            let activity = Arc::new(Activity::new(protocol, accepted));
+            let socket = Socket::new(stream, Arc::clone(&activity));
+            let sentry = Sentry::new(activity, self.allowances, membership);
+            self.serve_stream(socket, peer, sentry).await;
+        }
+    }
+
+    /// Shakes hands and serves; the handshake has its time together with the first head, and a server that drains
+    /// begins none and ends those that are under way.
+    async fn serve_tls(
+        self: Arc<Self>,
+        acceptor: TlsAcceptor,
+        socket: Socket,
+        peer: SocketAddr,
+        mut sentry: Sentry,
+    ) {
+        let deadline = sentry.accepted + self.allowances.head;
+        let handshake = timeout_at(deadline, acceptor.accept(socket));
+        let Some(outcome) = unless_draining(handshake, &mut sentry.membership).await else {
             return;
         };
-        let activity = Arc::new(Activity::new(protocol, accepted));
-        let io = Watched::new(stream, Arc::clone(&activity));
-        let sentry = Sentry::new(Arc::clone(&activity), self.allowances, membership);
-        // Boxed here, so that a connection that has not said a word costs none of the space that hyper needs.
-        match protocol {
+        let Ok(Ok(stream)) = outcome else {
+            // Too late, or nothing that we can agree on; rustls has told the peer what.
+            self.counters.count_handshake_failure();
+            return;
+        };
+        if stream.get_ref().1.alpn_protocol() == Some(tls::H2) {
+            sentry.activity.note_http2();
+        }
+        sentry.tick();
+        self.serve_stream(stream, peer, sentry).await;
+    }
+
+    async fn serve_stream(self: Arc<Self>, stream: impl Stream, peer: SocketAddr, sentry: Sentry) {
+        let io = Watched::new(stream, Arc::clone(&sentry.activity));
+        match sentry.activity.protocol() {
             Protocol::Http1 => Box::pin(self.serve_http1(io, peer, sentry)).await,
             Protocol::Http2 => Box::pin(self.serve_http2(io, peer, sentry)).await,
         }
     }
 
-    async fn serve_http1(self: Arc<Self>, io: Watched, peer: SocketAddr, mut sentry: Sentry) {
+    async fn serve_http1<S: Stream>(
+        self: Arc<Self>,
+        io: Watched<S>,
+        peer: SocketAddr,
+        mut sentry: Sentry,
+    ) {
         let service = self.service(peer, &sentry.activity);
         let mut connection = self.http1.serve_connection(io, service);
         let cut = poll_fn(|context| {
@@ -143,7 +207,7 @@ impl<H: Handler> Protocols<H> {
             }
         })
         .await;
-        let io = connection.into_parts().io;
+        let mut io = connection.into_parts().io;
         match cut {
             None => io.linger().await,
             Some(Ending::HeadTimeout) => {
@@ -158,7 +222,12 @@ impl<H: Handler> Protocols<H> {
         }
     }
 
-    async fn serve_http2(self: Arc<Self>, io: Watched, peer: SocketAddr, mut sentry: Sentry) {
+    async fn serve_http2<S: Stream>(
+        self: Arc<Self>,
+        io: Watched<S>,
+        peer: SocketAddr,
+        mut sentry: Sentry,
+    ) {
         let service = self.service(peer, &sentry.activity);
         let connection = self.http2.serve_connection(io, service);
         let mut connection = std::pin::pin!(connection);
@@ -185,6 +254,25 @@ impl<H: Handler> Protocols<H> {
         let handler = self.handler.clone();
         Service::new(handler, peer, Arc::clone(activity), self.requests_max)
     }
+}
+
+/// Waits for `event`; `None` if the server begins to drain before.
+async fn unless_draining<T>(
+    event: impl Future<Output = T>,
+    membership: &mut Membership,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        outcome = event => Some(outcome),
+        () = poll_fn(|context| membership.poll_drain(context)) => None,
+    }
+}
+
+/// Tells a client that has begun with something else that TLS is spoken here.
+async fn refuse_plain(socket: Socket, activity: Arc<Activity>) {
+    let mut io = Watched::new(socket, activity);
+    io.send_now(PLAIN);
+    io.linger().await;
 }
 
 /// What the sentry of a connection asks for.

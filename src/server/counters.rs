@@ -11,6 +11,7 @@ pub struct Counters {
     turned_away: AtomicU64,
     crowded_out: AtomicU64,
     accept_errors: AtomicU64,
+    handshake_failures: AtomicU64,
     head_timeouts: AtomicU64,
     slow_readers: AtomicU64,
     stalls: AtomicU64,
@@ -41,6 +42,12 @@ impl Counters {
         self.accept_errors.load(Relaxed)
     }
 
+    /// Returns how many TLS handshakes failed or took too long.
+    #[must_use]
+    pub fn handshake_failures(&self) -> u64 {
+        self.handshake_failures.load(Relaxed)
+    }
+
     /// Returns how many connections ended because a request's head did not arrive in time.
     #[must_use]
     pub fn head_timeouts(&self) -> u64 {
@@ -69,6 +76,10 @@ impl Counters {
 
     pub(super) fn count_crowded_out(&self) {
         self.crowded_out.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn count_handshake_failure(&self) {
+        self.handshake_failures.fetch_add(1, Relaxed);
     }
 
     pub(super) fn count_accept_error(&self) {

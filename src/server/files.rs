@@ -126,7 +126,11 @@ fn read_file(directory: &Path, name: &str, bytes_max: u64) -> Result<Option<Vec<
     outcome.map_err(|cause| ReadError { path, cause })
 }
 
-fn read_settled(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadCause> {
+/// Reads a file of at most `bytes_max` bytes as it stood at one moment; `None` if there is none.
+///
+/// # Errors
+/// When it is too large, unreadable, or still being written.
+pub(super) fn read_settled(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadCause> {
     for _ in 0..ATTEMPTS {
         let mut file = match open(path) {
             Ok(file) => file,
@@ -185,7 +189,7 @@ impl Stamps {
 
 /// A file's identity and its last change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+pub(super) struct Stamp {
     device: u64,
     inode: u64,
     length: u64,
@@ -196,6 +200,11 @@ struct Stamp {
 }
 
 impl Stamp {
+    /// Looks at the file at `path`; one that cannot be looked at counts as missing.
+    pub(super) fn at(path: &Path) -> Option<Stamp> {
+        fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata))
+    }
+
     fn of(metadata: &Metadata) -> Stamp {
         Stamp {
             device: metadata.dev(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::runtime;
 use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
 use tracing::{error, info, warn};
 
 use super::config::Config;
@@ -40,7 +41,7 @@ pub(super) struct Front {
 }
 
 impl Front {
-    /// Begins to serve `listener` by `handler`.
+    /// Begins to serve `listener` by `handler`, under TLS where there is what accepts it.
     ///
     /// # Errors
     /// When the system refuses threads or descriptors.
@@ -48,11 +49,12 @@ impl Front {
         listener: TcpListener,
         handler: H,
         config: &Config,
+        tls: Option<TlsAcceptor>,
         counters: Arc<Counters>,
     ) -> io::Result<Front> {
         let address = listener.local_addr()?;
         let connections = Arc::new(Connections::new(&config.limits, config.proxies.clone()));
-        let protocols = Protocols::new(handler, &config.limits, Arc::clone(&counters));
+        let protocols = Protocols::new(handler, &config.limits, tls, Arc::clone(&counters));
         let workers = Workers::start(config.threads, &Arc::new(protocols))?;
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()

@@ -1,14 +1,18 @@
-//! The socket as hyper sees it: every operation is noted in the connection's [`Activity`].
+//! The socket as hyper sees it, plain or under TLS: every operation is noted in the connection's [`Activity`].
+//!
+//! Two layers, one of them below TLS. What the kernel takes is counted where it takes it, at the [`Socket`]: TLS holds
+//! up to 64 KiB that it has said to have written. What hyper waits for is seen by [`Watched`]: under TLS there are bytes
+//! that are no news to it, and a peer that sends only those is idle.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -20,28 +24,107 @@ const LINGER: Duration = Duration::from_secs(1);
 /// How many late bytes of a peer are taken in after our side is closed.
 const LINGER_BYTES: usize = 256 * 1024;
 
-/// A socket under watch.
-///
-/// It adds a few relaxed stores to each operation and copies nothing.
+/// A socket that counts what the kernel takes.
 #[derive(Debug)]
-pub(super) struct Watched {
-    stream: TokioIo<TcpStream>,
+pub(super) struct Socket {
+    stream: TcpStream,
     activity: Arc<Activity>,
 }
 
-impl Watched {
+impl Socket {
+    /// Counts what `stream` takes.
+    pub(super) fn new(stream: TcpStream, activity: Arc<Activity>) -> Socket {
+        Socket { stream, activity }
+    }
+
+    fn note(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = &outcome {
+            self.activity.note_written(*bytes);
+        }
+        outcome
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        if self.activity.is_reset() {
+            // Without it the socket would wait in FIN-WAIT-1 for minutes, its unsent data with it. If the option is
+            // refused the kernel does just that, within TCP_USER_TIMEOUT.
+            let _refused = self.stream.set_zero_linger();
+        }
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.note(outcome)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.note(outcome)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// What a [`Socket`] can be under when hyper sees it: itself, or TLS.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
+
+/// A stream under watch.
+///
+/// It adds a few relaxed stores to each operation and copies nothing.
+#[derive(Debug)]
+pub(super) struct Watched<S> {
+    stream: TokioIo<S>,
+    activity: Arc<Activity>,
+}
+
+impl<S: Stream> Watched<S> {
     /// Puts `stream` under watch.
-    pub(super) fn new(stream: TcpStream, activity: Arc<Activity>) -> Watched {
+    pub(super) fn new(stream: S, activity: Arc<Activity>) -> Watched<S> {
         Watched {
             stream: TokioIo::new(stream),
             activity,
         }
     }
 
-    /// Sends `reply` if the kernel takes it at once; for the last words to a peer that has lost its chance.
-    pub(super) fn send_now(&self, reply: &[u8]) {
+    /// Sends `reply` if it is taken at once; for the last words to a peer that has lost its chance.
+    pub(super) fn send_now(&mut self, reply: &[u8]) {
+        let mut context = Context::from_waker(Waker::noop());
         // The connection ends whether or not these words arrive.
-        let _sent = self.stream.inner().try_write(reply);
+        let _sent = Pin::new(self.stream.inner_mut()).poll_write(&mut context, reply);
     }
 
     /// Closes our side and takes in what the peer still sends, at most [`LINGER`] long and [`LINGER_BYTES`] bytes.
@@ -66,28 +149,16 @@ impl Watched {
         let _outcome = timeout(LINGER, drained).await;
     }
 
-    /// Notes the outcome of a write and passes it on.
-    fn note(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        match &outcome {
-            Poll::Ready(Ok(bytes)) => self.activity.note_written(*bytes),
-            Poll::Ready(Err(_)) => {}
-            Poll::Pending => self.activity.note_refused(),
+    /// Notes whether the outcome leaves something to be taken, and passes it on.
+    fn note<T>(&self, outcome: Poll<T>) -> Poll<T> {
+        if outcome.is_pending() {
+            self.activity.note_refused();
         }
         outcome
     }
 }
 
-impl Drop for Watched {
-    fn drop(&mut self) {
-        if self.activity.is_reset() {
-            // Without it the socket would wait in FIN-WAIT-1 for minutes, its unsent data with it. If the option is
-            // refused the kernel does just that, within TCP_USER_TIMEOUT.
-            let _refused = self.stream.inner().set_zero_linger();
-        }
-    }
-}
-
-impl Read for Watched {
+impl<S: Stream> Read for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -102,7 +173,7 @@ impl Read for Watched {
     }
 }
 
-impl Write for Watched {
+impl<S: Stream> Write for Watched<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -130,7 +201,8 @@ impl Write for Watched {
         if outcome.is_ready() {
             self.activity.note_flushed();
         }
-        outcome
+        // Under TLS the last part of a reply may still be waiting for the kernel.
+        self.note(outcome)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

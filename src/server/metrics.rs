@@ -181,6 +181,7 @@ impl Observed {
             "Connections that we ended for what the client did or left undone.",
         );
         for (reason, count) in [
+            ("handshake", counters.handshake_failures()),
             ("head_timeout", counters.head_timeouts()),
             ("slow_reader", counters.slow_readers()),
             ("stalled", counters.stalls()),

@@ -10,6 +10,7 @@ mod activity;
 mod admin;
 mod background;
 mod cache_file;
+mod certificate;
 mod clock;
 mod config;
 mod connection;
@@ -36,6 +37,7 @@ mod running;
 mod service;
 mod session_key;
 pub mod signals;
+mod tls;
 mod watch;
 mod workers;
 
@@ -52,10 +54,11 @@ use crate::delivery;
 use crate::http::{self, App, Body, SettingsError, Site};
 use crate::mcp;
 
-pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, SessionKey};
+pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, SessionKey, TlsFiles};
 pub use counters::Counters;
 pub use reloads::{Reloaded, Reloads};
 pub use running::Running;
+pub use tls::TlsError;
 
 use files::{ReadError, Stamps};
 use front::Front;
@@ -66,6 +69,7 @@ use reload::Reloader;
 use running::Parts;
 use service::Handler;
 use signals::Signals;
+use tls::Keeper;
 
 /// Why a server did not start.
 #[derive(Debug)]
@@ -87,6 +91,8 @@ pub enum StartError {
     Data(Problems),
     /// A setting cannot be used.
     Settings(SettingsError),
+    /// The certificate or its key cannot be used.
+    Tls(TlsError),
     /// The hub cannot be started.
     Hub(delivery::StartError),
     /// The system has no randomness to give.
@@ -114,6 +120,7 @@ impl fmt::Display for StartError {
             StartError::Read(error) => error.fmt(formatter),
             StartError::Data(problems) => problems.fmt(formatter),
             StartError::Settings(error) => error.fmt(formatter),
+            StartError::Tls(error) => error.fmt(formatter),
             StartError::Hub(error) => error.fmt(formatter),
             StartError::Random(error) => write!(formatter, "cannot make a session key: {error}"),
             StartError::Threads(error) => write!(formatter, "cannot start a thread: {error}"),
@@ -131,6 +138,12 @@ impl From<LoadError> for StartError {
             LoadError::Data(problems) => StartError::Data(problems),
             LoadError::Settings(error) => StartError::Settings(error),
         }
+    }
+}
+
+impl From<TlsError> for StartError {
+    fn from(error: TlsError) -> StartError {
+        StartError::Tls(error)
     }
 }
 
@@ -157,6 +170,8 @@ fn start_with(
     before_listening: impl FnOnce() -> Result<(), StartError>,
 ) -> Result<Running, StartError> {
     let started_ms = crate::clock::unix_ms();
+    let keeper = config.tls.as_ref().map(Keeper::load).transpose()?;
+    let acceptor = keeper.as_ref().map(Keeper::acceptor);
     let refused = |cause| StartError::Listen {
         flag: "--listen",
         address: config.listen,
@@ -171,7 +186,7 @@ fn start_with(
     let base_url = config
         .base_url
         .clone()
-        .unwrap_or_else(|| format!("http://{address}"));
+        .unwrap_or_else(|| config.origin_at(address));
     let loader = Loader::new(&config, &base_url);
     // Looked at before reading: what changes meanwhile is read once more, never missed.
     let seen = match &config.data {
@@ -193,14 +208,14 @@ fn start_with(
     before_listening()?;
     let listener = listen::listen(socket).map_err(refused)?;
     let handler = Requests(Arc::clone(&app));
-    let front = Front::start(listener, handler, &config, Arc::clone(&counters))
+    let front = Front::start(listener, handler, &config, acceptor, Arc::clone(&counters))
         .map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
     if let Some(underived) = underived {
         background::derive_insights(Arc::clone(&app), loader.clone(), underived, config.threads);
     }
     let reloads = Arc::new(Reloads::default());
-    let reloader = start_reloader(&config, &app, loader, seen, Arc::clone(&reloads))?;
+    let reloader = start_reloader(&config, &app, loader, seen, keeper, Arc::clone(&reloads))?;
     let observed = Observed {
         app: Arc::clone(&app),
         counters: Arc::clone(&counters),
@@ -227,6 +242,7 @@ fn start_reloader(
     app: &Arc<App>,
     loader: Loader,
     seen: Stamps,
+    keeper: Option<Keeper>,
     reloads: Arc<Reloads>,
 ) -> Result<Reloader, StartError> {
     let told = Arc::downgrade(app);
@@ -241,6 +257,7 @@ fn start_reloader(
         loader,
         seen,
         reloads,
+        keeper,
         Box::new(published),
     )
     .map_err(StartError::Threads)

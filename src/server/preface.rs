@@ -37,6 +37,18 @@ pub(super) async fn detect(stream: &TcpStream, deadline: Instant) -> io::Result<
     }
 }
 
+/// Looks at the first byte of `stream`, at most until `deadline`; `None` if the peer closed or said nothing.
+///
+/// # Errors
+/// Those of the socket.
+pub(super) async fn first_byte(stream: &TcpStream, deadline: Instant) -> io::Result<Option<u8>> {
+    let mut first = [0];
+    match timeout_at(deadline, stream.peek(&mut first)).await {
+        Ok(length) => Ok((length? > 0).then_some(first[0])),
+        Err(_elapsed) => Ok(None),
+    }
+}
+
 async fn look(stream: &TcpStream) -> io::Result<Option<Protocol>> {
     let mut first = [0; PREFACE.len()];
     let mut pause = PAUSE;

@@ -27,6 +27,7 @@ use super::config::{Config, DataSource};
 use super::files::Stamps;
 use super::load::{LoadError, Loader};
 use super::reloads::{Reloaded, Reloads};
+use super::tls::Keeper;
 use super::watch::Directory;
 
 /// How long the files have to stay as they are before they are read.
@@ -78,6 +79,7 @@ impl Reloader {
         loader: Loader,
         seen: Stamps,
         reloads: Arc<Reloads>,
+        tls: Option<Keeper>,
         published: Published,
     ) -> io::Result<Reloader> {
         let (wake, woken) = sync_channel(WAKES_MAX);
@@ -99,6 +101,7 @@ impl Reloader {
             stopping: Arc::clone(&stopping),
             aftermath: Aftermath::default(),
             reloads,
+            tls,
             published,
         };
         let thread = thread::Builder::new()
@@ -149,6 +152,7 @@ struct State {
     stopping: Arc<AtomicBool>,
     aftermath: Aftermath,
     reloads: Arc<Reloads>,
+    tls: Option<Keeper>,
     published: Published,
 }
 
@@ -179,29 +183,35 @@ impl State {
             if let Some(watched) = &mut self.watched {
                 watched.renew();
             }
-            match woken.recv_timeout(self.poll) {
-                Ok(Wake::Asked) => self.look(woken, true),
-                Ok(Wake::Changed) | Err(RecvTimeoutError::Timeout) => self.look(woken, false),
+            let asked = match woken.recv_timeout(self.poll) {
+                Ok(wake) => wake == Wake::Asked,
+                Err(RecvTimeoutError::Timeout) => false,
                 Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let asked_again = self.look(woken, asked);
+            if let Some(tls) = &mut self.tls {
+                tls.look(&self.app.readiness, asked || asked_again);
             }
         }
     }
 
-    /// Looks at the files, and reads them if they have changed or somebody asked.
-    fn look(&mut self, woken: &Receiver<Wake>, asked: bool) {
+    /// Looks at the files, and reads them if they have changed or somebody asked; tells whether somebody asked while it
+    /// waited for them to be whole.
+    fn look(&mut self, woken: &Receiver<Wake>, asked: bool) -> bool {
+        let mut asked_again = false;
         let Some(directory) = self.directory.clone() else {
-            return;
+            return asked_again;
         };
         let mut stamps = Stamps::of(&directory);
         if stamps == self.seen && !asked {
-            return;
+            return asked_again;
         }
         let began = clock::instant();
         while began.elapsed() < QUIET_WAIT_MAX {
             // What wakes us here is answered by the reading that follows.
-            let _covered = woken.recv_timeout(QUIET);
+            asked_again |= woken.recv_timeout(QUIET) == Ok(Wake::Asked);
             if self.is_stopping() {
-                return;
+                return asked_again;
             }
             let now = Stamps::of(&directory);
             if now == stamps {
@@ -215,6 +225,7 @@ impl State {
         } else {
             self.miss(&directory);
         }
+        asked_again
     }
 
     /// Tells that the files are gone; what is served stays.

@@ -41,3 +41,4 @@ mod startup;
 mod stored_index;
 mod support;
 mod timeouts;
+mod tls;

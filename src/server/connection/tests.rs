@@ -129,7 +129,7 @@ impl Served {
         // A kernel that takes little at a time, so that the server has to wait for its clients.
         socket.set_send_buffer_size(64 << 10).unwrap();
         let listener = listen::listen(socket).unwrap();
-        let front = Front::start(listener, handler, &config, counters).unwrap();
+        let front = Front::start(listener, handler, &config, None, counters).unwrap();
         Served { front: Some(front) }
     }
 
@@ -213,6 +213,7 @@ pub(in crate::server) fn config() -> Config {
             session_key: SessionKey::Fresh,
             has_fixtures: false,
         },
+        tls: None,
         proxies: Proxies {
             networks: Vec::new(),
             field: ProxyField::XForwardedFor,

@@ -41,8 +41,8 @@ pub(crate) struct Frame {
 }
 
 /// A connection that speaks HTTP/2.
-pub(crate) struct Frames {
-    stream: TcpStream,
+pub(crate) struct Frames<S = TcpStream> {
+    stream: S,
     host: String,
 }
 
@@ -54,10 +54,14 @@ impl Frames {
             .set_read_timeout(Some(DEADLINE))
             .expect("a timeout can be set");
         stream.set_nodelay(true).expect("the option can be set");
-        let mut frames = Frames {
-            stream,
-            host: address.to_string(),
-        };
+        Frames::over(stream, address.to_string(), settings)
+    }
+}
+
+impl<S: Read + Write> Frames<S> {
+    /// Sends the preface and a SETTINGS frame with these parameters over a stream to `host`.
+    pub(crate) fn over(stream: S, host: String, settings: &[(u16, u32)]) -> Frames<S> {
+        let mut frames = Frames { stream, host };
         frames
             .stream
             .write_all(PREFACE)

@@ -42,6 +42,7 @@ pub(crate) fn config() -> Config {
             session_key: SessionKey::Fresh,
             has_fixtures: false,
         },
+        tls: None,
         proxies: Proxies {
             networks: Vec::new(),
             field: ProxyField::XForwardedFor,

@@ -1,0 +1,137 @@
+//! From when to when a certificate is valid (RFC 5280 §4.1.2.5), found without reading anything else of it.
+//!
+//! rustls judges the certificates of others and has no need of that date; a parser of everything in a certificate
+//! would be a dependency larger than all of our TLS. The file is the operator's own, but no byte of it is trusted.
+
+use crate::wire::date::{Timestamp, parse_timestamp};
+
+/// The times of a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Validity {
+    /// The first second in which it is valid.
+    pub(super) begins: Timestamp,
+    /// The last one.
+    pub(super) ends: Timestamp,
+}
+
+const INTEGER: u8 = 0x02;
+const UTC_TIME: u8 = 0x17;
+const GENERALIZED_TIME: u8 = 0x18;
+const SEQUENCE: u8 = 0x30;
+/// The version, which the oldest certificates do not have.
+const VERSION: u8 = 0xa0;
+
+/// Returns the validity of a certificate in DER; `None` if it is not one.
+pub(super) fn parse_validity(der: &[u8]) -> Option<Validity> {
+    let (certificate, _) = take(der, SEQUENCE)?;
+    let (mut fields, _) = take(certificate, SEQUENCE)?;
+    if fields.first() == Some(&VERSION) {
+        (_, fields) = take(fields, VERSION)?;
+    }
+    // Serial number, signature algorithm, issuer.
+    for tag in [INTEGER, SEQUENCE, SEQUENCE] {
+        (_, fields) = take(fields, tag)?;
+    }
+    let (validity, _) = take(fields, SEQUENCE)?;
+    let (begins, rest) = take_time(validity)?;
+    let (ends, _) = take_time(rest)?;
+    Some(Validity { begins, ends })
+}
+
+/// Takes one element with `tag` from the front: its contents, and what follows.
+fn take(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
+    let (&found, bytes) = bytes.split_first()?;
+    let (&first, bytes) = bytes.split_first()?;
+    let (length, bytes) = match first {
+        0..=0x7f => (usize::from(first), bytes),
+        // Lengths of up to four bytes; no certificate is longer.
+        0x81..=0x84 => {
+            let (digits, bytes) = bytes.split_at_checked(usize::from(first & 0x7f))?;
+            let number = |sum: usize, &digit: &u8| sum << 8 | usize::from(digit);
+            (digits.iter().fold(0, number), bytes)
+        }
+        _ => return None,
+    };
+    if found != tag {
+        return None;
+    }
+    bytes.split_at_checked(length)
+}
+
+/// Takes a time: `YYMMDDHHMMSSZ`, years from 1950 to 2049, or `YYYYMMDDHHMMSSZ`.
+fn take_time(bytes: &[u8]) -> Option<(Timestamp, &[u8])> {
+    let (century, digits, rest) = match *bytes.first()? {
+        UTC_TIME => {
+            let (time, rest) = take(bytes, UTC_TIME)?;
+            let century = if *time.first()? >= b'5' { "19" } else { "20" };
+            (century, time, rest)
+        }
+        _ => {
+            let (time, rest) = take(bytes, GENERALIZED_TIME)?;
+            ("", time, rest)
+        }
+    };
+    let text = format!("{century}{}", std::str::from_utf8(digits).ok()?);
+    if text.len() != 15 || !text.is_ascii() {
+        return None;
+    }
+    let (date, time) = text.split_at(8);
+    let shaped = format!(
+        "{}-{}-{}T{}:{}:{}{}",
+        &date[..4],
+        &date[4..6],
+        &date[6..],
+        &time[..2],
+        &time[2..4],
+        &time[4..6],
+        &time[6..]
+    );
+    Some((parse_timestamp(shaped.as_bytes()).ok()?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(begins: (i32, u8, u8), ends: (i32, u8, u8)) -> Vec<u8> {
+        let mut params = rcgen::CertificateParams::new(vec!["a.example".to_owned()]).unwrap();
+        params.not_before = rcgen::date_time_ymd(begins.0, begins.1, begins.2);
+        params.not_after = rcgen::date_time_ymd(ends.0, ends.1, ends.2);
+        let key = rcgen::KeyPair::generate().unwrap();
+        params.self_signed(&key).unwrap().der().to_vec()
+    }
+
+    fn day(text: &str) -> Timestamp {
+        parse_timestamp(format!("{text}T00:00:00Z").as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn both_forms_of_a_time_are_read() {
+        let validity = parse_validity(&made((2026, 1, 2), (2049, 12, 31))).unwrap();
+        assert_eq!(
+            (validity.begins, validity.ends),
+            (day("2026-01-02"), day("2049-12-31"))
+        );
+        // From 2050 on the year has four digits.
+        let validity = parse_validity(&made((1975, 1, 1), (4096, 1, 1))).unwrap();
+        assert_eq!(
+            (validity.begins, validity.ends),
+            (day("1975-01-01"), day("4096-01-01"))
+        );
+    }
+
+    #[test]
+    fn no_cut_or_change_of_a_certificate_panics() {
+        let der = made((2026, 1, 2), (2050, 1, 1));
+        for length in 0..150 {
+            assert_eq!(parse_validity(&der[..length.min(der.len() / 3)]), None);
+        }
+        for at in 0..der.len() {
+            for byte in [0, 0x30, 0x7f, 0x80, 0x84, 0xff] {
+                let mut changed = der.clone();
+                changed[at] = byte;
+                let _any = parse_validity(&changed);
+            }
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! TLS at our own door, by real clients with a private authority: rustls and, where there is one, curl.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rcgen::{CertificateParams, KeyPair};
+use reviewd::server::TlsFiles;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use tempfile::TempDir;
+
+use crate::support::frames::{Frames, kind};
+use crate::support::program::run;
+use crate::support::{DEADLINE, Program, Server, wait_until};
+
+/// A certificate for localhost that vouches for itself, and its key, in files.
+struct Pair {
+    directory: TempDir,
+    certificate: CertificateDer<'static>,
+}
+
+/// Years in which a certificate of the tests is valid.
+const ALWAYS: (i32, i32) = (1975, 4096);
+
+impl Pair {
+    fn new() -> Pair {
+        let directory = tempfile::tempdir().unwrap();
+        let certificate = write_pair(directory.path(), ALWAYS);
+        Pair {
+            directory,
+            certificate,
+        }
+    }
+
+    /// Replaces both files.
+    fn renew(&mut self, years: (i32, i32)) {
+        self.certificate = write_pair(self.directory.path(), years);
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn files(&self) -> TlsFiles {
+        TlsFiles {
+            certificate: self.file("cert.pem"),
+            key: self.file("key.pem"),
+        }
+    }
+
+    /// Starts `reviewd serve` with this pair.
+    fn serve(&self, more: &[&str]) -> Program {
+        let (certificate, key) = (self.file("cert.pem"), self.file("key.pem"));
+        let files = [
+            "--tls-cert",
+            certificate.to_str().unwrap(),
+            "--tls-key",
+            key.to_str().unwrap(),
+        ];
+        Program::serve(&[&files, more].concat())
+    }
+}
+
+fn write_pair(directory: &Path, years: (i32, i32)) -> CertificateDer<'static> {
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.not_before = rcgen::date_time_ymd(years.0, 1, 1);
+    params.not_after = rcgen::date_time_ymd(years.1, 1, 1);
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    std::fs::write(directory.join("key.pem"), key.serialize_pem()).unwrap();
+    std::fs::write(directory.join("cert.pem"), certificate.pem()).unwrap();
+    certificate.der().clone()
+}
+
+fn server(pair: &Pair) -> Server {
+    let files = pair.files();
+    Server::start_with(|config| config.tls = Some(files))
+}
+
+/// Shakes hands as a client that trusts `certificate` alone and offers `protocols`.
+fn shake(
+    address: SocketAddr,
+    certificate: &CertificateDer<'static>,
+    protocols: &[&str],
+) -> std::io::Result<StreamOwned<ClientConnection, TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = protocols
+        .iter()
+        .map(|name| name.as_bytes().to_vec())
+        .collect();
+    let name = ServerName::try_from("localhost").unwrap();
+    let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+    let socket = TcpStream::connect(address)?;
+    socket.set_read_timeout(Some(DEADLINE))?;
+    let mut stream = StreamOwned::new(connection, socket);
+    while stream.conn.is_handshaking() {
+        stream.conn.complete_io(&mut stream.sock)?;
+    }
+    Ok(stream)
+}
+
+/// Sends one GET over HTTP/1.1, and returns everything up to the close.
+fn get(
+    address: SocketAddr,
+    certificate: &CertificateDer<'static>,
+    path: &str,
+) -> std::io::Result<String> {
+    let mut stream = shake(address, certificate, &["http/1.1"])?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply)?;
+    Ok(reply)
+}
+
+#[test]
+fn documents_come_over_tls_with_the_public_address_in_them() {
+    let pair = Pair::new();
+    let server = server(&pair);
+    let reply = get(server.address(), &pair.certificate, "/feed.xml").unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200 OK\r\n"), "{reply:.200}");
+    let own = format!("<https://{}/feed.xml>; rel=\"self\"", server.address());
+    assert!(reply.contains(&own), "{reply:.800}");
+}
+
+#[test]
+fn alpn_chooses_the_protocol_and_without_it_http_1_1_is_spoken() {
+    let pair = Pair::new();
+    let server = server(&pair);
+    let plain = Server::start();
+    let expected = plain.get("/badge.svg").body;
+    for offered in [&["h2", "http/1.1"][..], &["http/1.1", "h2"], &["h2"]] {
+        let stream = shake(server.address(), &pair.certificate, offered).unwrap();
+        assert_eq!(stream.conn.alpn_protocol(), Some(&b"h2"[..]), "{offered:?}");
+        let mut frames = Frames::over(stream, "localhost".to_owned(), &[]);
+        frames.get(1, "/badge.svg");
+        let (status, body) = frames.answer(1);
+        assert_eq!((status, body.len()), (0x88, expected.len()));
+    }
+    for (offered, chosen) in [(&["http/1.1"][..], Some(&b"http/1.1"[..])), (&[], None)] {
+        let mut stream = shake(server.address(), &pair.certificate, offered).unwrap();
+        assert_eq!(stream.conn.alpn_protocol(), chosen);
+        stream
+            .write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+    }
+    assert!(shake(server.address(), &pair.certificate, &["h3"]).is_err());
+}
+
+#[test]
+fn a_client_that_does_not_know_the_certificate_is_served_nothing() {
+    let (pair, other) = (Pair::new(), Pair::new());
+    let server = server(&pair);
+    assert!(get(server.address(), &other.certificate, "/healthz").is_err());
+    wait_until("it is counted", || {
+        server.running().counters().handshake_failures() == 1
+    });
+    assert!(get(server.address(), &pair.certificate, "/healthz").is_ok());
+}
+
+#[test]
+fn a_large_document_arrives_whole() {
+    let pair = Pair::new();
+    let server = server(&pair);
+    let mut stream = shake(server.address(), &pair.certificate, &["http/1.1"]).unwrap();
+    let requests = "GET /reviews.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(19)
+        + "GET /reviews.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(requests.as_bytes()).unwrap();
+    let mut reply = Vec::new();
+    stream.read_to_end(&mut reply).unwrap();
+    let begun = reply
+        .windows(15)
+        .filter(|window| *window == b"HTTP/1.1 200 OK")
+        .count();
+    let ended = reply
+        .windows(14)
+        .filter(|window| *window == b"content-length")
+        .count();
+    assert_eq!((begun, ended), (20, 20));
+}
+
+#[test]
+fn plain_http_is_told_that_tls_is_spoken_here() {
+    let pair = Pair::new();
+    let server = server(&pair);
+    let response = server.get("/healthz");
+    assert_eq!(response.status, 400);
+    assert!(response.text().contains("https://"));
+    assert_eq!(response.field("connection"), Some("close"));
+}
+
+#[test]
+fn silence_half_a_handshake_and_half_a_head_end_after_the_header_time() {
+    let pair = Pair::new();
+    let short = Duration::from_millis(300);
+    let files = pair.files();
+    let server = Server::start_with(|config| {
+        config.tls = Some(files);
+        config.limits.header_time = short;
+    });
+    // The beginning of a record whose rest never comes.
+    for bytes in [
+        &b""[..],
+        b"\x16",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ] {
+        let began = Instant::now();
+        let mut connection = server.connect();
+        connection.write(bytes);
+        connection.rest();
+        assert!(began.elapsed() >= short, "{:?}", began.elapsed());
+    }
+    let mut stream = shake(server.address(), &pair.certificate, &["http/1.1"]).unwrap();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    assert!(reply.starts_with("HTTP/1.1 408 "), "{reply}");
+    assert!(get(server.address(), &pair.certificate, "/healthz").is_ok());
+}
+
+#[test]
+fn a_reader_that_takes_nothing_is_dropped_under_tls_as_well() {
+    let pair = Pair::new();
+    let files = pair.files();
+    let server = Server::start_with(|config| {
+        config.tls = Some(files);
+        config.limits.rate_time = Duration::from_millis(300);
+    });
+    let mut stream = shake(server.address(), &pair.certificate, &["http/1.1"]).unwrap();
+    let requests = "GET /reviews.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(200);
+    stream.write_all(requests.as_bytes()).unwrap();
+    wait_until("the slow reader is dropped", || {
+        server.running().counters().slow_readers() == 1
+    });
+    wait_until("its place is free", || {
+        server.running().open_connections() == 0
+    });
+}
+
+#[test]
+fn an_open_handshake_does_not_hold_up_the_end() {
+    let pair = Pair::new();
+    let server = server(&pair);
+    let mut silent = server.connect();
+    let mut half = server.connect();
+    half.write(b"\x16\x03\x01");
+    let idle = shake(server.address(), &pair.certificate, &["h2"]).unwrap();
+    wait_until("all are accepted", || {
+        server.running().open_connections() == 3
+    });
+    let mut frames = Frames::over(idle, "localhost".to_owned(), &[]);
+    frames.get(1, "/healthz");
+    frames.answer(1);
+    let began = Instant::now();
+    let end = thread::spawn(move || server.shutdown());
+    frames.wait_for(kind::GOAWAY);
+    while frames.next().is_some() {}
+    assert!(end.join().unwrap(), "nothing had to be cut");
+    assert!(
+        began.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        began.elapsed()
+    );
+    silent.rest();
+    half.rest();
+}
+
+#[test]
+fn a_renewed_pair_is_used_at_once_and_open_connections_go_on() {
+    let mut pair = Pair::new();
+    let server = server(&pair);
+    let first = pair.certificate.clone();
+    let mut kept = shake(server.address(), &first, &["http/1.1"]).unwrap();
+    pair.renew(ALWAYS);
+    wait_until("the new certificate is served", || {
+        get(server.address(), &pair.certificate, "/healthz").is_ok()
+    });
+    assert!(get(server.address(), &first, "/healthz").is_err());
+    kept.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut reply = String::new();
+    kept.read_to_string(&mut reply).unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+}
+
+#[test]
+fn a_bad_new_pair_changes_nothing_and_is_told_until_a_good_one_comes() {
+    let mut pair = Pair::new();
+    let server = server(&pair);
+    let first = pair.certificate.clone();
+    std::fs::write(
+        pair.file("key.pem"),
+        KeyPair::generate().unwrap().serialize_pem(),
+    )
+    .unwrap();
+    let ready = || get(server.address(), &first, "/readyz").unwrap();
+    wait_until("the reason is told", || {
+        ready().contains("\"tls_reload_failed\"")
+    });
+    let reply = ready();
+    assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+    assert!(
+        reply.contains("is not the key of the first certificate"),
+        "{reply}"
+    );
+    assert!(!reply.contains("/tmp"), "anybody may ask: {reply}");
+    pair.renew(ALWAYS);
+    wait_until("the new certificate is served", || {
+        get(server.address(), &pair.certificate, "/readyz")
+            .is_ok_and(|reply| !reply.contains("tls_reload_failed"))
+    });
+}
+
+#[test]
+fn sighup_reads_the_pair_where_nothing_else_looks() {
+    let mut pair = Pair::new();
+    let program = pair.serve(&["--poll", "0", "--no-watch"]);
+    pair.renew(ALWAYS);
+    program.signal("HUP");
+    program.wait_for_log("a changed certificate is served");
+    assert!(get(program.address(), &pair.certificate, "/healthz").is_ok());
+    std::fs::write(pair.file("cert.pem"), "nonsense").unwrap();
+    program.signal("HUP");
+    let line = program.wait_for_log("what was used before is used on");
+    assert!(line.contains("holds no certificate"), "{line}");
+}
+
+#[test]
+fn a_pair_that_cannot_be_used_is_78_with_a_line_that_says_what_to_change() {
+    let good = Pair::new();
+    let refused = |pair: &Pair| {
+        let (certificate, key) = (pair.file("cert.pem"), pair.file("key.pem"));
+        let output = run(&[
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--tls-cert",
+            certificate.to_str().unwrap(),
+            "--tls-key",
+            key.to_str().unwrap(),
+        ]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        let line = said
+            .lines()
+            .find(|line| line.starts_with("reviewd: "))
+            .unwrap_or_default()
+            .to_owned();
+        (output.status.code(), line)
+    };
+    let spoilt = |name: &str, contents: Option<&str>| {
+        let pair = Pair::new();
+        match contents {
+            Some(contents) => std::fs::write(pair.file(name), contents).unwrap(),
+            None => std::fs::remove_file(pair.file(name)).unwrap(),
+        }
+        pair
+    };
+    let of = |years| {
+        let mut pair = Pair::new();
+        pair.renew(years);
+        pair
+    };
+    let other_key = std::fs::read_to_string(good.file("key.pem")).unwrap();
+    let empty = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    for (pair, flag, what) in [
+        (
+            spoilt("cert.pem", None),
+            "--tls-cert",
+            "there is no such file",
+        ),
+        (
+            spoilt("key.pem", None),
+            "--tls-key",
+            "there is no such file",
+        ),
+        (
+            spoilt("cert.pem", Some("")),
+            "--tls-cert",
+            "holds no certificate",
+        ),
+        (
+            spoilt("cert.pem", Some(empty)),
+            "--tls-cert",
+            "is not X.509",
+        ),
+        (
+            spoilt("key.pem", Some("")),
+            "--tls-key",
+            "holds no private key",
+        ),
+        (
+            spoilt("key.pem", Some(&other_key)),
+            "--tls-key",
+            "is not the key of the first certificate in --tls-cert",
+        ),
+        (
+            of((2001, 2002)),
+            "--tls-cert",
+            "expired at 2002-01-01T00:00:00Z: put a renewed one there",
+        ),
+        (
+            of((4000, 4096)),
+            "--tls-cert",
+            "begins at 4000-01-01T00:00:00Z: check the clock, or wait",
+        ),
+    ] {
+        let (status, line) = refused(&pair);
+        assert_eq!(status, Some(78), "{line}");
+        assert!(
+            line.starts_with(&format!("reviewd: {flag} ")) && line.contains(what),
+            "{what}: {line}"
+        );
+    }
+    let output = run(&["serve", "--tls-cert", "a.pem"]);
+    assert_eq!(output.status.code(), Some(64));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("--tls-key")
+    );
+}
+
+#[test]
+fn curl_is_served_over_both_protocols() {
+    let pair = Pair::new();
+    let program = pair.serve(&[]);
+    let port = program.address().port();
+    for (flag, version) in [("--http1.1", "1.1"), ("--http2", "2")] {
+        let output = Command::new("curl")
+            .args(["--silent", "--show-error", "--cacert"])
+            .arg(pair.file("cert.pem"))
+            .args([flag, "--resolve", &format!("localhost:{port}:127.0.0.1")])
+            .args(["--write-out", "\n%{http_code} %{http_version}"])
+            .arg(format!("https://localhost:{port}/healthz"))
+            .output();
+        // Not every machine has it; rustls above is the client that always is.
+        let Ok(output) = output else { return };
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            said.ends_with(&format!("\n200 {version}")),
+            "{said} {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
