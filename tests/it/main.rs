@@ -6,6 +6,7 @@
 )]
 
 mod any_request;
+mod attacks;
 mod bodies;
 mod check;
 mod conditional;

@@ -174,3 +174,99 @@ fn a_kept_connection_answers_a_thousand_requests() {
         }
     }
 }
+
+#[test]
+fn no_framing_lets_what_is_behind_a_body_be_taken_for_a_request() {
+    let post = "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+    let chunked = "Transfer-Encoding: chunked\r\n\r\n";
+    let behind = "GET /feed.xml HTTP/1.1\r\nHost: a\r\n\r\n";
+    for (fields, body) in [
+        // One parser counts, another takes chunks.
+        (
+            "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "0\r\n\r\n",
+        ),
+        (
+            "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n",
+            "5\r\nhello\r\n0\r\n\r\n",
+        ),
+        (
+            "Transfer-Encoding: xchunked\r\nContent-Length: 5\r\n\r\n",
+            "hello",
+        ),
+        (
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n",
+            "0\r\n\r\n",
+        ),
+        ("Transfer-Encoding : chunked\r\n\r\n", "0\r\n\r\n"),
+        ("X: y\r\n Transfer-Encoding: chunked\r\n\r\n", "0\r\n\r\n"),
+        ("X: y\rTransfer-Encoding: chunked\r\n\r\n", "0\r\n\r\n"),
+        ("Transfer-Encoding:\r\n chunked\r\n\r\n", "0\r\n\r\n"),
+        ("Content-Length : 5\r\n\r\n", "hello"),
+        ("Content-Length: 0x5\r\n\r\n", "hello"),
+        ("Content-Length: -5\r\n\r\n", "hello"),
+        ("Content-Length: 5;\r\n\r\n", "hello"),
+        // One parser reads a chunk, another its neighbour.
+        (chunked, "5\nhello\r\n0\r\n\r\n"),
+        (chunked, "5 \r\nhello\r\n0\r\n\r\n"),
+        (chunked, "0x5\r\nhello\r\n0\r\n\r\n"),
+        (chunked, "+5\r\nhello\r\n0\r\n\r\n"),
+        (chunked, "-0\r\n\r\n"),
+        (chunked, "5\r\nhelloXX0\r\n\r\n"),
+        (chunked, "5;a=\"\r\n\"\r\nhello\r\n0\r\n\r\n"),
+        (chunked, "5;\nhello\r\n0\r\n\r\n"),
+        (chunked, "10000000000000005\r\nhello\r\n0\r\n\r\n"),
+        (chunked, "0\r\nContent-Length: 40\r\n\r\n"),
+        (chunked, "0\r\n\n"),
+        (chunked, "0\n\n"),
+    ] {
+        let answer = service().exchange(format!("{post}{fields}{body}{behind}").as_bytes());
+        let answers = answer.matches("HTTP/1.1 ").count();
+        assert!(answers <= 1, "{fields:?} {body:?}: {answer}");
+        assert!(!answer.contains("<feed"), "{fields:?} {body:?}");
+    }
+}
+
+#[test]
+fn a_body_of_a_declared_length_is_followed_by_the_next_request() {
+    let post = "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\nhello";
+    let behind = format!("GET /healthz HTTP/1.1\r\n{CLOSING}");
+    let answer = service().exchange(format!("{post}{behind}").as_bytes());
+    assert_eq!(answer.matches("HTTP/1.1 ").count(), 2, "{answer}");
+    assert!(answer.ends_with("{\"status\":\"ok\"}"), "{answer}");
+}
+
+#[test]
+fn bare_carriage_returns_and_targets_of_other_forms_are_refused() {
+    for (request, statuses) in [
+        ("GET /healthz HTTP/1.1\rHost: a\r\n\r\n", &["400"][..]),
+        ("GET /healthz HTTP/1.1\r\nHost: a\rX: b\r\n\r\n", &["400"]),
+        ("GET\r/healthz HTTP/1.1\r\nHost: a\r\n\r\n", &["400"]),
+        (
+            "CONNECT /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
+            &["400", "501"],
+        ),
+        ("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", &["501"]),
+        ("GET a:443 HTTP/1.1\r\nHost: a\r\n\r\n", &["400"]),
+        ("GET * HTTP/1.1\r\nHost: a\r\n\r\n", &["400"]),
+        ("GET healthz HTTP/1.1\r\nHost: a\r\n\r\n", &["400"]),
+        ("GET http:///healthz HTTP/1.1\r\nHost: a\r\n\r\n", &["400"]),
+        (
+            "GET http://elsewhere.example/ HTTP/1.1\r\nHost: a\r\n\r\n",
+            &["421"],
+        ),
+        (
+            "GET /healthz#part HTTP/1.1\r\nHost: a\r\n\r\n",
+            &["200", "400"],
+        ),
+    ] {
+        let answer =
+            service().exchange(format!("{request}GET /feed.xml HTTP/1.1\r\n{CLOSING}").as_bytes());
+        let status = status_of(&answer).unwrap_or("");
+        assert!(statuses.contains(&status), "{request:?} {answer}");
+        assert!(
+            status == "200" || answer.matches("HTTP/1.1 ").count() == 1,
+            "{request:?} {answer}"
+        );
+    }
+}

@@ -61,17 +61,23 @@ impl Frames {
 impl<S: Read + Write> Frames<S> {
     /// Sends the preface and a SETTINGS frame with these parameters over a stream to `host`.
     pub(crate) fn over(stream: S, host: String, settings: &[(u16, u32)]) -> Frames<S> {
+        Frames::try_over(stream, host, settings).expect("the server takes the preface")
+    }
+
+    /// The same, to a server that may have closed already.
+    pub(crate) fn try_over(
+        stream: S,
+        host: String,
+        settings: &[(u16, u32)],
+    ) -> io::Result<Frames<S>> {
         let mut frames = Frames { stream, host };
-        frames
-            .stream
-            .write_all(PREFACE)
-            .expect("the server takes the preface");
+        frames.stream.write_all(PREFACE)?;
         let settings: Vec<u8> = settings
             .iter()
             .flat_map(|(id, value)| [&id.to_be_bytes()[..], &value.to_be_bytes()].concat())
             .collect();
-        frames.send(kind::SETTINGS, 0, 0, &settings);
-        frames
+        frames.try_send(kind::SETTINGS, 0, 0, &settings)?;
+        Ok(frames)
     }
 
     /// Sends one frame; panics if the server does not take it.
@@ -99,6 +105,14 @@ impl<S: Read + Write> Frames<S> {
     pub(crate) fn get(&mut self, stream: u32, path: &str) {
         let block = self.get_block(path);
         self.send(kind::HEADERS, END_HEADERS | END_STREAM, stream, &block);
+    }
+
+    /// Returns the header block of a POST.
+    pub(crate) fn post_block(&self, path: &str) -> Vec<u8> {
+        let mut block = self.get_block(path);
+        // `:method: POST` in the static table.
+        block[0] = 0x83;
+        block
     }
 
     /// Returns the header block of a GET: indexed fields, and literals that no table keeps (RFC 7541 §6).

