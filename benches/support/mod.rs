@@ -9,7 +9,7 @@ use std::path::Path;
 
 use reviewd::cli::generate::recombine::{Random, Recombined};
 use reviewd::dataset::{self, Files};
-use reviewd::model::{Rating, Review, Taxonomy};
+use reviewd::model::{Rating, Review, Taxonomy, sort_newest_first};
 use reviewd::search::cursor::Cursor;
 use reviewd::search::filter::{Filter, Query, RatingSet, Sort};
 use reviewd::search::fold::fold_into;
@@ -48,7 +48,7 @@ pub(crate) fn data(count: usize) -> Data {
         let step = reviews.len() / count;
         reviews = reviews.into_iter().step_by(step).take(count).collect();
     }
-    reviews.sort_unstable_by(|left, right| (right.date, &right.id).cmp(&(left.date, &left.id)));
+    sort_newest_first(&mut reviews);
     Data {
         reviews,
         taxonomy: given.taxonomy,

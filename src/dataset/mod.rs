@@ -23,6 +23,8 @@ mod taxonomy;
 #[cfg(test)]
 mod tests;
 
+use std::num::NonZeroUsize;
+
 use sha2::{Digest, Sha256};
 
 pub use field::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
@@ -32,7 +34,7 @@ pub use remarks::RULES;
 pub(crate) use remarks::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
 pub use reviews::REVIEWS_MAX;
 
-use crate::model::{Dataset, Taxonomy};
+use crate::model::{Dataset, Taxonomy, sort_newest_first};
 use crate::wire::date::Timestamp;
 use allow::Allowed;
 use field::Check;
@@ -124,40 +126,48 @@ pub struct Decoded {
 /// # Errors
 /// Every problem of every file, not only the first: see [`Problems`].
 pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
+    decode_by(files, now, NonZeroUsize::MIN)
+}
+
+/// Decodes like [`decode`], by as many threads as given where the files are large.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<Decoded, Problems> {
+    let is_large = files.reviews.len() > BESIDE_BYTES;
+    let threads = if is_large { threads } else { NonZeroUsize::MIN };
     let mut problems = Problems::default();
     let mut warnings = Vec::new();
-    let taxonomy = match &files.taxonomy {
-        Some(bytes) => taxonomy::decode_taxonomy(bytes, &mut check(TAXONOMY, &mut problems)),
-        None => None,
-    }
-    .unwrap_or_default();
+    let taxonomy = files.taxonomy.as_deref();
+    let taxonomy = taxonomy
+        .and_then(|bytes| taxonomy::decode_taxonomy(bytes, &mut check(TAXONOMY, &mut problems)))
+        .unwrap_or_default();
     let matcher = matcher(&taxonomy, &mut problems)?;
-    let derive = Derive {
-        taxonomy: &taxonomy,
-        matcher: &matcher,
+    let means = reviews::Means {
+        derive: &Derive {
+            taxonomy: &taxonomy,
+            matcher: &matcher,
+        },
+        now,
+        reviews_max: REVIEWS_MAX,
+        threads,
     };
     let (file, digest) = beside(
-        files.reviews.len() > DIGEST_BESIDE_BYTES,
+        is_large,
         || files.digest(),
-        || {
-            let mut check = check(REVIEWS, &mut problems);
-            reviews::decode(&files.reviews, &derive, now, REVIEWS_MAX, &mut check)
-        },
+        || reviews::decode(&files.reviews, means, &mut check(REVIEWS, &mut problems)),
     );
     drop(files.reviews);
     let mut reviews = file.reviews;
-    let editorial = match &files.editorial {
-        Some(bytes) => {
+    let editorial = files.editorial.as_deref();
+    let editorial = editorial
+        .and_then(|bytes| {
             taxonomy::decode_editorial(bytes, &reviews, &mut check(EDITORIAL, &mut problems))
-        }
-        None => None,
-    }
-    .unwrap_or_default();
+        })
+        .unwrap_or_default();
     let allowed = allowed(files.check.as_deref(), &mut problems);
     // Newest first; ids are unique, so that the order does not depend on the order of the file.
-    reviews
-        .published
-        .sort_unstable_by(|a, b| (b.date, &b.id).cmp(&(a.date, &a.id)));
+    sort_newest_first(&mut reviews.published);
     let insights_at = match &files.insights {
         Some(bytes) => given::check(bytes, &reviews, &mut check(INSIGHTS, &mut problems)),
         None => None,
@@ -177,6 +187,7 @@ pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
         today: now.date(),
         insights_at,
         allowed: &allowed,
+        threads,
     };
     let dataset = Dataset {
         business,
@@ -198,8 +209,9 @@ fn allowed(file: Option<&[u8]>, problems: &mut Problems) -> Allowed {
     decoded.unwrap_or_default()
 }
 
-/// Bytes of `reviews.json` above which the digest has a thread of its own: a millisecond of work.
-const DIGEST_BESIDE_BYTES: usize = 1 << 20;
+/// Bytes of `reviews.json` above which the digest has a thread of its own, as it is a millisecond of work; and from
+/// which on more than one thread reads.
+const BESIDE_BYTES: usize = 1 << 20;
 
 /// Returns what `main` and `other` return, `other` by a thread of its own where it `pays`.
 fn beside<T, U: Send>(

@@ -9,6 +9,9 @@ mod money;
 mod promises;
 mod replies;
 
+use std::num::NonZeroUsize;
+use std::thread;
+
 use aho_corasick::AhoCorasick;
 
 use super::problem::quote;
@@ -75,8 +78,9 @@ pub(super) struct Finding<'d> {
     pub(super) review_ids: &'d [String],
 }
 
-/// Looks through reviews, replies and the editorial of a practice; nothing for other kinds of business.
-pub(super) fn findings(dataset: &Dataset) -> Vec<Finding<'_>> {
+/// Looks through reviews, replies and the editorial of a practice, by as many threads as given; nothing for other kinds
+/// of business.
+pub(super) fn findings(dataset: &Dataset, threads: NonZeroUsize) -> Vec<Finding<'_>> {
     if !LAW_TYPES.contains(&dataset.business.kind.as_str()) {
         return Vec::new();
     }
@@ -85,35 +89,10 @@ pub(super) fn findings(dataset: &Dataset) -> Vec<Finding<'_>> {
         .ascii_case_insensitive(true)
         .build(HINTS.split(' '))
         .ok();
-    let hinted = |text: &str| hints.as_ref().is_none_or(|hints| hints.is_match(text));
     let known = Known::of(dataset);
-    let mut findings = Vec::new();
-    for review in &dataset.reviews {
-        let mut add = |rule, words: Option<&str>| {
-            findings.extend(words.map(|words| Finding {
-                rule,
-                review: Some(review),
-                words: quote(words.trim()),
-                place: String::new(),
-                review_ids: &[],
-            }));
-        };
-        if hinted(&review.text) {
-            // A complaint about a sum makes nobody expect it.
-            if review.rating.stars() >= 3 {
-                add(MONEY, result_with_money(&review.text));
-            }
-            add(PROMISE, promise(&review.text));
-        }
-        let Some(reply) = &review.owner_reply else {
-            continue;
-        };
-        add(MONEY, result_with_money(&reply.text));
-        add(PROMISE, promise(&reply.text));
-        add(REPLY_NAME, stranger(&reply.text, &review.author, &known));
-        add(REPLY_CASE_NUMBER, case_number(&reply.text));
-        add(REPLY_MATTER, matter(&reply.text));
-    }
+    let mut findings = in_reviews(&dataset.reviews, threads, |review, found| {
+        in_review(review, hints.as_ref(), &known, found);
+    });
     for (place, text, review_ids) in editorial(dataset) {
         for (rule, words) in [(MONEY, result_with_money(text)), (PROMISE, promise(text))] {
             findings.extend(words.map(|words| Finding {
@@ -126,6 +105,70 @@ pub(super) fn findings(dataset: &Dataset) -> Vec<Finding<'_>> {
         }
     }
     findings
+}
+
+/// Returns what `look` adds for each of `reviews`, in their order, each thread having a run of them.
+fn in_reviews<'d>(
+    reviews: &'d [Review],
+    threads: NonZeroUsize,
+    look: impl Fn(&'d Review, &mut Vec<Finding<'d>>) + Sync,
+) -> Vec<Finding<'d>> {
+    let in_run = |run: &'d [Review]| {
+        let mut found = Vec::new();
+        run.iter().for_each(|review| look(review, &mut found));
+        found
+    };
+    let run = reviews.len().div_ceil(threads.get()).max(1);
+    thread::scope(|scope| {
+        let mut runs = reviews.chunks(run);
+        let first = runs.next().unwrap_or_default();
+        let others: Vec<_> = runs
+            .map(|run| {
+                let spawned = thread::Builder::new().spawn_scoped(scope, || in_run(run));
+                spawned.map_err(|_refused| run)
+            })
+            .collect();
+        let mut found = in_run(first);
+        for other in others {
+            found.extend(match other {
+                Ok(thread) => thread.join().expect("looking has no panic"),
+                Err(run) => in_run(run),
+            });
+        }
+        found
+    })
+}
+
+fn in_review<'d>(
+    review: &'d Review,
+    hints: Option<&AhoCorasick>,
+    known: &Known,
+    found: &mut Vec<Finding<'d>>,
+) {
+    let mut add = |rule, words: Option<&str>| {
+        found.extend(words.map(|words| Finding {
+            rule,
+            review: Some(review),
+            words: quote(words.trim()),
+            place: String::new(),
+            review_ids: &[],
+        }));
+    };
+    if hints.is_none_or(|hints| hints.is_match(&review.text)) {
+        // A complaint about a sum makes nobody expect it.
+        if review.rating.stars() >= 3 {
+            add(MONEY, result_with_money(&review.text));
+        }
+        add(PROMISE, promise(&review.text));
+    }
+    let Some(reply) = &review.owner_reply else {
+        return;
+    };
+    add(MONEY, result_with_money(&reply.text));
+    add(PROMISE, promise(&reply.text));
+    add(REPLY_NAME, stranger(&reply.text, &review.author, known));
+    add(REPLY_CASE_NUMBER, case_number(&reply.text));
+    add(REPLY_MATTER, matter(&reply.text));
 }
 
 /// The practice's own words, by their place, and the reviews that they rest on.

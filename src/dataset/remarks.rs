@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::num::NonZeroUsize;
 
 use super::allow::Allowed;
 use super::mentions::{Comparable, Matcher};
@@ -69,6 +70,8 @@ pub(super) struct Remarks<'d> {
     pub(super) insights_at: Option<Timestamp>,
     /// What the operator does not want to hear again.
     pub(super) allowed: &'d Allowed,
+    /// How many threads look through the texts.
+    pub(super) threads: NonZeroUsize,
 }
 
 impl Remarks<'_> {
@@ -148,7 +151,7 @@ impl Remarks<'_> {
         &self,
         dataset: &Dataset,
     ) -> Vec<(&'static str, super::Subject, String, String)> {
-        let findings = practice::findings(dataset);
+        let findings = practice::findings(dataset, self.threads);
         let mut warnings = Vec::new();
         for rule in practice::RULES {
             if let Some(message) = self.in_reviews(&findings, rule) {

@@ -1,6 +1,11 @@
 //! `reviews.json`: the business and its reviews, read as a stream so that one review at a time is a tree.
 
 use std::fmt;
+use std::mem;
+use std::num::NonZeroUsize;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use serde_core::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -28,14 +33,21 @@ pub(super) struct ReviewsFile {
     pub(super) reviews: Reviews,
 }
 
-/// Decodes the file, of at most `reviews_max` reviews; mentions that a review does not list are derived from its text by `derive`.
-pub(super) fn decode(
-    bytes: &[u8],
-    derive: &Derive<'_>,
-    now: Timestamp,
-    reviews_max: usize,
-    check: &mut Check<'_>,
-) -> ReviewsFile {
+/// What a file is read with.
+#[derive(Clone, Copy)]
+pub(super) struct Means<'d> {
+    /// Finds the mentions that a review does not list in its text.
+    pub(super) derive: &'d Derive<'d>,
+    /// What lies after it lies in the future.
+    pub(super) now: Timestamp,
+    /// More reviews than this are refused.
+    pub(super) reviews_max: usize,
+    /// With more than one, reviews are parsed by one thread and checked by another; the outcome is the same.
+    pub(super) threads: NonZeroUsize,
+}
+
+/// Decodes the file.
+pub(super) fn decode(bytes: &[u8], means: Means<'_>, check: &mut Check<'_>) -> ReviewsFile {
     let mut file = ReviewsFile::default();
     let Some(text) = node::utf8(check.subject, bytes, check.problems) else {
         file.reviews.incomplete = true;
@@ -52,9 +64,7 @@ pub(super) fn decode(
     let mut parser = serde_json::Deserializer::from_str(text);
     let stream = FileStream {
         check,
-        derive,
-        now,
-        reviews_max,
+        means,
         file: &mut file,
     };
     let outcome = stream.deserialize(&mut parser).and_then(|()| parser.end());
@@ -67,9 +77,7 @@ pub(super) fn decode(
 
 struct FileStream<'c, 'p> {
     check: &'c mut Check<'p>,
-    derive: &'c Derive<'c>,
-    now: Timestamp,
-    reviews_max: usize,
+    means: Means<'c>,
     file: &'c mut ReviewsFile,
 }
 
@@ -89,13 +97,7 @@ impl<'de> Visitor<'de> for FileStream<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
-        let FileStream {
-            check,
-            derive,
-            now,
-            reviews_max,
-            file,
-        } = self;
+        let FileStream { check, means, file } = self;
         let mut given = [false; FILE_KEYS.len()];
         while let Some(Key(key)) = object.next_key::<Key<'de>>()? {
             let known = FILE_KEYS.iter().position(|name| *name == key);
@@ -110,11 +112,12 @@ impl<'de> Visitor<'de> for FileStream<'_, '_> {
                 Some(1) => {
                     file.disclaimer = check.optional(Some(object.next_value()?), &at, Kind::Prose)
                 }
-                Some(2) => file.updated_at = updated_at(object.next_value()?, &at, now, check),
+                Some(2) => {
+                    file.updated_at = updated_at(object.next_value()?, &at, means.now, check)
+                }
                 Some(_) => object.next_value_seed(ReviewStream {
                     check,
-                    derive,
-                    reviews_max,
+                    means,
                     reviews: &mut file.reviews,
                 })?,
                 None => {
@@ -152,8 +155,7 @@ fn updated_at(
 
 struct ReviewStream<'c, 'p> {
     check: &'c mut Check<'p>,
-    derive: &'c Derive<'c>,
-    reviews_max: usize,
+    means: Means<'c>,
     reviews: &'c mut Reviews,
 }
 
@@ -179,24 +181,27 @@ impl<'de> Visitor<'de> for ReviewStream<'_, '_> {
         f.write_str("an array of reviews")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<(), A::Error> {
         let parent = Place::ROOT.key("reviews");
-        let mut index = 0;
-        while let Some(node) = list.next_element::<Node<'de>>()? {
-            if index < self.reviews_max {
-                self.reviews
-                    .read(node, index, &parent.index(index), self.derive, self.check);
+        let ReviewStream {
+            check,
+            means,
+            reviews,
+        } = self;
+        let read = |node: Node<'de>, index: usize| {
+            if index < means.reviews_max {
+                reviews.read(node, index, &parent.index(index), means.derive, check);
             }
-            index += 1;
+        };
+        let count = match means.threads.get() {
+            1 => each_node(list, read)?,
+            _ => each_node_beside(list, read)?,
+        };
+        if count > means.reviews_max {
+            let message = format!("holds {count} entries, more than {}", means.reviews_max);
+            check.refuse(&parent, None, message);
         }
-        if index > self.reviews_max {
-            self.check.refuse(
-                &parent,
-                None,
-                format!("holds {index} entries, more than {}", self.reviews_max),
-            );
-        }
-        self.reviews.published.shrink_to_fit();
+        reviews.published.shrink_to_fit();
         Ok(())
     }
 
@@ -236,3 +241,69 @@ impl<'de> Visitor<'de> for ReviewStream<'_, '_> {
         Ok(())
     }
 }
+
+/// Calls `read` with each entry of `list` and its number, and returns how many there are.
+fn each_node<'de, A: SeqAccess<'de>>(
+    mut list: A,
+    mut read: impl FnMut(Node<'de>, usize),
+) -> Result<usize, A::Error> {
+    let mut count = 0;
+    while let Some(node) = list.next_element()? {
+        read(node, count);
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Does as [`each_node`], but calls `read` on a thread of its own, so that one entry is parsed while another is read.
+///
+/// When it returns, whatever was parsed has been read, also where parsing fails.
+fn each_node_beside<'de, A: SeqAccess<'de>>(
+    mut list: A,
+    read: impl FnMut(Node<'de>, usize) + Send,
+) -> Result<usize, A::Error> {
+    let read = Mutex::new(read);
+    thread::scope(|scope| {
+        let (sender, receiver) = sync_channel::<Vec<Node<'de>>>(BATCHES_MAX);
+        let reader = thread::Builder::new().spawn_scoped(scope, || {
+            let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut count = 0;
+            for node in receiver.into_iter().flatten() {
+                read(node, count);
+                count += 1;
+            }
+            count
+        });
+        let Ok(reader) = reader else {
+            // Where the system gives no thread, this one does all.
+            let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
+            return each_node(list, &mut *read);
+        };
+        let mut batch = Vec::with_capacity(BATCH_ENTRIES);
+        let mut parse = || {
+            while let Some(node) = list.next_element()? {
+                batch.push(node);
+                if batch.len() == BATCH_ENTRIES {
+                    let full = mem::replace(&mut batch, Vec::with_capacity(BATCH_ENTRIES));
+                    sender
+                        .send(full)
+                        .expect("the reader takes until there is nothing more");
+                }
+            }
+            Ok(())
+        };
+        let outcome = parse();
+        sender
+            .send(batch)
+            .expect("the reader takes until there is nothing more");
+        drop(sender);
+        let count = reader.join().expect("reading has no panic");
+        outcome.map(|()| count)
+    })
+}
+
+/// Entries that go from one thread to the other at once.
+const BATCH_ENTRIES: usize = 256;
+
+/// Batches that wait for the reader; a full queue makes the parser wait.
+const BATCHES_MAX: usize = 4;

@@ -1,6 +1,6 @@
 //! The arrays that a search reads, one entry for each review, newest first.
 
-use crate::model::{Rating, Review, Row, Taxonomy};
+use crate::model::{Rating, Review, Row, Taxonomy, id_order};
 use crate::search::arena::Arena;
 use crate::search::budget::grow_within;
 use crate::search::filter::RatingSet;
@@ -241,8 +241,13 @@ impl Ids {
             text.push_str(&review.id);
             ends.push(text.len() as u32);
         }
-        let mut sorted: Vec<u32> = (0..reviews.len() as u32).collect();
-        sorted.sort_unstable_by_key(|row| &reviews[*row as usize].id);
+        let order = |review: &Review| id_order(&review.id);
+        let mut places: Vec<(u128, u32)> = reviews.iter().map(order).zip(0..).collect();
+        places.sort_unstable();
+        for alike in places.chunk_by_mut(|left, right| left.0 == right.0) {
+            alike.sort_unstable_by_key(|(_, row)| &reviews[*row as usize].id);
+        }
+        let sorted = places.into_iter().map(|(_, row)| row).collect();
         Ids { text, ends, sorted }
     }
 

@@ -64,16 +64,16 @@ impl Loader {
         }
     }
 
-    /// Reads and checks the files, and logs what deserves a look.
+    /// Reads and checks the files by as many threads as given, and logs what deserves a look.
     ///
     /// # Errors
     /// When a file cannot be read, or its contents are refused.
-    pub(super) fn decode(&self) -> Result<Decoded, LoadError> {
+    pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Decoded, LoadError> {
         let files: Files = match &self.source {
             DataSource::Directory(directory) => files::read(directory, self.file_bytes)?,
             DataSource::Sample => dataset::embedded(),
         };
-        let decoded = dataset::decode(files, clock::now())?;
+        let decoded = dataset::decode_by(files, clock::now(), threads)?;
         for warning in &decoded.warnings {
             warn!("{warning}");
         }

@@ -193,7 +193,8 @@ fn start_with(
         DataSource::Directory(directory) => Stamps::of(directory),
         DataSource::Sample => Stamps::default(),
     };
-    let (site, underived) = loader.build_first(loader.decode()?, config.threads)?;
+    let decoded = loader.decode(config.threads)?;
+    let (site, underived) = loader.build_first(decoded, config.threads)?;
     let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
     let mcp = mcp::Server::new(mcp::Settings {
         base_url: base_url.clone(),

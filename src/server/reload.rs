@@ -6,6 +6,7 @@
 //! and replacing a directory by a symbolic link causes none in the directory that was watched.
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -278,7 +279,10 @@ impl State {
     }
 
     fn attempt(&self) -> Result<Outcome, Refusal> {
-        let decoded = self.loader.decode().map_err(Refusal::Load)?;
+        let decoded = self
+            .loader
+            .decode(NonZeroUsize::MIN)
+            .map_err(Refusal::Load)?;
         let dataset = &decoded.dataset;
         {
             let current = self.app.current();

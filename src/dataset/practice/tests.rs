@@ -22,7 +22,7 @@ fn codes(stars: u8, text: &str, reply: &str) -> Vec<&'static str> {
         text: reply.to_owned(),
         date: review.date,
     });
-    let findings = findings(&dataset);
+    let findings = findings(&dataset, NonZeroUsize::MIN);
     findings.iter().map(|finding| finding.rule.code).collect()
 }
 
@@ -178,7 +178,7 @@ fn own_words_are_held_to_the_same_with_their_place() {
     dataset.reviews.clear();
     dataset.editorial.summary = Some("Results guaranteed.".to_owned());
     dataset.editorial.faq[1].answer = "We recovered $5,000 for one.".to_owned();
-    let findings = findings(&dataset);
+    let findings = findings(&dataset, NonZeroUsize::MIN);
     let places: Vec<(&str, &str)> = findings
         .iter()
         .map(|finding| (finding.rule.code, finding.place.as_str()))
@@ -190,9 +190,9 @@ fn own_words_are_held_to_the_same_with_their_place() {
 fn other_kinds_of_business_are_not_held_to_the_rules_of_the_bar() {
     let mut dataset = sample();
     dataset.editorial.summary = Some("Results guaranteed.".to_owned());
-    assert!(!findings(&dataset).is_empty());
+    assert!(!findings(&dataset, NonZeroUsize::MIN).is_empty());
     dataset.business.kind = "Restaurant".to_owned();
-    assert_eq!(findings(&dataset), []);
+    assert_eq!(findings(&dataset, NonZeroUsize::MIN), []);
 }
 
 #[test]
@@ -241,5 +241,22 @@ fn whatever_is_found_in_a_review_holds_a_hint() {
     for phrase in lists.chain(GUARANTEES.split(' ')) {
         let hinted = HINTS.split(' ').any(|hint| phrase.contains(hint));
         assert!(hinted, "{phrase}");
+    }
+}
+
+#[test]
+fn several_threads_find_the_same_in_the_same_order() {
+    let mut dataset = sample();
+    for (at, review) in dataset.reviews.iter_mut().enumerate() {
+        if at % 3 == 0 {
+            review.text = format!("They won ${at},000 for me.");
+            review.rating = Rating::MAX;
+        }
+    }
+    let one = findings(&dataset, NonZeroUsize::MIN);
+    assert!(one.len() > 10);
+    for threads in [2, 3, 1_000] {
+        let threads = NonZeroUsize::new(threads).expect("threads");
+        assert_eq!(findings(&dataset, threads), one);
     }
 }
