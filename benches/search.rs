@@ -13,6 +13,10 @@ use reviewd::search::index::Index;
 use reviewd::search::run::{Scratch, run};
 use support::{CLASSES, Search, Searches, data, options, sizes};
 
+/// The allocator of the program, which asks for huge pages: a search meets memory all over the index.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Searches in one iteration.
 const SEARCHES: usize = 64;
 

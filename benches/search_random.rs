@@ -16,6 +16,10 @@ use reviewd::search::index::Index;
 use reviewd::search::run::{Scratch, run};
 use support::{CLASSES, Data, Search, Searches, data, options, sizes};
 
+/// The allocator of the program, which asks for huge pages: a search meets memory all over the index.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const SEARCHES: usize = 5_000;
 
 fn main() {

@@ -4,6 +4,7 @@ use crate::model::Rating;
 use crate::search::index::Index;
 use crate::search::rows::{packed_count, unpack, unpack_backwards};
 use crate::search::text::Known;
+use crate::search::tree::HEAD_ROWS;
 use std::ops::Range;
 
 /// The rows that a page may show: `rows` of them are as good as all.
@@ -47,7 +48,18 @@ pub(in crate::search) fn reach_of(
                 return None;
             };
             let tree = index.tree.as_ref()?;
-            tree.first_below(node, from..index.len(), rows_max, rows);
+            if rows_max <= HEAD_ROWS {
+                unpack(tree.head(node), index.len(), |row| {
+                    if row >= from {
+                        rows.push(row);
+                    }
+                    rows.len() < rows_max
+                });
+            }
+            if rows.len() < rows_max {
+                rows.clear();
+                tree.first_below(node, from..index.len(), rows_max, rows);
+            }
             return Some(node.count);
         }
         _ => return None,

@@ -19,7 +19,7 @@ use crate::search::tree::Tree;
 use nodes::{NODE_BYTES, decode_node, is_sound};
 
 /// Changes with every change of the format, of folding, or of what a tree holds.
-const MAGIC: &[u8; 16] = b"reviewd-index\0\0\x03";
+const MAGIC: &[u8; 16] = b"reviewd-index\0\0\x04";
 
 /// Arrays of a tree.
 const ARRAYS: usize = 7;

@@ -4,7 +4,7 @@ use crate::search::arena::Arena;
 use crate::search::tree::{GRAM_BYTES_MAX, Node, Set, Tree};
 
 /// Bytes of one node.
-pub(super) const NODE_BYTES: usize = 30;
+pub(super) const NODE_BYTES: usize = 31;
 
 /// Tells whether every number in `tree` points into its array, each node but the root is the child of exactly one
 /// before it, none deeper than grams are long, and no walk meets bytes twice, so that the whole tree is the most that a
@@ -115,7 +115,8 @@ pub(super) fn encode_node(node: &Node) -> [u8; NODE_BYTES] {
     bytes[24..26].copy_from_slice(&node.inner_len.to_le_bytes());
     bytes[26..28].copy_from_slice(&node.leaf_len.to_le_bytes());
     bytes[28] = node.edge_len;
-    bytes[29] = kind;
+    bytes[29] = node.head_len;
+    bytes[30] = kind;
     bytes
 }
 
@@ -129,7 +130,7 @@ pub(super) fn decode_node(bytes: &[u8; NODE_BYTES]) -> Node {
     Node {
         count,
         steps,
-        set: match bytes[29] {
+        set: match bytes[30] {
             0 => Set::Below,
             1 => Set::Bitmap(set),
             2 => Set::Own(set),
@@ -141,5 +142,6 @@ pub(super) fn decode_node(bytes: &[u8; NODE_BYTES]) -> Node {
         inner_len: u16::from_le_bytes([bytes[24], bytes[25]]),
         leaf_len: u16::from_le_bytes([bytes[26], bytes[27]]),
         edge_len: bytes[28],
+        head_len: bytes[29],
     }
 }

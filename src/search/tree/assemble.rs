@@ -68,7 +68,7 @@ pub(super) fn assemble(
         attach(&mut grower.tree, number + 1, group);
         complete(&mut grower, arena.rows(), number + 1, tuning, shelf);
     }
-    let tree = grower.take();
+    let tree = grower.finish_all();
     (!shelf.is_over()).then(|| number_bitmaps(tree))
 }
 

@@ -1,11 +1,13 @@
 //! Building the tree: texts are cut into units by their first two bytes, and threads grow unit after unit.
 
 use super::assemble::assemble;
-use super::grow::{Depth, GRAM_BYTES_MAX, Grower, Place, count_rows, key};
+use super::grow::{GRAM_BYTES_MAX, Grower};
+use super::place::{Depth, Place, count_rows, key};
 use super::shelf::Shelf;
 use super::{Node, Set, Tree, Tuning};
 use crate::search::arena::{Arena, END};
 use crate::search::rows::pack;
+use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -218,15 +220,16 @@ fn grow_stump(arena: &Arena, unit: Unit, tuning: Tuning, grower: &mut Grower<'_>
 }
 
 /// Collects the places of `units`, unit after unit, each in the order of the arena; returns where each unit ends.
+///
+/// All batches together read the arena dozens of times, so what is not of these units is passed by as fast as bytes
+/// can be compared. `places` never becomes shorter, since new memory costs more than old.
 fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<Place>) -> Vec<usize> {
     const OTHER: u16 = u16::MAX;
     let mut unit_of = vec![OTHER; 1 << 16];
-    let mut first_here = [false; 256];
     let mut next = Vec::with_capacity(units.len());
     let mut total = 0;
     for (number, unit) in units.iter().enumerate() {
         let first = usize::from(unit.first) << 8;
-        first_here[usize::from(unit.first)] = true;
         match unit.second {
             Some(second) => unit_of[first | usize::from(second)] = number as u16,
             None => unit_of[first..first + 256].fill(number as u16),
@@ -234,19 +237,70 @@ fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<Place>) -> Vec<usize>
         next.push(total);
         total += unit.places as usize;
     }
-    places.clear();
-    places.resize(total, Place::default());
+    if places.len() < total {
+        places.resize(total, Place::default());
+    }
+    let firsts = Firsts::of(units);
+    let bytes = arena.bytes();
     for row in 0..arena.rows() {
-        each_gram(arena, row, |position, gram| {
-            if first_here[usize::from(gram >> 8)] && unit_of[usize::from(gram)] != OTHER {
-                let next = &mut next[usize::from(unit_of[usize::from(gram)])];
-                let key = key(arena.bytes(), position as usize + 2);
+        let (start, end) = (arena.start(row) as usize, arena.start(row + 1) as usize);
+        firsts.each(&bytes[start..end], |place| {
+            // Every text is closed, so another byte follows.
+            let gram =
+                usize::from(bytes[start + place]) << 8 | usize::from(bytes[start + place + 1]);
+            let unit = unit_of[gram];
+            if unit != OTHER {
+                let next = &mut next[usize::from(unit)];
+                let position = (start + place) as u32;
+                let key = key(bytes, start + place + 2);
                 places[*next] = Place { key, position, row };
                 *next += 1;
             }
         });
     }
     next
+}
+
+/// The first bytes of some units.
+enum Firsts {
+    One(u8),
+    Two(u8, u8),
+    Three(u8, u8, u8),
+    Many(Box<[bool; 256]>),
+}
+
+impl Firsts {
+    fn of(units: &[Unit]) -> Firsts {
+        let mut firsts: Vec<u8> = units.iter().map(|unit| unit.first).collect();
+        firsts.dedup();
+        match firsts[..] {
+            [one] => Firsts::One(one),
+            [one, two] => Firsts::Two(one, two),
+            [one, two, three] => Firsts::Three(one, two, three),
+            _ => {
+                let mut many = Box::new([false; 256]);
+                firsts
+                    .into_iter()
+                    .for_each(|first| many[usize::from(first)] = true);
+                Firsts::Many(many)
+            }
+        }
+    }
+
+    /// Calls `each` with the places of these bytes in `text`, ascending. None of them continues a code point or closes
+    /// a text.
+    fn each(&self, text: &[u8], each: impl FnMut(usize)) {
+        match *self {
+            Firsts::One(one) => memchr_iter(one, text).for_each(each),
+            Firsts::Two(one, two) => memchr2_iter(one, two, text).for_each(each),
+            Firsts::Three(one, two, three) => memchr3_iter(one, two, three, text).for_each(each),
+            Firsts::Many(ref many) => {
+                let places = text.iter().enumerate();
+                let here = places.filter(|(_, byte)| many[usize::from(**byte)]);
+                here.map(|(place, _)| place).for_each(each);
+            }
+        }
+    }
 }
 
 /// Calls `each` for every code point of `row`, with its position and its first two bytes, or its only byte and [`END`].

@@ -1,27 +1,10 @@
 //! The part of the tree below one short gram, by radix steps over all its places.
 
+use super::place::{Depth, Place, distinct, key, label, shared_bytes};
 use super::shelf::Shelf;
-use super::{Node, Set, Tree, Tuning};
+use super::{HEAD_ROWS, Node, Set, Tree, Tuning};
 use crate::search::arena::END;
 use crate::search::rows::{insert, pack, rows_of, words_for};
-
-/// One place of a gram.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
-    /// Eight bytes of the text from the depth at which keys were last read, the first byte on top.
-    pub(super) key: u64,
-    /// Where the gram begins in the arena.
-    pub(super) position: u32,
-    /// The review there.
-    pub(super) row: u32,
-}
-
-/// How far into the text a node looks, and from where its places have their keys.
-#[derive(Clone, Copy)]
-pub(super) struct Depth {
-    pub(super) bytes: u32,
-    pub(super) keys_from: u32,
-}
 
 /// The longest gram of a node, in bytes. Longer needles that still have many candidates are looked for in the
 /// texts; only equal or machine-made texts have such needles, and the bound keeps their trees small.
@@ -77,22 +60,29 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// Takes what has grown; the next tree begins empty.
+    /// Returns what has grown; the next tree begins empty, in the same memory.
+    ///
+    /// There are thousands of units, and a vector that grows anew for each meets new pages of memory again and again.
     pub(super) fn take(&mut self) -> Tree {
-        let mut tree = std::mem::replace(
-            &mut self.tree,
-            Tree {
-                own_starts: vec![0],
-                ..Tree::default()
-            },
-        );
-        tree.labels.shrink_to_fit();
-        tree.leaves.shrink_to_fit();
-        tree.lists.shrink_to_fit();
-        tree.own.shrink_to_fit();
-        tree.own_starts.shrink_to_fit();
-        tree.nodes.shrink_to_fit();
+        let tree = self.tree.clone();
+        self.tree.nodes.clear();
+        self.tree.labels.clear();
+        self.tree.leaves.clear();
+        self.tree.lists.clear();
+        self.tree.own_starts.truncate(1);
+        self.tree.own.clear();
         tree
+    }
+
+    /// Returns what has grown, whole.
+    pub(super) fn finish_all(mut self) -> Tree {
+        self.tree.labels.shrink_to_fit();
+        self.tree.leaves.shrink_to_fit();
+        self.tree.lists.shrink_to_fit();
+        self.tree.own.shrink_to_fit();
+        self.tree.own_starts.shrink_to_fit();
+        self.tree.nodes.shrink_to_fit();
+        self.tree
     }
 
     /// Appends the packed rows of `places`, which are in the order of the arena, to the leaves' lists.
@@ -146,6 +136,7 @@ impl<'a> Grower<'a> {
         let first = self.children.len();
         let inner = self.spread(places, spare, at);
         self.attach(node, first, inner, spare);
+        self.keep_head(node, places);
         for child in 0..inner {
             let Child {
                 start, end, rows, ..
@@ -263,6 +254,17 @@ impl<'a> Grower<'a> {
         nodes.resize(slots + inner, Node::EMPTY);
     }
 
+    /// Keeps the first rows of a node without a bitmap, whose leaves were the last to be attached.
+    fn keep_head(&mut self, node: usize, places: &[Place]) {
+        let Tree { nodes, lists, .. } = &mut self.tree;
+        if nodes[node].set == Set::Below {
+            let start = lists.len();
+            pack(distinct(places).take(HEAD_ROWS), lists);
+            // Each row takes five bytes at most.
+            nodes[node].head_len = (lists.len() - start) as u8;
+        }
+    }
+
     /// Decides, once all below `node` is there, whether it keeps a list of its own.
     pub(super) fn finish(&mut self, node: usize) {
         let Node {
@@ -351,50 +353,6 @@ impl Node {
         inner_len: 0,
         leaf_len: 0,
         edge_len: 0,
+        head_len: 0,
     };
-}
-
-/// Reads eight bytes of `arena` from `position`; past its end there is nothing but [`END`].
-pub(super) fn key(arena: &[u8], position: usize) -> u64 {
-    match arena.get(position..).and_then(|rest| rest.first_chunk()) {
-        Some(bytes) => u64::from_be_bytes(*bytes),
-        None => u64::MAX,
-    }
-}
-
-/// Counts the reviews of `places`, which are in the order of the arena.
-pub(super) fn count_rows(places: &[Place]) -> u32 {
-    distinct(places).count() as u32
-}
-
-fn distinct(places: &[Place]) -> impl Iterator<Item = u32> {
-    let mut last = None;
-    places
-        .iter()
-        .map(|place| place.row)
-        .filter(move |row| last.replace(*row) != Some(*row))
-}
-
-/// Returns how many of the bytes that are left of the keys all `places` share, up to where a text ends.
-fn shared_bytes(places: &[Place], at: Depth) -> u32 {
-    let used = at.bytes - at.keys_from;
-    let Some(first) = places.first() else {
-        return 0;
-    };
-    let end = first.key.to_be_bytes()[used as usize..]
-        .iter()
-        .position(|byte| *byte == END);
-    let mut shared = end.map_or(8 - used, |end| end as u32);
-    for place in places {
-        let alike = ((place.key ^ first.key) << (8 * used)).leading_zeros() / 8;
-        shared = shared.min(alike);
-        if shared == 0 {
-            break;
-        }
-    }
-    shared
-}
-
-fn label(place: &Place, at: Depth) -> usize {
-    (place.key >> (56 - 8 * (at.bytes - at.keys_from)) & 0xff) as usize
 }

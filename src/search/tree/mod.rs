@@ -8,6 +8,7 @@
 mod assemble;
 mod build;
 mod grow;
+mod place;
 mod shelf;
 
 pub(in crate::search) use build::grow_tree;
@@ -39,7 +40,7 @@ pub(in crate::search) struct Tree {
     pub(in crate::search) labels: Vec<u8>,
     /// Where each leaf's list begins in `lists`: for each node its leaves in order, then the end of the last one.
     pub(in crate::search) leaves: Vec<u32>,
-    /// The packed rows of all leaves.
+    /// For each node the packed rows of its leaves, then the packed first rows of its own.
     pub(in crate::search) lists: Vec<u8>,
     /// Where the own list of a node begins in `own`, and one entry past the last.
     pub(in crate::search) own_starts: Vec<u32>,
@@ -67,7 +68,13 @@ pub(in crate::search) struct Node {
     pub(in crate::search) leaf_len: u16,
     /// Bytes of its edge.
     pub(in crate::search) edge_len: u8,
+    /// Bytes of its first rows, which stand behind the lists of its leaves; 0 where they are not kept.
+    pub(in crate::search) head_len: u8,
 }
+
+/// The first rows that a node keeps where its rows are collected from below: a page of the default length, and the one
+/// that tells whether another page follows. Most searches ask for no more, and so need not look at dozens of leaves.
+pub(in crate::search) const HEAD_ROWS: usize = 21;
 
 /// The rows that a node keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +195,16 @@ impl Tree {
         })
     }
 
+    /// Returns the packed first rows of `node`, [`HEAD_ROWS`] of them; empty where it does not keep them.
+    pub(in crate::search) fn head(&self, node: &Node) -> &[u8] {
+        let end_of_leaves = node.leaves as usize + usize::from(node.leaf_len);
+        let start = self.leaves.get(end_of_leaves);
+        start
+            .and_then(|start| self.lists.get(*start as usize..))
+            .and_then(|lists| lists.get(..usize::from(node.head_len)))
+            .unwrap_or_default()
+    }
+
     /// Puts the first rows within `range` below `node`, at most `rows_max` of them, into `rows`, ascending.
     ///
     /// Reads of each leaf what may be among them, so that a page of the newest reviews costs a step or two for each leaf.
@@ -213,64 +230,47 @@ impl Tree {
                 true
             });
         };
-        match node.set {
-            Set::Bitmap(_) => {}
-            Set::Own(own) => {
-                if let Some(own) = self.own_list(own, node.count) {
-                    add(own.packed);
-                }
-            }
-            Set::Below => {
-                let leaves = node.leaves as usize;
-                for leaf in leaves..leaves + usize::from(node.leaf_len) {
-                    add(self.leaf(leaf).unwrap_or_default());
-                }
-                let inner = node.inner as usize;
-                let children = self.nodes.get(inner..inner + usize::from(node.inner_len));
-                for child in children.unwrap_or_default() {
-                    self.first_below(child, range.clone(), rows_max, rows);
-                }
-            }
-        }
+        // A node without a bitmap has none below it.
+        self.each_below(node, &mut |rows| match rows {
+            Within::Leaf(list) | Within::Own(Own { packed: list, .. }) => add(list),
+            Within::Bitmap(..) | Within::Below(_) => {}
+        });
     }
 
     /// Adds the rows below `node` to the bitmap `bits`, in as many steps as the node says.
     pub(in crate::search) fn mark(&self, node: &Node, bits: &mut [u64]) {
-        let mut add = |list: &[u8]| {
-            unpack(list, u32::MAX, |row| {
-                insert(bits, row);
-                true
-            });
-        };
-        match node.set {
-            Set::Bitmap(bitmap) => {
-                let words = self
-                    .bitmaps
-                    .get(bitmap as usize)
-                    .map_or(&[][..], |words| words);
+        self.each_below(node, &mut |rows| match rows {
+            Within::Leaf(list) | Within::Own(Own { packed: list, .. }) => {
+                unpack(list, u32::MAX, |row| {
+                    insert(bits, row);
+                    true
+                });
+            }
+            Within::Bitmap(words, _) => {
                 for (bits, word) in bits.iter_mut().zip(words) {
                     *bits |= word;
                 }
             }
-            Set::Own(own) => {
-                if let Some(own) = self.own_list(own, node.count) {
-                    add(own.packed);
-                }
-            }
-            Set::Below => {
+            Within::Below(_) => {}
+        });
+    }
+
+    /// Calls `each` with the leaves, own lists and bitmaps that together hold the rows of `node`.
+    fn each_below<'t>(&'t self, node: &'t Node, each: &mut impl FnMut(Within<'t>)) {
+        match self.within(node, true, 0).map(|found| found.within) {
+            None => {}
+            Some(Within::Below(_)) => {
                 let leaves = node.leaves as usize;
                 for leaf in leaves..leaves + usize::from(node.leaf_len) {
-                    add(self.leaf(leaf).unwrap_or_default());
+                    each(Within::Leaf(self.leaf(leaf).unwrap_or_default()));
                 }
                 let inner = node.inner as usize;
-                for child in self
-                    .nodes
-                    .get(inner..inner + usize::from(node.inner_len))
-                    .unwrap_or_default()
-                {
-                    self.mark(child, bits);
+                let children = self.nodes.get(inner..inner + usize::from(node.inner_len));
+                for child in children.unwrap_or_default() {
+                    self.each_below(child, each);
                 }
             }
+            Some(kept) => each(kept),
         }
     }
 
