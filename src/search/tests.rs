@@ -2,6 +2,8 @@
 
 mod hard;
 
+pub(super) use hard::de_bruijn;
+
 use std::num::NonZeroUsize;
 
 use proptest::prelude::*;
@@ -27,7 +29,7 @@ proptest! {
 }
 
 /// A dataset of the given texts, newest first, on days and with ratings that differ.
-fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<Review> {
+pub(super) fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<Review> {
     let newest = Date::new(2026, 11, 1).expect("a day").days();
     let review = |(number, text): (usize, T)| Review {
         id: format!("R{:07}", 9_999_999 - number),

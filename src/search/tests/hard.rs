@@ -102,7 +102,7 @@ fn a_de_bruijn_sequence_takes_a_few_bytes_for_each_of_its_own() {
 }
 
 /// Returns a cyclic sequence that holds each word of `length` letters below `letters` once.
-fn de_bruijn(letters: u8, length: usize) -> Vec<u8> {
+pub(in crate::search) fn de_bruijn(letters: u8, length: usize) -> Vec<u8> {
     let mut sequence = Vec::new();
     let mut word = vec![0; length + 1];
     // The Lyndon words whose length divides `length`, in order (Fredricksen, Kessler and Maiorana).

@@ -43,6 +43,10 @@ pub(in crate::search) fn grow_tree(
     threads: NonZeroUsize,
     bytes_max: u64,
 ) -> Option<Tree> {
+    grow_on(&Shelf::new(bytes_max), arena, tuning, threads)
+}
+
+fn grow_on(shelf: &Shelf, arena: &Arena, tuning: Tuning, threads: NonZeroUsize) -> Option<Tree> {
     if arena.len() > u64::from(u32::MAX) - u64::from(GRAM_BYTES_MAX) {
         return None;
     }
@@ -50,13 +54,12 @@ pub(in crate::search) fn grow_tree(
     let total: u64 = units.iter().map(|unit| unit.places).sum();
     let batch_max = (total / (threads.get() as u64 * 4)).clamp(1 << 16, BATCH_PLACES_MAX);
     let batches = cut(&units, batch_max, tuning.unit_places_max);
-    let shelf = Shelf::new(bytes_max);
     let next = AtomicUsize::new(0);
     let grown: Vec<Mutex<Vec<Grown>>> = batches.iter().map(|_| Mutex::default()).collect();
     let work = || {
         let mut memory = Memory::default();
         while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let done = grow_batch(arena, &units[batch.clone()], tuning, &shelf, &mut memory);
+            let done = grow_batch(arena, &units[batch.clone()], tuning, shelf, &mut memory);
             let slot = batches.partition_point(|known| known.start < batch.start);
             *grown[slot].lock().unwrap_or_else(PoisonError::into_inner) = done;
             if shelf.is_over() {
@@ -77,7 +80,7 @@ pub(in crate::search) fn grow_tree(
     let grown = grown
         .into_iter()
         .flat_map(|batch| batch.into_inner().unwrap_or_else(PoisonError::into_inner));
-    assemble(arena, grown.collect(), tuning, &shelf)
+    assemble(arena, grown.collect(), tuning, shelf)
 }
 
 /// Counts places and reviews of all grams of two bytes, and makes units of them, ascending.
@@ -317,3 +320,6 @@ fn each_gram(arena: &Arena, row: u32, mut each: impl FnMut(u32, u16)) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,8 @@ pub(super) struct Grower<'a> {
     children: Vec<Child>,
     /// An empty bitmap between uses.
     bits: Vec<u64>,
+    /// Work that the shelf does not know yet.
+    work: u64,
 }
 
 /// Places and reviews by the byte that follows.
@@ -57,6 +59,7 @@ impl<'a> Grower<'a> {
             tally,
             children: Vec::new(),
             bits: vec![0; words_for(rows)],
+            work: 0,
         }
     }
 
@@ -64,6 +67,7 @@ impl<'a> Grower<'a> {
     ///
     /// There are thousands of units, and a vector that grows anew for each meets new pages of memory again and again.
     pub(super) fn take(&mut self) -> Tree {
+        self.shelf.add_work(std::mem::take(&mut self.work));
         let tree = self.tree.clone();
         self.tree.nodes.clear();
         self.tree.labels.clear();
@@ -104,6 +108,7 @@ impl<'a> Grower<'a> {
     ) {
         let mut at = depth;
         while at.bytes < GRAM_BYTES_MAX {
+            self.work += places.len() as u64;
             at.keys_from = self.refresh(places, at);
             let shared = shared_bytes(places, at);
             if shared == 0 {
@@ -134,6 +139,7 @@ impl<'a> Grower<'a> {
             return self.keep_own(node, distinct(places));
         }
         let first = self.children.len();
+        self.work += places.len() as u64;
         let inner = self.spread(places, spare, at);
         self.attach(node, first, inner, spare);
         self.keep_head(node, places);

@@ -8,6 +8,8 @@ use std::sync::{Mutex, PoisonError};
 pub(super) struct Shelf {
     bytes_max: u64,
     bytes: AtomicU64,
+    /// How often a place was looked at or moved, as a measure of time that no other work on the machine disturbs.
+    work: AtomicU64,
     bitmaps: Mutex<Bitmaps>,
 }
 
@@ -24,6 +26,7 @@ impl Shelf {
         Shelf {
             bytes_max,
             bytes: AtomicU64::new(0),
+            work: AtomicU64::new(0),
             bitmaps: Mutex::default(),
         }
     }
@@ -31,6 +34,17 @@ impl Shelf {
     /// Books `bytes` more.
     pub(super) fn book(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Adds to the work done.
+    pub(super) fn add_work(&self, work: u64) {
+        self.work.fetch_add(work, Ordering::Relaxed);
+    }
+
+    /// Returns all work done.
+    #[cfg(test)]
+    pub(super) fn work(&self) -> u64 {
+        self.work.load(Ordering::Relaxed)
     }
 
     /// Tells whether more was booked than is allowed.
