@@ -133,6 +133,63 @@ await check('without JavaScript the form, pages and aspects work', { ...desktop,
   assert.ok(await page.locator('mark').count() > 0);
 });
 
+const endpoint = (page, id) => page.locator('article', { has: page.locator(`#${id}`) });
+
+await check('examples for developers can be copied and tried', desktop, async (page) => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(base);
+  await page.locator('.foot a', { hasText: 'For developers' }).click();
+  await page.waitForURL(/developers$/);
+  const search = endpoint(page, 'searchReviews');
+  await search.locator('.code .copy').first().click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.equal(copied, `curl --compressed '${base}/api/reviews/search?min_rating=4&limit=5'`);
+  await search.locator('summary', { hasText: 'Try' }).click();
+  await search.locator('[name=rating]').fill('1');
+  await search.locator('[name=min_rating]').fill('');
+  await search.locator('button[type=submit]').click();
+  await search.locator('.output').waitFor();
+  const shown = await search.locator('.output').textContent();
+  assert.match(shown, /^GET \/api\/reviews\/search\?rating=1&limit=5\n200 /);
+  assert.ok(shown.includes(`"matched": ${(await api('rating=1&limit=1')).matched},`));
+  const one = endpoint(page, 'getReview');
+  await one.locator('summary', { hasText: 'Try' }).click();
+  await one.locator('button[type=submit]').click();
+  await one.locator('.output', { hasText: '"author"' }).waitFor();
+  const agent = endpoint(page, 'sendMessage');
+  await agent.locator('summary', { hasText: 'Try' }).click();
+  await agent.locator('button[type=submit]').click();
+  await agent.locator('.output', { hasText: '"jsonrpc": "2.0"' }).waitFor();
+});
+
+await check('examples in JavaScript run as they stand', desktop, async (page) => {
+  await page.goto(`${base}/developers`);
+  const codes = await page.locator('.code', { has: page.locator('.label', { hasText: /^JavaScript$/ }) }).locator('code').allTextContents();
+  // Not those that end a session that was never begun, or tell a hub of somebody else's callback.
+  const runs = codes.filter((code) => !/session|hub\.callback/.test(code));
+  assert.ok(runs.length > 15 && codes.length - runs.length === 2, `${runs.length} of ${codes.length}`);
+  for (const code of runs) {
+    const AsyncFunction = (async () => {}).constructor;
+    const lines = [];
+    await new AsyncFunction('console', code)({ log: (...words) => lines.push(words) });
+    assert.equal(lines[0][0], 200, code);
+    assert.ok(lines[0][1], code);
+  }
+});
+
+await check('the documentation reads and searches without JavaScript', { ...desktop, javaScriptEnabled: false }, async (page) => {
+  await page.goto(`${base}/developers`);
+  assert.equal(await page.locator('form.try:not([hidden]) button:visible').count(), 0);
+  const search = endpoint(page, 'searchReviews');
+  await search.locator('summary', { hasText: 'Try' }).click();
+  await search.locator('[name=limit]').fill('1');
+  await search.locator('button[type=submit]').click();
+  await page.waitForURL(/api\/reviews\/search\?.*limit=1/);
+  assert.match(await page.locator('body').textContent(), /"returned":1,/);
+  // Beside JSON the browser asks for an icon by a name of its own.
+  complaints.splice(0, complaints.length, ...complaints.filter((one) => !one.includes('404 (Not Found)')));
+});
+
 await check('a second visit asks whether anything has changed', desktop, async (page) => {
   await page.goto(base);
   const asked = page.waitForRequest(`${base}/`);
@@ -152,7 +209,7 @@ await check('the first view is under 60 KB', desktop, async (page) => {
   console.log(`    ${bytes} bytes`);
 });
 
-const PAGES = ['/', '/?query=probate', '/?aspect=fees&polarity=negative', '/?query=nobody+wrote+this', '/widget.html'];
+const PAGES = ['/', '/?query=probate', '/?aspect=fees&polarity=negative', '/?query=nobody+wrote+this', '/widget.html', '/developers'];
 for (const [name, options] of [
   ['desktop', desktop],
   ['dark', { ...desktop, colorScheme: 'dark' }],

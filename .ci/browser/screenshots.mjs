@@ -6,6 +6,7 @@ const browser = await start();
 for (const [name, path, options] of [
   ['front-page', '/', { viewport: { width: 1160, height: 900 } }],
   ['search-dark', '/?aspect=fees&polarity=negative', { viewport: { width: 1160, height: 900 }, colorScheme: 'dark' }],
+  ['developers', '/developers', { viewport: { width: 1160, height: 900 } }],
   ['phone', '/', { viewport: { width: 390, height: 780 } }],
 ]) {
   const page = await open(browser, options, []);

@@ -6,7 +6,6 @@ certificate and key for 127.0.0.1, and the data directory.
 
 import json
 import pathlib
-import socket
 import ssl
 import sys
 import tempfile
@@ -16,54 +15,14 @@ import urllib.parse
 
 from flask import Flask
 from flask_websub.subscriber import SQLite3SubscriberStorage, SQLite3TempSubscriberStorage, Subscriber, discover
+from outside import terminate_tls, wait
 from werkzeug.serving import make_server
 
 upstream, public, certificate, key, data = sys.argv[1:]
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(certificate, key)
-
-
-def pump(source, sink):
-    try:
-        while block := source.recv(65536):
-            sink.sendall(block)
-    except OSError:
-        pass
-    finally:
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-
-def terminate_tls(port, target):
-    listener = socket.create_server(("127.0.0.1", port))
-
-    def accept():
-        while True:
-            plain, _ = listener.accept()
-            try:
-                outer = context.wrap_socket(plain, server_side=True)
-            except OSError:
-                continue
-            inner = socket.create_connection(target)
-            threading.Thread(target=pump, args=(outer, inner), daemon=True).start()
-            threading.Thread(target=pump, args=(inner, outer), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-
-
-def wait(what, condition):
-    for _ in range(200):
-        if condition():
-            return
-        time.sleep(0.1)
-    sys.exit(f"not within 20 s: {what}")
-
-
 server, outside = urllib.parse.urlsplit(upstream), urllib.parse.urlsplit(public)
-terminate_tls(outside.port, (server.hostname, server.port))
+terminate_tls(outside.port, (server.hostname, server.port), certificate, key)
 
 app = Flask("subscriber")
 store = str(pathlib.Path(tempfile.mkdtemp()) / "subscriber.sqlite3")

@@ -266,7 +266,7 @@ impl Line {
             Kind::Decimal { min, max } => format!("{min} to {max}"),
             Kind::Date => "YYYY-MM-DD".to_owned(),
             Kind::Text { bytes_max } => format!("at most {bytes_max} bytes"),
-            Kind::Pattern(_) => "text".to_owned(),
+            Kind::Pattern(_) | Kind::Aspect => "text".to_owned(),
             Kind::Choice { words, .. } | Kind::Hint(words) => words.join(", "),
         };
         Line {
@@ -339,7 +339,7 @@ impl Field {
                     step: "any",
                 },
                 Kind::Date => Control::Date,
-                Kind::Text { .. } | Kind::Pattern(_) => Control::Text,
+                Kind::Text { .. } | Kind::Pattern(_) | Kind::Aspect => Control::Text,
                 Kind::Choice { words, .. } | Kind::Hint(words) => Control::Select(words),
             },
             value: value.unwrap_or_default().to_owned(),
@@ -374,7 +374,7 @@ const LIMITS: &[(&str, &str)] = &[
     ),
     (
         "Reads and messages",
-        "no limit of rate; please ask with If-None-Match",
+        "no limit of rate unless RateLimit fields tell one; please ask with If-None-Match",
     ),
 ];
 

@@ -19,7 +19,8 @@ pub(in crate::pages) struct Examples {
     date: String,
     service: Option<String>,
     person: Option<String>,
-    aspect: Option<String>,
+    /// Ids of the subjects, the most mentioned first.
+    pub(super) aspects: Vec<String>,
     reviews: Option<Vec<u8>>,
     search: Vec<u8>,
     since: Vec<u8>,
@@ -48,9 +49,11 @@ impl Examples {
             base_url: snapshot.base_url.clone(),
             service: services(snapshot).next().map(|(id, _)| id.to_owned()),
             person: people(snapshot).next().map(str::to_owned),
-            aspect: insights
-                .and_then(|insights| insights.aspects.first())
-                .map(|aspect| aspect.id.clone()),
+            aspects: insights
+                .into_iter()
+                .flat_map(|insights| &insights.aspects)
+                .map(|aspect| aspect.id.clone())
+                .collect(),
             reviews: reviews(snapshot),
             since: since(snapshot),
             review: newest.map(<[u8]>::to_vec),
@@ -76,7 +79,7 @@ impl Examples {
             Value::Date => Some(&self.date),
             Value::Service => self.service.as_deref(),
             Value::Person => self.person.as_deref(),
-            Value::Aspect => self.aspect.as_deref(),
+            Value::Aspect => self.aspects.first().map(String::as_str),
         }
     }
 

@@ -16,6 +16,8 @@ mod shown;
 use super::Page;
 
 pub(super) use examples::Examples;
+#[cfg(test)]
+pub(super) use openapi::TOPICS;
 pub(super) use openapi::{VERSION, render};
 pub(super) use operation::{Body, Entry, Kind, Operation, Parameter, Place, Tag, Verb};
 

@@ -14,6 +14,9 @@ const COMPONENTS: &str = include_str!("components.json");
 /// What the hub sends to a subscriber.
 const CALLBACKS: &str = include_str!("callbacks.json");
 
+/// What the hub takes as a topic; a test holds it against what it pushes.
+pub(in crate::pages) const TOPICS: [&str; 3] = ["/reviews.json", "/api/feed.json", "/feed.xml"];
+
 const DESCRIPTION: &str = "Verified reviews of one business, and what they say: read-only, public, without a key. \
      Every GET answers HEAD and pages of any origin, carries a strong ETag and Last-Modified, and honours If-None-Match \
      and If-Modified-Since; the state of the service alone is never stored. Errors of the reads are JSON with a stable \
@@ -189,7 +192,7 @@ fn push_parameter(out: &mut Vec<u8>, parameter: &Parameter, examples: &Examples)
     if parameter.is_required {
         object.bool("required", true);
     }
-    push_schema(object.key("schema"), parameter.kind);
+    push_schema(object.key("schema"), parameter.kind, examples);
     if let Some(value) = examples.value(parameter.example) {
         match parameter.kind {
             Kind::Integer { .. } | Kind::Decimal { .. } => object.raw("example", value.as_bytes()),
@@ -199,7 +202,7 @@ fn push_parameter(out: &mut Vec<u8>, parameter: &Parameter, examples: &Examples)
     object.end();
 }
 
-fn push_schema(out: &mut Vec<u8>, kind: Kind) {
+fn push_schema(out: &mut Vec<u8>, kind: Kind, examples: &Examples) {
     let mut schema = Object::begin(out);
     match kind {
         Kind::Integer { min, max, default } => {
@@ -228,6 +231,12 @@ fn push_schema(out: &mut Vec<u8>, kind: Kind) {
         }
         Kind::Pattern(pattern) => {
             schema.string("type", "string").string("pattern", pattern);
+        }
+        Kind::Aspect => {
+            schema.string("type", "string");
+            if !examples.aspects.is_empty() {
+                schema.strings("enum", examples.aspects.iter().map(String::as_str));
+            }
         }
         Kind::Hint(words) => {
             schema.string("type", "string");
@@ -275,7 +284,19 @@ fn push_form(out: &mut Vec<u8>, examples: &Examples) {
     body.bool("required", true);
     let mut content = Object::begin(body.key("content"));
     let mut form = Object::begin(content.key("application/x-www-form-urlencoded"));
-    push_reference(form.key("schema"), "schemas", "HubForm");
+    let mut schema = Object::begin(form.key("schema"));
+    let mut parts = Array::begin(schema.key("allOf"));
+    push_reference(parts.item(), "schemas", "HubForm");
+    let mut topics = Object::begin(parts.item());
+    let mut properties = Object::begin(topics.key("properties"));
+    let mut topic = Object::begin(properties.key("hub.topic"));
+    let urls = TOPICS.map(|path| format!("{}{path}", examples.base_url));
+    topic.strings("enum", urls.iter().map(String::as_str));
+    topic.end();
+    properties.end();
+    topics.end();
+    parts.end();
+    schema.end();
     let mut example = Object::begin(form.key("example"));
     for (name, value) in examples.form() {
         example.string(name, &value);

@@ -93,6 +93,8 @@ pub(in crate::pages) enum Kind {
     Text { bytes_max: usize },
     /// A text of this form.
     Pattern(&'static str),
+    /// The id of a subject of the insights that are served.
+    Aspect,
     /// Any text; what is none of these words counts as not given.
     Hint(&'static [&'static str]),
     /// One of these words.

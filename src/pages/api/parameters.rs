@@ -163,7 +163,7 @@ pub(super) const HOME: &[Parameter] = &[
     query(
         "aspect",
         "The id of a subject of the insights: reviews whose words it was counted from",
-        TEXT,
+        Kind::Aspect,
         Value::Aspect,
     ),
     query(

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::{HOSTILE, dataset_of, pages, sample, text};
-use crate::pages::api::{Kind, Parameter, Place, TABLE};
+use crate::pages::api::{Kind, Parameter, Place, TABLE, TOPICS};
 use crate::pages::{Page, Pages};
 use crate::search::query::{Buffers, parse_query};
 
@@ -162,9 +162,16 @@ fn bounds_are_those_of_the_parser() {
                 );
                 assert!(!takes(parameter, "other".to_owned()), "{name}");
             }
-            Kind::Pattern(_) | Kind::Hint(_) => panic!("{name}"),
+            Kind::Pattern(_) | Kind::Aspect | Kind::Hint(_) => panic!("{name}"),
         }
     }
+}
+
+#[test]
+fn topics_are_those_that_are_pushed() {
+    let pages = sample();
+    let pushed = pages.snapshot.topics().map(|topic| topic.path);
+    assert!(TOPICS.iter().all(|path| pushed.contains(path)));
 }
 
 #[test]
