@@ -44,8 +44,8 @@ impl Kind {
         }
     }
 
-    /// Whether dates can be numbers in any order.
-    pub(crate) fn has_free_dates(self) -> bool {
+    /// Whether columns can have any names, and dates be numbers in any order.
+    pub(crate) fn is_of_any_make(self) -> bool {
         matches!(self, Kind::Csv | Kind::Trustpilot | Kind::JsonLines)
     }
 

@@ -132,12 +132,8 @@ impl Report<'_> {
             Outcome::DryRun => out.push_str(&format!("{file}: a dry run, not written\n")),
             Outcome::Refused => out.push_str(&format!("{file}: not written\n")),
         }
-        let bytes = self.merge.bytes();
-        if bytes > DATA_FILE_BYTES {
-            let size = bytes.div_ceil(1 << 20);
-            out.push_str(&format!(
-                "{file}: {bytes} bytes, more than check and serve read by default: give them --data-file-bytes {size}MiB\n"
-            ));
+        if let Some(size) = size_hint(self.merge.bytes()) {
+            out.push_str(&format!("{file}: {size}\n"));
         }
         let (reviews, published) = self.merge.counts();
         let noun = if reviews == 1 { "review" } else { "reviews" };
@@ -219,6 +215,16 @@ impl Report<'_> {
     }
 }
 
+/// What other commands need to read a file of `bytes`, if it is larger than they read by themselves.
+fn size_hint(bytes: u64) -> Option<String> {
+    let size = bytes.div_ceil(1 << 20);
+    (bytes > DATA_FILE_BYTES).then(|| {
+        format!(
+            "{bytes} bytes, more than check and serve read by default: give them --data-file-bytes {size}MiB"
+        )
+    })
+}
+
 /// Says what a source was taken for.
 fn push_shape(out: &mut String, source: &Shown) {
     let mut parts = vec![
@@ -239,6 +245,9 @@ fn push_shape(out: &mut String, source: &Shown) {
         }
         Some((order, None)) => parts.push(format!("dates {}", order.name())),
         None => {}
+    }
+    if source.is_map_unused {
+        parts.push("--map not used".to_owned());
     }
     if let Some(line) = source.undecided {
         parts.push(format!("dates of two meanings (line {line})"));
@@ -299,4 +308,19 @@ fn push_source(out: &mut Vec<u8>, source: &Shown, tally: &Tally) {
         .u64("repeated", tally.repeated)
         .u64("refused", tally.refused);
     object.end();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size_hint;
+
+    #[test]
+    fn a_file_that_needs_a_flag_elsewhere_is_said_to() {
+        assert_eq!(size_hint(256 << 20), None);
+        let hint = size_hint((256 << 20) + 1).unwrap();
+        assert!(
+            hint.starts_with("268435457 bytes, ") && hint.ends_with(" --data-file-bytes 257MiB"),
+            "{hint}"
+        );
+    }
 }

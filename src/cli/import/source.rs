@@ -36,6 +36,8 @@ pub(super) struct Shown {
     pub(super) kind: Kind,
     pub(super) encoding: &'static Encoding,
     pub(super) shape: Shape,
+    /// Whether columns were named that a source of this kind does not have.
+    pub(super) is_map_unused: bool,
     /// How dates of numbers were read, and the line that decided it.
     pub(super) order: Option<(Order, Option<u64>)>,
     /// The line of a date that nothing decided.
@@ -130,7 +132,7 @@ impl Source {
         };
         let (order, undecided) = match args.date_format {
             Some(order) => (Some((order, None)), None),
-            None if kind.has_free_dates() => {
+            None if kind.is_of_any_make() => {
                 let evidence = self.evidence(encoding, &reading)?;
                 let order = evidence.order();
                 let undecided = evidence.ambiguous().filter(|_| order.is_none());
@@ -161,6 +163,7 @@ impl Source {
             name: self.name.clone(),
             kind,
             encoding,
+            is_map_unused: args.map.is_some() && !kind.is_of_any_make(),
             shape,
             order,
             undecided,

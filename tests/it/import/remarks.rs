@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{file, import, raw};
+use super::{file, fixture, import, raw};
 
 /// The remarks of a report, one line each.
 fn remarks(report: &Value) -> Vec<String> {
@@ -41,6 +41,19 @@ fn an_address_that_cannot_be_published_is_named_and_the_review_is_taken() {
     );
     assert_eq!(report["remark_count"], 2);
     assert_eq!(report["review_count"], 3);
+}
+
+#[test]
+fn columns_that_were_named_in_vain_are_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, is_used) in [("google.json", false), ("lines.jsonl", true)] {
+        let output = raw(
+            folder.path(),
+            &[&fixture(name), "--map", "title=headline", "--dry-run"],
+        );
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(text.contains(", --map not used\n"), !is_used, "{text}");
+    }
 }
 
 #[test]
