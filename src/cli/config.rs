@@ -12,6 +12,7 @@ use tracing::Level;
 use crate::http::{Proxies, ProxyField};
 use crate::insights;
 use crate::mcp::Key;
+use crate::server::supervisor::Supervisor;
 use crate::server::{Config, DataSource, Mcp, Reload, SessionKey, TlsFiles, logs};
 use crate::wire::network::Network;
 
@@ -229,6 +230,9 @@ impl ServeArgs {
             cache: Some(self.process.state.clone()),
             index_texts_min: INDEX_TEXTS_MIN,
             listen: self.address.listen,
+            // Both come from whoever has started the process, not from its flags.
+            inherited: None,
+            supervisor: Supervisor::default(),
             reuse_port: self.address.reuse_port,
             admin_listen: self.observe.admin_listen,
             access_log: self.observe.access_log(),

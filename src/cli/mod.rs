@@ -5,20 +5,23 @@ pub mod check;
 mod config;
 pub mod exit;
 pub mod generate;
+pub mod healthcheck;
 mod hub;
 mod hub_flags;
 mod import;
 pub mod insights;
 mod limit_flags;
+pub mod manual;
 pub mod mcp;
 mod observe_flags;
 mod serve;
+pub mod settings;
 mod values;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use config::ServeArgs;
 use exit::{Failure, Status};
@@ -60,7 +63,41 @@ enum Command {
     /// Print the insights that the service would publish, explain them, or measure the method
     #[command(after_help = INSIGHTS_AFTER_HELP)]
     Insights(Box<insights::InsightsArgs>),
+    /// Show every setting of `serve`, its value, and whether a flag, the environment or the default gave it
+    #[command(after_help = CONFIG_AFTER_HELP)]
+    Config(Box<settings::ConfigArgs>),
+    /// Ask a running service how it is, and end with 0 if well and 1 if not
+    #[command(after_help = HEALTHCHECK_AFTER_HELP)]
+    Healthcheck(healthcheck::HealthcheckArgs),
+    /// Print a script that completes commands and flags in a shell
+    #[command(after_help = COMPLETIONS_AFTER_HELP)]
+    Completions(manual::CompletionsArgs),
+    /// Print a page of the manual
+    #[command(after_help = MAN_AFTER_HELP)]
+    Man(manual::ManArgs),
 }
+
+const CONFIG_AFTER_HELP: &str = "\
+The flags are those of `serve`; secrets are not shown.
+
+Examples:
+  reviewd config
+  REVIEWD_POLL=1m reviewd config --threads 2 --json | jq '.[] | select(.origin != \"default\")'";
+
+const HEALTHCHECK_AFTER_HELP: &str = "\
+Examples:
+  reviewd healthcheck
+  reviewd healthcheck http://127.0.0.1:9090/readyz";
+
+const COMPLETIONS_AFTER_HELP: &str = "\
+Examples:
+  reviewd completions bash > /etc/bash_completion.d/reviewd
+  reviewd completions zsh > /usr/share/zsh/site-functions/_reviewd";
+
+const MAN_AFTER_HELP: &str = "\
+Examples:
+  reviewd man | man -l -
+  reviewd man serve > /usr/local/share/man/man1/reviewd-serve.1";
 
 const MCP_AFTER_HELP: &str = "\
 One message a line; nothing but answers goes to standard output.
@@ -155,8 +192,11 @@ Exit status:
 
 /// Runs the command that the process was started with and returns its exit status.
 pub fn run() -> ExitCode {
-    let cli = match Cli::try_parse_from(with_command(std::env::args_os().collect())) {
-        Ok(cli) => cli,
+    let arguments = with_command(std::env::args_os().collect());
+    let parsed = command().try_get_matches_from(arguments);
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return explain(&error),
     };
     let outcome = match cli.command {
@@ -168,6 +208,13 @@ pub fn run() -> ExitCode {
         Some(Command::Insights(args)) => insights::run(&args),
         Some(Command::Mcp(args)) => mcp::run(&args),
         Some(Command::Generate(args)) => generate::run(&args),
+        Some(Command::Config(args)) => {
+            let matches = matches.subcommand_matches("config");
+            settings::run(&args, matches.unwrap_or(&ArgMatches::default()))
+        }
+        Some(Command::Healthcheck(args)) => return healthcheck::run(&args),
+        Some(Command::Completions(args)) => manual::completions(&args),
+        Some(Command::Man(args)) => manual::man(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

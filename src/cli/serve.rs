@@ -1,9 +1,17 @@
 //! `reviewd serve`: starts the server, says where it is, and waits for the signal to stop.
 
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, IsTerminal, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use listenfd::ListenFd;
 
 use crate::delivery;
 use crate::server::signals::Signals;
+use crate::server::supervisor::Supervisor;
 use crate::server::{self, Config, DataSource, StartError, descriptors};
 
 use super::config::ServeArgs;
@@ -23,7 +31,12 @@ pub(super) fn run_default() -> Result<(), Failure> {
     serve(args.config(), true)
 }
 
-fn serve(config: Config, welcomed: bool) -> Result<(), Failure> {
+fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
+    config.supervisor = Supervisor::from_environment();
+    config.inherited = inherited()?;
+    if let Some(hub) = &config.hub {
+        check_state(&hub.state_dir)?;
+    }
     let listened = config.clone();
     let unavailable = |error| {
         Failure::new(
@@ -42,6 +55,56 @@ fn serve(config: Config, welcomed: bool) -> Result<(), Failure> {
         let _closed = io::stdout().write_all(text.as_bytes());
     }
     running.run_until_signal(signals).map_err(unavailable)
+}
+
+/// Returns the listening socket that the service manager has handed to us, if it has.
+fn inherited() -> Result<Option<Arc<TcpListener>>, Failure> {
+    let mut handed = ListenFd::from_env();
+    if handed.len() > 1 {
+        let message = format!(
+            "{} sockets were handed to this process (LISTEN_FDS): one is listened on",
+            handed.len()
+        );
+        return Err(Failure::new(Status::Config, message));
+    }
+    let listener = handed.take_tcp_listener(0).map_err(|error| {
+        let message = format!(
+            "the socket that was handed to this process cannot be used (LISTEN_FDS): {error}"
+        );
+        Failure::new(Status::Config, message)
+    })?;
+    Ok(listener.map(Arc::new))
+}
+
+/// Refuses a state directory that nobody can ever write to. A disk that is full or broken is another matter: reads are
+/// served without it, and the hub when it is back.
+fn check_state(directory: &Path) -> Result<(), Failure> {
+    let mut builder = DirBuilder::new();
+    let made = builder.recursive(true).mode(0o700).create(directory);
+    let probe = directory.join(format!("writable.{}", std::process::id()));
+    let written = made.and_then(|()| File::create(&probe));
+    // What was made is gone again, and what was not made is not there.
+    let _gone = fs::remove_file(&probe);
+    match written {
+        Err(error) if is_lasting(error.kind()) => {
+            let message = format!(
+                "cannot write to the state directory {} (--state): {error}; name another, or use --no-hub",
+                directory.display()
+            );
+            Err(Failure::new(Status::Config, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Tells whether what went wrong stays wrong until somebody changes a setting.
+fn is_lasting(kind: io::ErrorKind) -> bool {
+    matches!(
+        kind,
+        io::ErrorKind::PermissionDenied
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::AlreadyExists
+    )
 }
 
 /// Finds the exit status and the words for a server that did not start.

@@ -1,10 +1,12 @@
 //! The server's configuration: plain values, checked where flags become them, without defaults of its own.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::supervisor::Supervisor;
 use crate::delivery;
 use crate::http;
 use crate::mcp::Key;
@@ -25,6 +27,10 @@ pub struct Config {
     pub index_texts_min: u64,
     /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// A listening socket that somebody else made, and keeps over our restarts; it takes the place of the address.
+    pub inherited: Option<Arc<TcpListener>>,
+    /// Whom to tell how we are.
+    pub supervisor: Supervisor,
     /// Take the address although another process listens on it, which then shares what comes in.
     pub reuse_port: bool,
     /// Where metrics and the state of the process are served; `None` for nowhere.

@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -43,6 +43,9 @@ const PING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// How long the peer may take to answer a ping before its connection is closed.
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long after its acceptance a connection may be silent although the server stops.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// The last words to a peer that has not finished its first head in time.
 const TOO_LATE: &[u8] =
@@ -128,7 +131,7 @@ impl<H: Handler> Protocols<H> {
         // large is boxed, so that a connection that has not said a word costs none of it.
         if let Some(acceptor) = self.tls.clone() {
             let first = preface::first_byte(&stream, deadline);
-            if let Some(Ok(Some(first))) = unless_draining(first, &mut membership).await {
+            if let Some(Ok(Some(first))) = unless_draining(first, &mut membership, accepted).await {
                 let activity = Arc::new(Activity::new(Protocol::Http1, accepted));
                 let socket = Socket::new(stream, Arc::clone(&activity));
                 match first {
@@ -142,7 +145,7 @@ impl<H: Handler> Protocols<H> {
             return;
         }
         let found = preface::detect(&stream, deadline);
-        if let Some(Ok(Some(protocol))) = unless_draining(found, &mut membership).await {
+        if let Some(Ok(Some(protocol))) = unless_draining(found, &mut membership, accepted).await {
             let activity = Arc::new(Activity::new(protocol, accepted));
             let socket = Socket::new(stream, Arc::clone(&activity));
             let sentry = Sentry::new(activity, self.allowances, membership);
@@ -159,9 +162,11 @@ impl<H: Handler> Protocols<H> {
         peer: SocketAddr,
         mut sentry: Sentry,
     ) {
-        let deadline = sentry.accepted + self.allowances.head;
+        let accepted = sentry.accepted;
+        let deadline = accepted + self.allowances.head;
         let handshake = timeout_at(deadline, acceptor.accept(socket));
-        let Some(outcome) = unless_draining(handshake, &mut sentry.membership).await else {
+        let Some(outcome) = unless_draining(handshake, &mut sentry.membership, accepted).await
+        else {
             return;
         };
         let Ok(Ok(stream)) = outcome else {
@@ -230,7 +235,7 @@ impl<H: Handler> Protocols<H> {
     ) {
         let service = self.service(peer, &sentry.activity);
         let connection = self.http2.serve_connection(io, service);
-        let mut connection = std::pin::pin!(connection);
+        let mut connection = pin!(connection);
         let cut = poll_fn(|context| {
             loop {
                 sentry.tick();
@@ -256,15 +261,20 @@ impl<H: Handler> Protocols<H> {
     }
 }
 
-/// Waits for `event`; `None` if the server begins to drain before.
+/// Waits for `event`; `None` if the server drains before, and the connection is no longer fresh: whoever has just
+/// connected is about to ask, and gets an answer.
 async fn unless_draining<T>(
     event: impl Future<Output = T>,
     membership: &mut Membership,
+    accepted: Instant,
 ) -> Option<T> {
+    let mut event = pin!(event);
     tokio::select! {
         biased;
-        outcome = event => Some(outcome),
-        () = poll_fn(|context| membership.poll_drain(context)) => None,
+        outcome = &mut event => Some(outcome),
+        () = poll_fn(|context| membership.poll_drain(context)) => {
+            timeout_at(accepted + FRESH, event).await.ok()
+        }
     }
 }
 

@@ -133,11 +133,8 @@ impl Acceptor {
         mut heard: watch::Receiver<Phase>,
     ) -> bool {
         let clean = runtime.block_on(async {
-            tokio::select! {
-                outcome = self.accept(listener) => if let Err(error) = outcome {
-                    error!(%error, "the listener cannot be watched, nothing is served");
-                },
-                () = reached(&mut heard, Phase::Drain) => {}
+            if let Err(error) = self.accept(listener, &mut heard).await {
+                error!(%error, "the listener cannot be watched, nothing is served");
             }
             // The listener is closed by now: what comes next is refused by the kernel, and can go elsewhere.
             self.drain(&mut heard).await
@@ -146,9 +143,14 @@ impl Acceptor {
         clean
     }
 
-    async fn accept(&self, listener: TcpListener) -> io::Result<()> {
+    async fn accept(
+        &self,
+        listener: TcpListener,
+        heard: &mut watch::Receiver<Phase>,
+    ) -> io::Result<()> {
         let pass_on = |stream, peer, membership| self.workers.pass_on(stream, peer, membership);
-        listen::accept(listener, &self.connections, &self.counters, pass_on).await
+        let end = reached(heard, Phase::Drain);
+        listen::accept(listener, &self.connections, &self.counters, pass_on, end).await
     }
 
     async fn drain(&self, heard: &mut watch::Receiver<Phase>) -> bool {

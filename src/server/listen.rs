@@ -5,8 +5,10 @@
 //! kernel then spreads connections by a hash, so a few long ones can crowd one thread while another idles, and a
 //! second server on the same port would go unnoticed.
 
+use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +17,7 @@ use tokio::time::{Instant, sleep};
 use tracing::warn;
 
 use super::clock;
+use super::config::Config;
 use super::connections::{Connections, Full, Membership};
 use super::counters::Counters;
 
@@ -56,13 +59,34 @@ pub(super) fn bind(address: SocketAddr, shared: bool) -> io::Result<Socket> {
         // `[::]` means every address, also where the system's default says otherwise.
         socket.set_only_v6(false)?;
     }
-    // Accepted sockets inherit these.
+    set_options(&socket)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+/// Takes the socket that somebody else has bound for us, or else the address.
+///
+/// # Errors
+/// As [`bind`], and when the socket is not one of TCP.
+pub(super) fn obtain(config: &Config) -> io::Result<Socket> {
+    match &config.inherited {
+        Some(listener) => adopt(listener),
+        None => bind(config.listen, config.reuse_port),
+    }
+}
+
+fn adopt(listener: &TcpListener) -> io::Result<Socket> {
+    let socket = Socket::from(listener.try_clone()?);
+    set_options(&socket)?;
+    Ok(socket)
+}
+
+/// Sets what accepted sockets inherit.
+fn set_options(socket: &Socket) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
     socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED_MAX))?;
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    Ok(socket)
+    socket.set_nonblocking(true)
 }
 
 /// Begins to listen.
@@ -74,32 +98,38 @@ pub(super) fn listen(socket: Socket) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Accepts connections for ever and passes each on with its place among the others.
+/// Accepts connections until `end`, and passes each on with its place among the others.
 ///
 /// # Errors
-/// When the listener cannot be watched, at the beginning.
+/// When the listener cannot be watched.
 pub(super) async fn accept(
     listener: TcpListener,
     connections: &Arc<Connections>,
     counters: &Counters,
     mut pass_on: impl FnMut(TcpStream, SocketAddr, Membership),
+    end: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
+    let mut end = pin!(end);
     let mut complaint = Complaint::default();
+    let mut place = |stream, peer: SocketAddr| match connections.admit(peer.ip()) {
+        Ok(membership) => {
+            counters.count_accepted();
+            pass_on(stream, peer, membership);
+        }
+        // Closed at once: cheaper for both sides than a queue that only grows.
+        Err(Full::All) => counters.count_turned_away(),
+        Err(Full::Address) => counters.count_crowded_out(),
+    };
     loop {
-        let accepted = listener.accept().await;
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut end => break,
+        };
         // Taken out of this runtime again, for the one of its worker; two system calls for each connection.
         let accepted = accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer)));
         match accepted {
-            Ok((stream, peer)) => match connections.admit(peer.ip()) {
-                Ok(membership) => {
-                    counters.count_accepted();
-                    pass_on(stream, peer, membership);
-                }
-                // Closed at once: cheaper for both sides than a queue that only grows.
-                Err(Full::All) => counters.count_turned_away(),
-                Err(Full::Address) => counters.count_crowded_out(),
-            },
+            Ok((stream, peer)) => place(stream, peer),
             Err(error) if is_the_peers(&error) => {}
             Err(error) => {
                 counters.count_accept_error();
@@ -108,6 +138,16 @@ pub(super) async fn accept(
             }
         }
     }
+    // Who waits in the kernel's queue would be reset with the listener; at most one queue, or a flood would not let us go.
+    let listener = listener.into_std()?;
+    for _ in 0..BACKLOG {
+        let Ok((stream, peer)) = listener.accept() else {
+            break;
+        };
+        stream.set_nonblocking(true)?;
+        place(stream, peer);
+    }
+    Ok(())
 }
 
 /// Returns whether only this one connection failed, before it was ours.

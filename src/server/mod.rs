@@ -37,6 +37,7 @@ mod running;
 mod service;
 mod session_key;
 pub mod signals;
+pub mod supervisor;
 mod tls;
 mod watch;
 mod workers;
@@ -69,6 +70,7 @@ use reload::Reloader;
 use running::Parts;
 use service::Handler;
 use signals::Signals;
+use supervisor::{Probe, Supervisor};
 use tls::Keeper;
 
 /// Why a server did not start.
@@ -177,7 +179,7 @@ fn start_with(
         address: config.listen,
         cause,
     };
-    let socket = listen::bind(config.listen, config.reuse_port).map_err(refused)?;
+    let socket = listen::obtain(&config).map_err(refused)?;
     let bound = socket.local_addr().map_err(refused)?;
     let address = bound.as_socket().unwrap_or(config.listen);
     let admin_socket = observers::bind_admin(&config)?;
@@ -189,10 +191,7 @@ fn start_with(
         .unwrap_or_else(|| config.origin_at(address));
     let loader = Loader::new(&config, &base_url);
     // Looked at before reading: what changes meanwhile is read once more, never missed.
-    let seen = match &config.data {
-        DataSource::Directory(directory) => Stamps::of(directory),
-        DataSource::Sample => Stamps::default(),
-    };
+    let seen = stamps(&config.data);
     let decoded = loader.decode(config.threads)?;
     let (site, underived) = loader.build_first(decoded, config.threads)?;
     let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
@@ -228,13 +227,38 @@ fn start_with(
         admin: observers::start_admin(admin_socket, &config, observed)?,
         log_writer,
     };
+    report_to(&config.supervisor, &front, &counters)?;
     info!(%address, version, reviews, "serving");
     let parts = Parts {
         front,
         reloader,
         observers,
     };
-    Ok(Running::new(app, counters, parts, config.drain_time))
+    Ok(Running::new(app, counters, parts, &config))
+}
+
+/// Returns the state of the files.
+fn stamps(data: &DataSource) -> Stamps {
+    match data {
+        DataSource::Directory(directory) => Stamps::of(directory),
+        DataSource::Sample => Stamps::default(),
+    }
+}
+
+/// Tells the service manager that requests are served, and then that they still are.
+fn report_to(
+    supervisor: &Supervisor,
+    front: &Front,
+    counters: &Arc<Counters>,
+) -> Result<(), StartError> {
+    let probe = Probe {
+        address: front.address(),
+        connections: Arc::clone(front.connections()),
+        counters: Arc::clone(counters),
+    };
+    supervisor.watch(probe).map_err(StartError::Threads)?;
+    supervisor.ready();
+    Ok(())
 }
 
 /// Begins to look for changed files; the hub is told of every new site.

@@ -28,6 +28,7 @@ use super::config::{Config, DataSource};
 use super::files::Stamps;
 use super::load::{LoadError, Loader};
 use super::reloads::{Reloaded, Reloads};
+use super::supervisor::Supervisor;
 use super::tls::Keeper;
 use super::watch::Directory;
 
@@ -104,6 +105,7 @@ impl Reloader {
             reloads,
             tls,
             published,
+            supervisor: config.supervisor.clone(),
         };
         let thread = thread::Builder::new()
             .name("reload".to_owned())
@@ -155,6 +157,8 @@ struct State {
     reloads: Arc<Reloads>,
     tls: Option<Keeper>,
     published: Published,
+    /// Waits for the end of each reload that a signal has begun.
+    supervisor: Supervisor,
 }
 
 /// What came of a reload that was not refused.
@@ -193,6 +197,7 @@ impl State {
             if let Some(tls) = &mut self.tls {
                 tls.look(&self.app.readiness, asked || asked_again);
             }
+            self.supervisor.reloaded();
         }
     }
 

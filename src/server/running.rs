@@ -10,11 +10,13 @@ use tracing::error;
 
 use crate::http::{App, Reason};
 
+use super::config::Config;
 use super::counters::Counters;
 use super::front::{Front, Phase, advance};
 use super::observers::Observers;
 use super::reload::{Reloader, Wake, ask};
 use super::signals::{Order, Signals};
+use super::supervisor::Supervisor;
 
 /// A server that runs; dropping it ends it at once.
 pub struct Running {
@@ -22,6 +24,7 @@ pub struct Running {
     counters: Arc<Counters>,
     address: SocketAddr,
     drain_time: Duration,
+    supervisor: Supervisor,
     admin_address: Option<SocketAddr>,
     /// Taken when the server is stopped.
     parts: Option<Parts>,
@@ -39,14 +42,15 @@ impl Running {
         app: Arc<App>,
         counters: Arc<Counters>,
         parts: Parts,
-        drain_time: Duration,
+        config: &Config,
     ) -> Running {
         Running {
             app,
             counters,
             address: parts.front.address(),
             admin_address: parts.observers.admin.as_ref().map(Front::address),
-            drain_time,
+            drain_time: config.drain_time,
+            supervisor: config.supervisor.clone(),
             parts: Some(parts),
         }
     }
@@ -107,13 +111,16 @@ impl Running {
             front, reloader, ..
         } = &parts;
         let (phase, reload, app) = (front.control(), reloader.waker(), Arc::clone(&self.app));
+        let supervisor = self.supervisor.clone();
         let order = move |order| match order {
             Order::Reload => {
                 reopen_access_log(&app);
+                supervisor.reloading();
                 ask(&reload, Wake::Asked);
             }
             Order::Reopen => reopen_access_log(&app),
             Order::Stop => {
+                supervisor.stopping();
                 report_draining(&app);
                 let again = *phase.borrow() >= Phase::Drain;
                 if again && let Some(hub) = app.hub() {
@@ -140,6 +147,7 @@ impl Running {
         let Some(parts) = self.parts.take() else {
             return true;
         };
+        self.supervisor.stopping();
         report_draining(&self.app);
         parts.front.advance(phase);
         let clean = parts.front.join();

@@ -11,6 +11,6 @@ mod guard;
 mod handover;
 mod handshake;
 mod http;
-mod rig;
+pub(crate) mod rig;
 pub(crate) mod subscriber;
 mod table;

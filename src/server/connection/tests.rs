@@ -196,6 +196,8 @@ pub(in crate::server) fn config() -> Config {
         cache: None,
         index_texts_min: 0,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        inherited: None,
+        supervisor: Default::default(),
         reuse_port: false,
         admin_listen: None,
         access_log: None,

@@ -1,0 +1,20 @@
+# The release build twice, in two folders: the same bytes.
+# limit: 5400 s
+
+work=$ci_dir/reproducible
+rm -rf "$work"
+build() {
+    local folder=$work/$1
+    mkdir -p "$folder"
+    git archive HEAD | tar -x -C "$folder"
+    (
+        cd "$folder"
+        RUSTFLAGS="--remap-path-prefix=$folder=/reviewd --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
+            CARGO_TARGET_DIR="$folder/target" cargo build --quiet --locked --release --bin reviewd
+    )
+    sha256sum <"$folder/target/release/reviewd"
+}
+first=$(build one)
+second=$(build a-longer-second)
+echo "$first"
+[ "$first" = "$second" ] || fail "two builds of $(git rev-parse --short HEAD) differ: $first $second"

@@ -1,0 +1,76 @@
+//! `reviewd completions` and `reviewd man`: what shells and manuals know of the command line.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use clap_complete::Shell;
+
+use super::command;
+use super::exit::{Failure, Status};
+
+/// The flags of `completions`.
+#[derive(Args, Clone, Debug)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// The flags of `man`.
+#[derive(Args, Clone, Debug)]
+pub struct ManArgs {
+    /// The command to describe, such as `serve` [default: the program]
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
+}
+
+/// Prints a script that completes flags and commands.
+pub(super) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command(), "reviewd", &mut script);
+    print(&script)
+}
+
+/// Prints a page of the manual.
+pub(super) fn man(args: &ManArgs) -> Result<(), Failure> {
+    let mut program = command().disable_help_flag(true);
+    program.build();
+    let found = match args.command.as_deref() {
+        None => program,
+        Some(name) => {
+            let known = program
+                .get_subcommands()
+                .find(|command| command.get_name() == name);
+            let Some(known) = known else {
+                return Err(Failure::new(
+                    Status::Usage,
+                    format!("there is no command `{name}`: reviewd --help lists them"),
+                ));
+            };
+            known
+                .clone()
+                .display_name(format!("reviewd-{name}"))
+                .bin_name(format!("reviewd {name}"))
+        }
+    };
+    let title = found.get_display_name().unwrap_or("reviewd").to_owned();
+    let mut page = Vec::new();
+    clap_mangen::Man::new(found)
+        .title(title)
+        .source(concat!("reviewd ", env!("CARGO_PKG_VERSION")))
+        .render(&mut page)
+        .map_err(|error| Failure::new(Status::Io, error.to_string()))?;
+    print(&page)
+}
+
+fn print(bytes: &[u8]) -> Result<(), Failure> {
+    match io::stdout().write_all(bytes) {
+        // Whoever read it had enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(Failure::new(
+            Status::Io,
+            format!("standard output: {error}"),
+        )),
+        Ok(()) => Ok(()),
+    }
+}

@@ -1,0 +1,128 @@
+//! `reviewd config`: every setting of `serve`, its value, and where that came from.
+
+use std::io::{self, Write};
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command};
+
+use crate::wire::json::{Array, Object, push_null, push_string};
+
+use super::command;
+use super::config::ServeArgs;
+use super::exit::{Failure, Status};
+
+/// The flags of `config`: those of `serve`, and how to print.
+#[derive(Args, Clone, Debug)]
+pub struct ConfigArgs {
+    #[command(flatten)]
+    _serve: ServeArgs,
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// One setting.
+struct Setting {
+    flag: String,
+    variable: String,
+    /// `None` where the default is worked out by the service.
+    value: Option<String>,
+    origin: &'static str,
+}
+
+/// Prints what `serve` would be started with; `matches` are those of this command.
+pub(super) fn run(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Failure> {
+    let program = command();
+    let serve = program.find_subcommand("serve");
+    let settings: Vec<Setting> = serve
+        .into_iter()
+        .flat_map(Command::get_arguments)
+        .filter(|flag| !flag.is_hide_set())
+        .filter_map(|flag| setting(flag, matches))
+        .collect();
+    let text = match args.json {
+        true => render_json(&settings),
+        false => render_table(&settings),
+    };
+    match io::stdout().write_all(&text) {
+        // Whoever read it had enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(Failure::new(
+            Status::Io,
+            format!("standard output: {error}"),
+        )),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn setting(flag: &Arg, matches: &ArgMatches) -> Option<Setting> {
+    let id = flag.get_id().as_str();
+    let variable = flag.get_env()?.to_string_lossy().into_owned();
+    let values = matches.try_get_raw(id).ok().flatten();
+    let values: Option<Vec<String>> = values.map(|values| {
+        values
+            .map(|value| value.to_string_lossy().into_owned())
+            .collect()
+    });
+    let origin = match matches.value_source(id) {
+        Some(ValueSource::CommandLine) => "flag",
+        Some(ValueSource::EnvVariable) => "environment",
+        _ => "default",
+    };
+    let value = values.map(|values| match flag.is_hide_env_values_set() {
+        true => SECRET.to_owned(),
+        false => values.join(","),
+    });
+    Some(Setting {
+        flag: format!("--{}", flag.get_long()?),
+        variable,
+        value,
+        origin,
+    })
+}
+
+fn render_table(settings: &[Setting]) -> Vec<u8> {
+    let width = |of: fn(&Setting) -> &str| {
+        let widths = settings.iter().map(|setting| of(setting).len());
+        widths.max().unwrap_or(0)
+    };
+    let (flags, variables) = (width(|s| &s.flag), width(|s| &s.variable));
+    let mut out = String::new();
+    for setting in settings {
+        let Setting {
+            flag,
+            variable,
+            value,
+            origin,
+        } = setting;
+        let value = value.as_deref().unwrap_or("-");
+        out.push_str(&format!(
+            "{flag:flags$}  {variable:variables$}  {origin:11}  {value}\n"
+        ));
+    }
+    out.into_bytes()
+}
+
+fn render_json(settings: &[Setting]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut list = Array::begin(&mut out);
+    for setting in settings {
+        let mut object = Object::begin(list.item());
+        object
+            .string("flag", &setting.flag)
+            .string("variable", &setting.variable);
+        let value = object.key("value");
+        match &setting.value {
+            Some(text) => push_string(value, text),
+            None => push_null(value),
+        }
+        object.string("origin", setting.origin);
+        object.end();
+    }
+    list.end();
+    out.push(b'\n');
+    out
+}
+
+/// What stands for a value that nobody should see.
+const SECRET: &str = "(secret)";

@@ -1,0 +1,378 @@
+//! How the program gets on with those who run it: the service manager, a shell, a container, and the next process.
+
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::program::{command, run};
+use crate::support::{Connection, DEADLINE, Program, get, wait_until};
+
+/// A service manager that listens to what it is told.
+struct Manager {
+    directory: tempfile::TempDir,
+    socket: UnixDatagram,
+}
+
+impl Manager {
+    fn new() -> Manager {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = UnixDatagram::bind(directory.path().join("notify")).unwrap();
+        socket.set_read_timeout(Some(DEADLINE)).unwrap();
+        Manager { directory, socket }
+    }
+
+    fn heard(&self) -> String {
+        let mut words = [0; 256];
+        let length = self.socket.recv(&mut words).expect("it is told something");
+        String::from_utf8(words[..length].to_vec()).unwrap()
+    }
+
+    fn heard_other_than(&self, not: &str) -> String {
+        loop {
+            let words = self.heard();
+            if words != not {
+                return words;
+            }
+        }
+    }
+
+    fn start(&self, arguments: &[&str], watchdog: Option<Duration>) -> Program {
+        let mut command = command();
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
+            .args(arguments)
+            .env("NOTIFY_SOCKET", self.directory.path().join("notify"));
+        if let Some(watchdog) = watchdog {
+            command.env("WATCHDOG_USEC", watchdog.as_micros().to_string());
+        }
+        Program::spawn(command)
+    }
+}
+
+#[test]
+fn the_service_manager_is_told_of_start_reload_and_stop() {
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let manager = Manager::new();
+    let program = manager.start(&["--data", data.path().to_str().unwrap()], None);
+    assert_eq!(manager.heard(), "READY=1");
+    for (contents, line) in [
+        (reviews_json(2, "2026-01-02T00:00:00Z"), "is served"),
+        ("{".to_owned(), "what was read before is still served"),
+    ] {
+        data.write("reviews.json", &contents);
+        program.signal("HUP");
+        let reloading = manager.heard();
+        assert!(
+            reloading.starts_with("RELOADING=1\nMONOTONIC_USEC="),
+            "{reloading}"
+        );
+        assert_eq!(manager.heard(), "READY=1", "a refused reload ends as well");
+        program.wait_for_log(line);
+    }
+    program.signal("TERM");
+    assert_eq!(manager.heard(), "STOPPING=1");
+    assert_eq!(program.wait().0, Some(0));
+}
+
+#[test]
+fn the_watchdog_is_told_while_requests_are_answered_and_not_when_the_process_hangs() {
+    let manager = Manager::new();
+    let program = manager.start(&[], Some(Duration::from_millis(200)));
+    assert_eq!(manager.heard_other_than("WATCHDOG=1"), "READY=1");
+    for _ in 0..3 {
+        assert_eq!(manager.heard_other_than("READY=1"), "WATCHDOG=1");
+    }
+    program.signal("STOP");
+    manager.socket.set_nonblocking(true).unwrap();
+    while manager.socket.recv(&mut [0; 64]).is_ok() {}
+    manager.socket.set_nonblocking(false).unwrap();
+    let silence = Duration::from_secs(1);
+    manager.socket.set_read_timeout(Some(silence)).unwrap();
+    assert!(manager.socket.recv(&mut [0; 64]).is_err());
+    program.signal("CONT");
+    manager.socket.set_read_timeout(Some(DEADLINE)).unwrap();
+    assert_eq!(manager.heard(), "WATCHDOG=1");
+}
+
+/// A server without a free place is busy, and not to be restarted for it.
+#[test]
+fn the_watchdog_is_told_although_all_places_are_taken() {
+    let manager = Manager::new();
+    let watchdog = Some(Duration::from_millis(200));
+    let program = manager.start(&["--max-connections", "1"], watchdog);
+    let mut held = Connection::open(program.address());
+    wait_until("it has the place", || {
+        held.request("GET", "/healthz", &[], b"");
+        let answered = held.try_response("GET").is_ok();
+        if !answered {
+            held = Connection::open(program.address());
+        }
+        answered
+    });
+    manager.socket.set_nonblocking(true).unwrap();
+    while manager.socket.recv(&mut [0; 64]).is_ok() {}
+    manager.socket.set_nonblocking(false).unwrap();
+    for _ in 0..3 {
+        assert_eq!(manager.heard(), "WATCHDOG=1");
+    }
+}
+
+/// Starts `reviewd` as a service manager does that holds the listening socket.
+pub(crate) fn activated(listener: &TcpListener, arguments: &[&str]) -> Program {
+    let mut shell = Command::new("sh");
+    // The manager hands sockets over from descriptor 3 on, to the process of this number.
+    let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
+    let socket = OwnedFd::from(listener.try_clone().unwrap());
+    shell
+        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_reviewd")])
+        .args(["serve", "--log-format", "json"])
+        .args(arguments)
+        .stdin(Stdio::from(socket));
+    Program::spawn(shell)
+}
+
+/// Clients that ask one request a connection, as fast as they can.
+pub(crate) struct Load {
+    stop: Arc<AtomicBool>,
+    answered: Arc<AtomicU64>,
+    clients: Vec<JoinHandle<Vec<String>>>,
+}
+
+impl Load {
+    pub(crate) fn on(address: SocketAddr) -> Load {
+        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::default());
+        let clients = (0..4).map(|_| {
+            let (stop, answered) = (Arc::clone(&stop), Arc::clone(&answered));
+            thread::spawn(move || ask(address, &stop, &answered))
+        });
+        Load {
+            clients: clients.collect(),
+            stop,
+            answered,
+        }
+    }
+
+    /// Waits for `more` further answers.
+    pub(crate) fn wait_for(&self, more: u64) {
+        let goal = self.answered.load(SeqCst) + more;
+        wait_until("requests are answered", || {
+            self.answered.load(SeqCst) >= goal
+        });
+    }
+
+    /// Ends the load, and returns what went wrong.
+    pub(crate) fn end(self) -> (u64, Vec<String>) {
+        self.stop.store(true, SeqCst);
+        let lost = self.clients.into_iter();
+        let lost = lost.flat_map(|client| client.join().expect("a client ends"));
+        (self.answered.load(SeqCst), lost.collect())
+    }
+}
+
+fn ask(address: SocketAddr, stop: &AtomicBool, answered: &AtomicU64) -> Vec<String> {
+    let mut lost = Vec::new();
+    while !stop.load(SeqCst) {
+        let outcome = std::panic::catch_unwind(|| {
+            let mut connection = Connection::open(address);
+            let head = connection.head("GET", "/reviews.json", &[("Connection", "close")], 0);
+            connection.try_write(head.as_bytes())?;
+            connection.try_response("GET")
+        });
+        match outcome {
+            Ok(Ok(response)) if response.status == 200 => {
+                answered.fetch_add(1, SeqCst);
+            }
+            other => lost.push(format!("{other:?}")),
+        }
+    }
+    lost
+}
+
+#[test]
+fn a_restart_on_an_inherited_socket_loses_no_request() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut old = activated(&listener, &[]);
+    assert_eq!(old.address(), address);
+    let load = Load::on(address);
+    for _ in 0..3 {
+        load.wait_for(50);
+        // Both serve for a while; then the old one goes.
+        let new = activated(&listener, &[]);
+        load.wait_for(20);
+        old.signal("TERM");
+        assert_eq!(old.wait().0, Some(0));
+        old = new;
+        load.wait_for(50);
+        // And one after the other: what comes meanwhile waits in the socket.
+        old.signal("TERM");
+        assert_eq!(old.wait().0, Some(0));
+        old = activated(&listener, &[]);
+    }
+    load.wait_for(50);
+    let (answered, lost) = load.end();
+    assert_eq!(lost, [] as [String; 0], "of {answered}");
+}
+
+#[test]
+fn a_new_process_shares_the_port_of_an_old_one_where_both_say_so() {
+    let old = Program::serve(&["--reuse-port"]);
+    let address = old.address().to_string();
+    let mut command = command();
+    command.args(["serve", "--listen", &address, "--reuse-port"]);
+    command.args(["--log-format", "json"]);
+    let new = Program::spawn(command);
+    let mut held = Connection::open(old.address());
+    assert_eq!(held.get("/healthz").status, 200);
+    old.signal("TERM");
+    assert_eq!(old.wait().0, Some(0));
+    for _ in 0..20 {
+        assert_eq!(get(new.address(), "/healthz", &[]).status, 200);
+    }
+    let alone = run(&["serve", "--listen", &address]);
+    assert_eq!(alone.status.code(), Some(69));
+}
+
+/// A connection that was accepted in the moment of the order to stop is about to ask.
+#[test]
+fn who_has_just_connected_is_answered_although_the_server_stops() {
+    let program = Program::serve(&[]);
+    let mut connections: Vec<Connection> = (0..8)
+        .map(|_| Connection::open(program.address()))
+        .collect();
+    program.signal("TERM");
+    program.wait_for_log("SIGTERM");
+    for connection in &mut connections {
+        assert_eq!(connection.get("/healthz").status, 200);
+    }
+    assert_eq!(program.wait().0, Some(0));
+}
+
+#[test]
+fn a_handed_over_descriptor_that_is_no_socket_is_78() {
+    let mut shell = Command::new("sh");
+    let script = "exec 3</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
+    let output = shell
+        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_reviewd"), "serve"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(78), "{said}");
+    assert!(said.contains("LISTEN_FDS"), "{said}");
+}
+
+#[test]
+fn a_state_directory_that_is_a_file_is_78_and_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("state");
+    std::fs::write(&path, "not a directory").unwrap();
+    for state in [path.clone(), path.join("below")] {
+        let mut command = command();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--state"]);
+        let output = command.arg(&state).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(78), "{said}");
+        let line = format!(
+            "reviewd: cannot write to the state directory {} (--state)",
+            state.display()
+        );
+        assert!(
+            said.starts_with(&line) && said.lines().count() == 1,
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn healthcheck_ends_with_0_for_a_good_answer_and_1_for_none() {
+    let program = Program::serve(&[]);
+    let base = format!("http://{}", program.address());
+    for (url, status) in [("/healthz", 0), ("/readyz", 0), ("/nowhere", 1)] {
+        let output = run(&["healthcheck", &format!("{base}{url}")]);
+        assert_eq!(output.status.code(), Some(status), "{url}");
+    }
+    let listen = program.address().to_string();
+    let as_told = |listen: &str| {
+        let mut command = command();
+        command.arg("healthcheck").env("REVIEWD_LISTEN", listen);
+        command.output().unwrap().status.code()
+    };
+    assert_eq!(as_told(&listen), Some(0));
+    let everywhere = format!("0.0.0.0:{}", program.address().port());
+    assert_eq!(as_told(&everywhere), Some(0));
+    drop(program);
+    let output = run(&["healthcheck", &format!("{base}/healthz")]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("did not answer")
+    );
+}
+
+#[test]
+fn config_tells_each_setting_and_where_it_came_from() {
+    let mut command = command();
+    let key = "ab".repeat(32);
+    command
+        .args(["config", "--json", "--threads", "3"])
+        .env("REVIEWD_POLL", "1m")
+        .env("REVIEWD_NO_HUB", "true")
+        .env("REVIEWD_SESSION_KEY", &key);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!text.contains(&key), "a secret is not shown");
+    let settings: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    let setting = |flag: &str| {
+        let found = settings.iter().find(|setting| setting["flag"] == flag);
+        let found = found.unwrap_or_else(|| panic!("no {flag}"));
+        (found["value"].clone(), found["origin"].as_str().unwrap())
+    };
+    assert_eq!(setting("--threads"), ("3".into(), "flag"));
+    assert_eq!(setting("--poll"), ("1m".into(), "environment"));
+    assert_eq!(setting("--no-hub"), ("true".into(), "environment"));
+    assert_eq!(setting("--session-key"), ("(secret)".into(), "environment"));
+    assert_eq!(setting("--listen"), ("127.0.0.1:8080".into(), "default"));
+    assert_eq!(setting("--base-url"), (serde_json::Value::Null, "default"));
+    let help = String::from_utf8(run(&["serve", "--help"]).stdout).unwrap();
+    let flags = help.lines().filter(|line| line.starts_with("      --"));
+    assert_eq!(settings.len(), flags.count(), "every flag is there once");
+    let table = String::from_utf8(run(&["config"]).stdout).unwrap();
+    assert_eq!(table.lines().count(), settings.len());
+    assert_eq!(run(&["config", "--threads", "0"]).status.code(), Some(64));
+}
+
+#[test]
+fn shells_and_the_manual_know_every_command() {
+    let bash = String::from_utf8(run(&["completions", "bash"]).stdout).unwrap();
+    assert!(bash.contains("--admin-listen") && bash.contains("healthcheck"));
+    let mut syntax = Command::new("bash")
+        .args(["-n"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("bash can be run");
+    let mut stdin = syntax.stdin.take().unwrap();
+    stdin.write_all(bash.as_bytes()).unwrap();
+    drop(stdin);
+    assert!(syntax.wait().unwrap().success());
+    let page = String::from_utf8(run(&["man"]).stdout).unwrap();
+    assert!(
+        page.contains(".TH reviewd 1") && page.contains("Exit status"),
+        "{page}"
+    );
+    let page = String::from_utf8(run(&["man", "serve"]).stdout).unwrap();
+    assert!(
+        page.contains("REVIEWD_ADMIN_LISTEN") && page.contains("SIGHUP"),
+        "{page}"
+    );
+    assert_eq!(run(&["man", "nothing"]).status.code(), Some(64));
+    assert_eq!(run(&["completions", "nothing"]).status.code(), Some(64));
+}
