@@ -50,14 +50,6 @@ impl fmt::Display for TlsError {
 
 impl std::error::Error for TlsError {}
 
-/// What handshakes are made with.
-#[derive(Debug)]
-struct Tls {
-    files: TlsFiles,
-    current: Arc<Current>,
-    config: Arc<ServerConfig>,
-}
-
 /// The pair that the next handshake is made with.
 #[derive(Debug)]
 struct Current(ArcSwap<CertifiedKey>);
@@ -75,84 +67,44 @@ struct Stamps(Option<Stamp>, Option<Stamp>);
 /// Keeps the pair up to date; the thread that reloads has it.
 #[derive(Debug)]
 pub(super) struct Keeper {
-    tls: Tls,
-    /// As they were when they were last read.
+    files: TlsFiles,
+    current: Arc<Current>,
+    config: Arc<ServerConfig>,
+    /// The last second of the certificate that is served.
+    ends: Timestamp,
+    /// That it has passed is said once.
+    is_end_told: bool,
+    /// The files as they were when they were last read.
     seen: Stamps,
     /// A changed pair that could not be used at the first look: perhaps the second file was yet to be replaced.
     doubted: Option<Stamps>,
 }
 
+/// A pair that can be used.
+struct Pair {
+    key: CertifiedKey,
+    /// The last second of its certificate.
+    ends: Timestamp,
+}
+
 /// Under this code `/readyz` tells that a changed pair cannot be used.
 const REFUSED: &str = "tls_reload_failed";
 
+/// Under this code `/readyz` tells that the certificate that is served has expired.
+const EXPIRED: &str = "tls_expired";
+
 impl Keeper {
-    /// Reads the pair of the beginning.
+    /// Reads the pair of the beginning: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1 by ALPN, resumption by tickets that take
+    /// no memory here.
     ///
     /// # Errors
     /// See [`TlsError`]; an expired certificate is one.
     pub(super) fn load(files: &TlsFiles) -> Result<Keeper, TlsError> {
         // Looked at before reading: what changes meanwhile is read once more, never missed.
         let seen = Stamps::of(files);
-        Ok(Keeper {
-            tls: Tls::load(files)?,
-            seen,
-            doubted: None,
-        })
-    }
-
-    /// Returns what accepts handshakes; each takes the pair that is current when it begins.
-    pub(super) fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(Arc::clone(&self.tls.config))
-    }
-
-    /// Reads the pair if its files have changed or somebody asked, and tells `readiness` and the log of it.
-    pub(super) fn look(&mut self, readiness: &Readiness, asked: bool) {
-        let stamps = Stamps::of(&self.tls.files);
-        if stamps == self.seen && !asked {
-            return;
-        }
-        match self.tls.reload() {
-            Ok(is_other) => {
-                if is_other {
-                    info!("a changed certificate is served");
-                }
-                readiness.withdraw(REFUSED);
-            }
-            Err(_) if !asked && self.doubted != Some(stamps) => {
-                self.doubted = Some(stamps);
-                return;
-            }
-            Err(error) => {
-                error!("{error}; what was used before is used on");
-                readiness.report(&Reason {
-                    code: REFUSED,
-                    // Anybody may ask for it, so without the path.
-                    message: format!("{}: {}", error.flag, error.what),
-                    details: Vec::new(),
-                    blocking: false,
-                });
-            }
-        }
-        self.seen = stamps;
-        self.doubted = None;
-    }
-}
-
-impl Stamps {
-    fn of(files: &TlsFiles) -> Stamps {
-        Stamps(Stamp::at(&files.certificate), Stamp::at(&files.key))
-    }
-}
-
-impl Tls {
-    /// Reads the pair: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1 by ALPN, resumption by tickets that take no memory here.
-    ///
-    /// # Errors
-    /// See [`TlsError`]; an expired certificate is one.
-    fn load(files: &TlsFiles) -> Result<Tls, TlsError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let pair = read_pair(files, &provider, clock::now())?;
-        let current = Arc::new(Current(ArcSwap::from_pointee(pair)));
+        let current = Arc::new(Current(ArcSwap::from_pointee(pair.key)));
         let resolver: Arc<dyn ResolvesServerCert> = Arc::clone(&current) as _;
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -166,23 +118,90 @@ impl Tls {
             let what = format!("the system has no randomness for tickets: {error}");
             fail(CERT_FLAG, &files.certificate, what)
         })?;
-        Ok(Tls {
+        Ok(Keeper {
             files: files.clone(),
             current,
             config: Arc::new(config),
+            ends: pair.ends,
+            is_end_told: false,
+            seen,
+            doubted: None,
         })
     }
 
-    /// Reads the pair again and uses it from now on; tells whether it is another one.
-    ///
-    /// # Errors
-    /// Those of [`Tls::load`]; what was used before is used on.
-    fn reload(&self) -> Result<bool, TlsError> {
-        let pair = read_pair(&self.files, self.config.crypto_provider(), clock::now())?;
-        let is_other = self.current.0.load().cert != pair.cert;
-        // Stored in any case: the same certificate may have come with the key in another form.
-        self.current.0.store(Arc::new(pair));
-        Ok(is_other)
+    /// Returns what accepts handshakes; each takes the pair that is current when it begins.
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(Arc::clone(&self.config))
+    }
+
+    /// Reads the pair if its files have changed or somebody asked, and tells `readiness` and the log of it.
+    pub(super) fn look(&mut self, readiness: &Readiness, asked: bool) {
+        let stamps = Stamps::of(&self.files);
+        if stamps != self.seen || asked {
+            self.renew(readiness, stamps, asked);
+        }
+        if clock::now() > self.ends && !self.is_end_told {
+            self.is_end_told = true;
+            let ends = render(self.ends);
+            error!(%ends, "the certificate that is served has expired: put a renewed one there");
+            report(
+                readiness,
+                EXPIRED,
+                format!("the certificate expired at {ends}"),
+            );
+        }
+    }
+
+    fn renew(&mut self, readiness: &Readiness, stamps: Stamps, asked: bool) {
+        match read_pair(&self.files, self.config.crypto_provider(), clock::now()) {
+            Ok(pair) => {
+                let is_other = self.current.0.load().cert != pair.key.cert;
+                // Stored in any case: the same certificate may have come with the key in another form.
+                self.current.0.store(Arc::new(pair.key));
+                if is_other {
+                    info!("a changed certificate is served");
+                }
+                self.ends = pair.ends;
+                self.is_end_told = false;
+                readiness.withdraw(REFUSED);
+                readiness.withdraw(EXPIRED);
+            }
+            Err(_) if !asked && self.doubted != Some(stamps) => {
+                self.doubted = Some(stamps);
+                return;
+            }
+            Err(error) => {
+                error!("{error}; what was used before is used on");
+                // Anybody may ask for it, so without the path.
+                report(
+                    readiness,
+                    REFUSED,
+                    format!("{}: {}", error.flag, error.what),
+                );
+            }
+        }
+        self.seen = stamps;
+        self.doubted = None;
+    }
+}
+
+/// Tells `/readyz` what the operator ought to know; traffic need not go elsewhere.
+fn report(readiness: &Readiness, code: &'static str, message: String) {
+    readiness.report(&Reason {
+        code,
+        message,
+        details: Vec::new(),
+        blocking: false,
+    });
+}
+
+fn render(time: Timestamp) -> String {
+    String::from_utf8_lossy(&time.render_rfc3339()).into_owned()
+}
+
+impl Stamps {
+    fn of(files: &TlsFiles) -> Stamps {
+        Stamps(Stamp::at(&files.certificate), Stamp::at(&files.key))
     }
 }
 
@@ -204,7 +223,7 @@ fn read_pair(
     files: &TlsFiles,
     provider: &CryptoProvider,
     now: Timestamp,
-) -> Result<CertifiedKey, TlsError> {
+) -> Result<Pair, TlsError> {
     let wrong_certificate = |what: String| fail(CERT_FLAG, &files.certificate, what);
     let wrong_key = |what: String| fail(KEY_FLAG, &files.key, what);
     let pem = read(&files.certificate).map_err(wrong_certificate)?;
@@ -215,12 +234,12 @@ fn read_pair(
         let what = "holds no certificate (PEM, BEGIN CERTIFICATE), the server's own first";
         return Err(wrong_certificate(what.to_owned()));
     };
-    check_validity(own, now).map_err(wrong_certificate)?;
+    let ends = check_validity(own, now).map_err(wrong_certificate)?;
     let pem = read(&files.key).map_err(wrong_key)?;
     let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| {
         wrong_key("holds no private key that is not encrypted (PEM, BEGIN PRIVATE KEY)".to_owned())
     })?;
-    CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
+    let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
         rustls::Error::InconsistentKeys(_) => wrong_key(format!(
             "is not the key of the first certificate in {CERT_FLAG}: name the two files of one pair"
         )),
@@ -228,27 +247,28 @@ fn read_pair(
             wrong_certificate(format!("the first certificate cannot be used: {error}"))
         }
         error => wrong_key(format!("cannot be used: {error}")),
-    })
+    })?;
+    Ok(Pair { key, ends })
 }
 
-fn check_validity(own: &CertificateDer<'_>, now: Timestamp) -> Result<(), String> {
+/// Returns the last second of `own`, which has to be valid at `now`.
+fn check_validity(own: &CertificateDer<'_>, now: Timestamp) -> Result<Timestamp, String> {
     let Some(Validity { begins, ends }) = certificate::parse_validity(own) else {
         return Err("the first certificate is not X.509".to_owned());
     };
-    let date = |time: Timestamp| String::from_utf8_lossy(&time.render_rfc3339()).into_owned();
     if now > ends {
         return Err(format!(
             "the first certificate expired at {}: put a renewed one there",
-            date(ends)
+            render(ends)
         ));
     }
     if now < begins {
         return Err(format!(
             "the first certificate begins at {}: check the clock, or wait",
-            date(begins)
+            render(begins)
         ));
     }
-    Ok(())
+    Ok(ends)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

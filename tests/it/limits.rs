@@ -100,6 +100,12 @@ fn a_refused_body_that_is_still_coming_does_not_swallow_the_answer() {
 }
 
 #[test]
+fn a_server_with_descriptors_for_all_says_nothing() {
+    let program = Program::serve_with_descriptors(4_096, &["--max-connections", "100"]);
+    assert!(!program.has_seen("the limit on open files"));
+}
+
+#[test]
 fn a_server_without_descriptors_complains_once_a_second_and_recovers() {
     let program = Program::serve_with_descriptors(64, &["--threads", "1"]);
     let warning = program.seen("the limit on open files");

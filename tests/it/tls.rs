@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rcgen::{CertificateParams, KeyPair};
 use reviewd::server::TlsFiles;
@@ -338,6 +338,29 @@ fn sighup_reads_the_pair_where_nothing_else_looks() {
     program.signal("HUP");
     let line = program.wait_for_log("what was used before is used on");
     assert!(line.contains("holds no certificate"), "{line}");
+}
+
+#[test]
+fn a_certificate_that_expires_while_it_is_served_is_told() {
+    let mut pair = Pair::new();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let epoch = rcgen::date_time_ymd(1970, 1, 1);
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.not_after = epoch + Duration::from_secs(now.as_secs() + 2);
+    let certificate = params.self_signed(&key).unwrap();
+    std::fs::write(pair.file("key.pem"), key.serialize_pem()).unwrap();
+    std::fs::write(pair.file("cert.pem"), certificate.pem()).unwrap();
+    let server = server(&pair);
+    let reasons = || server.running().app().readiness.reasons();
+    assert!(reasons().is_empty());
+    wait_until("the end is told", || {
+        reasons()
+            .iter()
+            .any(|reason| reason.code == "tls_expired" && !reason.blocking)
+    });
+    pair.renew(ALWAYS);
+    wait_until("a renewed one ends that", || reasons().is_empty());
 }
 
 #[test]

@@ -5,24 +5,24 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use super::{Target, is_ended};
+use super::Target;
 use crate::support::frames::PREFACE;
 
-/// Pause between two rounds of a crowd.
-const ROUND: Duration = Duration::from_millis(50);
+/// Pause after each [`BATCH`] of connections that a crowd opens: 500 a second come, as what is measured is what it costs
+/// to hold them and not to serve their requests.
+const PACE: Duration = Duration::from_millis(40);
+
+/// See [`PACE`].
+const BATCH: usize = 20;
 
 /// Opens a crowd, of which each begins with `first`, and has each send `more` again and again.
 fn crowd(target: &Target, first: &[u8], more: &[u8]) -> Vec<TcpStream> {
-    let mut held: Vec<TcpStream> = Vec::new();
-    for number in 0..target.crowd {
-        // The server may be full, and is right to close.
-        let opened = target.connect(number).and_then(|mut connection| {
-            connection.write_all(first)?;
-            connection.set_nonblocking(true)?;
-            Ok(connection)
-        });
-        held.extend(opened);
-    }
+    let mut held = gather(target, |number| {
+        let mut connection = target.connect(number)?;
+        connection.write_all(first)?;
+        connection.set_nonblocking(true)?;
+        Ok(connection)
+    });
     while target.goes_on() {
         if !more.is_empty() {
             for connection in &mut held {
@@ -30,9 +30,31 @@ fn crowd(target: &Target, first: &[u8], more: &[u8]) -> Vec<TcpStream> {
                 let _ended = connection.write(more);
             }
         }
-        thread::sleep(ROUND);
+        thread::sleep(target.round);
     }
     held
+}
+
+/// Opens a crowd by `open`; the server may be full, and is right to close.
+pub(super) fn gather(
+    target: &Target,
+    mut open: impl FnMut(usize) -> io::Result<TcpStream>,
+) -> Vec<TcpStream> {
+    let mut held = Vec::new();
+    for number in 0..target.crowd {
+        held.extend(open(number));
+        if number % BATCH == 0 {
+            thread::sleep(PACE);
+        }
+    }
+    held
+}
+
+/// Waits until the time is over.
+pub(super) fn wait(target: &Target) {
+    while target.goes_on() {
+        thread::sleep(PACE);
+    }
 }
 
 pub(super) fn silence(target: &Target) -> Vec<TcpStream> {
@@ -61,19 +83,16 @@ pub(super) fn half_prefaces(target: &Target) -> Vec<TcpStream> {
     crowd(target, &PREFACE[..PREFACE.len() / 2], b"")
 }
 
-/// A tenth of a crowd that asks for much and reads nothing.
+/// A crowd of which every tenth asks for much, and that reads nothing.
 pub(super) fn slow_readers(target: &Target) -> Vec<TcpStream> {
-    let requests = "GET /reviews.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(40);
-    let open = |number| -> io::Result<TcpStream> {
+    let request = "GET /reviews.json HTTP/1.1\r\nHost: a\r\n\r\n";
+    let held = gather(target, |number| {
         let mut connection = target.connect_narrow(number)?;
-        connection.write_all(requests.as_bytes())?;
+        let requests = if number % 10 == 0 { 40 } else { 1 };
+        connection.write_all(request.repeat(requests).as_bytes())?;
         Ok(connection)
-    };
-    let held = (0..target.crowd / 10).filter_map(|number| open(number).ok());
-    let held = held.collect();
-    while target.goes_on() {
-        thread::sleep(ROUND);
-    }
+    });
+    wait(target);
     held
 }
 
@@ -85,18 +104,13 @@ pub(super) fn half_closed(target: &Target) -> Vec<TcpStream> {
         b"GET /reviews.json HTTP/1.1\r\nHost: a\r\n\r\n",
         b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
     ];
-    let mut held = Vec::new();
-    for number in 0..target.crowd {
-        let opened = target.connect(number).and_then(|mut connection| {
-            connection.write_all(firsts[number % firsts.len()])?;
-            connection.shutdown(Shutdown::Write)?;
-            Ok(connection)
-        });
-        held.extend(opened);
-    }
-    while target.goes_on() {
-        thread::sleep(ROUND);
-    }
+    let held = gather(target, |number| {
+        let mut connection = target.connect(number)?;
+        connection.write_all(firsts[number % firsts.len()])?;
+        connection.shutdown(Shutdown::Write)?;
+        Ok(connection)
+    });
+    wait(target);
     held
 }
 
@@ -141,21 +155,25 @@ pub(super) fn oversized(target: &Target) -> Vec<TcpStream> {
     })
 }
 
-/// A request on each of as many connections as can be opened.
+/// A request on each of as many connections as four clients can open one after another.
 pub(super) fn reconnecting(target: &Target) -> Vec<TcpStream> {
-    let mut number = 0;
-    while target.goes_on() {
-        number += 1;
-        let asked = target
-            .connect(number % target.crowd)
-            .and_then(|mut connection| {
-                connection
-                    .write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")?;
-                Ok(connection)
+    let ask = |number| -> io::Result<()> {
+        let mut connection = target.connect(number % target.crowd)?;
+        connection.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")?;
+        io::copy(&mut connection, &mut io::sink())?;
+        Ok(())
+    };
+    thread::scope(|scope| {
+        for client in 0..4 {
+            scope.spawn(move || {
+                let mut number = client;
+                while target.goes_on() {
+                    // A server that is full closes, and the next connection is tried.
+                    let _closed = ask(number);
+                    number += 4;
+                }
             });
-        if let Ok(mut connection) = asked {
-            let _answered = is_ended(&mut connection);
         }
-    }
+    });
     Vec::new()
 }

