@@ -1,5 +1,9 @@
 //! What the pages show of the insights: aspects with their evidence, questions, and the hand-written parts.
 
+mod per_review;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -30,6 +34,8 @@ pub(super) struct Aspect {
     pub(super) negative: u64,
     /// In order of row and place; of a large dataset the newest and the clearest.
     pub(super) evidence: Vec<Mention>,
+    /// Every review that mentions it, ascending, those of the evidence among them.
+    pub(super) reviews: Vec<Row>,
 }
 
 /// The words that a count rests on.
@@ -94,14 +100,16 @@ impl Aspect {
         self.evidence.iter().filter(is_asked)
     }
 
-    /// Returns the rows of its evidence, ascending, each once; of one polarity where that is asked for.
-    pub(super) fn rows(&self, polarity: Option<Polarity>) -> Vec<Row> {
-        let mut rows: Vec<Row> = self
-            .mentions_of(polarity)
-            .map(|mention| mention.row)
-            .collect();
+    /// Returns the rows of the reviews that mention it, ascending, each once; where a polarity is asked for, of those
+    /// whose evidence has it, as only the evidence tells.
+    pub(super) fn rows(&self, polarity: Option<Polarity>) -> Cow<'_, [Row]> {
+        if polarity.is_none() {
+            return Cow::Borrowed(&self.reviews);
+        }
+        let mentions = self.mentions_of(polarity);
+        let mut rows: Vec<Row> = mentions.map(|mention| mention.row).collect();
         rows.dedup();
-        rows
+        Cow::Owned(rows)
     }
 
     /// Returns how many mentions are kept as evidence, and of how many; of one polarity where that is asked for.
@@ -126,13 +134,14 @@ impl Insights {
     /// it was loaded.
     pub(super) fn read(document: &[u8], snapshot: &Snapshot) -> Option<Insights> {
         let mut reader = serde_json::Deserializer::from_slice(document);
-        let parts = reader.deserialize_map(PartsVisitor).ok()?;
+        let parts = reader.deserialize_map(PartsVisitor { snapshot }).ok()?;
+        let mut reviews = parts.reviews;
         let mut insights = Insights {
             summary: text(parts.summary),
             pull_quote: text(parts.pull_quote),
             faq: list(parts.faq).filter_map(question).collect(),
             aspects: list(parts.aspects)
-                .filter_map(|value| aspect(&value, snapshot))
+                .filter_map(|value| aspect(&value, snapshot, &mut reviews))
                 .collect(),
         };
         insights.aspects.retain(|aspect| aspect.mentions > 0);
@@ -151,11 +160,15 @@ struct Parts {
     summary: Value,
     pull_quote: Value,
     faq: Value,
+    /// The reviews of each aspect, by its id.
+    reviews: HashMap<String, Vec<Row>>,
 }
 
-struct PartsVisitor;
+struct PartsVisitor<'s> {
+    snapshot: &'s Snapshot,
+}
 
-impl<'de> Visitor<'de> for PartsVisitor {
+impl<'de> Visitor<'de> for PartsVisitor<'_> {
     type Value = Parts;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -170,6 +183,12 @@ impl<'de> Visitor<'de> for PartsVisitor {
                 "summary" => parts.summary = map.next_value()?,
                 "pull_quote" => parts.pull_quote = map.next_value()?,
                 "faq" => parts.faq = map.next_value()?,
+                "per_review" => {
+                    map.next_value_seed(per_review::ByAspect {
+                        snapshot: self.snapshot,
+                        reviews: &mut parts.reviews,
+                    })?;
+                }
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -201,7 +220,11 @@ fn question(mut value: Value) -> Option<Question> {
     })
 }
 
-fn aspect(value: &Value, snapshot: &Snapshot) -> Option<Aspect> {
+fn aspect(
+    value: &Value,
+    snapshot: &Snapshot,
+    reviews: &mut HashMap<String, Vec<Row>>,
+) -> Option<Aspect> {
     let count = |key: &str| value.get(key).and_then(Value::as_u64).unwrap_or(0);
     let evidence = value.get("evidence").and_then(Value::as_array);
     let mut evidence: Vec<Mention> = evidence
@@ -210,8 +233,15 @@ fn aspect(value: &Value, snapshot: &Snapshot) -> Option<Aspect> {
         .filter_map(|value| mention(value, snapshot))
         .collect();
     evidence.sort_by_key(|mention| (mention.row, mention.points.start));
+    let id = value.get("id")?.as_str()?.to_owned();
+    // A document made elsewhere may name more reviews in one of the two places than in the other.
+    let mut reviews = reviews.remove(&id).unwrap_or_default();
+    reviews.extend(evidence.iter().map(|mention| mention.row));
+    reviews.sort_unstable();
+    reviews.dedup();
     Some(Aspect {
-        id: value.get("id")?.as_str()?.to_owned(),
+        reviews,
+        id,
         label: value.get("label")?.as_str()?.to_owned(),
         mentions: count("mention_count"),
         positive: count("positive_count"),

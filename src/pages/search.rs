@@ -5,13 +5,13 @@
 
 use askama::Template;
 
+use super::Pages;
 use super::form::{Field, Form};
 use super::given::{ASPECT, Given, POLARITY, issue};
 use super::insights::{Aspect, Polarity};
 use super::review::{Shown, read_all};
 use super::shell::{Shell, rendered};
 use super::text::{counted, service_label};
-use super::{Page, Pages};
 use crate::model::Row;
 use crate::search::filter::Query;
 use crate::search::issue::{Code, Issues};
@@ -210,12 +210,6 @@ impl Pages {
             _ => value,
         }
     }
-
-    /// Returns which documents take parameters, and so are rendered per request with some.
-    #[must_use]
-    pub fn takes_parameters(page: Page) -> bool {
-        matches!(page, Page::Home | Page::Widget)
-    }
 }
 
 /// Why no subject can be looked up before the insights are there.
@@ -240,13 +234,15 @@ fn label(name: &str) -> &'static str {
     }
 }
 
-/// How many reviews there are; of an aspect whose evidence is a choice, that they are those of the choice alone.
+/// How many reviews there are; of a polarity whose evidence is a choice, that they are those of the choice alone.
 fn heading(matched: u32, aspect: Option<(&Aspect, Option<Polarity>)>) -> String {
     let reviews = match matched {
         0 => "No review".to_owned(),
         matched => counted(u64::from(matched), "review", "reviews"),
     };
-    let chosen = aspect.and_then(|(aspect, polarity)| {
+    // Without a polarity every review that mentions the aspect is found.
+    let chosen = aspect.filter(|(_, polarity)| polarity.is_some());
+    let chosen = chosen.and_then(|(aspect, polarity)| {
         let (kept, all) = aspect.kept_of(polarity);
         (kept < all).then(|| {
             let examples = counted(kept, "example", "examples");
@@ -267,7 +263,12 @@ fn note(aspect: &Aspect, polarity: Option<Polarity>) -> String {
     let tone = polarity.map_or_else(String::new, |polarity| format!("{} ", polarity.label()));
     let label = &aspect.label;
     let counted = counted(all, &format!("{tone}mention"), &format!("{tone}mentions"));
-    if kept < all {
+    if kept < all && polarity.is_none() {
+        let kept = super::text::count(kept);
+        format!(
+            "{label}: {counted}, of which the newest and the clearest are marked, {kept} in all."
+        )
+    } else if kept < all {
         format!(
             "{label}: {counted}. Only the newest and the clearest of them are kept as examples, {kept} in all; \
              these alone are searched, and marked in their reviews."

@@ -88,7 +88,7 @@ pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     collect(index, query, &parts, &selection)
 }
 
-/// Answers `query` among `rows`, which are ascending and few, such as the reviews that speak of an aspect.
+/// Answers `query` among `rows`, which are ascending, such as the reviews that speak of an aspect.
 ///
 /// Costs what selecting all rows of the filter costs, and an allocation of the size of `rows`.
 #[must_use]

@@ -2,6 +2,7 @@
 
 use super::{ask, dataset_of_texts, pages, sample};
 use crate::dataset;
+use crate::pages::insights::Polarity;
 
 #[test]
 fn every_aspect_leads_to_the_words_it_was_counted_from() {
@@ -16,12 +17,13 @@ fn every_aspect_leads_to_the_words_it_was_counted_from() {
             "{}",
             aspect.id
         );
+        // The sample keeps all of its evidence, so every review has its mark.
         assert!(
             page.matches("<mark>").count() >= aspect.rows(None).len(),
             "{}",
             aspect.id
         );
-        let critical = crate::pages::insights::Polarity::Negative;
+        let critical = Polarity::Negative;
         let page = ask(
             &pages,
             &format!("aspect={}&polarity=negative&limit=100", aspect.id),
@@ -37,31 +39,42 @@ fn every_aspect_leads_to_the_words_it_was_counted_from() {
 }
 
 #[test]
-fn a_choice_of_the_evidence_is_told_with_every_count() {
+fn an_aspect_finds_every_review_and_a_polarity_those_of_its_evidence() {
     let mut files = dataset_of_texts("The fees were fair, but the lawyer was late.", 300);
     files.taxonomy = dataset::embedded().taxonomy;
     let pages = pages(files);
     let insights = pages.insights.as_ref().expect("derived");
-    let (kept, all) = insights
-        .aspects
-        .iter()
-        .find(|aspect| aspect.id == "fees")
-        .expect("mentioned")
-        .kept_of(None);
+    let fees = insights.aspects.iter().find(|aspect| aspect.id == "fees");
+    let fees = fees.expect("mentioned");
+    let (kept, all) = fees.kept_of(None);
     assert!(kept >= 200 && kept < all && all >= 300, "{kept} of {all}");
-    let choice = format!("among the {kept} examples kept (of {all} mentions)");
+    let heading = |query: &str| {
+        let page = ask(&pages, query).expect("a page");
+        let (_, heading) = page.split_once("<h2 id=\"found\">").expect("a heading");
+        heading.split_once('<').expect("its end").0.to_owned()
+    };
     for query in [
         "aspect=fees",
         "aspect=fees&rating=5",
         "aspect=fees&query=late",
     ] {
-        let page = ask(&pages, query).expect("a page");
-        let (_, heading) = page.split_once("<h2 id=\"found\">").expect("a heading");
-        let (heading, _) = heading.split_once('<').expect("its end");
-        assert!(heading.ends_with(&choice), "{query}: {heading}");
+        assert_eq!(heading(query), "300 reviews", "{query}");
     }
-    let none = ask(&pages, "aspect=fees&rating=1").expect("a page");
-    assert!(none.contains(&format!("No review {choice}")));
+    assert_eq!(heading("aspect=fees&rating=1"), "No review matches");
+    let page = ask(&pages, "aspect=fees").expect("a page");
+    assert!(page.contains(&format!(
+        "the newest and the clearest are marked, {kept} in all."
+    )));
+    let tone = [Polarity::Positive, Polarity::Negative, Polarity::Neutral]
+        .into_iter()
+        .find(|tone| fees.kept_of(Some(*tone)).0 > 0)
+        .expect("a tone");
+    let (kept, all) = fees.kept_of(Some(tone));
+    let choice = format!("among the {kept} examples kept (of {all} mentions)");
+    let query = format!("aspect=fees&polarity={}", tone.word());
+    assert!(heading(&query).ends_with(&choice), "{}", heading(&query));
+    let none = heading(&format!("{query}&rating=1"));
+    assert_eq!(none, format!("No review {choice}"));
 }
 
 #[test]
