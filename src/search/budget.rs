@@ -46,7 +46,7 @@ impl Step {
 const UNIT_PLACES_MAX: u64 = 1 << 26;
 
 /// From the fastest to the smallest.
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 7] = [
     Step {
         leaf_one_in: 4096,
         leaf_rows_min: 64,
@@ -78,7 +78,22 @@ const STEPS: [Step; 5] = [
     Step {
         leaf_one_in: 16,
         leaf_rows_min: 512,
-        bitmap_one_in: 4,
+        bitmap_one_in: 2,
+        union_steps_max: u32::MAX,
+        bytes_per_byte: 1.0,
+    },
+    Step {
+        leaf_one_in: 8,
+        leaf_rows_min: 512,
+        bitmap_one_in: 2,
+        union_steps_max: u32::MAX,
+        bytes_per_byte: 0.85,
+    },
+    // Little more than an index of grams of two and three letters.
+    Step {
+        leaf_one_in: 4,
+        leaf_rows_min: 512,
+        bitmap_one_in: 2,
         union_steps_max: u32::MAX,
         bytes_per_byte: 0.7,
     },
