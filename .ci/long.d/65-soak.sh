@@ -1,0 +1,6 @@
+# Mixed load with a changed dataset every ten seconds for SOAK_SECONDS (600): memory and descriptors stay flat.
+# limit: 5400 s
+
+need python3 python3
+[ -x target/release/reviewd ] || cargo build --quiet --locked --release
+python3 .ci/soak.py target/release/reviewd "${SOAK_SECONDS:-600}"
