@@ -89,7 +89,7 @@ struct AddressArgs {
     )]
     listen: SocketAddr,
     /// Listen also where another reviewd does that was started with this flag, so that a new one can begin before the
-    /// old one ends
+    /// old one ends; --admin-listen is never shared
     #[arg(long, env = "REVIEWD_REUSE_PORT")]
     reuse_port: bool,
     /// Public address, such as https://reviews.example [default: the listening address]

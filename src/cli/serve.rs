@@ -114,6 +114,7 @@ fn failure(error: &StartError) -> Failure {
         | StartError::Threads(_)
         | StartError::Signals(_)
         | StartError::Random(_) => Status::Unavailable,
+        StartError::SameAddress { .. } => Status::Usage,
         StartError::AccessLog(_) => Status::CannotCreate,
         StartError::Read(error) if error.is_missing() => Status::NoInput,
         StartError::Read(error) if error.is_wrong() => Status::Data,

@@ -1,7 +1,9 @@
 //! The access log's near end: one entry for each answered request, handed to a writer that no request waits for.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,9 @@ const QUEUE: usize = 8_192;
 /// Bytes of a path that are kept.
 const PATH_BYTES_MAX: usize = 256;
 
+/// Bytes of a method that are kept; the registered ones have at most 17, of which the service knows those up to 7.
+const METHOD_BYTES_MAX: usize = 16;
+
 /// What is known of an answered request.
 #[derive(Debug)]
 pub struct Entry {
@@ -27,7 +32,7 @@ pub struct Entry {
     /// Who asked.
     pub client: IpAddr,
     /// The method.
-    pub method: Method,
+    pub method: Verb,
     /// The path as it came, without the query, cut at 256 bytes.
     pub path: String,
     /// The status of the reply.
@@ -40,42 +45,57 @@ pub struct Entry {
     pub trace: Option<TraceParent>,
 }
 
+/// A method, cut at 16 bytes: a client may send one as long as a head, and by HTTP/2 again and again for a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verb {
+    bytes: [u8; METHOD_BYTES_MAX],
+    length: usize,
+}
+
+impl Verb {
+    /// Keeps the beginning of `method`; allocates nothing.
+    #[must_use]
+    pub fn of(method: &Method) -> Verb {
+        let text = method.as_str().as_bytes();
+        let length = text.len().min(METHOD_BYTES_MAX);
+        let mut bytes = [0; METHOD_BYTES_MAX];
+        bytes[..length].copy_from_slice(&text[..length]);
+        Verb { bytes, length }
+    }
+
+    /// Returns what was kept.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        // A method is a token, of ASCII alone (RFC 9110 §5.6.2).
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or("")
+    }
+}
+
 /// What the writer is sent.
 #[derive(Debug)]
 pub enum Letter {
     /// A line to write.
     Entry(Entry),
-    /// The file was moved away: open a new one under its name.
-    Reopen,
+    /// Look at the ledger: something was asked for.
+    Wake,
     /// Write what has come, and end.
     Stop,
 }
 
-/// The queue to the writer.
-#[derive(Debug)]
-pub struct AccessLog {
-    queue: SyncSender<Letter>,
-    accepted: AtomicU64,
+/// What became of the entries, and what is asked of the writer apart from the queue, which may be full.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    written: AtomicU64,
     dropped: AtomicU64,
+    failed: AtomicU64,
+    reopen: AtomicBool,
 }
 
-impl AccessLog {
-    /// Returns a queue and its other end.
+impl Ledger {
+    /// Returns how many lines were written.
     #[must_use]
-    pub fn new() -> (AccessLog, Receiver<Letter>) {
-        let (queue, letters) = sync_channel(QUEUE);
-        let log = AccessLog {
-            queue,
-            accepted: AtomicU64::new(0),
-            dropped: AtomicU64::new(0),
-        };
-        (log, letters)
-    }
-
-    /// Returns how many entries the queue took.
-    #[must_use]
-    pub fn accepted(&self) -> u64 {
-        self.accepted.load(Relaxed)
+    pub fn written(&self) -> u64 {
+        self.written.load(Relaxed)
     }
 
     /// Returns how many entries found the queue full.
@@ -84,10 +104,52 @@ impl AccessLog {
         self.dropped.load(Relaxed)
     }
 
+    /// Returns how many lines could not be written.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.failed.load(Relaxed)
+    }
+
+    /// Counts what came of lines that were to be written.
+    pub fn count(&self, written: u64, failed: u64) {
+        self.written.fetch_add(written, Relaxed);
+        self.failed.fetch_add(failed, Relaxed);
+    }
+
+    /// Tells, once, whether the file was moved away, so that a new one is to be opened under its name.
+    #[must_use]
+    pub fn take_reopen(&self) -> bool {
+        self.reopen.load(SeqCst) && self.reopen.swap(false, SeqCst)
+    }
+}
+
+/// The queue to the writer.
+#[derive(Debug)]
+pub struct AccessLog {
+    queue: SyncSender<Letter>,
+    ledger: Arc<Ledger>,
+}
+
+impl AccessLog {
+    /// Returns a queue and its other end.
+    #[must_use]
+    pub fn new() -> (AccessLog, Receiver<Letter>) {
+        let (queue, letters) = sync_channel(QUEUE);
+        let ledger = Arc::default();
+        (AccessLog { queue, ledger }, letters)
+    }
+
+    /// Returns what became of the entries.
+    #[must_use]
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
+    }
+
     /// Asks the writer to open its file anew.
     pub fn reopen(&self) {
-        // A queue that stays full means that the writer is stuck; the next signal asks again.
-        let _full = self.queue.try_send(Letter::Reopen);
+        // Noted before the queue is tried: where it is full the writer takes another letter, and looks before it does.
+        self.ledger.reopen.store(true, SeqCst);
+        let _full = self.queue.try_send(Letter::Wake);
     }
 
     /// Asks the writer to end after what has come; false where its queue is full at present.
@@ -100,11 +162,9 @@ impl AccessLog {
     }
 
     fn push(&self, entry: Entry) {
-        let counter = match self.queue.try_send(Letter::Entry(entry)) {
-            Ok(()) => &self.accepted,
-            Err(_) => &self.dropped,
-        };
-        counter.fetch_add(1, Relaxed);
+        if self.queue.try_send(Letter::Entry(entry)).is_err() {
+            self.ledger.dropped.fetch_add(1, Relaxed);
+        }
     }
 }
 
@@ -114,7 +174,7 @@ pub(super) struct Note {
     unix_ms: i64,
     began: Instant,
     client: IpAddr,
-    method: Method,
+    method: Verb,
     path: String,
     trace: Option<TraceParent>,
 }
@@ -141,7 +201,7 @@ impl Note {
             unix_ms: clock::unix_ms(),
             began: clock::instant(),
             client,
-            method: parts.method.clone(),
+            method: Verb::of(&parts.method),
             path: path[..end].to_owned(),
             trace,
         }
@@ -183,6 +243,18 @@ mod tests {
     }
 
     #[test]
+    fn sixteen_bytes_of_a_method_are_kept() {
+        let kept = |text: &str| {
+            let method = Method::from_bytes(text.as_bytes()).expect(text);
+            Verb::of(&method).as_str().to_owned()
+        };
+        assert_eq!(kept("OPTIONS"), "OPTIONS");
+        assert_eq!(kept(&"M".repeat(16)), "M".repeat(16));
+        assert_eq!(kept(&"M".repeat(17)), "M".repeat(16));
+        assert_eq!(kept(&"M".repeat(8_000)), "M".repeat(16));
+    }
+
+    #[test]
     fn a_trace_that_came_twice_is_no_trace() {
         let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         let one = ("traceparent", good);
@@ -202,8 +274,11 @@ mod tests {
         for _ in 0..QUEUE + 2 {
             note("/", &[]).push(&log, 200, 1);
         }
-        assert_eq!((log.accepted(), log.dropped()), (QUEUE as u64, 2));
+        assert_eq!(log.ledger().dropped(), 2);
         assert!(!log.stop());
+        log.reopen();
+        assert!(log.ledger().take_reopen(), "a full queue loses no order");
+        assert!(!log.ledger().take_reopen());
         drop(letters);
         assert!(log.stop());
     }

@@ -25,7 +25,7 @@ mod site;
 mod target;
 mod traffic;
 
-pub use access::{AccessLog, Entry, Letter};
+pub use access::{AccessLog, Entry, Ledger, Letter, Verb};
 pub use app::{App, Limits, Rates, Settings, SettingsError};
 pub use body::Body;
 pub use client::{Proxies, ProxyField, client_address};

@@ -1,41 +1,43 @@
 //! The access log's far end: a thread that writes one JSON object a line, and that no request waits for.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use crate::http::{AccessLog, Entry, Letter};
+use crate::http::{AccessLog, Entry, Ledger, Letter};
 use crate::wire::date::Timestamp;
 use crate::wire::json::{Object, push_string};
 
 use super::clock;
 use super::config::AccessLogTarget;
 
-/// The first seconds between two complaints about a log that cannot be written.
-const COMPLAINT_INTERVAL: std::time::Duration = std::time::Duration::from_secs(10);
+/// The least time between two complaints about a log that cannot be written, and between two attempts to open it anew.
+const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Bytes that are written at a time, while more lines wait.
+const BATCH_BYTES: usize = 64 << 10;
 
 /// Opens the log and starts its writer, which ends after [`AccessLog::stop`].
 ///
 /// # Errors
 /// When the file cannot be opened, or the system refuses a thread.
 pub(super) fn start(target: &AccessLogTarget) -> io::Result<(AccessLog, JoinHandle<()>)> {
-    let (path, out): (_, Box<dyn Write + Send>) = match target {
-        AccessLogTarget::Stdout => (None, Box::new(io::stdout())),
-        AccessLogTarget::File(path) => (Some(path.clone()), Box::new(open(path)?)),
+    let (path, file) = match target {
+        // Not by the library's handle: that one keeps what it could not write, and we could not count it.
+        AccessLogTarget::Stdout => (None, io::stdout().as_fd().try_clone_to_owned()?.into()),
+        AccessLogTarget::File(path) => (Some(path.clone()), open(path)?),
     };
     let (log, letters) = AccessLog::new();
-    let writer = Writer {
-        path,
-        out: BufWriter::with_capacity(64 << 10, out),
-        line: Vec::new(),
-        complained: None,
-    };
+    let writer = Writer::new(path, Box::new(file), Arc::clone(log.ledger()));
     let thread = thread::Builder::new()
         .name("access-log".to_owned())
         .spawn(move || writer.run(&letters))?;
@@ -50,21 +52,44 @@ fn open(path: &Path) -> io::Result<File> {
 struct Writer {
     /// `None` for standard output, which is not opened anew.
     path: Option<PathBuf>,
-    out: BufWriter<Box<dyn Write + Send>>,
-    line: Vec<u8>,
+    /// Kept through every failure: a disk that has room again is written on at once.
+    out: Box<dyn Write + Send>,
+    ledger: Arc<Ledger>,
+    /// Whole lines that are to be written.
+    batch: Vec<u8>,
+    /// The file ends in the middle of a line.
+    is_torn: bool,
+    /// Since when the log cannot be written, as far as the last complaint told.
     complained: Option<Instant>,
+    /// Lines lost since that complaint.
+    lost: u64,
 }
 
 impl Writer {
+    fn new(path: Option<PathBuf>, out: Box<dyn Write + Send>, ledger: Arc<Ledger>) -> Writer {
+        Writer {
+            path,
+            out,
+            ledger,
+            batch: Vec::with_capacity(BATCH_BYTES * 2),
+            is_torn: false,
+            complained: None,
+            lost: 0,
+        }
+    }
+
     fn run(mut self, letters: &Receiver<Letter>) {
         loop {
+            if self.ledger.take_reopen() {
+                self.write();
+                self.reopen();
+            }
             let letter = match letters.try_recv() {
                 Ok(letter) => letter,
                 Err(TryRecvError::Disconnected) => break,
                 // Nothing waits: what has been written shows before the next request.
                 Err(TryRecvError::Empty) => {
-                    let flushed = self.out.flush();
-                    self.judge(flushed);
+                    self.write();
                     match letters.recv() {
                         Ok(letter) => letter,
                         Err(_) => break,
@@ -73,17 +98,49 @@ impl Writer {
             };
             match letter {
                 Letter::Entry(entry) => {
-                    self.line.clear();
-                    render(&entry, &mut self.line);
-                    let written = self.out.write_all(&self.line);
-                    self.judge(written);
+                    render(&entry, &mut self.batch);
+                    if self.batch.len() >= BATCH_BYTES {
+                        self.write();
+                    }
                 }
-                Letter::Reopen => self.reopen(),
+                Letter::Wake => {}
                 Letter::Stop => break,
             }
         }
-        let flushed = self.out.flush();
-        self.judge(flushed);
+        self.write();
+    }
+
+    /// Writes the batch, and counts the lines that came whole and those that did not. What could not be written is not
+    /// tried again: it would delay what follows.
+    fn write(&mut self) {
+        if self.batch.is_empty() {
+            return;
+        }
+        let mut written = 0;
+        let outcome = self.attempt(&mut written);
+        let taken = self.batch.get(..written).unwrap_or_default();
+        let (whole, all) = (count_lines(taken), count_lines(&self.batch));
+        if let Some(last) = taken.last() {
+            self.is_torn = *last != b'\n';
+        }
+        self.batch.clear();
+        self.ledger.count(whole, all - whole);
+        match outcome {
+            Ok(()) => self.recover(),
+            Err(error) => self.complain(&error, all - whole),
+        }
+    }
+
+    /// Writes the batch; `written` tells how much of it came through. A line that a failure has torn is ended first.
+    fn attempt(&mut self, written: &mut usize) -> io::Result<()> {
+        if self.is_torn {
+            write_some(&mut self.out, b"\n")?;
+            self.is_torn = false;
+        }
+        while let Some(rest) = self.batch.get(*written..).filter(|rest| !rest.is_empty()) {
+            *written += write_some(&mut self.out, rest)?;
+        }
+        Ok(())
     }
 
     /// Opens the file anew under its name; one that cannot be opened leaves the log where it is.
@@ -93,10 +150,8 @@ impl Writer {
         };
         match open(path) {
             Ok(file) => {
-                let file = BufWriter::with_capacity(64 << 10, Box::new(file) as _);
-                let flushed = std::mem::replace(&mut self.out, file).flush();
                 info!(file = %path.display(), "the access log was opened anew");
-                self.judge(flushed);
+                self.take(file);
             }
             Err(error) => {
                 warn!(file = %path.display(), %error, "the access log cannot be opened anew, the old file is written on");
@@ -104,33 +159,56 @@ impl Writer {
         }
     }
 
-    /// Complains from time to time about what could not be written. Serving goes on without it.
-    fn judge(&mut self, outcome: io::Result<()>) {
-        let Err(error) = outcome else {
-            return;
-        };
-        let now = clock::instant();
-        let recent = |at: Instant| now - at < COMPLAINT_INTERVAL;
-        if !self.complained.is_some_and(recent) {
-            self.complained = Some(now);
-            warn!(%error, "the access log cannot be written, lines are lost");
-        }
-        // What is buffered would be tried again with every line, and never end.
-        self.forget();
+    /// Writes to `file` from now on.
+    fn take(&mut self, file: File) {
+        // The same file, opened again, still has its torn line.
+        self.is_torn &= file.metadata().is_ok_and(|data| data.len() > 0);
+        self.out = Box::new(file);
     }
 
-    /// Throws away what is buffered.
-    fn forget(&mut self) {
-        let path = self.path.as_deref();
-        let out: Box<dyn Write + Send> = match path.map(open) {
-            Some(Ok(file)) => Box::new(file),
-            Some(Err(_)) => Box::new(io::sink()),
-            None => Box::new(io::stdout()),
-        };
-        let broken = std::mem::replace(&mut self.out, BufWriter::with_capacity(64 << 10, out));
-        // Taken apart, so that its end does not write once more.
-        let (_file, _lost) = broken.into_parts();
+    /// Tells that the log goes on after it could not be written.
+    fn recover(&mut self) {
+        if self.complained.take().is_some() {
+            let lines = std::mem::take(&mut self.lost);
+            info!(
+                lines,
+                "the access log is written again; so many were lost since the last complaint"
+            );
+        }
     }
+
+    /// Complains from time to time about lines that could not be written, and then opens the file anew: what was opened
+    /// may be of a mount that is gone. Serving goes on without it.
+    fn complain(&mut self, error: &io::Error, lines: u64) {
+        self.lost += lines;
+        let now = clock::instant();
+        let recent = |at: Instant| now - at < COMPLAINT_INTERVAL;
+        if self.complained.is_some_and(recent) {
+            return;
+        }
+        self.complained = Some(now);
+        let lines = std::mem::take(&mut self.lost);
+        warn!(%error, lines, "the access log cannot be written, lines are lost");
+        // One that cannot be opened either leaves the one that we have, which may recover.
+        if let Some(Ok(file)) = self.path.as_deref().map(open) {
+            self.take(file);
+        }
+    }
+}
+
+/// Writes some of `bytes`, and returns how many.
+fn write_some(out: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match out.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+fn count_lines(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// Appends one line.
@@ -173,16 +251,18 @@ fn escaped(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
-    use std::time::Duration;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     use super::*;
+    use crate::http::Verb;
     use crate::wire::trace::TraceParent;
 
     fn entry(path: &str) -> Entry {
         Entry {
             unix_ms: 1_800_000_000_007,
             client: "::ffff:192.0.2.1".parse::<IpAddr>().unwrap(),
-            method: hyper::Method::GET,
+            method: Verb::of(&hyper::Method::GET),
             path: path.to_owned(),
             status: 200,
             bytes: 12,
@@ -222,52 +302,133 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_file_that_was_moved_away_is_made_anew() {
-        let directory = tempfile::tempdir().unwrap();
-        let (path, moved) = (
-            directory.path().join("access.log"),
-            directory.path().join("access.log.1"),
-        );
-        let mut writer = Writer {
-            path: Some(path.clone()),
-            out: BufWriter::new(Box::new(open(&path).unwrap())),
-            line: Vec::new(),
-            complained: None,
-        };
-        let (_log, letters) = {
-            let (queue, letters) = std::sync::mpsc::sync_channel(8);
-            for letter in [
-                Letter::Entry(entry("/1")),
-                Letter::Reopen,
-                Letter::Entry(entry("/2")),
-                Letter::Stop,
-            ] {
-                queue.send(letter).unwrap();
+    /// Takes `room` bytes, and then no more until somebody gives it more room.
+    #[derive(Clone, Default)]
+    struct Disk {
+        bytes: Arc<Mutex<Vec<u8>>>,
+        room: Arc<AtomicUsize>,
+    }
+
+    impl Disk {
+        fn text(&self) -> String {
+            String::from_utf8(self.bytes.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = bytes.len().min(self.room.load(Relaxed));
+            if taken == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
             }
-            (queue, letters)
-        };
-        std::fs::rename(&path, &moved).unwrap();
-        writer.line.clear();
-        writer.run(&letters);
-        assert!(std::fs::read_to_string(&moved).unwrap().contains("\"/1\""));
-        assert!(std::fs::read_to_string(&path).unwrap().contains("\"/2\""));
+            self.room.fetch_sub(taken, Relaxed);
+            self.bytes
+                .lock()
+                .unwrap()
+                .extend_from_slice(&bytes[..taken]);
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn writer(path: Option<PathBuf>, out: impl Write + Send + 'static) -> (Writer, Arc<Ledger>) {
+        let ledger = Arc::<Ledger>::default();
+        let writer = Writer::new(path, Box::new(out), Arc::clone(&ledger));
+        (writer, ledger)
+    }
+
+    fn put(writer: &mut Writer, path: &str) {
+        render(&entry(path), &mut writer.batch);
     }
 
     #[test]
-    fn a_full_disk_costs_lines_and_nothing_else() {
+    fn a_line_is_bounded_whatever_is_asked() {
+        let method = hyper::Method::from_bytes(&[b'M'; 8_000]).unwrap();
+        let mut longest = entry(&"\u{e9}".repeat(128));
+        longest.client = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff".parse().unwrap();
+        longest.method = Verb::of(&method);
+        (longest.status, longest.bytes) = (u16::MAX, u64::MAX);
+        longest.elapsed = Duration::MAX;
+        let parent = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        longest.trace = TraceParent::parse(parent);
+        let length = line(&longest).len();
+        assert!((1_000..1_100).contains(&length), "{length}");
+    }
+
+    #[test]
+    fn a_file_that_was_moved_away_is_made_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("access.log");
+        let moved = directory.path().join("access.log.1");
+        let (mut writer, ledger) = writer(Some(path.clone()), open(&path).unwrap());
+        put(&mut writer, "/1");
+        writer.write();
+        std::fs::rename(&path, &moved).unwrap();
+        put(&mut writer, "/2");
+        writer.write();
+        writer.reopen();
+        put(&mut writer, "/3");
+        writer.write();
+        let text = std::fs::read_to_string(&moved).unwrap();
+        assert!(text.contains("\"/1\"") && text.contains("\"/2\""), "{text}");
+        assert!(std::fs::read_to_string(&path).unwrap().contains("\"/3\""));
+        assert_eq!((ledger.written(), ledger.failed()), (3, 0));
+    }
+
+    #[test]
+    fn a_full_disk_costs_lines_that_are_counted() {
         let Ok(full) = OpenOptions::new().write(true).open("/dev/full") else {
             return;
         };
-        let (queue, letters) = std::sync::mpsc::sync_channel(4);
-        queue.send(Letter::Entry(entry("/1"))).unwrap();
-        queue.send(Letter::Stop).unwrap();
-        let writer = Writer {
-            path: Some("/dev/full".into()),
-            out: BufWriter::new(Box::new(full)),
-            line: Vec::new(),
-            complained: None,
-        };
-        writer.run(&letters);
+        let (mut writer, ledger) = writer(Some("/dev/full".into()), full);
+        for path in ["/1", "/2"] {
+            put(&mut writer, path);
+            writer.write();
+        }
+        assert_eq!((ledger.written(), ledger.failed()), (0, 2));
+    }
+
+    #[test]
+    fn after_a_full_disk_each_line_stands_alone() {
+        let disk = Disk::default();
+        let (mut writer, ledger) = writer(None, disk.clone());
+        let whole = line(&entry("/1")).len();
+        disk.room.store(whole + 10, Relaxed);
+        put(&mut writer, "/1");
+        put(&mut writer, "/2");
+        writer.write();
+        assert_eq!((ledger.written(), ledger.failed()), (1, 1));
+        // Still full: nothing is added to the torn line.
+        put(&mut writer, "/3");
+        writer.write();
+        disk.room.store(usize::MAX, Relaxed);
+        for path in ["/4", "/5"] {
+            put(&mut writer, path);
+            writer.write();
+        }
+        assert_eq!((ledger.written(), ledger.failed()), (3, 2));
+        let text = disk.text();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        assert_eq!(lines[1].len(), 10);
+        for (at, path) in [(0, "/1"), (2, "/4"), (3, "/5")] {
+            assert_eq!(format!("{}\n", lines[at]), line(&entry(path)));
+        }
+    }
+
+    #[test]
+    fn a_log_that_cannot_even_be_opened_is_written_again_later() {
+        let disk = Disk::default();
+        let (mut writer, ledger) = writer(Some("/nowhere/access.log".into()), disk.clone());
+        put(&mut writer, "/1");
+        writer.write();
+        disk.room.store(usize::MAX, Relaxed);
+        put(&mut writer, "/2");
+        writer.write();
+        assert_eq!((ledger.written(), ledger.failed()), (1, 1));
+        assert_eq!(disk.text(), line(&entry("/2")));
     }
 }

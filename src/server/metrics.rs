@@ -135,10 +135,16 @@ impl Observed {
             out.family(
                 "reviewd_access_log_entries",
                 Kind::Counter,
-                "Entries of the access log, by whether its queue had room for them.",
+                "Lines of the access log: written, dropped as its queue was full, or failed to be written.",
             );
-            out.sample("_total", &[("outcome", "queued")], log.accepted());
-            out.sample("_total", &[("outcome", "dropped")], log.dropped());
+            let ledger = log.ledger();
+            for (outcome, count) in [
+                ("written", ledger.written()),
+                ("dropped", ledger.dropped()),
+                ("failed", ledger.failed()),
+            ] {
+                out.sample("_total", &[("outcome", outcome)], count);
+            }
         }
     }
 

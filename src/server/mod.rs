@@ -85,6 +85,13 @@ pub enum StartError {
         /// What the system says.
         cause: std::io::Error,
     },
+    /// The public address and the administrator's are one; the culprit is the operator.
+    SameAddress {
+        /// The public one.
+        listen: SocketAddr,
+        /// The administrator's.
+        admin_listen: SocketAddr,
+    },
     /// The access log cannot be opened; the culprit is the operator.
     AccessLog(std::io::Error),
     /// A data file cannot be read.
@@ -113,6 +120,13 @@ impl fmt::Display for StartError {
                 address,
                 cause,
             } => write!(formatter, "cannot listen on {address} ({flag}): {cause}"),
+            StartError::SameAddress {
+                listen,
+                admin_listen,
+            } => write!(
+                formatter,
+                "--admin-listen {admin_listen} is served by --listen {listen}: take another port"
+            ),
             StartError::AccessLog(cause) => {
                 write!(
                     formatter,
@@ -172,6 +186,7 @@ fn start_with(
     before_listening: impl FnOnce() -> Result<(), StartError>,
 ) -> Result<Running, StartError> {
     let started_ms = crate::clock::unix_ms();
+    observers::check_addresses(&config)?;
     let keeper = config.tls.as_ref().map(Keeper::load).transpose()?;
     let acceptor = keeper.as_ref().map(Keeper::acceptor);
     let refused = |cause| StartError::Listen {
@@ -206,6 +221,7 @@ fn start_with(
     let log_writer = observers::start_access_log(&config, &app)?;
     let counters = Arc::new(Counters::default());
     before_listening()?;
+    let admin_listener = observers::listen_admin(admin_socket, &config)?;
     let listener = listen::listen(socket).map_err(refused)?;
     let handler = Requests(Arc::clone(&app));
     let front = Front::start(listener, handler, &config, acceptor, Arc::clone(&counters))
@@ -224,7 +240,7 @@ fn start_with(
         started_ms,
     };
     let observers = Observers {
-        admin: observers::start_admin(admin_socket, &config, observed)?,
+        admin: observers::start_admin(admin_listener, &config, observed)?,
         log_writer,
     };
     report_to(&config.supervisor, &front, &counters)?;

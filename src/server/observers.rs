@@ -1,7 +1,7 @@
 //! Those who watch the server: the administrator's listener and the access log. They come before the first request and
 //! go after the last.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -46,15 +46,55 @@ impl Observers {
     }
 }
 
-/// Takes the administrator's address, if there is to be one.
+/// Refuses one address for two services: which of them a client reached would be chance.
+///
+/// # Errors
+/// When a connection could be either's.
+pub(super) fn check_addresses(config: &Config) -> Result<(), StartError> {
+    match config.admin_listen {
+        Some(admin_listen) if overlap(config.listen, admin_listen) => {
+            Err(StartError::SameAddress {
+                listen: config.listen,
+                admin_listen,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Tells whether a connection could be to both addresses. Port 0 becomes a free one each time.
+fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
+    let (one_ip, other_ip) = (one.ip().to_canonical(), other.ip().to_canonical());
+    // `[::]` takes IPv4 as well, `0.0.0.0` nothing else.
+    let covers = |all: IpAddr, ip: IpAddr| all.is_unspecified() && (all.is_ipv6() || ip.is_ipv4());
+    one.port() == other.port()
+        && one.port() != 0
+        && (one_ip == other_ip || covers(one_ip, other_ip) || covers(other_ip, one_ip))
+}
+
+/// Takes the administrator's address, if there is to be one. It is never shared: whoever asked there would reach one
+/// process or the other, and with a public port of another process no answer at all would be right.
 pub(super) fn bind_admin(config: &Config) -> Result<Option<Socket>, StartError> {
     let Some(address) = config.admin_listen else {
         return Ok(None);
     };
-    let bound = listen::bind(address, config.reuse_port);
+    let bound = listen::bind(address, false);
     bound
         .map(Some)
         .map_err(|cause| refused_admin(address, cause))
+}
+
+/// Begins to listen for the administrator; before the public address is, so that a clash is found while nobody has been
+/// answered.
+pub(super) fn listen_admin(
+    socket: Option<Socket>,
+    config: &Config,
+) -> Result<Option<TcpListener>, StartError> {
+    let (Some(socket), Some(address)) = (socket, config.admin_listen) else {
+        return Ok(None);
+    };
+    let listener = listen::listen(socket).map_err(|cause| refused_admin(address, cause))?;
+    Ok(Some(listener))
 }
 
 fn refused_admin(address: SocketAddr, cause: std::io::Error) -> StartError {
@@ -67,14 +107,13 @@ fn refused_admin(address: SocketAddr, cause: std::io::Error) -> StartError {
 
 /// Begins to answer the administrator, where an address was taken for it.
 pub(super) fn start_admin(
-    socket: Option<Socket>,
+    listener: Option<TcpListener>,
     config: &Config,
     observed: Observed,
 ) -> Result<Option<Front>, StartError> {
-    let (Some(socket), Some(address)) = (socket, config.admin_listen) else {
+    let Some(listener) = listener else {
         return Ok(None);
     };
-    let listener = listen::listen(socket).map_err(|cause| refused_admin(address, cause))?;
     let front = admin::start(listener, config, observed).map_err(StartError::Threads)?;
     info!(address = %front.address(), "metrics and health are served to the administrator");
     Ok(Some(front))
@@ -91,4 +130,29 @@ pub(super) fn start_access_log(
     let (log, writer) = access_log::start(target).map_err(StartError::AccessLog)?;
     app.set_access_log(log);
     Ok(Some(writer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::overlap;
+
+    #[test]
+    fn two_addresses_overlap_where_a_connection_could_be_to_both() {
+        for (one, other, expected) in [
+            ("127.0.0.1:80", "127.0.0.1:80", true),
+            ("127.0.0.1:80", "127.0.0.1:81", false),
+            ("127.0.0.1:80", "127.0.0.2:80", false),
+            ("127.0.0.1:0", "127.0.0.1:0", false),
+            ("0.0.0.0:80", "127.0.0.1:80", true),
+            ("0.0.0.0:80", "[::1]:80", false),
+            ("[::]:80", "127.0.0.1:80", true),
+            ("[::]:80", "0.0.0.0:80", true),
+            ("[::]:80", "[::1]:80", true),
+            ("[::ffff:127.0.0.1]:80", "127.0.0.1:80", true),
+        ] {
+            let (one, other) = (one.parse().unwrap(), other.parse().unwrap());
+            assert_eq!(overlap(one, other), expected, "{one} {other}");
+            assert_eq!(overlap(other, one), expected, "{other} {one}");
+        }
+    }
 }

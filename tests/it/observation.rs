@@ -230,6 +230,37 @@ fn the_administrators_port_in_use_is_69_and_named() {
     );
 }
 
+#[test]
+fn one_port_for_both_services_is_64_even_where_it_may_be_shared() {
+    // A port that is free now; nobody listens on it, as the flags are refused before.
+    let free = std::net::TcpListener::bind(ANY_PORT).unwrap();
+    let address = free.local_addr().unwrap().to_string();
+    drop(free);
+    for further in [&[][..], &["--reuse-port"]] {
+        let flags = ["serve", "--listen", &address, "--admin-listen", &address];
+        let output = run(&[&flags, further].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(64), "{said}");
+        assert!(said.contains("take another port"), "{said}");
+    }
+}
+
+#[test]
+fn the_administrators_port_is_not_shared_with_another_process() {
+    let first = Program::serve(&["--reuse-port", "--admin-listen", ANY_PORT]);
+    let line = first.seen("served to the administrator");
+    let event: serde_json::Value = serde_json::from_str(line).unwrap();
+    let taken = event["address"].as_str().unwrap();
+    for flags in [
+        ["--listen", ANY_PORT, "--admin-listen", taken],
+        ["--listen", taken, "--admin-listen", ANY_PORT],
+    ] {
+        let output = run(&[&["serve", "--reuse-port"][..], &flags].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(69), "{said}");
+    }
+}
+
 fn lines(path: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let lines = text.lines().map(serde_json::from_str);
@@ -288,6 +319,49 @@ fn a_log_that_was_moved_away_is_opened_anew_on_sigusr1_and_sighup() {
     program.signal("TERM");
     assert_eq!(program.wait().0, Some(0));
     assert_eq!(lines(&path)[0]["path"], "/readyz", "the last line is kept");
+}
+
+#[test]
+fn lines_that_a_blocked_pipe_costs_are_counted_and_no_request_waits() {
+    use std::io::Read;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    // Open for both, so that neither end waits for the other; nothing is read until the queue is full.
+    let mut pipe = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&path)
+        .unwrap();
+    let server = Server::start_with(|config| {
+        config.admin_listen = Some(ANY_PORT.parse().unwrap());
+        config.access_log = Some(AccessLogTarget::File(path.clone()));
+    });
+    let entries = |outcome: &str| {
+        metrics(admin(&server))
+            [&format!("reviewd_access_log_entries_total{{outcome=\"{outcome}\"}}")]
+    };
+    let mut connection = server.connect();
+    let mut asked = 0.0;
+    while entries("dropped") == 0.0 {
+        for _ in 0..500 {
+            assert_eq!(connection.get("/healthz").status, 200);
+            asked += 1.0;
+        }
+        if asked % 5_000.0 == 0.0 {
+            connection = server.connect();
+        }
+    }
+    // It ends with the process: our own end keeps the pipe open.
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while pipe.read(&mut buffer).is_ok_and(|count| count > 0) {}
+    });
+    wait_until("every line is accounted for", || {
+        entries("written") + entries("dropped") == asked
+    });
+    assert_eq!(entries("failed"), 0.0);
 }
 
 #[test]
