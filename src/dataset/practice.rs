@@ -16,7 +16,7 @@ use aho_corasick::AhoCorasick;
 
 use super::problem::quote;
 use crate::model::{Dataset, Review};
-use lists::{HINTS, LAW_TYPES};
+use lists::{HINTS, LAW_TYPES, OPEN_TYPES};
 use money::result_with_money;
 use promises::promise;
 use replies::{Known, case_number, matter, stranger};
@@ -78,10 +78,29 @@ pub(super) struct Finding<'d> {
     pub(super) review_ids: &'d [String],
 }
 
+/// Whether a business of this type may be a law practice that has not said so, so that nothing was looked through.
+pub(super) fn is_open(kind: &str) -> bool {
+    is_type(kind, &OPEN_TYPES)
+}
+
+/// Whether `kind` is one of `types`, without regard to case, by its name or its address.
+fn is_type(kind: &str, types: &[&str]) -> bool {
+    let kind = kind.trim();
+    let bare = ["https://schema.org/", "http://schema.org/"]
+        .iter()
+        .find_map(|prefix| {
+            let start = kind.get(..prefix.len())?;
+            let fits = start.eq_ignore_ascii_case(prefix);
+            fits.then(|| &kind[prefix.len()..])
+        });
+    let name = bare.unwrap_or(kind);
+    types.iter().any(|one| one.eq_ignore_ascii_case(name))
+}
+
 /// Looks through reviews, replies and the editorial of a practice, by as many threads as given; nothing for other kinds
 /// of business.
 pub(super) fn findings(dataset: &Dataset, threads: NonZeroUsize) -> Vec<Finding<'_>> {
-    if !LAW_TYPES.contains(&dataset.business.kind.as_str()) {
+    if !is_type(&dataset.business.kind, &LAW_TYPES) {
         return Vec::new();
     }
     // Most texts hold none of these, and one pass of an automaton says so at the speed of memory.

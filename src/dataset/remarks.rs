@@ -28,10 +28,11 @@ pub(crate) const PLACEHOLDER_NAME: &str = "Fill in: the name of your business";
 pub(crate) const PLACEHOLDER_URL: &str = "https://fill-in.example/";
 
 /// The rules, by the code of their warnings.
-pub const RULES: [&str; 18] = [
+pub const RULES: [&str; 19] = [
     "no_taxonomy",
     "no_editorial",
     "no_business",
+    "business_type",
     "no_disclaimer",
     "no_reviews",
     "unverified",
@@ -97,9 +98,8 @@ impl Remarks<'_> {
             let message = "is not there: summary, pull quote and questions stay empty";
             warn("no_editorial", EDITORIAL, "", message.to_owned());
         }
-        if is_placeholder(&dataset.business) {
-            let message = "is as an import makes it: fill in name, url and type, which decides about further rules";
-            warn("no_business", REVIEWS, "business", message.to_owned());
+        for (code, place, message) in of_business(&dataset.business) {
+            warn(code, REVIEWS, place, message);
         }
         if dataset.disclaimer.is_none() {
             let message =
@@ -273,6 +273,23 @@ fn of_rule<'f, 'd>(
     rule: Rule,
 ) -> impl Iterator<Item = &'f Finding<'d>> {
     findings.iter().filter(move |finding| finding.rule == rule)
+}
+
+/// What is to be filled in: code, place and message.
+fn of_business(business: &Business) -> Vec<(&'static str, &'static str, String)> {
+    let mut warnings = Vec::new();
+    if is_placeholder(business) {
+        let message = "is as an import makes it: fill in name, url and type, which decides about further rules";
+        warnings.push(("no_business", "business", message.to_owned()));
+    }
+    let kind = &business.kind;
+    if practice::is_open(kind) {
+        let message = format!(
+            "is {kind}: the rules of a law practice were not looked at; set LegalService if it is one"
+        );
+        warnings.push(("business_type", "business.type", message));
+    }
+    warnings
 }
 
 fn is_placeholder(business: &Business) -> bool {

@@ -3,6 +3,9 @@
 /// schema.org types of practices whose advertising is bound by such rules.
 pub(super) const LAW_TYPES: [&str; 3] = ["LegalService", "Attorney", "Notary"];
 
+/// schema.org types that a law practice may have as well, and that do not say so.
+pub(super) const OPEN_TYPES: [&str; 3] = ["LocalBusiness", "ProfessionalService", "Organization"];
+
 /// Words that make an amount of a number before them.
 pub(super) const CURRENCIES: &str = "dollar dollars euro euros pounds bucks grand usd eur gbp";
 

@@ -191,8 +191,24 @@ fn other_kinds_of_business_are_not_held_to_the_rules_of_the_bar() {
     let mut dataset = sample();
     dataset.editorial.summary = Some("Results guaranteed.".to_owned());
     assert!(!findings(&dataset, NonZeroUsize::MIN).is_empty());
-    dataset.business.kind = "Restaurant".to_owned();
-    assert_eq!(findings(&dataset, NonZeroUsize::MIN), []);
+    for kind in [
+        "attorney",
+        " NOTARY",
+        "https://schema.org/LegalService",
+        "HTTP://schema.org/legalservice",
+    ] {
+        dataset.business.kind = kind.to_owned();
+        assert!(!findings(&dataset, NonZeroUsize::MIN).is_empty(), "{kind}");
+    }
+    for kind in [
+        "Restaurant",
+        "",
+        "https://schema.org/",
+        "https://other.example/LegalService",
+    ] {
+        dataset.business.kind = kind.to_owned();
+        assert_eq!(findings(&dataset, NonZeroUsize::MIN), [], "{kind}");
+    }
 }
 
 #[test]

@@ -81,6 +81,36 @@ fn a_rule_is_silenced_for_one_place_of_the_editorial() {
 }
 
 #[test]
+fn a_type_that_leaves_open_whether_it_is_a_law_practice_gets_a_remark() {
+    let said = |kind: &str, check: Option<String>| {
+        let mut files = embedded();
+        let reviews = String::from_utf8(files.reviews).expect("text");
+        files.reviews = reviews
+            .replacen("\"LegalService\"", &format!("\"{kind}\""), 1)
+            .into();
+        files.check = check.map(Into::into);
+        let decoded = decode(files, Timestamp::from_unix(4_000_000_000)).expect("valid");
+        let mut found = decoded.warnings.into_iter();
+        let found = found.find(|warning| warning.code == "business_type");
+        found.map(|warning| format!("{}: {}", warning.place, warning.message))
+    };
+    for kind in [
+        "LocalBusiness",
+        "ProfessionalService",
+        "https://schema.org/organization",
+    ] {
+        let message = format!(
+            "business.type: is {kind}: the rules of a law practice were not looked at; set LegalService if it is one"
+        );
+        assert_eq!(said(kind, None), Some(message));
+        assert_eq!(said(kind, Some(allow("business_type", "[]"))), None);
+    }
+    for kind in ["LegalService", "attorney", "Dentist"] {
+        assert_eq!(said(kind, None), None, "{kind}");
+    }
+}
+
+#[test]
 fn what_check_json_holds_decides_nothing_about_what_is_published() {
     let digest = |check| decoded(check).expect("valid").dataset.digest;
     assert_eq!(digest(None), digest(Some(&allow("money", "[]"))));
