@@ -16,6 +16,7 @@ use super::values::parse_size;
 use crate::import::date::Order;
 use crate::import::kind::Kind;
 use crate::import::merge::{Bounds, Merge};
+use crate::import::normalise::Vouched;
 use crate::import::{Mapping, parse_mapping};
 use encoding_rs::Encoding;
 use folder::Folder;
@@ -61,6 +62,10 @@ pub(super) struct ImportArgs {
     #[arg(long, env = "REVIEWD_IMPORT_VERIFIED")]
     verified: bool,
 
+    /// As --verified, and for reviews that are there already and in the source, even if set to false by hand
+    #[arg(long, env = "REVIEWD_IMPORT_VERIFY_EXISTING")]
+    verify_existing: bool,
+
     /// Trust the certificate authorities in this PEM file, too, for https sources
     #[arg(long, env = "REVIEWD_IMPORT_CA", value_name = "FILE")]
     ca: Option<PathBuf>,
@@ -85,6 +90,17 @@ pub(super) struct ImportArgs {
     /// Largest data file that is read or written
     #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_size)]
     data_file_bytes: u64,
+}
+
+impl ImportArgs {
+    /// The reviews for which the operator vouches.
+    fn vouched(&self) -> Vouched {
+        match (self.verify_existing, self.verified) {
+            (true, _) => Vouched::All,
+            (false, true) => Vouched::New,
+            (false, false) => Vouched::Nothing,
+        }
+    }
 }
 
 /// What wrote a source, as flags name it.

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::lines::plain;
+use super::lines::{plain, put};
 use super::record::{Field, Record};
 
 /// How Google calls people who do not show their name.
@@ -39,16 +39,20 @@ pub(super) fn record(value: &Value, line: u64) -> Result<Record, String> {
     record.set(Field::Author, if is_anonymous { ANONYMOUS } else { author });
     // An export has no pictures, which does not take away those that the API gave.
     if let Some(photo) = review["reviewer"].get("profilePhotoUrl") {
-        record.set(Field::Avatar, plain(photo));
+        put(&mut record, Field::Avatar, photo);
     }
-    record.set(Field::Rating, plain(&review["starRating"]));
-    record.set(Field::Text, plain(&review["comment"]));
-    record.set(Field::Date, plain(&review["createTime"]));
-    record.set(Field::Updated, plain(&review["updateTime"]));
-    record.set(Field::Reply, plain(&review["reviewReply"]["comment"]));
-    record.set(
-        Field::ReplyDate,
-        plain(&review["reviewReply"]["updateTime"]),
+    for (key, field) in [
+        ("starRating", Field::Rating),
+        ("comment", Field::Text),
+        ("createTime", Field::Date),
+        ("updateTime", Field::Updated),
+    ] {
+        put(&mut record, field, &review[key]);
+    }
+    reply(
+        &mut record,
+        &review["reviewReply"],
+        ["comment", "updateTime"],
     );
     Ok(record)
 }
@@ -75,13 +79,23 @@ pub(super) fn reviewd(value: &Value, line: u64) -> Result<Record, String> {
         ("verified", Field::Verified),
     ];
     for (key, field) in fields {
-        record.set(field, plain(&value[key]));
+        put(&mut record, field, &value[key]);
     }
-    record.set(Field::Reply, plain(&value["owner_reply"]["text"]));
-    record.set(Field::ReplyDate, plain(&value["owner_reply"]["date"]));
+    reply(&mut record, &value["owner_reply"], ["text", "date"]);
     record.mentions = ["mentioned_technicians", "mentioned_services"].map(|key| {
         let names = value[key].as_array()?;
-        Some(names.iter().map(plain).collect())
+        // A name that is none is refused as an empty one is.
+        let name = |name| plain(name).unwrap_or_default();
+        Some(names.iter().map(name).collect())
     });
     Ok(record)
+}
+
+/// Notes a reply and its day, which stand in an object under these keys.
+fn reply(record: &mut Record, reply: &Value, [text, date]: [&str; 2]) {
+    if reply.is_object() {
+        put(record, Field::ReplyDate, &reply[date]);
+    }
+    let text = reply.get(text).unwrap_or(reply);
+    put(record, Field::Reply, text);
 }

@@ -151,20 +151,30 @@ fn lookup<'v>(object: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
 /// Notes a value; of an object the part that says the same.
 fn set(record: &mut Record, field: Field, value: &Value) {
     let Value::Object(object) = value else {
-        return record.set(field, plain(value));
+        return put(record, field, value);
     };
-    let part = |keys: &[&str]| keys.iter().find_map(|key| object.get(*key));
+    let part = |keys: &[&str]| {
+        let mut found = keys.iter().filter_map(|key| object.get(*key));
+        let first = found.next()?;
+        // `{"text": null, "comment": "…"}` says the second.
+        match first {
+            Value::Null => found.find(|value| !value.is_null()).or(Some(first)),
+            _ => Some(first),
+        }
+    };
     let names: &[&str] = match field {
-        Field::Author => &["name", "displayName", "fullName"],
+        Field::Author | Field::Source => &["name", "displayName", "fullName", "value"],
         Field::Rating => &["ratingValue", "value", "rating"],
-        Field::Reply | Field::Text => &["text", "comment", "content", "body"],
-        _ => &["value", "$date", "date"],
+        Field::Reply | Field::Text | Field::Title => {
+            &["text", "comment", "content", "body", "value"]
+        }
+        _ => &["value", "$date", "date", "$oid"],
     };
-    record.set(field, part(names).map(plain).unwrap_or_default());
+    put(record, field, part(names).unwrap_or(value));
     match field {
         Field::Rating => {
             if let Some(best) = part(&["bestRating", "best"]) {
-                record.set(Field::Best, plain(best));
+                put(record, Field::Best, best);
             }
         }
         Field::Reply => {
@@ -175,19 +185,32 @@ fn set(record: &mut Record, field: Field, value: &Value) {
                 "created_at",
                 "datePublished",
             ]) {
-                record.set(Field::ReplyDate, plain(date));
+                put(record, Field::ReplyDate, date);
             }
         }
         _ => {}
     }
 }
 
-/// A value as text; null and what is no single value are empty.
-pub(super) fn plain(value: &Value) -> String {
+/// Notes a single value, or that it is none.
+pub(super) fn put(record: &mut Record, field: Field, value: &Value) {
+    match plain(value) {
+        Ok(text) => record.set(field, text),
+        Err(what) => record.refuse(field, what),
+    }
+}
+
+/// A value as text; null, `[]` and `{}` are empty.
+///
+/// # Errors
+/// What it is, where it is no single value.
+pub(super) fn plain(value: &Value) -> Result<String, &'static str> {
     match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        Value::Bool(value) => value.to_string(),
-        Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(number) => Ok(number.to_string()),
+        Value::Bool(value) => Ok(value.to_string()),
+        Value::Array(values) if !values.is_empty() => Err("an array"),
+        Value::Object(object) if !object.is_empty() => Err("an object"),
+        Value::Null | Value::Array(_) | Value::Object(_) => Ok(String::new()),
     }
 }

@@ -6,7 +6,7 @@ use std::io::{BufRead, Read};
 use serde_json::Value;
 
 use super::LINKED_BYTES_MAX;
-use super::lines::plain;
+use super::lines::put;
 use super::page::scripts;
 use super::read::{ReadError, Shape};
 use super::record::{Field, Found, Record, Sink};
@@ -14,6 +14,9 @@ use super::stream::{failed, reason};
 
 /// Nodes of one document: more are no page that a person saved.
 const NODES_MAX: usize = 1_000_000;
+
+/// The keys of a review's words.
+const BODIES: [&str; 3] = ["reviewBody", "description", "text"];
 
 /// Reads a document or a page, whole.
 pub(super) fn read(source: impl BufRead, sink: &mut Sink<'_>) -> Result<Shape, ReadError> {
@@ -172,30 +175,25 @@ impl<'v> Graph<'v> {
     }
 
     /// The text of the first of `keys` that the node has; of a node its name, of a typed value the value.
-    fn text(&self, node: &'v Value, keys: &[&str]) -> Option<String> {
+    fn text(&self, node: &'v Value, keys: &[&str]) -> Option<&'v Value> {
         let value = self.value(node, keys)?;
-        match value {
-            Value::Object(_) => {
-                let inner = self.value(value, &["@value", "name", "url", "contentUrl", "@id"])?;
-                Some(plain(inner))
-            }
-            value => Some(plain(value)),
-        }
+        let inner = ["@value", "name", "url", "contentUrl", "@id"];
+        let inner = value.is_object().then(|| self.value(value, &inner));
+        Some(inner.flatten().unwrap_or(value))
     }
 
     /// What `identifier` says: a text, or the value of a `PropertyValue`, whose name is that of the property.
-    fn identifier(&self, node: &'v Value) -> Option<String> {
+    fn identifier(&self, node: &'v Value) -> Option<&'v Value> {
         let value = self.value(node, &["identifier"])?;
         if !value.is_object() {
-            return Some(plain(value));
+            return Some(value);
         }
         let stated = self.value(value, &["value", "@value", "url"]);
-        let stated = stated.or_else(|| {
+        stated.or_else(|| {
             value
                 .get("@id")
                 .filter(|id| id.as_str().is_some_and(is_absolute))
-        });
-        stated.map(plain)
+        })
     }
 }
 
@@ -219,11 +217,12 @@ fn record<'v>(node: &'v Value, graph: &Graph<'v>, line: u64) -> Record {
             graph.text(rating, &["ratingValue"]),
             graph.text(rating, &["bestRating"]),
         ),
-        Some(rating) => (Some(plain(rating)), None),
+        Some(rating) => (Some(rating), None),
         None => (graph.text(node, &["ratingValue"]), None),
     };
-    let own = node["@id"].as_str().filter(|id| is_absolute(id));
-    let id = own.map(str::to_owned).or_else(|| graph.identifier(node));
+    let own = node.get("@id");
+    let own = own.filter(|id| id.as_str().is_some_and(is_absolute));
+    let id = own.or_else(|| graph.identifier(node));
     let author = graph.value(node, &["author", "creator"]);
     let fields = [
         (Field::Id, id),
@@ -239,18 +238,25 @@ fn record<'v>(node: &'v Value, graph: &Graph<'v>, line: u64) -> Record {
             graph.text(node, &["datePublished", "dateCreated", "uploadDate"]),
         ),
         (Field::Updated, graph.text(node, &["dateModified"])),
-        (
-            Field::Text,
-            graph.text(node, &["reviewBody", "description", "text"]),
-        ),
+        (Field::Text, graph.text(node, &BODIES)),
         (Field::Title, graph.text(node, &["headline", "name"])),
         (Field::Source, graph.text(node, &["publisher", "provider"])),
         (Field::SourceUrl, graph.text(node, &["url"])),
     ];
     for (field, value) in fields {
+        // An organisation without a name says no more than one that is left out.
+        let value = value.filter(|value| field != Field::Source || !value.is_object());
         if let Some(value) = value {
-            record.set(field, value);
+            put(&mut record, field, value);
         }
+    }
+    // Of several names the first will do; of several texts none is the whole.
+    let body = BODIES.iter().find_map(|key| node.get(*key));
+    if body
+        .and_then(Value::as_array)
+        .is_some_and(|all| all.len() > 1)
+    {
+        record.refuse(Field::Text, "an array");
     }
     record
 }

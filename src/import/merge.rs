@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::candidate::Candidate;
-use super::normalise::{Rules, known_id, normalise, unusable};
+use super::normalise::{Rules, Vouched, known_id, normalise, unusable};
 use super::record::{Field, Found, Record};
 use super::stored::Stored;
 use super::text::quote;
@@ -187,7 +187,12 @@ impl<'f> Merge<'f> {
                     }
                     let rank = rank(&candidate);
                     // Of a review that is there the operator may have said by hand that it is not verified.
-                    if rules.verified && kept.is_none() {
+                    let vouched = match rules.vouched {
+                        Vouched::Nothing => false,
+                        Vouched::New => kept.is_none(),
+                        Vouched::All => true,
+                    };
+                    if vouched {
                         candidate.verified = candidate.verified.or(Some(true));
                     }
                     let stored = Stored::overlay(candidate, kept.as_ref());
@@ -364,8 +369,12 @@ fn rank(candidate: &Candidate) -> Rank {
 fn taken(record: &Record, candidate: &Candidate, kept: Option<&Stored>) -> Option<String> {
     let other = &kept?.review;
     let is_own = record.is_ours && record.filled(Field::Id) == Some(&candidate.id);
+    // A name may be corrected, words edited, a day put right, but hardly all at once.
+    let is_text = |text: &String| !text.is_empty() && *text == other.text;
     let is_same = other.source.to_lowercase() == candidate.source.to_lowercase()
-        && other.author == candidate.author;
+        && (other.author == candidate.author
+            || other.date == candidate.date
+            || candidate.text.as_ref().is_some_and(is_text));
     (is_own && !is_same).then(|| {
         format!(
             "id: is that of the review by {} from {} that is there",

@@ -16,12 +16,23 @@ const MARKED_UP_BYTES_MAX: usize = 4 * PROSE_BYTES_MAX;
 pub(crate) struct Rules {
     /// Where reviews were left that do not say it themselves.
     pub(crate) source: String,
-    /// Whether the operator vouches for reviews for which the source does not speak.
-    pub(crate) verified: bool,
+    /// What the operator vouches for where the source does not speak.
+    pub(crate) vouched: Vouched,
     /// How dates of numbers are read.
     pub(crate) order: Option<Order>,
     /// The day; a review cannot be from the day after tomorrow, whatever the zone.
     pub(crate) today: Date,
+}
+
+/// The reviews for which the operator vouches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vouched {
+    /// None.
+    Nothing,
+    /// Those that are new.
+    New,
+    /// Those that are there, too.
+    All,
 }
 
 /// Checks and cleans what a source says of one review.
@@ -29,7 +40,7 @@ pub(crate) struct Rules {
 /// # Errors
 /// All that is wrong with it, as one line.
 pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, String> {
-    let mut wrong = Vec::new();
+    let mut wrong: Vec<String> = record.unread().collect();
     let author = short(record, Field::Author, &mut wrong).unwrap_or_default();
     if author.is_empty() && wrong.is_empty() {
         wrong.push("author: is missing".to_owned());

@@ -77,6 +77,8 @@ pub(crate) struct Record {
     /// The line on which it begins, from 1.
     pub(crate) line: u64,
     values: [Option<String>; Field::NAMES.len()],
+    /// Fields that hold an array or an object of which nothing is known here, and which of both.
+    unread: Vec<(Field, &'static str)>,
     /// Whether it comes from a reviewd: its id stays, and its texts have been cleaned before.
     pub(crate) is_ours: bool,
     /// People and services, where the source lists them.
@@ -101,6 +103,25 @@ impl Record {
     pub(crate) fn filled(&self, field: Field) -> Option<&str> {
         let value = self.value(field)?.trim();
         (!value.is_empty()).then_some(value)
+    }
+
+    /// Why each field that holds more than one value cannot be read; taking it for empty would lose what it says, and
+    /// what is there.
+    pub(crate) fn unread(&self) -> impl Iterator<Item = String> {
+        self.unread.iter().map(|(field, what)| {
+            let wanted = match field {
+                Field::Text | Field::Title | Field::Reply => "a text",
+                _ => "a single value",
+            };
+            format!("{field}: is {what}, not {wanted}")
+        })
+    }
+
+    /// Notes that `field` holds `what`, of which nothing is known; without an address a review is still whole.
+    pub(crate) fn refuse(&mut self, field: Field, what: &'static str) {
+        if !matches!(field, Field::Avatar | Field::SourceUrl) {
+            self.unread.push((field, what));
+        }
     }
 
     /// Notes what the source says of `field`.

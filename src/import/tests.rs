@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::merge::{Bounds, Merge};
-use super::normalise::Rules;
+use super::normalise::{Rules, Vouched};
 use super::record::{Field, Found, Record};
 use crate::oracle::{check_import_csv, check_import_json};
 use crate::wire::date::{Date, Timestamp};
@@ -86,10 +86,10 @@ fn review(id: &str, author: &str, text: &str) -> Record {
     record
 }
 
-fn rules(verified: bool) -> Rules {
+fn rules(vouched: Vouched) -> Rules {
     Rules {
         source: "import".to_owned(),
-        verified,
+        vouched,
         order: None,
         today: Date::MAX,
     }
@@ -99,12 +99,12 @@ fn merged<'f>(
     file: Option<&'f str>,
     records: &[Record],
     bytes_max: u64,
-    verified: bool,
+    vouched: Vouched,
 ) -> Result<Merge<'f>, String> {
     let mut merge = Merge::new(file, Bounds::of(bytes_max))?;
     merge.begin();
     for record in records {
-        merge.take(Found::Record(record.clone()), &rules(verified))?;
+        merge.take(Found::Record(record.clone()), &rules(vouched))?;
     }
     Ok(merge)
 }
@@ -112,10 +112,25 @@ fn merged<'f>(
 #[test]
 fn the_operators_word_for_new_reviews_leaves_the_others_alone() {
     let (old, new) = (review("a", "Ann", "Good."), review("b", "Bob", "Bad."));
-    let file = merged(None, std::slice::from_ref(&old), u64::MAX, false).unwrap();
+    let file = merged(None, std::slice::from_ref(&old), u64::MAX, Vouched::Nothing).unwrap();
     let file = file.render(Timestamp::from_unix(0));
-    let both = merged(Some(&file), &[old, new], u64::MAX, true).unwrap();
-    assert_eq!(both.counts(), (2, 1));
+    let both = merged(
+        Some(&file),
+        &[old.clone(), new.clone()],
+        u64::MAX,
+        Vouched::New,
+    )
+    .unwrap();
+    assert_eq!((both.counts(), both.newly_verified()), ((2, 1), 0));
+    let mut denied = new;
+    denied.set(Field::Verified, "false");
+    let records = [old, denied];
+    let all = merged(Some(&file), &records, u64::MAX, Vouched::All).unwrap();
+    assert_eq!(
+        (all.counts(), all.newly_verified()),
+        ((2, 1), 1),
+        "what was there is lifted, and the source's own word stands"
+    );
 }
 
 #[test]
@@ -124,24 +139,54 @@ fn a_changed_review_gives_its_bytes_back() {
         None,
         &[review("a", "Ann", &"x".repeat(500))],
         u64::MAX,
-        false,
+        Vouched::Nothing,
     )
     .unwrap();
     let file = file.render(Timestamp::from_unix(0));
     let changed = [review("a", "Ann", &"y".repeat(510))];
     let size = file.len() as u64;
-    assert!(merged(Some(&file), &changed, size + 10, false).is_ok());
-    assert!(merged(Some(&file), &changed, size + 9, false).is_err());
+    assert!(merged(Some(&file), &changed, size + 10, Vouched::Nothing).is_ok());
+    assert!(merged(Some(&file), &changed, size + 9, Vouched::Nothing).is_err());
 }
 
 #[test]
 fn an_id_that_someone_elses_review_bears_is_refused() {
-    let file = merged(None, &[review("a", "Ann", "Good.")], u64::MAX, false).unwrap();
+    let file = merged(
+        None,
+        &[review("a", "Ann", "Good.")],
+        u64::MAX,
+        Vouched::Nothing,
+    )
+    .unwrap();
     let file = file.render(Timestamp::from_unix(0));
-    let merge = merged(Some(&file), &[review("a", "Bob", "Bad.")], u64::MAX, false).unwrap();
+    let mut other = review("a", "Bob", "Bad.");
+    other.set(Field::Date, "2024-03-05");
+    let merge = merged(Some(&file), &[other], u64::MAX, Vouched::Nothing).unwrap();
     assert!(!merge.is_change());
     assert_eq!(
         merge.refusals()[0].text,
         "id: is that of the review by \"Ann\" from \"import\" that is there"
     );
+}
+
+#[test]
+fn a_reviewds_correction_of_the_author_the_words_or_the_day_is_taken() {
+    let file = merged(
+        None,
+        &[review("a", "Ann", "Good.")],
+        u64::MAX,
+        Vouched::Nothing,
+    )
+    .unwrap();
+    let file = file.render(Timestamp::from_unix(0));
+    let changed = |author, text, date| {
+        let mut record = review("a", author, text);
+        record.set(Field::Date, date);
+        let merge = merged(Some(&file), &[record], u64::MAX, Vouched::Nothing).unwrap();
+        merge.is_change()
+    };
+    assert!(changed("Anne", "Good.", "2024-03-05"), "the words agree");
+    assert!(changed("Anne", "Fine.", "2024-03-04"), "the day agrees");
+    assert!(changed("Ann", "Fine.", "2024-03-05"), "the author agrees");
+    assert!(!changed("Anne", "Fine.", "2024-03-05"), "nothing agrees");
 }

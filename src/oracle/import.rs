@@ -6,7 +6,7 @@ use crate::import::date::{Order, parse};
 use crate::import::encoding::{Utf8, detect, head};
 use crate::import::kind::Kind;
 use crate::import::merge::{Bounds, Merge};
-use crate::import::normalise::Rules;
+use crate::import::normalise::{Rules, Vouched};
 use crate::import::record::{Field, Found, Record};
 use crate::import::{Reading, read};
 use crate::wire::date::{Date, Timestamp};
@@ -153,7 +153,7 @@ pub(crate) fn check_records(records: &[Record]) {
 fn merged<'f>(file: Option<&'f str>, records: impl Iterator<Item = &'f Record>) -> Merge<'f> {
     let rules = Rules {
         source: "import".to_owned(),
-        verified: false,
+        vouched: Vouched::Nothing,
         order: None,
         today: Date::MAX,
     };

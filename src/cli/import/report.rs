@@ -118,7 +118,7 @@ impl Report<'_> {
         match self.outcome {
             Outcome::Written(at) if self.merge.is_skeleton() => {
                 out.push_str(&format!(
-                    "{file}: written, updated_at {at}; fill in `business` before you publish it\n"
+                    "{file}: written, updated_at {at}; fill in `business`, its type too (LegalService for a law practice), before you publish it\n"
                 ));
             }
             Outcome::Written(at) => {
@@ -134,6 +134,12 @@ impl Report<'_> {
         }
         if let Some(size) = size_hint(self.merge.bytes()) {
             out.push_str(&format!("{file}: {size}\n"));
+        }
+        match self.merge.newly_verified() {
+            0 => {}
+            count => out.push_str(&format!(
+                "{count} of those that were there newly verified\n"
+            )),
         }
         let (reviews, published) = self.merge.counts();
         let noun = if reviews == 1 { "review" } else { "reviews" };
@@ -151,13 +157,10 @@ impl Report<'_> {
     fn hint(&self) -> &'static str {
         match self.outcome {
             Outcome::DryRun | Outcome::Refused => {
-                ", since not verified: give --verified if you vouch for what is new"
-            }
-            Outcome::Written(_) if self.merge.is_skeleton() => {
-                ", since not verified: set `verified` where you know the client, or remove the file and import with --verified"
+                ", since not verified: --verified vouches for what is new, --verify-existing for what is there, too"
             }
             Outcome::Written(_) | Outcome::Unchanged => {
-                ", since not verified: set `verified` where you know the client; --verified speaks for what is new"
+                ", since not verified: set `verified` where you know the client, or import again with --verify-existing"
             }
         }
     }
@@ -195,6 +198,7 @@ impl Report<'_> {
             .u64("review_count", reviews)
             .u64("published_count", published)
             .u64("unpublished_count", reviews - published)
+            .u64("newly_verified_count", self.merge.newly_verified())
             .u64("byte_count", self.merge.bytes());
         object.end();
         out.push(b'\n');

@@ -145,7 +145,7 @@ impl Source {
                 .source
                 .clone()
                 .unwrap_or_else(|| kind.source().to_owned()),
-            verified: args.verified,
+            vouched: args.vouched(),
             order: order.map(|(order, _)| order),
             today: crate::clock::now().date(),
         };

@@ -46,6 +46,15 @@ impl Merge<'_> {
         (self.slots.len() as u64, verified as u64)
     }
 
+    /// How many reviews that were there, and not verified, are verified now.
+    pub(crate) fn newly_verified(&self) -> u64 {
+        let is_new = |slot: &&Slot<'_>| {
+            let was = slot.kept.as_ref().map(|kept| kept.verified);
+            was == Some(false) && slot.version().2
+        };
+        self.slots.values().filter(is_new).count() as u64
+    }
+
     /// How many reviews of the sources that were imported are not in them any more, and the first of their ids.
     pub(crate) fn missing(&self) -> (u64, Vec<&str>) {
         let gone = |slot: &Slot<'_>| {

@@ -37,7 +37,7 @@ fn import_check_serve_and_search_in_one_go() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(
         text.ends_with(
-            "fill in `business` before you publish it\n4 reviews: 4 published, 0 not published\n"
+            "fill in `business`, its type too (LegalService for a law practice), before you publish it\n4 reviews: 4 published, 0 not published\n"
         ),
         "{text}"
     );
@@ -46,6 +46,11 @@ fn import_check_serve_and_search_in_one_go() {
     assert_eq!(check.status.code(), Some(0), "{check:?}");
     assert!(
         String::from_utf8_lossy(&check.stdout).contains("fill in name, url and type"),
+        "{check:?}"
+    );
+    assert!(
+        String::from_utf8_lossy(&check.stdout)
+            .contains("the rules of a law practice were not looked at"),
         "{check:?}"
     );
     let program = Program::serve(&["--data", directory]);
@@ -180,7 +185,7 @@ fn a_dry_run_shows_the_table_and_writes_nothing() {
         )),
         "{text}"
     );
-    assert!(text.ends_with("3 reviews: 2 published, 1 not published, since not verified: give --verified if you vouch for what is new\n"), "{text}");
+    assert!(text.ends_with("3 reviews: 2 published, 1 not published, since not verified: --verified vouches for what is new, --verify-existing for what is there, too\n"), "{text}");
 }
 
 #[test]

@@ -126,3 +126,128 @@ fn what_follows_a_document_is_read_or_ends_the_import() {
     );
     assert!(!folder.path().join("reviews.json").exists());
 }
+
+#[test]
+fn what_is_no_single_value_is_refused_and_erases_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let review = |text: &str, reply: &str| {
+        format!(
+            r#"{{"id":"1","author":"Ann","rating":5,"date":"2024-03-04","text":{text},"owner_reply":{reply}}}"#
+        )
+    };
+    let source = file(folder.path(), "a.jsonl", review("\"Good.\"", "\"Thanks.\""));
+    import(folder.path(), &[&source]);
+    for (text, reply, why) in [
+        (r#"["a","b"]"#, "null", "text: is an array, not a text"),
+        (
+            r#"{"en":"Good."}"#,
+            "null",
+            "text: is an object, not a text",
+        ),
+        (r#"{"text":["a"]}"#, "null", "text: is an array, not a text"),
+        (
+            "\"Good.\"",
+            r#"["Thanks"]"#,
+            "owner_reply: is an array, not a text",
+        ),
+        (
+            "\"Good.\"",
+            r#"{"en":"Thanks"}"#,
+            "owner_reply: is an object, not a text",
+        ),
+    ] {
+        let source = file(folder.path(), "b.jsonl", review(text, reply));
+        let (status, report) = import(folder.path(), &[&source]);
+        assert_eq!(status, Some(65), "{report}");
+        assert_eq!(reasons(&report), [format!("1: {why}")]);
+        let kept = &reviews(folder.path())[0];
+        assert_eq!(kept["text"], "Good.");
+        assert_eq!(kept["owner_reply"]["text"], "Thanks.");
+    }
+    let said = review(
+        r#"{"text":null,"value":"Fine."}"#,
+        r#"{"value":"Thank you."}"#,
+    );
+    let source = file(folder.path(), "c.jsonl", said);
+    let (status, report) = import(folder.path(), &[&source]);
+    assert_eq!(status, Some(0), "{report}");
+    let kept = &reviews(folder.path())[0];
+    assert_eq!(kept["text"], "Fine.");
+    assert_eq!(kept["owner_reply"]["text"], "Thank you.");
+    let source = file(folder.path(), "d.jsonl", review("\"Fine.\"", "[]"));
+    import(folder.path(), &[&source]);
+    let kept = &reviews(folder.path())[0];
+    assert_eq!(
+        kept["owner_reply"],
+        serde_json::Value::Null,
+        "an empty list is none"
+    );
+}
+
+#[test]
+fn every_kind_of_json_refuses_what_is_no_single_value() {
+    let folder = tempfile::tempdir().unwrap();
+    for (kind, review, why) in [
+        (
+            "google",
+            r#"{"reviewId":"1","starRating":"FIVE","reviewer":{"displayName":"Ann"},"createTime":"2024-03-04T00:00:00Z","comment":["a","b"]}"#,
+            "text: is an array, not a text",
+        ),
+        (
+            "google",
+            r#"{"reviewId":"1","starRating":"FIVE","reviewer":{"displayName":"Ann"},"createTime":"2024-03-04T00:00:00Z","comment":"a","reviewReply":["b"]}"#,
+            "owner_reply: is an array, not a text",
+        ),
+        (
+            "reviewd",
+            r#"{"id":"a","author":"Ann","rating":5,"date":"2024-03-04","text":"Good.","source":"google","owner_reply":{"text":{"en":"b"},"date":"2024-03-04"}}"#,
+            "owner_reply: is an object, not a text",
+        ),
+        (
+            "jsonld",
+            r#"{"@type":"Review","@id":"https://a.example/1","author":"Ann","datePublished":"2024-03-04","reviewRating":5,"reviewBody":["a","b"]}"#,
+            "text: is an array, not a text",
+        ),
+        (
+            "jsonld",
+            r#"{"@type":"Review","@id":"https://a.example/1","author":"Ann","datePublished":"2024-03-04","reviewRating":5,"reviewBody":{"en":"a"}}"#,
+            "text: is an object, not a text",
+        ),
+    ] {
+        let source = file(folder.path(), "a.json", format!("[{review}]"));
+        let (status, report) = import(folder.path(), &[&source, "--from", kind]);
+        assert_eq!(status, Some(65), "{kind}: {report}");
+        assert_eq!(reasons(&report), [format!("1: {why}")], "{kind}");
+    }
+}
+
+#[test]
+fn a_later_word_for_earlier_reviews_publishes_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = file(
+        folder.path(),
+        "a.csv",
+        "id,author,rating,date,text\n1,Ann,5,2024-03-04,Good.\n2,Bob,1,2024-03-05,Bad.\n",
+    );
+    let output = raw(folder.path(), &[&source]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.ends_with("or import again with --verify-existing\n"),
+        "{text}"
+    );
+    let (_, report) = import(folder.path(), &[&source, "--verified"]);
+    assert_eq!(report["published_count"], 0, "set by hand, perhaps");
+    let output = raw(folder.path(), &[&source, "--verify-existing"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.ends_with(
+            "2 of those that were there newly verified\n2 reviews: 2 published, 0 not published\n"
+        ),
+        "{text}"
+    );
+    let (_, report) = import(folder.path(), &[&source, "--verify-existing"]);
+    assert_eq!(
+        (&report["written"], &report["newly_verified_count"]),
+        (&false.into(), &0.into())
+    );
+}
