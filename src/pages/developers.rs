@@ -1,7 +1,10 @@
 //! `/developers`: every endpoint with examples to copy and to try, agents, subscribing, and the rules.
 
+mod sent;
+
 use askama::Template;
 
+use self::sent::Sent;
 use super::Context;
 use super::api::{
     Body, Entry, Examples, Kind, Operation, Parameter, Place, TABLE, Tag, VERSION, Verb,
@@ -147,112 +150,6 @@ impl Endpoint {
             script: sent.script(&url, operation),
             python: sent.python(&url, operation),
         }
-    }
-}
-
-/// What the example of an operation sends.
-enum Sent {
-    Nothing,
-    Message(&'static str),
-    Form(Vec<(&'static str, String)>),
-    Delete,
-}
-
-impl Sent {
-    fn of(operation: &Operation, examples: &Examples) -> Sent {
-        match (&operation.body, operation.verb) {
-            (_, Verb::Delete) => Sent::Delete,
-            (Body::Form, _) => Sent::Form(examples.form().into()),
-            (Body::Messages(_), _) => {
-                Sent::Message(Examples::message(operation).unwrap_or_default())
-            }
-            (Body::None, _) => Sent::Nothing,
-        }
-    }
-
-    fn curl(&self, url: &str) -> String {
-        match self {
-            Sent::Nothing => format!("curl --compressed '{url}'"),
-            Sent::Message(json) => {
-                format!("curl '{url}' \\\n  -H 'Content-Type: application/json' \\\n  -d '{json}'")
-            }
-            Sent::Form(fields) => {
-                let mut command = format!("curl -i '{url}'");
-                for (name, value) in fields {
-                    command.push_str(&format!(" \\\n  --data-urlencode '{name}={value}'"));
-                }
-                command
-            }
-            Sent::Delete => format!("curl -i -X DELETE '{url}' -H \"Mcp-Session-Id: $SESSION\""),
-        }
-    }
-
-    fn script(&self, url: &str, operation: &Operation) -> String {
-        let read = if operation.is_json() { "json" } else { "text" };
-        let options = match self {
-            Sent::Nothing => String::new(),
-            Sent::Message(json) => format!(
-                ", {{\n  method: 'POST',\n  headers: {{ 'Content-Type': 'application/json' }},\n  \
-                 body: JSON.stringify({json}),\n}}"
-            ),
-            Sent::Form(fields) => {
-                let lines = fields
-                    .iter()
-                    .map(|(name, value)| format!("    '{name}': '{value}',\n"));
-                let lines: String = lines.collect();
-                format!(
-                    ", {{\n  method: 'POST',\n  body: new URLSearchParams({{\n{lines}  }}),\n}}"
-                )
-            }
-            Sent::Delete => {
-                ", {\n  method: 'DELETE',\n  headers: { 'Mcp-Session-Id': session },\n}".to_owned()
-            }
-        };
-        format!(
-            "const reply = await fetch('{url}'{options});\nconsole.log(reply.status, await reply.{read}());"
-        )
-    }
-
-    fn python(&self, url: &str, operation: &Operation) -> String {
-        let (import, read) = match operation.is_json() {
-            true => ("import json\n", "json.load(reply)"),
-            false => ("", "reply.read().decode()"),
-        };
-        let (before, request) = match self {
-            Sent::Nothing => (String::new(), format!("\"{url}\"")),
-            Sent::Message(json) => (
-                format!(
-                    "message = '{json}'\nrequest = Request(\"{url}\", message.encode(), {{\"Content-Type\": \"application/json\"}})\n"
-                ),
-                "request".to_owned(),
-            ),
-            Sent::Form(fields) => {
-                let lines = fields
-                    .iter()
-                    .map(|(name, value)| format!("    \"{name}\": \"{value}\",\n"));
-                let lines: String = lines.collect();
-                (
-                    format!("fields = {{\n{lines}}}\n"),
-                    format!("\"{url}\", urlencode(fields).encode()"),
-                )
-            }
-            Sent::Delete => (
-                format!(
-                    "request = Request(\"{url}\", headers={{\"Mcp-Session-Id\": session}}, method=\"DELETE\")\n"
-                ),
-                "request".to_owned(),
-            ),
-        };
-        let modules = match self {
-            Sent::Nothing => "from urllib.request import urlopen\n",
-            Sent::Form(_) => {
-                "from urllib.parse import urlencode\nfrom urllib.request import urlopen\n"
-            }
-            Sent::Message(_) | Sent::Delete => "from urllib.request import Request, urlopen\n",
-        };
-        format!(
-            "{import}{modules}\n{before}with urlopen({request}) as reply:\n    print(reply.status, {read})"
-        )
     }
 }
 

@@ -5,6 +5,7 @@ use askama::Template;
 use super::Context;
 use super::chart;
 use super::figures::rounded;
+use super::filters;
 use super::form::{Field, Form};
 use super::given::Given;
 use super::insights::{Aspect, Insights, Question};

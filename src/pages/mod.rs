@@ -14,6 +14,7 @@ mod chart;
 mod developers;
 mod discovery;
 mod figures;
+mod filters;
 mod form;
 mod given;
 mod home;

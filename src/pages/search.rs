@@ -6,6 +6,7 @@
 use askama::Template;
 
 use super::Pages;
+use super::filters;
 use super::form::{Field, Form};
 use super::given::{ASPECT, Given, POLARITY, issue};
 use super::insights::{Aspect, Polarity};

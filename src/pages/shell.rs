@@ -6,6 +6,7 @@ use askama::Template;
 use sha2::{Digest, Sha256};
 
 use super::figures::Figures;
+use super::filters;
 use super::text::{address_line, count, counted, day, link, mailbox, telephone, without_direction};
 use crate::model::Business;
 use crate::snapshot::Snapshot;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Page, Pages, Scratch};
+use super::{Page, Pages, Scratch, filters};
 use crate::dataset::{self, Files};
 use crate::search::index::IndexOptions;
 use crate::snapshot::{Settings, Snapshot};
@@ -104,6 +104,29 @@ fn has_markup(page: &str) -> bool {
     ["<script>alert", "</script><script", "<!--", "\"'`"]
         .iter()
         .any(|hostile| page.contains(hostile))
+}
+
+/// What stands in the elements of `page` that hold a name inside of a line of ours.
+fn names(page: &str) -> Vec<&str> {
+    let elements = page.split("<bdi>").skip(1);
+    elements
+        .map(|rest| rest.split("</bdi>").next().unwrap_or(rest))
+        .collect()
+}
+
+#[test]
+fn a_name_turns_no_text_around_it() {
+    let word = "ev\u{2066}il \u{202e}name\u{202a}";
+    let pages = pages(dataset_of(word, 3));
+    let found = ask(&pages, "mentions_technician=x&query=il").unwrap_or_else(|refused| refused);
+    let some = ask(&pages, "sort=oldest").expect("a page");
+    for page in [text(&pages, Page::Home), found, some] {
+        let names = names(&page);
+        assert!(names.len() > 2, "{page}");
+        for name in names {
+            assert!(!name.contains(filters::turns_direction), "{name:?}");
+        }
+    }
 }
 
 #[test]

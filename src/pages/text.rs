@@ -4,6 +4,8 @@ use crate::model::{Business, Row};
 use crate::snapshot::Snapshot;
 use crate::wire::date::Date;
 
+use super::filters::turns_direction;
+
 /// Returns `number` with commas between thousands.
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -85,7 +87,7 @@ const HEX: [u8; 16] = *b"0123456789ABCDEF";
 /// isolated, such as a title.
 pub(super) fn without_direction(text: &str) -> String {
     text.chars()
-        .filter(|character| !matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+        .filter(|character| !turns_direction(*character))
         .collect()
 }
 

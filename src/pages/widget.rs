@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use super::filters;
 use super::given::Given;
 use super::review::Shown;
 use super::shell::rendered;
