@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -105,6 +106,8 @@ pub struct App {
     pub(crate) proxies: Proxies,
     /// At `Surface as usize`; `None` where there is no limit.
     rates: [Option<Rate>; 3],
+    /// Requests that were too many, at `Surface as usize`.
+    rate_limited: [AtomicU64; 3],
     pub(crate) cache_control: HeaderValue,
     /// `None` where `/mcp` is not served: it answers 503.
     pub(crate) mcp: Option<mcp::Server>,
@@ -138,6 +141,7 @@ impl App {
                 Rate::new("mcp", settings.rates.mcp, began),
                 Rate::new("hub", settings.rates.hub, began),
             ],
+            rate_limited: Default::default(),
             cache_control,
             mcp: None,
             hub: OnceLock::new(),
@@ -209,7 +213,22 @@ impl App {
     ) -> Option<Standing> {
         let rate = self.rates[surface as usize].as_ref()?;
         let client = client_address(self, headers, peer);
-        Some(rate.take(client, clock::instant()))
+        let standing = rate.take(client, clock::instant());
+        if standing.is_exceeded {
+            self.rate_limited[surface as usize].fetch_add(1, Relaxed);
+        }
+        Some(standing)
+    }
+
+    /// Returns the parts of the service that have a rate, and how many requests to each were too many.
+    #[must_use]
+    pub fn rate_limited(&self) -> [(&'static str, u64); 3] {
+        let count = |surface: Surface| self.rate_limited[surface as usize].load(Relaxed);
+        [
+            ("reads", count(Surface::Reads)),
+            ("mcp", count(Surface::Mcp)),
+            ("hub", count(Surface::Hub)),
+        ]
     }
 
     /// Returns the host and port of the public address.

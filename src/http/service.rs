@@ -9,7 +9,9 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{
+    ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, TRANSFER_ENCODING,
+};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 
@@ -22,7 +24,7 @@ use super::host;
 use super::reply::{self, Refusal, Reply};
 use super::router::{self, Action, Route};
 use super::site::Site;
-use super::target;
+use super::target::{self, Path};
 use crate::clock;
 use crate::mcp;
 
@@ -62,19 +64,15 @@ pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> A
     let (parts, body) = request.into_parts();
     let has_body = !body.is_end_stream();
     let note = app.access_log().map(|_| Note::of(app, &parts, peer.ip()));
-    let standing = match parts.uri.path() {
-        // Whoever asks these decides whether traffic comes here at all.
-        "/healthz" | "/readyz" => None,
-        // They have rates of their own; an address that is only escaped like theirs takes from both.
-        "/mcp" | "/api/websub/hub" => None,
-        _ => app.take(Surface::Reads, &parts.headers, peer.ip()),
-    };
+    let surface = surface_at_once(&parts);
+    let standing = surface.and_then(|surface| app.take(surface, &parts.headers, peer.ip()));
     if let Some(standing) = standing.filter(|standing| standing.is_exceeded) {
         let began = clock::instant();
+        let place = place_of(app, &parts);
         let refusal = Reply::Refuse(Refusal::Rate(standing.per_minute));
         let mut response = finish(app, parts, refusal, has_body);
         reply::rate::put(&mut response, &standing);
-        count(app, router::NO_PLACE, began, &response);
+        count(app, place, began, &response);
         log(app, note, &response);
         return Answer::Ready(Some(response));
     }
@@ -95,6 +93,28 @@ pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> A
             note,
         ))),
     }
+}
+
+/// Finds from whose rate a request takes before anything else is looked at; `None` if from none, or not yet.
+fn surface_at_once(parts: &Parts) -> Option<Surface> {
+    match parts.uri.path() {
+        // Whoever asks these decides whether traffic comes here at all.
+        "/healthz" | "/readyz" => None,
+        // A page cannot leave its question out, and what it asks about is counted.
+        _ if is_preflight(parts) => None,
+        // They have rates of their own; an address that is only escaped like theirs takes from both.
+        "/mcp" => None,
+        "/api/websub/hub" if parts.method == Method::POST => None,
+        "/api/websub/hub" => Some(Surface::Hub),
+        _ => Some(Surface::Reads),
+    }
+}
+
+/// Tells whether a browser asks whether a page may ask (Fetch §3.3.2).
+fn is_preflight(parts: &Parts) -> bool {
+    parts.method == Method::OPTIONS
+        && parts.headers.contains_key(ORIGIN)
+        && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
 /// Hands what was noted of a request to the access log, where there is one.
@@ -121,21 +141,38 @@ async fn answer(
         Write::Hub => Surface::Hub,
         Write::Mcp => Surface::Mcp,
     };
-    let standing = app.take(surface, &parts.headers, peer.ip());
+    let judged = match write {
+        Write::Hub => Ok(mcp::Visitor::Direct),
+        // Before the rate, which a foreign page is not to spend for whoever looks at it.
+        Write::Mcp => endpoint::judge(&app, &parts),
+    };
+    let is_free = judged.is_err() || is_preflight(&parts);
+    let standing = match is_free {
+        true => None,
+        false => app.take(surface, &parts.headers, peer.ip()),
+    };
     // Before the body, so that a flood costs no more than its heads.
     let exceeded = standing.filter(|standing| standing.is_exceeded);
-    let mut response = match (write, exceeded) {
-        (Write::Hub, None) => endpoint::hub(Arc::clone(&app), parts, body).await,
-        (Write::Mcp, None) => endpoint::mcp(Arc::clone(&app), parts, body).await,
-        (Write::Hub, Some(standing)) => {
+    let is_refused = exceeded.is_some() || judged.is_err();
+    let mut response = match (judged, write, exceeded) {
+        (Err(reply), ..) => reply::mcp::render(reply, parts.headers),
+        (Ok(_), Write::Hub, None) => endpoint::hub(Arc::clone(&app), parts, body).await,
+        (Ok(_), Write::Mcp, None) => endpoint::mcp(Arc::clone(&app), parts, body).await,
+        (Ok(_), Write::Hub, Some(standing)) => {
             reply::hub::render_unread(&Refusal::Rate(standing.per_minute), parts.headers)
         }
-        (Write::Mcp, Some(_)) => reply::mcp::render(mcp::Reply::too_many(), parts.headers),
+        (Ok(visitor), Write::Mcp, Some(_)) => {
+            let reply = mcp::Reply {
+                visitor,
+                ..mcp::Reply::too_many()
+            };
+            reply::mcp::render(reply, parts.headers)
+        }
     };
     if let Some(standing) = standing {
         reply::rate::put(&mut response, &standing);
     }
-    if chunked || (unread && exceeded.is_some()) {
+    if chunked || (unread && is_refused) {
         reply::close(&mut response);
     }
     let route = match write {
@@ -247,25 +284,16 @@ fn decide<'s>(
     if parts.method == Method::CONNECT {
         return Err(Refusal::Connect.into());
     }
+    let preflight = fields.has(Field::RequestMethod);
     let path = target::parse_target(&parts.method, &parts.uri, app.limits.target_bytes)
         .map_err(Refusal::Target)?;
-    let preflight = fields.has(Field::RequestMethod);
     let Some(path) = path else {
         return Ok(Reply::Options {
             allow: router::ALLOW_ALL,
             preflight: false,
         });
     };
-    let route = match router::route_of_date(&path.parent, path.raw) {
-        Some(route) => route,
-        None => {
-            let last = path
-                .last
-                .as_deref()
-                .map_err(|error| Refusal::Target(*error))?;
-            router::route(&path.parent, last).ok_or(Refusal::UnknownPath)?
-        }
-    };
+    let route = route_of(&path)?;
     *place = route.place();
     match route.action(&parts.method) {
         Action::Read => {
@@ -280,4 +308,24 @@ fn decide<'s>(
         }),
         Action::Refuse => Err(Refusal::Method(route.allow()).into()),
     }
+}
+
+/// Finds what a path is about.
+fn route_of<'p>(path: &'p Path<'_>) -> Result<Route<'p>, Refusal> {
+    if let Some(route) = router::route_of_date(&path.parent, path.raw) {
+        return Ok(route);
+    }
+    let last = path
+        .last
+        .as_deref()
+        .map_err(|error| Refusal::Target(*error))?;
+    router::route(&path.parent, last).ok_or(Refusal::UnknownPath)
+}
+
+/// Finds the number of a request's address, of one that is not looked at any further.
+fn place_of(app: &App, parts: &Parts) -> usize {
+    let path = target::parse_target(&parts.method, &parts.uri, app.limits.target_bytes);
+    let place = |path: Path<'_>| route_of(&path).ok().map(|route| route.place());
+    let found = path.ok().flatten().and_then(place);
+    found.unwrap_or(router::NO_PLACE)
 }

@@ -19,7 +19,7 @@ pub struct Reply {
     /// `Allow`, with 405.
     pub allow: Option<&'static str>,
     /// `Page`: echo the request's Origin in `Access-Control-Allow-Origin`, with `Vary: Origin`, and expose
-    /// `Mcp-Session-Id`.
+    /// `Mcp-Session-Id` and the fields of the rate.
     pub visitor: Visitor,
     /// The answer to a preflight: list methods and headers, too.
     pub is_preflight: bool,

@@ -3,7 +3,7 @@
 use super::calls::Calls;
 use super::catalog::Catalog;
 use super::dispatch;
-use super::guard::Guard;
+use super::guard::{Guard, Visitor};
 use super::head::{Field, Head, is_json};
 use super::json::{self, JsonError, Value};
 use super::jsonrpc::{
@@ -62,12 +62,20 @@ impl Server {
         &self.calls
     }
 
+    /// Tells who asks.
+    ///
+    /// # Errors
+    /// The answer to a page that may not ask, or by a name that is not ours.
+    pub fn judge(&self, head: &Head<'_>) -> Result<Visitor, Reply> {
+        self.guard.check(head).map_err(Reply::forbidden)
+    }
+
     /// Answers a request to `/mcp`; nothing is kept of it but the end of a session.
     #[must_use]
     pub fn handle(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8], now: Timestamp) -> Reply {
-        let visitor = match self.guard.check(head) {
+        let visitor = match self.judge(head) {
             Ok(visitor) => visitor,
-            Err(error) => return Reply::forbidden(error),
+            Err(reply) => return reply,
         };
         let mut reply = match head.method {
             b"POST" => self.post(catalog, head, body, now),

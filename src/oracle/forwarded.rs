@@ -3,7 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::lines;
-use crate::wire::forwarded::{HOPS_MAX, Hop, parse_forwarded, parse_x_forwarded_for};
+use crate::wire::forwarded::{
+    HOPS_MAX, Hop, LINE_BYTES_MAX, parse_forwarded, parse_x_forwarded_for,
+};
 
 /// What our own proxy adds in this check.
 const PEER: &str = "192.0.2.7";
@@ -54,7 +56,14 @@ fn twin_forwarded(line: &[u8]) -> Vec<Hop> {
     let masked = mask(&text);
     let mut hops = Vec::new();
     let mut begin = 0;
+    if text.len() > LINE_BYTES_MAX {
+        return [twin_last(&text), Some(None)]
+            .into_iter()
+            .flatten()
+            .collect();
+    }
     for part in masked.split(|&character| character == ',') {
+        let rest = &text[begin..];
         let element: String = text[begin..begin + part.len()].iter().collect();
         begin += part.len() + 1;
         if element.trim_matches([' ', '\t']).is_empty() {
@@ -64,6 +73,7 @@ fn twin_forwarded(line: &[u8]) -> Vec<Hop> {
             Ok(hop) => hops.push(hop),
             Err(()) => {
                 hops.push(None);
+                hops.extend(twin_last(rest));
                 break;
             }
         }
@@ -71,6 +81,17 @@ fn twin_forwarded(line: &[u8]) -> Vec<Hop> {
     hops.reverse();
     hops.truncate(HOPS_MAX);
     hops
+}
+
+/// The hop behind the last comma, quoted or not, if there is a comma and what follows fits.
+fn twin_last(text: &[char]) -> Option<Hop> {
+    let comma = text.iter().rposition(|&character| character == ',')?;
+    let last = &text[comma + 1..];
+    let element: String = last.iter().collect();
+    let is_blank = element.trim_matches([' ', '\t']).is_empty();
+    twin_element(&element, &mask(last))
+        .ok()
+        .filter(|_| !is_blank)
 }
 
 /// `text` with every character of a quoted string, its marks included, replaced by `q`.

@@ -11,10 +11,9 @@ use std::time::Duration;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 
-use crate::http::{Body, admin};
+use crate::http::{Body, Proxies, admin};
 
 use super::config::{Config, Limits};
-use super::counters::Counters;
 use super::front::Front;
 use super::metrics::Observed;
 use super::service::Handler;
@@ -22,8 +21,15 @@ use super::service::Handler;
 /// Connections of the administrator's at a time: a few scrapers and probes.
 const CONNECTIONS_MAX: u32 = 32;
 
-/// Time for a head or a body, and for a client to take what it asked for.
+/// How many of them one address may have, so that it takes no other's place.
+const CONNECTIONS_PER_ADDRESS: u32 = 8;
+
+/// Time for a head or a body, for a client to take what it asked for, and between two requests: who asks every quarter
+/// of a minute may as well connect anew.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long the end waits for a scrape under way.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Starts to answer on `listener`.
 ///
@@ -36,18 +42,25 @@ pub(super) fn start(
 ) -> io::Result<Front> {
     let limits = Limits {
         connections: CONNECTIONS_MAX,
+        connections_per_address: CONNECTIONS_PER_ADDRESS,
         header_time: PATIENCE,
+        idle_time: PATIENCE,
         stall_time: PATIENCE,
         ..config.limits.clone()
     };
     let config = Config {
         limits,
         threads: NonZeroUsize::MIN,
-        drain_time: PATIENCE,
+        drain_time: GRACE,
+        // Nobody has any number here.
+        proxies: Proxies {
+            networks: Vec::new(),
+            ..config.proxies
+        },
         ..config.clone()
     };
     // Counted apart: the public connections are what the numbers are about.
-    let counters = Arc::new(Counters::default());
+    let counters = Arc::clone(&observed.admin_counters);
     Front::start(listener, Admin(observed), &config, None, counters)
 }
 

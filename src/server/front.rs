@@ -65,6 +65,7 @@ impl Front {
             counters,
             workers,
             drain_time: config.drain_time,
+            address,
         };
         let thread = thread::Builder::new()
             .name("accept".to_owned())
@@ -123,6 +124,8 @@ struct Acceptor {
     counters: Arc<Counters>,
     workers: Workers,
     drain_time: Duration,
+    /// Told where connections were cut: there are two listeners.
+    address: SocketAddr,
 }
 
 impl Acceptor {
@@ -165,6 +168,7 @@ impl Acceptor {
         } else {
             let open = self.connections.open();
             warn!(
+                address = %self.address,
                 open,
                 "connections are cut before their requests were answered"
             );

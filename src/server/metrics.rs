@@ -16,6 +16,7 @@ use super::connections::Connections;
 use super::counters::Counters;
 use super::process;
 use super::reloads::{Reloaded, Reloads};
+use super::tls::Expiry;
 
 /// The upper bounds of [`BOUNDS_NS`] in seconds, as labels.
 const BOUNDS: [&str; BOUNDS_NS.len()] = [
@@ -28,6 +29,10 @@ const BOUNDS: [&str; BOUNDS_NS.len()] = [
 pub(super) struct Observed {
     pub(super) app: Arc<App>,
     pub(super) counters: Arc<Counters>,
+    /// Those of the administrator's own listener.
+    pub(super) admin_counters: Arc<Counters>,
+    /// Until when the certificate is valid that is served now; `None` without TLS.
+    pub(super) expiry: Option<Expiry>,
     pub(super) connections: Arc<Connections>,
     pub(super) reloads: Arc<Reloads>,
     /// When the process began, in milliseconds since 1970.
@@ -44,6 +49,7 @@ impl Observed {
         self.durations(&mut out);
         self.work(&mut out);
         self.connections(&mut out);
+        self.certificate(&mut out);
         self.dataset(&mut out);
         self.readiness(&mut out);
         if let Some(hub) = self.app.hub() {
@@ -105,6 +111,14 @@ impl Observed {
     }
 
     fn work(&self, out: &mut Exposition) {
+        out.family(
+            "reviewd_rate_limited",
+            Kind::Counter,
+            "Requests that were too many for their client's rate, answered by 429.",
+        );
+        for (surface, count) in self.app.rate_limited() {
+            out.sample("_total", &[("surface", surface)], count);
+        }
         let calls = self.app.mcp().map(|server| server.calls().totals());
         let calls = calls.unwrap_or_default();
         let of_tool = |name: &str| {
@@ -176,6 +190,17 @@ impl Observed {
             out.sample("_total", &[("reason", reason)], count);
         }
         out.family(
+            "reviewd_admin_connections_refused",
+            Kind::Counter,
+            "Connections to the administrator's port closed at once, by reason.",
+        );
+        for (reason, count) in [
+            ("limit", self.admin_counters.turned_away()),
+            ("address_limit", self.admin_counters.crowded_out()),
+        ] {
+            out.sample("_total", &[("reason", reason)], count);
+        }
+        out.family(
             "reviewd_accept_errors",
             Kind::Counter,
             "Times that accepting failed, for want of descriptors for example.",
@@ -194,6 +219,18 @@ impl Observed {
         ] {
             out.sample("_total", &[("reason", reason)], count);
         }
+    }
+
+    fn certificate(&self, out: &mut Exposition) {
+        let Some(ends) = self.expiry.as_ref().and_then(Expiry::unix) else {
+            return;
+        };
+        out.family(
+            "reviewd_tls_certificate_expiry_timestamp_seconds",
+            Kind::Gauge,
+            "The last second in which the certificate that is served is valid.",
+        );
+        out.sample("", &[], unsigned(ends));
     }
 
     fn dataset(&self, out: &mut Exposition) {

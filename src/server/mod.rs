@@ -189,6 +189,7 @@ fn start_with(
     observers::check_addresses(&config)?;
     let keeper = config.tls.as_ref().map(Keeper::load).transpose()?;
     let acceptor = keeper.as_ref().map(Keeper::acceptor);
+    let expiry = keeper.as_ref().map(Keeper::expiry);
     let refused = |cause| StartError::Listen {
         flag: "--listen",
         address: config.listen,
@@ -235,6 +236,8 @@ fn start_with(
     let observed = Observed {
         app: Arc::clone(&app),
         counters: Arc::clone(&counters),
+        admin_counters: Arc::default(),
+        expiry,
         connections: Arc::clone(front.connections()),
         reloads,
         started_ms,

@@ -30,7 +30,7 @@ use super::load::{LoadError, Loader};
 use super::reloads::{Reloaded, Reloads};
 use super::supervisor::Supervisor;
 use super::tls::Keeper;
-use super::watch::Directory;
+use super::watch::{Directory, time_to_look};
 
 /// How long the files have to stay as they are before they are read.
 const QUIET: Duration = Duration::from_millis(200);
@@ -184,16 +184,22 @@ impl State {
         // A site is built while another is served, which comes first.
         give_way(Behind::Well);
         self.after_publishing();
+        let mut looked = clock::instant();
         while !self.is_stopping() {
             if let Some(watched) = &mut self.watched {
                 watched.renew();
             }
-            let asked = match woken.recv_timeout(self.poll) {
-                Ok(wake) => wake == Wake::Asked,
-                Err(RecvTimeoutError::Timeout) => false,
+            let wait = time_to_look(self.poll, looked.elapsed(), self.tls.is_some());
+            let (asked, is_due) = match woken.recv_timeout(wait) {
+                Ok(wake) => (wake == Wake::Asked, true),
+                Err(RecvTimeoutError::Timeout) => (false, looked.elapsed() >= self.poll),
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            let asked_again = self.look(woken, asked);
+            let mut asked_again = false;
+            if is_due {
+                asked_again = self.look(woken, asked);
+                looked = clock::instant();
+            }
             if let Some(tls) = &mut self.tls {
                 tls.look(&self.app.readiness, asked || asked_again);
             }

@@ -60,6 +60,19 @@ impl ResolvesServerCert for Current {
     }
 }
 
+/// When the certificate ends that is served now, whichever it is.
+#[derive(Clone, Debug)]
+pub(super) struct Expiry(Arc<Current>);
+
+impl Expiry {
+    /// Returns the last second in which it is valid, since 1970.
+    pub(super) fn unix(&self) -> Option<i64> {
+        let pair = self.0.0.load();
+        let validity = certificate::parse_validity(pair.cert.first()?)?;
+        Some(validity.ends.unix())
+    }
+}
+
 /// The state of both files, by which a change is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamps(Option<Stamp>, Option<Stamp>);
@@ -132,6 +145,11 @@ impl Keeper {
     /// Returns what accepts handshakes; each takes the pair that is current when it begins.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(Arc::clone(&self.config))
+    }
+
+    /// Returns what tells when the certificate ends that is served.
+    pub(super) fn expiry(&self) -> Expiry {
+        Expiry(Arc::clone(&self.current))
     }
 
     /// Reads the pair if its files have changed or somebody asked, and tells `readiness` and the log of it.

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
+use std::time::Duration;
 
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -89,5 +90,34 @@ fn may_change(kind: EventKind) -> bool {
         | EventKind::Modify(_)
         | EventKind::Remove(_)
         | EventKind::Other => true,
+    }
+}
+
+/// How often the certificate is looked at whatever `--poll` is: nobody sends SIGHUP for one that renews itself.
+const CERTIFICATE_LOOK: Duration = Duration::from_secs(60);
+
+/// Returns how long to sleep when the data files are looked at every `poll` and were `elapsed` ago.
+pub(super) fn time_to_look(poll: Duration, elapsed: Duration, has_certificate: bool) -> Duration {
+    let data = poll.saturating_sub(elapsed);
+    if has_certificate {
+        data.min(CERTIFICATE_LOOK)
+    } else {
+        data
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_looked_at_each_minute_and_the_files_as_poll_says() {
+        let (never, minute) = (Duration::from_secs(86_400), Duration::from_secs(60));
+        let second = Duration::from_secs(1);
+        assert_eq!(time_to_look(never, second, false), never - second);
+        assert_eq!(time_to_look(never, Duration::ZERO, true), minute);
+        assert_eq!(time_to_look(never, never - second, true), second);
+        assert_eq!(time_to_look(second, Duration::ZERO, true), second);
+        assert_eq!(time_to_look(second, minute, true), Duration::ZERO);
     }
 }

@@ -12,6 +12,9 @@ pub type Hop = Option<IpAddr>;
 /// Hops of one field line that are looked at; a chain of our own proxies is shorter.
 pub const HOPS_MAX: usize = 32;
 
+/// Longest Forwarded line that is read whole, in bytes: what proxies of ours write fits many times.
+pub const LINE_BYTES_MAX: usize = 2_048;
+
 /// Longest node that is read, in bytes: an IPv6 address with an IPv4 tail, brackets and a port have 54.
 const NODE_BYTES_MAX: usize = 64;
 
@@ -26,12 +29,18 @@ pub fn parse_x_forwarded_for(line: &[u8]) -> impl Iterator<Item = Hop> + '_ {
 
 /// Returns the hops of a Forwarded line, the right-most first.
 ///
-/// A quoted string may hold commas, so the line is read from the left; what does not fit the grammar is one hop that
-/// nobody knows, together with everything behind it. A stranger who opens a quotation mark and leaves it open thereby
-/// hides what our proxy wrote behind it, and is taken for that proxy; he is never taken for somebody of his choice.
+/// A quoted string may hold commas, so the line is read from the left. What does not fit the grammar is one hop that
+/// nobody knows, together with everything behind it but the element behind the last comma: our proxy wrote that one,
+/// and a stranger who opens a quotation mark and leaves it open must not hide it. Of a line over 2 KiB only that
+/// element is read. Our choice: 400 would make one broken proxy among many an outage.
 pub fn parse_forwarded(line: &[u8]) -> Vec<Hop> {
     let mut hops = Vec::new();
     let mut rest = line;
+    if line.len() > LINE_BYTES_MAX {
+        hops.push(None);
+        hops.extend(parse_last(line));
+        rest = &[];
+    }
     while let Some(begin) = rest.iter().position(|byte| !b", \t".contains(byte)) {
         match parse_element(&rest[begin..]) {
             Some((hop, after)) => {
@@ -40,6 +49,7 @@ pub fn parse_forwarded(line: &[u8]) -> Vec<Hop> {
             }
             None => {
                 hops.push(None);
+                hops.extend(parse_last(&rest[begin..]));
                 rest = &[];
             }
         }
@@ -47,6 +57,14 @@ pub fn parse_forwarded(line: &[u8]) -> Vec<Hop> {
     hops.reverse();
     hops.truncate(HOPS_MAX);
     hops
+}
+
+/// Reads the element behind the last comma of `rest`; `None` if there is none, or it does not fit.
+fn parse_last(rest: &[u8]) -> Option<Hop> {
+    let comma = rest.iter().rposition(|&byte| byte == b',')?;
+    let element = trim_start(&rest[comma + 1..]);
+    let (hop, after) = parse_element(element)?;
+    (!element.is_empty() && after.is_empty()).then_some(hop)
 }
 
 /// Reads `[pair] *(";" [pair])` up to the next comma or the end: its hop, and what follows. `None` if it does not fit.
@@ -74,7 +92,7 @@ fn parse_element(element: &[u8]) -> Option<(Hop, &[u8])> {
 }
 
 /// Reads `token "=" (token / quoted-string)`: name, value, and what follows. The value is `None` if it is too long for
-/// a node. A token may be any run of visible bytes without delimiters: many write `for=[::1]` without the quotes.
+/// a node, or of another name than `for`, and nothing is allocated for it. A token may be any run of visible bytes without delimiters: many write `for=[::1]` without the quotes.
 #[expect(clippy::type_complexity, reason = "three parts of one line")]
 fn parse_pair(pair: &[u8]) -> Option<(&[u8], Option<Vec<u8>>, &[u8])> {
     let equals = pair.iter().position(|&byte| !is_token_byte(byte))?;
@@ -85,32 +103,34 @@ fn parse_pair(pair: &[u8]) -> Option<(&[u8], Option<Vec<u8>>, &[u8])> {
     if name.is_empty() {
         return None;
     }
+    let is_wanted = name.eq_ignore_ascii_case(b"for");
     if let [b'"', quoted @ ..] = value {
-        let (value, rest) = parse_quoted(quoted)?;
+        let (value, rest) = parse_quoted(quoted, is_wanted)?;
         return Some((name, value, rest));
     }
     let is_end = |byte: &u8| !byte.is_ascii_graphic() || b"\",;".contains(byte);
     let end = value.iter().position(is_end).unwrap_or(value.len());
     let (value, rest) = value.split_at(end);
-    let is_short = (1..=NODE_BYTES_MAX).contains(&value.len());
-    Some((name, is_short.then(|| value.to_vec()), rest))
+    let is_kept = is_wanted && (1..=NODE_BYTES_MAX).contains(&value.len());
+    Some((name, is_kept.then(|| value.to_vec()), rest))
 }
 
-/// Reads a quoted string behind its first mark (RFC 9110 §5.6.4): its value, and what follows the second.
-fn parse_quoted(quoted: &[u8]) -> Option<(Option<Vec<u8>>, &[u8])> {
+/// Reads a quoted string behind its first mark (RFC 9110 §5.6.4): its value, if that is wanted, and what follows the
+/// second.
+fn parse_quoted(quoted: &[u8], is_wanted: bool) -> Option<(Option<Vec<u8>>, &[u8])> {
     let mut value = Vec::new();
     let mut bytes = quoted.iter().enumerate();
     while let Some((at, &byte)) = bytes.next() {
         let meant = match byte {
             b'"' => {
-                let is_short = value.len() <= NODE_BYTES_MAX;
-                return Some((is_short.then_some(value), &quoted[at + 1..]));
+                let is_kept = is_wanted && value.len() <= NODE_BYTES_MAX;
+                return Some((is_kept.then_some(value), &quoted[at + 1..]));
             }
             b'\\' => *bytes.next()?.1,
             byte => byte,
         };
         // One more than the bound tells that it was too long.
-        if value.len() <= NODE_BYTES_MAX {
+        if is_wanted && value.len() <= NODE_BYTES_MAX {
             value.push(meant);
         }
     }
@@ -221,10 +241,9 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_hides_all_that_follows_and_nothing_before() {
+    fn what_does_not_fit_hides_neither_what_is_before_nor_what_our_proxy_wrote() {
         for line in [
             "for=192.0.2.1, for=\"192.0.2.2, for=192.0.2.3",
-            "for=192.0.2.1, for=\"192.0.2.2\\",
             "for=192.0.2.1, for=a b, for=192.0.2.3",
             "for=192.0.2.1, for = 192.0.2.2, for=192.0.2.3",
             "for=192.0.2.1, for, for=192.0.2.3",
@@ -235,9 +254,17 @@ mod tests {
         ] {
             assert_eq!(
                 parse_forwarded(line.as_bytes()),
-                hops(&["?", "192.0.2.1"]),
+                hops(&["192.0.2.3", "?", "192.0.2.1"]),
                 "{line}"
             );
+        }
+        for line in [
+            "for=192.0.2.1, for=\"192.0.2.2\\",
+            "for=192.0.2.1, for=\"192.0.2.2,",
+            "for=192.0.2.1, for=\"192.0.2.2, a b",
+        ] {
+            let read = parse_forwarded(line.as_bytes());
+            assert_eq!(read, hops(&["?", "192.0.2.1"]), "{line}");
         }
     }
 
@@ -266,6 +293,17 @@ mod tests {
         assert_eq!(parse_x_forwarded_for(line.as_bytes()).count(), 32);
         let line = vec!["for=192.0.2.1"; 33].join(",");
         assert_eq!(parse_forwarded(line.as_bytes()).len(), 32);
+    }
+
+    #[test]
+    fn of_a_line_over_2048_bytes_the_last_element_is_read() {
+        let line = |bytes: usize| {
+            let ends = "for=192.0.2.1;by=, for=192.0.2.2";
+            ends.replace("by=", &format!("by={}", "b".repeat(bytes - ends.len())))
+        };
+        let read = |bytes: usize| parse_forwarded(line(bytes).as_bytes());
+        assert_eq!(read(2_048), hops(&["192.0.2.2", "192.0.2.1"]));
+        assert_eq!(read(2_049), hops(&["192.0.2.2", "?"]));
     }
 
     #[test]

@@ -151,6 +151,54 @@ fn tool_calls_are_counted_by_name_and_unknown_names_together() {
     );
 }
 
+#[test]
+fn requests_that_were_too_many_are_counted_with_their_address() {
+    let server = Server::start_with(|config| {
+        config.admin_listen = Some(ANY_PORT.parse().unwrap());
+        config.limits.rates.reads = 1;
+    });
+    server.get("/feed.xml");
+    server.get("/feed.xml");
+    let samples = metrics(admin(&server));
+    let limited =
+        |surface: &str| samples[&format!("reviewd_rate_limited_total{{surface=\"{surface}\"}}")];
+    assert_eq!(
+        [limited("reads"), limited("mcp"), limited("hub")],
+        [1.0, 0.0, 0.0]
+    );
+    let refused = "reviewd_http_requests_total{route=\"/feed.xml\",status=\"4xx\"}";
+    assert_eq!(samples[refused], 1.0);
+}
+
+#[test]
+fn idle_clients_do_not_keep_the_administrators_port() {
+    let server = observed();
+    let mut held: Vec<Connection> = (0..8).map(|_| Connection::open(admin(&server))).collect();
+    for connection in &mut held {
+        assert_eq!(connection.get("/healthz").status, 200);
+    }
+    assert_eq!(Connection::open(admin(&server)).rest(), b"");
+    // Long before the minute that an idle client has elsewhere.
+    let began = std::time::Instant::now();
+    for connection in &mut held {
+        assert_eq!(connection.rest(), b"");
+    }
+    assert!(began.elapsed() < std::time::Duration::from_secs(30));
+    let refused = "reviewd_admin_connections_refused_total{reason=\"address_limit\"}";
+    assert_eq!(metrics(admin(&server))[refused], 1.0);
+}
+
+#[test]
+fn half_a_request_of_the_administrators_does_not_delay_the_end() {
+    let server = observed();
+    let mut half = Connection::open(admin(&server));
+    assert_eq!(half.get("/healthz").status, 200);
+    half.write(b"GET /metrics HTTP/1.1\r\nHost: ");
+    let began = std::time::Instant::now();
+    assert!(server.shutdown());
+    assert!(began.elapsed() < std::time::Duration::from_secs(4));
+}
+
 /// What a stranger sends makes no new lines.
 #[test]
 fn the_number_of_lines_does_not_depend_on_what_is_asked_for() {

@@ -256,3 +256,68 @@ fn a_proxy_that_nobody_has_named_is_told_of_at_the_start() {
         );
     }
 }
+
+#[test]
+fn every_method_to_the_hub_counts() {
+    let server = Server::start_with(|config| config.limits.rates.hub = 2);
+    let ask = |method| send(server.address(), method, "/api/websub/hub", &[], b"").status;
+    assert_eq!([ask("GET"), ask("DELETE")], [405, 405]);
+    assert_eq!([ask("GET"), ask("POST")], [429, 429]);
+}
+
+#[test]
+fn a_page_can_read_its_429_from_mcp() {
+    const PAGE: (&str, &str) = ("Origin", "http://localhost:3000");
+    let server = Server::start_with(|config| config.limits.rates.mcp = 1);
+    let ask = |method: &str, more: &[(&str, &str)]| {
+        let fields = [&[("Content-Type", "application/json")], more].concat();
+        send(server.address(), method, "/mcp", &fields, PING)
+    };
+    for _ in 0..3 {
+        let preflight = [PAGE, ("Access-Control-Request-Method", "POST")];
+        let free = ask("OPTIONS", &preflight);
+        assert_eq!((free.status, free.field("ratelimit")), (204, None));
+        // A page that may not ask does not spend what its visitor has.
+        let foreign = ask("POST", &[("Origin", "https://elsewhere.example")]);
+        assert_eq!((foreign.status, foreign.field("ratelimit")), (403, None));
+    }
+    assert_eq!(ask("POST", &[PAGE]).status, 200);
+    let refused = ask("POST", &[PAGE]);
+    assert_eq!(refused.status, 429);
+    assert_eq!(refused.field("access-control-allow-origin"), Some(PAGE.1));
+    let exposed = refused.field("access-control-expose-headers").unwrap();
+    for name in ["RateLimit", "RateLimit-Policy", "Retry-After"] {
+        assert!(exposed.split(", ").any(|field| field == name), "{exposed}");
+    }
+    // A question that is none of a browser's counts.
+    assert_eq!(ask("OPTIONS", &[]).status, 429);
+}
+
+#[test]
+fn preflights_of_reads_are_not_counted() {
+    let server = limited(|_| {});
+    let asks = [
+        ("Origin", "https://elsewhere.example"),
+        ("Access-Control-Request-Method", "GET"),
+    ];
+    for _ in 0..4 {
+        let reply = send(server.address(), "OPTIONS", "/feed.xml", &asks, b"");
+        assert_eq!((reply.status, reply.field("ratelimit")), (204, None));
+    }
+    let plain = send(server.address(), "OPTIONS", "/feed.xml", &[], b"");
+    assert!(plain.field("ratelimit").is_some());
+}
+
+#[test]
+fn a_quotation_mark_left_open_hides_nobody() {
+    let server = limited(behind_proxies(ProxyField::Forwarded));
+    let ask = |says: &str| server.get_with("/feed.xml", &[("Forwarded", says)]).status;
+    let says = [
+        "for=192.0.2.1",
+        "for=\"x, for=192.0.2.1",
+        "x=\", for=192.0.2.1",
+    ];
+    assert_eq!(says.map(ask), [200; 3]);
+    assert_eq!(ask("\", for=192.0.2.1"), 429);
+    assert_eq!(ask("\", for=192.0.2.2"), 200);
+}

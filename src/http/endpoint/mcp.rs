@@ -41,6 +41,17 @@ pub(crate) async fn mcp(app: Arc<App>, parts: Parts, body: Incoming) -> Response
     response
 }
 
+/// Tells whether whoever asks is a page that gets to see the answer.
+///
+/// # Errors
+/// The answer to a page that may not ask.
+pub(crate) fn judge(app: &App, parts: &Parts) -> Result<mcp::Visitor, mcp::Reply> {
+    match &app.mcp {
+        Some(server) => server.judge(&head(parts)),
+        None => Ok(mcp::Visitor::Direct),
+    }
+}
+
 /// What the protocol looks at of a request's head.
 fn head(parts: &Parts) -> Head<'_> {
     let headers = &parts.headers;

@@ -21,7 +21,7 @@ use crate::wire::etag::EntityTag;
 use crate::wire::negotiate::{Coding, CodingSet, Preferences};
 
 pub(crate) use hub::hub;
-pub(crate) use mcp::mcp;
+pub(crate) use mcp::{judge, mcp};
 
 /// What a read may depend on besides its path.
 pub(crate) struct Read<'r> {

@@ -51,6 +51,7 @@ pub(crate) fn render(reply: mcp::Reply, mut headers: HeaderMap) -> Response<Body
     response
 }
 
-static EXPOSED: HeaderValue = HeaderValue::from_static("Mcp-Session-Id");
+static EXPOSED: HeaderValue =
+    HeaderValue::from_static("Mcp-Session-Id, RateLimit, RateLimit-Policy, Retry-After");
 /// A copy for one origin is of no use to another.
 static VARY: HeaderValue = HeaderValue::from_static("Origin");

@@ -18,7 +18,8 @@ pub(crate) fn put(response: &mut Response<Body>, standing: &Standing) {
         left,
         ..
     } = standing;
-    let next_s = standing.next.as_millis().div_ceil(1_000);
+    // Whole seconds, rounded up from the last nanosecond on: whoever comes then is let in.
+    let next_s = standing.next.as_nanos().div_ceil(1_000_000_000).max(1);
     let headers = response.headers_mut();
     for (name, value) in [
         (
@@ -33,8 +34,36 @@ pub(crate) fn put(response: &mut Response<Body>, standing: &Standing) {
         }
     }
     if standing.is_exceeded {
-        // Whole seconds, rounded up: whoever comes then is let in.
         let wait_s = u64::try_from(next_s).unwrap_or(u64::MAX);
         headers.insert(RETRY_AFTER, HeaderValue::from(wait_s));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn retry_after(next: Duration) -> u64 {
+        let mut response = Response::new(Body::default());
+        let standing = Standing {
+            policy: "test",
+            per_minute: 1,
+            left: 0,
+            next,
+            is_exceeded: true,
+        };
+        put(&mut response, &standing);
+        let value = response.headers()[RETRY_AFTER].to_str().unwrap();
+        value.parse().unwrap()
+    }
+
+    #[test]
+    fn whoever_waits_as_told_is_let_in() {
+        assert_eq!(retry_after(Duration::from_nanos(1)), 1);
+        assert_eq!(retry_after(Duration::from_secs(1)), 1);
+        assert_eq!(retry_after(Duration::new(1, 1)), 2);
+        assert_eq!(retry_after(Duration::new(59, 999_999_999)), 60);
     }
 }
