@@ -211,12 +211,7 @@ fn start_with(
     let decoded = loader.decode(config.threads)?;
     let (site, underived) = loader.build_first(decoded, config.threads)?;
     let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
-    let mcp = mcp::Server::new(mcp::Settings {
-        base_url: base_url.clone(),
-        allowed_origins: config.mcp.allowed_origins.clone(),
-        session_key: session_key::load(&config.mcp.session_key).map_err(StartError::Random)?,
-        body_bytes_max: config.limits.mcp_body_bytes,
-    });
+    let mcp = mcp_server(&config, &base_url)?;
     let app = App::new(config.http_settings(base_url), site).map_err(StartError::Settings)?;
     let app = Arc::new(app.with_mcp(mcp));
     let log_writer = observers::start_access_log(&config, &app)?;
@@ -278,6 +273,16 @@ fn report_to(
     supervisor.watch(probe).map_err(StartError::Threads)?;
     supervisor.ready();
     Ok(())
+}
+
+/// Makes what answers at `/mcp`.
+fn mcp_server(config: &Config, base_url: &str) -> Result<mcp::Server, StartError> {
+    Ok(mcp::Server::new(mcp::Settings {
+        base_url: base_url.to_owned(),
+        allowed_origins: config.mcp.allowed_origins.clone(),
+        session_key: session_key::load(&config.mcp.session_key).map_err(StartError::Random)?,
+        body_bytes_max: config.limits.mcp_body_bytes,
+    }))
 }
 
 /// Begins to look for changed files; the hub is told of every new site.

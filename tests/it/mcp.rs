@@ -100,7 +100,7 @@ fn pages_get_cors_for_their_own_origin_and_403_for_others() {
     );
     assert_eq!(
         answer.field("access-control-expose-headers"),
-        Some("Mcp-Session-Id")
+        Some("Mcp-Session-Id, RateLimit, RateLimit-Policy, Retry-After")
     );
     assert_eq!(answer.field("vary"), Some("Origin"));
     let asks = [origin, ("Access-Control-Request-Method", "POST")];

@@ -1,0 +1,183 @@
+//! Lines, and a disk that takes no more of them.
+
+use std::net::IpAddr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::*;
+use crate::http::Verb;
+use crate::wire::trace::TraceParent;
+
+fn entry(path: &str) -> Entry {
+    Entry {
+        unix_ms: 1_800_000_000_007,
+        client: "::ffff:192.0.2.1".parse::<IpAddr>().unwrap(),
+        method: Verb::of(&hyper::Method::GET),
+        path: path.to_owned(),
+        status: 200,
+        bytes: 12,
+        elapsed: Duration::from_micros(34),
+        trace: None,
+    }
+}
+
+fn line(entry: &Entry) -> String {
+    let mut out = Vec::new();
+    render(entry, &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn an_entry_is_one_line_of_json() {
+    let mut entry = entry("/a");
+    let expected = "{\"time\":\"2027-01-15T08:00:00.007Z\",\"client\":\"192.0.2.1\",\"method\":\"GET\",\
+         \"path\":\"/a\",\"status\":200,\"bytes\":12,\"duration_us\":34,\"traceparent\":null}\n";
+    assert_eq!(line(&entry), expected);
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    entry.trace = TraceParent::parse(parent.as_bytes());
+    assert!(line(&entry).ends_with(&format!(",\"traceparent\":\"{parent}\"}}\n")));
+}
+
+#[test]
+fn a_path_cannot_break_its_line_or_steer_a_terminal() {
+    let line = line(&entry("/\u{202e}\u{1b}[2J\"\\ é"));
+    assert!(
+        line.contains(r#""path":"/%E2%80%AE%1B[2J\"\\%20%C3%A9""#),
+        "{line}"
+    );
+    assert!(
+        line.trim_end()
+            .bytes()
+            .all(|byte| (b' '..=b'~').contains(&byte))
+    );
+}
+
+/// Takes `room` bytes, and then no more until somebody gives it more room.
+#[derive(Clone, Default)]
+struct Disk {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    room: Arc<AtomicUsize>,
+}
+
+impl Disk {
+    fn text(&self) -> String {
+        String::from_utf8(self.bytes.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(self.room.load(Relaxed));
+        if taken == 0 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.room.fetch_sub(taken, Relaxed);
+        self.bytes
+            .lock()
+            .unwrap()
+            .extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn writer(path: Option<PathBuf>, out: impl Write + Send + 'static) -> (Writer, Arc<Ledger>) {
+    let ledger = Arc::<Ledger>::default();
+    let writer = Writer::new(path, Box::new(out), Arc::clone(&ledger));
+    (writer, ledger)
+}
+
+fn put(writer: &mut Writer, path: &str) {
+    render(&entry(path), &mut writer.batch);
+}
+
+#[test]
+fn a_line_is_bounded_whatever_is_asked() {
+    let method = hyper::Method::from_bytes(&[b'M'; 8_000]).unwrap();
+    let mut longest = entry(&"\u{e9}".repeat(128));
+    longest.client = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff".parse().unwrap();
+    longest.method = Verb::of(&method);
+    (longest.status, longest.bytes) = (u16::MAX, u64::MAX);
+    longest.elapsed = Duration::MAX;
+    let parent = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    longest.trace = TraceParent::parse(parent);
+    let length = line(&longest).len();
+    assert!((1_000..1_100).contains(&length), "{length}");
+}
+
+#[test]
+fn a_file_that_was_moved_away_is_made_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("access.log");
+    let moved = directory.path().join("access.log.1");
+    let (mut writer, ledger) = writer(Some(path.clone()), open(&path).unwrap());
+    put(&mut writer, "/1");
+    writer.write();
+    std::fs::rename(&path, &moved).unwrap();
+    put(&mut writer, "/2");
+    writer.write();
+    writer.reopen();
+    put(&mut writer, "/3");
+    writer.write();
+    let text = std::fs::read_to_string(&moved).unwrap();
+    assert!(text.contains("\"/1\"") && text.contains("\"/2\""), "{text}");
+    assert!(std::fs::read_to_string(&path).unwrap().contains("\"/3\""));
+    assert_eq!((ledger.written(), ledger.failed()), (3, 0));
+}
+
+#[test]
+fn a_full_disk_costs_lines_that_are_counted() {
+    let Ok(full) = OpenOptions::new().write(true).open("/dev/full") else {
+        return;
+    };
+    let (mut writer, ledger) = writer(Some("/dev/full".into()), full);
+    for path in ["/1", "/2"] {
+        put(&mut writer, path);
+        writer.write();
+    }
+    assert_eq!((ledger.written(), ledger.failed()), (0, 2));
+}
+
+#[test]
+fn after_a_full_disk_each_line_stands_alone() {
+    let disk = Disk::default();
+    let (mut writer, ledger) = writer(None, disk.clone());
+    let whole = line(&entry("/1")).len();
+    disk.room.store(whole + 10, Relaxed);
+    put(&mut writer, "/1");
+    put(&mut writer, "/2");
+    writer.write();
+    assert_eq!((ledger.written(), ledger.failed()), (1, 1));
+    // Still full: nothing is added to the torn line.
+    put(&mut writer, "/3");
+    writer.write();
+    disk.room.store(usize::MAX, Relaxed);
+    for path in ["/4", "/5"] {
+        put(&mut writer, path);
+        writer.write();
+    }
+    assert_eq!((ledger.written(), ledger.failed()), (3, 2));
+    let text = disk.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "{text}");
+    assert_eq!(lines[1].len(), 10);
+    for (at, path) in [(0, "/1"), (2, "/4"), (3, "/5")] {
+        assert_eq!(format!("{}\n", lines[at]), line(&entry(path)));
+    }
+}
+
+#[test]
+fn a_log_that_cannot_even_be_opened_is_written_again_later() {
+    let disk = Disk::default();
+    let (mut writer, ledger) = writer(Some("/nowhere/access.log".into()), disk.clone());
+    put(&mut writer, "/1");
+    writer.write();
+    disk.room.store(usize::MAX, Relaxed);
+    put(&mut writer, "/2");
+    writer.write();
+    assert_eq!((ledger.written(), ledger.failed()), (1, 1));
+    assert_eq!(disk.text(), line(&entry("/2")));
+}
