@@ -133,7 +133,8 @@ impl Derive<'_> {
     }
 }
 
-/// A text in the form in which names and phrases are compared: folded, with single blanks.
+/// A text in the form in which names and phrases are compared: folded, with single blanks and straight apostrophes,
+/// as telephones type the curly one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Comparable {
     text: String,
@@ -155,7 +156,12 @@ impl Comparable {
             if !self.text.is_empty() {
                 self.text.push(' ');
             }
-            fold_into(word, &mut self.text);
+            for (place, part) in word.split('’').enumerate() {
+                if place > 0 {
+                    self.text.push('\'');
+                }
+                fold_into(part, &mut self.text);
+            }
         }
     }
 }
@@ -217,7 +223,7 @@ impl Finder {
         let mut left = before.chars().rev();
         let mut right = after.chars();
         let (last, next) = (left.next(), right.next());
-        if inner(inside.chars().next()) && (inner(last) || self.joins(last, left.next(), "-'’")) {
+        if inner(inside.chars().next()) && (inner(last) || self.joins(last, left.next(), "-'")) {
             return false;
         }
         // "Okafor's" is Okafor; "Okafor-Hale" is someone else.

@@ -89,6 +89,15 @@ fn parts_of_words_and_of_other_names_name_nobody() {
 }
 
 #[test]
+fn apostrophes_may_be_straight_or_curly() {
+    for text in ["Seamus O'Dowd", "Mr. O’Dowd's letter", "Mr O'Dowd’s letter"] {
+        assert_eq!(people(text), ["Seamus O'Dowd"], "{text}");
+    }
+    assert_eq!(people("Mr. O’Dowdy"), [] as [&str; 0]);
+    assert_eq!(Comparable::new("’s O’Dowd’"), Comparable::new("'s O'Dowd'"));
+}
+
+#[test]
 fn case_and_composition_do_not_count_and_accents_do() {
     assert_eq!(people("JOSÉ NÚÑEZ JR."), ["José Núñez Jr."]);
     assert_eq!(people("Sr. Nu\u{301}n\u{303}ez"), ["José Núñez Jr."]);

@@ -7,21 +7,29 @@ pub(super) const LAW_TYPES: [&str; 3] = ["LegalService", "Attorney", "Notary"];
 pub(super) const OPEN_TYPES: [&str; 3] = ["LocalBusiness", "ProfessionalService", "Organization"];
 
 /// Words that make an amount of a number before them.
-pub(super) const CURRENCIES: &str = "dollar dollars euro euros pounds bucks grand usd eur gbp";
+pub(super) const CURRENCIES: &str =
+    "dollar dollars euro euros pounds bucks grand yen francs usd eur gbp chf cad aud jpy";
 
 /// Codes that make an amount of a number after them, in lower case.
-pub(super) const CODES: &str = "usd eur gbp";
+pub(super) const CODES: &str = "usd eur gbp chf cad aud jpy";
+
+/// Numbers of figures that make an amount, as in "six figures".
+pub(super) const FIGURES: &str = "four five six seven eight nine 4 5 6 7 8 9";
 
 /// Without one of these a text neither names money nor promises anything.
-pub(super) const HINTS: &str = "$ € £ dollar eur pounds bucks grand usd gbp guarant garant win lose lost success \
-0k 1k 2k 3k 4k 5k 6k 7k 8k 9k 0m 1m 2m 3m 4m 5m 6m 7m 8m 9m";
+pub(super) const HINTS: &str = "$ € £ ¥ dollar eur pounds bucks grand usd gbp chf cad aud jpy yen francs figure guarant garant win lose lost \
+success 0k 1k 2k 3k 4k 5k 6k 7k 8k 9k 0m 1m 2m 3m 4m 5m 6m 7m 8m 9m";
 
 /// Beginnings of words that make a result of an amount; at most four letters may follow.
 pub(super) const RESULTS: &str =
-    "won settle recover award verdict judgment judgement compensat damages payout insurer";
+    "settle recover awarded verdict judgment judgement compensat damages payout insurer";
 
 /// The same, unless the amount may be what was paid for it.
-pub(super) const GAINS: &str = "win offer got receiv refund obtain secure securing result outcome";
+pub(super) const GAINS: &str = "win award offer got receiv refund obtain secure securing result outcome \
+negotiat walked saved reduc insurance";
+
+/// Pairs of words that say that somebody else paid.
+pub(super) const PAYOUTS: &str = "paid out,pays out,were paid";
 
 /// Beginnings of words for what was paid.
 pub(super) const EXPENSES: &str =
@@ -30,7 +38,9 @@ pub(super) const EXPENSES: &str =
 /// Phrases that promise an outcome by themselves, in lower case, with commas between them.
 pub(super) const PROMISES: &str = "always win,always wins,never lose a case,never loses a case,never lost a case,can't lose,cannot lose,will win your,\
 will win you,will win the case,will win every,wins every case,win every case,sure to win,certain to win,\
-100% success,100 % success,100% win,promised me we would win,promised us we would win,promised a win,\
+100% success,100 % success,100% win,win 99%,wins 99%,99% success,you will win,you'll win,you are going to win,\
+you're going to win,assured me i would win,assured me we would win,assured us we would win,promised me i would win,\
+promised i would win,promised we would win,promised i'd win,promised we'd win,promised me we would win,promised us we would win,promised a win,\
 promise you a win";
 
 /// Beginnings of "guarantee", in lower case.
@@ -68,7 +78,11 @@ pub(super) const MARKERS: &str = "no nr num number # id número núm";
 /// What a client may have come for, in lower case.
 pub(super) const MATTERS: &str = "divorce custody arrest conviction dui dwi bankruptcy settlement lawsuit verdict injury injuries accident \
 diagnosis immigration visa deportation asylum probation eviction foreclosure inheritance adoption felony \
-misdemeanor hearing trial probate divorcio custodia accidente arresto";
+misdemeanor hearing trial probate paternity alimony guardianship estate divorcio custodia accidente arresto";
+
+/// Last words before a signature, in lower case.
+pub(super) const SIGN_OFFS: &str =
+    "regards wishes sincerely respectfully cordially truly saludos atentamente cordialmente";
 
 /// Words that are capitalised within a sentence without being the name of a person, in lower case.
 pub(super) const CAPITALISED: &str = "\

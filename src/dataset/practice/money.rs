@@ -1,7 +1,10 @@
 //! Amounts of money as the result of a matter.
 
-use super::lists::{CODES, CURRENCIES, EXPENSES, GAINS, RESULTS};
+use super::lists::{CODES, CURRENCIES, EXPENSES, FIGURES, GAINS, PAYOUTS, RESULTS};
 use super::{listed, sentences, words};
+
+/// How many words after "won" its "over" may stand, as in "won me over".
+const OVER_WORDS_MAX: usize = 3;
 
 /// The first sentence with an amount of money and a word of success.
 pub(super) fn result_with_money(text: &str) -> Option<&str> {
@@ -11,8 +14,45 @@ pub(super) fn result_with_money(text: &str) -> Option<&str> {
     };
     sentences(text).find(|sentence| {
         names_money(sentence)
-            && (begins(sentence, RESULTS) || begins(sentence, GAINS) && !begins(sentence, EXPENSES))
+            && (begins(sentence, RESULTS)
+                || is_payout(sentence)
+                || (begins(sentence, GAINS) || is_won(sentence)) && !begins(sentence, EXPENSES))
     })
+}
+
+/// Whether somebody else paid: "paid out", "we were paid".
+fn is_payout(sentence: &str) -> bool {
+    let pair = |first: &str, second: &str| {
+        PAYOUTS
+            .split(',')
+            .any(|payout| payout.split_once(' ') == Some((first, second)))
+    };
+    let mut before = String::new();
+    words(sentence).any(|word| {
+        let word = word.to_ascii_lowercase();
+        let found = pair(&before, &word);
+        before = word;
+        found
+    })
+}
+
+/// Whether something was won; nobody was "won over", and "award-winning" is no result.
+fn is_won(sentence: &str) -> bool {
+    let mut rest = words(sentence);
+    while let Some(word) = rest.next() {
+        if !word.eq_ignore_ascii_case("won") {
+            continue;
+        }
+        let mut near = rest.clone();
+        let is_over = |word: &str| word.eq_ignore_ascii_case("over");
+        let is_won_over = near.by_ref().take(OVER_WORDS_MAX).any(is_over)
+            // "Won over $9,000" is a result.
+            && !near.next().is_some_and(|next| next.starts_with(|c: char| c.is_ascii_digit()));
+        if !is_won_over {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether `word` begins with the ASCII letters of `stem`, without regard to case.
@@ -21,12 +61,13 @@ fn starts_with(word: &str, stem: &str) -> bool {
         .is_some_and(|start| start.eq_ignore_ascii_case(stem))
 }
 
-/// Whether `text` holds a currency sign beside a digit, a number beside the name of a currency, or one such as `30k`.
+/// Whether `text` holds a currency sign beside a digit, a number beside the name of a currency, one such as `30k`, or a
+/// number of figures.
 pub(super) fn names_money(text: &str) -> bool {
     let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     let signed = text
         .char_indices()
-        .filter(|(_, c)| matches!(c, '$' | '€' | '£'))
+        .filter(|(_, c)| matches!(c, '$' | '€' | '£' | '¥'))
         .any(|(at, sign)| {
             let after = text[at + sign.len_utf8()..].trim_start().chars().next();
             let before = text[..at].trim_end().chars().next_back();
@@ -38,12 +79,14 @@ pub(super) fn names_money(text: &str) -> bool {
 fn names_currency(text: &str) -> bool {
     let mut number = false;
     let mut code = false;
+    let mut size = false;
     for word in text.split(|c: char| !c.is_alphanumeric() && c != ',' && c != '.') {
         let word = word.trim_matches([',', '.']);
         let is_number = word.starts_with(|c: char| c.is_ascii_digit());
         let lower = word.to_ascii_lowercase();
         if (code && is_number)
             || (number && listed(CURRENCIES, &lower))
+            || (size && listed("figure figures", &lower))
             || is_thousands(&lower)
             || is_joined(&lower)
         {
@@ -53,6 +96,7 @@ fn names_currency(text: &str) -> bool {
         let scale = listed("thousand million hundred", &lower);
         number = is_number || (scale && number);
         code = listed(CODES, &lower);
+        size = listed(FIGURES, &lower);
     }
     false
 }

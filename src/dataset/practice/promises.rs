@@ -20,8 +20,17 @@ pub(super) fn promise(text: &str) -> Option<&str> {
             .split(' ')
             .flat_map(|stem| lower.match_indices(stem))
             .any(|(at, _)| !is_denied(&lower[..at]));
-        let mut words = words(&lower);
-        promised && words.any(|word| OUTCOMES.split(' ').any(|outcome| word.starts_with(outcome)))
+        promised && names_outcome(&lower)
+    })
+}
+
+/// Whether the text, in lower case, has a word for how a matter ends; "in case" is none.
+fn names_outcome(lower: &str) -> bool {
+    let mut before = "";
+    words(lower).any(|word| {
+        let is_condition = before == "in" && word == "case";
+        before = word;
+        !is_condition && OUTCOMES.split(' ').any(|outcome| word.starts_with(outcome))
     })
 }
 
@@ -40,10 +49,12 @@ fn is_denied(before: &str) -> bool {
     })
 }
 
-/// Whether `text` holds `phrase` as whole words.
+/// Whether `text` holds `phrase` as whole words that nothing denies.
 fn holds_words(text: &str, phrase: &str) -> bool {
     let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     text.match_indices(phrase).any(|(at, found)| {
-        !letter(text[..at].chars().next_back()) && !letter(text[at + found.len()..].chars().next())
+        !letter(text[..at].chars().next_back())
+            && !letter(text[at + found.len()..].chars().next())
+            && !is_denied(&text[..at])
     })
 }

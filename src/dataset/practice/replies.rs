@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::iter::once;
 
-use super::lists::{CAPITALISED, CASES, MARKERS, MATTERS, RELATIONS, TITLES};
+use super::lists::{CAPITALISED, CASES, MARKERS, MATTERS, RELATIONS, SIGN_OFFS, TITLES};
 use super::{listed, words};
 use crate::dataset::mentions::Comparable;
 use crate::model::Dataset;
@@ -98,6 +98,10 @@ fn full_name(text: &str, is_word: impl Fn(&str) -> bool) -> Option<&str> {
         let mut is_after_name = false;
         for token in line.split_whitespace() {
             let name = bare_name(token);
+            if is_sign_off(token) {
+                // Who signs is named on purpose.
+                break;
+            }
             if !begins && is_initial(token) {
                 continue;
             }
@@ -121,6 +125,13 @@ fn is_capitalised(name: &str) -> bool {
         && name.chars().count() >= 2
         && !name.starts_with("I'")
         && !name.starts_with("I’")
+}
+
+/// Whether the token ends the words before a signature on the same line, as in "Best regards, …".
+fn is_sign_off(token: &str) -> bool {
+    token
+        .strip_suffix(',')
+        .is_some_and(|word| listed(SIGN_OFFS, &word.to_lowercase()))
 }
 
 /// Whether the token is an initial such as "J.".
@@ -185,7 +196,7 @@ fn is_docket(word: &str) -> bool {
 pub(super) fn matter(text: &str) -> Option<&str> {
     let tokens: Vec<&str> = text.split_whitespace().collect();
     for (at, token) in tokens.iter().enumerate() {
-        if !matches!(token.to_lowercase().as_str(), "your" | "su") {
+        if !matches!(token.to_lowercase().as_str(), "your" | "su" | "tu") {
             continue;
         }
         for (next, after) in (1..=2).map(|step| (at + step, at + step + 1)) {
@@ -217,7 +228,7 @@ fn precedes(tokens: &[&str], token: &str, word: &str) -> bool {
 
 /// The words of a name, to compare; a double name is two, and any apostrophe is the same.
 fn name_words(name: &str) -> impl Iterator<Item = Comparable> {
-    words(name).map(|word| Comparable::new(&word.replace('’', "'")))
+    words(name).map(Comparable::new)
 }
 
 /// A name without what stands around it, nor a possessive ending.

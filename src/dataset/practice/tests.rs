@@ -39,6 +39,17 @@ fn results_with_an_amount_of_money_are_found() {
         "They secured USD 5,000 for me and won.",
         "They recovered 30k for me",
         "As a result I was awarded 1.5M",
+        "I walked away with 75,000 dollars",
+        "My claim paid out $90,000.",
+        "They negotiated $30,000 for me",
+        "He saved me $10,000 in back taxes",
+        "I ended up with $200,000 from the insurance",
+        "Reduced my debt by $40,000",
+        "We were paid $45,000 by the insurance company",
+        "A six-figure settlement!",
+        "She won ¥5,000,000 for us",
+        "They won CHF 20'000",
+        "Won over £9,000",
     ] {
         assert_eq!(codes(5, text, ""), ["money"], "{text}");
     }
@@ -53,6 +64,11 @@ fn results_with_an_amount_of_money_are_found() {
         "As a result the bill was $400.",
         "They settled who gets the 401k.",
         "The result came after a 30km drive.",
+        "I won't pay $400 an hour elsewhere.",
+        "I wonder how it only cost $300.",
+        "The $200 consultation won me over.",
+        "Award-winning team, flat fee $900.",
+        "They reduced their fee to $500.",
     ] {
         assert_eq!(codes(5, text, ""), [""; 0], "{text}");
     }
@@ -75,6 +91,10 @@ fn promises_of_an_outcome_are_found() {
         "I'm not kidding, results guaranteed!",
         "No doubt - success guaranteed",
         "Not that I knew anybody there, success is guaranteed",
+        "You will win with them",
+        "He assured me I would win",
+        "They promised we’d win and we did",
+        "They win 99% of cases",
     ] {
         assert_eq!(codes(5, text, ""), ["promise"], "{text}");
         assert_eq!(codes(1, "", text), ["promise"], "{text}");
@@ -90,6 +110,8 @@ fn promises_of_an_outcome_are_found() {
         "This is not a promise or guarantee of any result.",
         "We are not in a position to guarantee a result.",
         "No lawyer can guarantee that you win.",
+        "Guaranteed to answer in case you call.",
+        "Nobody promises that you will win.",
     ] {
         assert_eq!(codes(5, text, ""), [""; 0], "{text}");
     }
@@ -104,6 +126,7 @@ fn names_of_others_in_a_reply_are_found() {
         "Lee v. Harmon was a hard one.",
         "Please greet your daughter, Maya!",
         "We hope Peter Harmon is well.",
+        "Thanks, Peter Harmon",
         "We hope Peter J. Harmon's family is well.",
         "Thank you! And — please — greet Peter\nHarmon and Maya Singh-Cole.",
     ] {
@@ -121,6 +144,7 @@ fn names_of_others_in_a_reply_are_found() {
         "Thanks, and Happy New Year to the Bellwick County Bar Association from Us All!",
         "We told Peter. Harmon knows, says Peter, Harmon does not.",
         "PLEASE CALL US, and ask for Peter (Harmon is out).",
+        "We are glad, with best regards, Peter Harmon",
     ] {
         assert_eq!(codes(5, "", reply), [""; 0], "{reply}");
     }
@@ -159,6 +183,7 @@ fn what_a_matter_was_is_found_in_a_reply_and_not_in_a_review() {
         "Your divorce was hard.",
         "We wish you well after your recent accident, Ann.",
         "Le deseamos lo mejor con su divorcio",
+        "Your mother's estate took long.",
     ] {
         assert_eq!(codes(5, reply, reply), ["reply_matter"], "{reply}");
     }
@@ -228,6 +253,10 @@ fn amounts_of_money_are_recognised() {
         "usd5000",
         "30k",
         "(2.5M)",
+        "¥5,000",
+        "CHF 20'000",
+        "seven figures",
+        "a 6-figure sum",
     ] {
         assert!(names_money(text), "{text}");
     }
@@ -245,6 +274,8 @@ fn amounts_of_money_are_recognised() {
         "a 30km drive",
         "k m 5th",
         "100 %",
+        "a figure of speech",
+        "six people",
     ] {
         assert!(!names_money(text), "{text}");
     }
