@@ -45,7 +45,7 @@ pub(crate) enum Document {
     AiCatalog = 5,
 }
 
-/// The addresses as metrics name them, each at the number that [`Route::place`] gives: no label is made of anything
+/// The addresses as metrics name them, each at the number that a route has: no label is made of anything
 /// that a client sends.
 pub const PLACES: [&str; 30] = [
     "other",

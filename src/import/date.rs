@@ -79,7 +79,13 @@ impl Evidence {
         let place = if numbers.is_short && numbers.days().len() > 1 {
             &mut self.short
         } else if numbers.separator == '.' {
-            return;
+            // With points the day comes first, unless there is no such day: then this source does otherwise.
+            if !matches!(numbers.days()[..], [day] if numbers.day(Order::MonthDayYear) == Some(day))
+                || numbers.day(Order::DayMonthYear).is_some()
+            {
+                return;
+            }
+            &mut self.month_first
         } else {
             let day = |order| numbers.day(order).filter(|day| day.year() >= YEAR_MIN);
             let [day_first, month_first] = [Order::DayMonthYear, Order::MonthDayYear].map(day);
@@ -235,8 +241,12 @@ impl Numbers {
             Order::YearMonthDay,
         ]
         .into_iter()
-        // With points nobody puts the month first.
-        .filter(|order| self.separator != '.' || *order != Order::MonthDayYear)
+        // With points hardly anybody puts the month first.
+        .filter(|order| {
+            *order != Order::MonthDayYear
+                || self.separator != '.'
+                || self.day(Order::DayMonthYear).is_none()
+        })
         .filter_map(|order| self.day(order))
         .collect();
         days.sort_unstable();

@@ -61,10 +61,11 @@ pub fn check_import_values(data: &[u8]) {
             Order::YearMonthDay,
         ];
         let read = |order: &Order| parse(date, Some(*order), "date").ok();
+        // With points the day comes first wherever it can, so there it is certain without a format.
+        let is_dotted = date.contains('.') && read(&Order::DayMonthYear).is_some();
         let days: Vec<Date> = orders
             .iter()
-            // With points nobody puts the month first, so there the day is certain without a format.
-            .filter(|order| !date.contains('.') || **order != Order::MonthDayYear)
+            .filter(|order| !is_dotted || **order != Order::MonthDayYear)
             .filter_map(read)
             .collect();
         assert!(!days.is_empty(), "{date:?} is {day} in no order");

@@ -177,7 +177,7 @@ fn a_kept_connection_answers_a_thousand_requests() {
 
 #[test]
 fn no_framing_lets_what_is_behind_a_body_be_taken_for_a_request() {
-    let post = "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+    let post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     let chunked = "Transfer-Encoding: chunked\r\n\r\n";
     let behind = "GET /feed.xml HTTP/1.1\r\nHost: a\r\n\r\n";
     for (fields, body) in [
@@ -229,7 +229,7 @@ fn no_framing_lets_what_is_behind_a_body_be_taken_for_a_request() {
 
 #[test]
 fn a_body_of_a_declared_length_is_followed_by_the_next_request() {
-    let post = "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\nhello";
+    let post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\nhello";
     let behind = format!("GET /healthz HTTP/1.1\r\n{CLOSING}");
     let answer = service().exchange(format!("{post}{behind}").as_bytes());
     assert_eq!(answer.matches("HTTP/1.1 ").count(), 2, "{answer}");

@@ -54,6 +54,7 @@ fn dates_with_one_reading_need_no_format() {
     assert_eq!(read("12/31/2024").as_deref(), Some("2024-12-31"));
     assert_eq!(read("12/31/24 11:59 PM").as_deref(), Some("2024-12-31"));
     assert_eq!(read("05/05/2024").as_deref(), Some("2024-05-05"));
+    assert_eq!(read("12.31.2024").as_deref(), Some("2024-12-31"));
     assert_eq!(read("mar. 5 mars 2024").as_deref(), Some("2024-03-05"));
 }
 
@@ -166,6 +167,11 @@ fn evidence_decides_only_where_it_agrees() {
     assert_eq!(evidence(&["13/02/0024"]).order(), None);
     assert_eq!(evidence(&["05/05/2024", "03/04/2024"]).ambiguous(), Some(2));
     assert_eq!(evidence(&["05/05/2024", "4.3.2024"]).ambiguous(), None);
+    // With points the day comes first, unless it cannot.
+    assert_eq!(
+        evidence(&["03.04.2024", "03.14.2024"]).order(),
+        Some((Order::MonthDayYear, 2))
+    );
 }
 
 #[test]

@@ -70,7 +70,7 @@ pub(super) fn slow_heads(target: &Target) -> Vec<TcpStream> {
 }
 
 pub(super) fn slow_bodies(target: &Target) -> Vec<TcpStream> {
-    let head = b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{";
+    let head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{";
     crowd(target, head, b" ")
 }
 
@@ -102,7 +102,7 @@ pub(super) fn half_closed(target: &Target) -> Vec<TcpStream> {
         b"",
         b"GET /healthz HTTP/1.1\r\nHost",
         b"GET /reviews.json HTTP/1.1\r\nHost: a\r\n\r\n",
-        b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+        b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
     ];
     let held = gather(target, |number| {
         let mut connection = target.connect(number)?;
@@ -148,8 +148,8 @@ pub(super) fn oversized(target: &Target) -> Vec<TcpStream> {
             1 => format!("GET / HTTP/1.1\r\nHost: a\r\nX: {large}\r\n\r\n"),
             2 => format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "x: y\r\n".repeat(10_000)),
             3 => format!("{large} / HTTP/1.1\r\nHost: a\r\n\r\n"),
-            4 => format!("POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9223372036854775807\r\n\r\n{large}"),
-            _ => format!("POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1;{large}"),
+            4 => format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9223372036854775807\r\n\r\n{large}"),
+            _ => format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1;{large}"),
         }
         .into_bytes()
     })
