@@ -11,7 +11,7 @@ use super::exit::{Failure, Status};
 use super::values::parse_size;
 use crate::dataset;
 use crate::insights::evaluate::{self, evaluate};
-use crate::insights::explain::{Explanation, explain};
+use crate::insights::explain::{Cause, Explanation, explain};
 use crate::insights::polarity::Polarity;
 use crate::insights::{self, Options};
 use crate::model::Dataset;
@@ -200,7 +200,7 @@ fn explained(dataset: &Dataset, aspect: &str, color: bool) -> Result<String, Fai
             .map(|aspect| aspect.id.as_str())
             .collect();
         let message = format!(
-            "--explain: the taxonomy has no aspect of that id, but: {}",
+            "--explain: the taxonomy has no aspect of that id or label, but: {}",
             known.join(", ")
         );
         return Err(Failure::new(Status::Usage, message));
@@ -260,18 +260,19 @@ fn push_explanation(out: &mut String, explanation: &Explanation<'_>, color: bool
         .reasons
         .iter()
         .map(|reason| {
-            format!(
-                "{} {}.{}",
-                printable(&reason.what),
-                reason.tenths / 10,
-                reason.tenths % 10
-            )
+            let what = match &reason.cause {
+                Cause::Stars => "the stars".to_owned(),
+                Cause::Tone => "the tone".to_owned(),
+                Cause::Number => "a number".to_owned(),
+                Cause::Word(word) => format!("\"{}\"", printable(word)),
+            };
+            format!("{what} {}.{}", reason.tenths / 10, reason.tenths % 10)
         })
         .collect();
     let reasons = match explanation.polarity {
         None => "not scored: not in English, or too short to tell".to_owned(),
         Some(_) if reasons.is_empty() => "nothing spoke for more".to_owned(),
-        Some(_) => reasons.join(", "),
+        Some(_) => format!("for {word}, in log-odds: {}", reasons.join(", ")),
     };
     out.push_str(&format!("  {}\n\n", paint("2", &reasons)));
 }
@@ -309,7 +310,14 @@ mod tests {
             text.contains("great communication, clear [fees], done\n"),
             "{text}"
         );
-        assert!(text.contains("stars 1."), "{text}");
+        assert!(
+            text.contains("positive, in log-odds: the stars 1."),
+            "{text}"
+        );
+        let calls = explained(&sample(), "communication", false).unwrap();
+        assert!(calls.contains("\"for\" 1.0, a number 0.4, "), "{calls}");
+        let labelled = explained(&sample(), "FEES and billing", false).unwrap();
+        assert_eq!(labelled.lines().next(), text.lines().next());
         assert!(text.ends_with(" unscored\n"), "{text}");
         assert!(!text.contains('\x1b'));
         assert!(

@@ -26,20 +26,33 @@ pub struct Explanation<'d> {
 /// Something that spoke for an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reason {
-    /// A word in lower case, or what is not one: `stars`, `tone` (the scores of phrase, clause and sentence).
-    pub what: String,
+    /// What it was.
+    pub cause: Cause,
     /// By how much, in tenths of the logarithm of odds; above 0.
     pub tenths: i32,
 }
 
-/// Explains every mention of the aspect `id`, in the order of the reviews; `None` if the taxonomy lists no such aspect.
+/// What may speak for an answer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// The review's own rating.
+    Stars,
+    /// The scores of phrase, clause and sentence.
+    Tone,
+    /// A number, whichever it is.
+    Number,
+    /// A word, in lower case.
+    Word(String),
+}
+
+/// Explains every mention of the aspect with this id or, without regard to case, this label, in the order of the
+/// reviews; `None` if the taxonomy lists no such aspect.
 #[must_use]
 pub fn explain<'d>(dataset: &'d Dataset, id: &str) -> Option<Vec<Explanation<'d>>> {
-    let aspect = dataset
-        .taxonomy
-        .aspects
-        .iter()
-        .find(|aspect| aspect.id == id)?;
+    let aspects = || dataset.taxonomy.aspects.iter();
+    let aspect = aspects()
+        .find(|aspect| aspect.id == id)
+        .or_else(|| aspects().find(|aspect| aspect.label.to_lowercase() == id.to_lowercase()))?;
     // The decoder built an automaton of the same phrases. All aspects are looked for, as a longer phrase of one
     // hides a shorter of another.
     let mut finder = Finder::new(&dataset.taxonomy.aspects).ok()?;

@@ -81,7 +81,9 @@ lo al yo porque siempre nunca también ser estar tiene gracias les le la et je n
 très tout tous mais ont sont être cette ces qui aux du des il elle und der das ist nicht ich wir sie mit ein \
 eine einen auf für von zu sehr auch aber wie bei sind haben nur wurde uma não é foi muito ele ela você meu \
 minha nosso nas ao che sono è molto anche gli della nel questo het een niet ik en dat wij zijn voor maar ook \
-heel zeer bij naar de nie się jest że bardzo och att det som är inte jag på af ikke og jeg til bir çok için";
+heel zeer bij naar de nie się jest że bardzo och att det som är inte jag på af ikke og jeg til bir çok için \
+gern gerne wieder weg niemals danke leute anwalt anwältin merci avocat avocate grazie avvocato obrigado \
+obrigada polecam prawnik bedankt takk dziękuję teşekkürler";
 
 #[cfg(test)]
 mod tests {
@@ -106,6 +108,9 @@ mod tests {
             "Отличный адвокат, спасибо",
             "とても良い弁護士でした",
             "Excelente atención",
+            "Brave Leute, gern wieder",
+            "Super avocate, service excellent",
+            "Super prawnik, polecam",
             // Too little to tell.
             "Professional.",
         ] {

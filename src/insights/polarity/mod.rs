@@ -10,7 +10,7 @@ pub mod table;
 
 use std::collections::BTreeMap;
 
-use super::explain::Reason;
+use super::explain::{Cause, Reason};
 use crate::model::Rating;
 use features::{Collector, Feature};
 use table::Weights;
@@ -103,8 +103,8 @@ impl Judge {
         let judgement = self.judge(sentence, from, to, rating);
         let answer = judgement.polarity as usize;
         let lead = |weights: Weights| weights[answer] * 3 - weights.iter().sum::<i32>();
-        let mut leads: BTreeMap<&str, i32> = BTreeMap::new();
-        leads.insert("stars", lead(prior(rating)));
+        let mut leads: BTreeMap<Cause, i32> = BTreeMap::new();
+        leads.insert(Cause::Stars, lead(prior(rating)));
         let words = &self.collector.words;
         for feature in self.collector.features() {
             let Some(weights) = table::find(feature.hash) else {
@@ -113,20 +113,21 @@ impl Judge {
             let item = feature
                 .item
                 .and_then(|at| words.items().get(usize::from(at)));
-            let what = match item {
-                Some(item) if item.is_word => words.lower(item),
-                Some(_) => continue,
-                None => "tone",
+            let cause = match item.map(|item| (item.is_word, words.lower(item))) {
+                Some((true, "0")) => Cause::Number,
+                Some((true, word)) => Cause::Word(word.to_owned()),
+                Some((false, _)) => continue,
+                None => Cause::Tone,
             };
-            *leads.entry(what).or_default() += lead(weights.map(i32::from));
+            *leads.entry(cause).or_default() += lead(weights.map(i32::from));
         }
         // What an answer has more than the mean of the other two is half as much again as what it has more than
         // the mean of all three.
         let tenths = |lead: i32| lead * 10 / (2 * table::UNIT);
         let mut reasons: Vec<Reason> = leads
             .into_iter()
-            .map(|(what, lead)| Reason {
-                what: what.to_owned(),
+            .map(|(cause, lead)| Reason {
+                cause,
                 tenths: tenths(lead),
             })
             .filter(|reason| reason.tenths > 0)
