@@ -32,6 +32,7 @@ pub(crate) use field::{is_absolute_url, is_id};
 pub use problem::{Problem, Problems, Warning};
 pub use remarks::RULES;
 pub(crate) use remarks::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
+pub(crate) use review::REQUIRED_KEYS;
 pub use reviews::REVIEWS_MAX;
 
 use crate::model::{Dataset, Taxonomy, sort_newest_first};

@@ -176,6 +176,9 @@ fn owner_reply(
     }))
 }
 
+/// The keys that every review has: with fewer it could be anyone's, whose ids and texts are not ours.
+pub(crate) const REQUIRED_KEYS: &[&str] = REVIEW_KEYS.split_at(10).0;
+
 /// The keys of a review, the last two of them optional.
 const REVIEW_KEYS: [&str; 12] = [
     "id",

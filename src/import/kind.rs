@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::columns::normal;
 use super::stream::LISTS;
+use crate::dataset::REQUIRED_KEYS;
 
 /// What wrote a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,20 +90,6 @@ pub(crate) fn foreign(head: &str) -> Option<&'static str> {
         .or(head.contains('\0').then_some(zero))
 }
 
-/// The keys that every review of a reviewd has: with fewer it could be anyone's, whose ids and texts are not ours.
-const REVIEWD: [&str; 10] = [
-    "id",
-    "author",
-    "author_avatar_url",
-    "rating",
-    "date",
-    "text",
-    "source",
-    "source_url",
-    "owner_reply",
-    "verified",
-];
-
 /// The key of what a reviewd publishes and nobody else.
 const REVIEWD_DOCUMENT: &str = "aggregate_rating";
 
@@ -125,7 +112,7 @@ fn of_value(value: &Value) -> Kind {
     if let Some((_, kind)) = KEYS.iter().find(|(key, _)| has(key)) {
         return *kind;
     }
-    if has(REVIEWD_DOCUMENT) || REVIEWD.into_iter().all(has) {
+    if has(REVIEWD_DOCUMENT) || REQUIRED_KEYS.iter().copied().all(has) {
         return Kind::Reviewd;
     }
     let mut inner = LISTS.iter().chain(&["review"]);
@@ -136,7 +123,7 @@ fn of_value(value: &Value) -> Kind {
 /// Tells them apart by the beginning of a document of many lines: the first of the keys that only one of them has.
 fn json(text: &str) -> Kind {
     let find = |key: &str| text.find(&format!("\"{key}\""));
-    let all: Option<Vec<usize>> = REVIEWD.iter().map(|key| find(key)).collect();
+    let all: Option<Vec<usize>> = REQUIRED_KEYS.iter().map(|key| find(key)).collect();
     let ours = find(REVIEWD_DOCUMENT).or(all.and_then(|all| all.into_iter().max()));
     let found = KEYS
         .iter()

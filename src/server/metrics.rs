@@ -128,7 +128,7 @@ impl Observed {
         out.family(
             "reviewd_searches",
             Kind::Counter,
-            "Searches that were run; those answered by 304 are not.",
+            "Searches that were run; those answered by 304 are not, calls of the MCP tool that it refused are.",
         );
         for (interface, count) in [
             ("rest", self.app.traffic.searches(Searcher::Rest)),

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-/// Bytes of a page and ticks of a second, as every Linux that we build for has them in `/proc`.
-const PAGE_BYTES: u64 = 4_096;
+/// A tick of the clock of `/proc`, which is a hundredth of a second on every Linux.
 const TICK_NS: u64 = 10_000_000;
 
 /// What the system says of this process.
@@ -46,7 +45,7 @@ fn parse(stat: &str) -> Option<Process> {
         cpu_ns: (field(14)? + field(15)?).saturating_mul(TICK_NS),
         threads: field(20)?,
         virtual_bytes: field(23)?,
-        resident_bytes: field(24)?.saturating_mul(PAGE_BYTES),
+        resident_bytes: field(24)?.saturating_mul(rustix::param::page_size() as u64),
         ..Process::default()
     })
 }
