@@ -109,7 +109,9 @@ impl Finder {
 /// Whether the span is whole words, and not the "kind" of "kind of".
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let (inside, before, after) = (&text[start..end], &text[..start], &text[end..]);
-    let letter = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+    let letter = |character: Option<char>| {
+        character.is_some_and(|one| one.is_alphanumeric() || is_mark(one))
+    };
     let joined = |left: Option<char>, right: Option<char>| letter(left) && letter(right);
     let cut = joined(before.chars().next_back(), inside.chars().next())
         || joined(inside.chars().next_back(), after.chars().next());
@@ -118,6 +120,11 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
             .strip_prefix(" of")
             .is_some_and(|rest| !letter(rest.chars().next()));
     !cut && !degree
+}
+
+/// Whether the character combines with the letter before it, which makes another letter of that one.
+fn is_mark(character: char) -> bool {
+    ('\u{300}'..='\u{36f}').contains(&character)
 }
 
 /// The phrase, which has to be folded, and its simple inflections.
@@ -164,9 +171,9 @@ impl Folded {
             let blank = first.is_whitespace();
             let mut end = start + first.len_utf8();
             // Marks that combine belong to the letter before them; blanks to the first of their run.
-            while let Some((_, next)) = characters.next_if(|(_, next)| {
-                ('\u{300}'..='\u{36f}').contains(next) || (blank && next.is_whitespace())
-            }) {
+            while let Some((_, next)) =
+                characters.next_if(|(_, next)| is_mark(*next) || (blank && next.is_whitespace()))
+            {
                 end += next.len_utf8();
             }
             match first {
@@ -240,6 +247,14 @@ mod tests {
         assert_eq!(
             found(&mut finder, "İ fac\u{327}ade ß"),
             [(3, "fac\u{327}ade")]
+        );
+        // A letter with a mark is another letter, composed or not, and no part of one is quoted.
+        assert_eq!(
+            found(
+                &mut finder,
+                "fee's\u{321}: fees\u{321}, fee\u{327} a\u{321}fee"
+            ),
+            [(0, "fee")]
         );
         assert_eq!(found(&mut finder, ""), []);
     }

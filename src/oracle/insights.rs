@@ -142,7 +142,9 @@ fn folded(text: &str) -> String {
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|letter: char| !letter.is_alphanumeric())
+    text.split(|letter: char| {
+        !letter.is_alphanumeric() && !('\u{300}'..='\u{36f}').contains(&letter)
+    })
 }
 
 const OPTIONS: Options = Options {
