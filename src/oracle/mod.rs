@@ -9,6 +9,7 @@
 mod conditional;
 mod dataset;
 mod date;
+mod fast_path;
 mod form;
 mod forwarded;
 pub mod hub;
@@ -25,6 +26,7 @@ mod xml;
 pub use conditional::check_conditional;
 pub use dataset::check_dataset;
 pub use date::check_date;
+pub use fast_path::check_fast_path;
 pub use form::check_form;
 pub use forwarded::check_forwarded;
 pub use hub::{check_hub_form, check_hub_sequence};
@@ -48,6 +50,7 @@ pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("cursor", check_cursor),
     ("dataset", check_dataset),
     ("date", check_date),
+    ("fast_path", check_fast_path),
     ("form", check_form),
     ("forwarded", check_forwarded),
     ("hub_form", check_hub_form),

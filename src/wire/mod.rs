@@ -11,5 +11,6 @@ pub mod minify;
 pub mod negotiate;
 pub mod network;
 pub mod openmetrics;
+pub mod plain;
 pub mod trace;
 pub mod xml;
