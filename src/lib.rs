@@ -50,10 +50,16 @@
 //!
 //! Only `http` and `server` name hyper; `tests/tidy.rs` reads this table and fails when code leaves it.
 //!
-//! # Four ways through the house
+//! # Five ways through the house
 //!
-//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`.** `server::listen` accepts and hands the socket
-//! to hyper; `http` takes the current site (one atomic load, no lock) and routes; `search::query` turns the
+//! **`GET /reviews.json`.** A connection without TLS begins at `server::fast`, which reads into a buffer that all of a
+//! thread share and asks `wire::plain` whether this is a request that nobody has to think about. It is: `http::plain`
+//! takes the current site, and the same endpoint as for any other request chooses the coding and judges the
+//! conditions; head and body are bytes that were ready, and leave in one send. Were anything unusual, the connection
+//! would go to hyper with what was read of it, and stay there.
+//!
+//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`.** `server::listen` accepts, and the fast path
+//! hands the socket to hyper; `http` takes the current site (one atomic load, no lock) and routes; `search::query` turns the
 //! parameters into a `Query`, or into issues and a 400; the entity-tag of dataset and query decides about a 304
 //! before anything is searched; `search::run` finds the rows; the endpoint joins the reviews' ready-made bytes into
 //! one buffer of known size.

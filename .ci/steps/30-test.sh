@@ -3,3 +3,5 @@
 # quick: yes
 
 cargo test --quiet --locked --no-fail-fast
+# Once more without the fast path, what it answers when it is there.
+REVIEWD_TEST_NO_FAST_PATH=1 cargo test --quiet --locked --test it -- bodies:: conditional:: cors:: documents:: feeds:: negotiation:: pages:: raw:: reload:: serving:: timeouts::

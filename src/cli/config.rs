@@ -176,6 +176,9 @@ struct ProcessArgs {
     /// Threads that serve requests [default: one for each core]
     #[arg(long, env = "REVIEWD_THREADS", value_name = "NUMBER", value_parser = parse_threads)]
     threads: Option<NonZeroUsize>,
+    /// Leave every request to the HTTP library, also those that could be answered from ready bytes; replies are the same
+    #[arg(long, env = "REVIEWD_NO_FAST_PATH")]
+    no_fast_path: bool,
     /// How long requests in flight may take after SIGTERM; a second signal ends at once
     #[arg(long, env = "REVIEWD_DRAIN_TIME", value_name = "TIME", default_value = "8s", value_parser = parse_time)]
     drain_time: Duration,
@@ -238,6 +241,7 @@ impl ServeArgs {
             access_log: self.observe.access_log(),
             base_url: self.address.base_url.clone(),
             cache_control: self.address.cache_control.clone(),
+            fast_path: !self.process.no_fast_path,
             threads: self.process.threads.unwrap_or_else(cores),
             drain_time: self.process.drain_time,
             reload: Reload {

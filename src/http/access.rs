@@ -8,11 +8,13 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
 use hyper::Method;
+use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
 
 use super::app::App;
 use super::client::client_address;
 use crate::clock;
+use crate::wire::plain::Plain;
 use crate::wire::trace::TraceParent;
 
 /// Entries that wait for the writer; one more is dropped and counted. At 256 bytes of path that is some 3 MB.
@@ -183,6 +185,24 @@ impl Note {
     /// Notes the request of `peer`, or of whom it speaks for, that `parts` are of.
     pub(super) fn of(app: &App, parts: &Parts, peer: IpAddr) -> Note {
         Note::from(parts, client_address(app, &parts.headers, peer))
+    }
+
+    /// Notes a plain request of `peer`.
+    pub(super) fn of_plain(app: &App, plain: &Plain<'_>, peer: IpAddr) -> Note {
+        let method = if plain.is_head {
+            Method::HEAD
+        } else {
+            Method::GET
+        };
+        Note {
+            unix_ms: clock::unix_ms(),
+            began: clock::instant(),
+            // Whoever names a client by a field has not sent a plain request where that counts.
+            client: client_address(app, &HeaderMap::new(), peer),
+            method: Verb::of(&method),
+            path: plain.path.to_owned(),
+            trace: plain.traceparent.and_then(TraceParent::parse),
+        }
     }
 
     fn from(parts: &Parts, client: IpAddr) -> Note {

@@ -48,6 +48,13 @@ impl Body {
         }
     }
 
+    /// Returns the bytes of a body of one slice, and the last of three.
+    #[must_use]
+    pub(crate) fn into_slice(self) -> Bytes {
+        let [_, _, slice] = self.slices;
+        slice
+    }
+
     /// Drops the bytes and keeps the length: the body of the answer to a HEAD.
     ///
     /// hyper takes Content-Length from the length that a body announces, so HEAD and GET get the same headers by

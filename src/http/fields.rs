@@ -5,6 +5,8 @@
 
 use hyper::header::{self, HeaderMap, HeaderName};
 
+use crate::wire::plain::Plain;
+
 /// A field that the service reads; the number is its bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
@@ -27,8 +29,16 @@ pub(crate) enum Field {
 /// The fields of a request.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'r> {
-    headers: &'r HeaderMap,
+    source: Source<'r>,
     present: u8,
+}
+
+/// Where the values are.
+#[derive(Clone, Copy)]
+enum Source<'r> {
+    Map(&'r HeaderMap),
+    /// The first three of [`Field`], each there once or not at all.
+    Plain([Option<&'r [u8]>; 3]),
 }
 
 impl<'r> Fields<'r> {
@@ -48,7 +58,27 @@ impl<'r> Fields<'r> {
             };
             present |= 1 << field as u8;
         }
-        Fields { headers, present }
+        Fields {
+            source: Source::Map(headers),
+            present,
+        }
+    }
+
+    /// Takes the fields of a plain request, which has no others of those that are read.
+    pub(crate) fn of_plain(plain: &Plain<'r>) -> Fields<'r> {
+        let values = [
+            plain.accept_encoding,
+            plain.if_none_match,
+            plain.if_modified_since,
+        ];
+        let bits = values.iter().enumerate();
+        let present = bits.fold(0, |present, (bit, value)| {
+            present | u8::from(value.is_some()) << bit
+        });
+        Fields {
+            source: Source::Plain(values),
+            present,
+        }
     }
 
     /// Tells whether `field` is there at least once.
@@ -67,10 +97,16 @@ impl<'r> Fields<'r> {
 
     /// Returns the values of `field`, in the order in which they came.
     pub(crate) fn values(&self, field: Field) -> impl Iterator<Item = &'r [u8]> + use<'r> {
-        let found = self
-            .has(field)
-            .then(|| self.headers.get_all(name(field)).iter());
-        found.into_iter().flatten().map(|value| value.as_bytes())
+        let (mut all, mut only) = (None, None);
+        match self.source {
+            Source::Map(headers) if self.has(field) => {
+                all = Some(headers.get_all(name(field)).iter());
+            }
+            Source::Map(_) => {}
+            Source::Plain(values) => only = values.get(field as usize).copied().flatten(),
+        }
+        let all = all.into_iter().flatten().map(|value| value.as_bytes());
+        all.chain(only)
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn authority_of(url: &str) -> &str {
 ///
 /// Stricter than `http::uri::Authority`, which takes `a:b`, `a:99999999` and `a,b`. Names are letters, digits and
 /// `-._~`: the rest of RFC 3986's reg-name is never a host that anybody can look up.
-fn is_authority(value: &[u8]) -> bool {
+pub(crate) fn is_authority(value: &[u8]) -> bool {
     let (name, rest) = split_port(value);
     let is_port = match rest {
         [] | [b':'] => true,

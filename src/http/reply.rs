@@ -3,6 +3,7 @@
 pub(crate) mod admin;
 pub(crate) mod hub;
 pub(crate) mod mcp;
+pub(crate) mod plain;
 pub(crate) mod rate;
 
 use std::time::Duration;
@@ -13,6 +14,7 @@ use hyper::{Response, StatusCode};
 
 use super::body::{Body, CollectError};
 use super::host::HostError;
+use super::ready::Ready;
 use super::target::TargetError;
 use crate::pages::{self, Policy};
 use crate::wire::json::Object;
@@ -60,6 +62,8 @@ pub(crate) struct Representation<'s> {
     pub(crate) policy: Option<Policy>,
     /// Whether the address names this version, so that it is never asked for again.
     pub(crate) is_immutable: bool,
+    /// What is written already of the replies with this representation.
+    pub(crate) ready: Option<&'s Ready>,
 }
 
 /// Why a request is not answered as asked.

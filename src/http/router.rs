@@ -45,6 +45,18 @@ pub(crate) enum Document {
     AiCatalog = 5,
 }
 
+impl Document {
+    /// Every document, each at its number.
+    pub(crate) const ALL: [Document; 6] = [
+        Document::Reviews,
+        Document::Insights,
+        Document::FeedJson,
+        Document::FeedXml,
+        Document::ServerCard,
+        Document::AiCatalog,
+    ];
+}
+
 /// The addresses as metrics name them, each at the number that a route has: no label is made of anything
 /// that a client sends.
 pub const PLACES: [&str; 30] = [

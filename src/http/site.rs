@@ -6,6 +6,7 @@ use bytes::Bytes;
 use hyper::header::HeaderValue;
 
 use super::app::SettingsError;
+use super::ready::Ready;
 use super::router::Document;
 use crate::mcp;
 use crate::pages::{Page, Pages};
@@ -24,6 +25,8 @@ pub struct Site {
     /// At `Page as usize`.
     prepared_pages: Vec<Prepared>,
     last_modified: HeaderValue,
+    /// The insights were there when the pages were made.
+    is_whole: bool,
     search_tags: TagHasher,
 }
 
@@ -35,6 +38,7 @@ struct Prepared {
     tags: [(EntityTag, HeaderValue); 4],
     /// The hub and the topic itself, on the documents that are topics.
     link: Option<HeaderValue>,
+    ready: Ready,
 }
 
 /// A stored document in the coding that the client prefers.
@@ -46,6 +50,7 @@ pub(crate) struct Chosen<'s> {
     pub(crate) etag: &'s HeaderValue,
     pub(crate) coding: Coding,
     pub(crate) link: Option<&'s HeaderValue>,
+    pub(crate) ready: &'s Ready,
 }
 
 impl Site {
@@ -67,6 +72,7 @@ impl Site {
         catalog: mcp::Catalog,
     ) -> Result<Site, SettingsError> {
         let base_url = &snapshot.base_url;
+        let is_whole = snapshot.insights().is_some();
         let topic = |path: &str| -> Result<Option<HeaderValue>, SettingsError> {
             let link = format!(
                 "<{base_url}{path}>; rel=\"self\", <{base_url}/api/websub/hub>; rel=\"hub\""
@@ -107,6 +113,7 @@ impl Site {
             pages,
             prepared_pages,
             last_modified,
+            is_whole,
             search_tags,
         })
     }
@@ -130,7 +137,7 @@ impl Site {
     /// Returns the Last-Modified of `page` and its searches: that of the dataset, or `None` while they go without the
     /// insights, which come later and leave that date as it is.
     pub(crate) fn last_modified_of(&self, page: Page) -> Option<&HeaderValue> {
-        let is_whole = !page.shows_insights() || self.snapshot.insights().is_some();
+        let is_whole = !page.shows_insights() || self.is_whole;
         is_whole.then_some(&self.last_modified)
     }
 
@@ -155,11 +162,37 @@ impl Site {
         &self.pages
     }
 
-    /// Makes the compressed variants of all that is stored, the small ones first; seconds for a large dataset, so on a
-    /// background thread. `cancelled` is asked between two variants.
+    /// Makes the compressed variants of all that is stored, the small ones first, and stores what is large where the
+    /// kernel sends it by itself; seconds for a large dataset, so on a background thread. `cancelled` is asked between
+    /// two variants.
     pub fn compress(&self, cancelled: impl Fn() -> bool) {
+        self.store(&cancelled);
         self.pages.compress(&cancelled);
-        self.snapshot.compress(cancelled);
+        self.snapshot.compress(&cancelled);
+        self.store(&cancelled);
+    }
+
+    /// Stores every body that is there for the kernel.
+    fn store(&self, cancelled: &impl Fn() -> bool) {
+        let documents = Document::ALL.into_iter().filter_map(|document| {
+            let prepared = self.documents[document as usize].as_ref()?;
+            Some((prepared, self.resource(document)?))
+        });
+        let pages = Page::ALL.into_iter().map(|page| {
+            (
+                &self.prepared_pages[page as usize],
+                self.pages.resource(page),
+            )
+        });
+        for (prepared, resource) in documents.chain(pages) {
+            for coding in Coding::ALL {
+                if let Some(body) = resource.encoded(coding)
+                    && !cancelled()
+                {
+                    prepared.ready.store(coding, body);
+                }
+            }
+        }
     }
 
     /// Returns the entity-tag of a search: it depends on the dataset and on the query's bytes, not on the answer,
@@ -197,6 +230,7 @@ impl Prepared {
                 tag(Coding::Zstd)?,
             ],
             link,
+            ready: Ready::default(),
         })
     }
 
@@ -220,6 +254,7 @@ impl Prepared {
             etag,
             coding,
             link: self.link.as_ref(),
+            ready: &self.ready,
         }
     }
 }

@@ -93,6 +93,7 @@ pub struct Traffic {
 struct Shard {
     places: [Place; PLACES.len()],
     searches: [AtomicU64; 2],
+    plain: AtomicU64,
 }
 
 /// The counters of one address.
@@ -110,6 +111,7 @@ impl Default for Traffic {
         let shard = || Shard {
             places: std::array::from_fn(|_| Place::default()),
             searches: Default::default(),
+            plain: AtomicU64::new(0),
         };
         Traffic {
             shards: (0..SHARDS).map(|_| shard()).collect(),
@@ -143,6 +145,18 @@ impl Traffic {
     /// Counts a search that is run.
     pub(crate) fn record_search(&self, searcher: Searcher) {
         self.shard().searches[searcher as usize].fetch_add(1, Relaxed);
+    }
+
+    /// Counts a request that was answered without hyper; it is recorded like any other besides.
+    pub(crate) fn record_plain(&self) {
+        self.shard().plain.fetch_add(1, Relaxed);
+    }
+
+    /// Returns how many requests were answered without hyper.
+    #[must_use]
+    pub fn plain(&self) -> u64 {
+        let plain = self.shards.iter().map(|shard| &shard.plain);
+        plain.map(|plain| plain.load(Relaxed)).sum()
     }
 
     /// Returns the requests to `place` that were answered by a status of `class`.

@@ -184,6 +184,11 @@ impl Activity {
         self.requests.fetch_add(1, Relaxed) + 1
     }
 
+    /// Returns how many requests this connection has had.
+    pub(super) fn requests(&self) -> u32 {
+        self.requests.load(Relaxed)
+    }
+
     /// Notes that a handler has answered.
     pub(super) fn note_answer(&self) {
         self.handling.fetch_sub(1, Relaxed);

@@ -1,25 +1,29 @@
-//! One connection from its acceptance to its end: hyper drives the protocol, the watch keeps the deadlines.
+//! One connection from its acceptance to its end: the fast path and then hyper drive the protocol, the sentry keeps the
+//! deadlines.
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Poll, ready};
 use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
-use super::activity::{Activity, Allowances, Ending, Protocol, Verdict, Watch};
+use super::activity::{Activity, Allowances, Ending, Protocol};
 use super::clock;
-use super::config::Limits;
+use super::config::Config;
 use super::connections::Membership;
 use super::counters::Counters;
+use super::fast::{End, FastPath, Terms};
 use super::io::{Socket, Stream, Watched};
 use super::preface;
+use super::sentry::{Order, Sentry};
 use super::service::{Handler, Service};
 use super::tls;
 
@@ -63,6 +67,9 @@ pub(super) struct Protocols<H> {
     handler: H,
     allowances: Allowances,
     requests_max: u32,
+    header_bytes: usize,
+    /// Begin on the fast path.
+    fast_path: bool,
     counters: Arc<Counters>,
     /// `None` where HTTP is spoken without TLS.
     tls: Option<TlsAcceptor>,
@@ -71,13 +78,14 @@ pub(super) struct Protocols<H> {
 }
 
 impl<H: Handler> Protocols<H> {
-    /// Prepares hyper for `limits`; every option that matters is written out.
+    /// Prepares hyper for the limits of `config`; every option that matters is written out.
     pub(super) fn new(
         handler: H,
-        limits: &Limits,
+        config: &Config,
         tls: Option<TlsAcceptor>,
         counters: Arc<Counters>,
     ) -> Protocols<H> {
+        let limits = &config.limits;
         let mut http1 = http1::Builder::new();
         http1
             .keep_alive(true)
@@ -111,6 +119,8 @@ impl<H: Handler> Protocols<H> {
                 rate_time: limits.rate_time,
             },
             requests_max: limits.connection_requests,
+            header_bytes: limits.header_bytes,
+            fast_path: config.fast_path,
             counters,
             tls,
             http1,
@@ -144,13 +154,90 @@ impl<H: Handler> Protocols<H> {
             }
             return;
         }
-        let found = preface::detect(&stream, deadline);
-        if let Some(Ok(Some(protocol))) = unless_draining(found, &mut membership, accepted).await {
-            let activity = Arc::new(Activity::new(protocol, accepted));
-            let socket = Socket::new(stream, Arc::clone(&activity));
+        if !self.fast_path {
+            let activity = Arc::new(Activity::new(Protocol::Http1, accepted));
             let sentry = Sentry::new(activity, self.allowances, membership);
-            self.serve_stream(socket, peer, sentry).await;
+            return Box::pin(self.serve_plain(stream, Vec::new(), peer, sentry)).await;
         }
+        let readable = timeout_at(deadline, stream.readable());
+        if let Some(Ok(Ok(()))) = unless_draining(readable, &mut membership, accepted).await {
+            let activity = Arc::new(Activity::new(Protocol::Http1, accepted));
+            let sentry = Sentry::new(activity, self.allowances, membership);
+            self.serve_fast(stream, peer, sentry).await;
+        }
+    }
+
+    /// Serves on the fast path as far as it goes, and hands what it has left to hyper.
+    async fn serve_fast(
+        self: Arc<Self>,
+        mut stream: TcpStream,
+        peer: SocketAddr,
+        mut sentry: Sentry,
+    ) {
+        let activity = Arc::clone(&sentry.activity);
+        let terms = Terms {
+            peer,
+            requests_max: self.requests_max,
+            header_bytes: self.header_bytes,
+        };
+        let mut fast = FastPath::new(&mut stream, &self.handler, &activity, terms);
+        let end = poll_fn(|context| {
+            loop {
+                sentry.tick();
+                if let Poll::Ready(end) = fast.poll(context, sentry.is_finishing()) {
+                    return Poll::Ready(Ok(end));
+                }
+                if sentry.is_finishing() && !fast.is_busy() {
+                    return Poll::Ready(Ok(End::Close));
+                }
+                match ready!(sentry.poll(context)) {
+                    // Once more, for what has come meanwhile.
+                    Order::Finish => {}
+                    Order::Cut(ending) => return Poll::Ready(Err(ending)),
+                }
+            }
+        })
+        .await;
+        match end {
+            Ok(End::Hand(first)) => {
+                Box::pin(self.serve_plain(stream, first, peer, sentry)).await;
+            }
+            Ok(End::Close) => {
+                let socket = Socket::new(stream, Arc::clone(&activity));
+                Box::pin(Watched::new(socket, activity).linger()).await;
+            }
+            // Of one that has not said a word there is nothing to tell.
+            Ok(End::Gone) | Err(Ending::HeadTimeout) => {}
+            Err(ending) => {
+                self.counters.count_ending(ending);
+                activity.note_reset();
+                drop(Socket::new(stream, activity));
+            }
+        }
+    }
+
+    /// Serves by hyper a connection without TLS of which `first` was read.
+    async fn serve_plain(
+        self: Arc<Self>,
+        mut stream: TcpStream,
+        mut first: Vec<u8>,
+        peer: SocketAddr,
+        mut sentry: Sentry,
+    ) {
+        let accepted = sentry.accepted;
+        // Only the first bytes of a connection tell its protocol.
+        if sentry.activity.requests() == 0 {
+            let deadline = accepted + self.allowances.head;
+            let found = preface::detect(&mut stream, &mut first, deadline);
+            match unless_draining(found, &mut sentry.membership, accepted).await {
+                Some(Ok(Some(Protocol::Http2))) => sentry.activity.note_http2(),
+                Some(Ok(Some(Protocol::Http1))) => {}
+                _ => return,
+            }
+        }
+        let activity = Arc::clone(&sentry.activity);
+        let socket = Socket::resume(stream, activity, Bytes::from(first));
+        self.serve_stream(socket, peer, sentry).await;
     }
 
     /// Shakes hands and serves; the handshake has its time together with the first head, and a server that drains
@@ -195,7 +282,7 @@ impl<H: Handler> Protocols<H> {
         peer: SocketAddr,
         mut sentry: Sentry,
     ) {
-        let service = self.service(peer, &sentry.activity);
+        let service = self.service(peer, &sentry);
         let mut connection = self.http1.serve_connection(io, service);
         let cut = poll_fn(|context| {
             loop {
@@ -233,7 +320,7 @@ impl<H: Handler> Protocols<H> {
         peer: SocketAddr,
         mut sentry: Sentry,
     ) {
-        let service = self.service(peer, &sentry.activity);
+        let service = self.service(peer, &sentry);
         let connection = self.http2.serve_connection(io, service);
         let mut connection = pin!(connection);
         let cut = poll_fn(|context| {
@@ -255,9 +342,14 @@ impl<H: Handler> Protocols<H> {
         }
     }
 
-    fn service(&self, peer: SocketAddr, activity: &Arc<Activity>) -> Service<H> {
+    fn service(&self, peer: SocketAddr, sentry: &Sentry) -> Service<H> {
+        // What was read before hyper has it, while the server drained, is answered and is the last.
+        let requests_max = match sentry.is_finishing() {
+            true => 0,
+            false => self.requests_max,
+        };
         let handler = self.handler.clone();
-        Service::new(handler, peer, Arc::clone(activity), self.requests_max)
+        Service::new(handler, peer, Arc::clone(&sentry.activity), requests_max)
     }
 }
 
@@ -283,84 +375,6 @@ async fn refuse_plain(socket: Socket, activity: Arc<Activity>) {
     let mut io = Watched::new(socket, activity);
     io.send_now(PLAIN);
     io.linger().await;
-}
-
-/// What the sentry of a connection asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    /// Take no further request, and end after the current one; asked once.
-    Finish,
-    /// End now.
-    Cut(Ending),
-}
-
-/// Keeps a connection's deadline, and hears of the drain.
-struct Sentry {
-    activity: Arc<Activity>,
-    watch: Watch,
-    membership: Membership,
-    accepted: Instant,
-    sleep: Pin<Box<Sleep>>,
-    /// What the timer is set to, in milliseconds after acceptance.
-    set: u64,
-    /// [`Order::Finish`] has been given.
-    finishing: bool,
-}
-
-impl Sentry {
-    fn new(activity: Arc<Activity>, allowances: Allowances, membership: Membership) -> Sentry {
-        let accepted = activity.accepted();
-        Sentry {
-            activity,
-            watch: Watch::new(allowances),
-            membership,
-            accepted,
-            sleep: Box::pin(sleep_until(accepted + allowances.head)),
-            set: super::activity::millis(allowances.head),
-            finishing: false,
-        }
-    }
-
-    /// Reads the clock for all that happens in this poll.
-    fn tick(&self) {
-        self.activity.tick(clock::instant());
-    }
-
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Order> {
-        let drains = self.membership.poll_drain(context).is_ready();
-        // HTTP/1.1 closes by its own header; HTTP/2 has to be told.
-        let told = self.activity.protocol() == Protocol::Http2 && self.activity.is_closing();
-        if (drains || told) && !self.finishing {
-            return Poll::Ready(self.finish());
-        }
-        loop {
-            let until = match self.watch.review(&self.activity) {
-                Verdict::End(Ending::Idle) if !self.finishing => return Poll::Ready(self.finish()),
-                Verdict::End(ending) => return Poll::Ready(Order::Cut(ending)),
-                Verdict::Wait(until) => until,
-            };
-            // A deadline that has moved away is left to the timer that is set: most connections move theirs with
-            // each request, and setting the timer each time would cost more than waking once too early.
-            if until < self.set {
-                self.set(until);
-            }
-            ready!(self.sleep.as_mut().poll(context));
-            self.tick();
-            self.set(until);
-        }
-    }
-
-    fn set(&mut self, until: u64) {
-        self.set = until;
-        let deadline = self.accepted + Duration::from_millis(until);
-        self.sleep.as_mut().reset(deadline);
-    }
-
-    fn finish(&mut self) -> Order {
-        self.finishing = true;
-        self.activity.note_closing();
-        Order::Finish
-    }
 }
 
 #[cfg(test)]

@@ -142,11 +142,16 @@ impl Membership {
             lock(&self.connections.wakers).insert(self.key, waker);
         }
         // Asked after the waker is in the table: a drain that begins now finds it there.
-        if self.connections.draining.load(Ordering::SeqCst) {
+        if self.is_draining() {
             Poll::Ready(())
         } else {
             Poll::Pending
         }
+    }
+
+    /// Tells whether the server drains.
+    pub(super) fn is_draining(&self) -> bool {
+        self.connections.draining.load(Ordering::SeqCst)
     }
 }
 

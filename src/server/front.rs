@@ -54,7 +54,7 @@ impl Front {
     ) -> io::Result<Front> {
         let address = listener.local_addr()?;
         let connections = Arc::new(Connections::new(&config.limits, config.proxies.clone()));
-        let protocols = Protocols::new(handler, &config.limits, tls, Arc::clone(&counters));
+        let protocols = Protocols::new(handler, config, tls, Arc::clone(&counters));
         let workers = Workers::start(config.threads, &Arc::new(protocols))?;
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()

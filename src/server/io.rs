@@ -4,12 +4,14 @@
 //! up to 64 KiB that it has said to have written. What hyper waits for is seen by [`Watched`]: under TLS there are bytes
 //! that are no news to it, and a peer that sends only those is idle.
 
+use std::cell::RefCell;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use bytes::{Buf, Bytes};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
@@ -24,17 +26,35 @@ const LINGER: Duration = Duration::from_secs(1);
 /// How many late bytes of a peer are taken in after our side is closed.
 const LINGER_BYTES: usize = 256 * 1024;
 
+/// Head and body of up to this many bytes are copied into one piece: one part less for the kernel to look at.
+const FLAT_BYTES_MAX: usize = 16 * 1024;
+
+thread_local! {
+    static FLAT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 /// A socket that counts what the kernel takes.
 #[derive(Debug)]
 pub(super) struct Socket {
     stream: TcpStream,
     activity: Arc<Activity>,
+    /// What was read of the peer and belongs before all that is still to be read.
+    first: Bytes,
 }
 
 impl Socket {
     /// Counts what `stream` takes.
     pub(super) fn new(stream: TcpStream, activity: Arc<Activity>) -> Socket {
-        Socket { stream, activity }
+        Socket::resume(stream, activity, Bytes::new())
+    }
+
+    /// The same for a stream of which `first` was read already, which is read once more.
+    pub(super) fn resume(stream: TcpStream, activity: Arc<Activity>, first: Bytes) -> Socket {
+        Socket {
+            stream,
+            activity,
+            first,
+        }
     }
 
     fn note(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -61,6 +81,16 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.first.is_empty() {
+            let length = self.first.len().min(buffer.remaining());
+            buffer.put_slice(&self.first[..length]);
+            self.first.advance(length);
+            if self.first.is_empty() {
+                // What is empty still holds its memory.
+                self.first = Bytes::new();
+            }
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
@@ -80,7 +110,20 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        let total: usize = slices.iter().map(|slice| slice.len()).sum();
+        let outcome = if let [only] = slices {
+            Pin::new(&mut self.stream).poll_write(context, only)
+        } else if total <= FLAT_BYTES_MAX {
+            FLAT.with_borrow_mut(|flat| {
+                flat.clear();
+                for slice in slices {
+                    flat.extend_from_slice(slice);
+                }
+                Pin::new(&mut self.stream).poll_write(context, flat)
+            })
+        } else {
+            Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        };
         self.note(outcome)
     }
 

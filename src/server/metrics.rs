@@ -82,6 +82,12 @@ impl Observed {
             out.sample("_total", &[("route", route)], count);
         }
         out.family(
+            "reviewd_http_requests_plain",
+            Kind::Counter,
+            "Requests answered from ready bytes, beneath the HTTP library; they count among all others as well.",
+        );
+        out.sample("_total", &[], traffic.plain());
+        out.family(
             "reviewd_http_response_body_bytes",
             Kind::Counter,
             "Bytes of reply bodies, as compressed as they were sent.",

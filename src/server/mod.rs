@@ -17,6 +17,7 @@ mod connection;
 mod connections;
 mod counters;
 pub mod descriptors;
+mod fast;
 pub mod files;
 mod front;
 mod hub;
@@ -34,6 +35,8 @@ mod process;
 mod reload;
 mod reloads;
 mod running;
+mod send;
+mod sentry;
 mod service;
 mod session_key;
 pub mod signals;
@@ -334,6 +337,15 @@ impl Handler for Requests {
 
     fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> http::Answer {
         http::handle(&self.0, request, peer)
+    }
+
+    fn answer_plain(
+        &self,
+        bytes: &[u8],
+        peer: SocketAddr,
+        out: &mut Vec<u8>,
+    ) -> Option<http::Answered> {
+        http::answer_plain(&self.0, bytes, peer, out)
     }
 
     fn broken(&self) -> Response<Body> {

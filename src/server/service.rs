@@ -15,7 +15,7 @@ use hyper::header::{CONNECTION, HeaderValue};
 use hyper::{Request, Response};
 use tracing::error;
 
-use crate::http::Body;
+use crate::http::{Answered, Body};
 
 use super::activity::{Activity, Protocol};
 
@@ -26,6 +26,13 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
 
     /// Begins to answer one request of the client at `peer`.
     fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> Self::Answer;
+
+    /// Answers the plain request at the beginning of `bytes` by appending to `out`; `None` leaves it to
+    /// [`begin`](Handler::begin), and then `out` does not count.
+    fn answer_plain(&self, bytes: &[u8], peer: SocketAddr, out: &mut Vec<u8>) -> Option<Answered> {
+        let _ = (bytes, peer, out);
+        None
+    }
 
     /// Returns the reply to a request whose handler panicked.
     fn broken(&self) -> Response<Body>;
@@ -164,7 +171,7 @@ fn close(response: &mut Response<Body>) {
 }
 
 /// Logs a handler's panic: the culprit is us.
-fn report(panic: &(dyn Any + Send)) {
+pub(super) fn report(panic: &(dyn Any + Send)) {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     error!(

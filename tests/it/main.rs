@@ -15,6 +15,7 @@ mod deploy;
 mod documents;
 mod errors;
 mod exchange;
+mod fast_path;
 mod faults;
 mod feeds;
 mod help;

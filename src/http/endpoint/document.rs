@@ -22,6 +22,7 @@ pub(super) fn document<'s>(site: &'s Site, document: Document, read: &Read<'_>) 
         link: chosen.link.cloned(),
         policy: None,
         is_immutable: false,
+        ready: Some(chosen.ready),
     };
     read.judge(site, chosen.tag, representation, |representation| {
         Reply::Serve(representation, Body::full(chosen.body.clone()))

@@ -103,5 +103,6 @@ fn made<'s>(site: &'s Site, etag: HeaderValue, link: Option<HeaderValue>) -> Rep
         link,
         policy: None,
         is_immutable: false,
+        ready: None,
     }
 }

@@ -39,6 +39,8 @@ fn stored<'s>(site: &'s Site, page: Page, read: &Read<'_>) -> Reply<'s> {
         link: chosen.link.cloned(),
         policy: Some(page.policy()),
         is_immutable: site.pages().is_versioned(page, read.query),
+        // Two addresses of one document: what is ready is for the one without a query.
+        ready: read.query.is_empty().then_some(chosen.ready),
     };
     read.judge(site, chosen.tag, representation, |representation| {
         Reply::Serve(representation, Body::full(chosen.body.clone()))

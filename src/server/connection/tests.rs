@@ -15,7 +15,7 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
-use crate::http::{self, Body, Proxies, ProxyField, Rates};
+use crate::http::{self, Answered, Body, Proxies, ProxyField, Rates};
 use crate::server::config::{Config, DataSource, Limits, Mcp, Reload, SessionKey};
 use crate::server::counters::Counters;
 use crate::server::front::{Front, Phase};
@@ -96,6 +96,11 @@ impl Handler for Panic {
     fn begin(&self, _: Request<Incoming>, _: SocketAddr) -> PanicLater {
         assert!(self.late, "on purpose, at once");
         PanicLater
+    }
+
+    fn answer_plain(&self, _: &[u8], _: SocketAddr, out: &mut Vec<u8>) -> Option<Answered> {
+        out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+        panic!("on purpose, on the fast path")
     }
 
     fn broken(&self) -> Response<Body> {
@@ -199,6 +204,7 @@ pub(in crate::server) fn config() -> Config {
         inherited: None,
         supervisor: Default::default(),
         reuse_port: false,
+        fast_path: true,
         admin_listen: None,
         access_log: None,
         base_url: None,

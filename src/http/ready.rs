@@ -1,0 +1,111 @@
+//! What of a stored document is ready to be sent as it stands: heads without their date, and large bodies in memory that
+//! the kernel sends by itself.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+
+use crate::wire::negotiate::Coding;
+
+/// Bodies from this many bytes on are kept a second time where the kernel can send them without copying: for 1 MB that
+/// is a third of the work.
+const FILE_BYTES_MIN: usize = 64 * 1024;
+
+/// Bodies beyond this are not: a second copy of them is more than a machine may have.
+const FILE_BYTES_MAX: usize = 64 << 20;
+
+/// What is ready of one document, by coding; each place is written once, when it is first needed or in the background.
+#[derive(Debug, Default)]
+pub(crate) struct Ready {
+    served: [OnceLock<Box<[u8]>>; 4],
+    not_modified: [OnceLock<Box<[u8]>>; 4],
+    files: [OnceLock<Arc<SealedFile>>; 4],
+}
+
+impl Ready {
+    /// Returns the place of the head of a 200 in `coding`.
+    pub(crate) fn served(&self, coding: Coding) -> &OnceLock<Box<[u8]>> {
+        &self.served[coding as usize]
+    }
+
+    /// Returns the place of the head of a 304 to a request that would have got `coding`.
+    pub(crate) fn not_modified(&self, coding: Coding) -> &OnceLock<Box<[u8]>> {
+        &self.not_modified[coding as usize]
+    }
+
+    /// Returns the body in `coding` as the kernel sends it, where it was stored.
+    pub(crate) fn file(&self, coding: Coding) -> Option<&Arc<SealedFile>> {
+        self.files[coding as usize].get()
+    }
+
+    /// Stores `body` for the kernel, if it is worth it and was not yet; where the system refuses, it is sent from `body`.
+    pub(crate) fn store(&self, coding: Coding, body: &[u8]) {
+        let place = &self.files[coding as usize];
+        let is_worth_it = (FILE_BYTES_MIN..=FILE_BYTES_MAX).contains(&body.len());
+        if is_worth_it
+            && place.get().is_none()
+            && let Ok(file) = SealedFile::new(body)
+        {
+            // A second thread has stored the same bytes.
+            let _ = place.set(Arc::new(file));
+        }
+    }
+}
+
+/// Bytes in anonymous memory with a descriptor, which nobody can change any more.
+#[derive(Debug)]
+pub struct SealedFile(OwnedFd);
+
+impl SealedFile {
+    fn new(bytes: &[u8]) -> io::Result<SealedFile> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let mut file = File::from(memfd_create("reviewd-document", flags)?);
+        file.write_all(bytes)?;
+        let all = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+        fcntl_add_seals(&file, all)?;
+        Ok(SealedFile(OwnedFd::from(file)))
+    }
+}
+
+impl AsFd for SealedFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// A body that is sent from where it is stored.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The bytes.
+    pub bytes: Bytes,
+    /// The same bytes, where the kernel can send them by itself.
+    pub file: Option<Arc<SealedFile>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn bodies_of_the_right_size_are_stored_and_cannot_be_changed() {
+        let ready = Ready::default();
+        for (size, is_stored) in [(FILE_BYTES_MIN - 1, false), (FILE_BYTES_MIN, true)] {
+            let body = vec![7; size];
+            ready.store(Coding::Gzip, &body);
+            assert_eq!(ready.file(Coding::Gzip).is_some(), is_stored, "{size}");
+        }
+        assert!(ready.file(Coding::Identity).is_none());
+        let file = ready.file(Coding::Gzip).unwrap();
+        let mut own = File::from(file.0.try_clone().unwrap());
+        assert!(own.write_all(b"x").is_err() && own.set_len(1).is_err());
+        let mut read = Vec::new();
+        std::io::Seek::rewind(&mut own).unwrap();
+        own.read_to_end(&mut read).unwrap();
+        assert_eq!(read, vec![7; FILE_BYTES_MIN]);
+    }
+}

@@ -1,0 +1,327 @@
+//! The fast path: what it answers is what hyper would have answered, byte for byte, and no byte that follows is lost.
+
+mod alike;
+mod idle;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::num::NonZeroUsize;
+use std::thread;
+use std::time::Duration;
+
+use socket2::{Domain, Socket, Type};
+
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::{Connection, DEADLINE, Server, wait_until};
+
+/// The last request of an exchange: hyper's, for its Connection.
+const LAST: &str = "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+
+fn start_with(change: impl FnOnce(&mut reviewd::server::Config)) -> Server {
+    Server::start_with(|config| {
+        config.fast_path = true;
+        change(config);
+    })
+}
+
+/// Returns how many requests hyper has not seen.
+fn plain(server: &Server) -> u64 {
+    server.running().app().traffic.plain()
+}
+
+fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")
+}
+
+/// Sends bytes, and returns all that comes until the server closes.
+fn exchange(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+    let mut connection = Connection::open(address);
+    // A server that has refused the beginning may be gone before the end.
+    let _gone = connection.try_write(bytes);
+    connection.rest()
+}
+
+/// Returns `reply` with every date the same.
+fn undated(mut reply: Vec<u8>) -> Vec<u8> {
+    const DATE: &[u8] = b"\r\ndate: ";
+    let mut at = 0;
+    while let Some(found) = memchr::memmem::find(&reply[at..], DATE) {
+        at += found + DATE.len();
+        let end = (at + 29).min(reply.len());
+        reply[at..end].fill(b'-');
+    }
+    reply
+}
+
+#[test]
+fn requests_in_one_piece_are_answered_in_their_order_whoever_answers() {
+    let server = start_with(|_| {});
+    let paths = [
+        "/robots.txt",
+        "/feed.xml",
+        "/reviews.json",
+        "/favicon.svg",
+        "/api/reviews/search?limit=1",
+        "/robots.txt",
+        "/nowhere",
+    ];
+    let mut connection = server.connect();
+    connection.write(paths.map(get).concat().as_bytes());
+    for path in paths {
+        let reply = connection.response("GET");
+        let alone = server.get(path);
+        assert_eq!(
+            (reply.status, reply.body),
+            (alone.status, alone.body),
+            "{path}"
+        );
+    }
+    connection.write(get("/healthz").as_bytes());
+    assert_eq!(connection.response("GET").status, 200);
+    // Four of the row before the search, and those six that were asked for alone and are stored.
+    assert_eq!(plain(&server), 4 + 5);
+}
+
+#[test]
+fn a_long_row_of_requests_is_answered_to_its_end() {
+    let server = start_with(|_| {});
+    const REQUESTS: usize = 3_000;
+    let mut connection = server.connect();
+    let mut writer = connection.stream().try_clone().unwrap();
+    let sender = thread::spawn(move || {
+        writer
+            .write_all(get("/robots.txt").repeat(REQUESTS).as_bytes())
+            .unwrap();
+    });
+    let expected = server.get("/robots.txt").body;
+    for number in 0..REQUESTS {
+        assert_eq!(connection.response("GET").body, expected, "{number}");
+    }
+    sender.join().unwrap();
+    assert!(plain(&server) > 100, "{}", plain(&server));
+}
+
+#[test]
+fn a_row_of_requests_may_be_cut_anywhere() {
+    let server = start_with(|config| config.threads = NonZeroUsize::MIN);
+    let row = [
+        get("/robots.txt"),
+        "HEAD /feed.xml HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n".to_owned(),
+        get("/api/reviews/search?limit=1"),
+        get("/favicon.svg"),
+        LAST.to_owned(),
+    ];
+    let row = row.concat();
+    wait_until("the compressed variants are made", || {
+        server
+            .get_with("/feed.xml", &[("Accept-Encoding", "gzip")])
+            .field("content-encoding")
+            .is_some()
+    });
+    let whole = undated(exchange(server.address(), row.as_bytes()));
+    assert_eq!(
+        memchr::memmem::find_iter(&whole, b"HTTP/1.1 200 OK").count(),
+        5
+    );
+    // The one thread that serves has read the first part once it has answered somebody who came later.
+    let mut other = server.connect();
+    for cut in 1..row.len() {
+        let mut connection = server.connect();
+        connection.write(&row.as_bytes()[..cut]);
+        assert_eq!(other.get("/healthz").status, 200);
+        connection.write(&row.as_bytes()[cut..]);
+        let replies = undated(connection.rest());
+        assert!(
+            replies == whole,
+            "{cut}: {}",
+            String::from_utf8_lossy(&replies)
+        );
+    }
+}
+
+#[test]
+fn a_peer_that_has_closed_its_side_gets_its_answers() {
+    let server = start_with(|_| {});
+    for row in [
+        get("/robots.txt"),
+        get("/robots.txt").repeat(3),
+        get("/reviews.json"),
+    ] {
+        let mut connection = server.connect();
+        connection.write(row.as_bytes());
+        connection.finish_writing();
+        for _ in 0..row.matches("GET").count() {
+            assert_eq!(connection.response("GET").status, 200);
+        }
+        assert_eq!(connection.rest(), b"");
+    }
+    assert_eq!(plain(&server), 5);
+}
+
+#[test]
+fn the_last_request_of_a_connection_is_told_so() {
+    let server = start_with(|config| config.limits.connection_requests = 3);
+    let mut connection = server.connect();
+    connection.write(get("/robots.txt").repeat(4).as_bytes());
+    for expected in [None, None, Some("close")] {
+        assert_eq!(connection.response("GET").field("connection"), expected);
+    }
+    assert_eq!(connection.rest(), b"");
+    assert_eq!(plain(&server), 2);
+}
+
+#[test]
+fn a_changed_dataset_is_served_on_connections_that_are_open() {
+    let data = DataDir::with_reviews(3, "2026-01-01T00:00:00Z");
+    let server = start_with(|config| {
+        config.data = reviewd::server::DataSource::Directory(data.path().to_owned());
+    });
+    let mut connection = server.connect();
+    let first = connection.get("/reviews.json");
+    data.write("reviews.json", &reviews_json(4, "2026-01-02T00:00:00Z"));
+    server.running().reload();
+    wait_until("the new reviews are served", || {
+        connection.get("/reviews.json").body != first.body
+    });
+    let second = connection.get("/reviews.json");
+    assert_eq!(second.json()["reviews"].as_array().map(Vec::len), Some(4));
+    assert_ne!(first.etag(), second.etag());
+    let tag = first.etag().to_owned();
+    let again = connection.send("GET", "/reviews.json", &[("If-None-Match", &tag)]);
+    assert_eq!((again.status, again.body == second.body), (200, true));
+    assert!(plain(&server) >= 4);
+}
+
+#[test]
+fn settings_that_need_a_look_at_each_request_leave_it_to_hyper() {
+    let server = start_with(|config| config.limits.rates.reads = 1_000);
+    let reply = server.get("/robots.txt");
+    assert!(reply.field("ratelimit").is_some());
+    assert_eq!(plain(&server), 0);
+    let server = start_with(|config| config.limits.header_fields = 1);
+    assert_eq!(server.get("/robots.txt").status, 200);
+    server
+        .get_with("/robots.txt", &[("X", "y")])
+        .assert_error(431, "header_fields_too_large");
+    assert_eq!(plain(&server), 1);
+    let server = start_with(|config| config.limits.header_bytes = 1_024);
+    let filler = "x".repeat(1_024);
+    assert_eq!(
+        server.get_with("/robots.txt", &[("X", &filler)]).status,
+        431
+    );
+    assert_eq!(plain(&server), 0);
+    let server = start_with(|config| config.fast_path = false);
+    assert_eq!(server.get("/robots.txt").status, 200);
+    assert_eq!(plain(&server), 0);
+}
+
+#[test]
+fn idle_connections_are_closed_in_their_time_without_a_word() {
+    let server = start_with(|config| config.limits.idle_time = Duration::from_millis(300));
+    let mut connection = server.connect();
+    assert_eq!(connection.get("/robots.txt").status, 200);
+    assert_eq!(connection.rest(), b"");
+    assert_eq!(plain(&server), 1);
+    drop(connection);
+    wait_until("its place is free", || {
+        server.running().open_connections() == 0
+    });
+}
+
+#[test]
+fn a_server_that_stops_closes_idle_connections_at_once() {
+    let server = start_with(|_| {});
+    let mut idle: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    for connection in &mut idle {
+        assert_eq!(connection.get("/robots.txt").status, 200);
+    }
+    assert_eq!(plain(&server), 20);
+    assert!(server.shutdown(), "nothing had to be cut");
+    for mut connection in idle {
+        assert_eq!(connection.rest(), b"");
+    }
+}
+
+/// A document of a megabyte, more than the sockets take.
+fn large() -> (DataDir, Server) {
+    let data = DataDir::with_reviews(4_000, "2026-01-01T00:00:00Z");
+    let server = start_with(|config| {
+        config.data = reviewd::server::DataSource::Directory(data.path().to_owned());
+        config.drain_time = DEADLINE;
+    });
+    (data, server)
+}
+
+/// Connects with a receive buffer so small that the server has to wait for us.
+fn connect_with_a_small_window(server: &Server) -> Connection {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.set_recv_buffer_size(4 << 10).unwrap();
+    socket.connect(&server.address().into()).unwrap();
+    Connection::over(TcpStream::from(socket))
+}
+
+#[test]
+fn a_reply_under_way_ends_whole_when_the_server_stops() {
+    let (_data, server) = large();
+    let expected = server.get("/reviews.json").body;
+    assert!(expected.len() > 1 << 20);
+    let mut connection = connect_with_a_small_window(&server);
+    connection.write(get("/reviews.json").as_bytes());
+    let mut first = [0; 1];
+    connection.stream().peek(&mut first).unwrap();
+    let address = server.address();
+    let end = thread::spawn(move || server.shutdown());
+    wait_until("nobody is let in any more", || {
+        TcpStream::connect(address).is_err()
+    });
+    assert!(connection.response("GET").body == expected);
+    assert_eq!(connection.rest(), b"");
+    assert!(end.join().unwrap(), "nothing had to be cut");
+}
+
+#[test]
+fn what_follows_a_large_document_waits_for_its_turn() {
+    let (_data, server) = large();
+    let expected = server.get("/reviews.json").body;
+    let mut connection = connect_with_a_small_window(&server);
+    let row = [
+        get("/reviews.json"),
+        get("/robots.txt"),
+        get("/reviews.json"),
+        LAST.to_owned(),
+    ];
+    connection.write(row.concat().as_bytes());
+    assert!(connection.response("GET").body == expected);
+    assert_eq!(
+        connection.response("GET").field("content-type"),
+        Some("text/plain; charset=utf-8")
+    );
+    assert!(connection.response("GET").body == expected);
+    assert_eq!(
+        connection.response("GET").field("connection"),
+        Some("close")
+    );
+    assert_eq!(connection.rest(), b"");
+}
+
+#[test]
+fn who_takes_nothing_of_a_large_document_is_cut_off() {
+    let data = DataDir::with_reviews(4_000, "2026-01-01T00:00:00Z");
+    let server = start_with(|config| {
+        config.data = reviewd::server::DataSource::Directory(data.path().to_owned());
+        config.limits.rate_time = Duration::from_millis(300);
+    });
+    let mut connection = connect_with_a_small_window(&server);
+    connection.write(get("/reviews.json").as_bytes());
+    wait_until("the slow reader is dropped", || {
+        server.running().counters().slow_readers() == 1
+    });
+    wait_until("its place is free", || {
+        server.running().open_connections() == 0
+    });
+    let mut bytes = Vec::new();
+    let error = connection.stream().read_to_end(&mut bytes).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    assert_eq!(plain(&server), 1);
+}

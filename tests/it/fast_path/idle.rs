@@ -1,0 +1,72 @@
+//! Connections that are kept and silent: what each costs the server's process.
+
+use std::fs;
+use std::net::SocketAddr;
+
+use crate::support::{Connection, Program, get, wait_until};
+
+/// Kept connections; `REVIEWD_IDLE_CONNECTIONS` asks for another number, such as 10,000.
+const CONNECTIONS: usize = 400;
+
+/// What one may cost of our own memory, the kernel's aside.
+const BYTES_MAX: usize = 4 * 1024;
+
+#[test]
+fn kept_connections_cost_little_and_are_served() {
+    let count = std::env::var("REVIEWD_IDLE_CONNECTIONS");
+    let count = count.map_or(CONNECTIONS, |count| count.parse().expect("a number"));
+    let program = Program::serve(&[
+        "--no-hub",
+        "--no-watch",
+        "--poll",
+        "0",
+        "--address-connections",
+        "0",
+        "--max-connections",
+        "20000",
+        "--idle-time",
+        "10m",
+    ]);
+    wait_until("what is made in the background is made", || {
+        let reply = get(
+            program.address(),
+            "/insights.json",
+            &[("Accept-Encoding", "br")],
+        );
+        reply.field("content-encoding") == Some("br")
+    });
+    // What the first connections need is needed once: buffers of threads, and the first pages of tables.
+    let early = hold(program.address(), 100);
+    let before = anonymous_bytes(program.id());
+    let kept = hold(program.address(), count);
+    let after = anonymous_bytes(program.id());
+    let each = after.saturating_sub(before) / count;
+    println!("{count} kept connections: {each} bytes each");
+    assert!(each <= BYTES_MAX, "{each} bytes for each of {count}");
+    for mut connection in early.into_iter().chain(kept).step_by(97) {
+        assert_eq!(connection.get("/robots.txt").status, 200);
+    }
+}
+
+/// Opens connections, each of which has had an answer.
+fn hold(address: SocketAddr, count: usize) -> Vec<Connection> {
+    let open = |_| {
+        let mut connection = Connection::open(address);
+        assert_eq!(connection.get("/robots.txt").status, 200);
+        connection
+    };
+    (0..count).map(open).collect()
+}
+
+/// Returns the bytes of memory that belong to a process alone and to no file.
+fn anonymous_bytes(process: u32) -> usize {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("Linux tells");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    number
+        .and_then(|number| number.parse::<usize>().ok())
+        .expect("a number of kB")
+        * 1024
+}
