@@ -11,7 +11,7 @@ use super::router::Document;
 use crate::mcp;
 use crate::pages::{Page, Pages};
 use crate::snapshot::{Resource, Snapshot};
-use crate::wire::etag::{EntityTag, TagHasher};
+use crate::wire::etag::{EntityTag, QueryTags};
 use crate::wire::negotiate::{Coding, CodingSet};
 
 /// What is served: immutable, shared by the requests that began while it was current.
@@ -27,7 +27,7 @@ pub struct Site {
     last_modified: HeaderValue,
     /// The insights were there when the pages were made.
     is_whole: bool,
-    search_tags: TagHasher,
+    search_tags: QueryTags,
 }
 
 /// The header values of one stored document.
@@ -102,10 +102,9 @@ impl Site {
             })
             .collect::<Result<_, _>>()?;
         let last_modified = shared(snapshot.updated_at.render_http().to_vec())?;
-        let mut search_tags = TagHasher::new();
-        search_tags.update(&snapshot.digest);
         // Another version may answer the same query of the same dataset in other bytes.
-        search_tags.update(env!("CARGO_PKG_VERSION").as_bytes());
+        let version = env!("CARGO_PKG_VERSION").as_bytes();
+        let search_tags = QueryTags::new(&[&snapshot.digest, version]);
         Ok(Site {
             snapshot,
             catalog,
@@ -198,9 +197,7 @@ impl Site {
     /// Returns the entity-tag of a search: it depends on the dataset and on the query's bytes, not on the answer,
     /// so a client's copy is confirmed without searching.
     pub(crate) fn search_tag(&self, query: &[u8]) -> EntityTag {
-        let mut hasher = self.search_tags.clone();
-        hasher.update(query);
-        hasher.tag()
+        self.search_tags.tag(0, query)
     }
 
     fn resource(&self, document: Document) -> Option<&Resource> {

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::snapshot::{Resource, Snapshot};
-use crate::wire::etag::{EntityTag, TagHasher};
+use crate::wire::etag::{EntityTag, QueryTags};
 
 use figures::Figures;
 use form::Lists;
@@ -254,7 +254,7 @@ pub struct Pages {
     insights: Option<Insights>,
     lists: Lists,
     shell: Shell,
-    search_tags: TagHasher,
+    search_tags: QueryTags,
 }
 
 impl Pages {
@@ -287,13 +287,13 @@ impl Pages {
         let resources: Vec<Resource> = Page::ALL.into_iter().map(resource).collect();
         // What a search page shows, and another version may show in other bytes. The front page stands for what all
         // pages have in common, the insights for the evidence of which it shows only the counts.
-        let mut search_tags = TagHasher::new();
-        search_tags.update(&snapshot.digest);
-        search_tags.update(&resources[Page::Home as usize].digest);
-        if let Some(document) = snapshot.insights() {
-            search_tags.update(&document.digest);
-        }
-        search_tags.update(env!("CARGO_PKG_VERSION").as_bytes());
+        let derived: &[u8] = snapshot.insights().map_or(&[], |document| &document.digest);
+        let search_tags = QueryTags::new(&[
+            &snapshot.digest,
+            &resources[Page::Home as usize].digest,
+            derived,
+            env!("CARGO_PKG_VERSION").as_bytes(),
+        ]);
         Pages {
             snapshot,
             resources,
@@ -327,10 +327,7 @@ impl Pages {
     /// the query's bytes.
     #[must_use]
     pub fn search_tag(&self, page: Page, query: &[u8]) -> EntityTag {
-        let mut hasher = self.search_tags.clone();
-        hasher.update(&[page as u8]);
-        hasher.update(query);
-        hasher.tag()
+        self.search_tags.tag(page as u8, query)
     }
 
     /// Makes the compressed variants of the documents; asks `cancelled` before each.
