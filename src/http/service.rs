@@ -157,7 +157,9 @@ async fn answer(
     let mut response = match (judged, write, exceeded) {
         (Err(reply), ..) => reply::mcp::render(reply, parts.headers),
         (Ok(_), Write::Hub, None) => endpoint::hub(Arc::clone(&app), parts, body).await,
-        (Ok(_), Write::Mcp, None) => endpoint::mcp(Arc::clone(&app), parts, body).await,
+        (Ok(visitor), Write::Mcp, None) => {
+            endpoint::mcp(Arc::clone(&app), parts, visitor, body).await
+        }
         (Ok(_), Write::Hub, Some(standing)) => {
             reply::hub::render_unread(&Refusal::Rate(standing.per_minute), parts.headers)
         }

@@ -73,10 +73,22 @@ impl Server {
     /// Answers a request to `/mcp`; nothing is kept of it but the end of a session.
     #[must_use]
     pub fn handle(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8], now: Timestamp) -> Reply {
-        let visitor = match self.judge(head) {
-            Ok(visitor) => visitor,
-            Err(reply) => return reply,
-        };
+        match self.judge(head) {
+            Ok(visitor) => self.handle_judged(catalog, head, visitor, body, now),
+            Err(reply) => reply,
+        }
+    }
+
+    /// Answers a request of `visitor`, whom [`Server::judge`] has let in.
+    #[must_use]
+    pub fn handle_judged(
+        &self,
+        catalog: &Catalog,
+        head: &Head<'_>,
+        visitor: Visitor,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Reply {
         let mut reply = match head.method {
             b"POST" => self.post(catalog, head, body, now),
             b"DELETE" => self.delete(head, now),

@@ -14,8 +14,13 @@ use crate::http::reply::{self, Refusal, Reply};
 use crate::http::service;
 use crate::mcp::{self, Field, Form, Head};
 
-/// Reads the message within its bounds and answers.
-pub(crate) async fn mcp(app: Arc<App>, parts: Parts, body: Incoming) -> Response<Body> {
+/// Reads the message of `visitor`, whom [`judge`] has let in, within its bounds and answers.
+pub(crate) async fn mcp(
+    app: Arc<App>,
+    parts: Parts,
+    visitor: mcp::Visitor,
+    body: Incoming,
+) -> Response<Body> {
     let Some(server) = &app.mcp else {
         let refusal = Refusal::Unavailable("the MCP server is not running");
         return service::finish(&app, parts, Reply::Refuse(refusal), true);
@@ -23,10 +28,10 @@ pub(crate) async fn mcp(app: Arc<App>, parts: Parts, body: Incoming) -> Response
     let collected = body::collect(body, app.limits.mcp_body_bytes, app.limits.body_time).await;
     let (answer, is_whole) = match &collected {
         Ok(message) => {
-            let site = app.current();
+            let site = app.site.load();
             let head = head(&parts);
             (
-                server.handle(site.catalog(), &head, message, clock::now()),
+                server.handle_judged(site.catalog(), &head, visitor, message, clock::now()),
                 true,
             )
         }
