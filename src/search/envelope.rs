@@ -5,17 +5,48 @@
 use super::cursor::Cursor;
 use crate::wire::json::{push_strings, push_u64};
 
-/// Appends everything of a search's answer that stands before the first review.
-pub fn push_search_head(out: &mut Vec<u8>, matched: u32, returned: usize, next: Option<&Cursor>) {
+/// What stands around the reviews of a search's answer; a thread uses one again and again.
+#[derive(Debug, Default)]
+pub struct Frame {
+    /// Up to the first review.
+    pub head: Vec<u8>,
+    /// After the last one.
+    pub tail: Vec<u8>,
+    /// The text of the cursor of the next page; empty if nothing follows.
+    pub cursor: Vec<u8>,
+}
+
+impl Frame {
+    /// Writes what stands around `returned` reviews.
+    pub fn render(
+        &mut self,
+        matched: u32,
+        returned: usize,
+        next: Option<&Cursor>,
+        ignored: &[String],
+    ) {
+        self.cursor.clear();
+        if let Some(next) = next {
+            next.render_into(&mut self.cursor);
+        }
+        self.head.clear();
+        push_search_head(&mut self.head, matched, returned, &self.cursor);
+        self.tail.clear();
+        push_tail(&mut self.tail, ignored);
+    }
+}
+
+/// Appends everything of a search's answer that stands before the first review; `cursor` is the text of the next page's,
+/// empty where nothing follows.
+pub fn push_search_head(out: &mut Vec<u8>, matched: u32, returned: usize, cursor: &[u8]) {
     push_counts(out, matched, returned);
     out.extend_from_slice(b",\"next_cursor\":");
-    match next {
-        Some(cursor) => {
-            out.push(b'"');
-            cursor.render_into(out);
-            out.push(b'"');
-        }
-        None => out.extend_from_slice(b"null"),
+    if cursor.is_empty() {
+        out.extend_from_slice(b"null");
+    } else {
+        out.push(b'"');
+        out.extend_from_slice(cursor);
+        out.push(b'"');
     }
     out.extend_from_slice(b",\"reviews\":[");
 }
@@ -65,7 +96,8 @@ mod tests {
         reviews: &[&[u8]],
         ignored: &[String],
     ) {
-        push_search_head(out, matched, reviews.len(), next);
+        let cursor = next.map(Cursor::render).unwrap_or_default();
+        push_search_head(out, matched, reviews.len(), cursor.as_bytes());
         out.extend_from_slice(&reviews.join(&b','));
         push_tail(out, ignored);
     }

@@ -31,7 +31,9 @@ pub struct Buffers {
 pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>, Issues> {
     let mut name = std::mem::take(&mut buffers.decoded);
     let mut builder = Builder::new(buffers);
-    for pair in pairs(raw).take(PAIRS_MAX) {
+    let (mut all, mut count) = (pairs(raw), 0);
+    for pair in all.by_ref().take(PAIRS_MAX) {
+        count += 1;
         name.clear();
         if let Err(error) = decode_into(pair.name, &mut name) {
             builder.refuse(
@@ -48,7 +50,7 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
             builder.ignore(&name);
         }
     }
-    let count = pairs(raw).count();
+    count += all.count();
     if count > PAIRS_MAX {
         let message = "must have at most 64 parameters".into();
         builder.refuse(None, Code::TooMany, message, &count.to_string());

@@ -2,9 +2,11 @@
 //!
 //! A [`Snapshot`] holds the four stored documents, each review's bytes as a slice of `/reviews.json`, the search
 //! index, and the few facts that replies need besides. Requests share it by reference count; a reload builds the
-//! next one aside and swaps it in whole. The only thing that arrives later are the compressed variants of the
-//! documents, in write-once places: until then a document is sent as it is.
+//! next one aside and swaps it in whole. The only things that arrive later are the compressed variants of the
+//! documents and the escaped reviews, in write-once places: until then a document is sent as it is, and reviews are
+//! escaped where they are needed.
 
+mod escaped;
 pub mod resource;
 mod since;
 
@@ -20,6 +22,8 @@ use crate::search::index::{Index, IndexOptions};
 use crate::search::stored::{Restored, Wanted};
 use crate::wire::date::{Date, Timestamp};
 
+use crate::wire::json::push_escaped;
+use escaped::Escaped;
 pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
@@ -80,6 +84,8 @@ pub struct Snapshot {
     since: SinceTable,
     /// Written once: at 100,000 reviews it takes longer than everything else together.
     insights: OnceLock<Resource>,
+    /// Written once, in the background; `None` within where it would be too large.
+    escaped: OnceLock<Option<Escaped>>,
 }
 
 /// What is rendered of a dataset.
@@ -211,6 +217,7 @@ impl Snapshot {
             offsets,
             since,
             insights: OnceLock::new(),
+            escaped: OnceLock::new(),
         }
     }
 
@@ -263,6 +270,34 @@ impl Snapshot {
         self.reviews.body.slice(start..end)
     }
 
+    /// Returns slices of the stored array that hold `rows`, in their order: neighbours are one slice, with the commas
+    /// between them, and a comma is missing between two slices.
+    pub fn runs(&self, rows: &[Row]) -> impl Iterator<Item = &[u8]> {
+        neighbours(rows).map(|(first, last)| {
+            let (start, _) = self.span(first);
+            let (_, end) = self.span(last);
+            &self.reviews.body[start..end]
+        })
+    }
+
+    /// Appends `rows`, with commas between them, as they stand inside of a JSON string.
+    pub fn push_escaped(&self, rows: &[Row], out: &mut Vec<u8>) {
+        let prepared = self.escaped.get().and_then(Option::as_ref);
+        for (place, (first, last)) in neighbours(rows).enumerate() {
+            if place > 0 {
+                out.push(b',');
+            }
+            match prepared {
+                Some(escaped) => out.extend_from_slice(escaped.run(first, last)),
+                None => {
+                    let (start, _) = self.span(first);
+                    let (_, end) = self.span(last);
+                    push_escaped(out, &self.reviews.body[start..end]);
+                }
+            }
+        }
+    }
+
     /// Returns the reviews of `date` and later: a slice of the stored array, found by binary search, not copied.
     #[must_use]
     pub fn since(&self, date: Date) -> Since {
@@ -298,9 +333,15 @@ impl Snapshot {
         ]
     }
 
-    /// Makes the compressed variants of the stored documents, smallest document first; seconds for large ones, so
-    /// on a background thread. `cancelled` is asked between two variants: a newer snapshot makes the rest pointless.
+    /// Makes the escaped reviews, and then the compressed variants of the stored documents, smallest document first;
+    /// seconds for large ones, so on a background thread. `cancelled` is asked between two of them: a newer snapshot
+    /// makes the rest pointless.
     pub fn compress(&self, cancelled: impl Fn() -> bool) {
+        if !cancelled() {
+            let reviews = (0..self.len()).map(|row| self.review(Row(row)));
+            self.escaped
+                .get_or_init(|| Escaped::build(reviews, self.reviews.body.len()));
+        }
         let mut documents = vec![&self.reviews, &self.feed_json, &self.feed_xml];
         documents.extend(self.insights());
         documents.sort_by_key(|resource| resource.body.len());
@@ -317,6 +358,19 @@ impl Snapshot {
             self.offsets[row + 1] as usize - 1,
         )
     }
+}
+
+/// Returns the first and the last of each run of neighbours in `rows`.
+fn neighbours(rows: &[Row]) -> impl Iterator<Item = (Row, Row)> {
+    let mut rest = rows;
+    std::iter::from_fn(move || {
+        let first = *rest.first()?;
+        let next = |(row, place): &(&Row, u32)| row.0 == *place;
+        let length = rest.iter().zip(first.0..).take_while(next).count();
+        let last = *rest.get(length.checked_sub(1)?)?;
+        rest = rest.get(length..)?;
+        Some((first, last))
+    })
 }
 
 #[cfg(test)]

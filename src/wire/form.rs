@@ -63,6 +63,11 @@ pub fn decode_path(raw: &[u8], out: &mut String) -> Result<(), FormError> {
 
 /// Decodes by way of a small buffer, because a character may be spread over raw bytes and escapes.
 fn decode(raw: &[u8], plus: Plus, out: &mut String) -> Result<(), FormError> {
+    let is_plain = |byte: &u8| *byte != b'%' && (*byte != b'+' || plus == Plus::IsPlus);
+    if raw.iter().all(is_plain) {
+        out.push_str(std::str::from_utf8(raw).map_err(|_| FormError::NotUtf8)?);
+        return Ok(());
+    }
     let start = out.len();
     let result = decode_pieces(raw, plus, out);
     if result.is_err() {

@@ -29,31 +29,64 @@ pub fn push_string(out: &mut Vec<u8>, text: &str) {
 ///
 /// `text` is expected to be UTF-8; other bytes are passed through as they are.
 pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
-    let (words, rest) = text.as_chunks::<8>();
-    // What lies between two escapes is appended in one go.
-    let mut start = 0;
-    for (place, word) in words.iter().enumerate() {
-        let mut marks = marks(u64::from_le_bytes(*word));
-        while marks != 0 {
-            let at = 8 * place + marks.trailing_zeros() as usize / 8;
-            out.extend_from_slice(&text[start..at]);
-            push_escape(out, text[at]);
-            start = at + 1;
-            marks &= marks - 1;
-        }
+    for block in text.chunks(BLOCK_BYTES) {
+        push_block(out, block);
     }
-    for at in text.len() - rest.len()..text.len() {
-        if ESCAPES[usize::from(text[at])] != 0 {
-            out.extend_from_slice(&text[start..at]);
-            push_escape(out, text[at]);
-            start = at + 1;
-        }
-    }
-    out.extend_from_slice(&text[start..]);
 }
 
-/// The highest bit of each of eight bytes that must be escaped, and no other bit.
-fn marks(word: u64) -> u64 {
+/// Bytes that are escaped at a time: twice as many are made room for, and cleared.
+const BLOCK_BYTES: usize = 16 * 1024;
+
+/// Appends a block word by word: a word is written whole, and from each byte that needs a backslash on what is left of
+/// it is written once more, one place further. Words with control characters, which no JSON text has, go byte by byte.
+fn push_block(out: &mut Vec<u8>, text: &[u8]) {
+    let (words, rest) = text.as_chunks::<8>();
+    if words.is_empty() {
+        return push_bytes(out, rest);
+    }
+    let mut at = out.len();
+    // A word of eight quotes becomes 16 bytes, and the last of them is written with the seven after it.
+    out.resize(at + 16 * words.len() + 8, 0);
+    for word in words {
+        let (mut marks, has_controls) = marks(u64::from_le_bytes(*word));
+        if has_controls {
+            // Eight of them become 48 bytes.
+            out.resize(out.len() + 32, 0);
+            for &byte in word {
+                let (escape, length) = escape(byte);
+                out[at..at + 6].copy_from_slice(&escape);
+                at += length;
+            }
+            continue;
+        }
+        out[at..at + 8].copy_from_slice(word);
+        while marks != 0 {
+            let bit = marks.trailing_zeros() & !7;
+            let escape = at + (bit / 8) as usize;
+            let left = u64::from_le_bytes(*word) >> bit;
+            out[escape] = b'\\';
+            out[escape + 1..escape + 9].copy_from_slice(&left.to_le_bytes());
+            // One more byte was written than was read.
+            at += 1;
+            marks &= marks - 1;
+        }
+        at += 8;
+    }
+    out.truncate(at);
+    push_bytes(out, rest);
+}
+
+/// Appends bytes escaped, one by one.
+fn push_bytes(out: &mut Vec<u8>, text: &[u8]) {
+    for &byte in text {
+        let (escape, length) = escape(byte);
+        out.extend_from_slice(&escape[..length]);
+    }
+}
+
+/// The highest bit of each of eight bytes that must be escaped, and no other bit; and whether one of them is a control
+/// character.
+fn marks(word: u64) -> (u64, bool) {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const LOW: u64 = 0x7f * ONES;
     // Each sum's bytes stay below 0x100, so nothing is carried from one byte into the next.
@@ -61,18 +94,21 @@ fn marks(word: u64) -> u64 {
         let other = word ^ (u64::from(byte) * ONES);
         ((other & LOW) + LOW) | other
     };
-    let is_printed = ((word & LOW) + 0x60 * ONES) | word;
-    !(is_printed & differs(b'"') & differs(b'\\')) & !LOW
+    let is_printed = (((word & LOW) + 0x60 * ONES) | word) | LOW;
+    let marks = !(is_printed & differs(b'"') & differs(b'\\')) & !LOW;
+    (marks, is_printed != u64::MAX)
 }
 
-/// Appends the escape of a byte that has one.
-fn push_escape(out: &mut Vec<u8>, byte: u8) {
+/// What stands for a byte in a string: the first bytes of six, and how many.
+fn escape(byte: u8) -> ([u8; 6], usize) {
+    let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
     match ESCAPES[usize::from(byte)] {
+        0 => ([byte, 0, 0, 0, 0, 0], 1),
         b'u' => {
-            let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
-            out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)]);
+            let (high, low) = (digit(byte >> 4), digit(byte & 15));
+            ([b'\\', b'u', b'0', b'0', high, low], 6)
         }
-        short => out.extend_from_slice(&[b'\\', short]),
+        short => ([b'\\', short, 0, 0, 0, 0], 2),
     }
 }
 
@@ -328,6 +364,18 @@ mod tests {
             let mut out = Vec::new();
             push_escaped(&mut out, &pair.repeat(4));
             assert_eq!(out, expected.repeat(4), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn long_texts_are_escaped_as_short_ones() {
+        for length in [BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 40_000] {
+            let text: Vec<u8> = (0..length).map(|at| b"ab\"c\n\\d\x01e"[at % 9]).collect();
+            let (mut whole, mut pieces) = (b"before".to_vec(), b"before".to_vec());
+            push_escaped(&mut whole, &text);
+            text.iter()
+                .for_each(|byte| push_escaped(&mut pieces, &[*byte]));
+            assert_eq!(whole, pieces, "{length}");
         }
     }
 

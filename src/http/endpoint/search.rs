@@ -13,8 +13,7 @@ use crate::http::body::Body;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::site::Site;
 use crate::http::traffic::Searcher;
-use crate::search::envelope::{push_search_head, push_tail};
-use crate::search::filter::Query;
+use crate::search::envelope::Frame;
 use crate::search::query::{self, Buffers};
 use crate::search::run::{self, Page};
 use crate::snapshot::Snapshot;
@@ -26,17 +25,6 @@ struct Scratch {
     buffers: Buffers,
     run: run::Scratch,
     frame: Frame,
-}
-
-/// What stands around the reviews of a page.
-#[derive(Default)]
-struct Frame {
-    /// Up to the first review.
-    head: Vec<u8>,
-    /// After the last one.
-    tail: Vec<u8>,
-    /// The text of the cursor of the next page; empty if nothing follows.
-    cursor: Vec<u8>,
 }
 
 thread_local! {
@@ -61,7 +49,12 @@ pub(super) fn search<'s>(app: &App, site: &'s Site, read: &Read<'_>) -> Reply<'s
             app.traffic.record_search(Searcher::Rest);
             let snapshot = site.snapshot();
             let page = run::run(&snapshot.index, &query, run);
-            frame.render(&query, &page);
+            frame.render(
+                page.matched,
+                page.rows.len(),
+                page.next.as_ref(),
+                query.ignored,
+            );
             if !frame.cursor.is_empty() {
                 representation.link =
                     Some(next_link(&snapshot.base_url, read.query, &frame.cursor));
@@ -71,37 +64,19 @@ pub(super) fn search<'s>(app: &App, site: &'s Site, read: &Read<'_>) -> Reply<'s
     })
 }
 
-impl Frame {
-    /// Writes what stands around the reviews of `page`.
-    fn render(&mut self, query: &Query<'_>, page: &Page) {
-        let Frame { head, tail, cursor } = self;
-        cursor.clear();
-        if let Some(next) = &page.next {
-            next.render_into(cursor);
-        }
-        head.clear();
-        push_search_head(head, page.matched, page.rows.len(), page.next.as_ref());
-        tail.clear();
-        push_tail(tail, query.ignored);
-    }
-}
-
 /// Joins the stored bytes of the page's reviews: one allocation, of the exact size, so that it becomes the body as
 /// it is.
 fn join(snapshot: &Snapshot, page: &Page, frame: &Frame) -> Bytes {
-    let reviews: usize = page
-        .rows
-        .iter()
-        .map(|row| snapshot.review(*row).len())
-        .sum();
-    let commas = page.rows.len().saturating_sub(1);
-    let mut body = Vec::with_capacity(frame.head.len() + reviews + commas + frame.tail.len());
+    // A comma after each run but the last.
+    let reviews: usize = snapshot.runs(&page.rows).map(|run| run.len() + 1).sum();
+    let length = frame.head.len() + reviews.saturating_sub(1) + frame.tail.len();
+    let mut body = Vec::with_capacity(length);
     body.extend_from_slice(&frame.head);
-    for (place, row) in page.rows.iter().enumerate() {
+    for (place, run) in snapshot.runs(&page.rows).enumerate() {
         if place > 0 {
             body.push(b',');
         }
-        body.extend_from_slice(snapshot.review(*row));
+        body.extend_from_slice(run);
     }
     body.extend_from_slice(&frame.tail);
     Bytes::from(body)
@@ -139,30 +114,47 @@ fn is_cursor(name: &[u8]) -> bool {
 }
 
 /// Appends a piece of the query that was accepted once, with what may not stand in a URI escaped.
-fn put_escaped(link: &mut impl BufMut, mut piece: &[u8]) {
+fn put_escaped(link: &mut impl BufMut, piece: &[u8]) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    while let Some(at) = (0..piece.len()).find(|&at| !is_uri_byte(&piece[at..])) {
+    let stays = |at: usize| match piece[at] {
+        // It has to begin an escape, which the value of an unknown parameter never had to prove.
+        b'%' => {
+            matches!(&piece[at..], [_, high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
+        }
+        byte => URI_BYTES[usize::from(byte)],
+    };
+    let mut written = 0;
+    for at in (0..piece.len()).filter(|at| !stays(*at)) {
         let byte = piece[at];
-        link.put_slice(&piece[..at]);
+        link.put_slice(&piece[written..at]);
         link.put_slice(&[
             b'%',
             HEX[usize::from(byte >> 4)],
             HEX[usize::from(byte & 15)],
         ]);
-        piece = &piece[at + 1..];
+        written = at + 1;
     }
-    link.put_slice(piece);
+    link.put_slice(&piece[written..]);
 }
 
-/// Tells whether the first byte of `rest` may stand in a URI as it is. The signs have no meaning of their own within a
-/// value; a `%` has to begin an escape, which the value of an unknown parameter never had to prove.
-fn is_uri_byte(rest: &[u8]) -> bool {
-    match rest {
-        [b'%', high, low, ..] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
-        [byte, ..] => byte.is_ascii_alphanumeric() || b"-._~+*!():@/?$,;=".contains(byte),
-        [] => false,
+/// Which bytes may stand in a URI as they are. The signs have no meaning of their own within a value.
+const URI_BYTES: [bool; 256] = {
+    let mut table = [false; 256];
+    let signs = b"-._~+*!():@/?$,;=";
+    let mut at = 0;
+    while at < signs.len() {
+        table[signs[at] as usize] = true;
+        at += 1;
     }
-}
+    let mut byte = 0;
+    while byte < 256 {
+        if (byte as u8).is_ascii_alphanumeric() {
+            table[byte] = true;
+        }
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {

@@ -91,13 +91,22 @@ fn fixture(
 
 /// Appends a result that holds `json`, one object, in both copies.
 pub(crate) fn push_result(out: &mut Vec<u8>, json: &[u8]) {
-    // Quotes and backslashes are about a tenth of our JSON, and each gets a backslash in the text copy.
-    out.reserve(2 * json.len() + json.len() / 8 + 128);
-    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
+    out.reserve(result_bytes(json.len()));
+    out.extend_from_slice(RESULT_HEAD);
     push_escaped(out, json);
-    out.extend_from_slice(b"\"}],\"structuredContent\":");
+    out.extend_from_slice(RESULT_MIDDLE);
     out.extend_from_slice(json);
 }
+
+/// Room for a result that holds `json` bytes of JSON in both copies, and for what the answer ends with.
+fn result_bytes(json: usize) -> usize {
+    // Quotes and backslashes are about an eighth of our JSON, and each gets a backslash in the text copy.
+    2 * json + json / 6 + 256
+}
+
+/// Before the text copy, between both copies, and nothing after the second.
+const RESULT_HEAD: &[u8] = b"{\"content\":[{\"type\":\"text\",\"text\":\"";
+const RESULT_MIDDLE: &[u8] = b"\"}],\"structuredContent\":";
 
 /// Appends a result that says what was wrong with the arguments: one line for each, at most twenty.
 fn push_refusal(out: &mut Vec<u8>, issues: &Issues) {

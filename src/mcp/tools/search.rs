@@ -4,20 +4,21 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use super::arguments::{search_value, unknown_message};
-use super::{ANSWER_BYTES_MAX, push_result};
+use super::{ANSWER_BYTES_MAX, RESULT_HEAD, RESULT_MIDDLE, push_result, result_bytes};
 use crate::mcp::brief::push_brief;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::json::Value;
 use crate::model::Row;
 use crate::search::builder::Builder;
 use crate::search::cursor::{Cursor, ReviewId};
-use crate::search::envelope::{ENVELOPE_BYTES_MAX, push_search_head, push_tail};
+use crate::search::envelope::{ENVELOPE_BYTES_MAX, Frame};
 use crate::search::filter::{Query, Sort};
 use crate::search::issue::{Code, Issues, cut};
 use crate::search::query::{Buffers, Parameter};
 use crate::search::run::{Page, Scratch, run};
 use crate::snapshot::Snapshot;
 use crate::wire::date::{Date, parse_date};
+use crate::wire::json::push_escaped;
 
 /// The members of an object as they were parsed.
 pub(crate) type Members<'v, 'a> = &'v [(Cow<'a, str>, Value<'a>)];
@@ -119,17 +120,63 @@ fn push_page(
     buffers: &mut PageBuffers,
     out: &mut Vec<u8>,
 ) {
-    let is_brief = query.limit > WHOLE_REVIEWS_MAX;
-    let reviews = &mut buffers.reviews;
+    let length = |row: &Row| snapshot.review(*row).len();
+    let is_whole = query.limit <= WHOLE_REVIEWS_MAX
+        && page.rows.iter().all(|row| length(row) <= REVIEWS_BYTES_MAX);
+    let PageBuffers {
+        reviews,
+        frame,
+        json,
+    } = buffers;
     reviews.clear();
+    let returned = match is_whole {
+        true => fitting(page.rows.iter().map(length)),
+        false => push_briefs(snapshot, &page.rows, query, reviews),
+    };
+    let next = match returned.checked_sub(1) {
+        Some(last) if page.rows.len() > returned => mark(snapshot, query.sort, page.rows[last]),
+        _ => page.next,
+    };
+    frame.render(page.matched, returned, next.as_ref(), query.ignored);
+    if is_whole {
+        push_whole(snapshot, &page.rows[..returned], frame, out);
+    } else {
+        json.clear();
+        json.extend_from_slice(&frame.head);
+        json.extend_from_slice(reviews);
+        json.extend_from_slice(&frame.tail);
+        push_result(out, json);
+    }
+}
+
+/// Returns how many reviews of these lengths a page has room for, one of them at least.
+fn fitting(lengths: impl Iterator<Item = usize>) -> usize {
+    let (mut returned, mut bytes) = (0, 0);
+    for length in lengths {
+        bytes += length + usize::from(returned > 0);
+        if bytes > REVIEWS_BYTES_MAX && returned > 0 {
+            break;
+        }
+        returned += 1;
+    }
+    returned
+}
+
+/// Appends the reviews that there is room for, all of them or the long ones in their short form; returns how many.
+fn push_briefs(
+    snapshot: &Snapshot,
+    rows: &[Row],
+    query: &Query<'_>,
+    reviews: &mut Vec<u8>,
+) -> usize {
     let mut returned = 0;
-    for row in page.rows.iter() {
+    for row in rows {
         let start = reviews.len();
         if start > 0 {
             reviews.push(b',');
         }
         let review = snapshot.review(*row);
-        if is_brief || review.len() > REVIEWS_BYTES_MAX {
+        if query.limit > WHOLE_REVIEWS_MAX || review.len() > REVIEWS_BYTES_MAX {
             push_brief(reviews, review);
         } else {
             reviews.extend_from_slice(review);
@@ -140,17 +187,27 @@ fn push_page(
         }
         returned += 1;
     }
-    let cut_off = page.rows.len() > returned;
-    let next = match returned.checked_sub(1) {
-        Some(last) if cut_off => mark(snapshot, query.sort, page.rows[last]),
-        _ => page.next,
-    };
-    let json = &mut buffers.json;
-    json.clear();
-    push_search_head(json, page.matched, returned, next.as_ref());
-    json.extend_from_slice(reviews);
-    push_tail(json, query.ignored);
-    push_result(out, json);
+    returned
+}
+
+/// Appends the result that holds `rows` whole: what [`push_result`] would, from bytes that are ready in both forms.
+fn push_whole(snapshot: &Snapshot, rows: &[Row], frame: &Frame, out: &mut Vec<u8>) {
+    let reviews: usize = snapshot.runs(rows).map(|run| run.len() + 1).sum();
+    let json = frame.head.len() + reviews + frame.tail.len();
+    out.reserve(result_bytes(json));
+    out.extend_from_slice(RESULT_HEAD);
+    push_escaped(out, &frame.head);
+    snapshot.push_escaped(rows, out);
+    push_escaped(out, &frame.tail);
+    out.extend_from_slice(RESULT_MIDDLE);
+    out.extend_from_slice(&frame.head);
+    for (place, run) in snapshot.runs(rows).enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(run);
+    }
+    out.extend_from_slice(&frame.tail);
 }
 
 /// The place of a row in an order.
@@ -181,6 +238,7 @@ struct Memory {
 #[derive(Default)]
 struct PageBuffers {
     reviews: Vec<u8>,
+    frame: Frame,
     json: Vec<u8>,
 }
 

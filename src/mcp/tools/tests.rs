@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::mcp::Catalog;
-use crate::mcp::tests::{call, catalog, corpus, result};
+use crate::mcp::tests::{call, catalog, catalog_of, corpus, result};
 use crate::model::Row;
 use crate::search::query::{Buffers, parse_query};
 use crate::search::run::{Scratch, run};
@@ -584,4 +584,28 @@ proptest! {
             same(corpus, &arguments);
         }
     }
+}
+
+#[test]
+fn an_answer_is_the_same_from_prepared_reviews() {
+    let catalog = catalog_of(crate::dataset::embedded());
+    let all: Vec<(&str, Value)> = [1, 2, 20, 50, 51]
+        .into_iter()
+        .map(|limit| ("search_reviews", json!({"limit": limit, "min_rating": 4})))
+        .chain([
+            (
+                "search_reviews",
+                json!({"query": "a", "limit": 7, "sort": "lowest"}),
+            ),
+            ("search_reviews", json!({"query": "no such words"})),
+            ("list_reviews_since", json!({"date": "2020-01-01"})),
+        ])
+        .collect();
+    let answers = || -> Vec<Value> {
+        let answer = |(tool, arguments): &(&str, Value)| call(&catalog, tool, arguments.clone());
+        all.iter().map(answer).collect()
+    };
+    let before = answers();
+    catalog.snapshot.compress(|| false);
+    assert_eq!(before, answers());
 }

@@ -5,6 +5,7 @@ use super::operation::{Body, Document, Entry, Operation, Place, Value};
 use crate::model::Row;
 use crate::pages::insights::Insights;
 use crate::pages::text::{people, push_encoded, services};
+use crate::search::cursor::Cursor;
 use crate::search::envelope::{push_search_head, push_since_head, push_tail};
 use crate::search::query::{Buffers, parse_query};
 use crate::search::run;
@@ -195,7 +196,8 @@ fn search(snapshot: &Snapshot) -> Vec<u8> {
         return out;
     };
     let page = run::run(&snapshot.index, &query, &mut run::Scratch::default());
-    push_search_head(&mut out, page.matched, page.rows.len(), page.next.as_ref());
+    let cursor = page.next.as_ref().map(Cursor::render).unwrap_or_default();
+    push_search_head(&mut out, page.matched, page.rows.len(), cursor.as_bytes());
     if let Some(first) = page.rows.iter().next() {
         out.extend_from_slice(snapshot.review(*first));
     }
