@@ -4,8 +4,8 @@
 //! beside both, or every reader pays. Each case asserts its status and the length of its body. Measured with the
 //! header map of the reply before, as hyper hands it on.
 //!
-//! `cargo bench --bench request` for times. For instructions, which a busy machine does not disturb, count one case:
-//! `valgrind --tool=callgrind --toggle-collect='*ask*' target/release/deps/request-* --profile-time 1 stored$`.
+//! `cargo bench --bench request` for times, `benches/instructions.sh` for instructions, which a busy machine does not
+//! disturb.
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -17,6 +17,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use reviewd::http::{App, Limits, Proxies, ProxyField, Rates, Settings, Site, respond};
+use reviewd::mcp::{self, Catalog, Field, Head};
 use reviewd::model::Dataset;
 use reviewd::search::index::IndexOptions;
 use reviewd::snapshot::{self, Snapshot};
@@ -47,19 +48,23 @@ fn dataset() -> Dataset {
     dataset
 }
 
-fn app() -> App {
-    let base_url = "https://reviews.example".to_owned();
+fn snapshot() -> Arc<Snapshot> {
     let settings = snapshot::Settings {
-        base_url: base_url.clone(),
+        base_url: BASE_URL.to_owned(),
         index: IndexOptions {
             memory_bytes: 64 << 20,
             threads: NonZeroUsize::MIN,
         },
         mentions_min: reviewd::insights::MENTIONS_MIN,
     };
-    let snapshot = Snapshot::build(dataset(), &settings);
+    Arc::new(Snapshot::build(dataset(), &settings))
+}
+
+const BASE_URL: &str = "https://reviews.example";
+
+fn app(snapshot: Arc<Snapshot>) -> App {
     let settings = Settings {
-        base_url,
+        base_url: BASE_URL.to_owned(),
         cache_control: "public, max-age=60, stale-while-revalidate=600".to_owned(),
         rates: Rates {
             reads: 0,
@@ -78,7 +83,7 @@ fn app() -> App {
             body_time: Duration::from_secs(10),
         },
     };
-    let site = Site::new(Arc::new(snapshot)).expect("the base URL fits a header");
+    let site = Site::new(snapshot).expect("the base URL fits a header");
     App::new(settings, site).expect("the settings fit headers")
 }
 
@@ -134,81 +139,159 @@ fn ask(app: &App, parts: Parts) -> Response<http::Body> {
     respond(app, black_box(parts), false).expect("a read is answered at once")
 }
 
-fn requests(criterion: &mut Criterion) {
-    let app = app();
-    let tag = {
-        let response = ask(
-            &app,
-            Case::new("/reviews.json", &[]).parts(HeaderMap::new()),
-        );
-        response.headers()["etag"]
-            .to_str()
-            .expect("tags are ASCII")
-            .to_owned()
-    };
-    let mut group = criterion.benchmark_group("request");
-    group.throughput(Throughput::Elements(1));
-    let newest = "/api/reviews/search?limit=20";
-    for (name, target, fields, status, length) in [
-        ("stored", "/api/feed.json", &[][..], 200, 1_000..200_000),
-        (
-            "stored-negotiated",
-            "/api/feed.json",
-            &[("accept-encoding", "gzip, deflate, br, zstd")],
-            200,
-            1_000..200_000,
-        ),
+/// The same for `/mcp`: from the bytes of a message to those of its answer.
+#[inline(never)]
+fn ask_mcp(server: &mcp::Server, catalog: &Catalog, head: &Head<'_>, message: &[u8]) -> mcp::Reply {
+    let now = Timestamp::from_unix(1_800_000_000);
+    server.handle(catalog, head, black_box(message), now)
+}
+
+/// The name of a case, its target, its header fields, and what the answer must be like.
+type Plan<'t> = (
+    &'static str,
+    &'static str,
+    Vec<(&'static str, &'t str)>,
+    u16,
+    std::ops::Range<u64>,
+);
+
+/// The reads that are measured; `tag` is that of `/reviews.json`.
+fn plans(tag: &str) -> Vec<Plan<'_>> {
+    let search = |name, target| (name, target, Vec::new(), 200, 5_000..50_000);
+    let codings = vec![("accept-encoding", "gzip, deflate, br, zstd")];
+    let feed = "/api/feed.json";
+    vec![
+        ("stored", feed, Vec::new(), 200, 1_000..200_000),
+        ("stored-negotiated", feed, codings, 200, 1_000..200_000),
         (
             "not-modified",
             "/reviews.json",
-            &[("if-none-match", tag.as_str())],
+            vec![("if-none-match", tag)],
             304,
             0..1,
         ),
+        search("since-20", "/api/reviews/since/2026-10-28"),
         (
-            "since-20",
-            "/api/reviews/since/2026-10-28",
-            &[],
+            "review",
+            "/api/reviews/R00000500",
+            Vec::new(),
             200,
-            5_000..50_000,
+            100..5_000,
         ),
-        ("review", "/api/reviews/R00000500", &[], 200, 100..5_000),
-        ("search-newest", newest, &[], 200, 5_000..50_000),
-        (
+        search("search-newest", "/api/reviews/search?limit=20"),
+        search(
             "search-filter",
             "/api/reviews/search?min_rating=4&since=2022-01-01&limit=20",
-            &[],
-            200,
-            5_000..50_000,
         ),
-        (
-            "search-text",
-            "/api/reviews/search?query=probate&limit=20",
-            &[],
-            200,
-            5_000..50_000,
-        ),
+        search("search-text", "/api/reviews/search?query=probate&limit=20"),
         (
             "search-refused",
             "/api/reviews/search?rating=9",
-            &[],
+            Vec::new(),
             400,
             50..1_000,
         ),
-        ("unknown", "/nowhere", &[], 404, 20..200),
-    ] {
-        let case = Case::new(target, fields);
+        ("unknown", "/nowhere", Vec::new(), 404, 20..200),
+    ]
+}
+
+/// Calls of the tools, and how long their answers are.
+const CALLS: [(&str, &str, std::ops::Range<usize>); 3] = [
+    (
+        "mcp-search-filter",
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_reviews","arguments":{"min_rating":4,"limit":20}}}"#,
+        10_000..100_000,
+    ),
+    (
+        "mcp-search-text",
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_reviews","arguments":{"query":"probate","limit":20}}}"#,
+        10_000..100_000,
+    ),
+    (
+        "mcp-review",
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_review","arguments":{"id":"R00000500"}}}"#,
+        200..10_000,
+    ),
+];
+
+/// Something that is done over and over.
+type Repeated<'a> = (&'static str, Box<dyn FnMut() + 'a>);
+
+/// Every case as one request that checks its answer.
+fn cases<'a>(app: &'a App, server: &'a mcp::Server, catalog: &'a Catalog) -> Vec<Repeated<'a>> {
+    let response = ask(app, Case::new("/reviews.json", &[]).parts(HeaderMap::new()));
+    let tag = response.headers()["etag"].to_str().expect("tags are ASCII");
+    let mut cases: Vec<Repeated<'a>> = Vec::new();
+    for (name, target, fields, status, length) in plans(tag) {
+        let case = Case::new(target, &fields);
         let mut headers = HeaderMap::new();
-        group.bench_function(name, |bencher| {
-            bencher.iter(|| {
-                let (answered, bytes, map) = case.answer(&app, std::mem::take(&mut headers));
-                assert!(
-                    answered == status && length.contains(&bytes),
-                    "{name}: {answered}, {bytes} bytes"
-                );
-                headers = map;
-            });
-        });
+        let once = move || {
+            let (answered, bytes, map) = case.answer(app, std::mem::take(&mut headers));
+            assert!(
+                answered == status && length.contains(&bytes),
+                "{name}: {answered}, {bytes} bytes"
+            );
+            headers = map;
+        };
+        cases.push((name, Box::new(once)));
+    }
+    for (name, message, length) in CALLS {
+        let head = Head {
+            host: Field::One(b"reviews.example"),
+            content_type: Field::One(b"application/json"),
+            protocol_version: Field::One(b"2025-11-25"),
+            ..Head::bare(b"POST")
+        };
+        let once = move || {
+            let reply = ask_mcp(server, catalog, &head, message.as_bytes());
+            let bytes = reply.body.len();
+            assert!(
+                reply.status == 200 && length.contains(&bytes),
+                "{name}: {}, {bytes} bytes",
+                reply.status
+            );
+        };
+        cases.push((name, Box::new(once)));
+    }
+    cases
+}
+
+/// Where instructions.sh has the counts of one case written out.
+#[inline(never)]
+fn end_of_case(name: &str) {
+    println!("{}", black_box(name));
+}
+
+fn requests(criterion: &mut Criterion) {
+    let snapshot = snapshot();
+    let app = app(Arc::clone(&snapshot));
+    let catalog = Catalog::new(Arc::clone(&snapshot), false);
+    let server = mcp::Server::new(mcp::Settings {
+        base_url: BASE_URL.to_owned(),
+        allowed_origins: Vec::new(),
+        session_key: mcp::Key::new([7; 32]),
+        body_bytes_max: 1 << 20,
+    });
+    // As the server does in the background; it is half a second for these, and minutes where a profiler counts.
+    let counted = std::env::var("REVIEWD_BENCH_COUNTED");
+    let variants = std::cell::Cell::new(0);
+    snapshot.compress(|| {
+        variants.set(variants.get() + 1);
+        counted.is_ok() && variants.get() > 1
+    });
+    let cases = cases(&app, &server, &catalog);
+    if let Ok(times) = counted {
+        let times: u32 = times.parse().expect("a number of requests");
+        for (name, mut once) in cases {
+            (0..times).for_each(|_| once());
+            end_of_case(name);
+        }
+        return;
+    }
+    let mut group = criterion.benchmark_group("request");
+    group.throughput(Throughput::Elements(1));
+    for (name, mut once) in cases {
+        group.bench_function(name, |bencher| bencher.iter(&mut once));
     }
     group.finish();
 }
