@@ -3,12 +3,11 @@
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
 
-use sha2::{Digest, Sha256};
-
 use super::search::{Source, check_answer, taxonomy};
 use crate::model::Review;
 use crate::search::index::{Index, IndexOptions};
 use crate::search::run::{Scratch, run};
+use crate::search::stored::{Checksum, SUM_BYTES};
 
 const OPTIONS: IndexOptions = IndexOptions {
     memory_bytes: 1 << 20,
@@ -36,11 +35,12 @@ pub fn check_stored_index(data: &[u8]) {
         forged[place] = source.next();
     }
     let end = forged.len() - SUM_BYTES;
-    let sum = Sha256::digest(&forged[..end]);
-    forged[end..].copy_from_slice(&sum);
+    let mut sum = Checksum::new();
+    sum.update(&forged[..end]);
+    forged[end..].copy_from_slice(&sum.finish());
     let forged = read(&forged, &reviews);
     let junk = read(data, &reviews);
-    assert!(!junk.is_restored(), "no sum of 256 bits is met by chance");
+    assert!(!junk.is_restored(), "no sum is met by chance");
 
     let mut scratch = Scratch::default();
     let mut source = Source { data };
@@ -56,8 +56,6 @@ pub fn check_stored_index(data: &[u8]) {
         );
     }
 }
-
-const SUM_BYTES: usize = 32;
 
 fn encode(index: &Index) -> Vec<u8> {
     let mut bytes = Vec::new();

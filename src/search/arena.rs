@@ -4,6 +4,7 @@ use crate::model::Review;
 use crate::search::fold::fold_into;
 use sha2::{Digest, Sha256};
 use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// The folded texts of all reviews, row after row, each closed by a byte that no UTF-8 text holds, so that no match crosses two reviews.
@@ -21,41 +22,69 @@ pub(in crate::search) const END: u8 = 0xff;
 const PADDING: usize = 8;
 
 impl Arena {
-    /// Folds the texts of `reviews` on up to `threads` threads.
+    /// Folds the texts of `reviews` on up to `threads` threads, each of which writes to its place in the arena: folding
+    /// mostly keeps a text's length, and memory that is touched once costs half of what a copy of it does.
     pub(in crate::search) fn build(reviews: &[Review], threads: NonZeroUsize) -> Arena {
         let share = reviews.len().div_ceil(threads.get()).max(1);
-        let parts: Vec<(Vec<u8>, Vec<u64>)> = thread::scope(|scope| {
-            let workers: Vec<_> = reviews
-                .chunks(share)
-                .map(|part| {
-                    let spawned = thread::Builder::new().spawn_scoped(scope, || fold_part(part));
-                    spawned.map_err(|_refused| part)
-                })
-                .collect();
-            workers
-                .into_iter()
-                .map(|worker| match worker {
-                    Ok(thread) => thread.join().expect("folding has no panic"),
-                    Err(part) => fold_part(part),
-                })
-                .collect()
-        });
-        let total: usize = parts.iter().map(|(bytes, _)| bytes.len()).sum();
-        let mut arena = Arena {
-            bytes: Vec::with_capacity(total + PADDING),
-            starts: Vec::with_capacity(reviews.len() + 1),
-        };
-        for (bytes, lengths) in parts {
-            let mut start = arena.bytes.len() as u64;
-            for length in lengths {
-                arena.starts.push(start);
-                start += length;
-            }
-            arena.bytes.extend_from_slice(&bytes);
+        let room_of = |part: &[Review]| part.iter().map(|review| review.text.len() + 1).sum();
+        let rooms: Vec<usize> = reviews.chunks(share).map(room_of).collect();
+        let mut bytes = vec![0; rooms.iter().sum::<usize>() + PADDING];
+        let mut parts = vec![Part::default(); rooms.len()];
+        let mut jobs = Vec::with_capacity(rooms.len());
+        let mut rest = bytes.as_mut_slice();
+        for ((texts, room), part) in reviews.chunks(share).zip(&rooms).zip(&mut parts) {
+            let (room, after) = rest.split_at_mut(*room);
+            rest = after;
+            jobs.push((texts, room, part));
         }
-        arena.starts.push(total as u64);
-        arena.bytes.extend_from_slice(&[END; PADDING]);
-        arena
+        let jobs = Mutex::new(jobs);
+        let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let work = || {
+            while let Some((texts, room, part)) = next() {
+                part.fold(texts, room);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..threads.get() {
+                // Where the system gives no thread, the others do its share.
+                let _refused = thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
+        });
+        Arena::of(bytes, &rooms, &parts)
+    }
+
+    /// Puts `parts` together, each of which was given its share of `bytes` as `rooms` tell.
+    fn of(mut bytes: Vec<u8>, rooms: &[usize], parts: &[Part]) -> Arena {
+        let rows: usize = parts.iter().map(|part| part.lengths.len()).sum();
+        let mut starts = Vec::with_capacity(rows + 1);
+        let mut end = 0;
+        for length in parts.iter().flat_map(|part| &part.lengths) {
+            starts.push(end);
+            end += u64::from(*length);
+        }
+        starts.push(end);
+        if parts.iter().all(|part| part.spill.is_empty()) {
+            let (mut from, mut to) = (0, 0);
+            for (room, part) in rooms.iter().zip(parts) {
+                bytes.copy_within(from..from + part.used, to);
+                from += room;
+                to += part.used;
+            }
+            bytes.truncate(to);
+        } else {
+            let held = bytes;
+            bytes = Vec::with_capacity(end as usize + PADDING);
+            let mut from = 0;
+            for (room, part) in rooms.iter().zip(parts) {
+                bytes.extend_from_slice(&held[from..from + part.used]);
+                bytes.extend_from_slice(&part.spill);
+                from += room;
+            }
+        }
+        bytes.extend_from_slice(&[END; PADDING]);
+        bytes.shrink_to_fit();
+        Arena { bytes, starts }
     }
 
     /// Returns the number of texts.
@@ -108,16 +137,69 @@ impl Arena {
     }
 }
 
-fn fold_part(reviews: &[Review]) -> (Vec<u8>, Vec<u64>) {
-    let mut bytes = Vec::with_capacity(reviews.iter().map(|review| review.text.len() + 1).sum());
-    let mut lengths = Vec::with_capacity(reviews.len());
-    let mut folded = String::new();
-    for review in reviews {
-        folded.clear();
-        fold_into(&review.text, &mut folded);
-        bytes.extend_from_slice(folded.as_bytes());
-        bytes.push(END);
-        lengths.push(folded.len() as u64 + 1);
+/// Some texts, folded.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    /// Of each text with its closing byte, which fits as no text is longer than 64 KiB or folds to thrice as much.
+    lengths: Vec<u32>,
+    /// Bytes of the room that are taken.
+    used: usize,
+    /// The texts from the first one on for which there was no room, as some letters fold to longer ones.
+    spill: Vec<u8>,
+}
+
+impl Part {
+    /// Folds the texts of `reviews` into `room`.
+    fn fold(&mut self, reviews: &[Review], room: &mut [u8]) {
+        self.lengths.reserve_exact(reviews.len());
+        let mut folded = String::new();
+        for review in reviews {
+            folded.clear();
+            fold_into(&review.text, &mut folded);
+            let length = folded.len() + 1;
+            self.lengths.push(length as u32);
+            match room.get_mut(self.used..self.used + length) {
+                Some([text @ .., end]) if self.spill.is_empty() => {
+                    text.copy_from_slice(folded.as_bytes());
+                    *end = END;
+                    self.used += length;
+                }
+                _ => {
+                    self.spill.extend_from_slice(folded.as_bytes());
+                    self.spill.push(END);
+                }
+            }
+        }
     }
-    (bytes, lengths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::tests::reviews;
+    use proptest::prelude::*;
+
+    proptest! {
+        // U+023A folds to a letter of one byte more, U+212A to one of two bytes fewer.
+        #[test]
+        fn threads_that_share_an_arena_fill_it_like_one(
+            texts in proptest::collection::vec("[aB\u{23a}\u{212a}e\u{301}]{0,6}", 0..12),
+            threads in 1..6_usize,
+        ) {
+            let reviews = reviews(&texts);
+            let arena = Arena::build(&reviews, NonZeroUsize::new(threads).expect("threads"));
+            let mut bytes = Vec::new();
+            for (row, text) in (0..).zip(&texts) {
+                let mut folded = String::new();
+                fold_into(text, &mut folded);
+                prop_assert_eq!(arena.start(row), bytes.len() as u64);
+                prop_assert_eq!(arena.text(row), folded.as_bytes());
+                bytes.extend_from_slice(folded.as_bytes());
+                bytes.push(END);
+            }
+            prop_assert_eq!(arena.len(), bytes.len() as u64);
+            bytes.extend_from_slice(&[END; PADDING]);
+            prop_assert_eq!(arena.bytes(), &bytes[..]);
+        }
+    }
 }

@@ -1,31 +1,30 @@
 //! The bytes in which an index outlives the process: only the gram tree, as everything else is made sooner than read.
 //!
-//! A header names the version, the folded texts, the budget and the length of each array; a SHA-256 of all bytes
+//! A header names the version, the folded texts, the budget and the length of each array; a sum of all bytes
 //! stands at the end. What it lets through is checked all the same, so that no bytes can make a search panic or run
 //! without end. Bytes are read part by part into the arrays of the tree, so that no second copy is ever in memory.
 
+mod checksum;
 mod encode;
 mod nodes;
 
 use std::fmt;
 use std::thread;
 
-use sha2::{Digest, Sha256};
-
 use crate::search::arena::Arena;
 use crate::search::index::IndexOptions;
 use crate::search::rows::words_for;
 use crate::search::tree::Tree;
+pub(crate) use checksum::{Checksum, SUM_BYTES};
 use nodes::{NODE_BYTES, decode_node, is_sound};
 
 /// Changes with every change of the format, of folding, or of what a tree holds.
-const MAGIC: &[u8; 16] = b"reviewd-index\0\0\x04";
+const MAGIC: &[u8; 16] = b"reviewd-index\0\0\x05";
 
 /// Arrays of a tree.
 const ARRAYS: usize = 7;
 /// Magic, sum of the texts, their rows and bytes, budget, lengths of the arrays.
 const HEADER_BYTES: usize = MAGIC.len() + SUM_BYTES + (3 + ARRAYS) * 8;
-const SUM_BYTES: usize = 32;
 /// What stands around the arrays.
 const OTHER_BYTES: u64 = (HEADER_BYTES + SUM_BYTES) as u64;
 /// Bytes that are handed on at once.
@@ -94,7 +93,7 @@ impl Wanted<'_> {
     ) -> Result<Restored, StoredError<E>> {
         let mut input = In {
             source,
-            sum: Sha256::new(),
+            sum: Checksum::new(),
             part: Vec::new(),
         };
         let mut header = [0; HEADER_BYTES];
@@ -226,7 +225,7 @@ const NUMBERS_FROM: usize = MAGIC.len() + SUM_BYTES;
 /// Reads part by part and sums up.
 struct In<S> {
     source: S,
-    sum: Sha256,
+    sum: Checksum,
     part: Vec<u8>,
 }
 
@@ -291,7 +290,7 @@ impl<E, S: FnMut(&mut [u8]) -> Result<(), E>> In<S> {
 
     /// Reads the sum at the end.
     fn end(mut self) -> Result<(), StoredError<E>> {
-        let actual: [u8; SUM_BYTES] = self.sum.finalize().into();
+        let actual = self.sum.finish();
         let mut sum = [0; SUM_BYTES];
         (self.source)(&mut sum).map_err(StoredError::Source)?;
         if actual == sum {

@@ -4,6 +4,7 @@ mod hard;
 
 pub(super) use hard::de_bruijn;
 
+use std::io::{ErrorKind, Read};
 use std::num::NonZeroUsize;
 
 use proptest::prelude::*;
@@ -16,6 +17,7 @@ use crate::search::filter::{Filter, Query, RatingSet, Sort};
 use crate::search::fold::fold_into;
 use crate::search::index::{Index, IndexOptions};
 use crate::search::run::Scratch;
+use crate::search::stored::StoredError;
 use crate::search::tree::grow_tree;
 use crate::wire::date::Date;
 
@@ -143,6 +145,71 @@ fn every_alphabet_is_found_at_every_cut() {
             &options(u64::MAX),
         );
         check(&reviews, &index, &needles);
+    }
+}
+
+#[test]
+fn every_cut_from_one_review_to_all_of_them_gives_the_same_answers() {
+    // Equal texts, texts of one character, empty ones, and all alphabets.
+    let texts = (0..28).map(|number| match number % 4 {
+        0 => "Good, very good!".to_owned(),
+        1 => ["x", "ß", "👍🏽", "i"][number / 4 % 4].to_owned(),
+        2 if number > 20 => String::new(),
+        _ => ALPHABETS[number / 2 % 14].to_owned(),
+    });
+    let reviews = reviews(texts);
+    for leaf_rows_max in 1..=29 {
+        let index = Index::build_tuned(
+            &reviews,
+            &Taxonomy::default(),
+            tuning(leaf_rows_max),
+            &options(u64::MAX),
+        );
+        let needles = [
+            "good", "good, v", "x", "ß", "İ", "ı", "👍", "ς", "é", "e\u{301}", "nobody",
+        ];
+        check(&reviews, &index, &needles);
+    }
+}
+
+#[test]
+fn each_index_of_a_growing_dataset_answers_for_its_own_reviews_alone() {
+    let all: Vec<String> = (0..40)
+        .map(|number| {
+            format!(
+                "{} {}",
+                ALPHABETS[number % 14],
+                ["slow", "Kind"][number % 2]
+            )
+        })
+        .collect();
+    let mut stored: Option<Vec<u8>> = None;
+    for count in 0..=all.len() {
+        // The newest come first, so that each step moves every row.
+        let reviews = reviews(all[..count].iter().rev());
+        let index = Index::build_or_restore(
+            &reviews,
+            &Taxonomy::default(),
+            &options(u64::MAX),
+            |wanted| {
+                let bytes = stored.take()?;
+                let mut rest = bytes.as_slice();
+                let refused = wanted.decode(bytes.len() as u64, |part| {
+                    rest.read_exact(part).map_err(|error| error.kind())
+                });
+                assert_eq!(refused.expect_err("of fewer reviews"), StoredError::Texts);
+                None
+            },
+        );
+        check(&reviews, &index, &["slow", "kind", "k", "ß", "straße s"]);
+        let mut bytes = Vec::new();
+        index
+            .encode(|part| {
+                bytes.extend_from_slice(part);
+                Ok::<_, ErrorKind>(())
+            })
+            .expect("memory takes all");
+        stored = Some(bytes);
     }
 }
 

@@ -1,9 +1,7 @@
 //! An index into bytes.
 
-use sha2::{Digest, Sha256};
-
 use super::nodes::encode_node;
-use super::{Header, PART_BYTES, SUM_BYTES};
+use super::{Checksum, Header, PART_BYTES};
 use crate::search::index::Index;
 use crate::search::tree::Tree;
 
@@ -17,7 +15,7 @@ impl Index {
         let tree = self.tree.as_ref().unwrap_or(&empty);
         let mut out = Out {
             sink,
-            sum: Sha256::new(),
+            sum: Checksum::new(),
             part: Vec::with_capacity(PART_BYTES + 64),
         };
         out.put(&Header::of(tree, &self.arena, self.memory_bytes).render())?;
@@ -51,7 +49,7 @@ impl Index {
 /// Collects small pieces, sums them up and hands them on.
 struct Out<S> {
     sink: S,
-    sum: Sha256,
+    sum: Checksum,
     part: Vec<u8>,
 }
 
@@ -73,7 +71,6 @@ impl<E, S: FnMut(&[u8]) -> Result<(), E>> Out<S> {
 
     fn end(mut self) -> Result<(), E> {
         self.flush()?;
-        let sum: [u8; SUM_BYTES] = self.sum.finalize().into();
-        (self.sink)(&sum)
+        (self.sink)(&self.sum.finish())
     }
 }

@@ -3,26 +3,18 @@
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
 
+use sha2::{Digest, Sha256};
+
 use super::*;
 use crate::dataset;
-use crate::model::{Dataset, Rating};
-use crate::search::Tuning;
-use crate::search::filter::{Filter, Query, RatingSet, Sort};
+use crate::model::Dataset;
 use crate::search::index::Index;
-use crate::search::run::{Scratch, run};
-use crate::search::tree::{Node, Set};
+
+mod forged;
 
 const OPTIONS: IndexOptions = IndexOptions {
     memory_bytes: 1 << 30,
     threads: NonZeroUsize::MIN,
-};
-
-/// A tree of few reviews that has nodes of every kind.
-const TUNING: Tuning = Tuning {
-    leaf_rows_max: 2,
-    bitmap_rows_min: 40,
-    union_steps_max: 20,
-    unit_places_max: 1 << 20,
 };
 
 fn sample() -> Dataset {
@@ -82,8 +74,9 @@ fn refusal(
 /// Replaces the sum at the end by that of the bytes before it, as a forger would.
 fn seal(bytes: &mut [u8]) {
     let end = bytes.len() - SUM_BYTES;
-    let sum: [u8; SUM_BYTES] = Sha256::digest(&bytes[..end]).into();
-    bytes[end..].copy_from_slice(&sum);
+    let mut sum = Checksum::new();
+    sum.update(&bytes[..end]);
+    bytes[end..].copy_from_slice(&sum.finish());
 }
 
 #[test]
@@ -222,141 +215,6 @@ fn every_truncation_and_every_changed_byte_is_refused() {
     assert_eq!(found, Some(StoredError::Damaged), "a byte too many");
 }
 
-#[test]
-fn forged_bytes_never_make_a_search_panic() {
-    let dataset = newest(60);
-    let index = Index::build_tuned(&dataset.reviews, &dataset.taxonomy, TUNING, &OPTIONS);
-    let bytes = encode(&index);
-    let mut accepted = 0;
-    for number in 0..400_usize {
-        let mut forged = bytes.clone();
-        let place = HEADER_BYTES + number * 7919 % (bytes.len() - HEADER_BYTES - SUM_BYTES);
-        forged[place] = forged[place].wrapping_add(1 + (number % 255) as u8);
-        seal(&mut forged);
-        let Ok(index) = decode(&forged, &dataset, &OPTIONS) else {
-            continue;
-        };
-        accepted += 1;
-        search_all(&index);
-    }
-    assert!(accepted > 0);
-
-    // Rows of 5, 4,000,000,005, and from there on by wrapping around to 10, 11, …; rows that fall; rows past the end.
-    let wraps = [
-        5, 0x80, 0xd0, 0xac, 0xf3, 14, 0x85, 0xb0, 0xd3, 0x8c, 1, 1, 1, 1,
-    ];
-    for list in [&wraps[..], &[0], &[59, 1], &[60], &[0xff]] {
-        for forge in [forge_leaves, forge_own] {
-            let mut forged = index.clone();
-            let tree = forged.tree.as_mut().expect("a tree");
-            forge(tree, list);
-            let mut forged = encode(&forged);
-            seal(&mut forged);
-            let index = decode(&forged, &dataset, &OPTIONS).expect("lists are taken as they are");
-            search_all(&index);
-        }
-    }
-}
-
-/// Fills all lists of leaves with `list`, over and over.
-fn forge_leaves(tree: &mut Tree, list: &[u8]) {
-    // Few leaves of very many rows: the first leaf of each node takes all of the node's.
-    for node in tree.nodes.iter().filter(|node| node.leaf_len > 0) {
-        let starts = &mut tree.leaves[node.leaves as usize..][..=usize::from(node.leaf_len)];
-        let end = *starts.last().expect("an end");
-        starts[1..].fill(end);
-        let bytes = &mut tree.lists[starts[0] as usize..end as usize];
-        bytes
-            .iter_mut()
-            .zip(list.iter().cycle())
-            .for_each(|(byte, forged)| *byte = *forged);
-    }
-}
-
-/// Fills all own lists with `list`, over and over, and says that each ends in the last of all numbers.
-fn forge_own(tree: &mut Tree, list: &[u8]) {
-    for bounds in tree.own_starts.windows(2) {
-        let own = &mut tree.own[bounds[0] as usize..bounds[1] as usize];
-        let (last, packed) = own.split_at_mut(4);
-        last.fill(list[0] | 0x80);
-        packed
-            .iter_mut()
-            .zip(list.iter().cycle())
-            .for_each(|(byte, forged)| *byte = *forged);
-    }
-}
-
-/// Searches for texts of every kind in every order, and looks at each row that is found.
-fn search_all(index: &Index) {
-    let mut scratch = Scratch::default();
-    let grams = ('a'..='z').map(String::from);
-    let texts = ["th", "the", "attorney", "ñ", ".", "they were", "with my"].map(String::from);
-    for text in grams.chain(texts) {
-        for sort in Sort::ALL {
-            for ratings in [RatingSet::ALL, RatingSet::only(Rating::MAX)] {
-                let filter = Filter {
-                    text: Some(&text),
-                    ratings,
-                    ..Filter::ALL
-                };
-                let query = Query {
-                    filter,
-                    sort,
-                    limit: 100,
-                    cursor: None,
-                    ignored: &[],
-                };
-                let page = run(index, &query, &mut scratch);
-                assert!(page.rows.iter().all(|row| row.0 < index.len()), "{text}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_tree_in_which_ranges_overlap_is_refused() {
-    let dataset = newest(60);
-    let index = Index::build_tuned(&dataset.reviews, &dataset.taxonomy, TUNING, &OPTIONS);
-    let refusal_of = |forge: &dyn Fn(&mut Tree)| {
-        let mut forged = index.clone();
-        forge(forged.tree.as_mut().expect("a tree"));
-        refusal(&encode(&forged), &dataset, &OPTIONS)
-    };
-    assert_eq!(refusal_of(&|_| {}), None);
-    let damaged = Some(StoredError::Damaged);
-    let last_with = |tree: &Tree, has: fn(&Node) -> bool| {
-        tree.nodes.iter().rposition(has).expect("such a node")
-    };
-    let leaves_twice = refusal_of(&|tree| {
-        let node = last_with(tree, |node| node.leaf_len > 0);
-        tree.nodes[node].leaves = 1;
-    });
-    assert_eq!(leaves_twice, damaged);
-    let labels_twice = refusal_of(&|tree| {
-        let node = last_with(tree, |node| node.edge_len > 0);
-        tree.nodes[node].labels = 1;
-    });
-    assert_eq!(labels_twice, damaged);
-    let own_twice = refusal_of(&|tree| {
-        let node = last_with(tree, |node| matches!(node.set, Set::Own(own) if own > 0));
-        tree.nodes[node].set = Set::Own(0);
-    });
-    assert_eq!(own_twice, damaged);
-    let leaves_fall = refusal_of(&|tree| tree.leaves[1] = u32::MAX);
-    assert_eq!(leaves_fall, damaged);
-    let own_falls = refusal_of(&|tree| tree.own_starts[0] = u32::MAX);
-    assert_eq!(own_falls, damaged);
-    let bitmap_for_each_child = refusal_of(&|tree| {
-        let node = last_with(tree, |node| {
-            matches!(node.set, Set::Own(_)) && node.inner_len > 0
-        });
-        let child = tree.nodes[node].inner as usize;
-        tree.nodes[node].set = Set::Below;
-        tree.nodes[child].set = Set::Bitmap(0);
-    });
-    assert_eq!(bitmap_for_each_child, damaged);
-}
-
 /// A dataset whose index never changes with the sample.
 fn fixed() -> Dataset {
     let mut dataset = sample();
@@ -393,13 +251,16 @@ fn what_is_stored_does_not_change_within_a_version() {
         let index = Index::build(&dataset.reviews, &dataset.taxonomy, &options);
         sum.update(encode(&index));
     }
-    let sum: [u8; SUM_BYTES] = sum.finalize().into();
-    let hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex: String = sum
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     assert_eq!(
         (MAGIC[MAGIC.len() - 1], hex.as_str()),
         (
-            4,
-            "b70295f4b0a247dcad5325e138a7e54da8d5126af5b0865e52ea9c6adbf2b368"
+            5,
+            "7c6f1b0aaaae768d01b93f28073742c89984a84e29dc0a3de338c4ca1bed0cae"
         ),
         "indexes that earlier programs have stored would be taken for today's: raise the last byte of MAGIC in \
          stored.rs, then put it and the new sum here"
