@@ -14,6 +14,7 @@ mod place;
 mod practice;
 pub mod problem;
 pub mod publish;
+mod quick;
 mod remarks;
 mod review;
 mod reviews;
@@ -30,17 +31,18 @@ use sha2::{Digest, Sha256};
 pub use field::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub(crate) use field::{is_absolute_url, is_id};
 pub use problem::{Problem, Problems, Warning};
-pub use remarks::RULES;
 pub(crate) use remarks::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
+pub use remarks::{RULES, Remarks};
 pub(crate) use review::REQUIRED_KEYS;
 pub use reviews::REVIEWS_MAX;
 
-use crate::model::{Dataset, Taxonomy, sort_newest_first};
+use crate::model::{Dataset, Editorial, Taxonomy, sort_newest_first};
 use crate::wire::date::Timestamp;
 use allow::Allowed;
 use field::Check;
 use mentions::{Derive, Matcher};
 use problem::Subject;
+use review::Reviews;
 
 /// Size of `reviews.json` above which it is refused: 1 GiB, some 1,500,000 reviews.
 pub const REVIEWS_BYTES_MAX: usize = 1 << 30;
@@ -119,6 +121,17 @@ pub struct Decoded {
     pub warnings: Vec<Warning>,
 }
 
+/// A dataset that passed every check, before anybody looked at what deserves a remark.
+#[derive(Debug)]
+pub struct Unremarked {
+    /// Everything that a snapshot is made of.
+    pub dataset: Dataset,
+    /// Finds the warnings, which takes longer than all the checks.
+    pub remarks: Remarks,
+    /// The emptied buffer of `reviews.json`, for what needs as much memory: fresh memory costs time.
+    pub room: Vec<u8>,
+}
+
 /// Decodes and checks the operator's files; `now` decides what lies in the future.
 ///
 /// Takes the files by value to free each as soon as it is read. Beside the files and the result it needs memory
@@ -127,22 +140,26 @@ pub struct Decoded {
 /// # Errors
 /// Every problem of every file, not only the first: see [`Problems`].
 pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
-    decode_by(files, now, NonZeroUsize::MIN)
+    let Unremarked {
+        dataset, remarks, ..
+    } = decode_by(files, now, NonZeroUsize::MIN)?;
+    let warnings = remarks.of(&dataset, NonZeroUsize::MIN);
+    Ok(Decoded { dataset, warnings })
 }
 
-/// Decodes like [`decode`], by as many threads as given where the files are large.
+/// Decodes like [`decode`], by as many threads as given where the files are large, and leaves the warnings to the caller.
 ///
 /// # Errors
 /// As [`decode`].
-pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<Decoded, Problems> {
+pub fn decode_by(
+    files: Files,
+    now: Timestamp,
+    threads: NonZeroUsize,
+) -> Result<Unremarked, Problems> {
     let is_large = files.reviews.len() > BESIDE_BYTES;
     let threads = if is_large { threads } else { NonZeroUsize::MIN };
     let mut problems = Problems::default();
-    let mut warnings = Vec::new();
-    let taxonomy = files.taxonomy.as_deref();
-    let taxonomy = taxonomy
-        .and_then(|bytes| taxonomy::decode_taxonomy(bytes, &mut check(TAXONOMY, &mut problems)))
-        .unwrap_or_default();
+    let taxonomy = taxonomy(files.taxonomy.as_deref(), &mut problems);
     let matcher = matcher(&taxonomy, &mut problems)?;
     let means = reviews::Means {
         derive: &Derive {
@@ -152,20 +169,17 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         now,
         reviews_max: REVIEWS_MAX,
         threads,
+        keeps_ids: files.editorial.is_some() || files.insights.is_some(),
     };
     let (file, digest) = beside(
         is_large,
         || files.digest(),
         || reviews::decode(&files.reviews, means, &mut check(REVIEWS, &mut problems)),
     );
-    drop(files.reviews);
+    let mut room = files.reviews;
+    room.clear();
     let mut reviews = file.reviews;
-    let editorial = files.editorial.as_deref();
-    let editorial = editorial
-        .and_then(|bytes| {
-            taxonomy::decode_editorial(bytes, &reviews, &mut check(EDITORIAL, &mut problems))
-        })
-        .unwrap_or_default();
+    let editorial = editorial(files.editorial.as_deref(), &reviews, &mut problems);
     let allowed = allowed(files.check.as_deref(), &mut problems);
     // Newest first; ids are unique, so that the order does not depend on the order of the file.
     sort_newest_first(&mut reviews.published);
@@ -181,14 +195,13 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     ) else {
         return Err(problems);
     };
-    let remarks = remarks::Remarks {
+    let remarks = Remarks {
         taxonomy_given: files.taxonomy.is_some(),
         editorial_given: files.editorial.is_some(),
-        matcher: &matcher,
+        matcher,
         today: now.date(),
         insights_at,
-        allowed: &allowed,
-        threads,
+        allowed,
     };
     let dataset = Dataset {
         business,
@@ -201,8 +214,22 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         unverified_count: reviews.unverified_count,
         digest,
     };
-    remarks.collect(&dataset, &mut warnings);
-    Ok(Decoded { dataset, warnings })
+    Ok(Unremarked {
+        dataset,
+        remarks,
+        room,
+    })
+}
+
+fn taxonomy(file: Option<&[u8]>, problems: &mut Problems) -> Taxonomy {
+    let decode = |bytes| taxonomy::decode_taxonomy(bytes, &mut check(TAXONOMY, problems));
+    file.and_then(decode).unwrap_or_default()
+}
+
+fn editorial(file: Option<&[u8]>, reviews: &Reviews, problems: &mut Problems) -> Editorial {
+    let decode =
+        |bytes| taxonomy::decode_editorial(bytes, reviews, &mut check(EDITORIAL, problems));
+    file.and_then(decode).unwrap_or_default()
 }
 
 fn allowed(file: Option<&[u8]>, problems: &mut Problems) -> Allowed {

@@ -42,7 +42,13 @@ impl Published {
 /// Renders the documents of `dataset` for the public address `base_url` (an origin, without a trailing slash).
 #[must_use]
 pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
-    let (reviews_json, offsets) = reviews_json(dataset);
+    publish_in(dataset, base_url, Vec::new())
+}
+
+/// Renders like [`publish`], with `/reviews.json` in the empty `room` where that seems large enough.
+#[must_use]
+pub fn publish_in(dataset: &Dataset, base_url: &str, room: Vec<u8>) -> Published {
+    let (reviews_json, offsets) = reviews_json(dataset, room);
     let mut published = Published {
         reviews_json,
         offsets,
@@ -54,8 +60,13 @@ pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
     published
 }
 
-fn reviews_json(dataset: &Dataset) -> (Vec<u8>, Vec<u64>) {
-    let mut out = Vec::with_capacity(estimate(dataset));
+fn reviews_json(dataset: &Dataset, room: Vec<u8>) -> (Vec<u8>, Vec<u64>) {
+    let estimate = estimate(dataset);
+    // What a file took without blanks is what it takes again, and the estimate is a little high.
+    let mut out = match room.capacity() >= estimate - estimate / 4 {
+        true => room,
+        false => Vec::with_capacity(estimate),
+    };
     let mut offsets = Vec::with_capacity(dataset.reviews.len() + 1);
     let mut object = Object::begin(&mut out);
     render_business(object.key("business"), &dataset.business);

@@ -7,6 +7,7 @@ use super::mentions::{Comparable, Derive};
 use super::node::Node;
 use super::place::Place;
 use crate::model::{OwnerReply, Rating, Review};
+use crate::wire::date::Date;
 
 /// The reviews that passed, and the ids of all.
 #[derive(Default)]
@@ -25,7 +26,7 @@ pub(super) struct Reviews {
 /// The entry of `reviews` that bears an id.
 #[derive(Clone, Copy)]
 pub(super) struct Seen {
-    index: usize,
+    pub(super) index: usize,
     /// Whether the review is published.
     pub(super) verified: bool,
 }
@@ -57,6 +58,23 @@ impl Reviews {
             self.incomplete = true;
             return;
         };
+        let mut entry = self.entry(slots, at, derive, check);
+        entry.verified = self.remember(entry.id.as_deref(), entry.verified, index, at, check);
+        match entry.whole() {
+            Some(review) if review.verified => self.published.push(review),
+            Some(_) => self.unverified_count += 1,
+            None => {}
+        }
+    }
+
+    /// Reads the values of one entry, in the order of [`REVIEW_KEYS`].
+    pub(super) fn entry(
+        &mut self,
+        slots: [Option<Node<'_>>; REVIEW_KEYS.len()],
+        at: &Place<'_>,
+        derive: &Derive<'_>,
+        check: &mut Check<'_>,
+    ) -> Entry {
         let [
             id,
             author,
@@ -85,27 +103,19 @@ impl Reviews {
         let verified = check.boolean(verified, &at.key("verified"));
         let (people, services) =
             self.mentions(people, services, text.as_deref(), at, derive, check);
-        let verified = self.remember(id.as_deref(), verified, index, at, check);
-        let whole = || {
-            Some(Review {
-                id: id?,
-                author: author?,
-                author_avatar_url: author_avatar_url?,
-                rating: rating.and_then(|stars| Rating::new(u8::try_from(stars).ok()?))?,
-                date: date?,
-                text: text?,
-                source: source?,
-                source_url: source_url?,
-                owner_reply: owner_reply?,
-                verified: verified?,
-                mentioned_technicians: people?,
-                mentioned_services: services?,
-            })
-        };
-        match whole() {
-            Some(review) if review.verified => self.published.push(review),
-            Some(_) => self.unverified_count += 1,
-            None => {}
+        Entry {
+            id,
+            author,
+            author_avatar_url,
+            rating: rating.and_then(|stars| Rating::new(u8::try_from(stars).ok()?)),
+            date,
+            text,
+            source,
+            source_url,
+            owner_reply,
+            verified,
+            people,
+            services,
         }
     }
 
@@ -159,6 +169,42 @@ impl Reviews {
     }
 }
 
+/// The values of an entry; one is `None` exactly when a problem was recorded for it.
+pub(super) struct Entry {
+    id: Option<String>,
+    author: Option<String>,
+    author_avatar_url: Option<Option<String>>,
+    rating: Option<Rating>,
+    date: Option<Date>,
+    text: Option<String>,
+    source: Option<String>,
+    source_url: Option<Option<String>>,
+    owner_reply: Option<Option<OwnerReply>>,
+    verified: Option<bool>,
+    people: Option<Vec<String>>,
+    services: Option<Vec<String>>,
+}
+
+impl Entry {
+    /// Returns the review, unless a value was refused.
+    pub(super) fn whole(self) -> Option<Review> {
+        Some(Review {
+            id: self.id?,
+            author: self.author?,
+            author_avatar_url: self.author_avatar_url?,
+            rating: self.rating?,
+            date: self.date?,
+            text: self.text?,
+            source: self.source?,
+            source_url: self.source_url?,
+            owner_reply: self.owner_reply?,
+            verified: self.verified?,
+            mentioned_technicians: self.people?,
+            mentioned_services: self.services?,
+        })
+    }
+}
+
 fn owner_reply(
     slot: Option<Node<'_>>,
     at: &Place<'_>,
@@ -180,7 +226,7 @@ fn owner_reply(
 pub(crate) const REQUIRED_KEYS: &[&str] = REVIEW_KEYS.split_at(10).0;
 
 /// The keys of a review, the last two of them optional.
-const REVIEW_KEYS: [&str; 12] = [
+pub(super) const REVIEW_KEYS: [&str; 12] = [
     "id",
     "author",
     "author_avatar_url",

@@ -1,11 +1,9 @@
 //! `reviews.json`: the business and its reviews, read as a stream so that one review at a time is a tree.
+//!
+//! A file without mistakes is read by [`quick`] alone; this way is for the others, and tells what is wrong with them.
 
 use std::fmt;
-use std::mem;
 use std::num::NonZeroUsize;
-use std::sync::mpsc::sync_channel;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use serde_core::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -14,6 +12,7 @@ use super::field::{Check, Kind};
 use super::mentions::Derive;
 use super::node::{self, Key, Node, Number};
 use super::place::Place;
+use super::quick;
 use super::review::Reviews;
 use crate::model::Business;
 use crate::wire::date::Timestamp;
@@ -22,7 +21,7 @@ use crate::wire::date::Timestamp;
 pub const REVIEWS_MAX: usize = 10_000_000;
 
 /// The keys of the file.
-const FILE_KEYS: [&str; 4] = ["business", "disclaimer", "updated_at", "reviews"];
+pub(super) const FILE_KEYS: [&str; 4] = ["business", "disclaimer", "updated_at", "reviews"];
 
 /// What `reviews.json` holds; a part is `None` where it was refused or missing.
 #[derive(Default)]
@@ -42,8 +41,10 @@ pub(super) struct Means<'d> {
     pub(super) now: Timestamp,
     /// More reviews than this are refused.
     pub(super) reviews_max: usize,
-    /// With more than one, reviews are parsed by one thread and checked by another; the outcome is the same.
+    /// How many read a file without mistakes; the outcome is the same.
     pub(super) threads: NonZeroUsize,
+    /// Whether the ids are needed once the file is read, as other files refer to them.
+    pub(super) keeps_ids: bool,
 }
 
 /// Decodes the file.
@@ -61,6 +62,12 @@ pub(super) fn decode(bytes: &[u8], means: Means<'_>, check: &mut Check<'_>) -> R
         file.reviews.incomplete = true;
         return file;
     }
+    quick::decode(text, means).unwrap_or_else(|| decode_long(text, means, check))
+}
+
+/// Decodes a file of which each problem is to be told.
+pub(super) fn decode_long(text: &str, means: Means<'_>, check: &mut Check<'_>) -> ReviewsFile {
+    let mut file = ReviewsFile::default();
     let mut parser = serde_json::Deserializer::from_str(text);
     let stream = FileStream {
         check,
@@ -135,7 +142,8 @@ impl<'de> Visitor<'de> for FileStream<'_, '_> {
     }
 }
 
-fn updated_at(
+/// Reads the time of the last change, which is not in the future.
+pub(super) fn updated_at(
     node: Node<'_>,
     at: &Place<'_>,
     now: Timestamp,
@@ -193,10 +201,7 @@ impl<'de> Visitor<'de> for ReviewStream<'_, '_> {
                 reviews.read(node, index, &parent.index(index), means.derive, check);
             }
         };
-        let count = match means.threads.get() {
-            1 => each_node(list, read)?,
-            _ => each_node_beside(list, read)?,
-        };
+        let count = each_node(list, read)?;
         if count > means.reviews_max {
             let message = format!("holds {count} entries, more than {}", means.reviews_max);
             check.refuse(&parent, None, message);
@@ -254,56 +259,3 @@ fn each_node<'de, A: SeqAccess<'de>>(
     }
     Ok(count)
 }
-
-/// Does as [`each_node`], but calls `read` on a thread of its own, so that one entry is parsed while another is read.
-///
-/// When it returns, whatever was parsed has been read, also where parsing fails.
-fn each_node_beside<'de, A: SeqAccess<'de>>(
-    mut list: A,
-    read: impl FnMut(Node<'de>, usize) + Send,
-) -> Result<usize, A::Error> {
-    let read = Mutex::new(read);
-    thread::scope(|scope| {
-        let (sender, receiver) = sync_channel::<Vec<Node<'de>>>(BATCHES_MAX);
-        let reader = thread::Builder::new().spawn_scoped(scope, || {
-            let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut count = 0;
-            for node in receiver.into_iter().flatten() {
-                read(node, count);
-                count += 1;
-            }
-            count
-        });
-        let Ok(reader) = reader else {
-            // Where the system gives no thread, this one does all.
-            let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
-            return each_node(list, &mut *read);
-        };
-        let mut batch = Vec::with_capacity(BATCH_ENTRIES);
-        let mut parse = || {
-            while let Some(node) = list.next_element()? {
-                batch.push(node);
-                if batch.len() == BATCH_ENTRIES {
-                    let full = mem::replace(&mut batch, Vec::with_capacity(BATCH_ENTRIES));
-                    sender
-                        .send(full)
-                        .expect("the reader takes until there is nothing more");
-                }
-            }
-            Ok(())
-        };
-        let outcome = parse();
-        sender
-            .send(batch)
-            .expect("the reader takes until there is nothing more");
-        drop(sender);
-        let count = reader.join().expect("reading has no panic");
-        outcome.map(|()| count)
-    })
-}
-
-/// Entries that go from one thread to the other at once.
-const BATCH_ENTRIES: usize = 256;
-
-/// Batches that wait for the reader; a full queue makes the parser wait.
-const BATCHES_MAX: usize = 4;

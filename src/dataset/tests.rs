@@ -5,13 +5,13 @@ use super::*;
 mod limits;
 mod refusals;
 
-const NOW: i64 = 1_795_000_000; // 2026-11-18T11:06:40Z
+pub(super) const NOW: i64 = 1_795_000_000; // 2026-11-18T11:06:40Z
 
 const BUSINESS: &str = r#"{"name":"A","type":"LegalService","description":"","url":"https://a.example/","telephone":"","email":"",
 "address":{"street_address":"","locality":"","region":"","postal_code":"","country":""},"geo":{"latitude":1.5,"longitude":-2},
 "opening_hours":[],"service_areas":[],"services":[{"id":"wills","label":"Wills"}],"technicians":[{"name":"Ann Lee","title":"Partner"}],"same_as":[]}"#;
 
-const REVIEW: &str = r#"{"id":"r1","author":"Bo","author_avatar_url":null,"rating":5,"date":"2026-01-02","text":"Good","source":"google",
+pub(super) const REVIEW: &str = r#"{"id":"r1","author":"Bo","author_avatar_url":null,"rating":5,"date":"2026-01-02","text":"Good","source":"google",
 "source_url":null,"owner_reply":{"text":"Thanks","date":"2026-01-03"},"verified":true,"mentioned_technicians":["Ann Lee"],"mentioned_services":["wills"]}"#;
 
 const TAXONOMY_TEXT: &str = r#"{"aspects":[],"technicians":[{"name":"Ann Lee","aliases":["Annie"]}],
@@ -19,7 +19,7 @@ const TAXONOMY_TEXT: &str = r#"{"aspects":[],"technicians":[{"name":"Ann Lee","a
 
 const EDITORIAL_TEXT: &str = r#"{"summary":null,"pull_quote":null,"faq":[{"question":"Q","answer":"A","review_ids":["r1"]}]}"#;
 
-fn reviews_file(reviews: &str) -> String {
+pub(super) fn reviews_file(reviews: &str) -> String {
     format!(
         r#"{{"business":{BUSINESS},"disclaimer":"D","updated_at":"2026-11-18T00:00:00Z","reviews":[{reviews}]}}"#
     )

@@ -1,5 +1,5 @@
-//! Work that may wait, on threads of low priority: what follows a new snapshot, and the insights of the first one
-//! where the dataset is large.
+//! Work that may wait, on threads of low priority: what follows a new snapshot, and remarks and insights of the first
+//! one where the dataset is large.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::delivery::priority::{Behind, give_way};
 use crate::http::{App, Site};
 
 use super::clock;
-use super::load::{Loader, Underived};
+use super::load::{Loader, Rest};
 
 /// Does what follows a site, for one at a time, the newest: its index is stored, its documents are compressed.
 ///
@@ -68,43 +68,51 @@ impl Drop for Aftermath {
     }
 }
 
-/// Derives the insights that the first site went without, and serves them: on a thread of its own, which nothing
-/// waits for. Until then `/insights.json` answers 503; a reload in the meantime brings its own.
-pub(super) fn derive_insights(
-    app: Arc<App>,
-    loader: Loader,
-    underived: Underived,
-    threads: NonZeroUsize,
-) {
+/// Does what the start of a large dataset left out, on a thread of its own, which nothing waits for: logs the remarks,
+/// and serves the insights where they are to be derived. Until then `/insights.json` answers 503; a reload in the
+/// meantime brings its own.
+pub(super) fn finish_first(app: Arc<App>, loader: Loader, rest: Rest, threads: NonZeroUsize) {
     let site = app.current();
     let spawned = thread::Builder::new()
         .name("insights".to_owned())
         .spawn(move || {
             give_way(Behind::Well);
-            let began = clock::instant();
-            let snapshot = site.snapshot();
-            let is_overtaken = || !Arc::ptr_eq(&app.current(), &site);
-            let derived = loader.derive_first(snapshot, underived, threads, &is_overtaken);
-            let Some(unkept) = derived else {
-                debug!("a newer dataset is served, with insights of its own");
-                return;
-            };
-            match loader.site(Arc::clone(snapshot)) {
-                Ok(complete) => {
-                    if !app.replace(&site, complete) {
-                        debug!("a newer dataset is served, with insights of its own");
-                        return;
-                    }
-                    loader.keep_first(unkept);
-                    let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-                    info!(elapsed_ms, "the insights are served");
-                    let complete = app.current();
-                    complete.compress(|| !Arc::ptr_eq(&app.current(), &complete));
-                }
-                Err(error) => warn!(%error, "the insights cannot be served"),
+            rest.remark();
+            if rest.is_underived {
+                derive_insights(&app, &loader, &site, &rest, threads);
             }
         });
     if let Err(error) = spawned {
-        warn!(%error, "the insights are not derived before the next reload");
+        warn!(%error, "neither remarks nor insights are there before the next reload");
+    }
+}
+
+fn derive_insights(
+    app: &App,
+    loader: &Loader,
+    site: &Arc<Site>,
+    rest: &Rest,
+    threads: NonZeroUsize,
+) {
+    let began = clock::instant();
+    let snapshot = site.snapshot();
+    let is_overtaken = || !Arc::ptr_eq(&app.current(), site);
+    let Some(unkept) = loader.derive_first(snapshot, rest, threads, &is_overtaken) else {
+        debug!("a newer dataset is served, with insights of its own");
+        return;
+    };
+    match loader.site(Arc::clone(snapshot)) {
+        Ok(complete) => {
+            if !app.replace(site, complete) {
+                debug!("a newer dataset is served, with insights of its own");
+                return;
+            }
+            loader.keep_first(unkept);
+            let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            info!(elapsed_ms, "the insights are served");
+            let complete = app.current();
+            complete.compress(|| !Arc::ptr_eq(&app.current(), &complete));
+        }
+        Err(error) => warn!(%error, "the insights cannot be served"),
     }
 }

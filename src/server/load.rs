@@ -4,11 +4,12 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use tracing::warn;
 
 use crate::clock;
-use crate::dataset::{self, Decoded, Files, Problems};
+use crate::dataset::{self, Files, Problems, Remarks, Unremarked, Warning};
 use crate::http::{SettingsError, Site};
 use crate::insights::{self, kept::Kept};
 use crate::mcp;
@@ -22,8 +23,8 @@ use super::index_file::IndexFile;
 use super::insights_store::InsightsStore;
 use super::memory;
 
-/// Bytes of review text up to which a start waits for the insights: a fifth of a second of processor time.
-const DERIVE_AT_ONCE_BYTES: u64 = 1 << 20;
+/// Bytes of review text up to which a start waits for remarks and insights: a fifth of a second of processor time.
+const AT_ONCE_BYTES: u64 = 1 << 20;
 
 /// Turns files into sites, the first time and at every reload.
 #[derive(Clone, Debug)]
@@ -38,10 +39,13 @@ pub(super) struct Loader {
     insights: InsightsStore,
 }
 
-/// A dataset that is served without its insights, and what helps to derive them.
+/// What is left to do for the first dataset while it is served.
 #[derive(Debug)]
-pub(super) struct Underived {
+pub(super) struct Rest {
     dataset: Dataset,
+    remarks: Remarks,
+    /// Whether the insights are to be derived, with the help of `earlier` ones.
+    pub(super) is_underived: bool,
     earlier: Option<Kept>,
 }
 
@@ -64,53 +68,63 @@ impl Loader {
         }
     }
 
-    /// Reads and checks the files by as many threads as given, and logs what deserves a look.
+    /// Reads and checks the files by as many threads as given.
     ///
     /// # Errors
     /// When a file cannot be read, or its contents are refused.
-    pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Decoded, LoadError> {
+    pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Unremarked, LoadError> {
         let files: Files = match &self.source {
             DataSource::Directory(directory) => files::read(directory, self.file_bytes)?,
             DataSource::Sample => dataset::embedded(),
         };
-        let decoded = dataset::decode_by(files, clock::now(), threads)?;
-        for warning in &decoded.warnings {
-            warn!("{warning}");
-        }
-        Ok(decoded)
+        Ok(dataset::decode_by(files, clock::now(), threads)?)
     }
 
-    /// Builds the first site, by as many threads as given. The insights of a large dataset are left out unless
-    /// they were kept, and it is handed back for them: reads and searches need not wait for what takes longer than all
-    /// the rest.
+    /// Builds the first site, by as many threads as given. What need not be there before requests are answered is left
+    /// out where the dataset is large, and handed back: the remarks, and the insights unless they were kept.
     ///
     /// # Errors
     /// When the public address cannot be written into a header.
     pub(super) fn build_first(
         &self,
-        decoded: Decoded,
+        decoded: Unremarked,
         threads: NonZeroUsize,
-    ) -> Result<(Site, Option<Underived>), LoadError> {
-        let dataset = decoded.dataset;
+    ) -> Result<(Site, Option<Rest>), LoadError> {
+        let Unremarked {
+            dataset,
+            remarks,
+            room,
+        } = decoded;
         let settings = self.settings(&dataset, threads);
-        let snapshot = self.snapshot(&dataset, &settings);
-        let earlier = self.insights.read(&dataset);
-        let is_kept = |kept: &Kept| kept.is_of(&dataset, &settings.insights(threads));
+        let options = settings.insights(threads);
+        let (snapshot, earlier) = thread::scope(|scope| {
+            let read = || self.insights.read(&dataset);
+            // Their file is read while the index is, which takes longest.
+            let earlier = thread::Builder::new().spawn_scoped(scope, read);
+            let snapshot = self.snapshot(&dataset, &settings, room);
+            let earlier = match earlier {
+                Ok(thread) => thread.join().expect("reading has no panic"),
+                Err(_refused) => read(),
+            };
+            (snapshot, earlier)
+        });
+        let is_kept = |kept: &Kept| kept.is_of(&dataset, &options);
         let is_ready = dataset.insights.is_some() || earlier.as_ref().is_some_and(is_kept);
-        let is_large = text_bytes(&dataset) > DERIVE_AT_ONCE_BYTES;
-        let underived = Underived { dataset, earlier };
-        if is_large && !is_ready {
-            return Ok((self.site(Arc::new(snapshot))?, Some(underived)));
+        let is_large = text_bytes(&dataset) > AT_ONCE_BYTES;
+        let mut rest = Rest {
+            dataset,
+            remarks,
+            is_underived: is_large && !is_ready,
+            earlier,
+        };
+        if !rest.is_underived {
+            let earlier = rest.earlier.take();
+            snapshot.set_insights(self.insights.document(&rest.dataset, &options, earlier));
         }
-        self.derive(&snapshot, underived, threads);
-        Ok((self.site(Arc::new(snapshot))?, None))
-    }
-
-    /// Gives `snapshot` its insights, by as many threads as given, and keeps them.
-    fn derive(&self, snapshot: &Snapshot, underived: Underived, threads: NonZeroUsize) {
-        let Underived { dataset, earlier } = underived;
-        let options = self.settings(&dataset, threads).insights(threads);
-        snapshot.set_insights(self.insights.document(&dataset, &options, earlier));
+        if !is_large {
+            rest.remark();
+        }
+        Ok((self.site(Arc::new(snapshot))?, is_large.then_some(rest)))
     }
 
     /// Gives the first `snapshot` its insights while it is served, by as many threads as given; `None` once
@@ -118,13 +132,13 @@ impl Loader {
     pub(super) fn derive_first(
         &self,
         snapshot: &Snapshot,
-        underived: Underived,
+        rest: &Rest,
         threads: NonZeroUsize,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Unkept> {
-        let Underived { dataset, earlier } = underived;
-        let options = self.settings(&dataset, threads).insights(threads);
-        let derived = insights::derive_unless(&dataset, &options, earlier.as_ref(), cancelled)?;
+        let options = self.settings(&rest.dataset, threads).insights(threads);
+        let earlier = rest.earlier.as_ref();
+        let derived = insights::derive_unless(&rest.dataset, &options, earlier, cancelled)?;
         snapshot.set_insights(derived.document().to_vec());
         Some(Unkept(derived))
     }
@@ -139,13 +153,20 @@ impl Loader {
     ///
     /// # Errors
     /// When the public address cannot be written into a header.
-    pub(super) fn build(&self, decoded: Decoded) -> Result<Site, LoadError> {
-        let dataset = decoded.dataset;
+    pub(super) fn build(&self, decoded: Unremarked) -> Result<Site, LoadError> {
+        let Unremarked {
+            dataset,
+            remarks,
+            room,
+        } = decoded;
+        // By one thread the index comes before the documents, and would have to do without this memory.
+        drop(room);
+        log(&remarks.of(&dataset, NonZeroUsize::MIN));
         let settings = self.settings(&dataset, NonZeroUsize::MIN);
-        let snapshot = self.snapshot(&dataset, &settings);
+        let snapshot = self.snapshot(&dataset, &settings, Vec::new());
         let earlier = self.insights.read(&dataset);
-        let underived = Underived { dataset, earlier };
-        self.derive(&snapshot, underived, NonZeroUsize::MIN);
+        let options = settings.insights(NonZeroUsize::MIN);
+        snapshot.set_insights(self.insights.document(&dataset, &options, earlier));
         self.site(Arc::new(snapshot))
     }
 
@@ -161,9 +182,9 @@ impl Loader {
         }
     }
 
-    /// Builds all but the insights, the index from its file where that fits.
-    fn snapshot(&self, dataset: &Dataset, settings: &Settings) -> Snapshot {
-        Snapshot::build_or_restore(dataset, settings, |wanted| {
+    /// Builds all but the insights, the index from its file where that fits, `/reviews.json` in `room`.
+    fn snapshot(&self, dataset: &Dataset, settings: &Settings, room: Vec<u8>) -> Snapshot {
+        Snapshot::build_or_restore(dataset, settings, room, |wanted| {
             self.index_file.as_ref()?.read(wanted)
         })
     }
@@ -183,6 +204,19 @@ impl Loader {
     pub(super) fn site(&self, snapshot: Arc<Snapshot>) -> Result<Site, LoadError> {
         let catalog = mcp::Catalog::new(Arc::clone(&snapshot), self.has_fixtures);
         Ok(Site::with_catalog(snapshot, catalog)?)
+    }
+}
+
+impl Rest {
+    /// Logs what deserves a look.
+    pub(super) fn remark(&self) {
+        log(&self.remarks.of(&self.dataset, NonZeroUsize::MIN));
+    }
+}
+
+fn log(warnings: &[Warning]) {
+    for warning in warnings {
+        warn!("{warning}");
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! [`start`] is the way in, for the program and for every test over a socket alike. The threads, by name: `accept`
 //! takes connections and waits for the end, `serve-N` serve them, `reload` reads changed files and builds what is
-//! served, `compress` stores its index and makes its compressed variants, and `insights` derives what a large dataset
-//! starts without, all three at low priority; `hub` and its helpers are delivery's own.
+//! served, `compress` stores its index and makes its compressed variants, and `insights` makes the remarks and insights
+//! that a large dataset starts without, all three at low priority; `hub` and its helpers are delivery's own.
 
 mod access_log;
 mod activity;
@@ -212,7 +212,7 @@ fn start_with(
     // Looked at before reading: what changes meanwhile is read once more, never missed.
     let seen = stamps(&config.data);
     let decoded = loader.decode(config.threads)?;
-    let (site, underived) = loader.build_first(decoded, config.threads)?;
+    let (site, rest) = loader.build_first(decoded, config.threads)?;
     let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
     let mcp = mcp_server(&config, &base_url)?;
     let app = App::new(config.http_settings(base_url), site).map_err(StartError::Settings)?;
@@ -226,8 +226,8 @@ fn start_with(
     let front = Front::start(listener, handler, &config, acceptor, Arc::clone(&counters))
         .map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
-    if let Some(underived) = underived {
-        background::derive_insights(Arc::clone(&app), loader.clone(), underived, config.threads);
+    if let Some(rest) = rest {
+        background::finish_first(Arc::clone(&app), loader.clone(), rest, config.threads);
     }
     let reloads = Arc::new(Reloads::default());
     let reloader = start_reloader(&config, &app, loader, seen, keeper, Arc::clone(&reloads))?;

@@ -10,8 +10,9 @@ mod escaped;
 pub mod resource;
 mod since;
 
+use std::mem;
 use std::num::NonZeroUsize;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
@@ -98,13 +99,13 @@ struct Documents {
 }
 
 impl Documents {
-    fn build(dataset: &Dataset, base_url: &str) -> Documents {
+    fn build(dataset: &Dataset, base_url: &str, room: Vec<u8>) -> Documents {
         let Published {
             reviews_json,
             offsets,
             feed_json,
             feed_xml,
-        } = publish::publish(dataset, base_url);
+        } = publish::publish_in(dataset, base_url, room);
         let since = SinceTable::build(&dataset.reviews, &reviews_json, &offsets);
         let resource = |body: Vec<u8>, media_type| {
             Resource::new(Bytes::from(body), media_type, dataset.updated_at)
@@ -147,11 +148,12 @@ impl Snapshot {
     /// seconds at 100,000 reviews.
     #[must_use]
     pub fn build_without_insights(dataset: &Dataset, settings: &Settings) -> Snapshot {
-        Snapshot::build_or_restore(dataset, settings, |_| None)
+        Snapshot::build_or_restore(dataset, settings, Vec::new(), |_| None)
     }
 
     /// Builds like [`Snapshot::build_without_insights`], but with a text index that `stored` has read, where it has
-    /// one that fits. Documents and index are made side by side where there is more than one thread.
+    /// one that fits. Documents and index are made side by side where there is more than one thread, `/reviews.json`
+    /// in the empty `room` where that is large enough.
     ///
     /// # Panics
     /// If the renderer and the index disagree about the number of reviews, which would be our own error.
@@ -159,13 +161,18 @@ impl Snapshot {
     pub fn build_or_restore(
         dataset: &Dataset,
         settings: &Settings,
+        room: Vec<u8>,
         stored: impl FnOnce(&Wanted<'_>) -> Option<Restored>,
     ) -> Snapshot {
         let index = || {
             let (reviews, taxonomy) = (&dataset.reviews, &dataset.taxonomy);
             Index::build_or_restore(reviews, taxonomy, &settings.index, stored)
         };
-        let documents = || Documents::build(dataset, &settings.base_url);
+        let room = Mutex::new(room);
+        let documents = || {
+            let room = mem::take(&mut *room.lock().unwrap_or_else(PoisonError::into_inner));
+            Documents::build(dataset, &settings.base_url, room)
+        };
         let (index, documents) = if settings.index.threads.get() == 1 {
             (index(), documents())
         } else {

