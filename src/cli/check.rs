@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
 use super::exit::Status;
-use super::values::parse_size;
+use super::values::parse_file_size;
 use crate::dataset::{self, Decoded, Problem, Problems, Warning};
 use crate::server::files;
 
@@ -40,7 +40,7 @@ pub struct CheckArgs {
     strict: bool,
 
     /// Largest data file that is read
-    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_size)]
+    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_file_size)]
     data_file_bytes: u64,
 }
 

@@ -16,11 +16,13 @@ use crate::server::supervisor::Supervisor;
 use crate::server::{Config, DataSource, Mcp, Reload, SessionKey, TlsFiles, logs};
 use crate::wire::network::Network;
 
+use super::exit::{Failure, Status};
 use super::hub_flags::HubFlags;
 use super::limit_flags::LimitFlags;
 use super::observe_flags::ObserveFlags;
 use super::values::{
-    parse_base_url, parse_header_value, parse_key, parse_origin, parse_size, parse_time,
+    parse_base_url, parse_file_size, parse_header_value, parse_key, parse_listen, parse_origin,
+    parse_size, parse_time, render_time, time, whole,
 };
 
 /// The data directory that is used without `--data`, where it exists.
@@ -31,6 +33,13 @@ const SESSION_KEY_FILE: &str = "session-key";
 
 /// Bytes of text below which the index of them is built within a second, and not worth a file.
 const INDEX_TEXTS_MIN: u64 = 1 << 20;
+
+/// How often files can be looked at, at most and at least: more often is work without end, and never is 0.
+const POLL_MIN: Duration = Duration::from_millis(100);
+const POLL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Longest time that requests in flight can be given.
+const DRAIN_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// The flags of `serve`.
 #[derive(Args, Clone, Debug)]
@@ -63,13 +72,14 @@ struct DataArgs {
     #[arg(long, env = "REVIEWD_NO_WATCH")]
     no_watch: bool,
     /// How often to look for changed files, for file systems that report none; 0 never looks
-    #[arg(long, env = "REVIEWD_POLL", value_name = "TIME", default_value = "5s", value_parser = parse_time)]
+    #[arg(long, env = "REVIEWD_POLL", value_name = "TIME", default_value = "5s", value_parser = parse_poll)]
     poll: Duration,
     /// Largest data file that is read
-    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_size)]
+    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_file_size)]
     data_file_bytes: u64,
     /// Mentions from which on an aspect of the insights is scored; with fewer it is counted only
-    #[arg(long, env = "REVIEWD_MENTIONS_MIN", value_name = "NUMBER", default_value_t = insights::MENTIONS_MIN)]
+    #[arg(long, env = "REVIEWD_MENTIONS_MIN", value_name = "NUMBER", default_value_t = insights::MENTIONS_MIN,
+        value_parser = whole::<u32>(1, 1_000_000))]
     mentions_min: u32,
     /// Most memory that the index of the texts may take; searches get slower with less, answers stay the same
     /// [default: five times the texts, at least 128MiB, at most a quarter of the memory]
@@ -85,7 +95,8 @@ struct AddressArgs {
         long,
         env = "REVIEWD_LISTEN",
         value_name = "ADDRESS:PORT",
-        default_value = "127.0.0.1:8080"
+        default_value = "127.0.0.1:8080",
+        value_parser = parse_listen
     )]
     listen: SocketAddr,
     /// Listen also where another reviewd does that was started with this flag, so that a new one can begin before the
@@ -106,20 +117,10 @@ struct AddressArgs {
     cache_control: String,
     /// Certificate of the server in PEM, its own first and then those that lead to its authority; HTTPS is spoken then,
     /// and files that change are read again
-    #[arg(
-        long,
-        env = "REVIEWD_TLS_CERT",
-        value_name = "FILE",
-        requires = "tls_key"
-    )]
+    #[arg(long, env = "REVIEWD_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
     /// Private key of that certificate in PEM, not encrypted
-    #[arg(
-        long,
-        env = "REVIEWD_TLS_KEY",
-        value_name = "FILE",
-        requires = "tls_cert"
-    )]
+    #[arg(long, env = "REVIEWD_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
     /// Proxies in front of the service, addresses or networks such as 10.0.0.0/8: a client is whom they name, not they
     /// themselves; may be given more than once
@@ -180,7 +181,7 @@ struct ProcessArgs {
     #[arg(long, env = "REVIEWD_NO_FAST_PATH")]
     no_fast_path: bool,
     /// How long requests in flight may take after SIGTERM; a second signal ends at once
-    #[arg(long, env = "REVIEWD_DRAIN_TIME", value_name = "TIME", default_value = "8s", value_parser = parse_time)]
+    #[arg(long, env = "REVIEWD_DRAIN_TIME", value_name = "TIME", default_value = "8s", value_parser = time(Duration::ZERO, DRAIN_MAX))]
     drain_time: Duration,
 }
 
@@ -224,9 +225,12 @@ enum LogLevel {
 
 impl ServeArgs {
     /// Returns the configuration that these flags ask for.
-    pub(super) fn config(&self) -> Config {
+    ///
+    /// # Errors
+    /// 64 for flags that contradict each other.
+    pub(super) fn config(&self) -> Result<Config, Failure> {
         let cores = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Config {
+        Ok(Config {
             data: data_source(self.data.data.as_deref(), Path::new(DATA_DEFAULT)),
             search_memory: self.data.search_memory,
             mentions_min: self.data.mentions_min,
@@ -257,13 +261,7 @@ impl ServeArgs {
                 },
                 has_fixtures: self.mcp.has_fixtures,
             },
-            tls: match (&self.address.tls_cert, &self.address.tls_key) {
-                (Some(certificate), Some(key)) => Some(TlsFiles {
-                    certificate: certificate.clone(),
-                    key: key.clone(),
-                }),
-                _ => None,
-            },
+            tls: self.address.tls()?,
             proxies: Proxies {
                 networks: self.address.trusted_proxies.clone(),
                 field: match self.address.proxy_field {
@@ -272,7 +270,28 @@ impl ServeArgs {
                 },
             },
             limits: self.limits.limits(self.hub.rate()),
-            hub: self.hub.settings(&self.process.state),
+            hub: self.hub.settings(&self.process.state)?,
+        })
+    }
+}
+
+impl AddressArgs {
+    fn tls(&self) -> Result<Option<TlsFiles>, Failure> {
+        let lonely = |flag: &str, path: &Path, other: &str| {
+            let message = format!(
+                "{flag} {} needs {other} FILE beside it, the other half of the pair",
+                path.display()
+            );
+            Err(Failure::new(Status::Usage, message))
+        };
+        match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => Ok(Some(TlsFiles {
+                certificate: certificate.clone(),
+                key: key.clone(),
+            })),
+            (Some(certificate), None) => lonely("--tls-cert", certificate, "--tls-key"),
+            (None, Some(key)) => lonely("--tls-key", key, "--tls-cert"),
+            (None, None) => Ok(None),
         }
     }
 }
@@ -306,14 +325,21 @@ fn data_source(asked: Option<&Path>, usual: &Path) -> DataSource {
     }
 }
 
-fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
-    let threads: NonZeroUsize = text
-        .parse()
-        .map_err(|_| "must be a whole number from 1 to 1024".to_owned())?;
-    if threads.get() > 1_024 {
-        return Err("must be a whole number from 1 to 1024".to_owned());
+fn parse_poll(text: &str) -> Result<Duration, String> {
+    match parse_time(text)? {
+        Duration::ZERO => Ok(Duration::ZERO),
+        time if (POLL_MIN..=POLL_MAX).contains(&time) => Ok(time),
+        _ => Err(format!(
+            "must be 0, or from {} to {}",
+            render_time(POLL_MIN),
+            render_time(POLL_MAX)
+        )),
     }
-    Ok(threads)
+}
+
+fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads: usize = whole(1, 1_024)(text)?;
+    NonZeroUsize::new(threads).ok_or_else(|| "must not be 0".to_owned())
 }
 
 #[cfg(test)]

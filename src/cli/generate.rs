@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::bar::Bar;
 use super::exit::{Failure, Status};
-use super::values::parse_size;
+use super::values::parse_file_size;
 use crate::dataset::publish::{render_business, render_review};
 use crate::dataset::{self, Problems};
 use crate::model::Dataset;
@@ -43,7 +43,7 @@ pub struct GenerateArgs {
     into: PathBuf,
 
     /// Largest data file that is read
-    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_size)]
+    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_file_size)]
     data_file_bytes: u64,
 }
 

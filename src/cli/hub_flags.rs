@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::values::{parse_positive_time, parse_time};
+use super::exit::{Failure, Status};
+use super::limit_flags::RATE_MAX;
+use super::values::{parse_positive_time, parse_time, render_time, time, whole};
 use crate::delivery::guard::{Guard, Ports};
 use crate::delivery::{Lanes, Settings};
 use crate::websub::policy::{Leases, Policy};
@@ -34,14 +36,14 @@ pub(super) struct HubFlags {
         value_name = "TIMES",
         default_value = "30s,5m",
         value_delimiter = ',',
-        value_parser = parse_positive_time
+        value_parser = time(Duration::from_millis(1), MONTH)
     )]
     retry_delays: Vec<Duration>,
     /// Longest wait that a subscriber's Retry-After can ask for
-    #[arg(long, env = "REVIEWD_RETRY_AFTER_MAX", value_name = "TIME", default_value = "1h", value_parser = parse_time)]
+    #[arg(long, env = "REVIEWD_RETRY_AFTER_MAX", value_name = "TIME", default_value = "1h", value_parser = time(Duration::ZERO, MONTH))]
     retry_after_max: Duration,
     /// Consecutive failed deliveries that remove a subscription
-    #[arg(long, env = "REVIEWD_FAILURES_MAX", value_name = "COUNT", default_value = "3", value_parser = parse_failures)]
+    #[arg(long, env = "REVIEWD_FAILURES_MAX", value_name = "COUNT", default_value = "3", value_parser = whole::<u32>(1, 1_000))]
     failures_max: u32,
     /// One deadline over a delivery, name to answer; a second more for every 256 KiB of content
     #[arg(
@@ -49,7 +51,7 @@ pub(super) struct HubFlags {
         env = "REVIEWD_DELIVERY_TIMEOUT",
         value_name = "TIME",
         default_value = "10s",
-        value_parser = parse_positive_time
+        value_parser = time(EXCHANGE_MIN, EXCHANGE_MAX)
     )]
     delivery_timeout: Duration,
     /// One deadline over a verification
@@ -58,7 +60,7 @@ pub(super) struct HubFlags {
         env = "REVIEWD_VERIFY_TIMEOUT",
         value_name = "TIME",
         default_value = "10s",
-        value_parser = parse_positive_time
+        value_parser = time(EXCHANGE_MIN, EXCHANGE_MAX)
     )]
     verify_timeout: Duration,
     /// Trust the certificate authorities in this PEM file, too, for callbacks
@@ -81,7 +83,8 @@ pub(super) struct HubFlags {
         long,
         env = "REVIEWD_HUB_RATE",
         value_name = "COUNT",
-        default_value = "60"
+        default_value = "60",
+        value_parser = whole::<u32>(0, RATE_MAX)
     )]
     hub_rate: u32,
     /// Requests that wait for verification (503)
@@ -89,7 +92,8 @@ pub(super) struct HubFlags {
         long,
         env = "REVIEWD_PENDING_MAX",
         value_name = "COUNT",
-        default_value = "1000"
+        default_value = "1000",
+        value_parser = whole::<u32>(1, PENDING_MAX)
     )]
     pending_max: u32,
     /// Requests that wait for verification, for one callback host (429)
@@ -97,7 +101,8 @@ pub(super) struct HubFlags {
         long,
         env = "REVIEWD_PENDING_PER_HOST",
         value_name = "COUNT",
-        default_value = "10"
+        default_value = "10",
+        value_parser = whole::<u32>(1, PENDING_MAX)
     )]
     pending_per_host: u32,
     /// Subscriptions (503)
@@ -105,7 +110,8 @@ pub(super) struct HubFlags {
         long,
         env = "REVIEWD_SUBSCRIPTIONS_MAX",
         value_name = "COUNT",
-        default_value = "100000"
+        default_value = "100000",
+        value_parser = whole::<u32>(1, SUBSCRIPTIONS_MAX)
     )]
     subscriptions_max: u32,
     /// Subscriptions of one callback host (429)
@@ -113,20 +119,21 @@ pub(super) struct HubFlags {
         long,
         env = "REVIEWD_SUBSCRIPTIONS_PER_HOST",
         value_name = "COUNT",
-        default_value = "1000"
+        default_value = "1000",
+        value_parser = whole::<u32>(1, SUBSCRIPTIONS_MAX)
     )]
     subscriptions_per_host: u32,
     /// Deliveries at a time; one older than half a second, or four times the usual, no longer counts here
-    #[arg(long, env = "REVIEWD_DELIVERIES", value_name = "COUNT", default_value = "64", value_parser = parse_lane)]
+    #[arg(long, env = "REVIEWD_DELIVERIES", value_name = "COUNT", default_value = "64", value_parser = whole::<usize>(1, LANE_MAX))]
     deliveries: usize,
     /// Deliveries at a time that take longer; at most half of them to subscribers whose last one did or failed
-    #[arg(long, env = "REVIEWD_SLOW_DELIVERIES", value_name = "COUNT", default_value = "512", value_parser = parse_lane)]
+    #[arg(long, env = "REVIEWD_SLOW_DELIVERIES", value_name = "COUNT", default_value = "512", value_parser = whole::<usize>(1, LANE_MAX))]
     slow_deliveries: usize,
     /// Verifications at a time
-    #[arg(long, env = "REVIEWD_VERIFICATIONS", value_name = "COUNT", default_value = "16", value_parser = parse_lane)]
+    #[arg(long, env = "REVIEWD_VERIFICATIONS", value_name = "COUNT", default_value = "16", value_parser = whole::<usize>(1, LANE_MAX))]
     verifications: usize,
     /// Deliveries at a time to one callback host, and as many verifications
-    #[arg(long, env = "REVIEWD_EXCHANGES_PER_HOST", value_name = "COUNT", default_value = "4", value_parser = parse_lane)]
+    #[arg(long, env = "REVIEWD_EXCHANGES_PER_HOST", value_name = "COUNT", default_value = "4", value_parser = whole::<usize>(1, LANE_MAX))]
     exchanges_per_host: usize,
     /// How long the hub remembers why a subscription ended
     #[arg(long, env = "REVIEWD_TOMBSTONES", value_name = "TIME", default_value = "30d", value_parser = parse_time)]
@@ -139,20 +146,17 @@ impl HubFlags {
         if self.no_hub { 0 } else { self.hub_rate }
     }
 
-    /// Returns the hub's settings, `None` where there is to be no hub. A default or longest lease outside the other
-    /// bounds is moved to them, so that setting one bound does not need the others.
-    pub(super) fn settings(&self, state: &Path) -> Option<Settings> {
+    /// Returns the hub's settings, `None` where there is to be no hub.
+    ///
+    /// # Errors
+    /// 64 for leases that contradict each other: one that was moved in silence would not be what the operator set.
+    pub(super) fn settings(&self, state: &Path) -> Result<Option<Settings>, Failure> {
         if self.no_hub {
-            return None;
+            return Ok(None);
         }
-        let max_s = self.lease_max.max(self.lease_min);
-        Some(Settings {
+        Ok(Some(Settings {
             state_dir: state.to_owned(),
-            leases: Leases {
-                min_s: self.lease_min,
-                default_s: self.lease_default.clamp(self.lease_min, max_s),
-                max_s,
-            },
+            leases: self.leases()?,
             policy: Policy {
                 failures_max: self.failures_max,
                 retry_delays: self.retry_delays.clone(),
@@ -178,6 +182,30 @@ impl HubFlags {
                 per_host: self.exchanges_per_host,
             },
             tombstone_age: self.tombstones,
+        }))
+    }
+
+    fn leases(&self) -> Result<Leases, Failure> {
+        let named = [
+            ("--lease-min", self.lease_min),
+            ("--lease-default", self.lease_default),
+            ("--lease-max", self.lease_max),
+        ];
+        for pair in [[0, 2], [0, 1], [1, 2]] {
+            let [(less, less_s), (more, more_s)] = pair.map(|index| named[index]);
+            if less_s > more_s {
+                let [less_time, more_time] =
+                    [less_s, more_s].map(|s| render_time(Duration::from_secs(s.into())));
+                let message = format!(
+                    "{less} {less_time} is longer than {more} {more_time}: set one of them so that it is not"
+                );
+                return Err(Failure::new(Status::Usage, message));
+            }
+        }
+        Ok(Leases {
+            min_s: self.lease_min,
+            default_s: self.lease_default,
+            max_s: self.lease_max,
         })
     }
 }
@@ -191,26 +219,23 @@ fn parse_lease(text: &str) -> Result<u32, String> {
     u32::try_from(time.as_secs()).map_err(|_| "is too long".to_owned())
 }
 
-/// Parses how many failures remove a subscription.
-fn parse_failures(text: &str) -> Result<u32, String> {
-    let failures = text
-        .parse()
-        .ok()
-        .filter(|failures| (1..=1_000).contains(failures));
-    failures.ok_or_else(|| "must be a whole number from 1 to 1000".to_owned())
-}
+/// Most exchanges of a kind at a time; each takes a thread.
+const LANE_MAX: u64 = 1_024;
 
-/// Parses how much goes on at a time; each takes a thread.
-fn parse_lane(text: &str) -> Result<usize, String> {
-    let count = text
-        .parse()
-        .ok()
-        .filter(|count| (1..=LANE_MAX).contains(count));
-    count.ok_or_else(|| format!("must be a whole number from 1 to {LANE_MAX}"))
-}
+/// Most requests that can be let wait for verification; each takes a row.
+const PENDING_MAX: u64 = 1_000_000;
 
-/// Most exchanges of a kind at a time.
-const LANE_MAX: usize = 1_024;
+/// Most subscriptions that can be let in; each takes a row, and some memory while it is owed something.
+const SUBSCRIPTIONS_MAX: u64 = 10_000_000;
+
+/// Shortest deadline over an exchange: below it hardly any subscriber could answer.
+const EXCHANGE_MIN: Duration = Duration::from_millis(100);
+
+/// Longest deadline over an exchange.
+const EXCHANGE_MAX: Duration = Duration::from_secs(5 * 60);
+
+/// Longest wait between two attempts.
+const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 #[cfg(test)]
 mod tests {
@@ -224,9 +249,11 @@ mod tests {
         hub: HubFlags,
     }
 
-    fn settings(flags: &[&str]) -> Result<Option<Settings>, clap::Error> {
-        let line = Line::try_parse_from([&["reviewd"], flags].concat())?;
-        Ok(line.hub.settings(Path::new("state")))
+    fn settings(flags: &[&str]) -> Result<Option<Settings>, String> {
+        let line = Line::try_parse_from([&["reviewd"], flags].concat());
+        let hub = line.map_err(|error| error.to_string())?.hub;
+        hub.settings(Path::new("state"))
+            .map_err(|failure| failure.message)
     }
 
     #[test]
@@ -291,9 +318,41 @@ mod tests {
             ),
             (["--callback-ports", "0"], "is not a port"),
         ] {
-            let error = settings(&flags).expect_err(what).to_string();
+            let error = settings(&flags).expect_err(what);
             assert!(error.contains(what), "{error}");
         }
+    }
+
+    #[test]
+    fn leases_that_contradict_each_other_are_refused() {
+        for (flags, what) in [
+            (
+                &["--lease-min", "31d"][..],
+                "--lease-min 31d is longer than --lease-max 30d",
+            ),
+            (
+                &["--lease-min", "11d"],
+                "--lease-min 11d is longer than --lease-default 10d",
+            ),
+            (
+                &["--lease-max", "36h"],
+                "--lease-default 10d is longer than --lease-max 36h",
+            ),
+        ] {
+            let error = settings(flags).expect_err(what);
+            assert!(error.starts_with(what), "{error}");
+            let without = settings(&[flags, &["--no-hub"]].concat());
+            assert!(without.expect("no hub, no leases").is_none());
+        }
+        let same = [
+            "--lease-min",
+            "1d",
+            "--lease-default",
+            "1d",
+            "--lease-max",
+            "1d",
+        ];
+        assert!(settings(&same).is_ok());
     }
 
     #[test]

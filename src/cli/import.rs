@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 
 use super::bar::Bar;
 use super::exit::{Failure, Status};
-use super::values::parse_size;
+use super::values::parse_file_size;
 use crate::import::date::Order;
 use crate::import::kind::Kind;
 use crate::import::merge::{Bounds, Merge};
@@ -88,7 +88,7 @@ pub(super) struct ImportArgs {
     format: Format,
 
     /// Largest data file that is read or written
-    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_size)]
+    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_file_size)]
     data_file_bytes: u64,
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::exit::{Failure, Status};
-use super::values::parse_size;
+use super::values::{parse_file_size, whole};
 use crate::dataset;
 use crate::insights::evaluate::{self, evaluate};
 use crate::insights::explain::{Cause, Explanation, explain};
@@ -47,7 +47,8 @@ pub struct InsightsArgs {
     method: Method,
 
     /// Mentions from which on an aspect is scored; with fewer it is counted only
-    #[arg(long, env = "REVIEWD_MENTIONS_MIN", value_name = "NUMBER", default_value_t = insights::MENTIONS_MIN)]
+    #[arg(long, env = "REVIEWD_MENTIONS_MIN", value_name = "NUMBER", default_value_t = insights::MENTIONS_MIN,
+        value_parser = whole::<u32>(1, 1_000_000))]
     mentions_min: u32,
 
     /// Threads that read reviews; the document does not depend on it [default: as many as there are cores, at most 8]
@@ -64,7 +65,7 @@ pub struct InsightsArgs {
     color: Color,
 
     /// Largest data file that is read
-    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_size)]
+    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_file_size)]
     data_file_bytes: u64,
 }
 

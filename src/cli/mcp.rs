@@ -13,7 +13,7 @@ use clap::Args;
 
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status};
-use super::values::{parse_base_url, parse_size};
+use super::values::{parse_base_url, parse_file_size, parse_size};
 use crate::clock;
 use crate::dataset;
 use crate::mcp::session::KEY_BYTES;
@@ -39,7 +39,7 @@ pub struct McpArgs {
         value_parser = parse_base_url)]
     base_url: String,
     /// Largest data file that is read
-    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_size)]
+    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_file_size)]
     data_file_bytes: u64,
     /// Most memory that the index of the texts may take [default: five times the texts, at least 128MiB, at most a
     /// quarter of the memory]

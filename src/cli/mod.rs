@@ -9,11 +9,13 @@ pub mod healthcheck;
 mod hub;
 mod hub_flags;
 mod import;
+mod inherited;
 pub mod insights;
 mod limit_flags;
 pub mod manual;
 pub mod mcp;
 mod observe_flags;
+mod refusal;
 mod serve;
 pub mod settings;
 mod values;
@@ -21,11 +23,13 @@ mod values;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use config::ServeArgs;
 use exit::{Failure, Status};
 use generate::GenerateArgs;
+use values::parse_switch;
 
 /// Serves the verified reviews of one business: REST, feeds, MCP and a WebSub hub
 #[derive(Debug, Parser)]
@@ -85,9 +89,18 @@ Examples:
   REVIEWD_POLL=1m reviewd config --threads 2 --json | jq '.[] | select(.origin != \"default\")'";
 
 const HEALTHCHECK_AFTER_HELP: &str = "\
+Without URL this machine's own service is asked, by https if --tls-cert is set, and its certificate is not looked at:
+whoever listens at our own address is meant. With URL it is.
+
 Examples:
   reviewd healthcheck
-  reviewd healthcheck http://127.0.0.1:9090/readyz";
+  reviewd healthcheck http://127.0.0.1:9090/readyz
+  reviewd healthcheck https://reviews.example/readyz
+
+Exit status:
+  0   it answered 200 to 299       64  wrong flags, or no such URL can be
+  1   it answered something else,  78  --ca cannot be used
+      or not in time";
 
 const COMPLETIONS_AFTER_HELP: &str = "\
 Examples:
@@ -193,11 +206,9 @@ Exit status:
 /// Runs the command that the process was started with and returns its exit status.
 pub fn run() -> ExitCode {
     let arguments = with_command(std::env::args_os().collect());
-    let parsed = command().try_get_matches_from(arguments);
-    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
-    let (cli, matches) = match parsed {
+    let (cli, matches) = match parse(&arguments) {
         Ok(parsed) => parsed,
-        Err(error) => return explain(&error),
+        Err(error) => return explain(&error, &arguments),
     };
     let outcome = match cli.command {
         None => serve::run_default(),
@@ -212,7 +223,10 @@ pub fn run() -> ExitCode {
             let matches = matches.subcommand_matches("config");
             settings::run(&args, matches.unwrap_or(&ArgMatches::default()))
         }
-        Some(Command::Healthcheck(args)) => return healthcheck::run(&args),
+        Some(Command::Healthcheck(args)) => match healthcheck::run(&args) {
+            Ok(status) => return status,
+            Err(failure) => Err(failure),
+        },
         Some(Command::Completions(args)) => manual::completions(&args),
         Some(Command::Man(args)) => manual::man(&args),
     };
@@ -228,7 +242,42 @@ pub fn run() -> ExitCode {
 /// Returns the command line as clap sees it, for its help in tests, manuals and completions.
 #[must_use]
 pub fn command() -> clap::Command {
-    Cli::command()
+    changed(Cli::command(), &|flag| {
+        match flag.get_action() {
+            // A variable such as REVIEWD_NO_HUB may say `yes` as well.
+            ArgAction::SetTrue => flag.value_parser(parse_switch),
+            // So that `--threads -1` is a wrong number and not another flag.
+            ArgAction::Set | ArgAction::Append => flag.allow_negative_numbers(true),
+            _ => flag,
+        }
+    })
+}
+
+/// Changes every flag of every command.
+fn changed(command: clap::Command, change: &impl Fn(Arg) -> Arg) -> clap::Command {
+    command
+        .mut_args(change)
+        .mut_subcommands(|command| changed(command, change))
+}
+
+/// Parses a command line, and what the environment adds to it.
+fn parse(arguments: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
+    // A variable without a value is one that is not set: files for containers have many of them.
+    let unset = changed(command(), &|flag| {
+        let variable = flag.get_env().and_then(std::env::var_os);
+        match variable.is_some_and(|value| value.is_empty()) {
+            true => flag.env(None::<&str>),
+            false => flag,
+        }
+    });
+    let matches = match unset.try_get_matches_from(arguments) {
+        // The help names every variable.
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            command().try_get_matches_from(arguments)
+        }
+        matches => matches,
+    }?;
+    Ok((Cli::from_arg_matches(&matches)?, matches))
 }
 
 /// Puts `serve` before flags that come without a command.
@@ -245,23 +294,27 @@ fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Prints help, a version, or what is wrong with the flags.
-fn explain(error: &clap::Error) -> ExitCode {
+fn explain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    if error.use_stderr() {
+        eprintln!("reviewd: {}", refusal::line(error, command(), arguments));
+        return Status::Usage.into();
+    }
     // Nothing is left to be done where the terminal is gone.
     let _closed = error.print();
-    if error.use_stderr() {
-        Status::Usage.into()
-    } else {
-        ExitCode::SUCCESS
-    }
+    ExitCode::SUCCESS
 }
 
 /// Parses the flags of `serve` from the environment alone.
 fn serve_args_from_environment() -> Result<ServeArgs, Failure> {
-    let parsed = Cli::try_parse_from(["reviewd", "serve"]);
-    match parsed.map(|cli| cli.command) {
+    let arguments = ["reviewd".into(), "serve".into()];
+    let parsed = parse(&arguments);
+    match parsed.map(|(cli, _)| cli.command) {
         Ok(Some(Command::Serve(args))) => Ok(*args),
         Ok(_) => Err(Failure::new(Status::Usage, "no command was given")),
-        Err(error) => Err(Failure::new(Status::Usage, error.to_string())),
+        Err(error) => {
+            let line = refusal::line(&error, command(), &arguments);
+            Err(Failure::new(Status::Usage, line))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::values::parse_listen;
 use crate::server::AccessLogTarget;
 
 /// Who may look, and what is written down.
@@ -13,7 +14,7 @@ use crate::server::AccessLogTarget;
 pub(super) struct ObserveFlags {
     /// Address and port of /metrics, /healthz and /readyz for the administrator, apart from the public ones; keep it
     /// private
-    #[arg(long, env = "REVIEWD_ADMIN_LISTEN", value_name = "ADDRESS:PORT")]
+    #[arg(long, env = "REVIEWD_ADMIN_LISTEN", value_name = "ADDRESS:PORT", value_parser = parse_listen)]
     pub(super) admin_listen: Option<SocketAddr>,
     /// File that gets one JSON line for each answered request, `-` for standard output; SIGHUP and SIGUSR1 open it anew
     #[arg(long, env = "REVIEWD_ACCESS_LOG", value_name = "FILE")]

@@ -2,12 +2,10 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, IsTerminal, Write};
-use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::sync::Arc;
 
-use listenfd::ListenFd;
+use rustix::io::Errno;
 
 use crate::delivery;
 use crate::server::signals::Signals;
@@ -16,24 +14,26 @@ use crate::server::{self, Config, DataSource, StartError, descriptors};
 
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
+use super::inherited::inherited;
 use super::serve_args_from_environment;
 
 /// Serves as the flags say, until a signal; a terminal is told what is served where.
 pub(super) fn run(args: &ServeArgs) -> Result<(), Failure> {
     args.logs.set_up();
-    serve(args.config(), io::stdout().is_terminal())
+    serve(args.config()?, io::stdout().is_terminal())
 }
 
 /// Serves as the environment says, and welcomes whoever has just typed `reviewd`.
 pub(super) fn run_default() -> Result<(), Failure> {
     let args = serve_args_from_environment()?;
     args.logs.set_up();
-    serve(args.config(), true)
+    serve(args.config()?, true)
 }
 
 fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
     config.supervisor = Supervisor::from_environment();
     config.inherited = inherited()?;
+    check_data(&config.data)?;
     if let Some(hub) = &config.hub {
         check_state(&hub.state_dir)?;
     }
@@ -57,27 +57,26 @@ fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
     running.run_until_signal(signals).map_err(unavailable)
 }
 
-/// Returns the listening socket that the service manager has handed to us, if it has.
-fn inherited() -> Result<Option<Arc<TcpListener>>, Failure> {
-    let mut handed = ListenFd::from_env();
-    if handed.len() > 1 {
-        let message = format!(
-            "{} sockets were handed to this process (LISTEN_FDS): one is listened on",
-            handed.len()
-        );
-        return Err(Failure::new(Status::Config, message));
-    }
-    let listener = handed.take_tcp_listener(0).map_err(|error| {
-        let message = format!(
-            "the socket that was handed to this process cannot be used (LISTEN_FDS): {error}"
-        );
-        Failure::new(Status::Config, message)
-    })?;
-    Ok(listener.map(Arc::new))
+/// Refuses data that are no directory; what is wrong in one is said by whoever reads it.
+fn check_data(data: &DataSource) -> Result<(), Failure> {
+    let DataSource::Directory(directory) = data else {
+        return Ok(());
+    };
+    let what = match fs::metadata(directory) {
+        Ok(metadata) if metadata.is_dir() => return Ok(()),
+        Ok(_) => "is no directory: name the one that holds reviews.json",
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            "does not exist: make it, or name another"
+        }
+        Err(_) => return Ok(()),
+    };
+    let message = format!("--data {} {what}", directory.display());
+    Err(Failure::new(Status::NoInput, message))
 }
 
 /// Refuses a state directory that nobody can ever write to. A disk that is full or broken is another matter: reads are
-/// served without it, and the hub when it is back.
+/// served without it, and the hub when it is back. So is a file system that has become read-only over a state that is
+/// there; where there is none yet, it is the wrong place for one.
 fn check_state(directory: &Path) -> Result<(), Failure> {
     let mut builder = DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(directory);
@@ -86,7 +85,7 @@ fn check_state(directory: &Path) -> Result<(), Failure> {
     // What was made is gone again, and what was not made is not there.
     let _gone = fs::remove_file(&probe);
     match written {
-        Err(error) if is_lasting(error.kind()) => {
+        Err(error) if is_lasting(&error, directory) => {
             let message = format!(
                 "cannot write to the state directory {} (--state): {error}; name another, or use --no-hub",
                 directory.display()
@@ -98,13 +97,19 @@ fn check_state(directory: &Path) -> Result<(), Failure> {
 }
 
 /// Tells whether what went wrong stays wrong until somebody changes a setting.
-fn is_lasting(kind: io::ErrorKind) -> bool {
-    matches!(
-        kind,
+fn is_lasting(error: &io::Error, directory: &Path) -> bool {
+    let is_used = || fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some());
+    match error.kind() {
         io::ErrorKind::PermissionDenied
-            | io::ErrorKind::NotADirectory
-            | io::ErrorKind::AlreadyExists
-    )
+        | io::ErrorKind::NotADirectory
+        | io::ErrorKind::AlreadyExists
+        // A link to nowhere, or a place such as /proc where nothing can be made.
+        | io::ErrorKind::NotFound
+        | io::ErrorKind::InvalidFilename
+        | io::ErrorKind::InvalidInput => true,
+        io::ErrorKind::ReadOnlyFilesystem => !is_used(),
+        _ => error.raw_os_error() == Some(Errno::LOOP.raw_os_error()),
+    }
 }
 
 /// Finds the exit status and the words for a server that did not start.
@@ -115,12 +120,12 @@ fn failure(error: &StartError) -> Failure {
         | StartError::Signals(_)
         | StartError::Random(_) => Status::Unavailable,
         StartError::SameAddress { .. } => Status::Usage,
-        StartError::AccessLog(_) => Status::CannotCreate,
         StartError::Read(error) if error.is_missing() => Status::NoInput,
         StartError::Read(error) if error.is_wrong() => Status::Data,
         StartError::Read(_) => Status::Io,
         StartError::Data(_) => Status::Data,
         StartError::Settings(_)
+        | StartError::AccessLog { .. }
         | StartError::Tls(_)
         | StartError::Hub(delivery::StartError::Ca(_)) => Status::Config,
         StartError::Hub(delivery::StartError::Thread(_)) => Status::Unavailable,

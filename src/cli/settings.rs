@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 
 use crate::wire::json::{Array, Object, push_null, push_string};
 
@@ -15,7 +15,7 @@ use super::exit::{Failure, Status};
 #[derive(Args, Clone, Debug)]
 pub struct ConfigArgs {
     #[command(flatten)]
-    _serve: ServeArgs,
+    serve: ServeArgs,
     /// Print JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -32,6 +32,8 @@ struct Setting {
 
 /// Prints what `serve` would be started with; `matches` are those of this command.
 pub(super) fn run(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Failure> {
+    // Flags that contradict each other are no settings.
+    args.serve.config()?;
     let program = command();
     let serve = program.find_subcommand("serve");
     let settings: Vec<Setting> = serve
@@ -71,6 +73,9 @@ fn setting(flag: &Arg, matches: &ArgMatches) -> Option<Setting> {
     };
     let value = values.map(|values| match flag.is_hide_env_values_set() {
         true => SECRET.to_owned(),
+        false if matches!(flag.get_action(), ArgAction::SetTrue) => {
+            matches.get_flag(id).to_string()
+        }
         false => values.join(","),
     });
     Some(Setting {

@@ -1,12 +1,17 @@
 //! Values of flags: times and sizes with their units, addresses, and text that goes into headers.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::dataset::REVIEWS_BYTES_MAX;
 use crate::mcp::Key;
 use crate::mcp::session::KEY_BYTES;
 
 /// Longest time that a flag takes: a year. What is longer is a mistake, and sums with it could overflow.
 const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+/// Largest data file that can be asked for, which is the largest that is ever decoded.
+const FILE_BYTES_MAX: u64 = REVIEWS_BYTES_MAX as u64;
 
 /// Parses a time: a whole number and its unit, `ms`, `s`, `m`, `h` or `d`; a bare `0` needs none.
 ///
@@ -35,6 +40,76 @@ pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
     let time = number.checked_mul(unit_ms).map(Duration::from_millis);
     time.filter(|time| *time <= TIME_MAX)
         .ok_or_else(|| "is longer than 366 days".to_owned())
+}
+
+/// Returns what parses a time from `min` to `max`.
+pub(super) fn time(
+    min: Duration,
+    max: Duration,
+) -> impl Fn(&str) -> Result<Duration, String> + Clone + Send + Sync + 'static {
+    move |text| match parse_time(text)? {
+        time if (min..=max).contains(&time) => Ok(time),
+        _ => Err(format!(
+            "must be from {} to {}",
+            render_time(min),
+            render_time(max)
+        )),
+    }
+}
+
+/// Returns a time as a flag takes it, in the largest unit that it is a whole number of.
+pub(super) fn render_time(time: Duration) -> String {
+    let ms = time.as_millis();
+    let units = [
+        (86_400_000, "d"),
+        (3_600_000, "h"),
+        (60_000, "m"),
+        (1_000, "s"),
+    ];
+    match units
+        .iter()
+        .find(|(unit_ms, _)| ms > 0 && ms % unit_ms == 0)
+    {
+        Some((unit_ms, unit)) => format!("{}{unit}", ms / unit_ms),
+        None if ms == 0 => "0".to_owned(),
+        None => format!("{ms}ms"),
+    }
+}
+
+/// Returns what parses a whole number from `min` to `max`.
+pub(super) fn whole<T: TryFrom<u64> + 'static>(
+    min: u64,
+    max: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number: Option<u64> = text.parse().ok().filter(|n| (min..=max).contains(n));
+        number
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| format!("must be a whole number from {min} to {max}"))
+    }
+}
+
+/// Parses a switch that the environment sets.
+///
+/// # Errors
+/// A line that names what is right.
+pub(super) fn parse_switch(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Ok(true),
+        "false" | "0" | "no" | "off" => Ok(false),
+        _ => Err("must be true, 1, yes or on, or else false, 0, no or off".to_owned()),
+    }
+}
+
+/// Parses an address and a port to listen on.
+///
+/// # Errors
+/// A line that names what is right; a name is refused, as it may stand for several addresses.
+pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "must be an address and a port, such as 127.0.0.1:8080, 0.0.0.0:8080 or [::]:8080"
+            .to_owned()
+    })
 }
 
 /// Parses a time that may not be zero.
@@ -68,6 +143,17 @@ pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     number
         .checked_mul(unit_bytes)
         .ok_or_else(|| "is larger than any machine".to_owned())
+}
+
+/// Parses the largest size of a data file: what is larger could not be indexed.
+///
+/// # Errors
+/// A line that names what is wrong.
+pub(super) fn parse_file_size(text: &str) -> Result<u64, String> {
+    match parse_size(text)? {
+        size @ 1..=FILE_BYTES_MAX => Ok(size),
+        _ => Err("must be from 1B to 1GiB".to_owned()),
+    }
 }
 
 /// Parses a size within bounds.
@@ -156,11 +242,17 @@ pub(super) fn parse_key(text: &str) -> Result<Key, String> {
     Ok(Key::new(key))
 }
 
+/// Longest value of a header that can be set, in bytes.
+const HEADER_BYTES_MAX: usize = 1_024;
+
 /// Parses a value for a header: visible ASCII and spaces, not empty.
 ///
 /// # Errors
 /// A line that names what is wrong.
 pub(super) fn parse_header_value(text: &str) -> Result<String, String> {
+    if text.len() > HEADER_BYTES_MAX {
+        return Err(format!("must be at most {HEADER_BYTES_MAX} bytes"));
+    }
     let fine = !text.is_empty() && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     if fine {
         Ok(text.to_owned())
@@ -170,101 +262,4 @@ pub(super) fn parse_header_value(text: &str) -> Result<String, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{parse_base_url, parse_header_value, parse_size, parse_size_within, parse_time};
-    use std::time::Duration;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(parse_time("250ms"), Ok(Duration::from_millis(250)));
-        assert_eq!(parse_time("10s"), Ok(Duration::from_secs(10)));
-        assert_eq!(parse_time("2m"), Ok(Duration::from_secs(120)));
-        assert_eq!(parse_time("1h"), Ok(Duration::from_secs(3_600)));
-        assert_eq!(parse_time("366d"), Ok(Duration::from_secs(366 * 86_400)));
-        assert_eq!(parse_time("0"), Ok(Duration::ZERO));
-    }
-
-    #[test]
-    fn times_without_sense_are_refused_with_a_remedy() {
-        assert_eq!(
-            parse_time("10").unwrap_err(),
-            "needs a unit: 10ms, 10s, 10m, 10h or 10d"
-        );
-        assert!(
-            parse_time("10y")
-                .unwrap_err()
-                .contains("not a unit of time")
-        );
-        assert_eq!(
-            parse_time("-1s").unwrap_err(),
-            "must begin with a whole number"
-        );
-        assert_eq!(parse_time("367d").unwrap_err(), "is longer than 366 days");
-        assert!(parse_time("99999999999999999999s").is_err());
-        assert!(parse_time("18446744073709551615d").is_err());
-        assert!(parse_time("").is_err());
-    }
-
-    #[test]
-    fn sizes_have_units_of_1024() {
-        assert_eq!(parse_size("512"), Ok(512));
-        assert_eq!(parse_size("512B"), Ok(512));
-        assert_eq!(parse_size("16KiB"), Ok(16_384));
-        assert_eq!(parse_size("1MiB"), Ok(1_048_576));
-        assert_eq!(parse_size("1GiB"), Ok(1_073_741_824));
-        assert!(parse_size("1KB").is_err());
-        assert!(parse_size("18446744073709551615KiB").is_err());
-    }
-
-    #[test]
-    fn size_bounds_hold_on_both_sides() {
-        assert_eq!(parse_size_within("1KiB", 1_024, 2_048), Ok(1_024));
-        assert_eq!(parse_size_within("2KiB", 1_024, 2_048), Ok(2_048));
-        assert!(parse_size_within("1023", 1_024, 2_048).is_err());
-        assert!(parse_size_within("2049", 1_024, 2_048).is_err());
-    }
-
-    #[test]
-    fn a_base_url_is_an_origin() {
-        assert_eq!(
-            parse_base_url("https://reviews.example"),
-            Ok("https://reviews.example".to_owned())
-        );
-        assert_eq!(
-            parse_base_url("https://Reviews.Example/"),
-            Ok("https://reviews.example".to_owned())
-        );
-        assert_eq!(
-            parse_base_url("http://127.0.0.1:8080"),
-            Ok("http://127.0.0.1:8080".to_owned())
-        );
-        assert_eq!(
-            parse_base_url("https://reviews.example:443"),
-            Ok("https://reviews.example".to_owned())
-        );
-    }
-
-    #[test]
-    fn a_base_url_with_anything_more_is_refused() {
-        for text in [
-            "reviews.example",
-            "ftp://reviews.example",
-            "https://",
-            "https://reviews.example/api",
-            "https://reviews.example?x",
-            "https://reviews.example#x",
-            "https://me@reviews.example",
-            "https://me:secret@reviews.example",
-        ] {
-            assert!(parse_base_url(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn header_values_are_visible_ascii() {
-        assert!(parse_header_value("public, max-age=60").is_ok());
-        assert!(parse_header_value("").is_err());
-        assert!(parse_header_value("a\r\nb").is_err());
-        assert!(parse_header_value("ä").is_err());
-    }
-}
+mod tests;

@@ -253,7 +253,7 @@ impl fmt::Debug for Hub {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StartError::Ca(error) => write!(f, "callback-ca {error}"),
+            StartError::Ca(error) => write!(f, "--callback-ca {error}"),
             StartError::Thread(error) => write!(f, "the hub's threads cannot be started: {error}"),
         }
     }

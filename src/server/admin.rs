@@ -14,7 +14,7 @@ use hyper::{Request, Response};
 use crate::http::{Body, Proxies, admin};
 
 use super::config::{Config, Limits};
-use super::front::Front;
+use super::front::{Front, Listeners};
 use super::metrics::Observed;
 use super::service::Handler;
 
@@ -61,7 +61,8 @@ pub(super) fn start(
     };
     // Counted apart: the public connections are what the numbers are about.
     let counters = Arc::clone(&observed.admin_counters);
-    Front::start(listener, Admin(observed), &config, None, counters)
+    let listeners = Listeners::alone(listener);
+    Front::start(listeners, Admin(observed), &config, None, counters)
 }
 
 /// The service of the administrator's connections.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::runtime;
 use tokio::sync::watch;
+use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 use tracing::{error, info, warn};
 
@@ -30,6 +31,31 @@ pub(super) enum Phase {
     Quit,
 }
 
+/// What is listened on.
+#[derive(Debug)]
+pub(super) struct Listeners {
+    /// For clients.
+    pub(super) public: TcpListener,
+    /// For the watchdog alone.
+    pub(super) own: Option<TcpListener>,
+    /// Another process may listen on the public address, too, on a socket of its own.
+    pub(super) is_shared: bool,
+}
+
+impl Listeners {
+    /// Returns a listener that nobody shares, without a watchdog.
+    pub(super) fn alone(public: TcpListener) -> Listeners {
+        Listeners {
+            public,
+            own: None,
+            is_shared: false,
+        }
+    }
+}
+
+/// How long a client may take from its first packet to the one that makes the connection ours to accept: a round trip.
+const HANDSHAKE: Duration = Duration::from_millis(300);
+
 /// A listener that is being served.
 #[derive(Debug)]
 pub(super) struct Front {
@@ -41,18 +67,18 @@ pub(super) struct Front {
 }
 
 impl Front {
-    /// Begins to serve `listener` by `handler`, under TLS where there is what accepts it.
+    /// Begins to serve `listeners` by `handler`, under TLS where there is what accepts it.
     ///
     /// # Errors
     /// When the system refuses threads or descriptors.
     pub(super) fn start<H: Handler>(
-        listener: TcpListener,
+        listeners: Listeners,
         handler: H,
         config: &Config,
         tls: Option<TlsAcceptor>,
         counters: Arc<Counters>,
     ) -> io::Result<Front> {
-        let address = listener.local_addr()?;
+        let address = listeners.public.local_addr()?;
         let connections = Arc::new(Connections::new(&config.limits, config.proxies.clone()));
         let protocols = Protocols::new(handler, config, tls, Arc::clone(&counters));
         let workers = Workers::start(config.threads, &Arc::new(protocols))?;
@@ -69,7 +95,7 @@ impl Front {
         };
         let thread = thread::Builder::new()
             .name("accept".to_owned())
-            .spawn(move || acceptor.run(&runtime, listener, heard))?;
+            .spawn(move || acceptor.run(&runtime, listeners, heard))?;
         Ok(Front {
             address,
             phase,
@@ -132,11 +158,11 @@ impl Acceptor {
     fn run(
         self,
         runtime: &runtime::Runtime,
-        listener: TcpListener,
+        listeners: Listeners,
         mut heard: watch::Receiver<Phase>,
     ) -> bool {
         let clean = runtime.block_on(async {
-            if let Err(error) = self.accept(listener, &mut heard).await {
+            if let Err(error) = self.accept(listeners, &heard).await {
                 error!(%error, "the listener cannot be watched, nothing is served");
             }
             // The listener is closed by now: what comes next is refused by the kernel, and can go elsewhere.
@@ -146,14 +172,25 @@ impl Acceptor {
         clean
     }
 
-    async fn accept(
-        &self,
-        listener: TcpListener,
-        heard: &mut watch::Receiver<Phase>,
-    ) -> io::Result<()> {
+    async fn accept(&self, listeners: Listeners, heard: &watch::Receiver<Phase>) -> io::Result<()> {
+        let Listeners {
+            public,
+            own,
+            is_shared,
+        } = listeners;
+        let shared = is_shared.then(|| public.try_clone()).transpose()?;
         let pass_on = |stream, peer, membership| self.workers.pass_on(stream, peer, membership);
-        let end = reached(heard, Phase::Drain);
-        listen::accept(listener, &self.connections, &self.counters, pass_on, end).await
+        let accept = |listener, end| {
+            listen::accept(listener, &self.connections, &self.counters, pass_on, end)
+        };
+        let public = accept(public, handed_over(shared, heard.clone()));
+        match own {
+            None => public.await,
+            Some(own) => {
+                let own = accept(own, handed_over(None, heard.clone()));
+                tokio::try_join!(public, own).map(|_| ())
+            }
+        }
     }
 
     async fn drain(&self, heard: &mut watch::Receiver<Phase>) -> bool {
@@ -174,6 +211,21 @@ impl Acceptor {
             );
         }
         clean
+    }
+}
+
+/// Waits until nothing more is to be accepted: at the order to stop, or, on an address that another process shares, once
+/// the handshakes have ended that the kernel had begun for us.
+async fn handed_over(shared: Option<TcpListener>, mut heard: watch::Receiver<Phase>) {
+    reached(&mut heard, Phase::Drain).await;
+    // A system that knows no such filter leaves it at what is in the queue.
+    if let Some(listener) = shared
+        && listen::refuse_newcomers(&listener).is_ok()
+    {
+        tokio::select! {
+            () = sleep(HANDSHAKE) => {}
+            () = reached(&mut heard, Phase::Quit) => {}
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockFilter, SockRef, Socket, Type};
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 
@@ -89,6 +89,17 @@ fn set_options(socket: &Socket) -> io::Result<()> {
     socket.set_nonblocking(true)
 }
 
+/// Where the flags are in a header of TCP (RFC 9293 §3.1).
+const TCP_FLAGS: u32 = 13;
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+
+/// Instructions of classic BPF (linux/bpf_common.h): `ldb [k]`, `and #k`, `jeq #k`, `ret #k`.
+const BPF_LOAD_BYTE: u16 = 0x30;
+const BPF_AND: u16 = 0x54;
+const BPF_JUMP_EQUAL: u16 = 0x15;
+const BPF_RETURN: u16 = 0x06;
+
 /// Begins to listen.
 ///
 /// # Errors
@@ -96,6 +107,26 @@ fn set_options(socket: &Socket) -> io::Result<()> {
 pub(super) fn listen(socket: Socket) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+/// Has the kernel drop every packet that would begin a connection to `listener`, and go on with those that have begun.
+///
+/// Where another process listens on the same address, a client that sends its first packet again (after a second) comes
+/// to that one, as the kernel chooses among the listeners that are still there; one whose connection was completed for a
+/// listener that closes before it is accepted is reset.
+///
+/// # Errors
+/// When the system has no such filters.
+pub(super) fn refuse_newcomers(listener: &TcpListener) -> io::Result<()> {
+    // Classic BPF over the TCP header: the byte of flags, SYN and ACK of it, and 0 bytes of what has SYN alone.
+    let program = [
+        SockFilter::new(BPF_LOAD_BYTE, 0, 0, TCP_FLAGS),
+        SockFilter::new(BPF_AND, 0, 0, u32::from(SYN | ACK)),
+        SockFilter::new(BPF_JUMP_EQUAL, 0, 1, u32::from(SYN)),
+        SockFilter::new(BPF_RETURN, 0, 0, 0),
+        SockFilter::new(BPF_RETURN, 0, 0, u32::MAX),
+    ];
+    SockRef::from(listener).attach_filter(&program)
 }
 
 /// Accepts connections until `end`, and passes each on with its place among the others.
@@ -186,9 +217,10 @@ impl Complaint {
 
 #[cfg(test)]
 mod tests {
-    use super::{UNACKNOWLEDGED_MAX, UNSENT_BYTES_MAX, bind, listen};
+    use super::{UNACKNOWLEDGED_MAX, UNSENT_BYTES_MAX, bind, listen, refuse_newcomers};
     use socket2::SockRef;
     use std::net::TcpStream;
+    use std::time::Duration;
 
     #[test]
     fn accepted_sockets_inherit_what_the_listener_was_given() {
@@ -207,6 +239,20 @@ mod tests {
         let first = listen(bind("127.0.0.1:0".parse().unwrap(), false).unwrap()).unwrap();
         assert!(bind(first.local_addr().unwrap(), false).is_err());
         assert!(bind(first.local_addr().unwrap(), true).is_err());
+    }
+
+    #[test]
+    fn a_listener_that_refuses_newcomers_keeps_whom_it_has() {
+        let ours = listen(bind("127.0.0.1:0".parse().unwrap(), true).unwrap()).unwrap();
+        let address = ours.local_addr().unwrap();
+        let early = TcpStream::connect(address).unwrap();
+        refuse_newcomers(&ours).unwrap();
+        let moment = Duration::from_millis(100);
+        let late = TcpStream::connect_timeout(&address, moment).unwrap_err();
+        assert_eq!(late.kind(), std::io::ErrorKind::TimedOut);
+        let (_, peer) = ours.accept().unwrap();
+        assert_eq!(peer, early.local_addr().unwrap());
+        assert!(ours.accept().is_err(), "nobody else waits");
     }
 
     #[test]

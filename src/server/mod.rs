@@ -42,11 +42,13 @@ mod session_key;
 pub mod signals;
 pub mod supervisor;
 mod tls;
+mod wake;
 mod watch;
 mod workers;
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
@@ -65,7 +67,7 @@ pub use running::Running;
 pub use tls::TlsError;
 
 use files::{ReadError, Stamps};
-use front::Front;
+use front::{Front, Listeners};
 use load::{LoadError, Loader};
 use metrics::Observed;
 use observers::Observers;
@@ -96,7 +98,12 @@ pub enum StartError {
         admin_listen: SocketAddr,
     },
     /// The access log cannot be opened; the culprit is the operator.
-    AccessLog(std::io::Error),
+    AccessLog {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: std::io::Error,
+    },
     /// A data file cannot be read.
     Read(ReadError),
     /// The data files are refused.
@@ -122,7 +129,11 @@ impl fmt::Display for StartError {
                 flag,
                 address,
                 cause,
-            } => write!(formatter, "cannot listen on {address} ({flag}): {cause}"),
+            } => write!(
+                formatter,
+                "cannot listen on {address} ({flag}): {cause}{}",
+                remedy(cause)
+            ),
             StartError::SameAddress {
                 listen,
                 admin_listen,
@@ -130,12 +141,12 @@ impl fmt::Display for StartError {
                 formatter,
                 "--admin-listen {admin_listen} is served by --listen {listen}: take another port"
             ),
-            StartError::AccessLog(cause) => {
-                write!(
-                    formatter,
-                    "cannot open the access log (--access-log): {cause}"
-                )
-            }
+            StartError::AccessLog { path, cause } => write!(
+                formatter,
+                "cannot open the access log {} (--access-log): {cause}; name a file in a directory that is there and \
+                 may be written",
+                path.display()
+            ),
             StartError::Read(error) => error.fmt(formatter),
             StartError::Data(problems) => problems.fmt(formatter),
             StartError::Settings(error) => error.fmt(formatter),
@@ -149,6 +160,19 @@ impl fmt::Display for StartError {
 }
 
 impl std::error::Error for StartError {}
+
+/// Returns what to change where an address cannot be had, behind a semicolon.
+fn remedy(cause: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
+    match cause.kind() {
+        AddrInUse => "; end whoever listens there, or take another port",
+        AddrNotAvailable => "; take an address of this machine, or 0.0.0.0 or [::] for all of them",
+        PermissionDenied => {
+            "; take a port from 1024 on, or let the service manager hand over the socket"
+        }
+        _ => "",
+    }
+}
 
 impl From<LoadError> for StartError {
     fn from(error: LoadError) -> StartError {
@@ -223,7 +247,8 @@ fn start_with(
     let admin_listener = observers::listen_admin(admin_socket, &config)?;
     let listener = listen::listen(socket).map_err(refused)?;
     let handler = Requests(Arc::clone(&app));
-    let front = Front::start(listener, handler, &config, acceptor, Arc::clone(&counters))
+    let (listeners, watched) = listeners(listener, &config).map_err(StartError::Threads)?;
+    let front = Front::start(listeners, handler, &config, acceptor, Arc::clone(&counters))
         .map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
     if let Some(rest) = rest {
@@ -244,7 +269,7 @@ fn start_with(
         admin: observers::start_admin(admin_listener, &config, observed)?,
         log_writer,
     };
-    report_to(&config.supervisor, &front, &counters)?;
+    report_to(&config.supervisor, watched, &front, &counters)?;
     info!(%address, version, reviews, "serving");
     let parts = Parts {
         front,
@@ -262,14 +287,31 @@ fn stamps(data: &DataSource) -> Stamps {
     }
 }
 
+/// Returns what is listened on, and where the watchdog asks whether anybody answers.
+fn listeners(public: TcpListener, config: &Config) -> std::io::Result<(Listeners, SocketAddr)> {
+    let is_inherited = config.inherited.is_some();
+    let own = config
+        .supervisor
+        .private_listener(config.reuse_port || is_inherited)?;
+    let watched = own.as_ref().unwrap_or(&public).local_addr()?;
+    let listeners = Listeners {
+        public,
+        own,
+        // One that was inherited is not ours to close to newcomers.
+        is_shared: config.reuse_port && !is_inherited,
+    };
+    Ok((listeners, watched))
+}
+
 /// Tells the service manager that requests are served, and then that they still are.
 fn report_to(
     supervisor: &Supervisor,
+    watched: SocketAddr,
     front: &Front,
     counters: &Arc<Counters>,
 ) -> Result<(), StartError> {
     let probe = Probe {
-        address: front.address(),
+        address: watched,
         connections: Arc::clone(front.connections()),
         counters: Arc::clone(counters),
     };

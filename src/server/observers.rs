@@ -10,7 +10,7 @@ use tracing::info;
 
 use crate::http::App;
 
-use super::config::Config;
+use super::config::{AccessLogTarget, Config};
 use super::front::{Front, Phase};
 use super::metrics::Observed;
 use super::{StartError, access_log, admin, clock, listen};
@@ -127,7 +127,13 @@ pub(super) fn start_access_log(
     let Some(target) = &config.access_log else {
         return Ok(None);
     };
-    let (log, writer) = access_log::start(target).map_err(StartError::AccessLog)?;
+    let (log, writer) = access_log::start(target).map_err(|cause| StartError::AccessLog {
+        path: match target {
+            AccessLogTarget::File(path) => path.clone(),
+            AccessLogTarget::Stdout => "-".into(),
+        },
+        cause,
+    })?;
     app.set_access_log(log);
     Ok(Some(writer))
 }

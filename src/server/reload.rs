@@ -11,7 +11,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -30,6 +29,7 @@ use super::load::{LoadError, Loader};
 use super::reloads::{Reloaded, Reloads};
 use super::supervisor::Supervisor;
 use super::tls::Keeper;
+use super::wake::{self, Wake, Waker, Woken};
 use super::watch::{Directory, time_to_look};
 
 /// How long the files have to stay as they are before they are read.
@@ -41,23 +41,11 @@ const QUIET_WAIT_MAX: Duration = Duration::from_secs(5);
 /// The longest sleep without `--poll`, so that a timer needs no special case.
 const NEVER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Wake-ups that wait at a time; further ones are covered by those.
-const WAKES_MAX: usize = 16;
-
 /// Under this code `/readyz` tells that the last reload was refused.
 pub(super) const REFUSED: &str = "reload_failed";
 
 /// Under this code `/readyz` tells that the files are gone.
 pub(super) const GONE: &str = "data_missing";
-
-/// What wakes the thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wake {
-    /// Somebody asked: read the files even if they look unchanged.
-    Asked,
-    /// Something may have changed, or the server stops.
-    Changed,
-}
 
 /// What is called with each site that has come to be served, the first included.
 pub(super) type Published = Box<dyn Fn(&Site) + Send>;
@@ -65,7 +53,7 @@ pub(super) type Published = Box<dyn Fn(&Site) + Send>;
 /// The thread that reloads.
 #[derive(Debug)]
 pub(super) struct Reloader {
-    wake: SyncSender<Wake>,
+    wake: Waker,
     stopping: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
@@ -84,7 +72,7 @@ impl Reloader {
         tls: Option<Keeper>,
         published: Published,
     ) -> io::Result<Reloader> {
-        let (wake, woken) = sync_channel(WAKES_MAX);
+        let (wake, woken) = wake::channel();
         let stopping = Arc::new(AtomicBool::new(false));
         let directory = match &config.data {
             DataSource::Directory(directory) => Some(directory.clone()),
@@ -118,14 +106,14 @@ impl Reloader {
     }
 
     /// Returns what asks for a reload.
-    pub(super) fn waker(&self) -> SyncSender<Wake> {
+    pub(super) fn waker(&self) -> Waker {
         self.wake.clone()
     }
 
     /// Asks the thread to end after the reload that it is at.
     pub(super) fn begin_stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
-        ask(&self.wake, Wake::Changed);
+        self.wake.hint();
     }
 
     /// Ends the thread, after the reload that it is at.
@@ -134,12 +122,6 @@ impl Reloader {
         // Its panics are caught inside; one that was not has been printed, and the server stops anyway.
         let _panic = self.thread.join();
     }
-}
-
-/// Asks for a reload.
-pub(super) fn ask(wake: &SyncSender<Wake>, reason: Wake) {
-    // A full queue wakes the thread just as well, and one without a receiver has nobody to wake.
-    let _covered = wake.try_send(reason);
 }
 
 /// What the thread owns.
@@ -157,7 +139,7 @@ struct State {
     reloads: Arc<Reloads>,
     tls: Option<Keeper>,
     published: Published,
-    /// Waits for the end of each reload that a signal has begun.
+    /// Is told when a reload begins that somebody asked for, and when it has ended.
     supervisor: Supervisor,
 }
 
@@ -180,7 +162,7 @@ enum Refusal {
 }
 
 impl State {
-    fn run(mut self, woken: &Receiver<Wake>) {
+    fn run(mut self, woken: &Woken) {
         // A site is built while another is served, which comes first.
         give_way(Behind::Well);
         self.after_publishing();
@@ -190,46 +172,53 @@ impl State {
                 watched.renew();
             }
             let wait = time_to_look(self.poll, looked.elapsed(), self.tls.is_some());
-            let (asked, is_due) = match woken.recv_timeout(wait) {
-                Ok(wake) => (wake == Wake::Asked, true),
-                Err(RecvTimeoutError::Timeout) => (false, looked.elapsed() >= self.poll),
-                Err(RecvTimeoutError::Disconnected) => return,
+            let (mut asked, is_due) = match woken.wait(wait) {
+                Wake::Asked => (true, true),
+                Wake::Changed => (false, true),
+                Wake::Late => (false, looked.elapsed() >= self.poll),
+                Wake::Alone => return,
             };
-            let mut asked_again = false;
+            if asked {
+                self.supervisor.reloading();
+            }
             if is_due {
-                asked_again = self.look(woken, asked);
+                asked |= self.look(woken, asked);
                 looked = clock::instant();
             }
             if let Some(tls) = &mut self.tls {
-                tls.look(&self.app.readiness, asked || asked_again);
+                tls.look(&self.app.readiness, asked);
             }
+            // Whoever has asked since then is heard at the next turn, and told of that one.
             self.supervisor.reloaded();
         }
     }
 
     /// Looks at the files, and reads them if they have changed or somebody asked; tells whether somebody asked while it
     /// waited for them to be whole.
-    fn look(&mut self, woken: &Receiver<Wake>, asked: bool) -> bool {
-        let mut asked_again = false;
+    fn look(&mut self, woken: &Woken, asked: bool) -> bool {
         let Some(directory) = self.directory.clone() else {
-            return asked_again;
+            return false;
         };
         let mut stamps = Stamps::of(&directory);
         if stamps == self.seen && !asked {
-            return asked_again;
+            return false;
         }
         let began = clock::instant();
         while began.elapsed() < QUIET_WAIT_MAX {
-            // What wakes us here is answered by the reading that follows.
-            asked_again |= woken.recv_timeout(QUIET) == Ok(Wake::Asked);
+            woken.pause(QUIET);
             if self.is_stopping() {
-                return asked_again;
+                return false;
             }
             let now = Stamps::of(&directory);
             if now == stamps {
                 break;
             }
             stamps = now;
+        }
+        // Answered by the reading that follows.
+        let asked_again = woken.take_asked();
+        if asked_again {
+            self.supervisor.reloading();
         }
         self.seen = stamps;
         if stamps.has_reviews() {

@@ -14,7 +14,7 @@ use super::config::Config;
 use super::counters::Counters;
 use super::front::{Front, Phase, advance};
 use super::observers::Observers;
-use super::reload::{Reloader, Wake, ask};
+use super::reload::Reloader;
 use super::signals::{Order, Signals};
 use super::supervisor::Supervisor;
 
@@ -88,7 +88,7 @@ impl Running {
     /// Reads the data again, as SIGHUP does; returns at once.
     pub fn reload(&self) {
         if let Some(parts) = &self.parts {
-            ask(&parts.reloader.waker(), Wake::Asked);
+            parts.reloader.waker().ask();
         }
     }
 
@@ -115,8 +115,7 @@ impl Running {
         let order = move |order| match order {
             Order::Reload => {
                 reopen_access_log(&app);
-                supervisor.reloading();
-                ask(&reload, Wake::Asked);
+                reload.ask();
             }
             Order::Reopen => reopen_access_log(&app),
             Order::Stop => {

@@ -5,7 +5,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr as UnixAddr, UnixDatagram};
@@ -79,9 +79,14 @@ impl Supervisor {
         self.tell("READY=1");
     }
 
-    /// Says that the data are read again; [`Supervisor::reloaded`] has to follow.
+    /// Says that the data are read again, from now on; [`Supervisor::reloaded`] has to follow.
+    ///
+    /// Only whoever reads them may say so: where the signal itself did, the end of an earlier reading passed for that
+    /// of the one which was asked for.
     pub(super) fn reloading(&self) {
-        if let Some(inner) = &self.inner {
+        if let Some(inner) = &self.inner
+            && !self.is_stopping()
+        {
             inner.reloading.store(true, SeqCst);
             let now = clock_gettime(ClockId::Monotonic);
             let usec = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
@@ -93,6 +98,7 @@ impl Supervisor {
     pub(super) fn reloaded(&self) {
         if let Some(inner) = &self.inner
             && inner.reloading.swap(false, SeqCst)
+            && !self.is_stopping()
         {
             self.ready();
         }
@@ -118,6 +124,28 @@ impl Supervisor {
         {
             warn!(%error, words, "the service manager was not told");
         }
+    }
+
+    /// Returns a listener for the watchdog's own requests, where it is to have one: on an address that another process
+    /// may listen on as well, any of them may answer.
+    ///
+    /// # Errors
+    /// When the system has no free port of loopback.
+    pub(super) fn private_listener(&self, is_shared: bool) -> io::Result<Option<TcpListener>> {
+        let is_watched = self
+            .inner
+            .as_ref()
+            .is_some_and(|inner| inner.watchdog.is_some());
+        if !is_watched || !is_shared {
+            return Ok(None);
+        }
+        let loopback = [
+            IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ];
+        let listener = TcpListener::bind(&loopback.map(|ip| SocketAddr::new(ip, 0))[..])?;
+        listener.set_nonblocking(true)?;
+        Ok(Some(listener))
     }
 
     /// Starts to tell the manager, at half of the period that it asks for, that requests are answered: each time one
@@ -232,8 +260,27 @@ mod tests {
         supervisor.reloaded();
         supervisor.reloaded();
         assert_eq!(heard(&socket), "READY=1");
+        supervisor.reloading();
+        assert!(heard(&socket).starts_with("RELOADING=1\n"));
+        supervisor.stopping();
+        // Who stops is not ready again.
+        supervisor.reloaded();
+        supervisor.reloading();
         supervisor.stopping();
         assert_eq!(heard(&socket), "STOPPING=1");
+        socket.set_nonblocking(true).unwrap();
+        assert!(socket.recv(&mut [0; 64]).is_err());
+    }
+
+    #[test]
+    fn the_watchdog_has_a_listener_of_its_own_where_the_address_is_shared() {
+        let (directory, _socket, unwatched) = manager();
+        let path = directory.path().join("notify");
+        let watched = Supervisor::at(path.as_os_str(), Some(Duration::from_secs(1))).unwrap();
+        assert!(unwatched.private_listener(true).unwrap().is_none());
+        assert!(watched.private_listener(false).unwrap().is_none());
+        let listener = watched.private_listener(true).unwrap().unwrap();
+        assert!(listener.local_addr().unwrap().ip().is_loopback());
     }
 
     #[test]

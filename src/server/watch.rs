@@ -3,14 +3,13 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tracing::warn;
 
-use super::reload::{Wake, ask};
+use super::wake::Waker;
 
 /// The watched data directory.
 ///
@@ -18,7 +17,7 @@ use super::reload::{Wake, ask};
 /// with the old one. For the same reason the watch is renewed when the path leads to another directory.
 pub(super) struct Directory {
     path: PathBuf,
-    wake: SyncSender<Wake>,
+    wake: Waker,
     /// Dropping it ends the watch.
     watcher: Option<RecommendedWatcher>,
     /// Device and inode of the directory that is watched.
@@ -29,7 +28,7 @@ pub(super) struct Directory {
 
 impl Directory {
     /// Prepares to watch `path`; [`Directory::renew`] begins.
-    pub(super) fn new(path: &Path, wake: SyncSender<Wake>) -> Directory {
+    pub(super) fn new(path: &Path, wake: Waker) -> Directory {
         Directory {
             path: path.to_owned(),
             wake,
@@ -56,7 +55,7 @@ impl Directory {
             Ok(watcher) => {
                 self.watcher = Some(watcher);
                 // What happened between the last look and this watch would go unnoticed.
-                ask(&self.wake, Wake::Changed);
+                self.wake.hint();
             }
             Err(error) if !self.complained => {
                 self.complained = true;
@@ -73,7 +72,7 @@ impl Directory {
             if event.is_ok_and(|event| !may_change(event.kind)) {
                 return;
             }
-            ask(&wake, Wake::Changed);
+            wake.hint();
         })?;
         watcher.watch(&self.path, RecursiveMode::NonRecursive)?;
         Ok(watcher)

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::manners::{Load, activated};
+use crate::settings::assert_state_is_refused;
 use crate::support::{Connection, Program, get, send, wait_until};
 
 /// Each of the four clients may lose the one request that it is at; whatever waits in the socket is answered.
@@ -29,10 +30,10 @@ fn killed_under_load_nothing_but_what_was_under_way_is_lost() {
 struct Mount(tempfile::TempDir);
 
 impl Mount {
-    /// Mounts one that cannot be written; `None` where that is not permitted.
-    fn read_only() -> Option<Mount> {
+    /// Mounts an empty one; `None` where that is not permitted.
+    fn new() -> Option<Mount> {
         let mount = Mount(tempfile::tempdir().unwrap());
-        let options = ["-t", "tmpfs", "-o", "ro,size=1m,mode=700", "tmpfs"];
+        let options = ["-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs"];
         let mounted = Command::new("mount")
             .args(options)
             .arg(mount.path())
@@ -46,10 +47,11 @@ impl Mount {
         self.0.path()
     }
 
-    fn make_writable(&self) {
-        let options = ["-o", "remount,rw"];
+    /// Makes it writable (`rw`) or not (`ro`).
+    fn make(&self, how: &str) {
+        let options = format!("remount,{how}");
         let status = Command::new("mount")
-            .args(options)
+            .args(["-o", &options])
             .arg(self.path())
             .status();
         assert!(status.is_ok_and(|status| status.success()));
@@ -65,10 +67,18 @@ impl Drop for Mount {
 
 #[test]
 fn a_state_directory_that_is_read_only_costs_the_hub_and_no_read_until_it_is_mended() {
-    let Some(mount) = Mount::read_only() else {
+    let Some(mount) = Mount::new() else {
         println!("SKIPPED: nothing can be mounted here");
         return;
     };
+    mount.make("ro");
+    // Where there never was a state it is the wrong place for one.
+    assert_state_is_refused(mount.path());
+    mount.make("rw");
+    let before = Program::serve(&["--state", mount.path().to_str().unwrap()]);
+    before.signal("TERM");
+    assert_eq!(before.wait().0, Some(0));
+    mount.make("ro");
     let program = Program::serve(&["--state", mount.path().to_str().unwrap()]);
     let address = program.address();
     let subscribe = || {
@@ -84,7 +94,7 @@ fn a_state_directory_that_is_read_only_costs_the_hub_and_no_read_until_it_is_men
     assert_eq!(get(address, "/readyz", &[]).status, 200);
     assert_eq!(get(address, "/reviews.json", &[]).status, 200);
     assert_eq!(subscribe(), 503);
-    mount.make_writable();
+    mount.make("rw");
     wait_until("it is taken", || subscribe() == 202);
     wait_until("no reason", || {
         !get(address, "/readyz", &[]).text().contains("hub_store")

@@ -77,6 +77,33 @@ fn the_readme_lists_every_flag_of_serve_with_its_default() {
     }
 }
 
+/// Whatever lists the flags lists the same: the help, `config`, the manual, and what completes them in each shell.
+#[test]
+fn config_manual_and_completions_know_every_flag_of_serve() {
+    let help = printed(&["serve", "--help"]);
+    let lines = help
+        .lines()
+        .filter_map(|line| line.strip_prefix("      --"));
+    let flags: Vec<&str> = lines.filter_map(|line| line.split(' ').next()).collect();
+    assert!(flags.len() > 50, "{flags:?}");
+    let config = printed(&["config", "--json"]);
+    let page = printed(&["man", "serve"]).replace("\\-", "-");
+    for flag in &flags {
+        assert!(config.contains(&format!("\"flag\":\"--{flag}\"")), "{flag}");
+        assert!(page.contains(&format!("--{flag}")), "{flag}");
+        assert!(
+            page.contains(&format!("REVIEWD_{}", variable(flag))),
+            "{flag}"
+        );
+    }
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = printed(&["completions", shell]);
+        for flag in &flags {
+            assert!(script.contains(flag), "{shell}: {flag}");
+        }
+    }
+}
+
 /// Returns the end of the name of a flag's variable.
 fn variable(line: &str) -> String {
     let name = line.split([' ', '=']).next().unwrap_or_default();

@@ -39,6 +39,7 @@ mod readiness;
 mod reload;
 mod search;
 mod serving;
+mod settings;
 mod shapes;
 mod shutdown;
 mod since;

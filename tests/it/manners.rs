@@ -44,9 +44,16 @@ impl Manager {
     }
 
     fn start(&self, arguments: &[&str], watchdog: Option<Duration>) -> Program {
+        self.start_plain(
+            &[&["--listen", "127.0.0.1:0"], arguments].concat(),
+            watchdog,
+        )
+    }
+
+    fn start_plain(&self, arguments: &[&str], watchdog: Option<Duration>) -> Program {
         let mut command = command();
         command
-            .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
+            .args(["serve", "--log-format", "json"])
             .args(arguments)
             .env("NOTIFY_SOCKET", self.directory.path().join("notify"));
         if let Some(watchdog) = watchdog {
@@ -79,6 +86,50 @@ fn the_service_manager_is_told_of_start_reload_and_stop() {
     program.signal("TERM");
     assert_eq!(manager.heard(), "STOPPING=1");
     assert_eq!(program.wait().0, Some(0));
+}
+
+/// However they fall: the end that is told is that of a reading which began after the last of them, and nothing that
+/// was announced goes without an end.
+#[test]
+fn many_signals_to_reload_are_each_answered_by_a_reading_that_begins_after_them() {
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let manager = Manager::new();
+    let program = manager.start(&["--data", data.path().to_str().unwrap()], None);
+    assert_eq!(manager.heard(), "READY=1");
+    for number in 2..8 {
+        // A change wakes the thread, too, and may be under way when the signals come.
+        data.write(
+            "reviews.json",
+            &reviews_json(number, &format!("2026-01-0{number}T00:00:00Z")),
+        );
+        for _ in 0..number {
+            program.signal("HUP");
+        }
+        let now = clock_us();
+        program.signal("HUP");
+        // The last one is announced after it was sent, and then it ends.
+        let mut is_open = false;
+        loop {
+            let words = manager.heard();
+            match words.strip_prefix("RELOADING=1\nMONOTONIC_USEC=") {
+                Some(began) => is_open = began.parse::<u64>().unwrap() >= now,
+                None if is_open => break assert_eq!(words, "READY=1"),
+                None => assert_eq!(words, "READY=1"),
+            }
+        }
+        let served = get(program.address(), "/reviews.json", &[]);
+        let count = served.json()["reviews"].as_array().unwrap().len();
+        assert_eq!(count, number, "it is served when the end is told");
+    }
+    program.signal("TERM");
+    assert_eq!(manager.heard(), "STOPPING=1");
+    assert_eq!(program.wait().0, Some(0));
+}
+
+/// The clock of `MONOTONIC_USEC`.
+fn clock_us() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    u64::try_from(now.tv_sec * 1_000_000 + now.tv_nsec / 1_000).unwrap()
 }
 
 #[test]
@@ -240,6 +291,55 @@ fn a_new_process_shares_the_port_of_an_old_one_where_both_say_so() {
     assert_eq!(alone.status.code(), Some(69));
 }
 
+/// The kernel spreads newcomers over both sockets; those that it had given to the old one are not lost with it.
+#[test]
+fn a_restart_on_a_shared_port_loses_no_request() {
+    let shared = |address: &str| {
+        let mut command = command();
+        command.args(["serve", "--listen", address, "--reuse-port"]);
+        command.args(["--log-format", "json"]);
+        Program::spawn(command)
+    };
+    let mut old = shared("127.0.0.1:0");
+    let address = old.address();
+    let load = Load::on(address);
+    for _ in 0..5 {
+        load.wait_for(50);
+        let new = shared(&address.to_string());
+        load.wait_for(50);
+        old.signal("TERM");
+        assert_eq!(old.wait().0, Some(0));
+        old = new;
+    }
+    load.wait_for(50);
+    let (answered, lost) = load.end();
+    assert_eq!(lost, [] as [String; 0], "of {answered}");
+}
+
+/// Each asks itself: were the other one's answers taken for its own, or the other one's silence, a process that hangs
+/// would live on, and one that serves be ended.
+#[test]
+fn the_watchdog_of_a_process_that_shares_its_port_asks_that_process_alone() {
+    let watchdog = Some(Duration::from_millis(200));
+    let (hanging, serving) = (Manager::new(), Manager::new());
+    let first = hanging.start(&["--reuse-port"], watchdog);
+    let address = first.address().to_string();
+    let shared = ["--reuse-port", "--listen", &address];
+    let second = serving.start_plain(&shared, watchdog);
+    assert_eq!(serving.heard_other_than("WATCHDOG=1"), "READY=1");
+    first.signal("STOP");
+    for _ in 0..20 {
+        assert_eq!(serving.heard(), "WATCHDOG=1");
+    }
+    first.signal("CONT");
+    second.signal("TERM");
+    let (status, _, log) = second.wait_with_log();
+    assert_eq!(status, Some(0));
+    // Half of all requests would go unanswered; a busy machine may be late with one.
+    let missed = log.iter().filter(|line| line.contains("we do not answer"));
+    assert!(missed.count() < 5, "{log:#?}");
+}
+
 /// A connection that was accepted in the moment of the order to stop is about to ask.
 #[test]
 fn who_has_just_connected_is_answered_although_the_server_stops() {
@@ -253,19 +353,6 @@ fn who_has_just_connected_is_answered_although_the_server_stops() {
         assert_eq!(connection.get("/healthz").status, 200);
     }
     assert_eq!(program.wait().0, Some(0));
-}
-
-#[test]
-fn a_handed_over_descriptor_that_is_no_socket_is_78() {
-    let mut shell = Command::new("sh");
-    let script = "exec 3</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
-    let output = shell
-        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_reviewd"), "serve"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(78), "{said}");
-    assert!(said.contains("LISTEN_FDS"), "{said}");
 }
 
 #[test]
@@ -315,6 +402,32 @@ fn healthcheck_ends_with_0_for_a_good_answer_and_1_for_none() {
             .unwrap()
             .contains("did not answer")
     );
+}
+
+#[test]
+fn healthcheck_refuses_what_it_cannot_ask_with_64_and_authorities_that_are_none_with_78() {
+    for url in [
+        "nowhere",
+        "ftp://127.0.0.1/",
+        "http://",
+        "127.0.0.1:9090/readyz",
+    ] {
+        let output = run(&["healthcheck", url]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(64), "{said}");
+        assert!(said.contains(url) && said.lines().count() == 1, "{said}");
+    }
+    let output = run(&["healthcheck", "--listen", "127.0.0.1:0"]);
+    assert_eq!(output.status.code(), Some(64));
+    let output = run(&[
+        "healthcheck",
+        "https://127.0.0.1:1/",
+        "--ca",
+        "/nowhere/ca.pem",
+    ]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(78), "{said}");
+    assert!(said.contains("--ca /nowhere/ca.pem"), "{said}");
 }
 
 #[test]

@@ -423,7 +423,7 @@ fn lines_that_a_blocked_pipe_costs_are_counted_and_no_request_waits() {
 }
 
 #[test]
-fn an_access_log_that_cannot_be_opened_is_73() {
+fn an_access_log_that_cannot_be_opened_is_78() {
     let output = run(&[
         "serve",
         "--listen",
@@ -432,6 +432,9 @@ fn an_access_log_that_cannot_be_opened_is_73() {
         "/nowhere/access.log",
     ]);
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(73), "{said}");
-    assert!(said.contains("(--access-log)"), "{said}");
+    assert_eq!(output.status.code(), Some(78), "{said}");
+    assert!(
+        said.contains("/nowhere/access.log (--access-log)"),
+        "{said}"
+    );
 }

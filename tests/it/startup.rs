@@ -140,7 +140,7 @@ fn wrong_flags_are_64_with_a_line_that_names_them() {
         ),
         (["--base-url", "reviews.example"], "is not a URL"),
         (["--header-time", "10"], "needs a unit"),
-        (["--header-time", "0s"], "must be longer than 0"),
+        (["--header-time", "0s"], "must be from 100ms to 1h"),
         (["--header-bytes", "1"], "must be from 1024 to"),
         (["--header-fields", "101"], "--header-fields"),
         (["--max-connections", "0"], "--max-connections"),

@@ -25,7 +25,7 @@ struct Pair {
 }
 
 /// Years in which a certificate of the tests is valid.
-const ALWAYS: (i32, i32) = (1975, 4096);
+pub(crate) const ALWAYS: (i32, i32) = (1975, 4096);
 
 impl Pair {
     fn new() -> Pair {
@@ -66,7 +66,7 @@ impl Pair {
     }
 }
 
-fn write_pair(directory: &Path, years: (i32, i32)) -> CertificateDer<'static> {
+pub(crate) fn write_pair(directory: &Path, years: (i32, i32)) -> CertificateDer<'static> {
     let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     params.not_before = rcgen::date_time_ymd(years.0, 1, 1);
     params.not_after = rcgen::date_time_ymd(years.1, 1, 1);
@@ -480,4 +480,32 @@ fn curl_is_served_over_both_protocols() {
             String::from_utf8_lossy(&output.stderr)
         );
     }
+}
+
+#[test]
+fn healthcheck_asks_a_server_of_tls_by_https_and_trusts_other_addresses_only_by_an_authority() {
+    let pair = Pair::new();
+    let program = pair.serve(&[]);
+    let (address, certificate) = (program.address(), pair.file("cert.pem"));
+    let check = |arguments: &[&str], with_certificate: bool| {
+        let mut command = crate::support::program::command();
+        command.env("REVIEWD_LISTEN", address.to_string());
+        if with_certificate {
+            command.env("REVIEWD_TLS_CERT", &certificate);
+        }
+        let output = command.arg("healthcheck").args(arguments).output().unwrap();
+        output.status.code()
+    };
+    assert_eq!(check(&[], true), Some(0));
+    assert_eq!(check(&[], false), Some(1), "http is not spoken there");
+    let url = format!("https://localhost:{}/readyz", address.port());
+    assert_eq!(check(&[&url], true), Some(1), "nobody vouches for it");
+    let ca = certificate.to_str().unwrap();
+    assert_eq!(check(&[&url, "--ca", ca], false), Some(0));
+    let other = format!("https://{address}/readyz");
+    assert_eq!(
+        check(&[&other, "--ca", ca], false),
+        Some(1),
+        "it is of another name"
+    );
 }

@@ -18,7 +18,7 @@ use hyper::{Request, Response, StatusCode};
 use crate::http::{self, Answered, Body, Proxies, ProxyField, Rates};
 use crate::server::config::{Config, DataSource, Limits, Mcp, Reload, SessionKey};
 use crate::server::counters::Counters;
-use crate::server::front::{Front, Phase};
+use crate::server::front::{Front, Listeners, Phase};
 use crate::server::listen;
 use crate::server::service::Handler;
 
@@ -134,7 +134,8 @@ impl Served {
         // A kernel that takes little at a time, so that the server has to wait for its clients.
         socket.set_send_buffer_size(64 << 10).unwrap();
         let listener = listen::listen(socket).unwrap();
-        let front = Front::start(listener, handler, &config, None, counters).unwrap();
+        let front =
+            Front::start(Listeners::alone(listener), handler, &config, None, counters).unwrap();
         Served { front: Some(front) }
     }
 

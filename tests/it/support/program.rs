@@ -146,6 +146,13 @@ impl Program {
         assert!(status.success(), "the process takes SIG{name}");
     }
 
+    /// As [`Program::wait`], and returns what it logged meanwhile as well.
+    pub(crate) fn wait_with_log(mut self) -> (Option<i32>, String, Vec<String>) {
+        let log = std::mem::replace(&mut self.log, channel().1);
+        let (status, printed) = self.wait();
+        (status, printed, log.iter().collect())
+    }
+
     /// Waits for the end, and returns the exit status and what it printed.
     pub(crate) fn wait(mut self) -> (Option<i32>, String) {
         let mut printed = String::new();

@@ -1,0 +1,142 @@
+//! Values with units, and those of addresses and headers, on both sides of their bounds.
+
+use super::{
+    parse_base_url, parse_header_value, parse_size, parse_size_within, parse_switch, parse_time,
+    render_time, time, whole,
+};
+use std::time::Duration;
+
+#[test]
+fn times_have_units() {
+    assert_eq!(parse_time("250ms"), Ok(Duration::from_millis(250)));
+    assert_eq!(parse_time("10s"), Ok(Duration::from_secs(10)));
+    assert_eq!(parse_time("2m"), Ok(Duration::from_secs(120)));
+    assert_eq!(parse_time("1h"), Ok(Duration::from_secs(3_600)));
+    assert_eq!(parse_time("366d"), Ok(Duration::from_secs(366 * 86_400)));
+    assert_eq!(parse_time("0"), Ok(Duration::ZERO));
+}
+
+#[test]
+fn times_without_sense_are_refused_with_a_remedy() {
+    assert_eq!(
+        parse_time("10").unwrap_err(),
+        "needs a unit: 10ms, 10s, 10m, 10h or 10d"
+    );
+    assert!(
+        parse_time("10y")
+            .unwrap_err()
+            .contains("not a unit of time")
+    );
+    assert_eq!(
+        parse_time("-1s").unwrap_err(),
+        "must begin with a whole number"
+    );
+    assert_eq!(parse_time("367d").unwrap_err(), "is longer than 366 days");
+    assert!(parse_time("99999999999999999999s").is_err());
+    assert!(parse_time("18446744073709551615d").is_err());
+    assert!(parse_time("").is_err());
+}
+
+#[test]
+fn a_time_is_shown_as_a_flag_takes_it() {
+    for text in ["0", "1ms", "1500ms", "90s", "2m", "36h", "30d"] {
+        assert_eq!(render_time(parse_time(text).unwrap()), text);
+    }
+    assert_eq!(render_time(Duration::from_secs(60)), "1m");
+}
+
+#[test]
+fn bounds_of_times_and_numbers_hold_on_both_sides() {
+    let seconds = time(Duration::from_secs(1), Duration::from_secs(60));
+    for (text, fits) in [
+        ("1s", true),
+        ("1m", true),
+        ("999ms", false),
+        ("60001ms", false),
+    ] {
+        assert_eq!(seconds(text).is_ok(), fits, "{text}");
+    }
+    assert_eq!(seconds("0").unwrap_err(), "must be from 1s to 1m");
+    let number = whole::<u16>(1, 100);
+    assert_eq!((number("1"), number("100")), (Ok(1), Ok(100)));
+    for text in ["0", "101", "-1", "", "1.5", "99999999999999999999"] {
+        let error = number(text).unwrap_err();
+        assert_eq!(error, "must be a whole number from 1 to 100", "{text}");
+    }
+}
+
+#[test]
+fn a_switch_takes_the_usual_words_and_no_other() {
+    for word in ["true", "TRUE", "1", "yes", "on"] {
+        assert_eq!(parse_switch(word), Ok(true));
+    }
+    for word in ["false", "0", "No", "off"] {
+        assert_eq!(parse_switch(word), Ok(false));
+    }
+    for word in ["", "2", "banana"] {
+        assert!(parse_switch(word).is_err());
+    }
+}
+
+#[test]
+fn sizes_have_units_of_1024() {
+    assert_eq!(parse_size("512"), Ok(512));
+    assert_eq!(parse_size("512B"), Ok(512));
+    assert_eq!(parse_size("16KiB"), Ok(16_384));
+    assert_eq!(parse_size("1MiB"), Ok(1_048_576));
+    assert_eq!(parse_size("1GiB"), Ok(1_073_741_824));
+    assert!(parse_size("1KB").is_err());
+    assert!(parse_size("18446744073709551615KiB").is_err());
+}
+
+#[test]
+fn size_bounds_hold_on_both_sides() {
+    assert_eq!(parse_size_within("1KiB", 1_024, 2_048), Ok(1_024));
+    assert_eq!(parse_size_within("2KiB", 1_024, 2_048), Ok(2_048));
+    assert!(parse_size_within("1023", 1_024, 2_048).is_err());
+    assert!(parse_size_within("2049", 1_024, 2_048).is_err());
+}
+
+#[test]
+fn a_base_url_is_an_origin() {
+    assert_eq!(
+        parse_base_url("https://reviews.example"),
+        Ok("https://reviews.example".to_owned())
+    );
+    assert_eq!(
+        parse_base_url("https://Reviews.Example/"),
+        Ok("https://reviews.example".to_owned())
+    );
+    assert_eq!(
+        parse_base_url("http://127.0.0.1:8080"),
+        Ok("http://127.0.0.1:8080".to_owned())
+    );
+    assert_eq!(
+        parse_base_url("https://reviews.example:443"),
+        Ok("https://reviews.example".to_owned())
+    );
+}
+
+#[test]
+fn a_base_url_with_anything_more_is_refused() {
+    for text in [
+        "reviews.example",
+        "ftp://reviews.example",
+        "https://",
+        "https://reviews.example/api",
+        "https://reviews.example?x",
+        "https://reviews.example#x",
+        "https://me@reviews.example",
+        "https://me:secret@reviews.example",
+    ] {
+        assert!(parse_base_url(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn header_values_are_visible_ascii() {
+    assert!(parse_header_value("public, max-age=60").is_ok());
+    assert!(parse_header_value("").is_err());
+    assert!(parse_header_value("a\r\nb").is_err());
+    assert!(parse_header_value("ä").is_err());
+}
