@@ -4,8 +4,8 @@ export CARGO_TERM_COLOR=never CARGO_NET_RETRY=5 DEBIAN_FRONTEND=noninteractive
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 # rustup's own place, where no login shell has put it into PATH.
 command -v cargo >/dev/null || PATH=$PATH:$HOME/.cargo/bin
-# A fresh clone gains nothing from incremental builds, and they cost time and disk.
-if [ "${CI:-}" = true ]; then export CARGO_INCREMENTAL=0; fi
+# A fresh clone gains nothing from incremental builds, and they cost time and disk; who builds often has them by then.
+if [ "${CI:-}" = true ] || ! [ -d target/debug/incremental ]; then export CARGO_INCREMENTAL=0; fi
 
 # Where steps keep what they install and make (what is no build directory of cargo, and no Debian package).
 ci_dir=$PWD/target/ci

@@ -2,3 +2,5 @@
 # limit: 600 s
 
 RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps
+# Nothing there is to be run so far; what comes to be is run here.
+cargo test --quiet --locked --doc

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use reviewd::server::AccessLogTarget;
+use reviewd::server::{AccessLogTarget, TlsFiles};
 
 use crate::hub::rig;
 use crate::support::program::run;
 use crate::support::{Server, get};
+use crate::tls::{ALWAYS, write_pair};
 
 /// Every file below `deploy/`, with its text.
 fn files() -> Vec<(PathBuf, String)> {
@@ -40,8 +41,14 @@ fn words<'t>(text: &'t str, prefixes: &[&str]) -> Vec<&'t str> {
 fn dashboard_and_alerts_name_only_metrics_that_exist() {
     let temp = tempfile::tempdir().unwrap();
     let hub = rig::settings(&temp);
+    // What is told of certificates is told under TLS alone.
+    write_pair(temp.path(), ALWAYS);
     let server = Server::start_with(|config| {
         config.hub = Some(hub);
+        config.tls = Some(TlsFiles {
+            certificate: temp.path().join("cert.pem"),
+            key: temp.path().join("key.pem"),
+        });
         config.admin_listen = Some("127.0.0.1:0".parse().unwrap());
         config.access_log = Some(AccessLogTarget::File(temp.path().join("access.log")));
     });
@@ -58,6 +65,66 @@ fn dashboard_and_alerts_name_only_metrics_that_exist() {
         }
     }
     assert!(named.len() > 25, "{named:?}");
+}
+
+/// The values of `label="…"` in `text`, also where JSON escapes the quotation marks.
+fn values<'t>(text: &'t str, label: &str) -> Vec<&'t str> {
+    let begins = format!("{label}=");
+    let values = text.split(&begins).skip(1);
+    values
+        .filter_map(|rest| rest.trim_start_matches('\\').strip_prefix('"'))
+        .filter_map(|rest| rest.split(['"', '\\']).next())
+        .collect()
+}
+
+#[test]
+fn alerts_and_dashboard_name_only_the_job_that_is_scraped() {
+    let scrape = include_str!("../../deploy/prometheus/scrape.yaml");
+    let scraped: Vec<&str> = scrape
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- job_name: "))
+        .collect();
+    assert_eq!(scraped, ["reviewd"]);
+    for (path, text) in files() {
+        for job in values(&text, "job") {
+            assert!(scraped.contains(&job), "{}: {job}", path.display());
+        }
+    }
+}
+
+#[test]
+fn each_alert_waits_says_how_urgent_it_is_and_what_it_means() {
+    let text = include_str!("../../deploy/prometheus/alerts.yaml");
+    let alerts: Vec<&str> = text.split("- alert: ").skip(1).collect();
+    assert!(alerts.len() >= 16, "{}", alerts.len());
+    for alert in &alerts {
+        for part in ["expr: ", "for: ", "severity: ", "summary: "] {
+            assert_eq!(alert.matches(part).count(), 1, "{part} in {alert}");
+        }
+    }
+    for subject in [
+        "reviewd_tls_certificate_expiry_timestamp_seconds",
+        "reviewd_dataset_age_seconds",
+        "reviewd_hub_oldest_due_age_seconds",
+    ] {
+        assert!(text.contains(subject), "no alert for {subject}");
+    }
+}
+
+/// What no restart mends ends with 64 to 66 or 78; a service that starts again and again with those hides it.
+#[test]
+fn the_unit_does_not_restart_what_only_another_setting_mends() {
+    let unit = include_str!("../../deploy/systemd/reviewd.service");
+    assert!(unit.contains("RestartPreventExitStatus=64 65 66 78\n"));
+    for line in [
+        "Type=notify-reload",
+        "WatchdogSec=30",
+        "Requires=reviewd.socket",
+    ] {
+        assert!(unit.lines().any(|found| found == line), "{line}");
+    }
+    let socket = include_str!("../../deploy/systemd/reviewd.socket");
+    assert!(socket.contains("ListenStream=") && !socket.contains("Accept=yes"));
 }
 
 #[test]

@@ -1,0 +1,26 @@
+# The systemd units, as systemd itself reads them: no complaint, and an exposure of at most 1.5.
+# limit: 600 s
+
+command -v systemd-analyze >/dev/null || skip "systemd-analyze is missing"
+[ -x target/release/reviewd ] || cargo build --quiet --locked --release
+
+work=$ci_dir/units
+rm -rf "$work"
+mkdir -p "$work"
+cp deploy/systemd/*.service deploy/systemd/*.socket "$work/"
+# The program that a unit starts has to be there.
+sed -i "s#/usr/local/bin/reviewd#$PWD/target/release/reviewd#" "$work"/*.service
+systemd-analyze verify --man=no "$work"/*.service "$work"/*.socket >"$work/verify.log" 2>&1 || true
+version=$(systemd-analyze --version | sed -n '1s/^systemd \([0-9]*\).*/\1/p')
+# Older ones know all but this of the units.
+if [ "$version" -lt 253 ]; then sed -i '/service type, ignoring: notify-reload$/d' "$work/verify.log"; fi
+if [ -s "$work/verify.log" ]; then
+    cat "$work/verify.log"
+    fail "systemd $version has complaints"
+fi
+# In tenths.
+systemd-analyze security --offline=true --threshold=15 --no-pager "$work/reviewd.service" >"$work/security.log" 2>&1 || {
+    cat "$work/security.log"
+    fail "the unit is more exposed than it was"
+}
+sed -n 's/^→ *//p' "$work/security.log"
