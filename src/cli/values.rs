@@ -68,7 +68,7 @@ pub(super) fn render_time(time: Duration) -> String {
     ];
     match units
         .iter()
-        .find(|(unit_ms, _)| ms > 0 && ms % unit_ms == 0)
+        .find(|(unit_ms, _)| ms > 0 && ms.is_multiple_of(*unit_ms))
     {
         Some((unit_ms, unit)) => format!("{}{unit}", ms / unit_ms),
         None if ms == 0 => "0".to_owned(),
