@@ -58,9 +58,9 @@
 //! conditions; head and body are bytes that were ready, and leave in one send. Were anything unusual, the connection
 //! would go to hyper with what was read of it, and stay there.
 //!
-//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`.** `server::listen` accepts, and the fast path
-//! hands the socket to hyper; `http` takes the current site (one atomic load, no lock) and routes; `search::query` turns the
-//! parameters into a `Query`, or into issues and a 400; the entity-tag of dataset and query decides about a 304
+//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`.** `server::listen` accepts, and the request comes
+//! from the fast path or from hyper; `http` takes the current site (one atomic load, no lock) and routes; `search::query`
+//! turns the parameters into a `Query`, or into issues and a 400; the entity-tag of dataset and query decides about a 304
 //! before anything is searched; `search::run` finds the rows; the endpoint joins the reviews' ready-made bytes into
 //! one buffer of known size.
 //!

@@ -55,6 +55,11 @@ impl Body {
         slice
     }
 
+    /// Returns the slices; the first two of a body of one are empty.
+    pub(crate) fn slices(&self) -> &[Bytes; 3] {
+        &self.slices
+    }
+
     /// Drops the bytes and keeps the length: the body of the answer to a HEAD.
     ///
     /// hyper takes Content-Length from the length that a body announces, so HEAD and GET get the same headers by

@@ -1,6 +1,6 @@
 //! The service over hyper: a request comes in, is routed, answered from the current site, and leaves as a reply.
 //!
-//! [`handle`] is the way in; [`answer_plain`] is a short cut of it for plain requests for stored documents, which decides
+//! [`handle`] is the way in; [`answer_plain`] is a short cut of it for plain requests for documents and reviews, which decides
 //! by the same code. What they answer from is a [`Site`]: one snapshot and everything about it that a
 //! reply needs, prepared once when the dataset was loaded. A request takes the current site when it begins and keeps
 //! it to the end, so a reload never mixes two datasets in one answer.

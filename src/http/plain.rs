@@ -1,20 +1,22 @@
-//! Plain requests for stored documents, answered without hyper: the same decisions by the same code, and bytes that were
-//! written before.
+//! Plain requests for stored documents and reviews, answered without hyper: the same decisions by the same code; of
+//! documents the bytes were written before.
 //!
-//! What is not plain, not for a stored document, or depends on a setting that this file does not know is left alone, for
+//! What is not plain, is for something else, or depends on a setting that this file does not know is left alone, for
 //! [`handle`](super::handle) to answer. The replies of both are the same, byte for byte, their date aside.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
+use hyper::header::HeaderMap;
 
 use super::access::Note;
 use super::app::{App, Surface};
+use super::body::Body;
 use super::endpoint::{self, Read};
 use super::fields::Fields;
 use super::host;
-use super::ready::Stored;
+use super::ready::{Ready, Stored};
 use super::reply::{self, Reply};
 use super::router::{self, Route};
 use crate::clock;
@@ -23,6 +25,9 @@ use crate::wire::plain::{Plain, parse_plain};
 
 /// Bodies below this many bytes are copied behind their head: cheaper than telling the kernel of two places.
 const COPY_BYTES_MAX: usize = 16 * 1024;
+
+/// Bodies of several pieces below this many bytes are copied, too: larger ones are left to hyper.
+const JOIN_BYTES_MAX: usize = 64 * 1024;
 
 /// What became of a plain request; its head, and its body where that is small, were appended.
 #[derive(Debug)]
@@ -48,15 +53,14 @@ pub fn answer_plain(
     }
     let cut = plain.path.rfind('/')? + 1;
     let (parent, last) = plain.path.split_at(cut);
-    let route = router::route(parent, last)
-        .filter(|route| matches!(route, Route::Document(_) | Route::Page(_)))?;
+    let route = route_of(parent, last, plain.query)?;
     let note = app
         .access_log()
         .map(|_| Note::of_plain(app, &plain, peer.ip()));
     let site = app.site.load();
     let fields = Fields::of_plain(&plain);
     let read = Read {
-        query: "",
+        query: plain.query,
         fields: &fields,
     };
     let reply = endpoint::read(app, &site, route, &read);
@@ -78,6 +82,19 @@ pub fn answer_plain(
     })
 }
 
+/// Finds what a path is about, if it is one that is answered here.
+fn route_of<'p>(parent: &str, last: &'p str, query: &str) -> Option<Route<'p>> {
+    if let Some(route) = router::route_of_date(parent, last) {
+        return Some(route);
+    }
+    let route = router::route(parent, last)?;
+    match route {
+        Route::Document(_) | Route::Page(_) => query.is_empty().then_some(route),
+        Route::Search | Route::Review(_) => Some(route),
+        _ => None,
+    }
+}
+
 /// Tells whether a request is within all bounds, and no setting asks for more than its answer.
 fn is_simple(app: &App, plain: &Plain<'_>) -> bool {
     // Who sent it would have to be found out first.
@@ -85,25 +102,49 @@ fn is_simple(app: &App, plain: &Plain<'_>) -> bool {
     !app.has_rate(Surface::Reads)
         && !names_client
         && plain.fields <= app.limits.header_fields
-        && plain.path.len() <= app.limits.target_bytes
+        && plain.path.len() + 1 + plain.query.len() <= app.limits.target_bytes
         && host::is_authority(plain.host)
 }
 
-/// Appends the head of `reply`, which is rendered where this is the first of its kind; returns its status and its body.
-/// `None` for a reply that no document gives.
-fn push(app: &App, reply: Reply<'_>, out: &mut Vec<u8>) -> Option<(u16, Option<Stored>)> {
+/// What was appended of a reply.
+struct Pushed {
+    status: u16,
+    /// Bytes of its body, wherever they are.
+    sent: u64,
+    /// The body, where it follows what was appended.
+    body: Option<Stored>,
+}
+
+/// Returns what is written already of `reply`.
+fn ready_of<'s>(reply: &Reply<'s>) -> Option<&'s Ready> {
+    match reply {
+        Reply::Serve(representation, _) | Reply::NotModified(representation) => {
+            representation.ready
+        }
+        _ => None,
+    }
+}
+
+/// Appends the reply of a document, whose head is rendered where this is the first of its kind; `None` for a reply that
+/// no document gives.
+fn push_stored(
+    app: &App,
+    reply: Reply<'_>,
+    ready: &Ready,
+    is_head: bool,
+    out: &mut Vec<u8>,
+) -> Option<Pushed> {
     let (status, head, file) = match &reply {
         Reply::Serve(representation, _) => {
-            let (ready, coding) = (representation.ready?, representation.coding);
+            let coding = representation.coding;
             (200, ready.served(coding), ready.file(coding).cloned())
         }
         Reply::NotModified(representation) => {
-            let head = representation.ready?.not_modified(representation.coding);
-            (304, head, None)
+            (304, ready.not_modified(representation.coding), None)
         }
         _ => return None,
     };
-    let body = match (head.get(), reply) {
+    let bytes = match (head.get(), reply) {
         (Some(head), reply) => {
             out.extend_from_slice(head);
             match reply {
@@ -113,17 +154,89 @@ fn push(app: &App, reply: Reply<'_>, out: &mut Vec<u8>) -> Option<(u16, Option<S
         }
         (None, reply) => {
             let response = reply::render(reply, Default::default(), &app.cache_control);
-            let rendered = reply::plain::render_head(&response);
-            out.extend_from_slice(&rendered);
+            let start = out.len();
+            reply::plain::push_head(&response, out);
             // Another thread has rendered the same.
-            let _ = head.set(rendered);
+            let _ = head.set(out[start..].into());
             response.into_body().into_slice()
         }
     };
     push_date(out);
     out.extend_from_slice(b"\r\n\r\n");
-    let stored = (status == 200).then_some(Stored { bytes: body, file });
-    Some((status, stored))
+    Some(match is_head {
+        true => Pushed {
+            status,
+            sent: 0,
+            body: None,
+        },
+        false => Pushed {
+            status,
+            sent: bytes.len() as u64,
+            body: copy_small(Stored { bytes, file }, out),
+        },
+    })
+}
+
+/// Appends a reply that is made for one request; `None` for a refusal, and for a long body in several pieces.
+fn push_made(app: &App, reply: Reply<'_>, is_head: bool, out: &mut Vec<u8>) -> Option<Pushed> {
+    thread_local! {
+        /// The map of the reply before, so that none has to allocate one.
+        static HEADERS: Cell<HeaderMap> = Cell::default();
+    }
+    let is_taken = match &reply {
+        Reply::Serve(_, body) => is_head || is_sent_from_here(body),
+        Reply::NotModified(_) => true,
+        _ => false,
+    };
+    if !is_taken {
+        return None;
+    }
+    let response = reply::render(reply, HEADERS.take(), &app.cache_control);
+    reply::plain::push_head(&response, out);
+    push_date(out);
+    out.extend_from_slice(b"\r\n\r\n");
+    let (parts, body) = response.into_parts();
+    let mut headers = parts.headers;
+    // What it refers to is not to be kept alive by it.
+    headers.clear();
+    HEADERS.set(headers);
+    let sent = if is_head { 0 } else { body.length() };
+    let body = match sent {
+        0 => None,
+        _ if is_copied(&body) => {
+            for slice in body.slices() {
+                out.extend_from_slice(slice);
+            }
+            None
+        }
+        _ => Some(Stored {
+            bytes: body.into_slice(),
+            file: None,
+        }),
+    };
+    Some(Pushed {
+        status: parts.status.as_u16(),
+        sent,
+        body,
+    })
+}
+
+/// Tells whether a body is copied behind its head, or is one piece that can follow it.
+fn is_sent_from_here(body: &Body) -> bool {
+    is_copied(body) || is_one_piece(body)
+}
+
+fn is_copied(body: &Body) -> bool {
+    let bytes_max = match is_one_piece(body) {
+        true => COPY_BYTES_MAX,
+        false => JOIN_BYTES_MAX,
+    };
+    body.length() < bytes_max as u64
+}
+
+fn is_one_piece(body: &Body) -> bool {
+    let [first, second, _] = body.slices();
+    first.is_empty() && second.is_empty()
 }
 
 /// Appends a small body; returns any other.

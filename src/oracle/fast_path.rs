@@ -51,11 +51,15 @@ fn twin(data: &[u8]) -> Option<Plain<'_>> {
     }
     let mut lines = head.split("\r\n");
     let words: Vec<&str> = lines.next()?.split(' ').collect();
-    let [method @ ("GET" | "HEAD"), path, "HTTP/1.1"] = words[..] else {
+    let [method @ ("GET" | "HEAD"), target, "HTTP/1.1"] = words[..] else {
         return None;
     };
-    let is_ours = |character: char| character.is_ascii_alphanumeric() || "/.-_".contains(character);
-    if !path.starts_with('/') || !path.chars().all(is_ours) {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let is_made_of = |text: &str, marks: &str| {
+        text.chars()
+            .all(|character| character.is_ascii_alphanumeric() || marks.contains(character))
+    };
+    if !path.starts_with('/') || !is_made_of(path, "/.-_") || !is_made_of(query, "/.-_=&%+~:,!*") {
         return None;
     }
     let fields = lines.map(field).collect::<Option<Vec<_>>>()?;
@@ -74,6 +78,7 @@ fn twin(data: &[u8]) -> Option<Plain<'_>> {
     Some(Plain {
         is_head: method == "HEAD",
         path,
+        query,
         host: value("host")?,
         accept_encoding: value("accept-encoding"),
         if_none_match: value("if-none-match"),

@@ -41,7 +41,7 @@ pub struct Config {
     pub base_url: Option<String>,
     /// The Cache-Control of documents.
     pub cache_control: String,
-    /// Answer plain requests for stored documents beneath hyper; the replies are the same.
+    /// Answer plain requests for stored documents and reviews beneath hyper; the replies are the same.
     pub fast_path: bool,
     /// Threads that serve requests.
     pub threads: NonZeroUsize,

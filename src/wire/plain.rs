@@ -1,8 +1,8 @@
 //! The recogniser of plain requests: those that nobody has to think about.
 //!
 //! A plain request is one whole HTTP/1.1 GET or HEAD in the one shape that every parser reads alike: single spaces and
-//! exact line ends, a path of letters, digits and `/ . - _`, exactly one Host, visible ASCII in its values, and none of
-//! the fields that change how a message is framed, what is asked for, or what becomes of the connection. Everything
+//! exact line ends, a path of letters, digits and `/ . - _`, a query of those and `= & % + ~ : , ! *`, exactly one Host,
+//! visible ASCII in its values, and none of the fields that change how a message is framed, what is asked for, or what becomes of the connection. Everything
 //! else, a head that is not all there included, is [`None`] here and somebody else's to judge. So this parser never
 //! refuses a request, and what it takes leaves no room for two opinions.
 
@@ -11,8 +11,10 @@
 pub struct Plain<'b> {
     /// HEAD, not GET.
     pub is_head: bool,
-    /// The target: a path without a query.
+    /// The target before its question mark, if it has one.
     pub path: &'b str,
+    /// The target behind its question mark, still encoded.
+    pub query: &'b str,
     /// The value of Host, not checked.
     pub host: &'b [u8],
     /// The value of the one Accept-Encoding.
@@ -57,10 +59,15 @@ pub fn parse_plain(bytes: &[u8]) -> Option<Plain<'_>> {
     };
     let end = rest.iter().position(|byte| !is_path_byte(*byte))?;
     let (path, rest) = rest.split_at(end);
+    let (query, rest) = match rest {
+        [b'?', rest @ ..] => rest.split_at(rest.iter().position(|byte| !is_query_byte(*byte))?),
+        _ => (&[][..], rest),
+    };
     let mut rest = rest.strip_prefix(b" HTTP/1.1\r\n")?;
     let mut plain = Plain {
         is_head,
         path: std::str::from_utf8(path).ok()?,
+        query: std::str::from_utf8(query).ok()?,
         host: b"",
         accept_encoding: None,
         if_none_match: None,
@@ -143,6 +150,11 @@ fn is_path_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_')
 }
 
+/// Tells whether a byte may stand in a query that is plain.
+fn is_query_byte(byte: u8) -> bool {
+    is_path_byte(byte) || b"=&%+~:,!*".contains(&byte)
+}
+
 /// Tells whether a byte may stand in the name of a field (RFC 9110 §5.6.2); a table, as every name is looked at.
 fn is_token_byte(byte: u8) -> bool {
     const TOKEN: [bool; 256] = {
@@ -207,6 +219,19 @@ mod tests {
     }
 
     #[test]
+    fn a_query_is_what_follows_a_question_mark() {
+        for (target, path, query) in [
+            ("/a?query=%c3%a9+b&limit=5", "/a", "query=%c3%a9+b&limit=5"),
+            ("/a?", "/a", ""),
+            ("/a?~:,!*/.-_=&", "/a", "~:,!*/.-_=&"),
+        ] {
+            let request = format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n");
+            let plain = parse_plain(request.as_bytes()).expect(target);
+            assert_eq!((plain.path, plain.query), (path, query));
+        }
+    }
+
+    #[test]
     fn no_part_of_a_request_is_one() {
         for end in 0..REQUEST.len() {
             assert_eq!(parse_plain(&REQUEST.as_bytes()[..end]), None, "{end} bytes");
@@ -233,7 +258,9 @@ mod tests {
             "GET / HTTP/1.2",
             "GET / HTTP/1.1 ",
             "GET / http/1.1",
-            "GET /?a HTTP/1.1",
+            "GET /?a?b HTTP/1.1",
+            "GET /?a\" HTTP/1.1",
+            "GET /?a#b HTTP/1.1",
             "GET /%61 HTTP/1.1",
             "GET /a#b HTTP/1.1",
             "GET * HTTP/1.1",

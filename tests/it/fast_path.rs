@@ -62,6 +62,7 @@ fn requests_in_one_piece_are_answered_in_their_order_whoever_answers() {
         "/reviews.json",
         "/favicon.svg",
         "/api/reviews/search?limit=1",
+        "/?query=will",
         "/robots.txt",
         "/nowhere",
     ];
@@ -78,8 +79,8 @@ fn requests_in_one_piece_are_answered_in_their_order_whoever_answers() {
     }
     connection.write(get("/healthz").as_bytes());
     assert_eq!(connection.response("GET").status, 200);
-    // Four of the row before the search, and those six that were asked for alone and are stored.
-    assert_eq!(plain(&server), 4 + 5);
+    // Five of the row before the page's search, and those six that were asked for alone and are no page's search.
+    assert_eq!(plain(&server), 5 + 6);
 }
 
 #[test]
@@ -108,6 +109,7 @@ fn a_row_of_requests_may_be_cut_anywhere() {
         get("/robots.txt"),
         "HEAD /feed.xml HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n".to_owned(),
         get("/api/reviews/search?limit=1"),
+        get("/?query=will"),
         get("/favicon.svg"),
         LAST.to_owned(),
     ];
@@ -121,7 +123,7 @@ fn a_row_of_requests_may_be_cut_anywhere() {
     let whole = undated(exchange(server.address(), row.as_bytes()));
     assert_eq!(
         memchr::memmem::find_iter(&whole, b"HTTP/1.1 200 OK").count(),
-        5
+        6
     );
     // The one thread that serves has read the first part once it has answered somebody who came later.
     let mut other = server.connect();

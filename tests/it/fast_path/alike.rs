@@ -125,6 +125,52 @@ fn every_document_in_every_coding_is_the_same() {
     assert_eq!(plain(&pair.slow), 0);
 }
 
+/// Searches and single reviews, answered and refused; the sample's newest review is of 2026.
+const READS: [&str; 17] = [
+    "/api/reviews/search",
+    "/api/reviews/search?",
+    "/api/reviews/search?limit=1",
+    "/api/reviews/search?limit=100&sort=oldest",
+    "/api/reviews/search?min_rating=4&limit=20&utm_source=a%20b",
+    "/api/reviews/search?query=will&limit=3",
+    "/api/reviews/search?query=caf%C3%A9",
+    "/api/reviews/search?query=nothing+like+it",
+    "/api/reviews/search?rating=9",
+    "/api/reviews/search?query=%zz",
+    "/api/reviews/since/2026-01-01",
+    "/api/reviews/since/2000-01-01",
+    "/api/reviews/since/2099-01-01?x=1",
+    "/api/reviews/since/2026-02-30",
+    "/api/reviews/since/",
+    "/api/reviews/nobody",
+    "/feed.xml?x=1",
+];
+
+#[test]
+fn every_read_of_reviews_is_the_same() {
+    let pair = pair();
+    let before = plain(&pair.fast);
+    let newest = pair.fast.get("/api/reviews/search?limit=1").json();
+    let id = newest["reviews"][0]["id"].as_str().expect("an id");
+    let one = format!("/api/reviews/{id}");
+    for path in READS.into_iter().chain([one.as_str()]) {
+        let reply = pair.exchange(request("GET", path, "").as_bytes());
+        let head = String::from_utf8_lossy(&reply).into_owned();
+        pair.exchange(request("HEAD", path, "").as_bytes());
+        pair.exchange(request("GET", path, "Accept-Encoding: gzip\r\n").as_bytes());
+        let Some((_, rest)) = head.split_once("\r\netag: ") else {
+            continue;
+        };
+        let tag = rest.split_once("\r\n").expect(path).0;
+        let fields = format!("If-None-Match: {tag}\r\n");
+        let reply = pair.exchange(request("GET", path, &fields).as_bytes());
+        assert!(reply.starts_with(b"HTTP/1.1 304 "), "{path}");
+        pair.exchange(request("HEAD", path, &fields).as_bytes());
+    }
+    // Eleven of them and the newest review have a tag and are asked for five times; one since is too long but for HEAD.
+    assert!(plain(&pair.fast) - before >= 50, "by the fast path");
+}
+
 fn one_of(words: &'static [&'static str]) -> impl Strategy<Value = String> {
     prop::sample::select(words).prop_map(str::to_owned)
 }
@@ -195,6 +241,7 @@ fn head() -> impl Strategy<Value = String> {
     ];
     let path = prop_oneof![
         20 => one_of(&PATHS),
+        10 => one_of(&READS),
         1 => one_of(&["/nowhere", "/reviews.json/", "/reviews%2ejson", "//", "/healthz", "/badge.svg?theme=dark", "/?query=will", "*", "http://localhost/feed.xml", "/api/reviews/search?limit=1", "/feed.xml#x"]),
     ];
     let version = prop_oneof![20 => Just(" HTTP/1.1\r\n"), 1 => Just(" HTTP/1.1\n"), 1 => Just("  HTTP/1.1\r\n"), 1 => Just(" HTTP/2.0\r\n")];
