@@ -4,3 +4,5 @@
 compgen -G 'benches/*.rs' >/dev/null || skip "there are no benches yet"
 # Their numbers do not matter here, so they are built as the tests were, and nothing is built twice.
 cargo bench --quiet --locked --profile dev -- --test
+# A dependency that only the package's own lock file has would stop the comparisons from building.
+cargo metadata --locked --format-version 1 --manifest-path benches/compare/Cargo.toml >/dev/null

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Compares what the same documents cost in reviewd, nginx, bare hyper, axum, actix-web and a bare epoll loop.
+# Compares what the same documents cost in reviewd, nginx, bare hyper, axum, actix-web and a bare epoll loop, and over
+# HTTP/2 in reviewd and bare hyper.
 #
-#   benches/compare/http.sh              all servers, 5 rounds of 1 s for each of eight requests; about six minutes
+#   benches/compare/http.sh              all servers, 5 rounds of 1 s for each of eight requests; about ten minutes
 #   benches/compare/http.sh reviewd bare-hyper epoll      only these; reviewd always comes first
 #
-# Needs Linux, two cores, taskset and curl, and nginx for its rows (it is left out, with a line, where it is missing).
+# Needs Linux, two cores, taskset and curl, nginx for its rows, and h2load (Debian: nghttp2-client) for HTTP/2; what is
+# missing is left out, with a line.
 # Servers run on core 0 with one thread, one after the other, and the client on core 1. The peers serve the bytes that
 # reviewd was seen to serve, and every answer is compared before it is measured. The figure that holds on a machine
 # with other work is the ratio of CPU per request (utime and stime of the server's process); requests a second and
@@ -14,60 +16,22 @@
 #   REVIEWS=100000                       reviews of the service whose searches are asked for
 #   REVIEWD=target/release/reviewd       a reviewd that is built already; without it, it is built here
 #   FLAGS="--flag value"                 more flags for reviewd
-#   PORT=18620                           this port and the six after it are listened on
+#   PORT=18620                           this port and the eight after it are listened on
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
+source benches/compare/common.sh
+
 rounds=${ROUNDS:-5} seconds=${SECONDS_EACH:-1} port=${PORT:-18620}
 servers=${*:-reviewd nginx bare-hyper axum actix epoll}
-work=$(mktemp -d)
-started=()
-clean_up() {
-    for pid in "${started[@]}"; do
-        kill "$pid" 2>/dev/null || continue
-        wait "$pid" 2>/dev/null || true
-    done
-    rm -rf "$work"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM
-
-if [ -z "${REVIEWD:-}" ]; then
-    cargo build --release --locked --quiet --bin reviewd
-    REVIEWD=target/release/reviewd
-fi
-peers=benches/compare/target/release
-cargo build --release --locked --quiet --manifest-path benches/compare/Cargo.toml --package http-load --package http-peers
+build http-load http-peers
 # 2,200 reviews are a megabyte.
 "$REVIEWD" generate --reviews 2200 --seed 1 --into "$work/documents" >/dev/null
 "$REVIEWD" generate --reviews "${REVIEWS:-100000}" --seed 1 --into "$work/search" >/dev/null
 
-# Starts a server on core 0 and waits until its port answers; its process is the last of `started`.
-start() { # name, port, path, command...
-    local name=$1 at=$2 path=$3
-    shift 3
-    taskset -c 0 "$@" >"$work/$name.log" 2>&1 &
-    started+=($!)
-    for _ in $(seq 600); do
-        if curl --silent --fail --max-time 1 --output /dev/null "http://127.0.0.1:$at$path"; then return; fi
-        kill -0 "${started[-1]}" 2>/dev/null || break
-        sleep 0.1
-    done
-    echo "$name did not start:" >&2
-    tail -5 "$work/$name.log" >&2
-    exit 1
-}
-
-reviewd() { # data, port
-    # shellcheck disable=SC2086 # FLAGS holds several words.
-    start "reviewd-$1" "$2" /insights.json "$REVIEWD" serve --data "$work/$1" --state "$work/$1-state" \
-        --listen "127.0.0.1:$2" --threads 1 --no-hub --no-watch --poll 0 --log-level warn \
-        --connection-requests 4000000000 ${FLAGS:-}
-}
-
-reviewd documents "$port"
+start_reviewd documents "$port"
 documents=${started[-1]}
-reviewd search "$((port + 1))"
+start_reviewd search "$((port + 1))"
 search=${started[-1]}
 "$peers/http-load" record "$work/recorded" "127.0.0.1:$port" "127.0.0.1:$((port + 1))"
 contenders=("reviewd=$documents@127.0.0.1:$port,$search@127.0.0.1:$((port + 1))")
@@ -109,6 +73,44 @@ for server in $servers; do
     next=$((next + 1))
 done
 
-# Eight requests; each server's rounds, a quarter of one before them, and one at half of the rate.
-limit=$((8 * ${#contenders[@]} * (rounds + 2) * seconds + 60))
+# Eight requests; each server's rounds, a quarter of one before them, and half as many at half of the rate.
+limit=$((8 * ${#contenders[@]} * (2 * rounds + 2) * seconds + 60))
 timeout "$limit" taskset -c 1 "$peers/http-load" compare "$work/recorded" "$seconds" "$rounds" "${contenders[@]}"
+
+# HTTP/2: one connection with 100 streams, whose client is h2load.
+command -v h2load >/dev/null || { echo "h2load: is not installed (Debian: nghttp2-client), HTTP/2 left out" >&2; exit 0; }
+start bare-hyper-h2 "$next" h2:/favicon.svg "$peers/bare-hyper" "$work/recorded" "127.0.0.1:$next" --http2
+hyper=${started[-1]}
+
+ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
+median() { sort -n | awk '{ all[NR] = $1 } END { print (all[int((NR + 1) / 2)] + all[int(NR / 2) + 1]) / 2 }'; }
+
+# Loads a server for one round and appends its CPU per request in microseconds and its requests a second.
+h2_round() { # name, process, port, target
+    local before after
+    before=$(ticks "$2")
+    taskset -c 1 h2load -c 1 -m 100 -D "$seconds" --warm-up-time 0 "http://127.0.0.1:$3$4" \
+        >"$work/h2" 2>&1
+    after=$(ticks "$2")
+    # `requests: 51234 total, 51234 started, 51134 done, 51134 succeeded, 0 failed, 0 errored, 0 timeout`
+    awk -v ticks=$((after - before)) -v cpu="$work/$1.cpu" -v rate="$work/$1.rate" '
+        /^requests: / { done = $6; if ($10 + $12 + $14 > 0) { print "h2load:", $0 > "/dev/stderr"; exit 1 } }
+        /^finished in / { seconds = $3 }
+        END { print ticks * 10000 / done >> cpu; print done / (seconds + 0) >> rate }' "$work/h2"
+}
+
+printf '\nHTTP/2, 1 connection, 100 streams, %s rounds of %s s each, in turn; medians; CPU in us per request\n\n' "$rounds" "$seconds"
+printf '| request | server | CPU | ratio | requests/s |\n|---|---|---:|---:|---:|\n'
+for target in /favicon.svg /reviews.jsonld /reviews.json; do
+    rm -f "$work"/*.cpu "$work"/*.rate
+    for _ in $(seq "$rounds"); do
+        h2_round ours "$documents" "$port" "$target"
+        h2_round hyper "$hyper" "$next" "$target"
+    done
+    ours=$(median <"$work/ours.cpu")
+    for name in ours hyper; do
+        cpu=$(median <"$work/$name.cpu") rate=$(median <"$work/$name.rate")
+        awk -v target="$target" -v name="$name" -v cpu="$cpu" -v ours="$ours" -v rate="$rate" 'BEGIN {
+            printf "| %s | %s | %.2f | %.2f | %.0f |\n", target, name == "ours" ? "reviewd" : "bare-hyper", cpu, ours / cpu, rate }'
+    done
+done

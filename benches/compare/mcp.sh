@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Compares the CPU that tools/call search_reviews costs in reviewd and in rmcp's server with the same tool.
+# Compares the CPU that tools/call search_reviews costs in reviewd, in rmcp's server with the same tool, and as a search
+# of reviewd's REST interface.
 #
-#   benches/compare/mcp.sh               both servers, three calls, 5 rounds of 2 s each; about a minute and a half
+#   benches/compare/mcp.sh               both servers, three calls, 5 rounds of 2 s each; about two minutes
 #   benches/compare/mcp.sh sessions      reviewd's memory before and after 10,000 sessions, and after as many again
 #
 # Needs Linux, two cores, taskset and curl. Servers run on core 0 with one thread, one after the other, and
@@ -16,54 +17,20 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
+source benches/compare/common.sh
+
 rounds=${ROUNDS:-5} seconds=${SECONDS_EACH:-2} port=${PORT:-18600}
-work=$(mktemp -d)
-started=()
-clean_up() {
-    for pid in "${started[@]}"; do
-        kill "$pid" 2>/dev/null || continue
-        wait "$pid" 2>/dev/null || true
-    done
-    rm -rf "$work"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM
-
-if [ -z "${REVIEWD:-}" ]; then
-    cargo build --release --locked --quiet --bin reviewd
-    REVIEWD=target/release/reviewd
-fi
-peers=benches/compare/target/release
-cargo build --release --locked --quiet --manifest-path benches/compare/Cargo.toml --package mcp-load --package mcp-peer
+build mcp-load mcp-peer
 "$REVIEWD" generate --reviews 500 --seed 1 --into "$work/data" >/dev/null
-
-# Starts a server on core 0 and waits until its port is open; its process is the last of `started`.
-start() { # name, port, command...
-    local name=$1 at=$2
-    shift 2
-    taskset -c 0 "$@" >"$work/$name.log" 2>&1 &
-    started+=($!)
-    for _ in $(seq 100); do
-        # Any answer will do: the peer serves nothing but /mcp.
-        if curl --silent --max-time 1 --output /dev/null "http://127.0.0.1:$at/readyz"; then return; fi
-        kill -0 "${started[-1]}" 2>/dev/null || break
-        sleep 0.1
-    done
-    echo "$name did not start:" >&2
-    tail -5 "$work/$name.log" >&2
-    exit 1
-}
-
-start reviewd "$port" "$REVIEWD" serve --data "$work/data" --state "$work/state" --listen "127.0.0.1:$port" \
-    --threads 1 --no-hub --no-watch --poll 0 --log-level warn
+start_reviewd data "$port"
 ours=${started[-1]}@127.0.0.1:$port
 
 case ${1:-compare} in
 compare)
-    start peer "$((port + 1))" "$peers/mcp-peer" "$work/data/reviews.json" "127.0.0.1:$((port + 1))"
+    start peer "$((port + 1))" any:/readyz "$peers/mcp-peer" "$work/data/reviews.json" "127.0.0.1:$((port + 1))"
     theirs=${started[-1]}@127.0.0.1:$((port + 1))
-    # Three calls, two servers, the rounds and a quarter of one before them.
-    limit=$((3 * 2 * (rounds + 1) * seconds + 30))
+    # Three calls, two servers and the same search by REST, the rounds and a quarter of one before them.
+    limit=$((3 * 3 * (rounds + 1) * seconds + 30))
     timeout "$limit" taskset -c 1 "$peers/mcp-load" compare "$seconds" "$rounds" "$ours" "$theirs"
     ;;
 sessions)

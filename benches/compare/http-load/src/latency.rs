@@ -9,9 +9,23 @@ use load::{Connection, Expected, Result, Target};
 const CLIENTS: u32 = 8;
 
 /// Times from when a request was due until its answer was read.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Times {
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
+}
+
+/// The medians of rounds; of an even number, the larger in the middle.
+pub(crate) fn median(rounds: &[Times]) -> Times {
+    let middle = |figure: fn(&Times) -> Duration| {
+        let mut figures: Vec<Duration> = rounds.iter().map(figure).collect();
+        figures.sort_unstable();
+        figures.get(figures.len() / 2).copied().unwrap_or_default()
+    };
+    Times {
+        p50: middle(|times| times.p50),
+        p99: middle(|times| times.p99),
+    }
 }
 
 /// Sends `rate` requests a second for `time`. A request that is sent late, because an answer was late, counts from

@@ -76,9 +76,10 @@ struct Contender<'s> {
 fn compare(cases: &[Case], time: Duration, rounds: usize, servers: &[Server]) -> Result<()> {
     println!(
         "{CONNECTIONS} connections, {rounds} rounds of {} s each, in turn; medians; CPU in us per request; ratio: CPU of \
-         {} by that of the other; times of single requests at half of the rate that nginx, or else the slowest, takes\n",
+         {} by that of the other; times of single requests at half of the rate that nginx, or else the slowest, takes, in {} rounds\n",
         time.as_secs(),
         servers[0].name,
+        rounds.div_ceil(2),
     );
     println!("| request | bytes | server | CPU | ratio | requests/s | p50 us | p99 us |");
     println!("|---|---:|---|---:|---:|---:|---:|---:|");
@@ -104,7 +105,7 @@ fn compare(cases: &[Case], time: Duration, rounds: usize, servers: &[Server]) ->
                 contender.rounds.push(round);
             }
         }
-        report(case, &contenders, time)?;
+        report(case, &contenders, time, rounds)?;
     }
     Ok(())
 }
@@ -130,7 +131,7 @@ fn ready(case: &Case, target: &Target) -> Result<Option<Vec<u8>>> {
     Ok(Some(case.request(target, Some(&tag))))
 }
 
-fn report(case: &Case, contenders: &[Contender], time: Duration) -> Result<()> {
+fn report(case: &Case, contenders: &[Contender], time: Duration, rounds: usize) -> Result<()> {
     let rate = |contender: &Contender| median(&contender.rounds, |round| round.per_second);
     let cpu = |contender: &Contender| median(&contender.rounds, |round| round.cpu_us);
     let slowest = contenders.iter().map(rate).fold(f64::INFINITY, f64::min);
@@ -145,14 +146,21 @@ fn report(case: &Case, contenders: &[Contender], time: Duration) -> Result<()> {
         Kind::NotModified => 0,
         Kind::Plain | Kind::Gzip => case.body.len(),
     };
-    for contender in contenders {
-        let times = latency::paced(
-            contender.target,
-            &contender.request,
-            case.expected(),
-            pace,
-            time,
-        )?;
+    let mut paced = vec![Vec::new(); contenders.len()];
+    for _ in 0..rounds.div_ceil(2) {
+        for (contender, paced) in contenders.iter().zip(&mut paced) {
+            let (target, request) = (contender.target, &contender.request);
+            paced.push(latency::paced(
+                target,
+                request,
+                case.expected(),
+                pace,
+                time,
+            )?);
+        }
+    }
+    for (contender, paced) in contenders.iter().zip(&paced) {
+        let times = latency::median(paced);
         println!(
             "| {} | {bytes} | {} | {:.2} | {:.2} | {:.0} | {} | {} |",
             case.name,

@@ -33,6 +33,22 @@ impl Call {
         ]
     }
 
+    /// The same search of the REST interface.
+    pub(crate) fn rest(&self, target: &Target) -> Vec<u8> {
+        let mut query = String::new();
+        for (name, value) in self.arguments.as_object().into_iter().flatten() {
+            let value = value.to_string();
+            query.push_str(if query.is_empty() { "?" } else { "&" });
+            // Numbers and one word: nothing to escape.
+            query.push_str(&format!("{name}={}", value.trim_matches('"')));
+        }
+        format!(
+            "GET /api/reviews/search{query} HTTP/1.1\r\nHost: {}\r\nAccept: application/json\r\n\r\n",
+            target.address
+        )
+        .into_bytes()
+    }
+
     /// The call as a request to `target`.
     pub(crate) fn request(&self, target: &Target) -> Vec<u8> {
         let mut params = json!({"name": "search_reviews", "arguments": self.arguments});

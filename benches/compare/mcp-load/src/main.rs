@@ -4,7 +4,8 @@
 //!     mcp-load sessions COUNT PID@ADDRESS:PORT
 //!
 //! `compare` first checks that both servers give the same answer, then loads them in turn, a round each, and prints
-//! the medians of CPU per request and of requests a second, and the first server's share of the second's CPU.
+//! the medians of CPU per request and of requests a second, the first server's share of the second's CPU, and what the
+//! call costs beside the same search of the first server's REST interface.
 //! `sessions` opens sessions and prints the server's memory before and after. mcp.sh starts the servers for both.
 
 mod calls;
@@ -44,10 +45,19 @@ fn compare(time: Duration, rounds: usize, targets: &[Target; 2]) -> Result<()> {
         time.as_secs()
     );
     println!(
-        "| {:26} | {:>6} | {:>8} | {:>8} | {:>5} | {:>10} | {:>10} |",
-        "call", "bytes", "CPU ours", "CPU peer", "ratio", "ours req/s", "peer req/s"
+        "| {:26} | {:>6} | {:>8} | {:>8} | {:>5} | {:>10} | {:>10} | {:>5} | {:>8} | {:>7} |",
+        "call",
+        "bytes",
+        "CPU ours",
+        "CPU peer",
+        "ratio",
+        "ours req/s",
+        "peer req/s",
+        "times",
+        "CPU REST",
+        "by REST"
     );
-    println!("|---|---|---|---|---|---|---|");
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for call in Call::all() {
         let bytes = agree(&call, targets)?;
         let mut taken = [Vec::new(), Vec::new()];
@@ -55,21 +65,26 @@ fn compare(time: Duration, rounds: usize, targets: &[Target; 2]) -> Result<()> {
             // Fills caches and pools; not counted.
             load(target, &call.request(target), Expected::Ok, time / 4)?;
         }
+        let rest = call.rest(&targets[0]);
+        load(&targets[0], &rest, Expected::Ok, time / 4)?;
+        let mut taken_by_rest = Vec::new();
         for _ in 0..rounds {
             for (target, taken) in targets.iter().zip(&mut taken) {
                 taken.push(load(target, &call.request(target), Expected::Ok, time)?);
             }
+            taken_by_rest.push(load(&targets[0], &rest, Expected::Ok, time)?);
         }
-        let [ours, theirs] = taken;
-        let cpu = [median(&ours, |r| r.cpu_us), median(&theirs, |r| r.cpu_us)];
+        let [ours, theirs] = [&taken[0], &taken[1]].map(|rounds| median(rounds, |r| r.cpu_us));
+        let rest = median(&taken_by_rest, |r| r.cpu_us);
+        let rates = [&taken[0], &taken[1]].map(|rounds| median(rounds, |r| r.per_second));
         println!(
-            "| {:26} | {bytes:6} | {:8.1} | {:8.1} | {:5.2} | {:10.0} | {:10.0} |",
+            "| {:26} | {bytes:6} | {ours:8.1} | {theirs:8.1} | {:5.2} | {:10.0} | {:10.0} | {:5.1} | {rest:8.1} | {:7.2} |",
             call.name,
-            cpu[0],
-            cpu[1],
-            cpu[0] / cpu[1],
-            median(&ours, |r| r.per_second),
-            median(&theirs, |r| r.per_second),
+            ours / theirs,
+            rates[0],
+            rates[1],
+            rates[0] / rates[1],
+            ours / rest,
         );
     }
     Ok(())

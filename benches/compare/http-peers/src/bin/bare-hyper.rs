@@ -1,4 +1,5 @@
-//! hyper without a framework, answering documents from a table: the least that a service on hyper can do.
+//! hyper without a framework, answering documents from a table: the least that a service on hyper can do. With a third
+//! argument, `--http2`, it speaks HTTP/2 instead of HTTP/1.1.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -10,10 +11,10 @@ use hyper::header::{
     ACCEPT_ENCODING, CACHE_CONTROL as CACHE_CONTROL_NAME, CONTENT_ENCODING, CONTENT_TYPE, ETAG,
     HeaderMap, HeaderValue, IF_NONE_MATCH, LAST_MODIFIED as LAST_MODIFIED_NAME, VARY,
 };
-use hyper::server::conn::http1;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use mimalloc::MiMalloc;
 use tokio::net::TcpListener;
 
@@ -60,6 +61,7 @@ fn fields(document: &Document, is_gzip: bool, fresh: bool, headers: &mut HeaderM
 fn main() -> Result<()> {
     let (documents, address) = arguments()?;
     let documents = Arc::new(documents);
+    let is_http2 = std::env::args().any(|argument| argument == "--http2");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()?;
@@ -78,10 +80,20 @@ fn main() -> Result<()> {
                 std::future::ready(Ok::<_, Infallible>(response))
             });
             tokio::spawn(async move {
+                let stream = TokioIo::new(stream);
                 // A client that goes away is no concern of this program.
-                let _ = http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await;
+                let _ = match is_http2 {
+                    true => {
+                        let mut builder = http2::Builder::new(TokioExecutor::new());
+                        // As many as the client asks for at once.
+                        builder.max_concurrent_streams(256);
+                        builder.serve_connection(stream, service).await
+                    }
+                    false => {
+                        let builder = http1::Builder::new();
+                        builder.serve_connection(stream, service).await
+                    }
+                };
             });
         }
     })
