@@ -64,12 +64,10 @@ pub fn answer_plain(
         fields: &fields,
     };
     let reply = endpoint::read(app, &site, route, &read);
-    let (status, stored) = push(app, reply, out)?;
-    let stored = stored.filter(|_| !plain.is_head);
-    let sent = stored
-        .as_ref()
-        .map_or(0, |stored| stored.bytes.len() as u64);
-    let body = stored.and_then(|stored| copy_small(stored, out));
+    let Pushed { status, sent, body } = match ready_of(&reply) {
+        Some(ready) => push_stored(app, reply, ready, plain.is_head, out)?,
+        None => push_made(app, reply, plain.is_head, out)?,
+    };
     app.traffic.record_plain();
     app.traffic
         .record(route.place(), status, sent, began.elapsed());

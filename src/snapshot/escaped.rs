@@ -8,7 +8,7 @@ use crate::wire::json::push_escaped;
 
 /// Reviews whose array is longer than this many bytes are escaped anew for each answer: the second copy is a sixth
 /// longer than the first, and for large datasets that memory is better left to others.
-const ARRAY_BYTES_MAX: usize = 64 << 20;
+const ARRAY_BYTES_MAX: usize = 32 << 20;
 
 /// Every review, escaped, in the order of rows, with a comma after each.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Escaped {
         for review in reviews {
             push_escaped(&mut bytes, review);
             bytes.push(b',');
-            // An escape is at most six bytes long, so 64 MiB become 384.
+            // An escape is at most six bytes long, so 32 MiB become 192.
             offsets.push(u32::try_from(bytes.len()).ok()?);
         }
         Some(Escaped {
