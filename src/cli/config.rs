@@ -227,7 +227,7 @@ impl ServeArgs {
     /// Returns the configuration that these flags ask for.
     ///
     /// # Errors
-    /// 64 for flags that contradict each other.
+    /// 64 for flags that contradict each other, 78 for an address of a database that is none.
     pub(super) fn config(&self) -> Result<Config, Failure> {
         let cores = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Config {

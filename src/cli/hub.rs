@@ -1,6 +1,7 @@
 //! `reviewd hub`: the operator's view of the subscriptions, and two things to do about one.
 //!
-//! It works on the state directory and needs no running service; one that runs notices within a second. Neither
+//! It works on the state directory, or on the database, and needs no running service; those that run notice within a
+//! second. Neither
 //! secrets nor the queries of callbacks, which often are capabilities, are ever printed.
 
 use std::io::{self, Write};
@@ -10,12 +11,13 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::exit::{Failure, Status};
+use super::store_url::{StoreUrl, place};
 use crate::clock;
-use crate::websub::Moment;
 use crate::websub::policy::Policy;
-use crate::websub::sqlite::{FILE_NAME, SqliteStore};
+use crate::websub::sqlite::FILE_NAME;
 use crate::websub::store::{Listed, Order, Store, StoreError, TOMBSTONES_MAX, Tombstone};
 use crate::websub::subscription::Ended;
+use crate::websub::{Moment, Place};
 use crate::wire::date::Timestamp;
 use crate::wire::json::{Array, Object};
 
@@ -24,6 +26,9 @@ use crate::wire::json::{Array, Object};
 pub(super) struct HubArgs {
     #[command(subcommand)]
     action: Action,
+    /// The database that replicas share, instead of the state directory
+    #[arg(long, global = true, env = "REVIEWD_STORE", value_name = "URL", hide_env_values = true, value_parser = StoreUrl::read)]
+    store: Option<StoreUrl>,
     /// The state directory
     #[arg(
         long,
@@ -78,28 +83,32 @@ enum Format {
 /// `NoInput` without a state or such a subscription, `Data` for a damaged state, `Io` and `Unavailable` as the disk
 /// and other processes have it.
 pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
-    if !args.state.join(FILE_NAME).exists() {
+    let place = place(args.store.as_ref(), &args.state)?;
+    if let Place::Directory(directory) = &place
+        && !directory.join(FILE_NAME).exists()
+    {
         let message = format!(
             "there is no {FILE_NAME} in {} (--state)",
-            args.state.display()
+            directory.display()
         );
         return Err(Failure::new(Status::NoInput, message));
     }
-    let mut store = SqliteStore::open(&args.state).map_err(|error| failure(&error))?;
+    let mut store = place.open().map_err(|error| failure(&error))?;
+    let store = store.as_mut();
     let mut out = Vec::new();
     match args.action {
-        Action::List { removed: false } => list(&mut store, args.format, &mut out)?,
-        Action::List { removed: true } => list_removed(&mut store, args.format, &mut out)?,
-        Action::Show { id } => show(&mut store, id, args.format, &mut out)?,
-        Action::Remove { id } => operate(&mut store, id, Order::Remove, args.format, &mut out)?,
-        Action::Retry { id } => operate(&mut store, id, Order::Retry, args.format, &mut out)?,
+        Action::List { removed: false } => list(store, args.format, &mut out)?,
+        Action::List { removed: true } => list_removed(store, args.format, &mut out)?,
+        Action::Show { id } => show(store, id, args.format, &mut out)?,
+        Action::Remove { id } => operate(store, id, Order::Remove, args.format, &mut out)?,
+        Action::Retry { id } => operate(store, id, Order::Retry, args.format, &mut out)?,
     }
     let written = io::stdout().write_all(&out);
     written
         .map_err(|error| Failure::new(Status::Io, format!("the answer cannot be written: {error}")))
 }
 
-fn list(store: &mut SqliteStore, format: Format, out: &mut Vec<u8>) -> Result<(), Failure> {
+fn list(store: &mut dyn Store, format: Format, out: &mut Vec<u8>) -> Result<(), Failure> {
     let mut all = Vec::new();
     loop {
         let after = all.last().map_or(0, |listed: &Listed| listed.id);
@@ -146,7 +155,7 @@ fn list(store: &mut SqliteStore, format: Format, out: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
-fn list_removed(store: &mut SqliteStore, format: Format, out: &mut Vec<u8>) -> Result<(), Failure> {
+fn list_removed(store: &mut dyn Store, format: Format, out: &mut Vec<u8>) -> Result<(), Failure> {
     let stones = store
         .tombstones(TOMBSTONES_MAX)
         .map_err(|error| failure(&error))?;
@@ -184,12 +193,7 @@ fn list_removed(store: &mut SqliteStore, format: Format, out: &mut Vec<u8>) -> R
     Ok(())
 }
 
-fn show(
-    store: &mut SqliteStore,
-    id: i64,
-    format: Format,
-    out: &mut Vec<u8>,
-) -> Result<(), Failure> {
+fn show(store: &mut dyn Store, id: i64, format: Format, out: &mut Vec<u8>) -> Result<(), Failure> {
     let found = store
         .list(id.saturating_sub(1), 1, now())
         .map_err(|error| failure(&error))?;
@@ -229,7 +233,7 @@ fn show(
 }
 
 fn operate(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     id: i64,
     order: Order,
     format: Format,
@@ -325,11 +329,12 @@ fn unknown(id: i64) -> Failure {
     )
 }
 
-fn failure(error: &StoreError) -> Failure {
+/// Finds the exit status for a store that cannot be used.
+pub(super) fn failure(error: &StoreError) -> Failure {
     let status = match error {
         StoreError::Corrupt(..) | StoreError::Foreign(_) | StoreError::Newer(..) => Status::Data,
-        StoreError::Busy(_) => Status::Unavailable,
-        StoreError::Exposed(..) => Status::Config,
+        StoreError::Busy(_) | StoreError::Unreachable(..) => Status::Unavailable,
+        StoreError::Exposed(..) | StoreError::Refused(..) => Status::Config,
         StoreError::Full(_) | StoreError::ReadOnly(_) | StoreError::Io(..) => Status::Io,
     };
     Failure::new(status, error.to_string())

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::exit::{Failure, Status};
 use super::limit_flags::RATE_MAX;
+use super::store_url::{StoreUrl, place};
 use super::values::{parse_positive_time, parse_time, render_time, time, whole};
 use crate::delivery::guard::{Guard, Ports};
 use crate::delivery::{Lanes, Settings};
@@ -20,6 +21,10 @@ pub(super) struct HubFlags {
     /// Leave the hub out: its address answers 503, and nothing of it is stored
     #[arg(long, env = "REVIEWD_NO_HUB")]
     no_hub: bool,
+    /// PostgreSQL database that replicas share, postgres://USER:PASSWORD@HOST/NAME; a password belongs into the variable,
+    /// as flags are seen by all [default: a file in --state]
+    #[arg(long, env = "REVIEWD_STORE", value_name = "URL", hide_env_values = true, value_parser = StoreUrl::read)]
+    store: Option<StoreUrl>,
     /// Shortest lease granted, in whole seconds
     #[arg(long, env = "REVIEWD_LEASE_MIN", value_name = "TIME", default_value = "5m", value_parser = parse_lease)]
     lease_min: u32,
@@ -149,13 +154,14 @@ impl HubFlags {
     /// Returns the hub's settings, `None` where there is to be no hub.
     ///
     /// # Errors
-    /// 64 for leases that contradict each other: one that was moved in silence would not be what the operator set.
+    /// 64 for leases that contradict each other: one that was moved in silence would not be what the operator set; 78 for
+    /// an address of a database that is none.
     pub(super) fn settings(&self, state: &Path) -> Result<Option<Settings>, Failure> {
         if self.no_hub {
             return Ok(None);
         }
         Ok(Some(Settings {
-            state_dir: state.to_owned(),
+            place: place(self.store.as_ref(), state)?,
             leases: self.leases()?,
             policy: Policy {
                 failures_max: self.failures_max,

@@ -18,6 +18,7 @@ mod observe_flags;
 mod refusal;
 mod serve;
 pub mod settings;
+mod store_url;
 mod values;
 
 use std::ffi::OsString;

@@ -11,6 +11,7 @@ use crate::delivery;
 use crate::server::signals::Signals;
 use crate::server::supervisor::Supervisor;
 use crate::server::{self, Config, DataSource, StartError, descriptors};
+use crate::websub::Place;
 
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
@@ -35,7 +36,7 @@ fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
     config.inherited = inherited()?;
     check_data(&config.data)?;
     if let Some(hub) = &config.hub {
-        check_state(&hub.state_dir)?;
+        check_place(&hub.place)?;
     }
     let listened = config.clone();
     let unavailable = |error| {
@@ -72,6 +73,17 @@ fn check_data(data: &DataSource) -> Result<(), Failure> {
     };
     let message = format!("--data {} {what}", directory.display());
     Err(Failure::new(Status::NoInput, message))
+}
+
+/// Refuses a place for the hub's state that cannot be used, before anything is served.
+fn check_place(place: &Place) -> Result<(), Failure> {
+    match place {
+        Place::Directory(directory) => check_state(directory),
+        #[cfg(feature = "postgres")]
+        Place::Database(_) => {
+            delivery::await_store(place).map_err(|error| super::hub::failure(&error))
+        }
+    }
 }
 
 /// Refuses a state directory that nobody can ever write to. A disk that is full or broken is another matter: reads are

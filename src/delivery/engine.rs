@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tracing::warn;
 
+use self::storage::OPEN_WAIT_MIN;
 use super::breaker::Breaker;
 use super::client::Client;
 use super::exchange::{Content, End, Exchanger, Job};
@@ -67,12 +68,16 @@ pub(super) struct Engine {
     role: Option<Role>,
     /// Looked at again at this time: the store when it could not be opened, the role when another process has it.
     open_at: Instant,
+    /// How long it is left alone after the next trouble.
+    open_wait: Duration,
     health: Health,
     flights: Flights,
     breaker: Breaker,
     contents: HashMap<String, Arc<Content>>,
-    /// Topics whose digests the store does not have yet.
-    unpublished: Option<Vec<(String, [u8; 32])>>,
+    /// Contents that others have published, of topics that hold something else here.
+    others: HashMap<String, Arc<Content>>,
+    /// Whether the store may not know yet what the topics hold.
+    unpublished: bool,
     /// When a topic last got new content, or when this process began.
     published_at: Moment,
     /// Ends of exchanges that the store does not have yet.
@@ -144,11 +149,13 @@ impl Engine {
             store: None,
             role: None,
             open_at: now,
+            open_wait: OPEN_WAIT_MIN,
             health: Health::default(),
             flights: Flights::new(lanes),
             breaker: Breaker::default(),
             contents: HashMap::new(),
-            unpublished: None,
+            others: HashMap::new(),
+            unpublished: false,
             published_at: Moment::from_unix_ms((outside.unix_ms)()),
             reports: Vec::new(),
             anchor: (now, (outside.unix_ms)()),
@@ -258,6 +265,7 @@ impl Engine {
             let link = format!("<{url}>; rel=\"self\", <{base_url}{HUB_PATH}>; rel=\"hub\"");
             let content = Content {
                 digest: topic.digest,
+                dated: topic.updated_at,
                 media_type: topic.media_type,
                 link,
                 body: topic.body.clone(),
@@ -265,13 +273,8 @@ impl Engine {
             (url, Arc::new(content))
         };
         self.contents = topics.iter().map(content).collect();
-        let mut digests: Vec<_> = self
-            .contents
-            .iter()
-            .map(|(url, content)| (url.clone(), content.digest))
-            .collect();
-        digests.sort();
-        self.unpublished = Some(digests);
+        self.others.clear();
+        self.unpublished = true;
     }
 
     /// Begins to stop, or to stop earlier.

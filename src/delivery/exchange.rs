@@ -14,11 +14,14 @@ use super::resolve::Lookups;
 use super::signature::sign;
 use crate::websub::store::{Delivery, Notice, Verification};
 use crate::websub::subscription::{Answer, Failure};
+use crate::wire::date::Timestamp;
 
 /// A topic's content and the fields that go with it, shared by all its deliveries.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) digest: [u8; 32],
+    /// The dataset's `updated_at`.
+    pub(super) dated: Timestamp,
     pub(super) media_type: &'static str,
     /// The value of `Link`: the topic first, since there are subscribers that read only one entry.
     pub(super) link: String,
@@ -29,7 +32,8 @@ pub(super) struct Content {
 #[derive(Debug)]
 pub(super) enum Job {
     Verify(Verification),
-    Deliver(Delivery, Arc<Content>),
+    /// The instant is the last at which it may begin: later, the claim could run out on the way.
+    Deliver(Delivery, Arc<Content>, Instant),
     Deny(Notice),
     Probe(Vec<(String, u16)>),
 }
@@ -88,7 +92,10 @@ impl Exchanger {
     fn exchange(&self, job: &Job) -> End {
         match job {
             Job::Verify(verification) => self.verify(job, verification),
-            Job::Deliver(delivery, content) => {
+            Job::Deliver(_, _, begin_by) if Instant::now() > *begin_by => {
+                end_of(job, UNSENT, false)
+            }
+            Job::Deliver(delivery, content, _) => {
                 let signature = delivery
                     .secret
                     .as_ref()
@@ -132,15 +139,7 @@ impl Exchanger {
 
     fn verify(&self, job: &Job, verification: &Verification) -> End {
         let Some(challenge) = challenge() else {
-            return end_of(
-                job,
-                Exchange {
-                    answer: None,
-                    retry_after: None,
-                    reached: true,
-                },
-                false,
-            );
+            return end_of(job, UNSENT, false);
         };
         let lease = verification.lease_s.to_string();
         let uri = verification.callback.with_query(&[
@@ -179,7 +178,7 @@ fn end_of(job: &Job, exchange: Exchange, confirmed: bool) -> End {
             exchange,
             confirmed,
         },
-        Job::Deliver(delivery, _) => End::Delivered {
+        Job::Deliver(delivery, ..) => End::Delivered {
             id: delivery.id,
             attempt: delivery.attempt,
             exchange,
@@ -196,6 +195,13 @@ fn challenge() -> Option<String> {
     getrandom::fill(&mut bytes).ok()?;
     Some(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
+
+/// Nothing was sent, for a reason of ours.
+const UNSENT: Exchange = Exchange {
+    answer: None,
+    retry_after: None,
+    reached: true,
+};
 
 /// A probe's lookup and its connection may each take this long.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);

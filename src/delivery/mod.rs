@@ -18,6 +18,10 @@ pub mod settings;
 pub mod signature;
 pub mod stats;
 pub mod tls;
+#[cfg(feature = "postgres")]
+mod wait;
 
 pub use hub::{Health, Hub, StartError};
 pub use settings::{Lanes, Outside, Settings};
+#[cfg(feature = "postgres")]
+pub use wait::await_store;

@@ -8,14 +8,15 @@ use std::time::Duration;
 use super::guard::Guard;
 use super::resolve::{Lookup, SystemLookup};
 use crate::clock;
+use crate::websub::Place;
 use crate::websub::policy::{Leases, Policy};
 use crate::websub::store::Caps;
 
 /// The hub's configuration.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The state directory, made when it does not exist.
-    pub state_dir: PathBuf,
+    /// Where the state is kept.
+    pub place: Place,
     /// Bounds of leases.
     pub leases: Leases,
     /// How failures are answered.

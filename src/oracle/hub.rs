@@ -4,7 +4,7 @@ mod conformance;
 mod model;
 mod sequence;
 
-pub use conformance::check_store;
+pub use conformance::{check_shared_store, check_store};
 pub use model::Model;
 pub use sequence::check_hub_sequence;
 

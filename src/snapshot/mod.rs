@@ -131,6 +131,8 @@ pub struct Topic {
     pub body: Bytes,
     /// SHA-256 of `body`.
     pub digest: [u8; 32],
+    /// The dataset's `updated_at`: of two contents the later one is the newer.
+    pub updated_at: Timestamp,
 }
 
 impl Snapshot {
@@ -332,6 +334,7 @@ impl Snapshot {
             media_type: resource.media_type,
             body: resource.body.clone(),
             digest: resource.digest,
+            updated_at: resource.last_modified,
         };
         [
             topic("/feed.xml", &self.feed_xml),

@@ -2,8 +2,8 @@
 //!
 //! [`request`] turns a form into a [`HubRequest`] or a [`Refusal`]; [`subscription`] is the life of one pair of
 //! callback and topic, events in and effects out; [`store`] says what must be atomic and on disk before it is
-//! promised, and [`sqlite`] keeps it in a file. Nothing here knows a socket, a thread or the clock: `now` comes in as
-//! a [`Moment`].
+//! promised, [`sqlite`] keeps it in a file, `postgres` in a database that replicas share, and [`place`] says which.
+//! Nothing else here knows a socket, a thread or the clock: `now` comes in as a [`Moment`].
 //!
 //! # Requirements and their tests
 //!
@@ -40,7 +40,10 @@
 
 pub mod callback;
 pub mod moment;
+pub mod place;
 pub mod policy;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod refusal;
 mod removal;
 pub mod request;
@@ -50,5 +53,6 @@ pub mod subscription;
 
 pub use callback::{Callback, Host};
 pub use moment::Moment;
+pub use place::Place;
 pub use refusal::{Refusal, RefusalKind};
 pub use request::{HubRequest, Mode, Secret};

@@ -16,12 +16,13 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bytes::Bytes;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use super::moment::Moment;
 use super::store::{
-    Accept, Caps, Claim, Counts, Delivery, Full, Lane, Listed, Notice, Order, Published, Recorded,
-    Report, Store, StoreError, Swept, Tombstone, Verification,
+    Accept, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order, Published,
+    Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
 };
 use super::subscription::Policy;
 
@@ -32,11 +33,12 @@ pub struct SqliteStore {
     path: PathBuf,
 }
 
-/// The delivery role of a state directory: whoever holds it delivers, the others accept and read.
+/// The delivery role: whoever holds it delivers, the others accept and read.
 #[derive(Debug)]
 pub struct Role {
-    /// Locked for as long as it is open; the kernel unlocks it when the process ends, however it ends.
-    _file: File,
+    /// Locked for as long as it is open; the kernel unlocks it when the process ends, however it ends. `None` where
+    /// everybody has the role.
+    _file: Option<File>,
 }
 
 impl SqliteStore {
@@ -132,6 +134,12 @@ impl SqliteStore {
 }
 
 impl Role {
+    /// Returns the role of a store in which claims alone keep replicas apart.
+    #[must_use]
+    pub fn shared() -> Role {
+        Role { _file: None }
+    }
+
     /// Takes the delivery role of `dir` if no other process has it.
     ///
     /// # Errors
@@ -147,7 +155,7 @@ impl Role {
             .open(&path)
             .map_err(|error| StoreError::io(&path, &error))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Role { _file: file })),
+            Ok(()) => Ok(Some(Role { _file: Some(file) })),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(error)) => Err(StoreError::io(&path, &error)),
         }
@@ -157,11 +165,16 @@ impl Role {
 impl Store for SqliteStore {
     fn publish(
         &mut self,
-        topics: &[(String, [u8; 32])],
+        editions: &[Edition],
         policy: &Policy,
         now: Moment,
     ) -> Result<Published, StoreError> {
-        self.write(|tx| upkeep::publish(tx, topics, policy, now))
+        self.write(|tx| upkeep::publish(tx, editions, policy, now))
+    }
+
+    /// Keeps none: whoever has the delivery role delivers what it serves.
+    fn body(&mut self, _digest: &[u8; 32]) -> Result<Option<Bytes>, StoreError> {
+        Ok(None)
     }
 
     fn accept(
@@ -173,7 +186,11 @@ impl Store for SqliteStore {
         self.write(|tx| requests::accept(tx, requests, caps, now))
     }
 
-    fn claim_requests(&mut self, claim: &Claim<'_>) -> Result<Vec<Verification>, StoreError> {
+    fn claim_requests(
+        &mut self,
+        claim: &Claim<'_>,
+        _now: Moment,
+    ) -> Result<Vec<Verification>, StoreError> {
         let found = self.read(|tx| requests::find(tx, claim))?;
         if found.is_empty() {
             Ok(found)

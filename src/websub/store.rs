@@ -4,34 +4,48 @@
 //! power; on an error nothing of it has happened. Methods take batches, so that one write to the disk serves many.
 //! The transitions themselves are [`step`](super::subscription::step): a store loads the state, steps, and saves.
 //!
-//! Several processes may have a store open (`reviewd hub` reads and removes while the service runs), one of them
-//! delivers. Ids are never used twice.
+//! Several processes may have a store open (`reviewd hub` reads and removes while the service runs). Of a state
+//! directory one of them delivers; of a database all do, and what a replica has claimed returns to the others when the
+//! claim's deadline passes. Ids are never used twice.
 
 mod error;
+mod view;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 pub use error::{SCHEMA_VERSION, StoreError};
+pub use view::{Counts, Listed, Order, Tombstone};
 
 use super::callback::Callback;
 use super::moment::Moment;
 use super::request::{HubRequest, Mode, Secret};
-use super::subscription::{Outcome, Policy, Removal, Subscription};
+use super::subscription::{Outcome, Policy, Removal};
+use crate::wire::date::Timestamp;
 
 /// A blocking store of the hub's state.
 pub trait Store: Send {
-    /// Makes `topics` (URL and digest of the content) the topics of the hub. What follows from a changed digest needs
-    /// no writing; subscriptions and requests for other topics are removed, the former with a denial.
+    /// Makes `editions` what the topics of the hub hold. What follows from a changed digest needs no writing;
+    /// subscriptions and requests for other topics are removed, the former with a denial. Where replicas share the
+    /// store, an edition that is no newer than the topic's is passed over, and the topic stays as it is.
     ///
     /// # Errors
     /// Those of every method: see [`StoreError`].
     fn publish(
         &mut self,
-        topics: &[(String, [u8; 32])],
+        editions: &[Edition],
         policy: &Policy,
         now: Moment,
     ) -> Result<Published, StoreError>;
+
+    /// Returns the body with that digest, if the store keeps bodies and this one: a replica that serves another edition
+    /// sends the same bytes.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn body(&mut self, digest: &[u8; 32]) -> Result<Option<Bytes>, StoreError>;
 
     /// Keeps each request that `caps` leave room for; one that repeats a waiting one to the letter joins it. The
     /// answers are in the order of the requests.
@@ -46,11 +60,15 @@ pub trait Store: Send {
     ) -> Result<Vec<Result<(), Full>>, StoreError>;
 
     /// Claims requests to be verified, oldest first, at most one at a time for each pair of callback and topic. A
-    /// claim counts as an attempt; a request has two in its life, the second only after a crash.
+    /// claim counts as an attempt; a request has [`VERIFICATIONS_MAX`] in its life, all but the first after a crash.
     ///
     /// # Errors
     /// See [`StoreError`].
-    fn claim_requests(&mut self, claim: &Claim<'_>) -> Result<Vec<Verification>, StoreError>;
+    fn claim_requests(
+        &mut self,
+        claim: &Claim<'_>,
+        now: Moment,
+    ) -> Result<Vec<Verification>, StoreError>;
 
     /// Claims subscriptions that are due in the lane and begins an attempt for each: the topic's current digest is
     /// stored as begun before anything is sent.
@@ -93,7 +111,7 @@ pub trait Store: Send {
         now: Moment,
     ) -> Result<Swept, StoreError>;
 
-    /// Takes over from a process that is gone: its claims return, requests that had both their attempts are dropped.
+    /// Takes over from a process that is gone: its claims return, requests that had all their attempts are dropped.
     /// If the clock stands before the last moment that was stored, every stored moment moves back with it.
     ///
     /// # Errors
@@ -135,6 +153,19 @@ pub trait Store: Send {
         policy: &Policy,
         now: Moment,
     ) -> Result<bool, StoreError>;
+}
+
+/// What a topic holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edition {
+    /// The topic's URL.
+    pub url: String,
+    /// SHA-256 of `body`.
+    pub digest: [u8; 32],
+    /// The dataset's `updated_at`: of two editions the later one is the newer.
+    pub dated: Timestamp,
+    /// The content.
+    pub body: Bytes,
 }
 
 /// A request to keep, with the lease granted to it.
@@ -296,6 +327,8 @@ pub enum Recorded {
 pub struct Published {
     /// URLs of topics whose digest is new.
     pub changed: Vec<String>,
+    /// URLs of topics that hold something else which is as new or newer: whoever has published this is behind.
+    pub older: Vec<String>,
     /// Subscriptions removed because their topic is no longer one.
     pub withdrawn: usize,
 }
@@ -307,64 +340,6 @@ pub struct Swept {
     pub expired: usize,
     /// Tombstones dropped.
     pub tombstones: usize,
-}
-
-/// How much is there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Active subscriptions.
-    pub subscriptions: u64,
-    /// Requests waiting for verification.
-    pub requests: u64,
-    /// Subscriptions that are owed content, due or waiting for a retry.
-    pub owed: u64,
-    /// Those of them whose next attempt could begin now, or is under way.
-    pub due: u64,
-    /// The earliest moment for which one of those was set; [`Moment::ZERO`] where it was due at once.
-    pub due_since: Option<Moment>,
-}
-
-/// A subscription as the operator sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// Its id.
-    pub id: i64,
-    /// The topic's URL.
-    pub topic: String,
-    /// The callback.
-    pub callback: Callback,
-    /// Whether the topic's current content is still owed.
-    pub owed: bool,
-    /// Its state.
-    pub state: Subscription,
-}
-
-/// A subscription that ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tombstone {
-    /// The id it had.
-    pub id: i64,
-    /// The topic's URL.
-    pub topic: String,
-    /// The callback's host.
-    pub host: String,
-    /// Why it ended.
-    pub removal: Removal,
-    /// When it ended.
-    pub at: Moment,
-    /// How its last attempt ended.
-    pub last: Option<super::subscription::Ended>,
-    /// When it had begun.
-    pub created_at: Moment,
-}
-
-/// What an operator can tell the hub about a subscription.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Remove it, with a denial.
-    Remove,
-    /// Send what is owed now.
-    Retry,
 }
 
 /// Attempts to verify one request: one, and one more for each crash of ours that cut it short. Nobody knows whether the

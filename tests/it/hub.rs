@@ -11,6 +11,10 @@ mod guard;
 mod handover;
 mod handshake;
 mod http;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "postgres")]
+mod replicas;
 pub(crate) mod rig;
 pub(crate) mod subscriber;
 mod table;

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tracing::{error, info};
+use tracing::{debug, error, info};
 
 use super::super::client::delivery_timeout;
-use super::super::exchange::{End, Job};
+use super::super::exchange::{Content, End, Job};
 use super::super::flights::{Flight, Kind};
-use super::Engine;
-use crate::websub::store::{Claim, Delivery, Lane};
+use super::{Engine, Logged};
+use crate::websub::store::{Claim, Delivery, Lane, Report};
+use crate::websub::subscription::Outcome;
 use crate::websub::{Callback, Moment};
 
 impl Engine {
@@ -17,7 +18,7 @@ impl Engine {
     pub(super) fn dispatch(&mut self, now: Moment) -> bool {
         self.dispatch_probe();
         let mut more = self.dispatch_requests(now);
-        if !self.breaker.is_open() && self.unpublished.is_none() {
+        if !self.breaker.is_open() && !self.unpublished {
             more |= self.dispatch_deliveries(Lane::Fast, now);
             more |= self.dispatch_deliveries(Lane::Slow, now);
         }
@@ -43,7 +44,7 @@ impl Engine {
             busy: &busy,
             until,
         };
-        let Some(claimed) = self.with_store(|store| store.claim_requests(&claim)) else {
+        let Some(claimed) = self.with_store(|store| store.claim_requests(&claim, now)) else {
             return false;
         };
         let full = claimed.len() == room;
@@ -74,6 +75,7 @@ impl Engine {
         let longest = self
             .contents
             .values()
+            .chain(self.others.values())
             .map(|content| content.body.len())
             .max()
             .unwrap_or_default();
@@ -85,37 +87,68 @@ impl Engine {
             busy: &busy,
             until,
         };
+        let begin_by = Instant::now() + CLAIM_SLACK / 2;
         let Some(claimed) = self.with_store(|store| store.claim_deliveries(lane, &claim, now))
         else {
             return false;
         };
         let full = claimed.len() == room;
         for delivery in claimed {
-            self.deliver(kind, delivery);
+            self.deliver(kind, delivery, longest, begin_by);
         }
         full
     }
 
-    fn deliver(&mut self, kind: Kind, delivery: Delivery) {
-        let content = self
-            .contents
-            .get(&delivery.topic)
-            .filter(|content| content.digest == delivery.digest)
-            .map(Arc::clone);
+    /// Begins a delivery, or gives its claim back: when the content is not to be had, or is longer than the claim allows
+    /// for, as the length of what others serve is known with its bytes.
+    fn deliver(&mut self, kind: Kind, delivery: Delivery, longest: usize, begin_by: Instant) {
         let (callback, topic) = (delivery.callback.clone(), delivery.topic.clone());
-        match content {
-            Some(content) => self.begin(
-                kind,
-                Some(&callback),
-                topic,
-                Job::Deliver(delivery, content),
-            ),
-            // Another process has published what we do not serve: whoever serves it will deliver it.
-            None => error!(
-                topic,
-                "the store holds a content of the topic that is not served here"
-            ),
+        match self.content(&topic, &delivery.digest) {
+            Some(content) if content.body.len() <= longest => {
+                let job = Job::Deliver(delivery, content, begin_by);
+                self.begin(kind, Some(&callback), topic, job);
+            }
+            _ => {
+                debug!(topic, "a claim is given back, its content is not at hand");
+                let report = Report::Delivered {
+                    id: delivery.id,
+                    attempt: delivery.attempt,
+                    outcome: Outcome::Withheld,
+                    elapsed: Duration::ZERO,
+                    jitter: 0,
+                };
+                let logged = Logged {
+                    topic,
+                    host: callback.host().to_string(),
+                    answer: "withheld".to_owned(),
+                    elapsed: Duration::ZERO,
+                };
+                self.reports.push((report, logged));
+            }
         }
+    }
+
+    /// Returns the content with this digest: what is served here, or what another replica has published.
+    fn content(&mut self, topic: &str, digest: &[u8; 32]) -> Option<Arc<Content>> {
+        let ours = Arc::clone(self.contents.get(topic)?);
+        if ours.digest == *digest {
+            return Some(ours);
+        }
+        if let Some(other) = self.others.get(topic)
+            && other.digest == *digest
+        {
+            return Some(Arc::clone(other));
+        }
+        let body = self.with_store(|store| store.body(digest))??;
+        let content = Arc::new(Content {
+            digest: *digest,
+            dated: ours.dated,
+            media_type: ours.media_type,
+            link: ours.link.clone(),
+            body,
+        });
+        self.others.insert(topic.to_owned(), Arc::clone(&content));
+        Some(content)
     }
 
     fn dispatch_notices(&mut self) -> bool {
@@ -168,7 +201,7 @@ impl Engine {
                 exchange,
                 confirmed: false,
             },
-            Job::Deliver(delivery, _) => End::Delivered {
+            Job::Deliver(delivery, ..) => End::Delivered {
                 id: delivery.id,
                 attempt: delivery.attempt,
                 exchange,
@@ -199,8 +232,10 @@ impl Engine {
             }
         }
         if instant >= self.count_at {
-            self.count_at = instant + COUNT_EVERY;
-            if let Some(counts) = self.with_store(|store| store.counts(now)) {
+            let counted = self.with_store(|store| store.counts(now));
+            // Of many millions the count takes its time, and gets no more than a fiftieth of it.
+            self.count_at = Instant::now() + COUNT_EVERY.max(instant.elapsed() * 50);
+            if let Some(counts) = counted {
                 self.shared.stats.subscriptions.set(counts.subscriptions);
                 self.shared.stats.requests.set(counts.requests);
                 self.shared.stats.owed.set(counts.owed);
@@ -217,8 +252,9 @@ impl Engine {
     }
 }
 
-/// A claim outlives the deadline of its exchange by this much.
-const CLAIM_SLACK: Duration = Duration::from_secs(60);
+/// A claim outlives the deadline of its exchange by this much, and half of it is for the way to the thread. As long, at
+/// most, and the time of an exchange, deliveries that a replica had begun wait when it is gone.
+const CLAIM_SLACK: Duration = Duration::from_secs(10);
 
 /// How often leases are looked at.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);

@@ -3,19 +3,24 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::Engine;
 use crate::websub::Moment;
-use crate::websub::sqlite::{Role, SqliteStore};
-use crate::websub::store::{Store, StoreError};
+use crate::websub::sqlite::Role;
+use crate::websub::store::{Edition, Store, StoreError};
 
 impl Engine {
     /// Opens the store and takes the delivery role, as far as neither has happened.
     pub(super) fn open(&mut self, now: Moment) {
         if self.store.is_none() && Instant::now() >= self.open_at {
-            match SqliteStore::open(&self.settings.state_dir) {
-                Ok(store) => self.store = Some(Box::new(store)),
+            match self.settings.place.open() {
+                Ok(store) => {
+                    self.store = Some(store);
+                    self.open_wait = OPEN_WAIT_MIN;
+                    // What is there may be an older state: a backup, or a standby that had not heard of the last change.
+                    self.unpublished = true;
+                }
                 Err(error) => self.fail(error),
             }
         }
@@ -24,24 +29,30 @@ impl Engine {
             && self.stopping.is_none()
             && Instant::now() >= self.open_at
         {
-            match Role::try_take(&self.settings.state_dir) {
+            match self.settings.place.try_take_role() {
                 Ok(Some(role)) => self.take_role(role, now),
                 Ok(None) => self.open_at = Instant::now() + ROLE_WAIT,
                 Err(error) => self.fail(error),
             }
         }
-        if self.role.is_some()
-            && let Some(topics) = self.unpublished.clone()
-        {
+        if self.role.is_some() && self.unpublished {
             let policy = self.settings.policy.clone();
-            if let Some(published) = self.write_store(|store| store.publish(&topics, &policy, now))
+            let editions = self.editions();
+            if let Some(published) =
+                self.write_store(|store| store.publish(&editions, &policy, now))
             {
-                self.unpublished = None;
+                self.unpublished = false;
                 if !published.changed.is_empty() {
                     self.published_at = now;
                 }
                 for topic in &published.changed {
                     info!(topic, "the topic has new content");
+                }
+                for topic in &published.older {
+                    warn!(
+                        topic,
+                        "other replicas have published newer content than what is served here"
+                    );
                 }
                 if published.withdrawn > 0 {
                     info!(
@@ -53,13 +64,30 @@ impl Engine {
         }
     }
 
+    /// What is served, as the store gets it.
+    fn editions(&self) -> Vec<Edition> {
+        let mut editions: Vec<Edition> = self
+            .contents
+            .iter()
+            .map(|(url, content)| Edition {
+                url: url.clone(),
+                digest: content.digest,
+                dated: content.dated,
+                body: content.body.clone(),
+            })
+            .collect();
+        // In one order everywhere, so that replicas which publish at once do not wait for each other in a circle.
+        editions.sort_by(|one, other| one.url.cmp(&other.url));
+        editions
+    }
+
     fn take_role(&mut self, role: Role, now: Moment) {
         let policy = self.settings.policy.clone();
         if self
             .write_store(|store| store.recover(&policy, now))
             .is_some()
         {
-            info!(state = %self.settings.state_dir.display(), "the hub delivers");
+            info!(state = %self.settings.place, "the hub delivers");
             self.role = Some(role);
         }
     }
@@ -72,6 +100,7 @@ impl Engine {
     ) -> Option<T> {
         let value = self.with_store(act)?;
         if self.health.store_error.take().is_some() {
+            self.open_wait = OPEN_WAIT_MIN;
             info!("the hub's store can be used again");
         }
         Some(value)
@@ -104,7 +133,8 @@ impl Engine {
         if !matches!(error, StoreError::Full(_) | StoreError::Busy(_)) {
             self.store = None;
         }
-        self.open_at = Instant::now() + OPEN_WAIT;
+        self.open_at = Instant::now() + self.open_wait;
+        self.open_wait = (self.open_wait * 2).min(OPEN_WAIT_MAX);
     }
 
     pub(super) fn report_health(&mut self) {
@@ -117,8 +147,11 @@ impl Engine {
     }
 }
 
-/// The wait before a store that could not be used is tried again.
-const OPEN_WAIT: Duration = Duration::from_secs(2);
+/// The first wait before a store that could not be used is tried again; each one after it is twice as long.
+pub(super) const OPEN_WAIT_MIN: Duration = Duration::from_millis(250);
+
+/// The longest of these waits.
+const OPEN_WAIT_MAX: Duration = Duration::from_secs(4);
 
 /// The wait before the delivery role is asked for again.
 const ROLE_WAIT: Duration = Duration::from_millis(500);

@@ -1,47 +1,74 @@
 //! What must hold of any store of the hub, whatever keeps the bytes.
 
 mod requests;
+mod shared;
 mod subscriptions;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use crate::websub::store::{
-    Accept, Caps, Claim, Delivery, Full, Lane, Order, Recorded, Report, Store, Verification,
+    Accept, Caps, Claim, Delivery, Edition, Full, Lane, Order, Recorded, Report, Store,
+    Verification,
 };
 use crate::websub::subscription::{Answer, Outcome, Policy, Removal};
 use crate::websub::{Callback, HubRequest, Mode, Moment, Secret};
+use crate::wire::date::Timestamp;
 
-/// Runs every check on stores that `open` makes, each empty.
+/// Runs every check on stores of one process that `open` makes, each empty.
 ///
 /// # Panics
 /// At the first thing that does not hold, naming it.
 pub fn check_store(mut open: impl FnMut() -> Box<dyn Store>) {
-    for check in [
-        requests::requests_wait_in_order_and_one_at_a_time_for_each_pair,
-        requests::a_request_has_five_attempts_in_its_life,
-        requests::repeated_requests_join_the_waiting_one,
-        requests::bounds_refuse_the_one_beyond_them,
-        requests::busy_hosts_are_passed_over,
-        subscriptions::a_change_is_due_once_and_begun_before_it_is_sent,
-        subscriptions::lanes_part_quick_from_slow,
-        subscriptions::removals_leave_a_tombstone_and_at_most_one_denial,
-        subscriptions::withdrawn_topics_take_their_subscriptions_along,
-        subscriptions::leases_end_unless_a_renewal_waits,
-        subscriptions::a_clock_that_went_back_takes_no_lease_away,
-        subscriptions::tombstones_are_dropped_when_they_are_old,
-    ] {
+    let own_clock = subscriptions::a_clock_that_went_back_takes_no_lease_away;
+    for check in COMMON.into_iter().chain([own_clock as fn(&mut dyn Store)]) {
         let mut store = open();
-        store
-            .publish(
-                &[(topic("a"), [1; 32]), (topic("b"), [1; 32])],
-                &policy(),
-                at(0),
-            )
-            .expect("published");
+        publish_first(store.as_mut());
         check(store.as_mut());
     }
 }
+
+/// Runs every check on stores that replicas share: `open` opens an empty one twice. They are told what time it is, and
+/// have no clock of their own.
+///
+/// # Panics
+/// At the first thing that does not hold, naming it.
+pub fn check_shared_store(mut open: impl FnMut() -> [Box<dyn Store>; 2]) {
+    for check in COMMON {
+        let [mut store, _other] = open();
+        publish_first(store.as_mut());
+        check(store.as_mut());
+    }
+    for check in shared::CHECKS {
+        let [mut one, mut other] = open();
+        publish_first(one.as_mut());
+        check(one.as_mut(), other.as_mut());
+    }
+}
+
+fn publish_first(store: &mut dyn Store) {
+    let editions = [edition("a", 1, 0), edition("b", 1, 0)];
+    store
+        .publish(&editions, &policy(), at(0))
+        .expect("published");
+}
+
+/// What holds of any store.
+const COMMON: [fn(&mut dyn Store); 11] = [
+    requests::requests_wait_in_order_and_one_at_a_time_for_each_pair,
+    requests::a_request_has_five_attempts_in_its_life,
+    requests::repeated_requests_join_the_waiting_one,
+    requests::bounds_refuse_the_one_beyond_them,
+    requests::busy_hosts_are_passed_over,
+    subscriptions::a_change_is_due_once_and_begun_before_it_is_sent,
+    subscriptions::lanes_part_quick_from_slow,
+    subscriptions::removals_leave_a_tombstone_and_at_most_one_denial,
+    subscriptions::withdrawn_topics_take_their_subscriptions_along,
+    subscriptions::leases_end_unless_a_renewal_waits,
+    subscriptions::tombstones_are_dropped_when_they_are_old,
+];
 
 fn accept(store: &mut dyn Store, mode: Mode, name: &str, topic: &str) {
     let caps = Caps {
@@ -86,7 +113,7 @@ fn request(mode: Mode, name: &str, name_of_topic: &str, secret: Option<&str>) ->
 
 fn verifications(store: &mut dyn Store, limit: usize) -> Vec<Verification> {
     store
-        .claim_requests(&claim(limit, &HashMap::new()))
+        .claim_requests(&claim(limit, &HashMap::new()), at(0))
         .expect("claimed")
 }
 
@@ -115,11 +142,21 @@ fn claim(limit: usize, busy: &HashMap<String, usize>) -> Claim<'_> {
 
 fn change(store: &mut dyn Store, name: &str, content: u8, now_ms: i64) {
     let other = if name == "a" { "b" } else { "a" };
-    let topics = [(topic(name), [content; 32]), (topic(other), [1; 32])];
+    let editions = [edition(name, content, now_ms), edition(other, 1, now_ms)];
     let published = store
-        .publish(&topics, &policy(), at(now_ms))
+        .publish(&editions, &policy(), at(now_ms))
         .expect("published");
     assert_eq!(published.changed, [topic(name)]);
+}
+
+/// The content of a topic, the body being its digest, with a date.
+fn edition(name: &str, content: u8, dated_s: i64) -> Edition {
+    Edition {
+        url: topic(name),
+        digest: [content; 32],
+        dated: Timestamp::from_unix(dated_s),
+        body: Bytes::copy_from_slice(&[content; 32]),
+    }
 }
 
 fn record(store: &mut dyn Store, report: Report, now_ms: i64) -> Recorded {

@@ -6,13 +6,16 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::model::Model;
 use crate::websub::sqlite::SqliteStore;
 use crate::websub::store::{
-    Accept, Caps, Claim, Delivery, Lane, Order, Recorded, Report, Store, Verification,
+    Accept, Caps, Claim, Delivery, Edition, Lane, Order, Recorded, Report, Store, Verification,
 };
 use crate::websub::subscription::{Answer, Failure, Outcome, Policy};
 use crate::websub::{Callback, HubRequest, Mode, Moment, Secret};
+use crate::wire::date::Timestamp;
 
 /// Reads `bytes` as a sequence of at most 400 steps, two bytes each, and runs it on both stores.
 ///
@@ -127,14 +130,20 @@ impl Life {
 
     fn claim_requests(&mut self, limit: usize) {
         let claimed = self
-            .both(|store, now| store.claim_requests(&claim(limit, now)))
+            .both(|store, now| store.claim_requests(&claim(limit, now), now))
             .expect("claimed");
         self.verifications.extend(claimed);
     }
 
     fn publish(&mut self) {
-        let topics = self.topics.clone();
-        let _published = self.both(|store, now| store.publish(&topics, &policy(), now));
+        let edition = |(url, digest): &(String, [u8; 32])| Edition {
+            url: url.clone(),
+            digest: *digest,
+            dated: Timestamp::from_unix(0),
+            body: Bytes::new(),
+        };
+        let editions: Vec<Edition> = self.topics.iter().map(edition).collect();
+        let _published = self.both(|store, now| store.publish(&editions, &policy(), now));
     }
 
     fn answer_verification(&mut self, argument: usize) {

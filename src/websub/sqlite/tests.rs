@@ -3,6 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::super::subscription::Removal;
 use super::super::{Callback, HubRequest, Mode};
 use super::*;
+use crate::wire::date::Timestamp;
 
 const TOPIC: &str = "https://r.example/feed.xml";
 
@@ -24,6 +25,15 @@ fn caps() -> Caps {
         requests_per_host: 100,
         subscriptions: 100,
         subscriptions_per_host: 100,
+    }
+}
+
+fn edition() -> Edition {
+    Edition {
+        url: TOPIC.to_owned(),
+        digest: [1; 32],
+        dated: Timestamp::from_unix(0),
+        body: Bytes::new(),
     }
 }
 
@@ -54,7 +64,7 @@ fn fresh() -> (tempfile::TempDir, PathBuf, SqliteStore) {
     let dir = temp.path().join("state");
     let mut store = SqliteStore::open(&dir).expect("opened");
     store
-        .publish(&[(TOPIC.to_owned(), [1; 32])], &policy(), at(0))
+        .publish(&[edition()], &policy(), at(0))
         .expect("published");
     (temp, dir, store)
 }
@@ -71,7 +81,7 @@ fn activate(store: &mut SqliteStore, number: usize) {
         busy: &idle,
         until: at(60_000),
     };
-    let found = store.claim_requests(&claim).expect("claimed");
+    let found = store.claim_requests(&claim, at(0)).expect("claimed");
     let report = Report::Verified {
         id: found[0].id,
         asked_at: at(1),
@@ -94,7 +104,7 @@ fn fill(store: &mut SqliteStore) {
         busy: &idle,
         until: at(60_000),
     };
-    let found = store.claim_requests(&claim).expect("claimed");
+    let found = store.claim_requests(&claim, at(0)).expect("claimed");
     let confirm = |found: &Verification| Report::Verified {
         id: found.id,
         asked_at: at(1),

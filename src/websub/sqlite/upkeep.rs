@@ -6,21 +6,21 @@ use rusqlite::{Transaction, params};
 
 use super::super::moment::Moment;
 use super::super::store::{
-    Counts, Notice, Order, Published, SWEEP_MAX, Swept, TOMBSTONES_MAX, VERIFICATIONS_MAX,
+    Counts, Edition, Notice, Order, Published, SWEEP_MAX, Swept, TOMBSTONES_MAX, VERIFICATIONS_MAX,
 };
 use super::super::subscription::{Event, Policy};
 use super::rows;
 
-/// Makes `topics` the topics of the hub.
+/// Makes `editions` what the topics of the hub hold.
 pub(super) fn publish(
     tx: &Transaction<'_>,
-    topics: &[(String, [u8; 32])],
+    editions: &[Edition],
     policy: &Policy,
     now: Moment,
 ) -> rusqlite::Result<Published> {
     touch(tx, now)?;
     let mut published = Published::default();
-    for (url, digest) in topics {
+    for Edition { url, digest, .. } in editions {
         let changed = tx.execute(
             "INSERT INTO topic (url, digest) VALUES (?1, ?2)
              ON CONFLICT (url) DO UPDATE SET digest = excluded.digest WHERE digest <> excluded.digest",
@@ -35,7 +35,7 @@ pub(super) fn publish(
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
     for (topic_id, url) in known {
-        if topics.iter().any(|(kept, _)| *kept == url) {
+        if editions.iter().any(|kept| kept.url == url) {
             continue;
         }
         for id in ids(

@@ -22,6 +22,11 @@ pub enum StoreError {
     Busy(PathBuf),
     /// Anything else that reading or writing met.
     Io(PathBuf, String),
+    /// The database cannot be reached, or its answers do not come: it is tried again by itself.
+    Unreachable(String, String),
+    /// The database cannot be used as it is set up: a wrong password, missing rights, a newer schema. The operator
+    /// changes that, or the address.
+    Refused(String, String),
 }
 
 impl StoreError {
@@ -75,6 +80,8 @@ impl fmt::Display for StoreError {
                 path.display()
             ),
             StoreError::Io(path, what) => write!(f, "{}: {what}", path.display()),
+            StoreError::Unreachable(name, what) => write!(f, "{name}: cannot be reached: {what}"),
+            StoreError::Refused(name, what) => write!(f, "{name}: cannot be used: {what}"),
         }
     }
 }

@@ -29,6 +29,17 @@ pub(crate) fn server_config(names: &[&str]) -> Arc<ServerConfig> {
     configure(certificate.der().clone(), &key)
 }
 
+/// Returns a certificate for `names` and its key, in PEM.
+pub(crate) fn server_pem(names: &[&str]) -> (String, String) {
+    let key = KeyPair::generate().unwrap();
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let certificate = CertificateParams::new(names)
+        .unwrap()
+        .signed_by(&key, &AUTHORITY)
+        .unwrap();
+    (certificate.pem(), key.serialize_pem())
+}
+
 /// Returns a server's configuration with a certificate that nobody vouches for.
 pub(crate) fn untrusted_config(name: &str) -> Arc<ServerConfig> {
     let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();

@@ -11,7 +11,7 @@ fn hub(rig: &Rig, arguments: &[&str]) -> (i32, String, String) {
         .arg("hub")
         .args(arguments)
         .arg("--state")
-        .arg(&rig.settings.state_dir)
+        .arg(rig.state_dir())
         .output()
         .unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -125,12 +125,12 @@ fn what_is_not_there_is_66_and_a_damaged_state_65() {
         );
     }
     rig.stop();
-    let file = rig.settings.state_dir.join("hub.sqlite3");
+    let file = rig.state_dir().join("hub.sqlite3");
     std::fs::write(&file, "x".repeat(512)).unwrap();
     let (status, _, error) = hub(&rig, &["list"]);
     assert_eq!(status, 65);
     assert!(error.contains("the file is damaged"), "{error}");
-    std::fs::remove_dir_all(&rig.settings.state_dir).unwrap();
+    std::fs::remove_dir_all(rig.state_dir()).unwrap();
     assert_eq!(hub(&rig, &["list"]).0, 66);
-    assert!(!rig.settings.state_dir.exists(), "looking creates nothing");
+    assert!(!rig.state_dir().exists(), "looking creates nothing");
 }

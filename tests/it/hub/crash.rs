@@ -9,15 +9,15 @@ use super::authority;
 use super::rig::now;
 use super::subscriber::{Received, Reply, Subscriber};
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::{Connection, Program, wait_until};
+use crate::support::{Connection, Program, Response, wait_until};
 use reviewd::websub::sqlite::SqliteStore;
 use reviewd::websub::store::Store;
 use reviewd::wire::date::{Timestamp, parse_timestamp};
 
-const TOPIC: &str = "https://reviews.example/reviews.json";
+pub(super) const TOPIC: &str = "https://reviews.example/reviews.json";
 
 /// The time of version 0: 2020-01-01T00:00:00Z.
-const FIRST_S: i64 = 1_577_836_800;
+pub(super) const FIRST_S: i64 = 1_577_836_800;
 
 /// How long lives are led, in seconds; the environment variable of this name asks for more.
 const SECONDS: (&str, u64) = ("REVIEWD_CRASH_SECONDS", 20);
@@ -40,20 +40,7 @@ impl World {
     fn begin() -> World {
         let temp = tempfile::tempdir().unwrap();
         authority::write_ca(&temp.path().join("ca.pem"));
-        let flapping = |request: &Received| match (
-            request.method.as_str(),
-            request.at.elapsed().subsec_nanos() % 5,
-        ) {
-            ("POST", 0) => Reply::Answer(503, Vec::new()),
-            ("POST", 1) => Reply::HangUp,
-            _ => Reply::good(request),
-        };
-        let subscribers = vec![
-            Subscriber::good(),
-            Subscriber::good(),
-            Subscriber::good(),
-            Subscriber::start(flapping),
-        ];
+        let subscribers = subscribers();
         let data = DataDir::with_reviews(1, &updated_at(1));
         World {
             temp,
@@ -123,18 +110,7 @@ impl World {
         let callback = self.subscribers[subscriber].callback(&path);
         self.asked += 1;
         let lease_s = 100_000 + self.asked;
-        let body = url::form_urlencoded::Serializer::new(String::new())
-            .extend_pairs([
-                ("hub.mode", mode),
-                ("hub.topic", TOPIC),
-                ("hub.callback", &callback),
-                ("hub.lease_seconds", &lease_s.to_string()),
-            ])
-            .finish();
-        let mut connection = Connection::open(self.address());
-        let fields = [("Content-Type", "application/x-www-form-urlencoded")];
-        connection.request("POST", "/api/websub/hub", &fields, body.as_bytes());
-        let response = connection.response("POST");
+        let response = post(self.address(), mode, &callback, lease_s);
         assert_eq!(response.status, 202, "{}", response.text());
         if mode == "subscribe" {
             self.accepted.push(lease_s);
@@ -159,13 +135,47 @@ impl World {
     }
 }
 
+/// Three subscribers that take everything, and one that refuses or hangs up now and then.
+pub(super) fn subscribers() -> Vec<Subscriber> {
+    let flapping = |request: &Received| match (
+        request.method.as_str(),
+        request.at.elapsed().subsec_nanos() % 5,
+    ) {
+        ("POST", 0) => Reply::Answer(503, Vec::new()),
+        ("POST", 1) => Reply::HangUp,
+        _ => Reply::good(request),
+    };
+    vec![
+        Subscriber::good(),
+        Subscriber::good(),
+        Subscriber::good(),
+        Subscriber::start(flapping),
+    ]
+}
+
+/// Asks a hub for or against a callback.
+pub(super) fn post(address: SocketAddr, mode: &str, callback: &str, lease_s: u32) -> Response {
+    let body = url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs([
+            ("hub.mode", mode),
+            ("hub.topic", TOPIC),
+            ("hub.callback", callback),
+            ("hub.lease_seconds", &lease_s.to_string()),
+        ])
+        .finish();
+    let mut connection = Connection::open(address);
+    let fields = [("Content-Type", "application/x-www-form-urlencoded")];
+    connection.request("POST", "/api/websub/hub", &fields, body.as_bytes());
+    connection.response("POST")
+}
+
 /// A time for each version, a second after the one before.
-fn updated_at(version: usize) -> String {
+pub(super) fn updated_at(version: usize) -> String {
     Timestamp::from_unix(FIRST_S + i64::try_from(version).unwrap()).to_string()
 }
 
 /// The version of a document.
-fn version_of(document: &[u8]) -> usize {
+pub(super) fn version_of(document: &[u8]) -> usize {
     let document: serde_json::Value = serde_json::from_slice(document).unwrap();
     let updated_at = document["updated_at"].as_str().unwrap();
     let time = parse_timestamp(updated_at.as_bytes()).unwrap();
@@ -202,33 +212,50 @@ fn kills_at_random_moments_lose_nothing_that_was_promised() {
     // The service serves a new content a moment before its hub has stored the digest.
     std::thread::sleep(Duration::from_secs(1));
     world.settle();
-    check(&world, last);
+    let active = callbacks(&mut world.store());
+    let (deliveries, duplicates) = check(&world.subscribers, &world.accepted, &active, last);
+    println!(
+        "{} kills, {} requests answered 202, {last} contents, {} active at the end, {deliveries} deliveries, {duplicates} of them of a content that the subscriber had been sent before (retries included)",
+        world.kills,
+        world.asked,
+        active.len()
+    );
+    assert!(!active.is_empty() && deliveries > active.len());
 }
 
-fn check(world: &World, last: usize) {
+/// Returns the callbacks of all active subscriptions.
+pub(super) fn callbacks(store: &mut dyn Store) -> HashSet<String> {
+    let listed = store.list(0, 1_000, now()).unwrap();
+    listed
+        .into_iter()
+        .map(|listed| listed.callback.uri().to_owned())
+        .collect()
+}
+
+/// Checks that what was promised is kept: requests `accepted` with these leases, and `active` callbacks that must have
+/// the content `last`. Returns how many deliveries there were, and how many of them repeated the one before.
+pub(super) fn check(
+    subscribers: &[Subscriber],
+    accepted: &[u32],
+    active: &HashSet<String>,
+    last: usize,
+) -> (usize, usize) {
     // Every request that was answered 202 was verified, once, and once more for each crash that came between.
     let mut asked: HashMap<u32, usize> = HashMap::new();
-    for request in world.subscribers.iter().flat_map(Subscriber::verifications) {
+    for request in subscribers.iter().flat_map(Subscriber::verifications) {
         *asked
             .entry(request.query()["hub.lease_seconds"].parse().unwrap())
             .or_default() += 1;
     }
-    for lease_s in &world.accepted {
+    for lease_s in accepted {
         assert!(
             matches!(asked.get(lease_s), Some(1..=5)),
             "request {lease_s}: {:?}",
             asked.get(lease_s)
         );
     }
-    let active: HashSet<String> = world
-        .store()
-        .list(0, 1_000, now())
-        .unwrap()
-        .into_iter()
-        .map(|listed| listed.callback.uri().to_owned())
-        .collect();
     let (mut deliveries, mut duplicates) = (0, 0);
-    for subscriber in &world.subscribers {
+    for subscriber in subscribers {
         let mut paths: HashMap<String, Vec<Received>> = HashMap::new();
         for request in subscriber.received() {
             let path = request
@@ -272,11 +299,5 @@ fn check(world: &World, last: usize) {
                 .count();
         }
     }
-    println!(
-        "{} kills, {} requests answered 202, {last} contents, {} active at the end, {deliveries} deliveries, {duplicates} of them of a content that the subscriber had been sent before (retries included)",
-        world.kills,
-        world.asked,
-        active.len()
-    );
-    assert!(!active.is_empty() && deliveries > active.len());
+    (deliveries, duplicates)
 }

@@ -5,6 +5,7 @@ use std::process::Command;
 use super::rig::Rig;
 use super::subscriber::Subscriber;
 use crate::support::wait_until;
+use reviewd::websub::Place;
 
 /// A file system of one megabyte; unmounted at the end.
 struct SmallDisk(tempfile::TempDir);
@@ -38,7 +39,8 @@ fn a_disk_that_fills_up_refuses_requests_keeps_promises_and_recovers() {
         );
         return;
     };
-    let rig = Rig::start_with(|settings| settings.state_dir = disk.0.path().to_owned());
+    let rig =
+        Rig::start_with(|settings| settings.place = Place::Directory(disk.0.path().to_owned()));
     let subscriber = Subscriber::good();
     rig.subscribe(&subscriber.callback("/cb"));
     let filler = disk.0.path().join("hub.filler");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use reviewd::delivery::Settings;
 use reviewd::server::DataSource;
+use reviewd::websub::Place;
 
 use super::rig;
 use super::subscriber::{Received, Subscriber};
@@ -342,7 +343,10 @@ fn a_change_made_while_the_server_was_down_is_delivered_when_it_is_back() {
 fn readiness_names_a_state_directory_that_cannot_be_used_and_reads_go_on() {
     let temp = tempfile::tempdir().unwrap();
     let server = start(&temp, None, |settings| {
-        std::fs::write(&settings.state_dir, "not a directory").unwrap();
+        let Place::Directory(directory) = &settings.place else {
+            panic!("the hub has no directory");
+        };
+        std::fs::write(directory, "not a directory").unwrap();
     });
     wait_until("the reason", || {
         server.get("/readyz").text().contains("\"hub_store\"")

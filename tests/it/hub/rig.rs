@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +16,8 @@ use reviewd::snapshot::Topic;
 use reviewd::websub::policy::{Leases, Policy};
 use reviewd::websub::sqlite::SqliteStore;
 use reviewd::websub::store::{Caps, Listed, Store, Tombstone};
-use reviewd::websub::{Moment, Refusal, request};
+use reviewd::websub::{Moment, Place, Refusal, request};
+use reviewd::wire::date::Timestamp;
 use sha2::Digest;
 
 use super::authority;
@@ -146,7 +148,7 @@ impl Rig {
 
     /// Tells whether the hub has taken note of the last change; it does so on a thread of its own.
     fn is_noted(&self) -> bool {
-        let file = self.settings.state_dir.join("hub.sqlite3");
+        let file = self.state_dir().join("hub.sqlite3");
         let noted = rusqlite::Connection::open(file).and_then(|store| {
             let digest = "SELECT digest FROM topic WHERE url LIKE '%/feed.xml'";
             store.query_row(digest, [], |row| row.get::<_, Vec<u8>>(0))
@@ -237,9 +239,18 @@ impl Rig {
         (counts.subscriptions, counts.requests)
     }
 
+    /// Returns the state directory.
+    pub(crate) fn state_dir(&self) -> &Path {
+        match &self.settings.place {
+            Place::Directory(directory) => directory,
+            #[cfg(feature = "postgres")]
+            Place::Database(_) => panic!("a database has no directory"),
+        }
+    }
+
     /// Opens the store as another process would.
     pub(crate) fn store(&self) -> SqliteStore {
-        SqliteStore::open(&self.settings.state_dir).unwrap()
+        SqliteStore::open(self.state_dir()).unwrap()
     }
 }
 
@@ -248,7 +259,7 @@ pub(crate) fn settings(temp: &tempfile::TempDir) -> Settings {
     let ca = temp.path().join("ca.pem");
     authority::write_ca(&ca);
     Settings {
-        state_dir: temp.path().join("state"),
+        place: Place::Directory(temp.path().join("state")),
         leases: Leases {
             min_s: 1,
             default_s: 864_000,
@@ -289,6 +300,7 @@ pub(crate) fn topics(content: &str) -> [Topic; 3] {
         media_type,
         body: Bytes::from(content.to_owned()),
         digest: sha2::Sha256::digest(content.as_bytes()).into(),
+        updated_at: Timestamp::from_unix(0),
     };
     [
         topic("/feed.xml", "application/atom+xml"),

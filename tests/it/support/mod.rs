@@ -6,6 +6,7 @@
 pub(crate) mod client;
 pub(crate) mod dataset;
 pub(crate) mod frames;
+pub(crate) mod postgres;
 pub(crate) mod program;
 pub(crate) mod server;
 

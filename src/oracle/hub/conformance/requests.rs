@@ -128,7 +128,7 @@ pub(super) fn busy_hosts_are_passed_over(store: &mut dyn Store) {
         busy: &busy,
         until: at(9_000),
     };
-    let claimed = store.claim_requests(&claim).expect("claimed");
+    let claimed = store.claim_requests(&claim, at(0)).expect("claimed");
     assert_eq!(
         uris(claimed.iter().map(|found| &found.callback)),
         ["https://x.example/", "https://y.example/"]

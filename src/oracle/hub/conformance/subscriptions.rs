@@ -99,7 +99,7 @@ pub(super) fn withdrawn_topics_take_their_subscriptions_along(store: &mut dyn St
     activate(store, "x", "b");
     accept(store, Mode::Subscribe, "y", "a");
     let published = store
-        .publish(&[(topic("b"), [1; 32])], &policy(), at(5))
+        .publish(&[edition("b", 1, 5)], &policy(), at(5))
         .expect("published");
     assert_eq!((published.changed.len(), published.withdrawn), (0, 1));
     let counts = store.counts(at(5)).expect("counts");

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::{Active, Model, Waiting};
 use crate::websub::store::{
-    Accept, Caps, Claim, Counts, Delivery, Full, Lane, Listed, Notice, Order, Published, Recorded,
-    Report, Store, StoreError, Swept, Tombstone, Verification,
+    Accept, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order, Published,
+    Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
 };
 use crate::websub::subscription::{Policy, Removal};
 use crate::websub::{Callback, Mode, Moment};
@@ -14,13 +16,13 @@ use crate::websub::{Callback, Mode, Moment};
 impl Store for Model {
     fn publish(
         &mut self,
-        topics: &[(String, [u8; 32])],
+        editions: &[Edition],
         _policy: &Policy,
         now: Moment,
     ) -> Result<Published, StoreError> {
         self.seen_ms = now.unix_ms();
         let mut published = Published::default();
-        for (url, digest) in topics {
+        for Edition { url, digest, .. } in editions {
             if self.current(url) != Some(*digest) {
                 published.changed.push(url.clone());
             }
@@ -28,7 +30,7 @@ impl Store for Model {
         let gone: Vec<i64> = self
             .subscriptions
             .iter()
-            .filter(|active| !topics.iter().any(|(url, _)| *url == active.topic))
+            .filter(|active| !editions.iter().any(|edition| edition.url == active.topic))
             .map(|active| active.id)
             .collect();
         for id in &gone {
@@ -38,10 +40,17 @@ impl Store for Model {
         let were: Vec<String> = self.topics.iter().map(|(url, _)| url.clone()).collect();
         self.requests.retain(|waiting| {
             let topic = &waiting.accept.request.topic;
-            !were.contains(topic) || topics.iter().any(|(url, _)| url == topic)
+            !were.contains(topic) || editions.iter().any(|edition| edition.url == *topic)
         });
-        self.topics = topics.to_vec();
+        self.topics = editions
+            .iter()
+            .map(|edition| (edition.url.clone(), edition.digest))
+            .collect();
         Ok(published)
+    }
+
+    fn body(&mut self, _digest: &[u8; 32]) -> Result<Option<Bytes>, StoreError> {
+        Ok(None)
     }
 
     fn accept(
@@ -75,7 +84,11 @@ impl Store for Model {
         Ok(answers)
     }
 
-    fn claim_requests(&mut self, claim: &Claim<'_>) -> Result<Vec<Verification>, StoreError> {
+    fn claim_requests(
+        &mut self,
+        claim: &Claim<'_>,
+        _now: Moment,
+    ) -> Result<Vec<Verification>, StoreError> {
         let mut taken = claim.busy.clone();
         let mut pairs: Vec<(Callback, String)> = Vec::new();
         let mut found = Vec::new();

@@ -1,0 +1,56 @@
+//! Where the hub keeps its state: a directory of its own, or a database that replicas share.
+
+use std::fmt;
+use std::path::PathBuf;
+
+#[cfg(feature = "postgres")]
+use super::postgres::{Database, PostgresStore};
+use super::sqlite::{Role, SqliteStore};
+use super::store::{Store, StoreError};
+
+/// Where the hub keeps its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// An SQLite file in this directory; one process at a time delivers.
+    Directory(PathBuf),
+    /// A PostgreSQL database; every replica delivers.
+    #[cfg(feature = "postgres")]
+    Database(Box<Database>),
+}
+
+impl Place {
+    /// Opens the store there.
+    ///
+    /// # Errors
+    /// See [`SqliteStore::open`] and `PostgresStore::open`.
+    pub fn open(&self) -> Result<Box<dyn Store>, StoreError> {
+        match self {
+            Place::Directory(directory) => Ok(Box::new(SqliteStore::open(directory)?)),
+            #[cfg(feature = "postgres")]
+            Place::Database(database) => Ok(Box::new(PostgresStore::open(database)?)),
+        }
+    }
+
+    /// Takes the delivery role if it is free; of a database it always is.
+    ///
+    /// # Errors
+    /// See [`Role::try_take`].
+    pub fn try_take_role(&self) -> Result<Option<Role>, StoreError> {
+        match self {
+            Place::Directory(directory) => Role::try_take(directory),
+            #[cfg(feature = "postgres")]
+            Place::Database(_) => Ok(Some(Role::shared())),
+        }
+    }
+}
+
+/// Without the password of a database.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Directory(directory) => directory.display().fmt(f),
+            #[cfg(feature = "postgres")]
+            Place::Database(database) => database.fmt(f),
+        }
+    }
+}

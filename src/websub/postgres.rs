@@ -1,0 +1,335 @@
+//! The hub's state in a PostgreSQL database: any number of replicas read, write and deliver.
+//!
+//! One connection for each process, used by the hub's thread. What is due is claimed with `FOR UPDATE SKIP LOCKED` and
+//! a deadline, so that two replicas never send to one subscriber at a time, and what a dead one had claimed returns.
+//! All moments are by the database's clock: replicas whose clocks differ agree on when a claim has run out. Durability
+//! is the server's: with `synchronous_commit` on, its default, a commit that returned is on its disk, and on that of a
+//! synchronous standby.
+//!
+//! A claim reads what topics hold under a lock that a change of them waits for. Without it, a replica could claim with
+//! a digest that it has just read, while another publishes a newer content and delivers it: the older content would
+//! come after the newer one.
+
+mod batch;
+mod database;
+mod deliveries;
+mod fault;
+mod link;
+mod requests;
+mod rooms;
+mod rows;
+mod schema;
+mod tls;
+mod upkeep;
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio_postgres::types::Type;
+
+use super::moment::Moment;
+use super::store::{
+    Accept, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order, Published,
+    Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
+};
+use super::subscription::{Event, Policy, Removal};
+use batch::Batch;
+pub use database::Database;
+use fault::Fault;
+use link::{Link, Lock};
+
+/// A [`Store`] in the schema `reviewd` of a database.
+pub struct PostgresStore {
+    link: Link,
+    name: String,
+    owner: i64,
+    time: Time,
+    /// Digests of what this process has published: it can send them, whatever the database keeps.
+    own: Vec<[u8; 32]>,
+    /// How many subscriptions there were when they were last counted, and when that was. Counting ten million at each
+    /// request would take longer than everything else; what other replicas add meanwhile exceeds the bound by little.
+    subscriptions: Option<(u64, Moment)>,
+}
+
+/// Whose clock counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Time {
+    Database,
+    Given,
+}
+
+impl PostgresStore {
+    /// Connects, and brings the schema to the version that this program needs.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] for what stays wrong until somebody changes it, `Unreachable` for what may pass.
+    pub fn open(database: &Database) -> Result<PostgresStore, StoreError> {
+        PostgresStore::open_by(database, Time::Database)
+    }
+
+    /// Opens a store that believes whatever time it is told: for tests.
+    ///
+    /// # Errors
+    /// Those of [`PostgresStore::open`].
+    pub fn open_in_given_time(database: &Database) -> Result<PostgresStore, StoreError> {
+        PostgresStore::open_by(database, Time::Given)
+    }
+
+    fn open_by(database: &Database, time: Time) -> Result<PostgresStore, StoreError> {
+        let mut link = Link::connect(database)?;
+        let name = database.to_string();
+        schema::prepare(&mut link, &schema::MIGRATIONS).map_err(|fault| fault.into_error(&name))?;
+        Ok(PostgresStore {
+            link,
+            name,
+            owner: database.owner,
+            time,
+            own: Vec::new(),
+            subscriptions: None,
+        })
+    }
+
+    /// Runs `act` in one transaction, told the time that counts; commits if it returns `Ok`.
+    fn write<T>(
+        &mut self,
+        lock: Lock,
+        given: Option<Moment>,
+        act: impl FnOnce(&mut Link, Moment) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let PostgresStore { link, time, .. } = self;
+        let result = link.begin(lock).and_then(|of_database| {
+            let now = match (time, given) {
+                (Time::Given, Some(given)) => given,
+                _ => of_database,
+            };
+            let value = act(link, now)?;
+            link.commit()?;
+            Ok(value)
+        });
+        result.map_err(|fault| {
+            if matches!(&fault, Fault::Client(error) if !error.is_closed()) {
+                self.link.roll_back();
+            }
+            fault.into_error(&self.name)
+        })
+    }
+
+    /// Runs `look`, one statement that is a transaction of its own.
+    fn read<T>(
+        &mut self,
+        look: impl FnOnce(&mut Link) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        look(&mut self.link).map_err(|fault| fault.into_error(&self.name))
+    }
+
+    /// The time as a statement gets it: none where the database knows better.
+    fn told(&self, now: Moment) -> Option<i64> {
+        (self.time == Time::Given).then_some(now.unix_ms())
+    }
+
+    /// How many subscriptions there are, counted anew from time to time.
+    fn subscriptions(&mut self, now: Moment) -> Result<u64, StoreError> {
+        if let Some((count, at)) = self.subscriptions
+            && at <= now
+            && now.since(at) < COUNT_AGE
+        {
+            return Ok(count);
+        }
+        let row = self.read(|link| link.first("SELECT count(*) FROM reviewd.subscription", &[]))?;
+        let count = match row {
+            Some(row) => self.read(|_| rows::number(&row, 0))?,
+            None => 0,
+        };
+        self.subscriptions = Some((count, now));
+        Ok(count)
+    }
+
+    fn note_subscriptions(&mut self, recorded: &[Recorded]) {
+        let Some((count, _)) = &mut self.subscriptions else {
+            return;
+        };
+        for recorded in recorded {
+            match recorded {
+                Recorded::Activated => *count += 1,
+                Recorded::Removed(_) => *count = count.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Store for PostgresStore {
+    fn publish(
+        &mut self,
+        editions: &[Edition],
+        _policy: &Policy,
+        now: Moment,
+    ) -> Result<Published, StoreError> {
+        self.own = editions.iter().map(|edition| edition.digest).collect();
+        self.write(Lock::Topics, Some(now), |link, now| {
+            upkeep::publish(link, editions, now)
+        })
+    }
+
+    fn body(&mut self, digest: &[u8; 32]) -> Result<Option<Bytes>, StoreError> {
+        let sql = "SELECT body FROM reviewd.content WHERE digest = $1";
+        self.read(|link| {
+            let row = link.first(sql, &[(&&digest[..], Type::BYTEA)])?;
+            row.map(|row| rows::get(&row, 0).map(Bytes::copy_from_slice))
+                .transpose()
+        })
+    }
+
+    fn accept(
+        &mut self,
+        requests: &[Accept],
+        caps: &Caps,
+        now: Moment,
+    ) -> Result<Vec<Result<(), Full>>, StoreError> {
+        let active = self.subscriptions(now)?;
+        self.write(Lock::Requests, Some(now), |link, now| {
+            requests::accept(link, requests, caps, active, now)
+        })
+    }
+
+    fn claim_requests(
+        &mut self,
+        claim: &Claim<'_>,
+        now: Moment,
+    ) -> Result<Vec<Verification>, StoreError> {
+        let (told, owner) = (self.told(now), self.owner);
+        if !self.read(|link| requests::any(link, told))? {
+            return Ok(Vec::new());
+        }
+        let lasts = claim.until.since(now);
+        self.write(Lock::None, Some(now), |link, now| {
+            requests::claim(link, owner, claim, now.plus(lasts), now)
+        })
+    }
+
+    fn claim_deliveries(
+        &mut self,
+        lane: Lane,
+        claim: &Claim<'_>,
+        now: Moment,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let (told, owner, own) = (self.told(now), self.owner, self.own.clone());
+        if !self.read(|link| deliveries::any(link, lane, &own, told))? {
+            return Ok(Vec::new());
+        }
+        let lasts = claim.until.since(now);
+        self.write(Lock::TopicsShared, Some(now), |link, now| {
+            deliveries::claim(link, owner, lane, claim, &own, now.plus(lasts), now)
+        })
+    }
+
+    fn take_notices(&mut self, limit: usize) -> Result<Vec<Notice>, StoreError> {
+        self.read(|link| upkeep::take_notices(link, limit))
+    }
+
+    fn record(
+        &mut self,
+        reports: &[Report],
+        policy: &Policy,
+        now: Moment,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        let owner = self.owner;
+        let recorded = self.write(Lock::None, Some(now), |link, here| {
+            // What is told as a moment is meant as "so long ago".
+            let reports: Vec<Report> = reports
+                .iter()
+                .map(|report| match report {
+                    Report::Verified {
+                        id,
+                        asked_at,
+                        confirmed,
+                    } => Report::Verified {
+                        id: *id,
+                        asked_at: here.minus(now.since(*asked_at)),
+                        confirmed: *confirmed,
+                    },
+                    other => other.clone(),
+                })
+                .collect();
+            deliveries::record(link, owner, &reports, policy, here)
+        })?;
+        self.note_subscriptions(&recorded);
+        Ok(recorded)
+    }
+
+    fn sweep(
+        &mut self,
+        policy: &Policy,
+        tombstone_age: Duration,
+        now: Moment,
+    ) -> Result<Swept, StoreError> {
+        let told = self.told(now);
+        if self.read(|link| upkeep::is_swept(link, tombstone_age, told))? {
+            return Ok(Swept::default());
+        }
+        let swept = self.write(Lock::None, Some(now), |link, now| {
+            upkeep::sweep(link, policy, tombstone_age, now)
+        })?;
+        self.note_subscriptions(&vec![Recorded::Removed(Removal::LeaseEnded); swept.expired]);
+        Ok(swept)
+    }
+
+    /// Returns the claims of this process, which has none when it begins; those of a dead one return by themselves.
+    fn recover(&mut self, _policy: &Policy, _now: Moment) -> Result<(), StoreError> {
+        let owner = self.owner;
+        self.write(Lock::None, None, |link, _| upkeep::recover(link, owner))
+    }
+
+    /// Moves nothing: it is this process's clock that jumped, and not the database's. Whether the store can be written
+    /// is asked all the same.
+    fn shift(&mut self, _by_ms: i64) -> Result<(), StoreError> {
+        self.write(Lock::None, None, |link, _| {
+            link.execute("UPDATE reviewd.meta SET version = version", &[])
+                .map(drop)
+        })
+    }
+
+    fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
+        let told = self.told(now);
+        let counts = self.read(|link| upkeep::counts(link, told))?;
+        self.subscriptions = Some((counts.subscriptions, now));
+        Ok(counts)
+    }
+
+    fn list(&mut self, after: i64, limit: usize, _now: Moment) -> Result<Vec<Listed>, StoreError> {
+        self.read(|link| rows::list(link, after, limit))
+    }
+
+    fn tombstones(&mut self, limit: usize) -> Result<Vec<Tombstone>, StoreError> {
+        self.read(|link| rows::tombstones(link, limit))
+    }
+
+    fn operate(
+        &mut self,
+        id: i64,
+        order: Order,
+        policy: &Policy,
+        now: Moment,
+    ) -> Result<bool, StoreError> {
+        let event = match order {
+            Order::Remove => Event::Removed,
+            Order::Retry => Event::Retried,
+        };
+        self.write(Lock::None, Some(now), |link, now| {
+            let mut batch = Batch::load(link, &[id])?;
+            let is_there = batch.step(id, &event, policy, now).is_some();
+            batch.save(link)?;
+            Ok(is_there)
+        })
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PostgresStore({})", self.name)
+    }
+}
+
+/// How old a count of the subscriptions may be.
+const COUNT_AGE: Duration = Duration::from_secs(20);

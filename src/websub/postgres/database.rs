@@ -1,0 +1,270 @@
+//! The address of a database, `postgres://user:password@host:port/name?option=value`, as the operator writes it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use url::form_urlencoded;
+
+/// A database, and how to speak to it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Database {
+    pub(super) config: Config,
+    /// The file of the only authorities that are trusted, instead of the public ones.
+    pub(super) root_cert: Option<PathBuf>,
+    /// Whom claims of this process belong to; random, never 0.
+    pub(super) owner: i64,
+    /// What people are told: neither user nor password.
+    name: String,
+}
+
+impl Database {
+    /// Parses an address. Options are those of libpq that `tokio-postgres` knows, and two that are our own:
+    /// `sslmode=disable|require|verify-full`, the last two being the same, since encryption for nobody knows whom is
+    /// none (default: `disable` on this machine, else `require`), and `sslrootcert=FILE`.
+    ///
+    /// # Errors
+    /// One line that names the part and never quotes the password; the culprit is the operator.
+    pub fn parse(text: &str) -> Result<Database, String> {
+        if !["postgres://", "postgresql://"]
+            .iter()
+            .any(|scheme| text.starts_with(scheme))
+        {
+            return Err("must begin with postgres://".to_owned());
+        }
+        let (address, query) = text.split_once('?').unwrap_or((text, ""));
+        let mut options = Options::default();
+        let rest = options.take(query);
+        let mut config: Config = format!("{address}?{rest}")
+            .parse()
+            .map_err(|error| super::fault::text(&error))?;
+        if config.get_hosts().is_empty() {
+            return Err("names no host".to_owned());
+        }
+        let Some(user) = config.get_user().map(str::to_owned) else {
+            return Err("names no user".to_owned());
+        };
+        if config.get_dbname().is_none() {
+            config.dbname(&user);
+        }
+        options.set_mode(&mut config)?;
+        set_defaults(&mut config, &rest);
+        Ok(Database {
+            name: name_of(&config),
+            root_cert: options.root_cert,
+            owner: owner()?,
+            config,
+        })
+    }
+}
+
+/// The options that are not for `tokio-postgres` as they stand.
+#[derive(Default)]
+struct Options {
+    mode: Option<String>,
+    root_cert: Option<PathBuf>,
+}
+
+impl Options {
+    /// Takes ours out of a query and returns the others.
+    fn take(&mut self, query: &str) -> String {
+        let mut others = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let decoded = form_urlencoded::parse(pair.as_bytes()).next();
+            match decoded {
+                Some((name, value)) if name == "sslmode" => self.mode = Some(value.into_owned()),
+                Some((name, value)) if name == "sslrootcert" => {
+                    self.root_cert = Some(Path::new(&*value).to_owned());
+                }
+                _ => others.push(pair),
+            }
+        }
+        others.join("&")
+    }
+
+    fn set_mode(&self, config: &mut Config) -> Result<(), String> {
+        let mode = match self.mode.as_deref() {
+            None if config.get_hosts().iter().all(is_here) => SslMode::Disable,
+            None | Some("require" | "verify-full") => SslMode::Require,
+            Some("disable") => SslMode::Disable,
+            Some(other) => {
+                return Err(format!(
+                    "sslmode: {other:?} is not one of disable, require and verify-full"
+                ));
+            }
+        };
+        config.ssl_mode(mode);
+        Ok(())
+    }
+}
+
+/// Tells whether a host is this machine, so that nobody is on the way.
+fn is_here(host: &Host) -> bool {
+    match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            name == "localhost"
+                || name
+                    .parse()
+                    .is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+        }
+    }
+}
+
+/// Bounds every wait that the operator has left without one, and keeps off standbys.
+fn set_defaults(config: &mut Config, given: &str) {
+    let is_given = |name: &str| {
+        given
+            .split('&')
+            .any(|pair| pair.split('=').next() == Some(name))
+    };
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("reviewd");
+    }
+    if !is_given("target_session_attrs") {
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
+    if !is_given("tcp_user_timeout") {
+        config.tcp_user_timeout(SILENCE_MAX);
+    }
+    if !is_given("keepalives_idle") {
+        config.keepalives_idle(SILENCE_MAX);
+    }
+}
+
+fn name_of(config: &Config) -> String {
+    let hosts: Vec<String> = config
+        .get_hosts()
+        .iter()
+        .enumerate()
+        .map(|(index, host)| {
+            let ports = config.get_ports();
+            let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
+            match host {
+                Host::Tcp(host) => format!("{host}:{port}"),
+                Host::Unix(path) => format!("{}:{port}", path.display()),
+            }
+        })
+        .collect();
+    let database = config.get_dbname().unwrap_or_default();
+    format!("postgres://{}/{database}", hosts.join(","))
+}
+
+fn owner() -> Result<i64, String> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| format!("the system has no randomness: {error}"))?;
+    Ok(i64::from_ne_bytes(bytes) | 1)
+}
+
+impl fmt::Display for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Database({})", self.name)
+    }
+}
+
+/// How long one attempt to connect to one address may take, unless `connect_timeout` says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A peer that is silent for so long is asked whether it is there.
+const SILENCE_MAX: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_are_told_has_neither_user_nor_password() {
+        for (text, name) in [
+            (
+                "postgres://u:secret@db.example/reviews",
+                "postgres://db.example:5432/reviews",
+            ),
+            (
+                "postgresql://u:secret@a:1,b:2?sslmode=disable",
+                "postgres://a:1,b:2/u",
+            ),
+            (
+                "postgres://u:secret@%2Frun%2Fpg:7/d",
+                "postgres:///run/pg:7/d",
+            ),
+        ] {
+            let database = Database::parse(text).expect(text);
+            assert_eq!(database.to_string(), name);
+            assert!(!format!("{database:?}").contains("secret"));
+        }
+    }
+
+    #[test]
+    fn tls_is_the_rule_beyond_this_machine() {
+        let mode = |text: &str| Database::parse(text).map(|found| found.config.get_ssl_mode());
+        for text in [
+            "postgres://u@localhost/d",
+            "postgres://u@127.0.0.1/d",
+            "postgres://u@%2Frun/d",
+            "postgres://u@db.example/d?sslmode=disable",
+        ] {
+            assert_eq!(mode(text), Ok(SslMode::Disable), "{text}");
+        }
+        for text in [
+            "postgres://u@db.example/d",
+            "postgres://u@localhost,db.example/d",
+            "postgres://u@localhost/d?sslmode=require",
+            "postgres://u@localhost/d?connect_timeout=1&sslmode=verify-full",
+        ] {
+            assert_eq!(mode(text), Ok(SslMode::Require), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_addresses_are_refused_in_a_line_without_the_password() {
+        for (text, what) in [
+            ("mysql://u:secret@h/d", "must begin with postgres://"),
+            ("postgres://u:secret@/d", "names no host"),
+            ("postgres://h/d", "names no user"),
+            ("postgres://u:secret@h:port/d", "port"),
+            ("postgres://u:secret@h/d?sslmode=prefer", "sslmode"),
+            ("postgres://u:secret@h/d?colour=red", "colour"),
+            (
+                "postgres://u:secret@h/d?connect_timeout=soon",
+                "connect_timeout",
+            ),
+        ] {
+            let error = Database::parse(text).expect_err(text);
+            assert!(error.contains(what) && !error.contains("secret"), "{error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_wait_has_a_bound_and_standbys_are_left_alone() {
+        let config = Database::parse("postgres://u@localhost")
+            .expect("address")
+            .config;
+        assert_eq!(config.get_connect_timeout(), Some(&CONNECT_TIMEOUT));
+        assert_eq!(
+            config.get_target_session_attrs(),
+            TargetSessionAttrs::ReadWrite
+        );
+        assert_eq!(
+            (config.get_dbname(), config.get_application_name()),
+            (Some("u"), Some("reviewd"))
+        );
+        let config =
+            Database::parse("postgres://u@localhost/d?target_session_attrs=any&connect_timeout=2");
+        let config = config.expect("address").config;
+        assert_eq!(config.get_target_session_attrs(), TargetSessionAttrs::Any);
+        assert_eq!(config.get_connect_timeout(), Some(&Duration::from_secs(2)));
+    }
+}

@@ -1,0 +1,194 @@
+//! One connection to the database, used by one thread that waits for every answer.
+//!
+//! It is `tokio-postgres` on a runtime of its own and nobody else's thread. The `postgres` crate is the same without a
+//! deadline: a server that accepts and says nothing would hold the hub for ever. A transaction pooler may stand
+//! between: nothing here outlives a transaction, neither named statements nor settings nor locks.
+
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage};
+use tracing::debug;
+
+use super::super::moment::Moment;
+use super::super::store::StoreError;
+use super::database::Database;
+use super::fault::Fault;
+use super::tls::Security;
+
+/// A value for a statement, with its type: without it the server would have to be asked first.
+pub(super) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// A connection.
+pub(super) struct Link {
+    /// `None` only while it is dropped.
+    runtime: Option<Runtime>,
+    client: Client,
+}
+
+/// What a transaction keeps others from while it lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lock {
+    /// Nothing but the rows it changes.
+    None,
+    /// From migrating.
+    Schema,
+    /// From changing what topics hold; many may have it.
+    TopicsShared,
+    /// From looking at what topics hold in order to send it.
+    Topics,
+    /// From accepting, so that bounds hold.
+    Requests,
+}
+
+impl Link {
+    /// Connects, within a bounded time.
+    pub(super) fn connect(database: &Database) -> Result<Link, StoreError> {
+        Link::try_connect(database).map_err(|fault| fault.into_error(&database.to_string()))
+    }
+
+    fn try_connect(database: &Database) -> Result<Link, Fault> {
+        let config = &database.config;
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Fault::Refused(format!("no runtime for it: {error}")))?;
+        let each = config.get_connect_timeout().copied().unwrap_or_default();
+        let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
+        let deadline = each.saturating_mul(hosts.max(1)) + GREETING;
+        let connected = match config.get_ssl_mode() {
+            SslMode::Disable => runtime.block_on(async {
+                let (client, connection) = timeout(deadline, config.connect(NoTls)).await??;
+                tokio::spawn(async move { note_end(connection.await) });
+                Ok(client)
+            }),
+            _ => Security::of(database).and_then(|security| {
+                runtime.block_on(async {
+                    let connect = config.connect(security);
+                    let (client, connection) = timeout(deadline, connect).await??;
+                    tokio::spawn(async move { note_end(connection.await) });
+                    Ok(client)
+                })
+            }),
+        };
+        match connected {
+            Ok(client) => Ok(Link {
+                runtime: Some(runtime),
+                client,
+            }),
+            Err(fault) => {
+                // A lookup that hangs does not hang us.
+                runtime.shutdown_background();
+                Err(fault)
+            }
+        }
+    }
+
+    /// Begins a transaction and returns the database's time. Each statement in it sees what others committed before it.
+    pub(super) fn begin(&mut self, lock: Lock) -> Result<Moment, Fault> {
+        let lock = match lock {
+            Lock::None => String::new(),
+            Lock::TopicsShared => {
+                format!("SELECT pg_advisory_xact_lock_shared({LOCKS}, {TOPICS});")
+            }
+            Lock::Schema | Lock::Topics | Lock::Requests => {
+                let number = match lock {
+                    Lock::Schema => SCHEMA,
+                    Lock::Requests => REQUESTS,
+                    _ => TOPICS,
+                };
+                format!("SELECT pg_advisory_xact_lock({LOCKS}, {number});")
+            }
+        };
+        let messages = self.simple(&format!("{BEGIN} {lock} SELECT {CLOCK_MS}"))?;
+        let row = messages.iter().rev().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        row.and_then(|text| text.parse().ok())
+            .map(Moment::from_unix_ms)
+            .ok_or_else(|| Fault::Damage("the database has no clock".to_owned()))
+    }
+
+    /// Commits: when it returns, the server has promised.
+    pub(super) fn commit(&mut self) -> Result<(), Fault> {
+        self.simple("COMMIT").map(drop)
+    }
+
+    /// Ends a transaction whose work is not wanted. When that fails the connection is of no use, which its next use says.
+    pub(super) fn roll_back(&mut self) {
+        if let Err(fault) = self.simple("ROLLBACK") {
+            debug!(?fault, "a transaction was not rolled back");
+        }
+    }
+
+    /// Runs statements without values.
+    pub(super) fn simple(&mut self, sql: &str) -> Result<Vec<SimpleQueryMessage>, Fault> {
+        let Link { runtime, client } = self;
+        let runtime = runtime.as_ref().ok_or(Fault::Silence)?;
+        runtime.block_on(async { Ok(timeout(ANSWER, client.simple_query(sql)).await??) })
+    }
+
+    /// Runs a statement and returns its rows.
+    pub(super) fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Fault> {
+        let Link { runtime, client } = self;
+        let runtime = runtime.as_ref().ok_or(Fault::Silence)?;
+        runtime.block_on(async { Ok(timeout(ANSWER, client.query_typed(sql, values)).await??) })
+    }
+
+    /// Runs a statement and returns its first row, if it has one.
+    pub(super) fn first(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Option<Row>, Fault> {
+        Ok(self.query(sql, values)?.into_iter().next())
+    }
+
+    /// Runs a statement and returns how many rows it changed.
+    pub(super) fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, Fault> {
+        let Link { runtime, client } = self;
+        let runtime = runtime.as_ref().ok_or(Fault::Silence)?;
+        runtime.block_on(async { Ok(timeout(ANSWER, client.execute_typed(sql, values)).await??) })
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl From<tokio::time::error::Elapsed> for Fault {
+    fn from(_: tokio::time::error::Elapsed) -> Fault {
+        Fault::Silence
+    }
+}
+
+fn note_end(result: Result<(), tokio_postgres::Error>) {
+    if let Err(error) = result {
+        // The statement that waits says so too, and that one is told.
+        debug!(%error, "the connection to the database ended");
+    }
+}
+
+/// The database's time in milliseconds, as an expression.
+pub(super) const CLOCK_MS: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+/// The server's own bounds lie below ours, so that it is the one to say what was too slow.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+ SET LOCAL statement_timeout = '8s'; SET LOCAL lock_timeout = '4s';
+ SET LOCAL idle_in_transaction_session_timeout = '20s';";
+
+/// How long any one answer may take.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// How long TLS and authentication may take besides the connections.
+const GREETING: Duration = Duration::from_secs(3);
+
+/// "rvwd": the class of our advisory locks, and their numbers.
+const LOCKS: i32 = 0x7276_7764;
+const SCHEMA: i32 = 1;
+const TOPICS: i32 = 2;
+const REQUESTS: i32 = 3;

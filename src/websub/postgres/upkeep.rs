@@ -1,0 +1,246 @@
+//! Topics, leases, tombstones, denials, and what is there.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio_postgres::types::Type;
+
+use super::super::moment::Moment;
+use super::super::store::{
+    Counts, Edition, Notice, Published, SWEEP_MAX, Swept, TOMBSTONES_MAX, VERIFICATIONS_MAX,
+};
+use super::super::subscription::{Event, Policy, Removal};
+use super::batch::{Batch, trim_notices};
+use super::fault::Fault;
+use super::link::{CLOCK_MS, Link};
+use super::rows::{self, get, limit, number};
+
+/// Makes `editions` what the topics hold, as far as they are newer; nobody else looks at them meanwhile.
+pub(super) fn publish(
+    link: &mut Link,
+    editions: &[Edition],
+    now: Moment,
+) -> Result<Published, Fault> {
+    let mut known: HashMap<String, ([u8; 32], i64)> = HashMap::new();
+    for row in link.query("SELECT url, digest, dated FROM reviewd.topic", &[])? {
+        known.insert(get(&row, 0)?, (rows::digest(&row, 1)?, get(&row, 2)?));
+    }
+    let newest = known.values().map(|(_, dated)| *dated).max();
+    let is_behind = editions
+        .iter()
+        .any(|edition| newest.is_some_and(|newest| edition.dated.unix() < newest));
+    let mut published = Published::default();
+    for edition in editions {
+        let dated = edition.dated.unix();
+        match known.get(&edition.url) {
+            Some((digest, at)) if *digest == edition.digest => {
+                if *at < dated {
+                    link.execute(
+                        "UPDATE reviewd.topic SET dated = $2 WHERE url = $1",
+                        &[(&edition.url, Type::TEXT), (&dated, Type::INT8)],
+                    )?;
+                }
+            }
+            Some((_, at)) if *at >= dated => published.older.push(edition.url.clone()),
+            _ => {
+                change(link, edition)?;
+                published.changed.push(edition.url.clone());
+            }
+        }
+    }
+    // A replica with older files does not know of topics that are new, and takes none away.
+    if !is_behind {
+        for url in known.keys() {
+            if !editions.iter().any(|edition| edition.url == *url) {
+                published.withdrawn += withdraw(link, url, now)?;
+            }
+        }
+    }
+    if !published.changed.is_empty() || published.withdrawn > 0 {
+        link.execute(
+            "DELETE FROM reviewd.content c WHERE NOT EXISTS (SELECT 1 FROM reviewd.topic t WHERE t.digest = c.digest)",
+            &[],
+        )?;
+    }
+    Ok(published)
+}
+
+fn change(link: &mut Link, edition: &Edition) -> Result<(), Fault> {
+    let stored = edition.body.len() <= BODY_BYTES_MAX;
+    let digest = &edition.digest[..];
+    if stored {
+        link.execute(
+            "INSERT INTO reviewd.content (digest, body) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING",
+            &[(&digest, Type::BYTEA), (&&edition.body[..], Type::BYTEA)],
+        )?;
+    }
+    link.execute(
+        "INSERT INTO reviewd.topic (url, digest, dated, stored) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (url) DO UPDATE SET digest = excluded.digest, dated = excluded.dated, stored = excluded.stored",
+        &[
+            (&edition.url, Type::TEXT),
+            (&digest, Type::BYTEA),
+            (&edition.dated.unix(), Type::INT8),
+            (&stored, Type::BOOL),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Ends a topic and all its subscriptions.
+fn withdraw(link: &mut Link, url: &str, now: Moment) -> Result<usize, Fault> {
+    let row = link.first(
+        "WITH gone AS (DELETE FROM reviewd.subscription s USING reviewd.topic t WHERE t.id = s.topic_id AND t.url = $1
+           RETURNING s.id, s.callback, s.host, s.last_at, s.last_answer, s.created_at),
+         stones AS (INSERT INTO reviewd.tombstone (id, topic, host, removal, at, last_at, last_answer, created_at)
+           SELECT id, $1, host, $2, $3, last_at, last_answer, created_at FROM gone ON CONFLICT (id) DO NOTHING),
+         told AS (INSERT INTO reviewd.notice (topic, callback, removal) SELECT $1, callback, $2 FROM gone ORDER BY id)
+         SELECT count(*) FROM gone",
+        &[
+            (&url, Type::TEXT),
+            (&Removal::TopicWithdrawn.as_str(), Type::TEXT),
+            (&now.unix_ms(), Type::INT8),
+        ],
+    )?;
+    trim_notices(link)?;
+    for sql in [
+        "DELETE FROM reviewd.request WHERE topic = $1",
+        "DELETE FROM reviewd.topic WHERE url = $1",
+    ] {
+        link.execute(sql, &[(&url, Type::TEXT)])?;
+    }
+    row.map_or(Ok(0), |row| number(&row, 0))
+}
+
+/// Takes denials out, oldest first.
+pub(super) fn take_notices(link: &mut Link, most: usize) -> Result<Vec<Notice>, Fault> {
+    let rows = link.query(
+        "DELETE FROM reviewd.notice WHERE id IN
+         (SELECT id FROM reviewd.notice ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+         RETURNING id, topic, callback, removal",
+        &[(&limit(most), Type::INT8)],
+    )?;
+    let mut taken: Vec<(i64, Notice)> = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let notice = Notice {
+            topic: get(row, 1)?,
+            callback: rows::callback(row, 2)?,
+            removal: rows::removal(row, 3)?,
+        };
+        taken.push((get(row, 0)?, notice));
+    }
+    taken.sort_by_key(|(id, _)| *id);
+    Ok(taken.into_iter().map(|(_, notice)| notice).collect())
+}
+
+/// Tells that there is nothing to sweep.
+pub(super) fn is_swept(
+    link: &mut Link,
+    tombstone_age: Duration,
+    now: Option<i64>,
+) -> Result<bool, Fault> {
+    let age_ms = i64::try_from(tombstone_age.as_millis()).unwrap_or(i64::MAX);
+    let sql = format!(
+        "SELECT NOT EXISTS ({EXPIRED} LIMIT 1)
+         AND NOT EXISTS (SELECT 1 FROM reviewd.tombstone WHERE at < now_ms - $2)
+         AND (SELECT count(*) FROM reviewd.tombstone) <= $3
+         FROM (SELECT coalesce($1, {CLOCK_MS}) AS now_ms) clock"
+    );
+    let row = link.first(
+        &sql,
+        &[
+            (&now, Type::INT8),
+            (&age_ms, Type::INT8),
+            (&limit(TOMBSTONES_MAX), Type::INT8),
+        ],
+    )?;
+    row.map_or(Ok(true), |row| get(&row, 0))
+}
+
+/// Ends leases that are over and drops old tombstones.
+pub(super) fn sweep(
+    link: &mut Link,
+    policy: &Policy,
+    tombstone_age: Duration,
+    now: Moment,
+) -> Result<Swept, Fault> {
+    let sql = format!(
+        "SELECT s.id FROM (SELECT $1::bigint AS now_ms) clock CROSS JOIN LATERAL ({EXPIRED} LIMIT {SWEEP_MAX}) s"
+    );
+    let rows = link.query(&sql, &[(&now.unix_ms(), Type::INT8)])?;
+    let ids = rows
+        .iter()
+        .map(|row| get(row, 0))
+        .collect::<Result<Vec<i64>, _>>()?;
+    let mut batch = Batch::load(link, &ids)?;
+    let mut swept = Swept::default();
+    for id in ids {
+        let after = batch.step(id, &Event::LeaseChecked, policy, now);
+        swept.expired += usize::from(after.is_some_and(|after| after.removal.is_some()));
+    }
+    batch.save(link)?;
+    let dropped = link.execute(
+        "DELETE FROM reviewd.tombstone WHERE at < $1
+         OR id IN (SELECT id FROM reviewd.tombstone ORDER BY at DESC, id DESC OFFSET $2)",
+        &[
+            (&now.minus(tombstone_age).unix_ms(), Type::INT8),
+            (&limit(TOMBSTONES_MAX), Type::INT8),
+        ],
+    )?;
+    swept.tombstones = usize::try_from(dropped).unwrap_or(usize::MAX);
+    Ok(swept)
+}
+
+/// Returns the claims of `owner`.
+pub(super) fn recover(link: &mut Link, owner: i64) -> Result<(), Fault> {
+    link.execute(
+        "UPDATE reviewd.subscription SET claimed_by = 0, next_at = 0 WHERE claimed_by <> 0 AND claimed_by = $1",
+        &[(&owner, Type::INT8)],
+    )?;
+    link.execute(
+        "DELETE FROM reviewd.request WHERE claimed_by = $1 AND attempts >= $2",
+        &[
+            (&owner, Type::INT8),
+            (&i64::from(VERIFICATIONS_MAX), Type::INT8),
+        ],
+    )?;
+    link.execute(
+        "UPDATE reviewd.request SET claimed_by = 0 WHERE claimed_by = $1",
+        &[(&owner, Type::INT8)],
+    )?;
+    Ok(())
+}
+
+/// Counts what is there: what is owed by the ranges of the indexes, so that a hub that owes nothing looks at nothing.
+pub(super) fn counts(link: &mut Link, now: Option<i64>) -> Result<Counts, Fault> {
+    let sql = format!(
+        "WITH clock AS (SELECT coalesce($1, {CLOCK_MS}) AS now_ms), owed AS
+          (SELECT s.next_at FROM reviewd.subscription s WHERE NOT s.acknowledged
+           UNION ALL SELECT s.next_at FROM reviewd.topic t JOIN reviewd.subscription s
+            ON s.topic_id = t.id AND s.acknowledged AND s.digest < t.digest
+           UNION ALL SELECT s.next_at FROM reviewd.topic t JOIN reviewd.subscription s
+            ON s.topic_id = t.id AND s.acknowledged AND s.digest > t.digest)
+         SELECT (SELECT count(*) FROM reviewd.subscription), (SELECT count(*) FROM reviewd.request),
+          (SELECT count(*) FROM owed), (SELECT count(*) FROM owed, clock WHERE next_at <= now_ms),
+          (SELECT min(next_at) FROM owed, clock WHERE next_at <= now_ms)"
+    );
+    let Some(row) = link.first(&sql, &[(&now, Type::INT8)])? else {
+        return Ok(Counts::default());
+    };
+    Ok(Counts {
+        subscriptions: number(&row, 0)?,
+        requests: number(&row, 1)?,
+        owed: number(&row, 2)?,
+        due: number(&row, 3)?,
+        due_since: get::<Option<i64>>(&row, 4)?.map(Moment::from_unix_ms),
+    })
+}
+
+/// Subscriptions `s` whose lease is over at `now_ms` and that no waiting request would renew.
+const EXPIRED: &str =
+    "SELECT s.id FROM reviewd.subscription s WHERE s.lease_end <= now_ms AND NOT EXISTS
+ (SELECT 1 FROM reviewd.request r WHERE r.pair = s.pair AND r.mode = 'subscribe')";
+
+/// A body above this is not kept in the database, and so is sent only by replicas that serve it. Our choice: a document
+/// of 100,000 reviews fits, and still reaches the database within a second or two.
+const BODY_BYTES_MAX: usize = 128 << 20;

@@ -1,0 +1,265 @@
+//! The hub's state in PostgreSQL: what holds of the store, what a start refuses, and what a database that goes costs.
+
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use reviewd::oracle::hub::check_shared_store;
+use reviewd::websub::postgres::{Database, PostgresStore};
+use reviewd::websub::store::{Store, StoreError};
+
+use super::authority;
+use super::crash::post;
+use super::subscriber::Subscriber;
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::postgres::Postgres;
+use crate::support::program::run;
+use crate::support::{Program, get, wait_until};
+
+/// The schema's version that this program needs.
+const VERSION: &str = "2";
+
+fn open(url: &str) -> Result<PostgresStore, StoreError> {
+    PostgresStore::open(&Database::parse(url).unwrap())
+}
+
+/// Runs `reviewd serve` on a store to its end, which it comes to by itself.
+fn serve(url: &str) -> Output {
+    let state = tempfile::tempdir().unwrap();
+    let state = state.path().to_str().unwrap();
+    run(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--state",
+        state,
+        "--store",
+        url,
+    ])
+}
+
+/// Asserts that a start ends with `status` and one line that says `what`, and no password.
+#[track_caller]
+fn assert_refused(url: &str, status: i32, what: &str) {
+    let output = serve(url);
+    let error = String::from_utf8(output.stderr).unwrap();
+    let said: Vec<&str> = error
+        .lines()
+        .filter(|line| !line.contains("waiting for the hub's store"))
+        .collect();
+    assert_eq!(
+        (output.status.code(), said.len()),
+        (Some(status), 1),
+        "{error}"
+    );
+    assert!(said[0].contains(what), "{error}");
+    assert!(!error.contains("secret"), "{error}");
+}
+
+#[test]
+fn the_store_conforms_and_so_do_two_at_once() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    check_all(&postgres, &postgres.url("reviewd", "hub"));
+}
+
+#[test]
+fn it_conforms_behind_a_transaction_pooler_too() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    if let Some(pooler) = postgres.pooler("hub") {
+        check_all(&postgres, &pooler.url("reviewd", "hub"));
+    }
+}
+
+fn check_all(postgres: &Postgres, url: &str) {
+    check_shared_store(|| {
+        postgres.query("hub", "DROP SCHEMA IF EXISTS reviewd CASCADE");
+        let open = || -> Box<dyn Store> {
+            let database = Database::parse(url).unwrap();
+            Box::new(PostgresStore::open_in_given_time(&database).unwrap())
+        };
+        [open(), open()]
+    });
+}
+
+#[test]
+fn the_schema_is_made_once_brought_up_from_an_older_one_and_a_newer_one_is_left_alone() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    let url = postgres.url("reviewd", "hub");
+    let all_at_once = || {
+        let results: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| open(&url).err())).collect();
+            threads.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        assert!(results.iter().all(Option::is_none), "{results:?}");
+    };
+    let version = || postgres.query("hub", "SELECT version FROM reviewd.meta");
+    all_at_once();
+    assert_eq!(version(), VERSION);
+    // As the first version was.
+    postgres.query(
+        "hub",
+        "DROP TABLE reviewd.content; ALTER TABLE reviewd.topic DROP COLUMN stored;
+         INSERT INTO reviewd.topic (url, digest, dated) VALUES ('https://r.example/a', sha256('a'), 1);
+         UPDATE reviewd.meta SET version = 1",
+    );
+    all_at_once();
+    assert_eq!(version(), VERSION);
+    assert_eq!(
+        postgres.query("hub", "SELECT stored FROM reviewd.topic"),
+        "f"
+    );
+    postgres.query("hub", "UPDATE reviewd.meta SET version = 99");
+    assert_refused(&url, 78, "schema 99 is newer than this program's 2");
+    assert_eq!(version(), "99");
+}
+
+#[test]
+fn what_waiting_does_not_mend_is_78_with_a_line_that_says_what() {
+    let Some(mut postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    let url = postgres.url("reviewd", "hub");
+    assert_refused(
+        "mysql://u:secret@127.0.0.1/hub",
+        78,
+        "--store: must begin with postgres://",
+    );
+    assert_refused(&url.replace("/hub", "/hub?colour=red"), 78, "colour");
+    let wrong = url.replace(":secret@", ":secret2@");
+    assert_refused(&wrong, 78, "password authentication failed");
+    let none = url.replace(":secret@", "@");
+    assert_refused(&none, 78, "password missing");
+    assert_refused(
+        &postgres.url("reviewd", "nowhere"),
+        78,
+        "\"nowhere\" does not exist",
+    );
+    // Neither the right to make the schema, nor the one to use it when it is there.
+    let guest = postgres.url("guest", "hub");
+    assert_refused(&guest, 78, "permission denied");
+    drop(open(&url).unwrap());
+    assert_refused(&guest, 78, "permission denied");
+    postgres.query(
+        "hub",
+        "GRANT USAGE ON SCHEMA reviewd TO guest; GRANT SELECT ON ALL TABLES IN SCHEMA reviewd TO guest",
+    );
+    assert_refused(&guest, 78, "permission denied");
+    // TLS: one that is not spoken, one whose authority is another, and one that is right.
+    let temp = tempfile::tempdir().unwrap();
+    let ca = temp.path().join("ca.pem");
+    authority::write_ca(&ca);
+    let secured = format!("{url}?sslmode=require&sslrootcert={}", ca.display());
+    assert_refused(&secured, 78, "server does not support TLS");
+    let (certificate, key) = authority::server_pem(&["127.0.0.1"]);
+    let certificate = postgres.write("server.pem", &certificate);
+    let key = postgres.write("server.key", &key);
+    for (name, path) in [("ssl_cert_file", certificate), ("ssl_key_file", key)] {
+        postgres.set(format!("{name}={}", path.display()));
+    }
+    postgres.set("ssl=on".to_owned());
+    postgres.stop();
+    postgres.start_again();
+    assert_refused(&format!("{url}?sslmode=require"), 78, "certificate");
+    let store = open(&secured).unwrap();
+    let encrypted = "SELECT bool_and(s.ssl) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid)
+         WHERE a.usename = 'reviewd'";
+    assert_eq!(postgres.query("hub", encrypted), "t");
+    drop(store);
+}
+
+#[test]
+fn a_database_that_is_not_there_at_the_start_is_waited_for_and_then_69() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    let url = format!("postgres://u:secret@{address}/hub?connect_timeout=1");
+    // Somebody who never says a word, and then nobody at all.
+    let began = Instant::now();
+    assert_refused(&url, 69, "does not answer");
+    drop(free);
+    assert_refused(&url, 69, "cannot be reached");
+    let took = began.elapsed();
+    assert!(
+        (Duration::from_secs(8)..Duration::from_secs(60)).contains(&took),
+        "{took:?}"
+    );
+}
+
+#[test]
+fn without_its_database_reads_are_served_the_hub_says_503_and_all_goes_on_when_it_is_back() {
+    let Some(mut postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    let url = postgres.url("reviewd", "hub");
+    let temp = tempfile::tempdir().unwrap();
+    let ca = temp.path().join("ca.pem");
+    authority::write_ca(&ca);
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let (subscriber, later) = (Subscriber::good(), Subscriber::good());
+    let program = Program::serve(&[
+        "--data",
+        data.path().to_str().unwrap(),
+        "--base-url",
+        "https://reviews.example",
+        "--store",
+        &url,
+        "--callback-ca",
+        ca.to_str().unwrap(),
+        "--allow-private-callbacks",
+        "--hub-rate",
+        "0",
+    ]);
+    let address = program.address();
+    let ask =
+        |subscriber: &Subscriber| post(address, "subscribe", &subscriber.callback("/cb"), 1000);
+    assert_eq!(ask(&subscriber).status, 202);
+    program.wait_for_log("a subscription is active");
+    postgres.crash();
+    let mut refused = None;
+    wait_until("503", || {
+        let response = ask(&later);
+        refused = (response.status == 503).then_some(response);
+        refused.is_some()
+    });
+    let refused = refused.unwrap();
+    assert_eq!(refused.field("retry-after"), Some("10"), "{refused:?}");
+    wait_until("the reason", || {
+        let ready = get(address, "/readyz", &[]);
+        assert_eq!(
+            ready.status, 200,
+            "reads go on, so traffic need not go elsewhere"
+        );
+        ready.text().contains("\"hub_store\"")
+    });
+    // The content changes meanwhile: it is served, and delivered when the database is back.
+    data.write("reviews.json", &reviews_json(2, "2026-01-02T00:00:00Z"));
+    wait_until("the change is served", || {
+        get(address, "/reviews.json", &[])
+            .text()
+            .contains("2026-01-02")
+    });
+    assert_eq!(subscriber.deliveries().len(), 0);
+    postgres.start_again();
+    let delivery = subscriber.wait_delivery(1);
+    assert_eq!(delivery.body, get(address, "/reviews.json", &[]).body);
+    assert_eq!(ask(&later).status, 202);
+    program.wait_for_log("a subscription is active");
+    wait_until("no reason", || {
+        !get(address, "/readyz", &[])
+            .text()
+            .contains("\"hub_store\"")
+    });
+    // The operator's command knows the database, too.
+    let listed = run(&["hub", "list", "--store", &url, "--format", "json"]);
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(listed["subscriptions"].as_array().unwrap().len(), 2);
+}

@@ -1,0 +1,327 @@
+//! A PostgreSQL of a test's own: a cluster in a temporary directory, on a socket there and on a free port of loopback.
+
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+use super::wait_until;
+
+/// A server; dropping it ends it, and removes what it kept.
+pub(crate) struct Postgres {
+    binaries: PathBuf,
+    directory: TempDir,
+    port: u16,
+    settings: Vec<String>,
+    child: Option<Child>,
+}
+
+impl Postgres {
+    /// Starts one; `None`, said aloud, where PostgreSQL is not installed.
+    ///
+    /// # Panics
+    /// Where it is not installed but `REVIEWD_NEED_POSTGRES` is set, as the step of the continuous integration has it.
+    pub(crate) fn start() -> Option<Postgres> {
+        let Some(binaries) = binaries() else {
+            let missing = "no initdb in /usr/lib/postgresql/*/bin (Debian's package `postgresql`)";
+            assert!(
+                std::env::var_os("REVIEWD_NEED_POSTGRES").is_none(),
+                "{missing}"
+            );
+            println!("SKIPPED: {missing}");
+            return None;
+        };
+        let mut server = Postgres::prepare(binaries);
+        server.initialize();
+        server.start_again();
+        server.query(
+            "postgres",
+            "CREATE ROLE reviewd LOGIN PASSWORD 'secret'; CREATE ROLE guest LOGIN PASSWORD 'secret'",
+        );
+        Some(server)
+    }
+
+    /// Starts a standby of this server, which from now on commits nothing that the standby does not have.
+    pub(crate) fn standby(&self) -> Postgres {
+        let mut standby = Postgres::prepare(self.binaries.clone());
+        let copied = self
+            .command("pg_basebackup")
+            .arg("-D")
+            .arg(standby.data())
+            .arg("-h")
+            .arg(self.directory.path())
+            .args(["-p", &self.port.to_string(), "-U", "admin"])
+            .args(["-R", "-X", "stream", "-c", "fast", "--no-sync"])
+            .output()
+            .unwrap();
+        assert!(copied.status.success(), "{}", text(&copied));
+        standby.start_again();
+        self.query(
+            "postgres",
+            "ALTER SYSTEM SET synchronous_standby_names = '*'",
+        );
+        self.query("postgres", "SELECT pg_reload_conf()");
+        wait_until("the standby keeps up", || {
+            self.query(
+                "postgres",
+                "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'",
+            ) == "1"
+        });
+        standby
+    }
+
+    /// Makes a standby the server.
+    pub(crate) fn promote(&self) {
+        self.query("postgres", "SELECT pg_promote()");
+    }
+
+    /// Starts PgBouncer in front of the server, each connection being somebody else's with every transaction; `None`,
+    /// said aloud, where it is not installed.
+    pub(crate) fn pooler(&self, database: &str) -> Option<Pooler> {
+        let program = Path::new("/usr/sbin/pgbouncer");
+        if !program.is_file() {
+            println!(
+                "SKIPPED: no {} (Debian's package `pgbouncer`)",
+                program.display()
+            );
+            return None;
+        }
+        let users = self.write("users.txt", "\"reviewd\" \"secret\"\n");
+        let port = free_port();
+        let settings = format!(
+            "[databases]\n{database} = host=127.0.0.1 port={} dbname={database}\n[pgbouncer]\n\
+             listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = scram-sha-256\n\
+             auth_file = {}\npool_mode = transaction\ndefault_pool_size = 2\n",
+            self.port,
+            users.display()
+        );
+        let settings = self.write("pgbouncer.ini", &settings);
+        let child = self
+            .as_somebody(program)
+            .arg(settings)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_until("PgBouncer listens", || {
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        Some(Pooler { child, port })
+    }
+
+    fn prepare(binaries: PathBuf) -> Postgres {
+        let directory = tempfile::tempdir().unwrap();
+        if let Some(user) = user() {
+            chown(directory.path(), Some(user), None).unwrap();
+        }
+        Postgres {
+            binaries,
+            port: free_port(),
+            directory,
+            settings: Vec::new(),
+            child: None,
+        }
+    }
+
+    fn initialize(&self) {
+        let made = self
+            .command("initdb")
+            .arg("--pgdata")
+            .arg(self.data())
+            .args([
+                "--username",
+                "admin",
+                "--no-sync",
+                "--encoding",
+                "UTF8",
+                "--locale",
+                "C",
+            ])
+            .args(["--auth-local", "trust", "--auth-host", "scram-sha-256"])
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", text(&made));
+    }
+
+    /// Starts the server, after a stop too, and waits until it answers.
+    pub(crate) fn start_again(&mut self) {
+        let mut command = self.command("postgres");
+        command
+            .arg("-D")
+            .arg(self.data())
+            .arg("-k")
+            .arg(self.directory.path())
+            .args(["-p", &self.port.to_string()])
+            // The processes are killed, the machine is not.
+            .args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"])
+            .args(["-c", "log_min_messages=fatal"]);
+        for setting in &self.settings {
+            command.args(["-c", setting]);
+        }
+        self.child = Some(
+            command
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap(),
+        );
+        wait_until("PostgreSQL answers", || {
+            self.try_query("postgres", "SELECT 1").status.success()
+        });
+    }
+
+    /// Starts the server from now on with a further setting.
+    pub(crate) fn set(&mut self, setting: String) {
+        self.settings.push(setting);
+    }
+
+    /// Ends the server at once, as a crash would, and waits until it is gone.
+    pub(crate) fn crash(&mut self) {
+        self.end("QUIT");
+    }
+
+    /// Ends the server in good order; connections are cut.
+    pub(crate) fn stop(&mut self) {
+        self.end("INT");
+    }
+
+    fn end(&mut self, signal: &str) {
+        let Some(mut child) = self.child.take() else {
+            return;
+        };
+        let told = Command::new("kill")
+            .args(["-s", signal, &child.id().to_string()])
+            .status();
+        if !told.is_ok_and(|status| status.success()) {
+            let _ended = child.kill();
+        }
+        let _status = child.wait();
+    }
+
+    /// Makes an empty database that belongs to `reviewd`.
+    pub(crate) fn database(&self, name: &str) {
+        self.query("postgres", &format!("CREATE DATABASE {name} OWNER reviewd"));
+    }
+
+    /// Returns the address of a database for `user`, whose password is `secret`.
+    pub(crate) fn url(&self, user: &str, database: &str) -> String {
+        format!(
+            "postgres://{user}:secret@127.0.0.1:{}/{database}",
+            self.port
+        )
+    }
+
+    /// Returns the port.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Runs statements as the administrator, and returns what they print.
+    pub(crate) fn query(&self, database: &str, sql: &str) -> String {
+        let output = self.try_query(database, sql);
+        assert!(output.status.success(), "{sql}: {}", text(&output));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn try_query(&self, database: &str, sql: &str) -> Output {
+        Command::new(self.binaries.join("psql"))
+            .env_clear()
+            .arg("-h")
+            .arg(self.directory.path())
+            .args(["-p", &self.port.to_string(), "-U", "admin", "-d", database])
+            .args(["-v", "ON_ERROR_STOP=1", "-XqAt", "-c", sql])
+            .output()
+            .unwrap()
+    }
+
+    /// Writes a file that the server may read and others may not.
+    pub(crate) fn write(&self, name: &str, contents: &str) -> PathBuf {
+        let path = self.directory.path().join(name);
+        std::fs::write(&path, contents).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        if let Some(user) = user() {
+            chown(&path, Some(user), None).unwrap();
+        }
+        path
+    }
+
+    fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// A program of PostgreSQL's, which root may not run: then it is run as somebody else.
+    fn command(&self, program: &str) -> Command {
+        self.as_somebody(&self.binaries.join(program))
+    }
+
+    fn as_somebody(&self, program: &Path) -> Command {
+        let Some(user) = user() else {
+            return Command::new(program);
+        };
+        let mut command = Command::new("setpriv");
+        command
+            .args([format!("--reuid={user}"), format!("--regid={user}")])
+            .arg("--clear-groups")
+            .arg(program)
+            .current_dir("/");
+        command
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.crash();
+    }
+}
+
+/// A pooler; dropping it ends it.
+pub(crate) struct Pooler {
+    child: Child,
+    port: u16,
+}
+
+impl Pooler {
+    /// Returns the address of a database behind it.
+    pub(crate) fn url(&self, user: &str, database: &str) -> String {
+        format!(
+            "postgres://{user}:secret@127.0.0.1:{}/{database}",
+            self.port
+        )
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+/// A port that is free: taken and given back, nobody else is likely to take it in the moment until a server does.
+fn free_port() -> u16 {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    free.local_addr().unwrap().port()
+}
+
+/// The newest of the installed versions.
+fn binaries() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+    let mut found: Vec<PathBuf> = versions
+        .filter_map(|version| Some(version.ok()?.path().join("bin")))
+        .filter(|binaries| binaries.join("initdb").is_file())
+        .collect();
+    found.sort();
+    found.pop()
+}
+
+/// Whom to run the server as, where the test is root: anybody else, and so `nobody`'s number.
+fn user() -> Option<u32> {
+    let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    is_root.then_some(65_534)
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
