@@ -1,8 +1,10 @@
 //! `reviewd hub`: the operator's view of the subscriptions, and two things to do about one.
 //!
 //! It works on the state directory, or on the database, and needs no running service; those that run notice within a
-//! second. Neither
-//! secrets nor the queries of callbacks, which often are capabilities, are ever printed.
+//! second. Neither secrets nor the queries of callbacks, which often are capabilities, are ever printed; `export` alone
+//! writes them.
+
+mod transfer;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -66,6 +68,10 @@ enum Action {
         /// Its id
         id: i64,
     },
+    /// Write the subscriptions, a line of JSON each, for another store
+    Export(transfer::ExportArgs),
+    /// Take over subscriptions that `hub export` has written; twice is as once, and the later state counts
+    Import(transfer::ImportArgs),
 }
 
 /// How the answer is printed.
@@ -84,6 +90,9 @@ enum Format {
 /// and other processes have it.
 pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     let place = place(args.store.as_ref(), &args.state)?;
+    if let Action::Import(import) = &args.action {
+        return transfer::import(import, &place, args.format);
+    }
     if let Place::Directory(directory) = &place
         && !directory.join(FILE_NAME).exists()
     {
@@ -96,12 +105,14 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     let mut store = place.open().map_err(|error| failure(&error))?;
     let store = store.as_mut();
     let mut out = Vec::new();
-    match args.action {
+    match &args.action {
+        Action::Export(export) => return transfer::export(export, &place, store),
+        Action::Import(_) => {}
         Action::List { removed: false } => list(store, args.format, &mut out)?,
         Action::List { removed: true } => list_removed(store, args.format, &mut out)?,
-        Action::Show { id } => show(store, id, args.format, &mut out)?,
-        Action::Remove { id } => operate(store, id, Order::Remove, args.format, &mut out)?,
-        Action::Retry { id } => operate(store, id, Order::Retry, args.format, &mut out)?,
+        Action::Show { id } => show(store, *id, args.format, &mut out)?,
+        Action::Remove { id } => operate(store, *id, Order::Remove, args.format, &mut out)?,
+        Action::Retry { id } => operate(store, *id, Order::Retry, args.format, &mut out)?,
     }
     let written = io::stdout().write_all(&out);
     written

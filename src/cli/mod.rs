@@ -182,7 +182,7 @@ A measurement is one JSON object: n, accuracy, macro_f1, negative_precision, neg
 Each line gives the range of the aspect in code points; rating is 1 to 5 or null, gold positive, negative or neutral.";
 
 const HUB_AFTER_HELP: &str = "\
-Neither secrets nor the queries of callbacks are ever printed.
+Neither secrets nor the queries of callbacks are ever printed, except by `export`, which is there to move them.
 
 Examples:
   reviewd hub list
@@ -190,6 +190,8 @@ Examples:
   reviewd hub show 7
   reviewd hub remove 7             the subscriber is told
   reviewd hub retry 7
+  reviewd hub export --secrets --out hub.jsonl
+  reviewd hub import hub.jsonl --state /var/lib/reviewd
 
 Exit status:
   0   success                      66  there is no such subscription, or no state

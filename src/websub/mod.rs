@@ -50,6 +50,7 @@ pub mod request;
 pub mod sqlite;
 pub mod store;
 pub mod subscription;
+pub mod transfer;
 
 pub use callback::{Callback, Host};
 pub use moment::Moment;

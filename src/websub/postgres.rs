@@ -10,6 +10,7 @@
 //! a digest that it has just read, while another publishes a newer content and delivers it: the older content would
 //! come after the newer one.
 
+mod adoption;
 mod batch;
 mod database;
 mod deliveries;
@@ -34,6 +35,7 @@ use super::store::{
     Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
 };
 use super::subscription::{Event, Policy, Removal};
+use super::transfer::{Adopted, Moved};
 use batch::Batch;
 pub use database::Database;
 use fault::Fault;
@@ -321,6 +323,13 @@ impl Store for PostgresStore {
             let is_there = batch.step(id, &event, policy, now).is_some();
             batch.save(link)?;
             Ok(is_there)
+        })
+    }
+
+    fn adopt(&mut self, moved: &[Moved], now: Moment) -> Result<Vec<Adopted>, StoreError> {
+        self.subscriptions = None;
+        self.write(Lock::Topics, Some(now), |link, now| {
+            adoption::adopt(link, moved, now)
         })
     }
 }

@@ -4,6 +4,7 @@
 //! transaction, which the batches of [`Store`] share. `synchronous=NORMAL` for the outcomes alone would save it where
 //! a loss only repeats a delivery, but then a lost "begun" could let an older content follow a newer one.
 
+mod adoption;
 mod deliveries;
 mod requests;
 mod rows;
@@ -25,6 +26,7 @@ use super::store::{
     Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
 };
 use super::subscription::Policy;
+use super::transfer::{Adopted, Moved};
 
 /// A [`Store`] in `hub.sqlite3` of a state directory.
 #[derive(Debug)]
@@ -277,6 +279,10 @@ impl Store for SqliteStore {
         now: Moment,
     ) -> Result<bool, StoreError> {
         self.write(|tx| upkeep::operate(tx, id, order, policy, now))
+    }
+
+    fn adopt(&mut self, moved: &[Moved], now: Moment) -> Result<Vec<Adopted>, StoreError> {
+        self.write(|tx| adoption::adopt(tx, moved, now))
     }
 }
 

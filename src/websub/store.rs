@@ -23,6 +23,7 @@ use super::callback::Callback;
 use super::moment::Moment;
 use super::request::{HubRequest, Mode, Secret};
 use super::subscription::{Outcome, Policy, Removal};
+use super::transfer::{Adopted, Moved};
 use crate::wire::date::Timestamp;
 
 /// A blocking store of the hub's state.
@@ -153,6 +154,14 @@ pub trait Store: Send {
         policy: &Policy,
         now: Moment,
     ) -> Result<bool, StoreError>;
+
+    /// Takes over subscriptions of another store, each as [`adopt`](super::transfer::adopt) decides; the answers are in
+    /// the order of the lines. [`Caps`] do not bind the operator. A topic that is not here is taken along while no
+    /// topic was ever published here, under a digest that is no content's.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn adopt(&mut self, moved: &[Moved], now: Moment) -> Result<Vec<Adopted>, StoreError>;
 }
 
 /// What a topic holds.
@@ -346,6 +355,9 @@ pub struct Swept {
 /// one that was cut short had been sent, so a low bound would drop requests that were never asked for confirmation;
 /// without any, a request that crashes us would do so for ever.
 pub const VERIFICATIONS_MAX: u32 = 5;
+
+/// The digest of a topic that was never published: it came with a subscription of another store.
+pub const UNPUBLISHED: [u8; 32] = [0; 32];
 
 /// Tombstones and denials kept, each; beyond it the oldest go. Our choice: a few megabytes at most.
 pub const TOMBSTONES_MAX: usize = 10_000;

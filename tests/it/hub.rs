@@ -18,3 +18,4 @@ mod replicas;
 pub(crate) mod rig;
 pub(crate) mod subscriber;
 mod table;
+mod transfer;

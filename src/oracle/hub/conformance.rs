@@ -1,5 +1,6 @@
 //! What must hold of any store of the hub, whatever keeps the bytes.
 
+mod adoption;
 mod requests;
 mod shared;
 mod subscriptions;
@@ -56,7 +57,7 @@ fn publish_first(store: &mut dyn Store) {
 }
 
 /// What holds of any store.
-const COMMON: [fn(&mut dyn Store); 11] = [
+const COMMON: [fn(&mut dyn Store); 12] = [
     requests::requests_wait_in_order_and_one_at_a_time_for_each_pair,
     requests::a_request_has_five_attempts_in_its_life,
     requests::repeated_requests_join_the_waiting_one,
@@ -68,6 +69,7 @@ const COMMON: [fn(&mut dyn Store); 11] = [
     subscriptions::withdrawn_topics_take_their_subscriptions_along,
     subscriptions::leases_end_unless_a_renewal_waits,
     subscriptions::tombstones_are_dropped_when_they_are_old,
+    adoption::moved_subscriptions_are_taken_over_once_and_owed_what_they_were_owed,
 ];
 
 fn accept(store: &mut dyn Store, mode: Mode, name: &str, topic: &str) {

@@ -5,6 +5,7 @@ mod store;
 
 use crate::websub::store::{Accept, Caps, Full, Notice, Recorded, Report, Tombstone};
 use crate::websub::subscription::{Answer, Ended, Outcome, Policy, Removal, Subscription};
+use crate::websub::transfer::{Adopted, Moved};
 use crate::websub::{Callback, Mode, Moment};
 
 /// The naive store. It is in memory, so "on disk" means nothing here; a crash is `recover`.
@@ -225,6 +226,61 @@ impl Model {
                 Recorded::Waiting
             }
         }
+    }
+
+    /// Takes over one subscription of another store; `is_new` while no topic was ever published here.
+    fn take_over(&mut self, moved: &Moved, is_new: bool, now: Moment) -> Adopted {
+        let theirs = &moved.state;
+        if now >= theirs.lease_end {
+            return Adopted::Expired;
+        }
+        let found = self
+            .subscriptions
+            .iter()
+            .position(|active| active.topic == moved.topic && active.callback == moved.callback);
+        let Some(at) = found else {
+            if self.current(&moved.topic).is_none() {
+                if !is_new {
+                    return Adopted::UnknownTopic;
+                }
+                self.topics.push((moved.topic.clone(), [0; 32]));
+            }
+            self.subscriptions_ever += 1;
+            self.subscriptions.push(Active {
+                id: self.subscriptions_ever,
+                topic: moved.topic.clone(),
+                callback: moved.callback.clone(),
+                state: theirs.clone(),
+            });
+            return Adopted::Added;
+        };
+        let ours = &mut self.subscriptions[at].state;
+        let at_of = |state: &Subscription| state.last.as_ref().map(|last| last.at.unix_ms());
+        let is_same_verification = theirs.verified_at == ours.verified_at;
+        let is_later = theirs.verified_at > ours.verified_at
+            || (is_same_verification && theirs.attempt > ours.attempt)
+            || (is_same_verification
+                && theirs.attempt == ours.attempt
+                && at_of(theirs) > at_of(ours));
+        if !is_later {
+            return Adopted::Known;
+        }
+        if !(is_same_verification && moved.signed && theirs.secret.is_none()) {
+            ours.secret = theirs.secret.clone();
+        }
+        ours.lease_s = theirs.lease_s;
+        ours.lease_end = theirs.lease_end;
+        ours.verified_at = theirs.verified_at;
+        if !ours.claimed {
+            ours.digest = theirs.digest;
+            ours.acknowledged = theirs.acknowledged;
+            ours.failures = theirs.failures;
+            ours.next_at = theirs.next_at;
+            ours.attempt = ours.attempt.max(theirs.attempt);
+            ours.elapsed_ms = theirs.elapsed_ms;
+            ours.last = theirs.last.clone();
+        }
+        Adopted::Updated
     }
 
     fn full(&self, accept: &Accept, caps: &Caps) -> Option<Full> {

@@ -80,7 +80,7 @@ pub(super) fn apply(
     Ok(after)
 }
 
-/// Inserts a subscription that has just become active.
+/// Inserts a subscription.
 pub(super) fn insert(
     tx: &Transaction<'_>,
     topic_id: i64,
@@ -90,7 +90,7 @@ pub(super) fn insert(
     tx.execute(
         "INSERT INTO subscription (topic_id, callback, host, secret, lease_s, lease_end, digest, acknowledged, failures,
          next_at, claimed, attempt, elapsed_ms, slow, created_at, verified_at, last_at, last_answer)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, NULL, NULL)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
         params![
             topic_id,
             callback.uri(),
@@ -108,12 +108,15 @@ pub(super) fn insert(
             state.is_slow(),
             state.created_at.unix_ms(),
             state.verified_at.unix_ms(),
+            state.last.as_ref().map(|last| last.at.unix_ms()),
+            state.last.as_ref().map(|last| last.answer.to_string()),
         ],
     )?;
     Ok(())
 }
 
-fn update(tx: &Transaction<'_>, id: i64, state: &Subscription) -> rusqlite::Result<()> {
+/// Replaces the state of a subscription.
+pub(super) fn update(tx: &Transaction<'_>, id: i64, state: &Subscription) -> rusqlite::Result<()> {
     tx.execute(
         "UPDATE subscription SET secret = ?2, lease_s = ?3, lease_end = ?4, digest = ?5, acknowledged = ?6, failures = ?7,
          next_at = ?8, claimed = ?9, attempt = ?10, elapsed_ms = ?11, slow = ?12, verified_at = ?13, last_at = ?14,

@@ -11,6 +11,7 @@ use crate::websub::store::{
     Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
 };
 use crate::websub::subscription::{Policy, Removal};
+use crate::websub::transfer::{Adopted, Moved};
 use crate::websub::{Callback, Mode, Moment};
 
 impl Store for Model {
@@ -321,5 +322,12 @@ impl Store for Model {
             Order::Retry => {}
         }
         Ok(true)
+    }
+
+    fn adopt(&mut self, moved: &[Moved], now: Moment) -> Result<Vec<Adopted>, StoreError> {
+        self.seen_ms = now.unix_ms();
+        let is_new = self.topics.iter().all(|(_, digest)| *digest == [0; 32]);
+        let answers = moved.iter().map(|moved| self.take_over(moved, is_new, now));
+        Ok(answers.collect())
     }
 }
