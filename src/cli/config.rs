@@ -10,19 +10,18 @@ use clap::{Args, ValueEnum};
 use tracing::Level;
 
 use crate::http::{Proxies, ProxyField};
-use crate::insights;
 use crate::mcp::Key;
 use crate::server::supervisor::Supervisor;
-use crate::server::{Config, DataSource, Mcp, Reload, SessionKey, TlsFiles, logs};
+use crate::server::{Config, Mcp, Reload, SessionKey, TlsFiles, logs};
 use crate::wire::network::Network;
 
+use super::data_flags::DataFlags;
 use super::exit::{Failure, Status};
 use super::hub_flags::HubFlags;
 use super::limit_flags::LimitFlags;
 use super::observe_flags::ObserveFlags;
 use super::values::{
-    parse_base_url, parse_file_size, parse_header_value, parse_key, parse_listen, parse_origin,
-    parse_size, parse_time, render_time, time, whole,
+    parse_base_url, parse_header_value, parse_key, parse_listen, parse_origin, time, whole,
 };
 
 /// The data directory that is used without `--data`, where it exists.
@@ -34,10 +33,6 @@ const SESSION_KEY_FILE: &str = "session-key";
 /// Bytes of text below which the index of them is built within a second, and not worth a file.
 const INDEX_TEXTS_MIN: u64 = 1 << 20;
 
-/// How often files can be looked at, at most and at least: more often is work without end, and never is 0.
-const POLL_MIN: Duration = Duration::from_millis(100);
-const POLL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-
 /// Longest time that requests in flight can be given.
 const DRAIN_MAX: Duration = Duration::from_secs(60 * 60);
 
@@ -45,7 +40,7 @@ const DRAIN_MAX: Duration = Duration::from_secs(60 * 60);
 #[derive(Args, Clone, Debug)]
 pub struct ServeArgs {
     #[command(flatten)]
-    data: DataArgs,
+    data: DataFlags,
     #[command(flatten)]
     address: AddressArgs,
     #[command(flatten)]
@@ -60,31 +55,6 @@ pub struct ServeArgs {
     limits: LimitFlags,
     #[command(flatten)]
     pub(super) logs: LogArgs,
-}
-
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Data")]
-struct DataArgs {
-    /// Directory with reviews.json and its companions [default: `data` if that directory exists, else a sample]
-    #[arg(long, env = "REVIEWD_DATA", value_name = "DIR")]
-    data: Option<PathBuf>,
-    /// Do not ask the system to report changed files; SIGHUP and --poll remain
-    #[arg(long, env = "REVIEWD_NO_WATCH")]
-    no_watch: bool,
-    /// How often to look for changed files, for file systems that report none; 0 never looks
-    #[arg(long, env = "REVIEWD_POLL", value_name = "TIME", default_value = "5s", value_parser = parse_poll)]
-    poll: Duration,
-    /// Largest data file that is read
-    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_file_size)]
-    data_file_bytes: u64,
-    /// Mentions from which on an aspect of the insights is scored; with fewer it is counted only
-    #[arg(long, env = "REVIEWD_MENTIONS_MIN", value_name = "NUMBER", default_value_t = insights::MENTIONS_MIN,
-        value_parser = whole::<u32>(1, 1_000_000))]
-    mentions_min: u32,
-    /// Most memory that the index of the texts may take; searches get slower with less, answers stay the same
-    /// [default: five times the texts, at least 128MiB, at most a quarter of the memory]
-    #[arg(long, env = "REVIEWD_SEARCH_MEMORY", value_name = "SIZE", value_parser = parse_size)]
-    search_memory: Option<u64>,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -151,8 +121,9 @@ struct McpArgs {
     #[arg(long = "mcp-allow-origin", env = "REVIEWD_MCP_ALLOW_ORIGIN", value_name = "ORIGIN", value_delimiter = ',',
         value_parser = parse_origin)]
     allowed_origins: Vec<String>,
-    /// Key that signs session ids, 64 hexadecimal digits, the same on every replica [default: made once in --state]
-    #[arg(long, env = "REVIEWD_SESSION_KEY", value_name = "HEX", hide_env_values = true, value_parser = parse_key)]
+    /// Key that signs session ids, 64 hexadecimal digits, the same on every replica; behind a comma one more that is
+    /// honoured, for a rotation [default: made once in --state]
+    #[arg(long, env = "REVIEWD_SESSION_KEY", value_name = "HEX[,HEX]", hide_env_values = true, value_parser = parse_key)]
     session_key: Option<Key>,
     /// Offer the fixtures of the conformance suite
     #[arg(
@@ -231,7 +202,7 @@ impl ServeArgs {
     pub(super) fn config(&self) -> Result<Config, Failure> {
         let cores = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Config {
-            data: data_source(self.data.data.as_deref(), Path::new(DATA_DEFAULT)),
+            data: self.data.source(Path::new(DATA_DEFAULT)),
             search_memory: self.data.search_memory,
             mentions_min: self.data.mentions_min,
             cache: Some(self.process.state.clone()),
@@ -316,52 +287,7 @@ impl LogArgs {
     }
 }
 
-/// Takes the directory that was asked for, else the usual one where it exists, else the sample.
-fn data_source(asked: Option<&Path>, usual: &Path) -> DataSource {
-    match asked {
-        Some(directory) => DataSource::Directory(directory.to_owned()),
-        None if usual.is_dir() => DataSource::Directory(usual.to_owned()),
-        None => DataSource::Sample,
-    }
-}
-
-fn parse_poll(text: &str) -> Result<Duration, String> {
-    match parse_time(text)? {
-        Duration::ZERO => Ok(Duration::ZERO),
-        time if (POLL_MIN..=POLL_MAX).contains(&time) => Ok(time),
-        _ => Err(format!(
-            "must be 0, or from {} to {}",
-            render_time(POLL_MIN),
-            render_time(POLL_MAX)
-        )),
-    }
-}
-
 fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
     let threads: usize = whole(1, 1_024)(text)?;
     NonZeroUsize::new(threads).ok_or_else(|| "must not be 0".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::data_source;
-    use crate::server::DataSource;
-    use std::path::Path;
-
-    #[test]
-    fn a_directory_that_was_asked_for_is_taken_even_if_it_is_missing() {
-        let source = data_source(Some(Path::new("/nowhere")), Path::new("/"));
-        assert_eq!(source, DataSource::Directory("/nowhere".into()));
-    }
-
-    #[test]
-    fn without_one_the_usual_directory_is_taken_where_it_exists() {
-        let usual = tempfile::tempdir().unwrap();
-        let source = data_source(None, usual.path());
-        assert_eq!(source, DataSource::Directory(usual.path().to_owned()));
-        assert_eq!(
-            data_source(None, &usual.path().join("none")),
-            DataSource::Sample
-        );
-    }
 }

@@ -231,15 +231,26 @@ pub(super) fn parse_origin(text: &str) -> Result<String, String> {
 /// # Errors
 /// A line that names what is wrong, without the value: it is a secret.
 pub(super) fn parse_key(text: &str) -> Result<Key, String> {
+    match text.split_once(',') {
+        None => parse_key_bytes(text).map(Key::new),
+        Some((key, other)) => Ok(Key::with_other(
+            parse_key_bytes(key)?,
+            parse_key_bytes(other)?,
+        )),
+    }
+}
+
+fn parse_key_bytes(text: &str) -> Result<[u8; KEY_BYTES], String> {
     let mut key = [0u8; KEY_BYTES];
     let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
     let digits = digits.filter(|digits| digits.len() == 2 * KEY_BYTES);
-    let digits = digits.ok_or_else(|| "must be 64 hexadecimal digits".to_owned())?;
+    let digits = digits
+        .ok_or_else(|| "must be 64 hexadecimal digits, or twice as many with a comma".to_owned())?;
     for (byte, pair) in key.iter_mut().zip(digits.chunks(2)) {
         // Two digits below 16 make a byte.
         *byte = (pair[0] * 16 + pair[1]) as u8;
     }
-    Ok(Key::new(key))
+    Ok(key)
 }
 
 /// Longest value of a header that can be set, in bytes.

@@ -26,15 +26,32 @@ pub struct Sessions {
     ended_count: AtomicUsize,
 }
 
-/// The secret that signs session ids: 32 bytes, the same on every replica.
+/// The secret that signs session ids: 32 bytes, the same on every replica; and the one before it, whose sessions are
+/// honoured until they expire.
 #[derive(Clone)]
-pub struct Key([u8; KEY_BYTES]);
+pub struct Key {
+    signing: [u8; KEY_BYTES],
+    former: Option<[u8; KEY_BYTES]>,
+}
 
 impl Key {
     /// Takes a key.
     #[must_use]
     pub fn new(key: [u8; KEY_BYTES]) -> Key {
-        Key(key)
+        Key {
+            signing: key,
+            former: None,
+        }
+    }
+
+    /// Takes a key that signs and one that is honoured besides: before a rotation the key that comes, after it the key
+    /// that goes.
+    #[must_use]
+    pub fn with_other(key: [u8; KEY_BYTES], other: [u8; KEY_BYTES]) -> Key {
+        Key {
+            signing: key,
+            former: Some(other),
+        }
     }
 }
 
@@ -102,7 +119,7 @@ impl Sessions {
         let issued = u32::try_from(now.unix()).unwrap_or(0);
         raw[2..6].copy_from_slice(&issued.to_be_bytes());
         raw[6..SIGNED_BYTES].copy_from_slice(&nonce);
-        let mac = self.sign(&raw[..SIGNED_BYTES]);
+        let mac = sign(&self.key.signing, &raw[..SIGNED_BYTES]);
         raw[SIGNED_BYTES..].copy_from_slice(&mac);
         let mut text = [0u8; TOKEN_CHARS];
         URL_SAFE_NO_PAD
@@ -128,10 +145,12 @@ impl Sessions {
             return Err(SessionError::Unknown);
         }
         let (signed, mac) = raw[..TOKEN_BYTES].split_at(SIGNED_BYTES);
-        let expected = self.sign(signed);
-        if !bool::from(expected.as_slice().ct_eq(mac)) || signed[0] != VERSION {
+        let keys = [Some(&self.key.signing), self.key.former.as_ref()];
+        let mut signatures = keys.into_iter().flatten().map(|key| sign(key, signed));
+        let expected = signatures.find(|expected| bool::from(expected.as_slice().ct_eq(mac)));
+        let Some(expected) = expected.filter(|_| signed[0] == VERSION) else {
             return Err(SessionError::Unknown);
-        }
+        };
         let revision = Revision::HANDSHAKE
             .into_iter()
             .find(|revision| *revision as u8 == signed[1])
@@ -168,17 +187,17 @@ impl Sessions {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         ended.contains(mac)
     }
+}
 
-    fn sign(&self, signed: &[u8]) -> [u8; MAC_BYTES] {
-        let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(&self.key.0)
-            .expect("HMAC takes keys of any length");
-        mac.update(b"reviewd mcp session");
-        mac.update(signed);
-        let full = mac.finalize().into_bytes();
-        let mut cut = [0u8; MAC_BYTES];
-        cut.copy_from_slice(&full[..MAC_BYTES]);
-        cut
-    }
+fn sign(key: &[u8; KEY_BYTES], signed: &[u8]) -> [u8; MAC_BYTES] {
+    let mut mac =
+        <Hmac<Sha256> as KeyInit>::new_from_slice(key).expect("HMAC takes keys of any length");
+    mac.update(b"reviewd mcp session");
+    mac.update(signed);
+    let full = mac.finalize().into_bytes();
+    let mut cut = [0u8; MAC_BYTES];
+    cut.copy_from_slice(&full[..MAC_BYTES]);
+    cut
 }
 
 /// Length of the key in bytes.
@@ -226,6 +245,28 @@ mod tests {
         );
         let other = sessions(2).verify(token.as_str().as_bytes(), at(1_000_001));
         assert_eq!(other, Err(SessionError::Unknown));
+    }
+
+    #[test]
+    fn a_rotation_of_the_key_over_all_replicas_ends_no_session() {
+        let (old, new) = ([1; KEY_BYTES], [2; KEY_BYTES]);
+        // First every replica honours the new key, then every one signs with it, then the old one goes.
+        let steps = [
+            Key::new(old),
+            Key::with_other(old, new),
+            Key::with_other(new, old),
+            Key::new(new),
+        ];
+        let verify = |minting: &Key, verifying: &Key| {
+            let token = Sessions::new(minting.clone());
+            let token = token.mint(Revision::R2025_06_18, at(1_000_000), [7; NONCE_BYTES]);
+            let sessions = Sessions::new(verifying.clone());
+            sessions.verify(token.as_str().as_bytes(), at(1_000_001))
+        };
+        for pair in steps.windows(2) {
+            assert!(verify(&pair[0], &pair[1]).is_ok() && verify(&pair[1], &pair[0]).is_ok());
+        }
+        assert_eq!(verify(&steps[0], &steps[3]), Err(SessionError::Unknown));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::bundle::Remote;
 use super::supervisor::Supervisor;
 use crate::delivery;
 use crate::http;
@@ -67,6 +68,12 @@ impl Config {
     pub fn origin_at(&self, address: SocketAddr) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{address}")
+    }
+
+    /// Returns the origin that documents name: the one that was given, else that of the listening address.
+    pub(super) fn public_address(&self, address: SocketAddr) -> String {
+        let given = self.base_url.clone();
+        given.unwrap_or_else(|| self.origin_at(address))
     }
 
     /// Tells whether requests seem to come through a proxy that nobody has named, so that all clients look like one
@@ -147,6 +154,8 @@ pub enum AccessLogTarget {
 pub enum DataSource {
     /// A directory with `reviews.json` and its companions.
     Directory(PathBuf),
+    /// An address that is followed.
+    Remote(Remote),
     /// The sample that is compiled into the program.
     Sample,
 }

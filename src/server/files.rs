@@ -24,7 +24,7 @@ pub(crate) const INSIGHTS: &str = "insights.json";
 pub(crate) const CHECK: &str = "check.json";
 
 /// All the files of a data directory.
-const NAMES: [&str; 5] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK];
+pub(super) const NAMES: [&str; 5] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK];
 
 /// How often a file that changes under our eyes is read again before we give up.
 const ATTEMPTS: u32 = 3;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -16,6 +17,7 @@ use crate::mcp;
 use crate::model::Dataset;
 use crate::search::index::IndexOptions;
 use crate::snapshot::{Settings, Snapshot};
+use crate::wire::date::Timestamp;
 
 use super::config::{Config, DataSource};
 use super::files::{self, ReadError};
@@ -75,7 +77,8 @@ impl Loader {
     pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Unremarked, LoadError> {
         let files: Files = match &self.source {
             DataSource::Directory(directory) => files::read(directory, self.file_bytes)?,
-            DataSource::Sample => dataset::embedded(),
+            // What is kept elsewhere was fetched into a directory before.
+            DataSource::Remote(_) | DataSource::Sample => dataset::embedded(),
         };
         Ok(dataset::decode_by(files, clock::now(), threads)?)
     }
@@ -218,6 +221,26 @@ fn log(warnings: &[Warning]) {
     for warning in warnings {
         warn!("{warning}");
     }
+}
+
+/// What tells one dataset from another, and which of two is the later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Judged {
+    pub(super) digest: [u8; 32],
+    pub(super) updated_at: Timestamp,
+}
+
+/// Reads and checks the files of `directory` as a reload would, and serves nothing.
+///
+/// # Errors
+/// When a file cannot be read, or its contents are refused.
+pub(super) fn judge(directory: &Path, file_bytes: u64) -> Result<Judged, LoadError> {
+    let files = files::read(directory, file_bytes)?;
+    let dataset = dataset::decode_by(files, clock::now(), NonZeroUsize::MIN)?.dataset;
+    Ok(Judged {
+        digest: dataset.digest,
+        updated_at: dataset.updated_at,
+    })
 }
 
 /// Returns the bytes of all published texts.

@@ -3,12 +3,14 @@
 //! [`start`] is the way in, for the program and for every test over a socket alike. The threads, by name: `accept`
 //! takes connections and waits for the end, `serve-N` serve them, `reload` reads changed files and builds what is
 //! served, `compress` stores its index and makes its compressed variants, and `insights` makes the remarks and insights
-//! that a large dataset starts without, all three at low priority; `hub` and its helpers are delivery's own.
+//! that a large dataset starts without, all three at low priority; `follow` looks at the address of a dataset; `hub` and
+//! its helpers are delivery's own.
 
 mod access_log;
 mod activity;
 mod admin;
 mod background;
+pub mod bundle;
 mod cache_file;
 mod certificate;
 mod clock;
@@ -18,6 +20,7 @@ mod connections;
 mod counters;
 pub mod descriptors;
 mod fast;
+pub mod fetch;
 pub mod files;
 mod front;
 mod hub;
@@ -66,6 +69,7 @@ pub use reloads::{Reloaded, Reloads};
 pub use running::Running;
 pub use tls::TlsError;
 
+use bundle::{Follower, Following};
 use files::{ReadError, Stamps};
 use front::{Front, Listeners};
 use load::{LoadError, Loader};
@@ -108,6 +112,8 @@ pub enum StartError {
     Read(ReadError),
     /// The data files are refused.
     Data(Problems),
+    /// The dataset's address cannot be followed, and nothing of it is kept.
+    Follow(bundle::FollowError),
     /// A setting cannot be used.
     Settings(SettingsError),
     /// The certificate or its key cannot be used.
@@ -149,6 +155,7 @@ impl fmt::Display for StartError {
             ),
             StartError::Read(error) => error.fmt(formatter),
             StartError::Data(problems) => problems.fmt(formatter),
+            StartError::Follow(error) => write!(formatter, "no dataset could be fetched: {error}"),
             StartError::Settings(error) => error.fmt(formatter),
             StartError::Tls(error) => error.fmt(formatter),
             StartError::Hub(error) => error.fmt(formatter),
@@ -209,7 +216,7 @@ pub fn start_obeying(config: Config, signals: &mut Signals) -> Result<Running, S
 }
 
 fn start_with(
-    config: Config,
+    mut config: Config,
     before_listening: impl FnOnce() -> Result<(), StartError>,
 ) -> Result<Running, StartError> {
     let started_ms = crate::clock::unix_ms();
@@ -217,6 +224,7 @@ fn start_with(
     let keeper = config.tls.as_ref().map(Keeper::load).transpose()?;
     let acceptor = keeper.as_ref().map(Keeper::acceptor);
     let expiry = keeper.as_ref().map(Keeper::expiry);
+    let follower = bundle::prepare(&mut config).map_err(StartError::Follow)?;
     let refused = |cause| StartError::Listen {
         flag: "--listen",
         address: config.listen,
@@ -228,10 +236,7 @@ fn start_with(
     let admin_socket = observers::bind_admin(&config)?;
     warn_of_addresses(&config, address);
     let is_public = config.base_url.is_some() || address.ip().is_loopback();
-    let base_url = config
-        .base_url
-        .clone()
-        .unwrap_or_else(|| config.origin_at(address));
+    let base_url = config.public_address(address);
     let loader = Loader::new(&config, &base_url);
     // Looked at before reading: what changes meanwhile is read once more, never missed.
     let seen = stamps(&config.data);
@@ -263,6 +268,7 @@ fn start_with(
         expiry,
         connections: Arc::clone(front.connections()),
         reloads,
+        polls: follower.as_ref().map(Follower::polls),
         started_ms,
     };
     let observers = Observers {
@@ -271,19 +277,31 @@ fn start_with(
     };
     report_to(&config.supervisor, watched, &front, &counters)?;
     info!(%address, version, reviews, "serving");
+    let following = start_following(follower, &app, &reloader)?;
     let parts = Parts {
         front,
+        following,
         reloader,
         observers,
     };
     Ok(Running::new(app, counters, parts, &config))
 }
 
+/// Begins to follow the address of the dataset, if it has one.
+fn start_following(
+    follower: Option<Follower>,
+    app: &Arc<App>,
+    reloader: &Reloader,
+) -> Result<Option<Following>, StartError> {
+    let started = follower.map(|follower| follower.start(app, reloader.waker()));
+    started.transpose().map_err(StartError::Threads)
+}
+
 /// Returns the state of the files.
 fn stamps(data: &DataSource) -> Stamps {
     match data {
         DataSource::Directory(directory) => Stamps::of(directory),
-        DataSource::Sample => Stamps::default(),
+        DataSource::Remote(_) | DataSource::Sample => Stamps::default(),
     }
 }
 

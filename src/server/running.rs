@@ -10,6 +10,7 @@ use tracing::error;
 
 use crate::http::{App, Reason};
 
+use super::bundle::Following;
 use super::config::Config;
 use super::counters::Counters;
 use super::front::{Front, Phase, advance};
@@ -33,6 +34,8 @@ pub struct Running {
 /// The threads of a server.
 pub(super) struct Parts {
     pub(super) front: Front,
+    /// Follows the address of the dataset, if it has one.
+    pub(super) following: Option<Following>,
     pub(super) reloader: Reloader,
     pub(super) observers: Observers,
 }
@@ -110,12 +113,15 @@ impl Running {
         let Parts {
             front, reloader, ..
         } = &parts;
+        let follow = parts.following.as_ref().map(Following::waker);
         let (phase, reload, app) = (front.control(), reloader.waker(), Arc::clone(&self.app));
         let supervisor = self.supervisor.clone();
         let order = move |order| match order {
             Order::Reload => {
                 reopen_access_log(&app);
                 reload.ask();
+                // A look that is asked for already will do.
+                let _asked = follow.as_ref().map(|follow| follow.try_send(()));
             }
             Order::Reopen => reopen_access_log(&app),
             Order::Stop => {

@@ -37,6 +37,7 @@ mod rates;
 mod raw;
 mod readiness;
 mod reload;
+mod replicas;
 mod search;
 mod serving;
 mod settings;

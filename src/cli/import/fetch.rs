@@ -1,72 +1,27 @@
-//! A source at an address: https alone, no redirects, one deadline, an answer of bounded size.
+//! A source at an address, in the words of the command.
 
-use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use ureq::unversioned::resolver::DefaultResolver;
-use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnector};
-use ureq::{Agent, Proxy};
-
 use crate::cli::exit::{Failure, Status};
-use crate::delivery::tls::{TlsConnector, client_config};
+use crate::server::fetch::{FetchError, Fetcher};
 
 /// How long an answer may take, from the name to the last byte.
 const TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Fetches what is at `url`, at most `bytes_max` bytes. The public authorities are trusted, and those in the file `ca`.
 ///
-/// The address is the operator's own, so it may be private; a proxy is taken from the environment, as other programs
-/// of a shell do.
-///
 /// # Errors
 /// 78 where the file of authorities cannot be used, 74 for anything that is not a whole answer with status 200.
 pub(super) fn fetch(url: &str, ca: Option<&Path>, bytes_max: u64) -> Result<Vec<u8>, Failure> {
-    let failed = |reason: String| Failure::new(Status::Io, format!("{url}: {reason}"));
-    let tls =
-        client_config(ca).map_err(|error| Failure::new(Status::Config, format!("--ca {error}")))?;
-    let config = Agent::config_builder()
-        .https_only(true)
-        .http_status_as_error(false)
-        .proxy(Proxy::try_from_env())
-        .max_redirects(0)
-        .timeout_global(Some(TIME_MAX))
-        .user_agent(concat!("reviewd/", env!("CARGO_PKG_VERSION")))
-        .accept_encoding("identity")
-        .build();
-    let connector =
-        ().chain(ConnectProxyConnector::default())
-            .chain(TcpConnector::default())
-            .chain(TlsConnector(tls));
-    let agent = Agent::with_parts(config, connector, DefaultResolver::default());
-    let mut response = agent
-        .get(url)
-        .call()
-        .map_err(|error| failed(error.to_string()))?;
-    let status = response.status();
-    if status.is_redirection()
-        && let Some(to) = response.headers().get("location")
-    {
-        let to = String::from_utf8_lossy(to.as_bytes())
-            .escape_debug()
-            .to_string();
-        return Err(failed(format!(
-            "answers {status}: import from {to} if that is meant"
-        )));
-    }
-    if status != 200 {
-        return Err(failed(format!("answers {status}")));
-    }
-    let mut body = Vec::new();
-    let reader = response.body_mut().as_reader();
-    let read = reader
-        .take(bytes_max.saturating_add(1))
-        .read_to_end(&mut body);
-    read.map_err(|error| failed(error.to_string()))?;
-    if body.len() as u64 > bytes_max {
-        return Err(failed(format!(
-            "is larger than {bytes_max} bytes (--data-file-bytes)"
-        )));
-    }
-    Ok(body)
+    let fetcher = Fetcher::new(ca, TIME_MAX)
+        .map_err(|error| Failure::new(Status::Config, format!("--ca {error}")))?;
+    fetcher.whole(url, bytes_max).map_err(|error| {
+        let more = match &error {
+            FetchError::Status(_, Some(to)) => format!(": import from {to} if that is meant"),
+            FetchError::TooLarge(_) => " (--data-file-bytes)".to_owned(),
+            FetchError::Status(_, None) | FetchError::Exchange(_) => String::new(),
+        };
+        Failure::new(Status::Io, format!("{url}: {error}{more}"))
+    })
 }

@@ -140,3 +140,19 @@ fn header_values_are_visible_ascii() {
     assert!(parse_header_value("a\r\nb").is_err());
     assert!(parse_header_value("ä").is_err());
 }
+
+#[test]
+fn a_session_key_is_one_or_two_of_64_digits() {
+    let (key, short) = ("0f".repeat(32), "0".repeat(63));
+    assert!(parse_key(&key).is_ok());
+    assert!(parse_key(&format!("{key},{key}")).is_ok());
+    for wrong in [
+        short.clone(),
+        format!("{key},"),
+        format!("{key},{short}"),
+        format!("{key},{key},{key}"),
+        "g".repeat(64),
+    ] {
+        assert!(parse_key(&wrong).is_err(), "{wrong}");
+    }
+}

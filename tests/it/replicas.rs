@@ -1,0 +1,7 @@
+//! Several servers that know nothing of each other, and answer as one.
+
+mod balancer;
+mod bundle;
+mod identity;
+mod rolling;
+mod store;
