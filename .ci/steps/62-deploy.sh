@@ -1,0 +1,5 @@
+# The Compose and Kubernetes files: YAML whose parts fit together.
+# limit: 60 s
+
+need_venv
+python .ci/check_deploy.py
