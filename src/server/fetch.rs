@@ -77,6 +77,9 @@ impl Fetcher {
             .http_status_as_error(false)
             .proxy(Proxy::try_from_env())
             .max_redirects(0)
+            // Minutes lie between two questions: a connection that was kept would mostly be one that has been closed.
+            .max_idle_connections(0)
+            .max_idle_connections_per_host(0)
             .timeout_global(Some(time_max))
             .user_agent(concat!("reviewd/", env!("CARGO_PKG_VERSION")))
             .accept_encoding("identity")
