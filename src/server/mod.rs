@@ -43,36 +43,34 @@ mod sentry;
 mod service;
 mod session_key;
 pub mod signals;
+mod start_error;
 pub mod supervisor;
 mod tls;
 mod wake;
 mod watch;
 mod workers;
 
-use std::fmt;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tracing::{info, warn};
 
-use crate::dataset::Problems;
-use crate::delivery;
-use crate::http::{self, App, Body, SettingsError, Site};
+use crate::http::{self, App, Body, Site};
 use crate::mcp;
 
 pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, SessionKey, TlsFiles};
 pub use counters::Counters;
 pub use reloads::{Reloaded, Reloads};
 pub use running::Running;
+pub use start_error::StartError;
 pub use tls::TlsError;
 
 use bundle::{Follower, Following};
-use files::{ReadError, Stamps};
+use files::Stamps;
 use front::{Front, Listeners};
-use load::{LoadError, Loader};
+use load::Loader;
 use metrics::Observed;
 use observers::Observers;
 use reload::Reloader;
@@ -81,121 +79,6 @@ use service::Handler;
 use signals::Signals;
 use supervisor::{Probe, Supervisor};
 use tls::Keeper;
-
-/// Why a server did not start.
-#[derive(Debug)]
-pub enum StartError {
-    /// The address cannot be had; the culprit is the operator, or another process.
-    Listen {
-        /// The flag that names it.
-        flag: &'static str,
-        /// The address.
-        address: SocketAddr,
-        /// What the system says.
-        cause: std::io::Error,
-    },
-    /// The public address and the administrator's are one; the culprit is the operator.
-    SameAddress {
-        /// The public one.
-        listen: SocketAddr,
-        /// The administrator's.
-        admin_listen: SocketAddr,
-    },
-    /// The access log cannot be opened; the culprit is the operator.
-    AccessLog {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        cause: std::io::Error,
-    },
-    /// A data file cannot be read.
-    Read(ReadError),
-    /// The data files are refused.
-    Data(Problems),
-    /// The dataset's address cannot be followed, and nothing of it is kept.
-    Follow(bundle::FollowError),
-    /// A setting cannot be used.
-    Settings(SettingsError),
-    /// The certificate or its key cannot be used.
-    Tls(TlsError),
-    /// The hub cannot be started.
-    Hub(delivery::StartError),
-    /// The system has no randomness to give.
-    Random(std::io::Error),
-    /// The system refused threads or descriptors.
-    Threads(std::io::Error),
-    /// The system refused to tell of signals.
-    Signals(std::io::Error),
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Listen {
-                flag,
-                address,
-                cause,
-            } => write!(
-                formatter,
-                "cannot listen on {address} ({flag}): {cause}{}",
-                remedy(cause)
-            ),
-            StartError::SameAddress {
-                listen,
-                admin_listen,
-            } => write!(
-                formatter,
-                "--admin-listen {admin_listen} is served by --listen {listen}: take another port"
-            ),
-            StartError::AccessLog { path, cause } => write!(
-                formatter,
-                "cannot open the access log {} (--access-log): {cause}; name a file in a directory that is there and \
-                 may be written",
-                path.display()
-            ),
-            StartError::Read(error) => error.fmt(formatter),
-            StartError::Data(problems) => problems.fmt(formatter),
-            StartError::Follow(error) => write!(formatter, "no dataset could be fetched: {error}"),
-            StartError::Settings(error) => error.fmt(formatter),
-            StartError::Tls(error) => error.fmt(formatter),
-            StartError::Hub(error) => error.fmt(formatter),
-            StartError::Random(error) => write!(formatter, "cannot make a session key: {error}"),
-            StartError::Threads(error) => write!(formatter, "cannot start a thread: {error}"),
-            StartError::Signals(error) => write!(formatter, "cannot receive signals: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
-
-/// Returns what to change where an address cannot be had, behind a semicolon.
-fn remedy(cause: &std::io::Error) -> &'static str {
-    use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
-    match cause.kind() {
-        AddrInUse => "; end whoever listens there, or take another port",
-        AddrNotAvailable => "; take an address of this machine, or 0.0.0.0 or [::] for all of them",
-        PermissionDenied => {
-            "; take a port from 1024 on, or let the service manager hand over the socket"
-        }
-        _ => "",
-    }
-}
-
-impl From<LoadError> for StartError {
-    fn from(error: LoadError) -> StartError {
-        match error {
-            LoadError::Read(error) => StartError::Read(error),
-            LoadError::Data(problems) => StartError::Data(problems),
-            LoadError::Settings(error) => StartError::Settings(error),
-        }
-    }
-}
-
-impl From<TlsError> for StartError {
-    fn from(error: TlsError) -> StartError {
-        StartError::Tls(error)
-    }
-}
 
 /// Starts a server; when it returns, the first request can be sent.
 ///
@@ -277,10 +160,9 @@ fn start_with(
     };
     report_to(&config.supervisor, watched, &front, &counters)?;
     info!(%address, version, reviews, "serving");
-    let following = start_following(follower, &app, &reloader)?;
     let parts = Parts {
         front,
-        following,
+        following: start_following(follower, &app, &reloader)?,
         reloader,
         observers,
     };

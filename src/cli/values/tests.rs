@@ -1,8 +1,8 @@
 //! Values with units, and those of addresses and headers, on both sides of their bounds.
 
 use super::{
-    parse_base_url, parse_header_value, parse_size, parse_size_within, parse_switch, parse_time,
-    render_time, time, whole,
+    parse_base_url, parse_header_value, parse_key, parse_size, parse_size_within, parse_switch,
+    parse_time, render_time, time, whole,
 };
 use std::time::Duration;
 

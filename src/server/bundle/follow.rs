@@ -16,7 +16,7 @@ use tracing::{error, info};
 use super::super::fetch::{Answer, FetchError, Fetcher, Validators, read};
 use super::super::files::{NAMES, REVIEWS};
 use super::super::load::{self, Judged};
-use super::super::reload::{Wake, ask};
+use super::super::wake::Waker;
 use super::digest::{CopyError, Hex, copy, parse_many, parse_one};
 use super::error::FollowError;
 use super::shelf::{Draft, Shelf};
@@ -285,7 +285,7 @@ impl Follower {
     pub(in crate::server) fn start(
         mut self,
         app: &Arc<App>,
-        reload: SyncSender<Wake>,
+        reload: Waker,
     ) -> io::Result<Following> {
         let (wake, woken) = sync_channel(1);
         let app = Arc::downgrade(app);
@@ -298,7 +298,7 @@ impl Follower {
         Ok(Following { wake })
     }
 
-    fn run(&mut self, app: &Weak<App>, reload: &SyncSender<Wake>, woken: &Receiver<()>) {
+    fn run(&mut self, app: &Weak<App>, reload: &Waker, woken: &Receiver<()>) {
         // Nothing has been looked at in this life where there was something to serve.
         let mut is_due = self.polls.well_ms() == 0;
         let mut told = None;
@@ -322,7 +322,7 @@ impl Follower {
                     }
                     if end == Polled::Replaced {
                         info!(source = %self.location.url, "another dataset was fetched");
-                        ask(reload, Wake::Changed);
+                        reload.hint();
                     }
                 }
                 Err(error) => self.complain(&app, &error.to_string(), &mut told),
