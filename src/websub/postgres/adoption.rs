@@ -10,11 +10,7 @@ use super::link::Link;
 use super::rows::{self, Stored, get};
 
 /// Takes them over, one by one, within a transaction that keeps topics as they are.
-pub(super) fn adopt(
-    link: &mut Link,
-    moved: &[Moved],
-    now: Moment,
-) -> Result<Vec<Adopted>, Fault> {
+pub(super) fn adopt(link: &mut Link, moved: &[Moved], now: Moment) -> Result<Vec<Adopted>, Fault> {
     let published = "SELECT 1 FROM reviewd.topic WHERE digest <> $1 LIMIT 1";
     let published = link.first(published, &[(&&UNPUBLISHED[..], Type::BYTEA)])?;
     let is_new = published.is_none();
@@ -22,12 +18,7 @@ pub(super) fn adopt(
     moved.iter().map(one).collect()
 }
 
-fn adopt_one(
-    link: &mut Link,
-    moved: &Moved,
-    is_new: bool,
-    now: Moment,
-) -> Result<Adopted, Fault> {
+fn adopt_one(link: &mut Link, moved: &Moved, is_new: bool, now: Moment) -> Result<Adopted, Fault> {
     let pair = rows::pair(&moved.callback, &moved.topic);
     let stored = rows::load_pair(link, &pair)?;
     let here = stored.as_ref().map(|stored| stored.state.clone());
@@ -68,7 +59,10 @@ fn topic(link: &mut Link, url: &str, is_new: bool) -> Result<Option<i64>, Fault>
     let make = "INSERT INTO reviewd.topic (url, digest, dated) VALUES ($1, $2, 0) RETURNING id";
     let mut found = link.first(find, &[(&url, Type::TEXT)])?;
     if found.is_none() && is_new {
-        found = link.first(make, &[(&url, Type::TEXT), (&&UNPUBLISHED[..], Type::BYTEA)])?;
+        found = link.first(
+            make,
+            &[(&url, Type::TEXT), (&&UNPUBLISHED[..], Type::BYTEA)],
+        )?;
     }
     found.map(|row| get(&row, 0)).transpose()
 }
