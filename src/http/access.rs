@@ -8,11 +8,8 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
 use hyper::Method;
-use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
 
-use super::app::App;
-use super::client::client_address;
 use crate::clock;
 use crate::wire::plain::Plain;
 use crate::wire::trace::TraceParent;
@@ -182,13 +179,8 @@ pub(super) struct Note {
 }
 
 impl Note {
-    /// Notes the request of `peer`, or of whom it speaks for, that `parts` are of.
-    pub(super) fn of(app: &App, parts: &Parts, peer: IpAddr) -> Note {
-        Note::from(parts, client_address(app, &parts.headers, peer))
-    }
-
-    /// Notes a plain request of `peer`.
-    pub(super) fn of_plain(app: &App, plain: &Plain<'_>, peer: IpAddr) -> Note {
+    /// Notes a plain request of `client`.
+    pub(super) fn of_plain(plain: &Plain<'_>, client: IpAddr) -> Note {
         let method = if plain.is_head {
             Method::HEAD
         } else {
@@ -197,15 +189,15 @@ impl Note {
         Note {
             unix_ms: clock::unix_ms(),
             began: clock::instant(),
-            // Whoever names a client by a field has not sent a plain request where that counts.
-            client: client_address(app, &HeaderMap::new(), peer),
+            client,
             method: Verb::of(&method),
             path: plain.path.to_owned(),
             trace: plain.traceparent.and_then(TraceParent::parse),
         }
     }
 
-    fn from(parts: &Parts, client: IpAddr) -> Note {
+    /// Notes the request of `client` that `parts` are of.
+    pub(super) fn of(parts: &Parts, client: IpAddr) -> Note {
         let path = parts.uri.path();
         let mut end = path.len().min(PATH_BYTES_MAX);
         while !path.is_char_boundary(end) {
@@ -225,6 +217,11 @@ impl Note {
             path: path[..end].to_owned(),
             trace,
         }
+    }
+
+    /// Returns who asked.
+    pub(super) fn client(&self) -> IpAddr {
+        self.client
     }
 
     /// Hands the entry to the writer.
@@ -252,7 +249,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).expect("a request").into_parts();
-        Note::from(&parts, IpAddr::from([127, 0, 0, 1]))
+        Note::of(&parts, IpAddr::from([127, 0, 0, 1]))
     }
 
     #[test]

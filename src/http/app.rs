@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use hyper::header::{HeaderMap, HeaderValue};
+use hyper::header::HeaderValue;
 
 use super::access::AccessLog;
-use super::client::{Proxies, client_address};
+use super::client::Proxies;
 use super::host;
 use super::rate::{Rate, Standing};
 use super::readiness::Readiness;
@@ -204,16 +204,15 @@ impl App {
         self.site.load_full()
     }
 
-    /// Takes a request to `surface` from the bucket of the client that it came from; `None` where there is no limit.
+    /// Takes a request to `surface` from the bucket of the client that it came from; `None` where there is no limit,
+    /// and then nobody asks who that is.
     pub(crate) fn take(
         &self,
         surface: Surface,
-        headers: &HeaderMap,
-        peer: IpAddr,
+        client: impl FnOnce() -> IpAddr,
     ) -> Option<Standing> {
         let rate = self.rates[surface as usize].as_ref()?;
-        let client = client_address(self, headers, peer);
-        let standing = rate.take(client, clock::instant());
+        let standing = rate.take(client(), clock::instant());
         if standing.is_exceeded {
             self.rate_limited[surface as usize].fetch_add(1, Relaxed);
         }

@@ -13,6 +13,7 @@ use hyper::header::HeaderMap;
 use super::access::Note;
 use super::app::{App, Surface};
 use super::body::Body;
+use super::client::client_address;
 use super::endpoint::{self, Read};
 use super::fields::Fields;
 use super::host;
@@ -54,9 +55,9 @@ pub fn answer_plain(
     let cut = plain.path.rfind('/')? + 1;
     let (parent, last) = plain.path.split_at(cut);
     let route = route_of(parent, last, plain.query)?;
-    let note = app
-        .access_log()
-        .map(|_| Note::of_plain(app, &plain, peer.ip()));
+    // Whoever names a client by a field has not sent a plain request where that counts.
+    let client = || client_address(app, &HeaderMap::new(), peer.ip());
+    let note = app.access_log().map(|_| Note::of_plain(&plain, client()));
     let site = app.site.load();
     let fields = Fields::of_plain(&plain);
     let read = Read {

@@ -113,6 +113,9 @@ pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json
 static ANY: HeaderValue = HeaderValue::from_static("*");
 static CLOSE: HeaderValue = HeaderValue::from_static("close");
 static EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Last-Modified, Link, Retry-After");
+/// The same where a rate is told, too.
+static EXPOSED_WITH_RATE: HeaderValue =
+    HeaderValue::from_static("ETag, Last-Modified, Link, Retry-After, RateLimit, RateLimit-Policy");
 static HTML: HeaderValue = HeaderValue::from_static(pages::HTML);
 static IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
@@ -326,9 +329,7 @@ impl Refusal {
             Refusal::Host(HostError::Malformed) => {
                 "the Host header must be a host with an optional port".to_owned()
             }
-            Refusal::Host(HostError::Foreign) => {
-                "the request target names another server".to_owned()
-            }
+            Refusal::Host(HostError::Foreign) => "the request is for another server".to_owned(),
             Refusal::TransferEncoding => {
                 "the only transfer coding taken is chunked, once".to_owned()
             }

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,6 +18,7 @@ use hyper::{Method, Request, Response, Version};
 use super::access::Note;
 use super::app::{App, Surface};
 use super::body::Body;
+use super::client::client_address;
 use super::endpoint::{self, Read};
 use super::fields::{self, Field, Fields};
 use super::host;
@@ -63,9 +64,11 @@ pub enum Write {
 pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> Answer {
     let (parts, body) = request.into_parts();
     let has_body = !body.is_end_stream();
-    let note = app.access_log().map(|_| Note::of(app, &parts, peer.ip()));
-    let surface = surface_at_once(&parts);
-    let standing = surface.and_then(|surface| app.take(surface, &parts.headers, peer.ip()));
+    let note = app
+        .access_log()
+        .map(|_| Note::of(&parts, client_address(app, &parts.headers, peer.ip())));
+    let standing = surface_at_once(&parts)
+        .and_then(|surface| app.take(surface, || client_of(app, &parts, note.as_ref(), peer)));
     if let Some(standing) = standing.filter(|standing| standing.is_exceeded) {
         let began = clock::instant();
         let place = place_of(app, &parts);
@@ -93,6 +96,12 @@ pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> A
             note,
         ))),
     }
+}
+
+/// Finds whom a request came from, once where it is in the access log, too.
+fn client_of(app: &App, parts: &Parts, note: Option<&Note>, peer: SocketAddr) -> IpAddr {
+    let looked_at = || client_address(app, &parts.headers, peer.ip());
+    note.map_or_else(looked_at, Note::client)
 }
 
 /// Finds from whose rate a request takes before anything else is looked at; `None` if from none, or not yet.
@@ -149,7 +158,7 @@ async fn answer(
     let is_free = judged.is_err() || is_preflight(&parts);
     let standing = match is_free {
         true => None,
-        false => app.take(surface, &parts.headers, peer.ip()),
+        false => app.take(surface, || client_of(&app, &parts, note.as_ref(), peer)),
     };
     // Before the body, so that a flood costs no more than its heads.
     let exceeded = standing.filter(|standing| standing.is_exceeded);

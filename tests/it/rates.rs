@@ -294,6 +294,28 @@ fn a_page_can_read_its_429_from_mcp() {
 }
 
 #[test]
+fn a_page_can_read_what_is_left_of_its_reads_and_of_the_hub() {
+    let server = limited(|config| config.limits.rates.hub = 1);
+    let hub = |_| send(server.address(), "POST", "/api/websub/hub", &[], b"x");
+    let read = |_| server.get("/feed.xml");
+    for (replies, last) in [
+        ((0..4).map(read).collect::<Vec<_>>(), 429),
+        ((0..2).map(hub).collect(), 429),
+    ] {
+        assert_eq!(replies.last().map(|reply| reply.status), Some(last));
+        for reply in replies {
+            let exposed = reply.field("access-control-expose-headers").unwrap();
+            for name in ["RateLimit", "RateLimit-Policy", "Retry-After"] {
+                assert!(exposed.split(", ").any(|field| field == name), "{exposed}");
+            }
+        }
+    }
+    let free = server.get("/healthz");
+    let exposed = free.field("access-control-expose-headers").unwrap();
+    assert!(!exposed.contains("RateLimit"), "{exposed}");
+}
+
+#[test]
 fn preflights_of_reads_are_not_counted() {
     let server = limited(|_| {});
     let asks = [

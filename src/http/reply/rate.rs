@@ -2,15 +2,16 @@
 //! Retry-After where it has asked too often.
 
 use hyper::Response;
-use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{ACCESS_CONTROL_EXPOSE_HEADERS, HeaderName, HeaderValue, RETRY_AFTER};
 
+use super::{EXPOSED, EXPOSED_WITH_RATE};
 use crate::http::body::Body;
 use crate::http::rate::{Standing, WINDOW};
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-/// Writes the fields of `standing`.
+/// Writes the fields of `standing`, and lets pages read them where they may read others.
 pub(crate) fn put(response: &mut Response<Body>, standing: &Standing) {
     let Standing {
         policy,
@@ -32,6 +33,12 @@ pub(crate) fn put(response: &mut Response<Body>, standing: &Standing) {
         if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(name, value);
         }
+    }
+    // What `/mcp` exposes has them already.
+    if let Some(exposed) = headers.get_mut(ACCESS_CONTROL_EXPOSE_HEADERS)
+        && *exposed == EXPOSED
+    {
+        exposed.clone_from(&EXPOSED_WITH_RATE);
     }
     if standing.is_exceeded {
         let wait_s = u64::try_from(next_s).unwrap_or(u64::MAX);
