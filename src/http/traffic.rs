@@ -142,6 +142,11 @@ impl Traffic {
         self.record(NO_PLACE, 500, 0, Duration::ZERO);
     }
 
+    /// Counts what was no request, or not in time, and got `status` before it had an address.
+    pub fn record_refusal(&self, status: u16) {
+        self.record(NO_PLACE, status, 0, Duration::ZERO);
+    }
+
     /// Counts a search that is run.
     pub(crate) fn record_search(&self, searcher: Searcher) {
         self.shard().searches[searcher as usize].fetch_add(1, Relaxed);

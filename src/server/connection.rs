@@ -149,7 +149,10 @@ impl<H: Handler> Protocols<H> {
                         let sentry = Sentry::new(activity, self.allowances, membership);
                         Box::pin(self.serve_tls(acceptor, socket, peer, sentry)).await;
                     }
-                    _ => Box::pin(refuse_plain(socket, activity)).await,
+                    _ => {
+                        self.handler.refused(400);
+                        Box::pin(refuse_plain(socket, activity)).await;
+                    }
                 }
             }
             return;
@@ -289,7 +292,8 @@ impl<H: Handler> Protocols<H> {
                 sentry.tick();
                 // hyper's errors are the peer's: it has answered what can be answered, and closed. Not
                 // `poll_without_shutdown`: that one is ready while a reply is still unsent.
-                if Pin::new(&mut connection).poll(context).is_ready() {
+                if let Poll::Ready(ended) = Pin::new(&mut connection).poll(context) {
+                    self.note_refusal(ended.err());
                     return Poll::Ready(None);
                 }
                 match ready!(sentry.poll(context)) {
@@ -304,6 +308,7 @@ impl<H: Handler> Protocols<H> {
             None => io.linger().await,
             Some(Ending::HeadTimeout) => {
                 self.counters.count_ending(Ending::HeadTimeout);
+                self.handler.refused(408);
                 io.send_now(TOO_LATE);
                 io.linger().await;
             }
@@ -311,6 +316,15 @@ impl<H: Handler> Protocols<H> {
                 self.counters.count_ending(ending);
                 sentry.activity.note_reset();
             }
+        }
+    }
+
+    /// Notes what hyper has answered by itself to bytes that are no request.
+    fn note_refusal(&self, error: Option<hyper::Error>) {
+        match error {
+            Some(error) if error.is_parse_too_large() => self.handler.refused(431),
+            Some(error) if error.is_parse() => self.handler.refused(400),
+            _ => {}
         }
     }
 

@@ -36,7 +36,11 @@ const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(20);
 const BACK_OFF: Duration = Duration::from_millis(100);
 
 /// Least time between two log lines about failed accepts.
-const COMPLAINT_INTERVAL: Duration = Duration::from_secs(1);
+const FAILURE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Least time between two log lines about connections for which there was no place; `reviewd_connections_refused_total`
+/// counts each of them.
+const FULL_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Takes `address`, without listening yet: a port in use is told before the dataset is read. With `shared` it may be
 /// in use by another process that shares it.
@@ -142,15 +146,21 @@ pub(super) async fn accept(
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut end = pin!(end);
-    let mut complaint = Complaint::default();
+    let mut failures = Complaint::every(FAILURE_INTERVAL);
+    let mut crowds = Crowds::default();
     let mut place = |stream, peer: SocketAddr| match connections.admit(peer.ip()) {
         Ok(membership) => {
             counters.count_accepted();
             pass_on(stream, peer, membership);
         }
         // Closed at once: cheaper for both sides than a queue that only grows.
-        Err(Full::All) => counters.count_turned_away(),
-        Err(Full::Address) => counters.count_crowded_out(),
+        Err(full) => {
+            match full {
+                Full::All => counters.count_turned_away(),
+                Full::Address => counters.count_crowded_out(),
+            }
+            crowds.tell(full, connections.max());
+        }
     };
     loop {
         let accepted = tokio::select! {
@@ -164,7 +174,9 @@ pub(super) async fn accept(
             Err(error) if is_the_peers(&error) => {}
             Err(error) => {
                 counters.count_accept_error();
-                complaint.about(&error);
+                if let Some(since_last) = failures.take(clock::instant()) {
+                    warn!(%error, since_last, "a connection could not be accepted, trying again");
+                }
                 sleep(BACK_OFF).await;
             }
         }
@@ -192,35 +204,102 @@ fn is_the_peers(error: &io::Error) -> bool {
     )
 }
 
-/// Keeps the log readable while accepting fails again and again.
-#[derive(Debug, Default)]
+/// Says that there was no place, for somebody or for anybody.
+#[derive(Debug)]
+struct Crowds {
+    all: Complaint,
+    address: Complaint,
+}
+
+impl Default for Crowds {
+    fn default() -> Crowds {
+        Crowds {
+            all: Complaint::every(FULL_INTERVAL),
+            address: Complaint::every(FULL_INTERVAL),
+        }
+    }
+}
+
+impl Crowds {
+    fn tell(&mut self, full: Full, max: u32) {
+        let now = clock::instant();
+        match full {
+            Full::All => {
+                if let Some(since_last) = self.all.take(now) {
+                    warn!(
+                        max,
+                        since_last,
+                        "a connection was closed at once, as --max-connections are open"
+                    );
+                }
+            }
+            Full::Address => {
+                if let Some(since_last) = self.address.take(now) {
+                    warn!(
+                        since_last,
+                        "a connection was closed at once, as its address has as many as --address-connections allow; \
+                         a proxy is to be named by --trusted-proxy"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Keeps the log readable while the same happens again and again.
+#[derive(Debug)]
 struct Complaint {
+    interval: Duration,
     last: Option<Instant>,
     silent: u64,
 }
 
 impl Complaint {
-    fn about(&mut self, error: &io::Error) {
-        let now = clock::instant();
-        let recent = self
-            .last
-            .is_some_and(|last| now - last < COMPLAINT_INTERVAL);
-        if recent {
-            self.silent += 1;
-            return;
+    /// Permits one line in `interval`.
+    fn every(interval: Duration) -> Complaint {
+        Complaint {
+            interval,
+            last: None,
+            silent: 0,
         }
-        warn!(%error, since_last = self.silent, "a connection could not be accepted, trying again");
+    }
+
+    /// Returns how often it has happened without a word since the last line, or `None` where there is to be none.
+    fn take(&mut self, now: Instant) -> Option<u64> {
+        if self.last.is_some_and(|last| now - last < self.interval) {
+            self.silent += 1;
+            return None;
+        }
         self.last = Some(now);
-        self.silent = 0;
+        Some(std::mem::take(&mut self.silent))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{UNACKNOWLEDGED_MAX, UNSENT_BYTES_MAX, bind, listen, refuse_newcomers};
+    use super::{
+        Complaint, FULL_INTERVAL, Instant, UNACKNOWLEDGED_MAX, UNSENT_BYTES_MAX, bind, listen,
+        refuse_newcomers,
+    };
     use socket2::SockRef;
     use std::net::TcpStream;
     use std::time::Duration;
+
+    #[test]
+    fn a_full_server_says_so_once_a_minute_and_counts_what_it_left_out() {
+        let mut complaint = Complaint::every(FULL_INTERVAL);
+        let began = Instant::now();
+        let minute = Duration::from_secs(60);
+        assert_eq!(complaint.take(began), Some(0));
+        assert_eq!(complaint.take(began), None);
+        assert_eq!(
+            complaint.take(began + minute - Duration::from_nanos(1)),
+            None
+        );
+        assert_eq!(complaint.take(began + minute), Some(2));
+        assert_eq!(complaint.take(began + minute), None);
+        assert_eq!(complaint.take(began + minute * 2), Some(1));
+    }
 
     #[test]
     fn accepted_sockets_inherit_what_the_listener_was_given() {

@@ -71,7 +71,7 @@ impl Observed {
         out.family(
             "reviewd_http_requests",
             Kind::Counter,
-            "Requests answered, by address and class of status.",
+            "Requests answered, by address and class of status; what was no request, or too late, is among `other`.",
         );
         for (place, route) in PLACES.iter().enumerate() {
             for class in Class::ALL {

@@ -294,4 +294,8 @@ impl Handler for Requests {
         self.0.traffic.record_panic();
         http::broken()
     }
+
+    fn refused(&self, status: u16) {
+        self.0.traffic.record_refusal(status);
+    }
 }

@@ -36,6 +36,9 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
 
     /// Returns the reply to a request whose handler panicked.
     fn broken(&self) -> Response<Body>;
+
+    /// Notes that a peer got `status` for what was no request, or not in time: the protocol's answer, not ours.
+    fn refused(&self, _status: u16) {}
 }
 
 /// The service of one connection.

@@ -63,6 +63,31 @@ fn a_connection_beyond_the_limit_is_closed_at_once_and_a_free_place_is_taken_aga
 }
 
 #[test]
+fn connections_without_a_place_are_told_of_once() {
+    let program = Program::serve(&["--max-connections", "3", "--address-connections", "2"]);
+    let mut held: Vec<_> = (0..2)
+        .map(|_| Connection::open(program.address()))
+        .collect();
+    for connection in &mut held {
+        assert_eq!(connection.get("/healthz").status, 200);
+    }
+    for _ in 0..3 {
+        assert_eq!(Connection::open(program.address()).rest(), b"");
+    }
+    let line = program.wait_for_log("--address-connections");
+    assert!(line.contains("\"since_last\":0"), "{line}");
+    program.signal("TERM");
+    let (status, _, rest) = program.wait_with_log();
+    assert_eq!(status, Some(0));
+    assert!(
+        !rest
+            .iter()
+            .any(|line| line.contains("--address-connections")),
+        "{rest:#?}"
+    );
+}
+
+#[test]
 fn the_last_request_of_a_connection_says_so() {
     let server = Server::start_with(|config| config.limits.connection_requests = 3);
     let mut connection = server.connect();

@@ -1,5 +1,6 @@
 //! The real program as a process of its own.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Output, Stdio};
@@ -22,9 +23,17 @@ pub(crate) struct Program {
     _state: TempDir,
 }
 
-/// Returns `reviewd` as it was built for the tests, with an environment of our own.
+/// Names another `reviewd` for the long forms of tests: a release build beside tests that are none.
+const PROGRAM: &str = "REVIEWD_TEST_PROGRAM";
+
+/// Returns the path of `reviewd` as it was built for the tests, or as [`PROGRAM`] says.
+fn path() -> OsString {
+    std::env::var_os(PROGRAM).unwrap_or_else(|| env!("CARGO_BIN_EXE_reviewd").into())
+}
+
+/// Returns `reviewd` with an environment of our own.
 pub(crate) fn command() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_reviewd"));
+    let mut command = Command::new(path());
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy().to_uppercase();
         if text.starts_with("REVIEWD_") || text.ends_with("_PROXY") {
@@ -58,7 +67,8 @@ impl Program {
         let mut shell = Command::new("sh");
         let script = format!("ulimit -n {descriptors} && exec \"$@\"");
         shell
-            .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_reviewd")])
+            .args(["-c", &script, "sh"])
+            .arg(path())
             .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
             .args(arguments)
             .stdin(Stdio::null());
