@@ -1,21 +1,32 @@
 //! What the administrator's own listener answers: metrics, and how the process is. Never on the public port.
 
+use std::net::IpAddr;
+
 use hyper::body::{Body as _, Incoming};
 use hyper::{Method, Request, Response, Version};
 
 use super::app::App;
 use super::body::Body;
 use super::endpoint::state;
+use super::host;
 use super::reply::{self, Reply};
 
-/// Answers one request; `metrics` is called where they are asked for.
+/// Answers one request of `peer`; `metrics` is called where they are asked for.
+///
+/// From this machine it has to ask by an address or as `localhost`: what runs here may be a browser, and a page whose
+/// name has been led to us (DNS rebinding) would read what we answer. From elsewhere any name will do, as scrapers
+/// know us by names of their own, and who can connect is the operator's to decide.
 pub fn handle(
     app: &App,
     request: &Request<Incoming>,
+    peer: IpAddr,
     metrics: impl FnOnce() -> Vec<u8>,
 ) -> Response<Body> {
+    let is_led = peer.to_canonical().is_loopback()
+        && !host::is_without_name(request.uri(), request.headers());
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     let mut response = match request.uri().path() {
+        _ if is_led => reply::admin::misdirected(),
         "/metrics" | "/healthz" | "/readyz" if !is_read => reply::admin::method_not_allowed(),
         "/metrics" => reply::admin::metrics(metrics()),
         "/healthz" => state(state::health()),

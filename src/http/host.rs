@@ -21,7 +21,7 @@ pub(crate) enum HostError {
     Repeated,
     /// Not a host with an optional port, or at odds with the authority of the target.
     Malformed,
-    /// An absolute target that names another server: we are no proxy.
+    /// Another server is named: we are no proxy.
     Foreign,
 }
 
@@ -68,16 +68,33 @@ pub(crate) fn check(
     }
 }
 
+/// Tells whether whatever a request calls this server is an address, or this machine's own name for itself.
+///
+/// What somebody else's name may lead to, by DNS rebinding, is for its pages to read; these are nobody's names.
+pub(crate) fn is_without_name(uri: &Uri, headers: &HeaderMap) -> bool {
+    let fields = headers.get_all(HOST).iter().map(|value| value.as_bytes());
+    let authority = uri
+        .authority()
+        .map(|authority| authority.as_str().as_bytes());
+    fields.chain(authority).all(|host| {
+        let (name, _) = split_port(host);
+        is_address(name) || name.eq_ignore_ascii_case(b"localhost")
+    })
+}
+
+fn is_address(name: &[u8]) -> bool {
+    is_ipv6_literal(name)
+        || std::str::from_utf8(name).is_ok_and(|name| name.parse::<Ipv4Addr>().is_ok())
+}
+
 fn check_absolute(scheme: &Scheme, authority: &str, own: &str) -> Result<(), HostError> {
     if scheme != &Scheme::HTTP && scheme != &Scheme::HTTPS {
         return Err(HostError::Malformed);
     }
     let (name, _) = split_port(authority.as_bytes());
     let (own, _) = split_port(own.as_bytes());
-    let is_literal = name.starts_with(b"[")
-        || std::str::from_utf8(name).is_ok_and(|name| name.parse::<Ipv4Addr>().is_ok());
     let is_own = name.eq_ignore_ascii_case(b"localhost") || name.eq_ignore_ascii_case(own);
-    if is_literal || is_own {
+    if is_address(name) || is_own {
         Ok(())
     } else {
         Err(HostError::Foreign)
@@ -287,6 +304,32 @@ mod tests {
             verdict(Version::HTTP_11, "http://u@localhost/", &["a"]),
             Err(HostError::Malformed)
         );
+    }
+
+    #[test]
+    fn addresses_and_localhost_are_nobodys_names() {
+        let verdict = |target: &'static str, hosts: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for host in hosts {
+                headers.append(HOST, HeaderValue::from_static(host));
+            }
+            is_without_name(&Uri::from_static(target), &headers)
+        };
+        for host in ["127.0.0.1", "[::1]:9090", "LOCALHOST:9090", "192.0.2.1:1"] {
+            assert!(verdict("/", &[host]), "{host}");
+        }
+        assert!(verdict("/", &[]));
+        for host in [
+            "reviews.example",
+            "localhost.example",
+            "a",
+            "",
+            "127.0.0.1.example",
+        ] {
+            assert!(!verdict("/", &[host]), "{host}");
+        }
+        assert!(!verdict("/", &["localhost", "a.example"]));
+        assert!(!verdict("http://a.example/", &["localhost"]));
     }
 
     #[test]

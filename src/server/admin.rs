@@ -72,8 +72,10 @@ struct Admin(Observed);
 impl Handler for Admin {
     type Answer = Ready<Result<Response<Body>, Infallible>>;
 
-    fn begin(&self, request: Request<Incoming>, _peer: SocketAddr) -> Self::Answer {
-        ready(Ok(admin::handle(&self.0.app, &request, || self.0.render())))
+    fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> Self::Answer {
+        let metrics = || self.0.render();
+        let response = admin::handle(&self.0.app, &request, peer.ip(), metrics);
+        ready(Ok(response))
     }
 
     fn broken(&self) -> Response<Body> {

@@ -6,6 +6,7 @@ use hyper::{Response, StatusCode};
 
 use super::{Refusal, put_unstored};
 use crate::http::body::Body;
+use crate::http::host::HostError;
 use crate::wire::openmetrics;
 
 /// 200 with an OpenMetrics text.
@@ -25,6 +26,11 @@ pub(crate) fn state(healthy: bool, body: Bytes) -> Response<Body> {
         false => StatusCode::SERVICE_UNAVAILABLE,
     };
     unstored(status, Body::full(body))
+}
+
+/// 421, to a request by a name that is not this machine's own.
+pub(crate) fn misdirected() -> Response<Body> {
+    refused(&Refusal::Host(HostError::Foreign))
 }
 
 /// 404.
