@@ -1,14 +1,13 @@
 //! Clients that mean harm, over raw sockets, while others go on being served.
 //!
 //! Each attack has a short form that every `cargo test` runs against a server in this process with short times: all
-//! others are answered, and the server gets rid of the attacker by itself. `REVIEWD_ATTACK_SECONDS` asks for the long
-//! form: the program with its own limits and crowds of 10,000, and a table of what the others noticed and of memory.
+//! others are answered, and the server gets rid of the attacker by itself. The long form is in [`measured`].
 
 mod bystander;
 mod http1;
 mod http2;
+mod measured;
 
-use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::thread;
@@ -16,13 +15,7 @@ use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
 
-use crate::support::{Program, Server, wait_until};
-
-/// How long each attack lasts in the long form, in seconds; without it there is no long form.
-const SECONDS: &str = "REVIEWD_ATTACK_SECONDS";
-
-/// A part of the names of the attacks that are made in the long form; without it all are.
-const ONLY: &str = "REVIEWD_ATTACK_ONLY";
+use crate::support::{Server, wait_until};
 
 /// Connections from one address of this machine, below the limit for one client.
 const PER_ADDRESS: usize = 200;
@@ -199,122 +192,4 @@ fn attack_shortly(attack: &Attack) {
     wait_until(attack.name, || server.running().open_connections() == 0);
     drop(held);
     assert_eq!(server.get("/healthz").status, 200, "{}", attack.name);
-}
-
-/// What the long form found of one attack.
-struct Row {
-    name: &'static str,
-    held: usize,
-    ended: usize,
-    answers: usize,
-    p99_before: Duration,
-    p99_during: Duration,
-    rss_before: u64,
-    rss_peak: u64,
-    rss_after: u64,
-}
-
-#[test]
-fn the_long_form_prints_what_others_noticed_and_what_memory_did() {
-    let Some(seconds) = std::env::var(SECONDS)
-        .ok()
-        .and_then(|text| text.parse().ok())
-    else {
-        return;
-    };
-    let program = Program::serve(&["--max-connections", "20000"]);
-    let mut rows = Vec::new();
-    println!(
-        "| attack | connections, ended by us in time | others: p99 before, during | memory before, peak, after |"
-    );
-    println!("|---|---|---|---|");
-    let only = std::env::var(ONLY).unwrap_or_default();
-    for attack in ATTACKS.iter().filter(|attack| attack.name.contains(&only)) {
-        let row = measure(&program, attack, Duration::from_secs(seconds));
-        println!(
-            "| {} | {}, {} | {:.2} ms, {:.2} ms of {} | {}, {}, {} MiB |",
-            row.name,
-            row.held,
-            row.ended,
-            row.p99_before.as_secs_f64() * 1e3,
-            row.p99_during.as_secs_f64() * 1e3,
-            row.answers,
-            row.rss_before >> 20,
-            row.rss_peak >> 20,
-            row.rss_after >> 20,
-        );
-        rows.push(row);
-    }
-    for row in &rows {
-        let allowed = (row.p99_before * 2).max(NOISE);
-        assert!(row.p99_during < allowed, "{}: others wait", row.name);
-    }
-    // Of single attacks some is kept for a while; a leak would grow with every one.
-    let (first, last) = (&rows[0], &rows[rows.len() - 1]);
-    let grown = last.rss_after.saturating_sub(first.rss_before);
-    assert!(grown < 4 * NOISE_BYTES, "{grown} bytes more than before");
-}
-
-fn measure(program: &Program, attack: &Attack, time: Duration) -> Row {
-    let calm = bystander::begin(program.address());
-    thread::sleep(time / 4);
-    let calm = calm.end();
-    let rss_before = rss(program);
-    let target = Target {
-        address: program.address(),
-        crowd: 10_000,
-        round: Duration::from_secs(1),
-        until: Instant::now() + time,
-    };
-    let others = bystander::begin(program.address());
-    let mut held = (attack.run)(&target);
-    let noticed = others.end();
-    let rss_peak = rss(program).max(rss_before);
-    let ended = held
-        .iter_mut()
-        .filter_map(|connection| is_ended(connection).then_some(()))
-        .count();
-    let row = Row {
-        name: attack.name,
-        held: held.len(),
-        ended,
-        answers: noticed.answers,
-        p99_before: calm.p99,
-        p99_during: noticed.p99,
-        rss_before,
-        rss_peak,
-        rss_after: 0,
-    };
-    drop(held);
-    // Connections end, and the allocator gives back what it has, some time after.
-    let began = Instant::now();
-    while rss(program) > rss_before + NOISE_BYTES && began.elapsed() < SETTLED {
-        // It does so while it works: on each of the threads that serve.
-        bystander::begin(program.address()).end();
-        thread::sleep(Duration::from_millis(200));
-    }
-    Row {
-        rss_after: rss(program),
-        ..row
-    }
-}
-
-/// How long memory may take to return to where it was.
-const SETTLED: Duration = Duration::from_secs(20);
-
-/// What an allocator keeps now and gives back later, or the other way round.
-const NOISE_BYTES: u64 = 16 << 20;
-
-/// The attackers share the processors with the server and with the reader: below this nothing can be told apart.
-const NOISE: Duration = Duration::from_millis(10);
-
-/// Memory of the program in bytes.
-fn rss(program: &Program) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", program.id())).expect("it runs");
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .expect("Linux tells");
-    let digits = line.trim().trim_end_matches(" kB");
-    digits.parse::<u64>().expect("a number") << 10
 }

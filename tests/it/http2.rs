@@ -92,10 +92,11 @@ fn an_endless_header_block_ends_the_connection() {
     let mut frames = Frames::open(server.address(), &[]);
     let block = frames.get_block("/healthz");
     frames.send(kind::HEADERS, END_STREAM, 1, &block);
-    // A literal field that no table keeps, again and again.
-    let filler = [&[0x00, 0x01, b'x', 0x7f, 0x81, 0x1f][..], &[b'y'; 4_096]].concat();
     for _ in 0..1_000 {
-        if frames.try_send(kind::CONTINUATION, 0, 1, &filler).is_err() {
+        if frames
+            .try_send(kind::CONTINUATION, 0, 1, &filler())
+            .is_err()
+        {
             break;
         }
     }
@@ -103,4 +104,46 @@ fn an_endless_header_block_ends_the_connection() {
     wait_until("its place is free", || {
         server.running().open_connections() == 0
     });
+}
+
+/// A literal field that no table keeps, of 4,129 bytes as they count (RFC 9113 §6.5.2).
+fn filler() -> Vec<u8> {
+    [&[0x00, 0x01, b'x', 0x7f, 0x81, 0x1f][..], &[b'y'; 4_096]].concat()
+}
+
+/// Asks with a head of `fillers` CONTINUATION frames, and returns the first byte of what comes as its answer.
+fn ask_with(fillers: usize) -> Option<u8> {
+    let server = Server::start();
+    let mut frames = Frames::open(server.address(), &[]);
+    let block = frames.get_block("/healthz");
+    frames.send(kind::HEADERS, END_STREAM, 1, &block);
+    for number in 1..=fillers {
+        let end = if number == fillers { END_HEADERS } else { 0 };
+        frames
+            .try_send(kind::CONTINUATION, end, 1, &filler())
+            .ok()?;
+    }
+    std::iter::from_fn(|| frames.next())
+        .find(|frame| frame.stream == 1 && frame.kind == kind::HEADERS)
+        .map(|frame| frame.payload[0])
+}
+
+#[test]
+fn a_head_in_several_frames_may_have_16_kib_and_no_more() {
+    assert_eq!(ask_with(3), Some(OK));
+    assert_ne!(ask_with(4), Some(OK));
+}
+
+#[test]
+fn a_client_may_take_some_requests_back() {
+    let server = Server::start();
+    let mut frames = Frames::open(server.address(), &[]);
+    let block = frames.get_block("/reviews.json");
+    for number in 0..20 {
+        let stream = 1 + 2 * number;
+        frames.send(kind::HEADERS, END_HEADERS | END_STREAM, stream, &block);
+        frames.send(kind::RST_STREAM, 0, stream, &8_u32.to_be_bytes());
+    }
+    frames.get(41, "/healthz");
+    assert_eq!(frames.answer(41).0, OK);
 }

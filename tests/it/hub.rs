@@ -15,6 +15,7 @@ mod http;
 mod postgres;
 #[cfg(feature = "postgres")]
 mod replicas;
+mod resolver;
 pub(crate) mod rig;
 pub(crate) mod subscriber;
 mod table;

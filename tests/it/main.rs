@@ -5,6 +5,8 @@
     reason = "a failure of a test is its message, in helpers as well"
 )]
 
+mod access_log;
+mod any_bytes;
 mod any_request;
 mod attacks;
 mod bodies;

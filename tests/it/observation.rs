@@ -1,22 +1,20 @@
-//! What an operator sees from outside: metrics on a port of their own, and the access log.
+//! What an operator sees from outside: metrics on a port of their own.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::path::Path;
-
-use reviewd::server::AccessLogTarget;
+use std::time::Duration;
 
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::program::run;
 use crate::support::{Connection, Program, Server, get, send, wait_until};
 
-const ANY_PORT: &str = "127.0.0.1:0";
+pub(crate) const ANY_PORT: &str = "127.0.0.1:0";
 
 fn observed() -> Server {
     Server::start_with(|config| config.admin_listen = Some(ANY_PORT.parse().unwrap()))
 }
 
-fn admin(server: &Server) -> SocketAddr {
+pub(crate) fn admin(server: &Server) -> SocketAddr {
     server.running().admin_addr().expect("there is one")
 }
 
@@ -51,7 +49,7 @@ fn parse(text: &str) -> HashMap<String, f64> {
     samples
 }
 
-fn metrics(address: SocketAddr) -> HashMap<String, f64> {
+pub(crate) fn metrics(address: SocketAddr) -> HashMap<String, f64> {
     parse(get(address, "/metrics", &[]).text())
 }
 
@@ -187,8 +185,8 @@ fn idle_clients_do_not_keep_the_administrators_port() {
     drop(held);
     wait_until("there is room again", || {
         let mut next = Connection::open(admin(&server));
-        let asked =
-            next.try_write(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        let asked = next
+            .try_write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         asked.is_ok()
             && next
                 .try_response("GET")
@@ -319,122 +317,52 @@ fn the_administrators_port_is_not_shared_with_another_process() {
     }
 }
 
-fn lines(path: &Path) -> Vec<serde_json::Value> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let lines = text.lines().map(serde_json::from_str);
-    lines.collect::<Result<_, _>>().expect("lines of JSON")
-}
-
 #[test]
-fn each_answered_request_is_a_line_of_the_access_log() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("access.log");
-    let server = Server::start_with(|config| {
-        config.access_log = Some(AccessLogTarget::File(path.clone()));
-    });
-    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    let fields = [("traceparent", trace)];
-    let body = server
-        .get_with("/api/reviews/search?query=secret", &fields)
-        .body;
-    server.get_with("/nowhere", &[("traceparent", "00-broken")]);
-    let form = [("Content-Type", "text/plain")];
-    send(server.address(), "POST", "/api/websub/hub", &form, b"x");
-    wait_until("they are written", || lines(&path).len() == 3);
-    let lines = lines(&path);
-    assert_eq!(lines[0]["client"], "127.0.0.1");
-    assert_eq!(lines[0]["method"], "GET");
-    assert_eq!(lines[0]["path"], "/api/reviews/search");
-    assert_eq!(lines[0]["status"], 200);
-    assert_eq!(lines[0]["bytes"], body.len());
-    assert_eq!(lines[0]["traceparent"], trace);
-    assert!(lines[0]["duration_us"].is_u64());
-    assert_eq!(
-        (&lines[1]["status"], &lines[1]["traceparent"]),
-        (&404.into(), &serde_json::Value::Null)
-    );
-    assert_eq!(
-        (&lines[2]["method"], &lines[2]["path"]),
-        (&"POST".into(), &"/api/websub/hub".into())
-    );
-}
-
-#[test]
-fn a_log_that_was_moved_away_is_opened_anew_on_sigusr1_and_sighup() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("access.log");
-    let program = Program::serve(&["--access-log", path.to_str().unwrap()]);
-    for (number, signal) in ["USR1", "HUP"].into_iter().enumerate() {
-        assert_eq!(get(program.address(), "/healthz", &[]).status, 200);
-        wait_until("it is written", || lines(&path).len() == 1);
-        let moved = directory.path().join(format!("access.log.{number}"));
-        std::fs::rename(&path, &moved).unwrap();
-        program.signal(signal);
-        program.wait_for_log("the access log was opened anew");
-        assert_eq!(lines(&moved).len(), 1);
-    }
-    assert_eq!(get(program.address(), "/readyz", &[]).status, 200);
-    program.signal("TERM");
-    assert_eq!(program.wait().0, Some(0));
-    assert_eq!(lines(&path)[0]["path"], "/readyz", "the last line is kept");
-}
-
-#[test]
-fn lines_that_a_blocked_pipe_costs_are_counted_and_no_request_waits() {
-    use std::io::Read;
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&path).status();
-    assert!(made.unwrap().success());
-    // Open for both, so that neither end waits for the other; nothing is read until the queue is full.
-    let mut pipe = std::fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&path)
-        .unwrap();
+fn what_the_protocol_refuses_by_itself_is_counted_among_other_requests() {
     let server = Server::start_with(|config| {
         config.admin_listen = Some(ANY_PORT.parse().unwrap());
-        config.access_log = Some(AccessLogTarget::File(path.clone()));
+        config.limits.header_time = Duration::from_millis(300);
     });
-    let entries = |outcome: &str| {
-        metrics(admin(&server))
-            [&format!("reviewd_access_log_entries_total{{outcome=\"{outcome}\"}}")]
-    };
-    let mut connection = server.connect();
-    let mut asked = 0.0;
-    while entries("dropped") == 0.0 {
-        for _ in 0..500 {
-            assert_eq!(connection.get("/healthz").status, 200);
-            asked += 1.0;
-        }
-        if asked % 5_000.0 == 0.0 {
-            connection = server.connect();
-        }
+    let long = "x".repeat(17 << 10);
+    for (bytes, status) in [
+        ("no request\r\n\r\n".to_owned(), 400),
+        (
+            format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n"),
+            431,
+        ),
+        ("GET / HTTP/1.1\r\nHost".to_owned(), 408),
+    ] {
+        let count = || {
+            let samples = metrics(admin(&server));
+            samples["reviewd_http_requests_total{route=\"other\",status=\"4xx\"}"]
+        };
+        let before = count();
+        let mut connection = server.connect();
+        connection.write(bytes.as_bytes());
+        assert_eq!(connection.response("GET").status, status);
+        wait_until("it is counted", || count() == before + 1.0);
     }
-    // It ends with the process: our own end keeps the pipe open.
-    std::thread::spawn(move || {
-        let mut buffer = vec![0; 1 << 16];
-        while pipe.read(&mut buffer).is_ok_and(|count| count > 0) {}
-    });
-    wait_until("every line is accounted for", || {
-        entries("written") + entries("dropped") == asked
-    });
-    assert_eq!(entries("failed"), 0.0);
+    // Nobody is counted who ends without having said a word, or in time.
+    let before = metrics(admin(&server));
+    drop(server.connect());
+    assert_eq!(server.get("/healthz").status, 200);
+    let other = "reviewd_http_requests_total{route=\"other\",status=\"4xx\"}";
+    assert_eq!(metrics(admin(&server))[other], before[other]);
 }
 
 #[test]
-fn an_access_log_that_cannot_be_opened_is_78() {
-    let output = run(&[
-        "serve",
-        "--listen",
-        ANY_PORT,
-        "--access-log",
-        "/nowhere/access.log",
-    ]);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(78), "{said}");
-    assert!(
-        said.contains("/nowhere/access.log (--access-log)"),
-        "{said}"
-    );
+fn a_page_that_was_led_to_the_administrators_port_reads_nothing() {
+    let server = observed();
+    let ask = |path: &str, host: &str| get(admin(&server), path, &[("Host", host)]);
+    for path in ["/metrics", "/readyz", "/healthz"] {
+        let led = ask(path, "page.example:9090");
+        assert_eq!(
+            (led.status, led.field("access-control-allow-origin")),
+            (421, None),
+            "{path}"
+        );
+        for host in ["127.0.0.1", "localhost:9090", "[::1]:9090"] {
+            assert_eq!(ask(path, host).status, 200, "{path} {host}");
+        }
+    }
 }

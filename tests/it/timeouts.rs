@@ -146,6 +146,19 @@ fn a_reader_that_takes_nothing_is_reset_and_its_place_freed() {
 }
 
 #[test]
+fn a_reader_of_a_few_bytes_at_a_time_is_reset_as_well() {
+    let server = Server::start_with(|config| config.limits.rate_time = SHORT);
+    let mut slow = connect_with_a_small_window(&server);
+    ask_for_much(&mut slow, &server);
+    let mut byte = [0];
+    wait_until("the slow reader is dropped", || {
+        // The pause between two looks is the time that it takes over each.
+        let _reset = slow.read(&mut byte);
+        server.running().counters().slow_readers() == 1
+    });
+}
+
+#[test]
 fn a_reader_that_takes_its_share_gets_everything() {
     let server = Server::start_with(|config| config.limits.rate_time = SHORT * 10);
     let mut client = connect_with_a_small_window(&server);
