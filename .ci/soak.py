@@ -162,6 +162,10 @@ finally:
     server.terminate()
     status = server.wait(timeout=60)
 
+early_row = next(row for row in rows if row[0] >= seconds / 3)
+print(f"after the warm-up {early_row[1]:.1f} MB, {early_row[2]:.0f} descriptors, {early_row[3]:.0f} threads; "
+      f"at the end {rows[-1][1]:.1f} MB, {rows[-1][2]:.0f}, {rows[-1][3]:.0f}")
+print(f"requests: {sum(counts.values())}, wrong answers: {len(wrong)}, 5xx: {rows[-1][6]:.0f} (the hub's when it is full)")
 print("answered:", ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())))
 assert status == 0, f"the server ended with {status}"
 assert not wrong, wrong
@@ -173,3 +177,4 @@ early, late = max(row[1] for row in settled[:half]), max(row[1] for row in settl
 print(f"memory at most {early:.1f} MB in the second third, {late:.1f} MB in the last")
 assert late <= early * 1.1 + 8, "memory grows"
 assert settled[-1][2] <= settled[0][2] + 16, "descriptors grow"
+assert settled[-1][3] <= settled[0][3] + 8, "threads grow"

@@ -4,18 +4,34 @@
 //! follow `fuzz/README.md`.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::fs;
 use std::panic;
 use std::path::{Path, PathBuf};
 
 use reviewd::oracle::CHECKS;
 
+/// Names the one target whose files are replayed; without it all are.
+const ONLY: &str = "REVIEWD_FUZZ_ONLY";
+
+/// Names a folder with further corpora, such as fuzzing has found.
+const FOUND: &str = "REVIEWD_FUZZ_FOUND";
+
 #[test]
 fn every_corpus_file_passes_its_check() {
     let mut failed = Vec::new();
     let mut replayed = 0;
+    let only = env::var(ONLY).unwrap_or_default();
+    let found = env::var_os(FOUND).map(PathBuf::from);
     for (target, check) in CHECKS {
-        for file in entries(&fuzz().join("corpus").join(target)) {
+        if !only.is_empty() && only != *target {
+            continue;
+        }
+        let known = entries(&fuzz().join("corpus").join(target));
+        let further = found
+            .as_ref()
+            .map_or_else(Vec::new, |found| entries(&found.join(target)));
+        for file in known.into_iter().chain(further) {
             let data = fs::read(&file).expect("a readable corpus file");
             replayed += 1;
             // The panic's own message is printed by the hook; the file's name is what it lacks.

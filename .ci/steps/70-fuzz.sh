@@ -30,7 +30,13 @@ fuzz_one() {
     if timeout --foreground --kill-after=10 $((seconds + 60)) "fuzz/target/$host/release/$name" \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
         -artifact_prefix="fuzz/artifacts/$name/" "$found" "fuzz/corpus/$name" >"$log" 2>&1; then
-        echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs"
+        # Its last line of state: edges, features (edges and how often), inputs that it keeps.
+        awk -v name="$name" -v inputs="$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" '
+            match($0, /\([0-9]+ inline/) { edges = substr($0, RSTART + 1, RLENGTH - 8) }
+            / cov: / { for (i = 1; i < NF; i++) { if ($i == "cov:") cov = $(i + 1); if ($i == "ft:") ft = $(i + 1)
+                if ($i == "corp:") kept = $(i + 1) } }
+            END { printf "%-16s %10d inputs %6d of %7d edges %7d features %s kept\n", name, inputs, cov, edges, ft, kept }
+        ' "$log"
     else
         tail -n 40 "$log"
         echo "$name: FAILED"
