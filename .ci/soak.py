@@ -131,6 +131,19 @@ def look():
     return connection.getresponse().read().decode()
 
 
+def note():
+    text = look()
+    row = (time.time() - began_at, metric(text, "process_resident_memory_bytes") / 1e6,
+           metric(text, "process_open_fds"), metric(text, "process_threads"),
+           metric(text, "reviewd_http_requests_total"),
+           metric(text, 'reviewd_reloads_total{outcome="replaced"}'),
+           sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+               if line.startswith("reviewd_http_requests_total") and 'status="5xx"' in line))
+    rows.append(row)
+    print(f"{row[0]:5.0f} {row[1]:7.1f} {row[2]:5.0f} {row[3]:7.0f} {row[4]:9.0f} {row[5]:7.0f} {row[6]:5.0f}",
+          flush=True)
+
+
 print(f"{'s':>5} {'MB':>7} {'fds':>5} {'threads':>7} {'requests':>9} {'reloads':>7} {'5xx':>5}", flush=True)
 rows, reloads = [], 0
 interval = min(30, max(5, seconds // 20))
@@ -143,18 +156,12 @@ try:
             write(reloads)
             next_reload += 10
         if time.time() >= next_row:
-            text = look()
-            row = (time.time() - began_at, metric(text, "process_resident_memory_bytes") / 1e6,
-                   metric(text, "process_open_fds"), metric(text, "process_threads"),
-                   metric(text, "reviewd_http_requests_total"),
-                   metric(text, 'reviewd_reloads_total{outcome="replaced"}'),
-                   sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
-                       if line.startswith("reviewd_http_requests_total") and 'status="5xx"' in line))
-            rows.append(row)
-            print(f"{row[0]:5.0f} {row[1]:7.1f} {row[2]:5.0f} {row[3]:7.0f} {row[4]:9.0f} {row[5]:7.0f} {row[6]:5.0f}",
-                  flush=True)
+            note()
             next_row += interval
         time.sleep(0.2)
+    # The newest dataset is served within a poll and the time that it takes to build.
+    time.sleep(3)
+    note()
 finally:
     stop.set()
     for thread in clients:
