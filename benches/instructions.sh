@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Counts the instructions that a request costs in our own code, from the parsed head to the reply that hyper sends.
 #
-#   benches/instructions.sh              every case of benches/request.rs; half a minute after the build
+#   benches/instructions.sh              every case of benches/request.rs, over 1,000 reviews; a minute after the build
 #   benches/instructions.sh BINARY       the same of a bench that is built already, such as another profile's
 #
 # Needs valgrind. The counts do not depend on what else the machine does, but on the compiler and on the processor
@@ -19,7 +19,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-times=200
+times=100
 # Requests are counted, their making and checking is not; what was counted is written out after each case.
 REVIEWD_BENCH_COUNTED=$times valgrind --quiet --tool=callgrind --callgrind-out-file="$work/counts" \
     --toggle-collect='*request::ask*' --toggle-collect='*request::ask_mcp*' --dump-after='*request::end_of_case*' \
