@@ -7,9 +7,12 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use reviewd::websub::Place;
+
 use super::rig::{FEED, Rig};
 use super::subscriber::{Reply, Subscriber};
-use crate::support::program::command;
+use crate::support::postgres::Postgres;
+use crate::support::program::{command, run};
 use crate::support::wait_until;
 
 fn hub(state: &Path, arguments: &[&str]) -> Output {
@@ -60,11 +63,8 @@ fn a_moved_subscription_is_owed_what_it_was_owed_and_signed_as_before() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hub.jsonl");
     let out = file.to_str().unwrap().to_owned();
-    let before = export(&rig.settings.state_dir, &["--secrets"]);
-    assert_eq!(
-        export(&rig.settings.state_dir, &["--secrets", "--out", &out]),
-        ""
-    );
+    let before = export(rig.state_dir(), &["--secrets"]);
+    assert_eq!(export(rig.state_dir(), &["--secrets", "--out", &out]), "");
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
     let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o600);
@@ -81,7 +81,7 @@ fn a_moved_subscription_is_owed_what_it_was_owed_and_signed_as_before() {
         "nothing is lost on the way"
     );
     missed.behave(Reply::good);
-    rig.settings.state_dir = other.clone();
+    rig.settings.place = Place::Directory(other.clone());
     rig.boot("2");
     let id = rig.listed(&second).unwrap().id.to_string();
     wait_until("the hub delivers", || rig.hub().health().delivering);
@@ -108,7 +108,7 @@ fn without_the_flag_no_secret_leaves_and_the_import_says_who_lost_one() {
         .unwrap();
     rig.wait_active(&signed);
     rig.subscribe(&plain);
-    let output = hub(&rig.settings.state_dir, &["export"]);
+    let output = hub(rig.state_dir(), &["export"]);
     let lines = text(&output.stdout);
     assert!(!lines.contains("opensesame"), "{lines}");
     let said = text(&output.stderr);
@@ -141,12 +141,12 @@ fn an_import_beside_a_running_service_is_delivered_to_from_the_next_change_on() 
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb");
     rig.subscribe(&callback);
-    let line = export(&rig.settings.state_dir, &[]);
+    let line = export(rig.state_dir(), &[]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hub.jsonl");
     let elsewhere = line.replacen(FEED, "https://elsewhere.example/feed.xml", 1);
     fs::write(&file, line.replacen("/cb", "/moved", 1) + &elsewhere).unwrap();
-    let output = hub(&rig.settings.state_dir, &["import", file.to_str().unwrap()]);
+    let output = hub(rig.state_dir(), &["import", file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(65));
     let said = text(&output.stderr);
     assert!(
@@ -170,7 +170,7 @@ fn an_import_beside_a_running_service_is_delivered_to_from_the_next_change_on() 
 fn one_wrong_line_refuses_the_file_and_each_is_named_with_field_and_value() {
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     rig.subscribe(&subscriber.callback("/cb"));
-    let good = export(&rig.settings.state_dir, &[]);
+    let good = export(rig.state_dir(), &[]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hub.jsonl");
     let path = file.to_str().unwrap();
@@ -205,9 +205,43 @@ fn one_wrong_line_refuses_the_file_and_each_is_named_with_field_and_value() {
     assert_eq!(hub(&other, &["import", path]).status.code(), Some(66));
     let output = hub(&other, &["import", folder.path().to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(66));
-    let output = hub(&rig.settings.state_dir, &["export", "--out", "/nowhere/x"]);
+    let output = hub(rig.state_dir(), &["export", "--out", "/nowhere/x"]);
     assert_eq!(output.status.code(), Some(73));
     assert_eq!(hub(&other, &["export"]).status.code(), Some(66));
+}
+
+#[test]
+fn subscriptions_move_into_a_database_and_back_and_nothing_is_lost_on_the_way() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    let url = postgres.url("reviewd", "hub");
+    let (mut rig, subscriber) = (Rig::start(), Subscriber::good());
+    let (signed, plain) = (subscriber.callback("/a"), subscriber.callback("/b"));
+    rig.subscribe_with(&signed, &[("hub.secret", "opensesame")])
+        .unwrap();
+    rig.wait_active(&signed);
+    rig.subscribe(&plain);
+    rig.change("2");
+    rig.wait_settled();
+    rig.stop();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hub.jsonl");
+    let lines = export(rig.state_dir(), &["--secrets"]);
+    fs::write(&file, &lines).unwrap();
+    let path = file.to_str().unwrap();
+    for added in ["2\tadded", "0\tadded"] {
+        let output = run(&["hub", "import", path, "--store", &url]);
+        assert!(output.status.success(), "{output:?}");
+        assert!(text(&output.stdout).starts_with(added), "{output:?}");
+    }
+    let output = run(&["hub", "export", "--secrets", "--store", &url]);
+    assert_eq!(text(&output.stdout), lines);
+    fs::write(&file, &output.stdout).unwrap();
+    let back = folder.path().join("back");
+    assert_eq!(import(&back, &file)["added"], 2);
+    assert_eq!(export(&back, &["--secrets"]), lines);
 }
 
 #[test]
