@@ -117,7 +117,7 @@ impl PostgresStore {
         })
     }
 
-    /// Runs `look`, one statement that is a transaction of its own.
+    /// Runs `look`, statements each of which is a transaction of its own.
     fn read<T>(
         &mut self,
         look: impl FnOnce(&mut Link) -> Result<T, Fault>,
@@ -169,6 +169,7 @@ impl Store for PostgresStore {
         now: Moment,
     ) -> Result<Published, StoreError> {
         self.own = editions.iter().map(|edition| edition.digest).collect();
+        self.read(|link| upkeep::bring_bodies(link, editions))?;
         self.write(Lock::Topics, Some(now), |link, now| {
             upkeep::publish(link, editions, now)
         })

@@ -17,7 +17,6 @@ impl Engine {
             match self.settings.place.open() {
                 Ok(store) => {
                     self.store = Some(store);
-                    self.open_wait = OPEN_WAIT_MIN;
                     // What is there may be an older state: a backup, or a standby that had not heard of the last change.
                     self.unpublished = true;
                 }
