@@ -14,6 +14,9 @@ use crate::support::program::{command, run};
 /// A flag without a row fails `every_flag_has_values_that_are_refused`.
 const IMPOSSIBLE: &[(&str, &[&str], u8)] = &[
     ("--data", &["/nowhere/at/all", "/dev/null"], 66),
+    ("--data", &["ftp://a.example/b.tar.zst", "https://"], 64),
+    ("--data-poll", &["999ms", "25h", "soon"], 64),
+    ("--data-ca", &["/nowhere/ca.pem", "/dev/null"], 78),
     ("--no-watch", &["banana"], 64),
     ("--poll", &["soon", "1", "99ms", "25h", "-1s"], 64),
     ("--data-file-bytes", &["0", "1025MiB", "1GB", "much"], 64),
@@ -159,6 +162,10 @@ fn each_impossible_value_is_refused_in_one_line_that_names_flag_and_value() {
                 .args(["serve", "--log-level", "error"])
                 .env("REVIEWD_STATE", temp.path())
                 .env("REVIEWD_LISTEN", "127.0.0.1:0");
+            if *flag == "--data-ca" {
+                // It is for an address, which is not asked before that is read.
+                command.env("REVIEWD_DATA", "https://127.0.0.1:1/b.tar.zst");
+            }
             if *flag == "--log-level" {
                 command = crate::support::program::command();
                 command.arg("serve");
