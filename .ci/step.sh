@@ -85,8 +85,11 @@ need_cargo_tool() {
     local crate=$1 version=$2 root=$ci_dir/tools/$1-$2
     if ! [ -x "$root/bin/$crate" ]; then
         echo "installing $crate $version"
-        retry 3 timeout --foreground 600 cargo install --quiet --locked --debug --root "$root" "$crate@$version" ||
+        # In a folder that stays, so that a second attempt goes on where the first one's time was up.
+        retry 3 timeout --foreground 600 env CARGO_TARGET_DIR="$ci_dir/tools/build" \
+            cargo install --quiet --locked --debug --root "$root" "$crate@$version" ||
             skip "$crate $version could not be installed"
+        rm -rf "$ci_dir/tools/build"
     fi
     PATH=$root/bin:$PATH
 }
