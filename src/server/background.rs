@@ -108,7 +108,7 @@ fn derive_insights(
                 return;
             }
             loader.keep_first(unkept);
-            let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let elapsed_ms = clock::elapsed_ms(began);
             info!(elapsed_ms, "the insights are served");
             let complete = app.current();
             complete.compress(|| !Arc::ptr_eq(&app.current(), &complete));

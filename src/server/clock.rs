@@ -6,3 +6,8 @@ use tokio::time::Instant;
 pub(super) fn instant() -> Instant {
     Instant::now()
 }
+
+/// Returns the milliseconds since `began`, for a log line.
+pub(super) fn elapsed_ms(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

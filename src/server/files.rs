@@ -3,8 +3,9 @@
 use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use crate::dataset::Files;
 
@@ -141,18 +142,45 @@ pub(super) fn read_settled(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>
         if before.len() > bytes_max {
             return Err(ReadCause::TooLarge(bytes_max));
         }
-        // One byte of room more, so that the read that finds the end does not make the buffer grow.
-        let room = usize::try_from(before.len()).unwrap_or(0).saturating_add(1);
-        let mut bytes = Vec::with_capacity(room);
-        // A file may grow while we read; what is beyond the bound is never taken in.
-        let mut bounded = (&mut file).take(bytes_max.saturating_add(1));
-        bounded.read_to_end(&mut bytes).map_err(ReadCause::System)?;
+        let length = usize::try_from(before.len()).unwrap_or(0);
+        let halves = (length >= HALVES_BYTES_MIN).then(|| read_halves(&file, length));
+        let bytes = match halves.flatten() {
+            Some(bytes) => bytes,
+            None => read_whole(&mut file, length, bytes_max).map_err(ReadCause::System)?,
+        };
         let after = file.metadata().map_err(ReadCause::System)?;
         if Stamp::of(&before) == Stamp::of(&after) && bytes.len() as u64 == after.len() {
             return Ok(Some(bytes));
         }
     }
     Err(ReadCause::Changing)
+}
+
+/// Bytes from which on a file is read by two threads: it costs less to copy them than to have memory for them.
+const HALVES_BYTES_MIN: usize = 64 << 20;
+
+/// Reads the `length` bytes of `file`, the second half beside the first; `None` where that is not to be had.
+fn read_halves(file: &File, length: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    let (first, second) = bytes.split_at_mut(length / 2);
+    let start = first.len() as u64;
+    let is_read = thread::scope(|scope| {
+        let read = move || file.read_exact_at(second, start);
+        let second = thread::Builder::new().spawn_scoped(scope, read).ok()?;
+        file.read_exact_at(first, 0).ok()?;
+        second.join().ok()?.ok()
+    });
+    is_read.map(|()| bytes)
+}
+
+/// Reads `file`, of which there are `length` bytes, to its end.
+fn read_whole(file: &mut File, length: usize, bytes_max: u64) -> io::Result<Vec<u8>> {
+    // One byte of room more, so that the read that finds the end does not make the buffer grow.
+    let mut bytes = Vec::with_capacity(length.saturating_add(1));
+    // A file may grow while we read; what is beyond the bound is never taken in.
+    let mut bounded = file.take(bytes_max.saturating_add(1));
+    bounded.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Opens a regular file; asked before it is opened, since opening a pipe waits for a writer that may never come.
@@ -218,8 +246,8 @@ impl Stamp {
 
 #[cfg(test)]
 mod tests {
-    use super::{ReadCause, Stamps, read};
-    use std::fs;
+    use super::{ReadCause, Stamps, read, read_halves, read_whole};
+    use std::fs::{self, File};
     use std::process::Command;
 
     #[test]
@@ -232,6 +260,20 @@ mod tests {
                 .to_string()
                 .ends_with("reviews.json: there is no such file")
         );
+    }
+
+    #[test]
+    fn two_threads_read_what_one_reads() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("reviews.json");
+        for length in [0, 1, 2, 100_001] {
+            let content: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            fs::write(&path, &content).unwrap();
+            let mut file = File::open(&path).unwrap();
+            assert_eq!(read_halves(&file, length), Some(content.clone()));
+            assert_eq!(read_halves(&file, length + 1), None);
+            assert_eq!(read_whole(&mut file, length, 1 << 20).unwrap(), content);
+        }
     }
 
     #[test]

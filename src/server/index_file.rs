@@ -7,7 +7,6 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use tracing::{info, warn};
 
@@ -57,7 +56,7 @@ impl IndexFile {
         let file = self.path.display();
         match outcome {
             Ok(restored) => {
-                let elapsed_ms = milliseconds(began.elapsed());
+                let elapsed_ms = clock::elapsed_ms(began);
                 info!(%file, elapsed_ms, "the stored search index is used");
                 Some(restored)
             }
@@ -92,7 +91,7 @@ impl IndexFile {
         });
         match written {
             Ok(()) => {
-                let elapsed_ms = milliseconds(began.elapsed());
+                let elapsed_ms = clock::elapsed_ms(began);
                 info!(%file, bytes, elapsed_ms, "the search index is stored");
             }
             Err(_) if cancelled.load(Ordering::Relaxed) => {}
@@ -126,8 +125,4 @@ impl fmt::Display for Refusal {
             Refusal::Stored(error) => error.fmt(formatter),
         }
     }
-}
-
-fn milliseconds(elapsed: Duration) -> u64 {
-    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }

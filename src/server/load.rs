@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::clock;
 use crate::dataset::{self, Files, Problems, Remarks, Unremarked, Warning};
@@ -19,6 +19,7 @@ use crate::search::index::IndexOptions;
 use crate::snapshot::{Settings, Snapshot};
 use crate::wire::date::Timestamp;
 
+use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
 use super::files::{self, ReadError};
 use super::index_file::IndexFile;
@@ -75,12 +76,17 @@ impl Loader {
     /// # Errors
     /// When a file cannot be read, or its contents are refused.
     pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Unremarked, LoadError> {
+        let began = instant();
         let files: Files = match &self.source {
             DataSource::Directory(directory) => files::read(directory, self.file_bytes)?,
             // What is kept elsewhere was fetched into a directory before.
             DataSource::Remote(_) | DataSource::Sample => dataset::embedded(),
         };
-        Ok(dataset::decode_by(files, clock::now(), threads)?)
+        let read_ms = elapsed_ms(began);
+        let decoded = dataset::decode_by(files, clock::now(), threads)?;
+        let elapsed_ms = elapsed_ms(began);
+        info!(read_ms, elapsed_ms, "the data files are read and checked");
+        Ok(decoded)
     }
 
     /// Builds the first site, by as many threads as given. What need not be there before requests are answered is left

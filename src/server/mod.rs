@@ -159,7 +159,8 @@ fn start_with(
         log_writer,
     };
     report_to(&config.supervisor, watched, &front, &counters)?;
-    info!(%address, version, reviews, "serving");
+    let elapsed_ms = crate::clock::unix_ms() - started_ms;
+    info!(%address, version, reviews, elapsed_ms, "serving");
     let parts = Parts {
         front,
         following: start_following(follower, &app, &reloader)?,
