@@ -115,6 +115,8 @@ pub struct App {
     hub: OnceLock<Hub>,
     /// Empty where requests are not logged.
     access_log: OnceLock<AccessLog>,
+    /// Large bodies are kept for the kernel as well.
+    fast_path: bool,
     base_url: String,
     /// Host and port of `base_url`.
     own_authority: String,
@@ -146,6 +148,7 @@ impl App {
             mcp: None,
             hub: OnceLock::new(),
             access_log: OnceLock::new(),
+            fast_path: false,
             own_authority: host::authority_of(&settings.base_url).to_owned(),
             base_url: settings.base_url,
         })
@@ -155,6 +158,15 @@ impl App {
     #[must_use]
     pub fn with_mcp(mut self, server: mcp::Server) -> App {
         self.mcp = Some(server);
+        self
+    }
+
+    /// Has large bodies kept a second time, where the kernel sends them by itself, if plain requests are `answered`
+    /// without hyper.
+    #[must_use]
+    pub fn with_fast_path(mut self, answered: bool) -> App {
+        self.fast_path = answered;
+        self.site.load().keep_files(answered);
         self
     }
 
@@ -190,12 +202,14 @@ impl App {
 
     /// Puts `site` in place of `expected`, unless that is no longer the current one; tells whether it did.
     pub fn replace(&self, expected: &Arc<Site>, site: Site) -> bool {
+        site.keep_files(self.fast_path);
         let previous = self.site.compare_and_swap(expected, Arc::new(site));
         Arc::ptr_eq(&previous, expected)
     }
 
     /// Puts `site` in place of the current one. Requests in flight finish on the site they began with.
     pub fn publish(&self, site: Site) {
+        site.keep_files(self.fast_path);
         self.site.store(Arc::new(site));
     }
 

@@ -1,6 +1,7 @@
 //! One snapshot and everything about it that replies need, prepared once.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use bytes::Bytes;
 use hyper::header::HeaderValue;
@@ -27,6 +28,8 @@ pub struct Site {
     last_modified: HeaderValue,
     /// The insights were there when the pages were made.
     is_whole: bool,
+    /// Large bodies are kept for the kernel as well.
+    keeps_files: AtomicBool,
     search_tags: QueryTags,
 }
 
@@ -113,6 +116,7 @@ impl Site {
             prepared_pages,
             last_modified,
             is_whole,
+            keeps_files: AtomicBool::new(false),
             search_tags,
         })
     }
@@ -171,8 +175,16 @@ impl Site {
         self.store(&cancelled);
     }
 
-    /// Stores every body that is there for the kernel.
+    /// Says whether [`compress`](Site::compress) is to keep large bodies for the kernel as well.
+    pub(crate) fn keep_files(&self, kept: bool) {
+        self.keeps_files.store(kept, Relaxed);
+    }
+
+    /// Stores every body that is there for the kernel, if they are to be.
     fn store(&self, cancelled: &impl Fn() -> bool) {
+        if !self.keeps_files.load(Relaxed) {
+            return;
+        }
         let documents = Document::ALL.into_iter().filter_map(|document| {
             let prepared = self.documents[document as usize].as_ref()?;
             Some((prepared, self.resource(document)?))

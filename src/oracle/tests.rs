@@ -53,6 +53,26 @@ proptest! {
     }
 
     #[test]
+    fn plain_requests_agree_with_their_twin(
+        line in prop_oneof![
+            8 => Just("GET /a.b HTTP/1.1\r\nHost: a\r\n"),
+            2 => Just("HEAD / HTTP/1.1\r\n"),
+            2 => Just("GET /a?b=c%20d HTTP/1.1\r\nHost: a\r\n"),
+            1 => Just(""),
+        ],
+        data in words(
+            &[
+                "GET ", "HEAD ", "/", "/x-y_z", " HTTP/1.1\r\n", "Host: a\r\n", "Accept-Encoding:", " gzip", ": \t",
+                "If-None-Match: \"a\"\r\n", "connection: Keep-Alive \r\n", "Connection: close\r\n", "Range: x\r\n",
+                "X-Forwarded-For: ", "Forwarded:\r\n", "name", ":", " ", "\r\n", "\r\n", "\r", "\n", "\r\n\r\n",
+            ],
+            12,
+        ),
+    ) {
+        check_fast_path(&[line.as_bytes(), &data[..], &b"\r\n"[..]].concat());
+    }
+
+    #[test]
     fn hops_agree_with_their_twin(
         data in words(
             &[

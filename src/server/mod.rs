@@ -126,9 +126,7 @@ fn start_with(
     let decoded = loader.decode(config.threads)?;
     let (site, rest) = loader.build_first(decoded, config.threads)?;
     let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
-    let mcp = mcp_server(&config, &base_url)?;
-    let app = App::new(config.http_settings(base_url), site).map_err(StartError::Settings)?;
-    let app = Arc::new(app.with_mcp(mcp));
+    let app = make_app(&config, base_url, site)?;
     let log_writer = observers::start_access_log(&config, &app)?;
     let counters = Arc::new(Counters::default());
     before_listening()?;
@@ -219,6 +217,14 @@ fn report_to(
     supervisor.watch(probe).map_err(StartError::Threads)?;
     supervisor.ready();
     Ok(())
+}
+
+/// Makes the service on its first site.
+fn make_app(config: &Config, base_url: String, site: Site) -> Result<Arc<App>, StartError> {
+    let mcp = mcp_server(config, &base_url)?;
+    let app = App::new(config.http_settings(base_url), site).map_err(StartError::Settings)?;
+    let app = app.with_mcp(mcp);
+    Ok(Arc::new(app.with_fast_path(config.has_fast_path())))
 }
 
 /// Makes what answers at `/mcp`.

@@ -264,12 +264,12 @@ fn connect_with_a_small_window(server: &Server) -> Connection {
 }
 
 #[test]
-fn a_reply_under_way_ends_whole_when_the_server_stops() {
+fn what_was_asked_for_is_answered_when_the_server_stops() {
     let (_data, server) = large();
     let expected = server.get("/reviews.json").body;
     assert!(expected.len() > 1 << 20);
     let mut connection = connect_with_a_small_window(&server);
-    connection.write(get("/reviews.json").as_bytes());
+    connection.write((get("/reviews.json") + &get("/robots.txt")).as_bytes());
     let mut first = [0; 1];
     connection.stream().peek(&mut first).unwrap();
     let address = server.address();
@@ -278,6 +278,11 @@ fn a_reply_under_way_ends_whole_when_the_server_stops() {
         TcpStream::connect(address).is_err()
     });
     assert!(connection.response("GET").body == expected);
+    let last = connection.response("GET");
+    assert_eq!(
+        (last.status, last.field("connection")),
+        (200, Some("close"))
+    );
     assert_eq!(connection.rest(), b"");
     assert!(end.join().unwrap(), "nothing had to be cut");
 }
