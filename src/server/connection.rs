@@ -89,7 +89,7 @@ impl<H: Handler> Protocols<H> {
         let mut http1 = http1::Builder::new();
         http1
             .keep_alive(true)
-            .half_close(false)
+            .half_close(true)
             .max_header_size(limits.header_bytes)
             .max_buf_size(BUFFER_BYTES.max(limits.header_bytes * 2))
             // The watch has better timers, and without hyper's a request costs no timer at all.

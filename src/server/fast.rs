@@ -23,14 +23,18 @@ use tokio::net::TcpStream;
 use crate::http::Answered;
 
 use super::activity::Activity;
-use super::send::{Owed, Sent, send};
+use super::send::{Owed, Sent, TURN_BYTES, give_way, send};
 use super::service::{Handler, report};
 
 /// What is read at a time; requests beyond it wait in the socket. A head that is longer is hyper's.
 const INPUT_BYTES: usize = 16 * 1024;
 
-/// Replies to pipelined requests are gathered up to about this many bytes before they are sent.
-const BATCH_BYTES: usize = 64 * 1024;
+/// Replies to pipelined requests are gathered up to about this many bytes before they are sent, so a peer that takes
+/// none of them makes us keep little more.
+const BATCH_BYTES: usize = 16 * 1024;
+
+/// Requests after which other connections have their turn, also while more of them wait.
+const TURN_REQUESTS: usize = 128;
 
 /// How the fast path ends.
 #[derive(Debug)]
@@ -75,6 +79,8 @@ pub(super) struct FastPath<'c, H> {
     /// What the socket has not taken yet, and the requests behind it; empty for all but slow readers.
     owed: Option<Box<Owed>>,
     rest: Vec<u8>,
+    /// Requests and bytes that were answered in this turn.
+    turn: (usize, usize),
 }
 
 impl<'c, H: Handler> FastPath<'c, H> {
@@ -92,12 +98,14 @@ impl<'c, H: Handler> FastPath<'c, H> {
             terms,
             owed: None,
             rest: Vec::new(),
+            turn: (0, 0),
         }
     }
 
-    /// Goes on until the socket has nothing more to give or to take; `finishing` if no further request is to be answered
-    /// here.
+    /// Goes on until the socket has nothing more to give or to take, or others have their turn; `finishing` if no further
+    /// request is to be answered here.
     pub(super) fn poll(&mut self, context: &mut Context<'_>, finishing: bool) -> Poll<End> {
+        self.turn = (0, 0);
         BUFFERS.with_borrow_mut(|buffers| {
             let Buffers { input, out } = buffers;
             loop {
@@ -120,13 +128,21 @@ impl<'c, H: Handler> FastPath<'c, H> {
                 if let Some(end) = end {
                     return Poll::Ready(end);
                 }
+                if self.owed.is_none() && self.is_turn_over() {
+                    return give_way(context);
+                }
             }
         })
     }
 
-    /// Tells whether a reply is still being sent, or waits for its turn.
+    /// Tells whether a reply is still being sent, or a request waits for its turn.
     pub(super) fn is_busy(&self) -> bool {
-        self.owed.is_some()
+        self.owed.is_some() || !self.rest.is_empty()
+    }
+
+    fn is_turn_over(&self) -> bool {
+        let (requests, bytes) = self.turn;
+        requests >= TURN_REQUESTS || bytes >= TURN_BYTES
     }
 
     fn read(&mut self, context: &mut Context<'_>, input: &mut [u8]) -> Poll<io::Result<usize>> {
@@ -143,6 +159,10 @@ impl<'c, H: Handler> FastPath<'c, H> {
     fn answer(&mut self, input: &[u8], finishing: bool, out: &mut Vec<u8>) -> Option<End> {
         let mut rest = input;
         while !rest.is_empty() {
+            if self.is_turn_over() {
+                self.rest = rest.to_vec();
+                return None;
+            }
             out.clear();
             let (mut body, mut is_plain) = (None, true);
             while is_plain && body.is_none() && !rest.is_empty() && out.len() < BATCH_BYTES {
@@ -152,6 +172,7 @@ impl<'c, H: Handler> FastPath<'c, H> {
                 };
                 match answered {
                     Some(answered) => {
+                        self.turn.0 += 1;
                         rest = rest.get(answered.length..).unwrap_or_default();
                         body = answered.body;
                     }
@@ -159,7 +180,9 @@ impl<'c, H: Handler> FastPath<'c, H> {
                 }
             }
             let mut at = 0;
-            match send(self.stream, self.activity, out, body.as_ref(), &mut at) {
+            let sent = send(self.stream, self.activity, out, body.as_ref(), &mut at);
+            self.turn.1 += at;
+            match sent {
                 Ok(Sent::All) => {}
                 Ok(Sent::Part) => {
                     self.activity.note_refused();
@@ -197,5 +220,105 @@ impl<'c, H: Handler> FastPath<'c, H> {
             out.truncate(mark);
         }
         answered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::future::poll_fn;
+    use std::time::Instant;
+
+    use hyper::body::Incoming;
+    use hyper::{Request, Response};
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpListener;
+
+    use crate::http::Body;
+
+    use super::super::activity::Protocol;
+    use super::*;
+
+    /// Answers each byte with one.
+    #[derive(Clone, Copy)]
+    struct Echo;
+
+    impl Handler for Echo {
+        type Answer = std::future::Pending<Result<Response<Body>, Infallible>>;
+
+        fn begin(&self, _: Request<Incoming>, _: SocketAddr) -> Self::Answer {
+            std::future::pending()
+        }
+
+        fn answer_plain(&self, bytes: &[u8], _: SocketAddr, out: &mut Vec<u8>) -> Option<Answered> {
+            out.push(*bytes.first()?);
+            Some(Answered {
+                length: 1,
+                body: None,
+            })
+        }
+
+        fn broken(&self) -> Response<Body> {
+            Response::new(Body::empty())
+        }
+    }
+
+    /// A connection on which so many requests wait, and the peer's end of it.
+    async fn connection_with(requests: usize) -> (TcpStream, Terms, TcpStream) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let mut peer = TcpStream::connect(address).await.expect("a connection");
+        let (stream, _) = listener.accept().await.expect("a connection");
+        peer.write_all(&vec![b'x'; requests])
+            .await
+            .expect("a write");
+        stream.readable().await.expect("readable");
+        let terms = Terms {
+            peer: address,
+            requests_max: u32::MAX,
+            header_bytes: 1024,
+        };
+        (stream, terms, peer)
+    }
+
+    #[tokio::test]
+    async fn a_long_row_of_requests_lets_others_have_their_turn() {
+        let (mut stream, terms, _peer) = connection_with(TURN_REQUESTS * 2 + 1).await;
+        let activity = Activity::new(Protocol::Http1, Instant::now());
+        let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
+        let mut turns = Vec::new();
+        while activity.requests() < TURN_REQUESTS as u32 * 2 + 1 {
+            poll_fn(|context| {
+                assert!(fast.poll(context, false).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+            turns.push((activity.requests() as usize, fast.is_busy()));
+        }
+        assert_eq!(
+            turns,
+            [
+                (TURN_REQUESTS, true),
+                (TURN_REQUESTS * 2, true),
+                (TURN_REQUESTS * 2 + 1, false)
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn requests_that_wait_for_their_turn_go_to_hyper_when_the_server_stops() {
+        let (mut stream, terms, _peer) = connection_with(TURN_REQUESTS + 3).await;
+        let activity = Activity::new(Protocol::Http1, Instant::now());
+        let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
+        poll_fn(|context| {
+            assert!(fast.poll(context, false).is_pending());
+            assert!(fast.is_busy());
+            match fast.poll(context, true) {
+                Poll::Ready(End::Hand(rest)) => assert_eq!(rest, b"xxx"),
+                other => panic!("{other:?}"),
+            }
+            Poll::Ready(())
+        })
+        .await;
     }
 }

@@ -1,6 +1,8 @@
 //! Sending what is ready: one send for a small reply, the kernel's own hands for a large body.
 
+use std::future::Future;
 use std::io::{self, ErrorKind, IoSlice};
+use std::pin::pin;
 use std::task::{Context, Poll, ready};
 
 use rustix::fs::sendfile;
@@ -13,7 +15,7 @@ use crate::http::{SealedFile, Stored};
 use super::activity::Activity;
 
 /// Bytes after which other connections have their turn, also while the socket takes more.
-const TURN_BYTES: usize = 2 << 20;
+pub(super) const TURN_BYTES: usize = 2 << 20;
 
 /// How far sending has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +92,13 @@ fn send_file(stream: &TcpStream, file: &SealedFile, from: usize, end: usize) -> 
     })
 }
 
+/// Has the task polled again after all that is ready now, other sockets included.
+pub(super) fn give_way<T>(context: &mut Context<'_>) -> Poll<T> {
+    // Its first poll does just that; a waker called at once would come before the sockets are looked at.
+    let _ = pin!(tokio::task::yield_now()).poll(context);
+    Poll::Pending
+}
+
 /// What a socket has not taken yet. The body is shared with all who are sent the same.
 #[derive(Debug)]
 pub(super) struct Owed {
@@ -123,8 +132,7 @@ impl Owed {
             match send(stream, activity, &self.head, body, &mut self.at) {
                 Ok(Sent::All) => return Poll::Ready(Ok(())),
                 Ok(Sent::Part) if self.at - before >= TURN_BYTES => {
-                    context.waker().wake_by_ref();
-                    return Poll::Pending;
+                    return give_way(context);
                 }
                 Ok(Sent::Part) => {}
                 Err(error) => return Poll::Ready(Err(error)),

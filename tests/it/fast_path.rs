@@ -161,6 +161,35 @@ fn a_peer_that_has_closed_its_side_gets_its_answers() {
 }
 
 #[test]
+fn whoever_answers_a_peer_that_has_closed_its_side_gets_its_answers() {
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let post = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {}\r\n\r\n{call}",
+        call.len()
+    );
+    let rows = [
+        get("/nothing/here"),
+        get("/api/reviews/search?limit=1"),
+        get("/robots.txt") + &get("/api/reviews/search?limit=1"),
+        get("/nothing/here").repeat(3) + &get("/robots.txt"),
+        post,
+    ];
+    for fast_path in [true, false] {
+        let server = start_with(|config| config.fast_path = fast_path);
+        for row in rows.iter().cycle().take(rows.len() * 8) {
+            let mut connection = server.connect();
+            connection.write(row.as_bytes());
+            connection.finish_writing();
+            for _ in 0..row.matches("HTTP/1.1").count() {
+                let status = connection.response("GET").status;
+                assert!([200, 404].contains(&status), "{status} to {row}");
+            }
+            assert_eq!(connection.rest(), b"");
+        }
+    }
+}
+
+#[test]
 fn the_last_request_of_a_connection_is_told_so() {
     let server = start_with(|config| config.limits.connection_requests = 3);
     let mut connection = server.connect();
