@@ -227,12 +227,12 @@ impl<'c, H: Handler> FastPath<'c, H> {
 mod tests {
     use std::convert::Infallible;
     use std::future::poll_fn;
-    use std::time::Instant;
 
     use hyper::body::Incoming;
     use hyper::{Request, Response};
     use tokio::io::AsyncWriteExt;
     use tokio::net::TcpListener;
+    use tokio::time::Instant;
 
     use crate::http::Body;
 

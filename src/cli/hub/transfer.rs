@@ -141,7 +141,7 @@ pub(super) fn import(args: &ImportArgs, place: &Place, format: Format) -> Result
     let store = store.as_mut();
     let mut tally = Tally::default();
     let mut batch = Vec::with_capacity(PAGE);
-    for_each_line(&args.file, &mut |number, line| {
+    for_each_line(&args.file, |number, line| {
         let moved = parse_line(line).map_err(|error| refused(&args.file, number, &error))?;
         batch.push((number, moved));
         if batch.len() == PAGE {
@@ -166,7 +166,7 @@ pub(super) fn import(args: &ImportArgs, place: &Place, format: Format) -> Result
 /// Refuses a file that holds a wrong line, naming the first of them and counting the others.
 fn check(path: &Path) -> Result<(), Failure> {
     let (mut messages, mut total) = (Vec::new(), 0_u64);
-    for_each_line(path, &mut |number, line| {
+    for_each_line(path, |number, line| {
         if let Err(error) = parse_line(line) {
             total += 1;
             if messages.len() < REFUSALS_MAX {
@@ -282,7 +282,7 @@ impl Tally {
 /// Reads a file line by line, none longer than the bound; empty lines are passed over.
 fn for_each_line(
     path: &Path,
-    each: &mut dyn FnMut(u64, &[u8]) -> Result<(), Failure>,
+    mut each: impl FnMut(u64, &[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let failed = |error: io::Error| {
         let status = match error.kind() {
