@@ -165,7 +165,12 @@ impl<'c, H: Handler> FastPath<'c, H> {
             }
             out.clear();
             let (mut body, mut is_plain) = (None, true);
-            while is_plain && body.is_none() && !rest.is_empty() && out.len() < BATCH_BYTES {
+            while is_plain
+                && body.is_none()
+                && !rest.is_empty()
+                && out.len() < BATCH_BYTES
+                && self.turn.0 < TURN_REQUESTS
+            {
                 let answered = match finishing {
                     true => None,
                     false => self.answer_one(rest, out),
