@@ -3,7 +3,7 @@
 
 need cc build-essential
 need c++ build-essential
-# PostgreSQL is for the tests of the hub's store; without it they are skipped, and step 35 says so.
+# PostgreSQL is for the tests of the hub's store; without it they are skipped, and step 30 says so.
 compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null ||
     install_debian postgresql pgbouncer || echo "PostgreSQL could not be installed"
 rustc --version
