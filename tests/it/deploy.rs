@@ -127,6 +127,23 @@ fn the_unit_does_not_restart_what_only_another_setting_mends() {
     assert!(socket.contains("ListenStream=") && !socket.contains("Accept=yes"));
 }
 
+/// Nodes send connections to a pod for a while after its end was decided, and ask no other where nobody listens.
+#[test]
+fn a_pod_listens_on_while_nodes_learn_that_it_ends() {
+    for text in [
+        include_str!("../../deploy/kubernetes/reviewd.yaml"),
+        include_str!("../../deploy/kubernetes/replicas.yaml"),
+    ] {
+        let (_, rest) = text.split_once("preStop:").unwrap();
+        let (_, seconds) = rest.split_once("seconds: ").unwrap();
+        let seconds: u32 = seconds.lines().next().unwrap().parse().unwrap();
+        let (_, grace) = text.split_once("terminationGracePeriodSeconds: ").unwrap();
+        let grace: u32 = grace.lines().next().unwrap().parse().unwrap();
+        // The time to drain is 8 s for requests, and as much for deliveries.
+        assert!(seconds >= 5 && grace > seconds + 16, "{seconds} of {grace}");
+    }
+}
+
 #[test]
 fn units_and_containers_set_only_variables_that_exist() {
     let settings = run(&["config", "--json"]).stdout;
