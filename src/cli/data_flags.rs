@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::exit::{Failure, Status};
 use super::values::{parse_file_size, parse_size, parse_time, render_time, time, whole};
 use crate::insights;
 use crate::server::DataSource;
@@ -18,9 +19,9 @@ pub(super) struct DataFlags {
     /// directory (…/), which is followed [default: `data` if that directory exists, else a sample]
     #[arg(long, env = "REVIEWD_DATA", value_name = "DIR|URL", value_parser = parse_data)]
     data: Option<DataFlag>,
-    /// How often to look at that address, 1s to 1d
-    #[arg(long, env = "REVIEWD_DATA_POLL", value_name = "TIME", default_value = "1m", value_parser = time(DATA_POLL_MIN, DATA_POLL_MAX))]
-    data_poll: Duration,
+    /// How often to look at that address, 1s to 1d [default: 1m]
+    #[arg(long, env = "REVIEWD_DATA_POLL", value_name = "TIME", value_parser = time(DATA_POLL_MIN, DATA_POLL_MAX))]
+    data_poll: Option<Duration>,
     /// Trust the certificate authorities in this PEM file, too, for that address
     #[arg(long, env = "REVIEWD_DATA_CA", value_name = "FILE")]
     data_ca: Option<PathBuf>,
@@ -52,18 +53,37 @@ enum DataFlag {
 
 impl DataFlags {
     /// Takes what was asked for, else the usual directory where it exists, else the sample.
-    pub(super) fn source(&self, usual: &Path) -> DataSource {
-        match &self.data {
-            Some(DataFlag::Directory(directory)) => DataSource::Directory(directory.clone()),
-            Some(DataFlag::Remote(location)) => DataSource::Remote(Remote {
+    ///
+    /// # Errors
+    /// 64 for settings of an address where none is given.
+    pub(super) fn source(&self, usual: &Path) -> Result<DataSource, Failure> {
+        if let Some(DataFlag::Remote(location)) = &self.data {
+            return Ok(DataSource::Remote(Remote {
                 location: location.clone(),
-                poll: self.data_poll,
+                poll: self.data_poll.unwrap_or(DATA_POLL),
                 ca: self.data_ca.clone(),
-            }),
-            None if usual.is_dir() => DataSource::Directory(usual.to_owned()),
-            None => DataSource::Sample,
+            }));
         }
+        if let Some(poll) = self.data_poll {
+            return Err(lonely("--data-poll", &render_time(poll)));
+        }
+        if let Some(ca) = &self.data_ca {
+            return Err(lonely("--data-ca", &ca.display().to_string()));
+        }
+        Ok(match &self.data {
+            Some(DataFlag::Directory(directory)) => DataSource::Directory(directory.clone()),
+            _ if usual.is_dir() => DataSource::Directory(usual.to_owned()),
+            _ => DataSource::Sample,
+        })
     }
+}
+
+/// Refuses a setting of an address that is not there: it would change nothing, and nobody would know.
+fn lonely(flag: &str, value: &str) -> Failure {
+    let message = format!(
+        "{flag} {value} needs --data with an address that is followed (https://, or the file:// of a bundle)"
+    );
+    Failure::new(Status::Usage, message)
 }
 
 /// Parses a path, or an address; a directory of this machine is one and the same by both.
@@ -89,6 +109,9 @@ fn parse_poll(text: &str) -> Result<Duration, String> {
         )),
     }
 }
+
+/// Time between two looks at an address.
+const DATA_POLL: Duration = Duration::from_secs(60);
 
 /// Bounds of the time between two looks at an address: an object store is asked no more often than that, and a replica
 /// is no further behind.
@@ -117,7 +140,7 @@ mod tests {
     fn source(flags: &[&str], usual: &Path) -> Result<DataSource, String> {
         let line = Line::try_parse_from([&["reviewd"], flags].concat());
         let line = line.map_err(|error| error.to_string())?;
-        Ok(line.data.source(usual))
+        line.data.source(usual).map_err(|refused| refused.message)
     }
 
     #[test]
@@ -183,7 +206,8 @@ mod tests {
             ("1d", true),
             ("86401s", false),
         ] {
-            let found = source(&["--data-poll", time], Path::new("/"));
+            let address = ["--data", "https://a.example/", "--data-poll", time];
+            let found = source(&address, Path::new("/"));
             assert_eq!(found.is_ok(), is_taken, "{found:?}");
         }
     }

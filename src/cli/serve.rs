@@ -6,12 +6,15 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use rustix::io::Errno;
+use tracing::warn;
 
+use crate::clock;
 use crate::delivery;
 use crate::server::signals::Signals;
 use crate::server::supervisor::Supervisor;
 use crate::server::{self, Config, DataSource, StartError, descriptors};
-use crate::websub::Place;
+use crate::websub::sqlite::FILE_NAME;
+use crate::websub::{Moment, Place};
 
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
@@ -37,6 +40,7 @@ fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
     check_data(&config.data)?;
     if let Some(hub) = &config.hub {
         check_place(&hub.place)?;
+        warn_of_others(&hub.place, config.cache.as_deref());
     }
     let listened = config.clone();
     let unavailable = |error| {
@@ -83,6 +87,24 @@ fn check_place(place: &Place) -> Result<(), Failure> {
         Place::Database(_) => {
             delivery::await_store(place).map_err(|error| super::hub::failure(&error))
         }
+    }
+}
+
+/// Tells whoever has moved to a database that the state directory holds subscriptions which nobody serves now.
+fn warn_of_others(place: &Place, state: Option<&Path>) {
+    let Some(state) = state else { return };
+    if *place == Place::Directory(state.to_owned()) || !state.join(FILE_NAME).exists() {
+        return;
+    }
+    let moment = Moment::from_unix_ms(clock::unix_ms());
+    let left = Place::Directory(state.to_owned()).open();
+    let left = left.and_then(|mut store| store.list(0, 1, moment));
+    if left.is_ok_and(|left| !left.is_empty()) {
+        warn!(
+            "the subscriptions in {} are not served, as --store is given: move them with `reviewd hub export` and \
+             `reviewd hub import`, or the file away",
+            state.join(FILE_NAME).display()
+        );
     }
 }
 

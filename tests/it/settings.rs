@@ -340,6 +340,14 @@ fn flags_that_contradict_each_other_are_64_in_one_line_also_for_config() {
             ["--lease-default 10d", "--lease-max 1d"],
         ),
         (
+            &["--data", "/srv", "--data-poll", "5s"],
+            ["--data-poll 5s", "--data with an address"],
+        ),
+        (
+            &["--data-ca", "/a/ca.pem"],
+            ["--data-ca /a/ca.pem", "--data with an address"],
+        ),
+        (
             &["--tls-cert", "/a/cert.pem"],
             ["--tls-cert /a/cert.pem", "--tls-key"],
         ),

@@ -52,13 +52,17 @@ pub(super) fn export(
         format!(", {signed} of them without the secret that they have (--secrets)")
     };
     eprintln!("reviewd: {} exported{without}", subscriptions(lines));
-    // Whoever holds the role goes on delivering, which the file then knows nothing of.
-    if matches!(place.try_take_role(), Ok(None)) {
-        eprintln!(
-            "reviewd: a service runs on {}: what it does from now on is not in the export; stop it before the last one",
-            place
-        );
-    }
+    // Whoever goes on delivering does what the file then knows nothing of.
+    let who = match place {
+        // Nobody holds a role there, so nobody can be asked.
+        #[cfg(feature = "postgres")]
+        Place::Database(_) => "replicas may be running on",
+        Place::Directory(_) if matches!(place.try_take_role(), Ok(None)) => "a service runs on",
+        Place::Directory(_) => return Ok(()),
+    };
+    eprintln!(
+        "reviewd: {who} {place}: what is done from now on is not in the export; stop the service before the last one"
+    );
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use reviewd::websub::Place;
 
 use super::rig::{FEED, Rig};
 use super::subscriber::{Reply, Subscriber};
+use crate::support::Program;
 use crate::support::postgres::Postgres;
 use crate::support::program::{command, run};
 use crate::support::wait_until;
@@ -238,7 +239,21 @@ fn subscriptions_move_into_a_database_and_back_and_nothing_is_lost_on_the_way() 
     }
     let output = run(&["hub", "export", "--secrets", "--store", &url]);
     assert_eq!(text(&output.stdout), lines);
+    let said = text(&output.stderr);
+    assert!(said.contains("replicas may be running on"), "{said}");
     fs::write(&file, &output.stdout).unwrap();
+    // Whoever takes the database and has not moved what the directory holds is told, once.
+    let mut command = command();
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
+        .args(["--base-url", "https://reviews.example", "--store", &url])
+        .args(["--state", rig.state_dir().to_str().unwrap()]);
+    let program = Program::spawn(command);
+    let line = program.seen("hub.sqlite3");
+    for part in ["\"WARN\"", "reviewd hub export", "reviewd hub import"] {
+        assert!(line.contains(part), "{line}");
+    }
+    drop(program);
     let back = folder.path().join("back");
     assert_eq!(import(&back, &file)["added"], 2);
     assert_eq!(export(&back, &["--secrets"]), lines);
