@@ -7,7 +7,7 @@ use hyper::{Method, Request, Response, Version};
 
 use super::app::App;
 use super::body::Body;
-use super::endpoint::state;
+use super::endpoint::state::{self, Asker};
 use super::host;
 use super::reply::{self, Reply};
 
@@ -30,7 +30,7 @@ pub fn handle(
         "/metrics" | "/healthz" | "/readyz" if !is_read => reply::admin::method_not_allowed(),
         "/metrics" => reply::admin::metrics(metrics()),
         "/healthz" => state(state::health()),
-        "/readyz" => state(state::ready(app, &app.current())),
+        "/readyz" => state(state::ready(app, &app.current(), Asker::Administrator)),
         _ => reply::admin::not_found(),
     };
     if request.method() == Method::HEAD {

@@ -16,6 +16,8 @@ pub struct Reason {
     pub message: String,
     /// More lines, such as the problems of a dataset; the reporter bounds their number.
     pub details: Vec<String>,
+    /// One more line that only the administrator's port tells: what names other machines, or says how they are.
+    pub internal: Option<String>,
     /// True if traffic should go elsewhere: `/readyz` then answers 503.
     pub blocking: bool,
 }

@@ -14,17 +14,26 @@ mod digest;
 mod error;
 mod follow;
 pub mod pack;
+mod polls;
 mod shelf;
 mod unpack;
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use error::FollowError;
-pub(super) use follow::{Follower, Following, Polls};
+use tracing::warn;
 
+pub use error::FollowError;
+pub(super) use follow::{Follower, Following};
+pub(super) use polls::Polls;
+
+use super::StartError;
 use super::config::{Config, DataSource};
+use super::load::{LoadError, Loader};
+use crate::clock;
+use crate::dataset::Unremarked;
 
 /// Where a dataset is kept, and how it is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,10 +119,32 @@ pub(super) fn prepare(config: &mut Config) -> Result<Option<Follower>, FollowErr
     };
     let mut follower = Follower::new(remote, state, config.reload.file_bytes)?;
     if !follower.has_current() {
-        follower.poll(None)?;
+        follower.poll(None, clock::now())?;
     }
     config.data = DataSource::Directory(follower.current());
     Ok(Some(follower))
+}
+
+/// Reads and checks the dataset of the start. What `follower` has kept from an earlier life may be damaged, or of
+/// another version's making: where it is refused, it is fetched again.
+///
+/// # Errors
+/// As [`Loader::decode`], and where it has to be fetched again and cannot be.
+pub(super) fn decode(
+    loader: &Loader,
+    follower: Option<&mut Follower>,
+    threads: NonZeroUsize,
+) -> Result<Unremarked, StartError> {
+    match (loader.decode(threads), follower) {
+        (Err(error @ (LoadError::Read(_) | LoadError::Data(_))), Some(follower)) => {
+            let what = error.to_string();
+            let first = what.lines().next().unwrap_or_default();
+            warn!("the dataset that was fetched last is refused and fetched again: {first}");
+            follower.replace(clock::now()).map_err(StartError::Follow)?;
+            Ok(loader.decode(threads)?)
+        }
+        (decoded, _) => Ok(decoded?),
+    }
 }
 
 /// How the name of a bundle ends.

@@ -90,19 +90,21 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Reads the files of `directory`, each at most `bytes_max` bytes.
+/// Reads the files of `directory`, each at most `bytes_max` bytes. Where it is a link that leads elsewhere meanwhile,
+/// all files are of the directory to which it led first.
 ///
 /// # Errors
 /// When `reviews.json` is missing, or any file is too large, unreadable, or still being written.
 pub fn read(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
-    let reviews = read_file(directory, REVIEWS, bytes_max)?;
     let missing = || ReadError {
         path: directory.join(REVIEWS),
         cause: ReadCause::Missing,
     };
+    let place = Place::of(directory);
+    let reviews = place.read(REVIEWS, bytes_max)?;
     Ok(Files {
         reviews: reviews.ok_or_else(missing)?,
-        ..read_companions(directory, bytes_max)?
+        ..place.read_companions(bytes_max)?
     })
 }
 
@@ -111,20 +113,41 @@ pub fn read(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
 /// # Errors
 /// As [`read`], but for a missing file.
 pub(crate) fn read_companions(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
-    Ok(Files {
-        reviews: Vec::new(),
-        taxonomy: read_file(directory, TAXONOMY, bytes_max)?,
-        editorial: read_file(directory, EDITORIAL, bytes_max)?,
-        insights: read_file(directory, INSIGHTS, bytes_max)?,
-        check: read_file(directory, CHECK, bytes_max)?,
-    })
+    Place::of(directory).read_companions(bytes_max)
 }
 
-/// Reads one file; `None` if there is none.
-fn read_file(directory: &Path, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadError> {
-    let path = directory.join(name);
-    let outcome = read_settled(&path, bytes_max);
-    outcome.map_err(|cause| ReadError { path, cause })
+/// A directory, without the links on the way to it.
+struct Place<'d> {
+    /// As it was named, for messages.
+    named: &'d Path,
+    found: PathBuf,
+}
+
+impl Place<'_> {
+    fn of(named: &Path) -> Place<'_> {
+        // Where it cannot be found, reading says so better.
+        let found = fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
+        Place { named, found }
+    }
+
+    fn read_companions(&self, bytes_max: u64) -> Result<Files, ReadError> {
+        Ok(Files {
+            reviews: Vec::new(),
+            taxonomy: self.read(TAXONOMY, bytes_max)?,
+            editorial: self.read(EDITORIAL, bytes_max)?,
+            insights: self.read(INSIGHTS, bytes_max)?,
+            check: self.read(CHECK, bytes_max)?,
+        })
+    }
+
+    /// Reads one file; `None` if there is none.
+    fn read(&self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadError> {
+        let outcome = read_settled(&self.found.join(name), bytes_max);
+        outcome.map_err(|cause| ReadError {
+            path: self.named.join(name),
+            cause,
+        })
+    }
 }
 
 /// Reads a file of at most `bytes_max` bytes as it stood at one moment; `None` if there is none.
@@ -246,8 +269,9 @@ impl Stamp {
 
 #[cfg(test)]
 mod tests {
-    use super::{ReadCause, Stamps, read, read_halves, read_whole};
+    use super::{Place, ReadCause, Stamps, read, read_halves, read_whole};
     use std::fs::{self, File};
+    use std::os::unix::fs::symlink;
     use std::process::Command;
 
     #[test]
@@ -316,6 +340,25 @@ mod tests {
             error.to_string().ends_with("it is not a regular file"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_link_is_followed_once_and_errors_name_the_directory_as_it_was_given() {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("current");
+        for name in ["one", "two"] {
+            let path = directory.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("taxonomy.json"), name).unwrap();
+        }
+        symlink(directory.path().join("one"), &link).unwrap();
+        let place = Place::of(&link);
+        fs::remove_file(&link).unwrap();
+        symlink(directory.path().join("two"), &link).unwrap();
+        let files = place.read_companions(100).unwrap();
+        assert_eq!(files.taxonomy.as_deref(), Some(&b"one"[..]));
+        let error = read(&link, 100).unwrap_err();
+        assert_eq!(error.path, link.join("reviews.json"));
     }
 
     #[test]

@@ -34,21 +34,30 @@ pub(super) fn start(config: &Config, app: &Arc<App>, is_public: bool) -> Result<
 
 /// Tells on `/readyz` what hinders the hub. Reads go on, so traffic need not go elsewhere.
 fn report(readiness: &Readiness, health: &Health) {
-    let paused = "most callback hosts cannot be reached, deliveries pause until one can";
-    for (code, message) in [
-        (STORE, health.store_error.clone()),
-        (PAUSED, health.paused.then(|| paused.to_owned())),
+    for (code, message, is_so, internal) in [
+        (
+            STORE,
+            "the hub's store cannot be used",
+            health.store_error.is_some(),
+            health.store_error.clone(),
+        ),
+        (
+            PAUSED,
+            "most callback hosts cannot be reached, deliveries pause until one can",
+            health.paused,
+            None,
+        ),
     ] {
-        match message {
-            None => readiness.withdraw(code),
-            Some(message) => {
-                readiness.report(&Reason {
-                    code,
-                    message,
-                    details: Vec::new(),
-                    blocking: false,
-                });
-            }
+        if is_so {
+            readiness.report(&Reason {
+                code,
+                message: message.to_owned(),
+                details: Vec::new(),
+                internal,
+                blocking: false,
+            });
+        } else {
+            readiness.withdraw(code);
         }
     }
 }

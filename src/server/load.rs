@@ -89,6 +89,15 @@ impl Loader {
         Ok(decoded)
     }
 
+    /// Returns the date of a dataset that was refused, if nothing but the clock is against it.
+    pub(super) fn time_to_come(&self) -> Option<Timestamp> {
+        let DataSource::Directory(directory) = &self.source else {
+            return None;
+        };
+        let judged = judge(directory, self.file_bytes, Timestamp::MAX).ok()?;
+        Some(judged.updated_at)
+    }
+
     /// Builds the first site, by as many threads as given. What need not be there before requests are answered is left
     /// out where the dataset is large, and handed back: the remarks, and the insights unless they were kept.
     ///
@@ -236,13 +245,17 @@ pub(super) struct Judged {
     pub(super) updated_at: Timestamp,
 }
 
-/// Reads and checks the files of `directory` as a reload would, and serves nothing.
+/// Reads and checks the files of `directory` as a reload at `now` would, and serves nothing.
 ///
 /// # Errors
 /// When a file cannot be read, or its contents are refused.
-pub(super) fn judge(directory: &Path, file_bytes: u64) -> Result<Judged, LoadError> {
+pub(super) fn judge(
+    directory: &Path,
+    file_bytes: u64,
+    now: Timestamp,
+) -> Result<Judged, LoadError> {
     let files = files::read(directory, file_bytes)?;
-    let dataset = dataset::decode_by(files, clock::now(), NonZeroUsize::MIN)?.dataset;
+    let dataset = dataset::decode_by(files, now, NonZeroUsize::MIN)?.dataset;
     Ok(Judged {
         digest: dataset.digest,
         updated_at: dataset.updated_at,

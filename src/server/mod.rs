@@ -107,7 +107,7 @@ fn start_with(
     let keeper = config.tls.as_ref().map(Keeper::load).transpose()?;
     let acceptor = keeper.as_ref().map(Keeper::acceptor);
     let expiry = keeper.as_ref().map(Keeper::expiry);
-    let follower = bundle::prepare(&mut config).map_err(StartError::Follow)?;
+    let mut follower = bundle::prepare(&mut config).map_err(StartError::Follow)?;
     let refused = |cause| StartError::Listen {
         flag: "--listen",
         address: config.listen,
@@ -123,7 +123,7 @@ fn start_with(
     let loader = Loader::new(&config, &base_url);
     // Looked at before reading: what changes meanwhile is read once more, never missed.
     let seen = stamps(&config.data);
-    let decoded = loader.decode(config.threads)?;
+    let decoded = bundle::decode(&loader, follower.as_mut(), config.threads)?;
     let (site, rest) = loader.build_first(decoded, config.threads)?;
     let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
     let app = make_app(&config, base_url, site)?;

@@ -88,6 +88,7 @@ impl Reloader {
                 .filter(|poll| !poll.is_zero())
                 .unwrap_or(NEVER),
             seen,
+            due: None,
             stopping: Arc::clone(&stopping),
             aftermath: Aftermath::default(),
             reloads,
@@ -134,6 +135,8 @@ struct State {
     poll: Duration,
     /// The state of the files at the last look that led to something.
     seen: Stamps,
+    /// When files that were refused for their date alone are to be read again.
+    due: Option<Timestamp>,
     stopping: Arc<AtomicBool>,
     aftermath: Aftermath,
     reloads: Arc<Reloads>,
@@ -200,7 +203,8 @@ impl State {
             return false;
         };
         let mut stamps = Stamps::of(&directory);
-        if stamps == self.seen && !asked {
+        let is_due = self.due.is_some_and(|due| due <= crate::clock::now());
+        if stamps == self.seen && !asked && !is_due {
             return false;
         }
         let began = clock::instant();
@@ -242,12 +246,14 @@ impl State {
             code: GONE,
             message,
             details: Vec::new(),
+            internal: None,
             blocking: false,
         });
     }
 
     fn reload(&mut self) {
         let began = clock::instant();
+        self.due = None;
         // Everything that a panic could leave half done is dropped with it: the site is swapped in one step.
         let outcome = catch_unwind(AssertUnwindSafe(|| self.attempt()));
         let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -311,6 +317,9 @@ impl State {
             // Looked at again at the next wake-up, as if we had not seen this state.
             self.seen = Stamps::default();
         }
+        if let Refusal::Load(LoadError::Data(_)) = refusal {
+            self.due = self.loader.time_to_come();
+        }
         for problem in refusal.problems() {
             error!(%problem, "a data file is refused");
         }
@@ -321,6 +330,7 @@ impl State {
             code: REFUSED,
             message,
             details,
+            internal: None,
             blocking: false,
         });
     }

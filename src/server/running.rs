@@ -196,6 +196,7 @@ fn report_draining(app: &App) {
         code: "draining",
         message: "the server is stopping".to_owned(),
         details: Vec::new(),
+        internal: None,
         blocking: true,
     });
 }

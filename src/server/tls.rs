@@ -209,6 +209,7 @@ fn report(readiness: &Readiness, code: &'static str, message: String) {
         code,
         message,
         details: Vec::new(),
+        internal: None,
         blocking: false,
     });
 }

@@ -10,6 +10,7 @@ fn reason(code: &'static str, blocking: bool) -> Reason {
         code,
         message: format!("{code} happened"),
         details: vec!["reviews[3].rating: 7 is not from 1 to 5".to_owned()],
+        internal: Some("postgres.example: no route".to_owned()),
         blocking,
     }
 }
@@ -34,6 +35,11 @@ fn reasons_are_listed_replaced_and_taken_back() {
             &reply.json()["ready"]
         ),
         (200, &expected, &json!(true))
+    );
+
+    assert!(
+        !reply.text().contains("postgres.example"),
+        "anybody may ask"
     );
 
     readiness.report(&reason("draining", true));

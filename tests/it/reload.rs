@@ -124,6 +124,20 @@ fn a_broken_file_changes_nothing_but_readyz_until_it_is_mended() {
 }
 
 #[test]
+fn files_from_the_future_are_refused_until_their_time_has_come() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let server = Server::start_on(data.path());
+    let soon = reviewd::clock::now().unix() + 3;
+    let soon = reviewd::wire::date::Timestamp::from_unix(soon);
+    data.write("reviews.json", &reviews_json(5, &soon.to_string()));
+    let refusal = wait_for_refusal(&server);
+    let told = refusal["details"][0].as_str().unwrap();
+    assert!(told.contains("lies in the future"), "{told}");
+    wait_for_count(&server, 5);
+    assert!(reviewd::clock::now() >= soon);
+}
+
+#[test]
 fn every_problem_of_a_refused_file_is_listed_without_its_value() {
     let data = DataDir::with_reviews(3, FIRST);
     let server = Server::start_on(data.path());

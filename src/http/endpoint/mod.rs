@@ -40,7 +40,7 @@ pub(crate) fn read<'s>(app: &App, site: &'s Site, route: Route<'_>, read: &Read<
         Route::Since(date) => since::since(site, date, read),
         Route::Review(id) => review::review(site, id, read),
         Route::Health => state::health(),
-        Route::Ready => state::ready(app, site),
+        Route::Ready => state::ready(app, site, state::Asker::Public),
         // The router gives these two no reads.
         Route::Hub | Route::Mcp => Reply::Refuse(Refusal::Method(route.allow())),
     }

@@ -15,8 +15,17 @@ pub(crate) fn health() -> Reply<'static> {
     }
 }
 
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// Anybody.
+    Public,
+    /// Whoever may ask the administrator's port.
+    Administrator,
+}
+
 /// Answers whether traffic should come here, what is served, and every reason the operator ought to know.
-pub(crate) fn ready<'s>(app: &App, site: &Site) -> Reply<'s> {
+pub(crate) fn ready<'s>(app: &App, site: &Site, asker: Asker) -> Reply<'s> {
     let reasons = app.readiness.reasons();
     let healthy = !reasons.iter().any(|reason| reason.blocking);
     let snapshot = site.snapshot();
@@ -35,7 +44,12 @@ pub(crate) fn ready<'s>(app: &App, site: &Site) -> Reply<'s> {
         item.string("code", reason.code)
             .string("message", &reason.message)
             .bool("blocking", reason.blocking);
-        item.strings("details", reason.details.iter().map(String::as_str));
+        let internal = match asker {
+            Asker::Public => None,
+            Asker::Administrator => reason.internal.as_ref(),
+        };
+        let details = reason.details.iter().chain(internal);
+        item.strings("details", details.map(String::as_str));
         item.end();
     }
     list.end();

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use super::super::fetch::FetchError;
+use super::super::files::ReadError;
 use super::super::load::LoadError;
 use crate::wire::date::Timestamp;
 
@@ -38,18 +39,41 @@ pub enum FollowError {
         /// The time of the other.
         found: Timestamp,
     },
-    /// The state directory cannot be written.
+    /// The dataset is good but for its time, which is still to come: somebody's clock is wrong.
+    Early {
+        /// The time of the dataset.
+        until: Timestamp,
+        /// What is said of it.
+        what: String,
+    },
+    /// What was fetched cannot be read at present.
+    Read(ReadError),
+    /// The state directory cannot be written, or not be read.
     Disk(String, io::Error),
 }
 
 impl FollowError {
-    /// Returns whether the data themselves are wrong, so that fetching them again is of no use.
+    /// Returns whether the data themselves are wrong.
     #[must_use]
     pub fn is_of_the_data(&self) -> bool {
         matches!(
             self,
-            FollowError::Bundle(_) | FollowError::Data(_) | FollowError::Older { .. }
+            FollowError::Bundle(_)
+                | FollowError::Data(_)
+                | FollowError::Older { .. }
+                | FollowError::Early { .. }
         )
+    }
+
+    /// Returns from when on fetching the same again may be of use: at once, then, or never.
+    pub(super) fn worth(&self) -> Worth {
+        match self {
+            FollowError::Bundle(_) | FollowError::Data(_) | FollowError::Older { .. } => {
+                Worth::Never
+            }
+            FollowError::Early { until, .. } => Worth::From(*until),
+            _ => Worth::Always,
+        }
     }
 
     /// Returns whether a setting is wrong.
@@ -82,7 +106,8 @@ impl fmt::Display for FollowError {
                 "{url}: has the digest {found}, not {named}: it is being replaced, or it is damaged"
             ),
             FollowError::Bundle(what) => write!(f, "the bundle {what}"),
-            FollowError::Data(what) => f.write_str(what),
+            FollowError::Data(what) | FollowError::Early { what, .. } => f.write_str(what),
+            FollowError::Read(error) => error.fmt(f),
             FollowError::Older { kept, found } => write!(
                 f,
                 "its updated_at {found} is not later than {kept}, which is kept: set updated_at in reviews.json to the \
@@ -97,6 +122,31 @@ impl std::error::Error for FollowError {}
 
 impl From<LoadError> for FollowError {
     fn from(error: LoadError) -> FollowError {
-        FollowError::Data(error.to_string())
+        match error {
+            LoadError::Read(error) if !error.is_wrong() => FollowError::Read(error),
+            error => FollowError::Data(error.to_string()),
+        }
+    }
+}
+
+/// When fetching again what was refused may be of use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Worth {
+    /// The trouble may be over.
+    Always,
+    /// From this time on, by our clock.
+    From(Timestamp),
+    /// What is wrong with it stays.
+    Never,
+}
+
+impl Worth {
+    /// Returns whether it is of use at `now`.
+    pub(super) fn is_given(self, now: Timestamp) -> bool {
+        match self {
+            Worth::Always => true,
+            Worth::From(time) => time <= now,
+            Worth::Never => false,
+        }
     }
 }

@@ -5,7 +5,6 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -15,15 +14,17 @@ use tracing::{error, info};
 
 use super::super::fetch::{Answer, FetchError, Fetcher, Validators, read};
 use super::super::files::{NAMES, REVIEWS};
-use super::super::load::{self, Judged};
+use super::super::load::{self, Judged, LoadError};
 use super::super::wake::Waker;
 use super::digest::{CopyError, Hex, copy, parse_many, parse_one};
-use super::error::FollowError;
+use super::error::{FollowError, Worth};
+use super::polls::{Polled, Polls};
 use super::shelf::{Draft, Shelf};
 use super::{Location, Remote, SUMS, unpack};
 use crate::clock;
 use crate::delivery::priority::{Behind, give_way};
 use crate::http::{App, Reason};
+use crate::wire::date::Timestamp;
 
 /// Looks at an address, and keeps what it finds.
 pub(in crate::server) struct Follower {
@@ -34,58 +35,25 @@ pub(in crate::server) struct Follower {
     file_bytes: u64,
     /// Those of the digests that are kept.
     known: Option<Validators>,
-    /// What was fetched in vain, and why: it is not fetched again.
-    refused: Option<(Hex, String)>,
+    /// What was fetched in vain and is not fetched again before its time, if there is one.
+    refused: Option<Refused>,
+    /// Whether what is kept was refused: it is fetched again, whatever its digest.
+    is_doubted: bool,
     polls: Arc<Polls>,
+}
+
+/// What was fetched in vain.
+struct Refused {
+    digest: Hex,
+    /// Why.
+    what: String,
+    worth: Worth,
 }
 
 /// The thread that follows; it ends soon after this is dropped.
 #[derive(Debug)]
 pub(in crate::server) struct Following {
     wake: SyncSender<()>,
-}
-
-/// How looks ended, since the start.
-#[derive(Debug, Default)]
-pub(in crate::server) struct Polls {
-    counts: [AtomicU64; Polled::NAMES.len()],
-    /// When one last went well, in milliseconds since 1970; 0 for never.
-    well_ms: AtomicI64,
-}
-
-/// How a look ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Polled {
-    /// Another dataset was fetched and is kept.
-    Replaced = 0,
-    /// There is nothing new.
-    Same = 1,
-    /// What is there cannot be had or used.
-    Failed = 2,
-}
-
-impl Polled {
-    const NAMES: [&str; 3] = ["replaced", "same", "failed"];
-}
-
-impl Polls {
-    /// Returns how often looks ended, by the name of the end.
-    pub(in crate::server) fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let counts = self.counts.iter().map(|count| count.load(Relaxed));
-        Polled::NAMES.into_iter().zip(counts)
-    }
-
-    /// Returns when a look last went well, in milliseconds since 1970.
-    pub(in crate::server) fn well_ms(&self) -> i64 {
-        self.well_ms.load(Relaxed)
-    }
-
-    fn note(&self, end: Polled) {
-        self.counts[end as usize].fetch_add(1, Relaxed);
-        if end != Polled::Failed {
-            self.well_ms.store(clock::unix_ms(), Relaxed);
-        }
-    }
 }
 
 impl Follower {
@@ -108,6 +76,7 @@ impl Follower {
             file_bytes,
             known: None,
             refused: None,
+            is_doubted: false,
             polls: Arc::default(),
         })
     }
@@ -127,14 +96,25 @@ impl Follower {
         Arc::clone(&self.polls)
     }
 
-    /// Looks once; a dataset that is not later than the one that is `served` is refused.
-    pub(super) fn poll(&mut self, served: Option<Judged>) -> Result<Polled, FollowError> {
-        let polled = self.look(served);
+    /// Fetches again what is kept, which was refused. It stays until there is better: a wrong clock or a disk that
+    /// cannot be read may be the reason, and the source may be gone.
+    pub(super) fn replace(&mut self, now: Timestamp) -> Result<(), FollowError> {
+        self.is_doubted = true;
+        self.poll(None, now).map(drop)
+    }
+
+    /// Looks once at the time `now`; a dataset that is not later than the one that is `served` is refused.
+    pub(super) fn poll(
+        &mut self,
+        served: Option<Judged>,
+        now: Timestamp,
+    ) -> Result<Polled, FollowError> {
+        let polled = self.look(served, now);
         self.polls.note(*polled.as_ref().unwrap_or(&Polled::Failed));
         polled
     }
 
-    fn look(&mut self, served: Option<Judged>) -> Result<Polled, FollowError> {
+    fn look(&mut self, served: Option<Judged>, now: Timestamp) -> Result<Polled, FollowError> {
         let url = self.location.digests();
         let fetched = |error| FollowError::Fetch(url.clone(), error);
         let answer = self.fetcher.get(&url, self.known.as_ref());
@@ -149,25 +129,29 @@ impl Follower {
         } else {
             Hex::of(&text)
         };
-        if self.shelf.digest().as_ref() == Some(&digest) {
+        if !self.is_doubted && self.shelf.digest().as_ref() == Some(&digest) {
             self.known = Some(validators);
             return Ok(Polled::Same);
         }
-        if let Some((refused, why)) = &self.refused
-            && *refused == digest
+        if let Some(refused) = &self.refused
+            && refused.digest == digest
+            && !refused.worth.is_given(now)
         {
-            return Err(FollowError::Data(why.clone()));
+            return Err(FollowError::Data(refused.what.clone()));
         }
-        match self.take(&url, &text, &digest, served) {
+        self.refused = None;
+        match self.take(&url, &text, &digest, served, now) {
             Ok(()) => {
                 self.known = Some(validators);
-                self.refused = None;
+                self.is_doubted = false;
                 Ok(Polled::Replaced)
             }
             Err(error) => {
-                if error.is_of_the_data() {
-                    self.refused = Some((digest, error.to_string()));
-                }
+                self.refused = Some(Refused {
+                    digest,
+                    what: error.to_string(),
+                    worth: error.worth(),
+                });
                 Err(error)
             }
         }
@@ -180,6 +164,7 @@ impl Follower {
         digests: &[u8],
         digest: &Hex,
         served: Option<Judged>,
+        now: Timestamp,
     ) -> Result<(), FollowError> {
         let draft = self.shelf.draft()?;
         if self.location.is_bundle {
@@ -189,7 +174,7 @@ impl Follower {
             let files = self.listed(digests).map_err(wrong)?;
             self.fetch_files(&draft, digests, &files)?;
         }
-        let found = load::judge(&draft.path, self.file_bytes)?;
+        let found = self.judge(&draft.path, now)?;
         if let Some(served) = served
             && found.digest != served.digest
             && found.updated_at <= served.updated_at
@@ -199,7 +184,24 @@ impl Follower {
                 found: found.updated_at,
             });
         }
-        self.shelf.publish(draft, digest)
+        self.shelf.publish(draft, digest, self.is_doubted)
+    }
+
+    /// Judges what was fetched. What is refused now and would not be later is told apart.
+    fn judge(&self, directory: &Path, now: Timestamp) -> Result<Judged, FollowError> {
+        let refused = match load::judge(directory, self.file_bytes, now) {
+            Err(LoadError::Data(problems)) => problems,
+            judged => return Ok(judged?),
+        };
+        let what = refused.to_string();
+        match load::judge(directory, self.file_bytes, Timestamp::MAX) {
+            Ok(Judged { updated_at, .. }) => Err(FollowError::Early {
+                until: updated_at,
+                what,
+            }),
+            Err(LoadError::Data(_)) => Err(FollowError::Data(what)),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn fetch_bundle(&self, draft: &Draft, digest: &Hex) -> Result<(), FollowError> {
@@ -236,7 +238,10 @@ impl Follower {
         digests: &[u8],
         files: &[(Hex, &'static str)],
     ) -> Result<(), FollowError> {
-        let kept = fs::read(self.current().join(SUMS)).unwrap_or_default();
+        let kept = match self.is_doubted {
+            false => fs::read(self.current().join(SUMS)).unwrap_or_default(),
+            true => Vec::new(),
+        };
         let kept = self.listed(&kept).unwrap_or_default();
         for (digest, name) in files {
             let path = draft.path.join(name);
@@ -313,7 +318,7 @@ impl Follower {
                 digest: served.snapshot().digest,
                 updated_at: served.snapshot().updated_at,
             };
-            let polled = catch_unwind(AssertUnwindSafe(|| self.poll(Some(served))));
+            let polled = catch_unwind(AssertUnwindSafe(|| self.poll(Some(served), clock::now())));
             match polled.unwrap_or_else(|_| Err(FollowError::Data(PANIC.to_owned()))) {
                 Ok(end) => {
                     if told.take().is_some() {
@@ -339,8 +344,9 @@ impl Follower {
         error!(%source, "the dataset there is not taken: {message}; what was read before is still served");
         app.readiness.report(&Reason {
             code: BEHIND,
-            message: format!("the dataset at its source is not taken: {message}"),
+            message: "the dataset at its source is not taken".to_owned(),
             details: Vec::new(),
+            internal: Some(message.to_owned()),
             blocking: false,
         });
         *told = Some(message.to_owned());

@@ -35,10 +35,13 @@ impl Shelf {
             fs::write(&path, origin).map_err(failed)?;
         }
         for name in shelf.names().map_err(failed)? {
-            if name.starts_with("draft.") {
-                // Left by a process that did not come to its end; one that is at it right now tries again.
-                let _gone = fs::remove_dir_all(shelf.directory.join(name));
-            }
+            // Left by a process that did not come to its end; one that is at it right now tries again.
+            let path = shelf.directory.join(&name);
+            let _gone = match name.split('.').next() {
+                Some("draft") => fs::remove_dir_all(path),
+                Some("link") => fs::remove_file(path),
+                _ => Ok(()),
+            };
         }
         Ok(shelf)
     }
@@ -57,30 +60,42 @@ impl Shelf {
 
     /// Makes an empty directory to fill; dropping it removes it.
     pub(super) fn draft(&self) -> Result<Draft, FollowError> {
-        let path = self.directory.join(format!("draft.{}", std::process::id()));
         let failed = |error| self.failed(error);
-        remove(&path, |path| fs::remove_dir_all(path)).map_err(failed)?;
+        let path = self.fresh("draft").map_err(failed)?;
         let mut builder = DirBuilder::new();
         builder.mode(0o700).create(&path).map_err(failed)?;
         Ok(Draft { path })
     }
 
-    /// Makes the filled directory the one that counts.
-    pub(super) fn publish(&self, draft: Draft, digest: &Hex) -> Result<(), FollowError> {
-        self.place(&draft, digest)
+    /// Makes the filled directory the one that counts; what is there with the same digest is replaced where it
+    /// `is_doubted`.
+    pub(super) fn publish(
+        &self,
+        draft: Draft,
+        digest: &Hex,
+        is_doubted: bool,
+    ) -> Result<(), FollowError> {
+        self.place(&draft, digest, is_doubted)
             .map_err(|error| self.failed(error))
     }
 
-    fn place(&self, draft: &Draft, digest: &Hex) -> io::Result<()> {
+    fn place(&self, draft: &Draft, digest: &Hex, is_doubted: bool) -> io::Result<()> {
         let before = self.digest();
         let path = self.directory.join(digest.as_str());
+        let mut aside = None;
+        if is_doubted && path.is_dir() {
+            // Removed when the other has its name.
+            let aside = aside.insert(Draft {
+                path: self.fresh("draft")?,
+            });
+            fs::rename(&path, &aside.path)?;
+        }
         // Another process with this state directory may have been faster; what it has made is the same.
         if !path.is_dir() {
             File::open(&draft.path)?.sync_all()?;
             fs::rename(&draft.path, &path)?;
         }
-        let beside = self.directory.join(format!("link.{}", std::process::id()));
-        remove(&beside, |path| fs::remove_file(path))?;
+        let beside = self.fresh("link")?;
         symlink(digest.as_str(), &beside)?;
         fs::rename(&beside, self.current())?;
         File::open(&self.directory)?.sync_all()?;
@@ -95,6 +110,14 @@ impl Shelf {
             }
         }
         Ok(())
+    }
+
+    /// Returns a path that nobody else has: replicas in containers all are process 1, and may share a volume.
+    fn fresh(&self, kind: &str) -> io::Result<PathBuf> {
+        let mut suffix = [0; 8];
+        getrandom::fill(&mut suffix).map_err(io::Error::other)?;
+        let suffix = u64::from_le_bytes(suffix);
+        Ok(self.directory.join(format!("{kind}.{suffix:016x}")))
     }
 
     fn names(&self) -> io::Result<Vec<String>> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tar::{Builder, EntryType, Header};
 
 use super::digest::{Hex, parse_many, parse_one};
-use super::follow::Polled;
+use super::polls::Polled;
 use super::unpack::{ENTRIES_MAX, RATIO_FREE_BYTES, RATIO_MAX, unpack};
 use super::*;
 
@@ -329,14 +329,17 @@ fn the_same_files_make_the_same_bundle_and_it_holds_them() {
 fn what_is_published_is_kept_and_survives_its_source() {
     let desk = Desk::new();
     let mut follower = desk.follower();
-    assert!(follower.poll(None).is_err(), "there is nothing yet");
+    assert!(
+        follower.poll(None, clock::now()).is_err(),
+        "there is nothing yet"
+    );
     assert!(!follower.has_current());
     desk.publish("2026-01-01T00:00:00Z");
-    assert_eq!(follower.poll(None).unwrap(), Polled::Replaced);
-    assert_eq!(follower.poll(None).unwrap(), Polled::Same);
+    assert_eq!(follower.poll(None, clock::now()).unwrap(), Polled::Replaced);
+    assert_eq!(follower.poll(None, clock::now()).unwrap(), Polled::Same);
     fs::remove_file(desk.sidecar()).unwrap();
     let mut again = desk.follower();
-    assert!(again.has_current() && again.poll(None).is_err());
+    assert!(again.has_current() && again.poll(None, clock::now()).is_err());
     let files = super::super::files::read(&again.current(), 64 << 20).unwrap();
     assert_eq!(files.reviews, sample("2026-01-01T00:00:00Z").reviews);
 }
@@ -346,22 +349,22 @@ fn half_of_a_publication_changes_nothing_until_the_other_half_is_there() {
     let desk = Desk::new();
     desk.publish("2026-01-01T00:00:00Z");
     let mut follower = desk.follower();
-    follower.poll(None).unwrap();
+    follower.poll(None, clock::now()).unwrap();
     let before = fs::read_link(follower.current()).unwrap();
     fs::write(desk.sidecar(), "0".repeat(64)).unwrap();
     for _ in 0..2 {
-        let error = follower.poll(None).unwrap_err();
+        let error = follower.poll(None, clock::now()).unwrap_err();
         assert!(matches!(error, FollowError::Mismatch { .. }), "{error}");
         assert_eq!(fs::read_link(follower.current()).unwrap(), before);
     }
     fs::write(desk.sidecar(), "<html>").unwrap();
-    let error = follower.poll(None).unwrap_err().to_string();
+    let error = follower.poll(None, clock::now()).unwrap_err().to_string();
     assert!(
         error.ends_with("must begin with a digest of 64 hexadecimal digits"),
         "{error}"
     );
     desk.publish("2026-01-02T00:00:00Z");
-    assert_eq!(follower.poll(None).unwrap(), Polled::Replaced);
+    assert_eq!(follower.poll(None, clock::now()).unwrap(), Polled::Replaced);
 }
 
 #[test]
@@ -369,15 +372,18 @@ fn a_refused_dataset_is_fetched_once_and_an_older_one_is_not_taken() {
     let desk = Desk::new();
     desk.publish("2026-01-02T00:00:00Z");
     let mut follower = desk.follower();
-    follower.poll(None).unwrap();
-    let judge = || super::super::load::judge(&desk.follower().current(), 64 << 20).unwrap();
+    follower.poll(None, clock::now()).unwrap();
+    let judge = || {
+        let current = desk.follower().current();
+        super::super::load::judge(&current, 64 << 20, clock::now()).unwrap()
+    };
     let served = judge();
     desk.publish("2026-01-01T00:00:00Z");
-    let error = follower.poll(Some(served)).unwrap_err();
+    let error = follower.poll(Some(served), clock::now()).unwrap_err();
     assert!(matches!(error, FollowError::Older { .. }), "{error}");
     // Without the bundle itself the second look could not have fetched it.
     fs::remove_file(desk.bundle()).unwrap();
-    let again = follower.poll(Some(served)).unwrap_err();
+    let again = follower.poll(Some(served), clock::now()).unwrap_err();
     assert_eq!(again.to_string(), error.to_string());
     assert_eq!(judge(), served);
     let counts: Vec<u64> = follower.polls().counts().map(|(_, count)| count).collect();
@@ -385,10 +391,84 @@ fn a_refused_dataset_is_fetched_once_and_an_older_one_is_not_taken() {
 }
 
 #[test]
+fn a_dataset_from_the_future_is_fetched_once_and_taken_when_its_time_has_come() {
+    let at = |text: &str| crate::wire::date::parse_timestamp(text.as_bytes()).unwrap();
+    let desk = Desk::new();
+    desk.publish("2026-01-01T00:00:00Z");
+    let mut follower = desk.follower();
+    follower.poll(None, at("2026-01-01T00:00:00Z")).unwrap();
+    desk.publish("2026-01-02T00:00:05Z");
+    let bundle = fs::read(desk.bundle()).unwrap();
+    let error = follower.poll(None, at("2026-01-02T00:00:00Z")).unwrap_err();
+    assert!(matches!(error, FollowError::Early { .. }), "{error}");
+    assert!(error.to_string().contains("lies in the future"), "{error}");
+    // Without the bundle itself the second look could not have fetched it.
+    fs::remove_file(desk.bundle()).unwrap();
+    let again = follower.poll(None, at("2026-01-02T00:00:04Z")).unwrap_err();
+    assert_eq!(again.to_string(), error.to_string());
+    fs::write(desk.bundle(), bundle).unwrap();
+    let polled = follower.poll(None, at("2026-01-02T00:00:05Z")).unwrap();
+    assert_eq!(polled, Polled::Replaced);
+}
+
+#[test]
+fn what_is_wrong_in_itself_is_not_fetched_again_when_time_has_passed() {
+    let desk = Desk::new();
+    let time = crate::wire::date::Timestamp::from_unix(0);
+    let mut files = sample("2026-01-01T00:00:00Z");
+    files.reviews = b"{}".to_vec();
+    let bundle = pack::pack(&files, time).unwrap();
+    fs::write(desk.bundle(), &bundle).unwrap();
+    fs::write(desk.sidecar(), pack::digest_line(&bundle, "b.tar.zst")).unwrap();
+    let mut follower = desk.follower();
+    let error = follower.poll(None, time).unwrap_err();
+    assert!(matches!(error, FollowError::Data(_)), "{error}");
+    fs::remove_file(desk.bundle()).unwrap();
+    let later = crate::wire::date::Timestamp::MAX;
+    let again = follower.poll(None, later).unwrap_err();
+    assert_eq!(again.to_string(), error.to_string());
+}
+
+#[test]
+fn what_the_disk_did_is_judged_again_and_what_is_too_large_is_not() {
+    use super::super::files::{ReadCause, ReadError};
+    use super::super::load::LoadError;
+    let worth = |cause| {
+        let path = PathBuf::from("reviews.json");
+        let error = FollowError::from(LoadError::Read(ReadError { path, cause }));
+        error.worth().is_given(clock::now())
+    };
+    assert!(worth(ReadCause::System(std::io::Error::from_raw_os_error(
+        5
+    ))));
+    assert!(worth(ReadCause::Changing));
+    assert!(!worth(ReadCause::TooLarge(1)));
+}
+
+#[test]
+fn what_is_kept_and_broken_is_fetched_again_whatever_its_digest() {
+    let desk = Desk::new();
+    desk.publish("2026-01-01T00:00:00Z");
+    desk.follower().poll(None, clock::now()).unwrap();
+    let kept = desk.follower().current().join("reviews.json");
+    fs::write(&kept, "{}").unwrap();
+    let bundle = fs::read(desk.bundle()).unwrap();
+    fs::remove_file(desk.bundle()).unwrap();
+    desk.follower().replace(clock::now()).unwrap_err();
+    assert_eq!(fs::read(&kept).unwrap(), b"{}", "there is no better one");
+    fs::write(desk.bundle(), bundle).unwrap();
+    desk.follower().replace(clock::now()).unwrap();
+    let files = super::super::files::read(&desk.follower().current(), 64 << 20).unwrap();
+    assert_eq!(files.reviews, sample("2026-01-01T00:00:00Z").reviews);
+    let names = fs::read_dir(desk.folder.path().join("state/dataset")).unwrap();
+    assert_eq!(names.count(), 3, "origin, current and the files");
+}
+
+#[test]
 fn what_was_fetched_from_another_address_does_not_count() {
     let desk = Desk::new();
     desk.publish("2026-01-01T00:00:00Z");
-    desk.follower().poll(None).unwrap();
+    desk.follower().poll(None, clock::now()).unwrap();
     assert!(desk.follower().has_current());
     let other = Remote {
         location: Location::parse("https://elsewhere.example/").unwrap(),
@@ -422,14 +502,14 @@ fn a_directory_is_followed_by_its_digests_and_only_what_changed_is_fetched() {
     };
     let mut follower = Follower::new(&remote, &folder.path().join("state"), 64 << 20).unwrap();
     publish("2026-01-01T00:00:00Z");
-    assert_eq!(follower.poll(None).unwrap(), Polled::Replaced);
+    assert_eq!(follower.poll(None, clock::now()).unwrap(), Polled::Replaced);
     publish("2026-01-02T00:00:00Z");
     fs::remove_file(source.join("taxonomy.json")).unwrap();
-    assert_eq!(follower.poll(None).unwrap(), Polled::Replaced);
+    assert_eq!(follower.poll(None, clock::now()).unwrap(), Polled::Replaced);
     assert!(follower.current().join("taxonomy.json").exists());
     publish("2026-01-03T00:00:00Z");
     fs::write(source.join("reviews.json"), "{}").unwrap();
-    let error = follower.poll(None).unwrap_err();
+    let error = follower.poll(None, clock::now()).unwrap_err();
     assert!(matches!(error, FollowError::Mismatch { .. }), "{error}");
     for (sums, told) in [
         (String::new(), "does not name reviews.json"),
@@ -439,7 +519,7 @@ fn a_directory_is_followed_by_its_digests_and_only_what_changed_is_fetched() {
         ),
     ] {
         fs::write(source.join("SHA256SUMS"), sums).unwrap();
-        let error = follower.poll(None).unwrap_err().to_string();
+        let error = follower.poll(None, clock::now()).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
     }
 }

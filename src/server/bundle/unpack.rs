@@ -124,6 +124,10 @@ fn wrong(what: String) -> FollowError {
 }
 
 fn unreadable(error: io::Error) -> FollowError {
+    // A number of the system's is the disk's; what is wrong with the archive has none.
+    if error.raw_os_error().is_some() {
+        return FollowError::Disk("the bundle".to_owned(), error);
+    }
     wrong(format!("cannot be read: {error}"))
 }
 

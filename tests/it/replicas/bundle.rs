@@ -1,6 +1,7 @@
 //! A dataset at an address: what is taken, what is not, and what the operator is told.
 
 use std::fs;
+use std::net::SocketAddr;
 
 use serde_json::Value;
 
@@ -23,6 +24,8 @@ fn serve(store: &Store, path: &str, more: &[&str]) -> Program {
         "--data-poll",
         "1s",
         "--no-hub",
+        "--admin-listen",
+        "127.0.0.1:0",
     ];
     Program::serve(&[&arguments[..], more].concat())
 }
@@ -54,36 +57,56 @@ fn count(program: &Program) -> u64 {
     ready["review_count"].as_u64().expect("a count")
 }
 
-/// Waits for the reason that the source is not followed, and returns its words.
+/// Waits for the reason that the source is not followed, and returns what the administrator is told of it.
 fn wait_for_reason(program: &Program, part: &str) -> String {
+    let event: Value = serde_json::from_str(program.seen("to the administrator")).unwrap();
+    let admin = event["address"].as_str().unwrap().parse().unwrap();
+    let detail = |address: SocketAddr| {
+        let ready = get(address, "/readyz", &[]).json();
+        let mut reasons = ready["reasons"].as_array().into_iter().flatten();
+        let reason = reasons.find(|reason| reason["code"] == "source_failed")?;
+        Some(reason["details"][0].as_str().unwrap_or_default().to_owned())
+    };
     let mut found = String::new();
     wait_until(part, || {
-        let ready = get(program.address(), "/readyz", &[]).json();
-        let reasons = ready["reasons"].as_array().cloned().unwrap_or_default();
-        let reason = reasons
-            .iter()
-            .find(|reason| reason["code"] == "source_failed");
-        let message = reason.and_then(|reason| reason["message"].as_str());
-        found = message.unwrap_or_default().to_owned();
+        found = detail(admin).unwrap_or_default();
         found.contains(part)
     });
-    assert_eq!(
-        get(program.address(), "/readyz", &[]).status,
-        200,
-        "it still serves"
-    );
+    let public = program.address();
+    assert_eq!(get(public, "/readyz", &[]).status, 200, "it still serves");
+    assert_eq!(detail(public).as_deref(), Some(""), "anybody may ask there");
     found
+}
+
+#[test]
+fn a_kept_dataset_that_is_broken_is_fetched_again_at_the_next_start() {
+    let store = Store::start();
+    store.publish(5, FIRST);
+    let state = store.path("state");
+    let arguments = ["--state", state.to_str().unwrap()];
+    drop(serve(&store, "/reviews.tar.zst", &arguments));
+    let kept = state.join("dataset/current/reviews.json");
+    fs::write(&kept, "{}").unwrap();
+    let program = serve(&store, "/reviews.tar.zst", &arguments);
+    assert_eq!(count(&program), 5);
+    let line = program.seen("the dataset that was fetched last is refused");
+    assert!(line.contains("reviews.json: "), "{line}");
+    drop(program);
+    // Without the source it cannot be had, and the service manager tries again.
+    fs::write(&kept, "{}").unwrap();
+    store.spoil("/reviews.tar.zst.sha256");
+    let (url, ca) = (store.url("/reviews.tar.zst"), store.ca());
+    let address = ["--data", &url, "--data-ca", &ca];
+    let start = ["serve", "--listen", "127.0.0.1:0", "--no-hub"];
+    let output = run(&[&start[..], &address, &arguments].concat());
+    assert_eq!(output.status.code(), Some(69), "{output:?}");
 }
 
 #[test]
 fn what_cannot_be_taken_changes_nothing_and_is_told_until_something_better_comes() {
     let store = Store::start();
     store.publish(5, FIRST);
-    let program = serve(
-        &store,
-        "/reviews.tar.zst",
-        &["--admin-listen", "127.0.0.1:0"],
-    );
+    let program = serve(&store, "/reviews.tar.zst", &[]);
     assert_eq!(count(&program), 5);
     store.spoil("/reviews.tar.zst.sha256");
     wait_for_reason(&program, "answers 500 Internal Server Error");
