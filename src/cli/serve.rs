@@ -39,7 +39,7 @@ fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
     config.inherited = inherited()?;
     check_data(&config.data)?;
     if let Some(hub) = &config.hub {
-        check_place(&hub.place)?;
+        check_place(&hub.place, &config)?;
         warn_of_others(&hub.place, config.cache.as_deref());
     }
     let listened = config.clone();
@@ -80,12 +80,21 @@ fn check_data(data: &DataSource) -> Result<(), Failure> {
 }
 
 /// Refuses a place for the hub's state that cannot be used, before anything is served.
-fn check_place(place: &Place) -> Result<(), Failure> {
+#[cfg_attr(
+    not(feature = "postgres"),
+    expect(unused_variables, reason = "a directory is no one's address")
+)]
+fn check_place(place: &Place, config: &Config) -> Result<(), Failure> {
     match place {
         Place::Directory(directory) => check_state(directory),
         #[cfg(feature = "postgres")]
         Place::Database(_) => {
-            delivery::await_store(place).map_err(|error| super::hub::failure(&error))
+            // Where the system chooses the port, the address is not known yet, and publishing refuses a wrong one.
+            let is_known = config.inherited.is_none() && config.listen.port() != 0;
+            let listening = || is_known.then(|| config.origin_at(config.listen));
+            let origin = config.base_url.clone().or_else(listening);
+            delivery::await_store(place, origin.as_deref())
+                .map_err(|error| super::hub::failure(&error))
         }
     }
 }

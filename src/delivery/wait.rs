@@ -8,17 +8,17 @@ use tracing::warn;
 use crate::websub::Place;
 use crate::websub::store::StoreError;
 
-/// Opens the store once and closes it again, to know that it can be used. One that cannot be reached is tried again for
+/// Opens the store once and closes it again, to know that it can be used at the public address `origin`. One that cannot be reached is tried again for
 /// 10 seconds: services that start together do not all come up at once.
 ///
 /// # Errors
 /// The last one; what waiting does not mend is not waited for.
-pub fn await_store(place: &Place) -> Result<(), StoreError> {
+pub fn await_store(place: &Place, origin: Option<&str>) -> Result<(), StoreError> {
     let began = Instant::now();
     let mut pause = PAUSE_MIN;
     loop {
-        let error = match place.open() {
-            Ok(_closed) => return Ok(()),
+        let error = match place.check(origin) {
+            Ok(()) => return Ok(()),
             Err(error) => error,
         };
         let may_pass = matches!(error, StoreError::Unreachable(..) | StoreError::Busy(_));

@@ -31,6 +31,22 @@ impl Place {
         }
     }
 
+    /// Opens the store once and closes it again, to know whether a server with the public address `origin` can use it;
+    /// without one, whether anybody can.
+    ///
+    /// # Errors
+    /// Those of [`Place::open`], and a database that holds topics of another address.
+    pub fn check(&self, origin: Option<&str>) -> Result<(), StoreError> {
+        match self {
+            Place::Directory(directory) => SqliteStore::open(directory).map(drop),
+            #[cfg(feature = "postgres")]
+            Place::Database(database) => {
+                let mut store = PostgresStore::open(database)?;
+                origin.map_or(Ok(()), |origin| store.check_origin(origin))
+            }
+        }
+    }
+
     /// Takes the delivery role if it is free; of a database it always is.
     ///
     /// # Errors

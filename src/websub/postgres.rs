@@ -38,6 +38,7 @@ use super::subscription::{Event, Policy, Removal};
 use super::transfer::{Adopted, Moved};
 use batch::Batch;
 pub use database::Database;
+use deliveries::Own;
 use fault::Fault;
 use link::{Link, Lock};
 
@@ -47,8 +48,8 @@ pub struct PostgresStore {
     name: String,
     owner: i64,
     time: Time,
-    /// Digests of what this process has published: it can send them, whatever the database keeps.
-    own: Vec<[u8; 32]>,
+    /// What this process has published: it can send that, whatever the database keeps.
+    own: Own,
     /// How many subscriptions there were when they were last counted, and when that was. Counting ten million at each
     /// request would take longer than everything else; what other replicas add meanwhile exceeds the bound by little.
     subscriptions: Option<(u64, Moment)>,
@@ -87,9 +88,17 @@ impl PostgresStore {
             name,
             owner: database.owner,
             time,
-            own: Vec::new(),
+            own: Own::default(),
             subscriptions: None,
         })
+    }
+
+    /// Makes sure that every topic in the store is one of `origin`, scheme and authority.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] where one is not, with both origins.
+    pub fn check_origin(&mut self, origin: &str) -> Result<(), StoreError> {
+        self.read(|link| upkeep::check_origin(link, origin))
     }
 
     /// Runs `act` in one transaction, told the time that counts; commits if it returns `Ok`.
@@ -110,7 +119,12 @@ impl PostgresStore {
             Ok(value)
         });
         result.map_err(|fault| {
-            if matches!(&fault, Fault::Client(error) if !error.is_closed()) {
+            let is_over = match &fault {
+                Fault::Client(error) => error.is_closed(),
+                Fault::Silence => true,
+                Fault::Damage(_) | Fault::Refused(_) | Fault::Gone(_) => false,
+            };
+            if !is_over {
                 self.link.roll_back();
             }
             fault.into_error(&self.name)
@@ -168,7 +182,7 @@ impl Store for PostgresStore {
         _policy: &Policy,
         now: Moment,
     ) -> Result<Published, StoreError> {
-        self.own = editions.iter().map(|edition| edition.digest).collect();
+        self.own = Own::of(editions);
         self.read(|link| upkeep::bring_bodies(link, editions))?;
         self.write(Lock::Topics, Some(now), |link, now| {
             upkeep::publish(link, editions, now)
@@ -237,7 +251,7 @@ impl Store for PostgresStore {
         policy: &Policy,
         now: Moment,
     ) -> Result<Vec<Recorded>, StoreError> {
-        let owner = self.owner;
+        let (owner, own) = (self.owner, self.own.clone());
         let recorded = self.write(Lock::None, Some(now), |link, here| {
             // What is told as a moment is meant as "so long ago".
             let reports: Vec<Report> = reports
@@ -255,7 +269,7 @@ impl Store for PostgresStore {
                     other => other.clone(),
                 })
                 .collect();
-            deliveries::record(link, owner, &reports, policy, here)
+            deliveries::record(link, owner, &own, &reports, policy, here)
         })?;
         self.note_subscriptions(&recorded);
         Ok(recorded)

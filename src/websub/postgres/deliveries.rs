@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 
 use super::super::moment::Moment;
 use super::super::request::Secret;
-use super::super::store::{Claim, Delivery, Lane, Recorded, Report};
+use super::super::store::{Claim, Delivery, Edition, Lane, Recorded, Report};
 use super::super::subscription::{Event, Policy, step};
 use super::batch::Batch;
 use super::fault::Fault;
@@ -15,13 +15,28 @@ use super::link::{CLOCK_MS, Link};
 use super::rooms::Rooms;
 use super::rows::{self, get, limit, number};
 
+/// What a replica has published.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Own {
+    urls: Vec<String>,
+    digests: Vec<[u8; 32]>,
+}
+
+impl Own {
+    pub(super) fn of(editions: &[Edition]) -> Own {
+        Own {
+            urls: editions.iter().map(|one| one.url.clone()).collect(),
+            digests: editions.iter().map(|one| one.digest).collect(),
+        }
+    }
+
+    fn digests(&self) -> Vec<&[u8]> {
+        self.digests.iter().map(|digest| &digest[..]).collect()
+    }
+}
+
 /// Tells whether anything may be due in the lane.
-pub(super) fn any(
-    link: &mut Link,
-    lane: Lane,
-    own: &[[u8; 32]],
-    now: Option<i64>,
-) -> Result<bool, Fault> {
+pub(super) fn any(link: &mut Link, lane: Lane, own: &Own, now: Option<i64>) -> Result<bool, Fault> {
     let exists = RANGES.map(|range| {
         format!(
             "EXISTS (SELECT 1 FROM reviewd.topic t JOIN reviewd.subscription s ON s.topic_id = t.id
@@ -37,7 +52,7 @@ pub(super) fn any(
         &[
             (&(lane == Lane::Slow), Type::BOOL),
             (&now, Type::INT8),
-            (&digests(own), Type::BYTEA_ARRAY),
+            (&own.digests(), Type::BYTEA_ARRAY),
         ],
     )?;
     row.map_or(Ok(false), |row| get(&row, 0))
@@ -45,13 +60,13 @@ pub(super) fn any(
 
 /// Claims what is due in the lane, and begins an attempt for each: the topic's current digest is stored as begun. Nobody
 /// may change what topics hold meanwhile, or the attempt could carry an older content than one that has just ended.
-/// `own` are digests that this replica can send though the database has no body of them.
+/// Of `own` this replica can send what the database has no body of.
 pub(super) fn claim(
     link: &mut Link,
     owner: i64,
     lane: Lane,
     claim: &Claim<'_>,
-    own: &[[u8; 32]],
+    own: &Own,
     until: Moment,
     now: Moment,
 ) -> Result<Vec<Delivery>, Fault> {
@@ -66,7 +81,7 @@ pub(super) fn claim(
                 &[
                     (&(lane == Lane::Slow), Type::BOOL),
                     (&now.unix_ms(), Type::INT8),
-                    (&digests(own), Type::BYTEA_ARRAY),
+                    (&own.digests(), Type::BYTEA_ARRAY),
                     (&rooms.full_hosts(), Type::TEXT_ARRAY),
                     (&ids, Type::INT8_ARRAY),
                     (&limit(wanted), Type::INT8),
@@ -148,6 +163,7 @@ fn begin(link: &mut Link, owner: i64, ids: &[i64], until: Moment) -> Result<Vec<
 pub(super) fn record(
     link: &mut Link,
     owner: i64,
+    own: &Own,
     reports: &[Report],
     policy: &Policy,
     now: Moment,
@@ -158,7 +174,7 @@ pub(super) fn record(
         match run {
             [Report::Verified { .. } | Report::Unsent { .. }] => {
                 for report in run {
-                    recorded.push(record_request(link, owner, report, policy, now)?);
+                    recorded.push(record_request(link, owner, own, report, policy, now)?);
                 }
             }
             run => record_deliveries(link, run, policy, now, &mut recorded)?,
@@ -224,6 +240,7 @@ fn record_delivery(batch: &mut Batch, report: &Report, policy: &Policy, now: Mom
 fn record_request(
     link: &mut Link,
     owner: i64,
+    own: &Own,
     report: &Report,
     policy: &Policy,
     now: Moment,
@@ -254,10 +271,15 @@ fn record_request(
     let Some(request) = request else {
         return Ok(Recorded::Stale);
     };
-    let (Some(asked_at), Some(topic_id)) = (confirmed_at, get::<Option<i64>>(&request, 5)?) else {
-        return Ok(Recorded::Rejected);
-    };
     let (topic, callback) = (get::<&str>(&request, 1)?, rows::callback(&request, 2)?);
+    let (Some(asked_at), Some(topic_id)) = (confirmed_at, get::<Option<i64>>(&request, 5)?) else {
+        // Somebody else has taken away what we serve. A request that was confirmed is not to be lost by it.
+        let is_gone = confirmed_at.is_some() && own.urls.iter().any(|url| url == topic);
+        return match is_gone {
+            true => Err(Fault::Gone(topic.to_owned())),
+            false => Ok(Recorded::Rejected),
+        };
+    };
     let secret = get::<Option<String>>(&request, 4)?.and_then(Secret::new);
     let event = Event::Verified {
         mode: rows::mode(&request, 0)?,
@@ -284,10 +306,6 @@ fn record_request(
     batch.save(link)?;
     let removal = after.and_then(|after| after.removal);
     Ok(removal.map_or(Recorded::Renewed, Recorded::Removed))
-}
-
-fn digests(own: &[[u8; 32]]) -> Vec<&[u8]> {
-    own.iter().map(|digest| &digest[..]).collect()
 }
 
 /// Subscriptions `s` to a topic `t` whose last begun attempt was not acknowledged. `$1` is the lane, `now_ms` the time.

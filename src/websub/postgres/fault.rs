@@ -19,6 +19,8 @@ pub(super) enum Fault {
     Damage(String),
     /// The schema, the rights or the settings are not what is needed.
     Refused(String),
+    /// A topic that we have published is not there any more.
+    Gone(String),
 }
 
 impl From<tokio_postgres::Error> for Fault {
@@ -37,6 +39,11 @@ impl Fault {
             }
             Fault::Damage(what) => return StoreError::Corrupt(place(), what),
             Fault::Refused(what) => return StoreError::Refused(name.to_owned(), what),
+            // The store is opened anew after that, and whatever opens it publishes.
+            Fault::Gone(topic) => {
+                let what = format!("the topic {topic} is gone from it, and is published again");
+                return StoreError::Io(place(), what);
+            }
             Fault::Client(error) => error,
         };
         let text = text(&error);

@@ -50,7 +50,40 @@ fn bring_body(link: &mut Link, edition: &Edition) -> Result<bool, Fault> {
     Ok(true)
 }
 
+/// Refuses a store that holds topics of another public address than `origin`: to replicas that share it, whoever comes
+/// with another address looks like one whose dataset has none of their topics any more.
+pub(super) fn check_origin(link: &mut Link, origin: &str) -> Result<(), Fault> {
+    let rows = link.query("SELECT url FROM reviewd.topic ORDER BY id", &[])?;
+    let urls = rows
+        .iter()
+        .map(|row| get(row, 0))
+        .collect::<Result<Vec<String>, _>>()?;
+    refuse_others(urls.iter(), origin)
+}
+
+fn refuse_others<'a>(
+    mut urls: impl Iterator<Item = &'a String>,
+    origin: &str,
+) -> Result<(), Fault> {
+    match urls.find(|url| origin_of(url) != origin) {
+        None => Ok(()),
+        Some(url) => Err(Fault::Refused(format!(
+            "it holds topics of {}, and the public address here is {origin} (--base-url)",
+            origin_of(url)
+        ))),
+    }
+}
+
+/// Returns scheme and authority of a URL.
+fn origin_of(url: &str) -> &str {
+    let path = url.match_indices('/').nth(2);
+    path.and_then(|(at, _)| url.get(..at)).unwrap_or(url)
+}
+
 /// Makes `editions` what the topics hold, as far as they are newer; nobody else looks at them meanwhile.
+///
+/// # Errors
+/// Those of [`check_origin`]: topics of another public address are not ours to withdraw.
 pub(super) fn publish(
     link: &mut Link,
     editions: &[Edition],
@@ -60,6 +93,10 @@ pub(super) fn publish(
     for row in link.query("SELECT url, digest, dated FROM reviewd.topic", &[])? {
         known.insert(get(&row, 0)?, (rows::digest(&row, 1)?, get(&row, 2)?));
     }
+    let Some(first) = editions.first() else {
+        return Ok(Published::default());
+    };
+    refuse_others(known.keys(), origin_of(&first.url))?;
     let newest = known.values().map(|(_, dated)| *dated).max();
     let is_behind = editions
         .iter()

@@ -1,5 +1,6 @@
 //! The hub's state in PostgreSQL: what holds of the store, what a start refuses, and what a database that goes costs.
 
+use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
@@ -23,24 +24,22 @@ fn open(url: &str) -> Result<PostgresStore, StoreError> {
 }
 
 /// Runs `reviewd serve` on a store to its end, which it comes to by itself.
-fn serve(url: &str) -> Output {
+fn serve(url: &str, arguments: &[&str]) -> Output {
     let state = tempfile::tempdir().unwrap();
     let state = state.path().to_str().unwrap();
-    run(&[
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--state",
-        state,
-        "--store",
-        url,
-    ])
+    let common = ["serve", "--listen", "127.0.0.1:0", "--state", state];
+    run(&[&common[..], &["--store", url], arguments].concat())
 }
 
 /// Asserts that a start ends with `status` and one line that says `what`, and no password.
 #[track_caller]
 fn assert_refused(url: &str, status: i32, what: &str) {
-    let output = serve(url);
+    assert_refused_with(url, &[], status, what);
+}
+
+#[track_caller]
+fn assert_refused_with(url: &str, arguments: &[&str], status: i32, what: &str) {
+    let output = serve(url, arguments);
     let error = String::from_utf8(output.stderr).unwrap();
     let said: Vec<&str> = error
         .lines()
@@ -134,6 +133,8 @@ fn what_waiting_does_not_mend_is_78_with_a_line_that_says_what() {
         "--store: must begin with postgres://",
     );
     assert_refused(&url.replace("/hub", "/hub?colour=red"), 78, "colour");
+    let raw = url.replace(":secret@", ":p@secret@");
+    assert_refused(&raw, 78, "write %40 for @");
     let wrong = url.replace(":secret@", ":secret2@");
     assert_refused(&wrong, 78, "password authentication failed");
     let none = url.replace(":secret@", "@");
@@ -262,4 +263,110 @@ fn without_its_database_reads_are_served_the_hub_says_503_and_all_goes_on_when_i
     let listed = run(&["hub", "list", "--store", &url, "--format", "json"]);
     let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
     assert_eq!(listed["subscriptions"].as_array().unwrap().len(), 2);
+}
+
+/// Starts a replica at a public address.
+fn replica(url: &str, base_url: &str, data: &DataDir, ca: &Path) -> Program {
+    let data = data.path().to_str().unwrap();
+    let ca = ca.to_str().unwrap();
+    Program::serve(&[
+        "--data",
+        data,
+        "--base-url",
+        base_url,
+        "--store",
+        url,
+        "--callback-ca",
+        ca,
+        "--allow-private-callbacks",
+        "--hub-rate",
+        "0",
+    ])
+}
+
+#[test]
+fn whoever_has_another_public_address_is_refused_and_takes_nothing_away() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    let url = postgres.url("reviewd", "hub");
+    let temp = tempfile::tempdir().unwrap();
+    let ca = temp.path().join("ca.pem");
+    authority::write_ca(&ca);
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let subscriber = Subscriber::good();
+    let program = replica(&url, "https://reviews.example", &data, &ca);
+    let asked = post(
+        program.address(),
+        "subscribe",
+        &subscriber.callback("/cb"),
+        1000,
+    );
+    assert_eq!(asked.status, 202);
+    program.wait_for_log("a subscription is active");
+    let everything = || {
+        postgres.query(
+            "hub",
+            "SELECT (SELECT count(*) FROM reviewd.subscription), (SELECT count(*) FROM reviewd.notice),
+              string_agg(url, ' ' ORDER BY url) FROM reviewd.topic",
+        )
+    };
+    let before = everything();
+    assert!(
+        before.starts_with("1|0|https://reviews.example/"),
+        "{before}"
+    );
+    let both = "holds topics of https://reviews.example, and the public address here is https://other.example (--base-url)";
+    assert_refused_with(&url, &["--base-url", "https://other.example"], 78, both);
+    // Of another scheme or port it is another one too.
+    for other in ["http://reviews.example", "https://reviews.example:8443"] {
+        assert_refused_with(&url, &["--base-url", other], 78, "--base-url");
+    }
+    // Where the port is the system's choice, it is publishing that refuses, and again each time that it is tried.
+    let newer = DataDir::with_reviews(2, "2026-01-02T00:00:00Z");
+    let newer = newer.path().to_str().unwrap();
+    let late = Program::serve(&["--data", newer, "--store", &url]);
+    wait_until("the reason", || {
+        get(late.address(), "/readyz", &[])
+            .text()
+            .contains("\"hub_store\"")
+    });
+    late.wait_for_log("holds topics of https://reviews.example");
+    drop(late);
+    assert_eq!(everything(), before);
+    // The first one goes on.
+    data.write("reviews.json", &reviews_json(2, "2026-01-03T00:00:00Z"));
+    subscriber.wait_delivery(1);
+}
+
+#[test]
+fn a_request_that_was_confirmed_survives_that_its_topic_is_gone() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    let url = postgres.url("reviewd", "hub");
+    let temp = tempfile::tempdir().unwrap();
+    let ca = temp.path().join("ca.pem");
+    authority::write_ca(&ca);
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let subscriber = Subscriber::good();
+    let program = replica(&url, "https://reviews.example", &data, &ca);
+    let ask = |path: &str| {
+        let callback = subscriber.callback(path);
+        post(program.address(), "subscribe", &callback, 1000).status
+    };
+    assert_eq!(ask("/a"), 202);
+    program.wait_for_log("a subscription is active");
+    postgres.query("hub", "DELETE FROM reviewd.topic");
+    assert_eq!(ask("/b"), 202);
+    program.wait_for_log("is gone from it, and is published again");
+    program.wait_for_log("a subscription is active");
+    assert_eq!(
+        postgres.query("hub", "SELECT count(*) > 0 FROM reviewd.topic"),
+        "t"
+    );
+    data.write("reviews.json", &reviews_json(2, "2026-01-03T00:00:00Z"));
+    subscriber.wait_delivery(1);
 }
