@@ -35,6 +35,12 @@ impl Database {
             return Err("must begin with postgres://".to_owned());
         }
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
+        // One that ends the password too early would make the rest of it a host or an option, which are printed.
+        if query.contains('@') || address.matches('@').count() > 1 {
+            return Err(
+                "more than one @: write %40 for @ and %3F for ? in the password".to_owned(),
+            );
+        }
         let mut options = Options::default();
         let rest = options.take(query);
         let mut config: Config = format!("{address}?{rest}")
@@ -199,6 +205,7 @@ mod tests {
                 "postgres://u:secret@%2Frun%2Fpg:7/d",
                 "postgres:///run/pg:7/d",
             ),
+            ("postgres://u:secret%40%3F@h/d", "postgres://h:5432/d"),
         ] {
             let database = Database::parse(text).expect(text);
             assert_eq!(database.to_string(), name);
@@ -236,6 +243,12 @@ mod tests {
             ("postgres://u:secret@h:port/d", "port"),
             ("postgres://u:secret@h/d?sslmode=prefer", "sslmode"),
             ("postgres://u:secret@h/d?colour=red", "colour"),
+            ("postgres://u:p@secret@h/d", "write %40 for @"),
+            ("postgres://u:p@a/secret@h/d", "write %40 for @"),
+            ("postgres://u:p@a?secret@h/d", "write %40 for @"),
+            ("postgres://u:p?secret@h/d", "%3F for ?"),
+            ("postgres://u:p@a?x=secret@h/d", "write %40 for @"),
+            ("postgres://u:secret/d", "port"),
             (
                 "postgres://u:secret@h/d?connect_timeout=soon",
                 "connect_timeout",
