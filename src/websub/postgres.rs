@@ -50,9 +50,10 @@ pub struct PostgresStore {
     time: Time,
     /// What this process has published: it can send that, whatever the database keeps.
     own: Own,
-    /// How many subscriptions there were when they were last counted, and when that was. Counting ten million at each
-    /// request would take longer than everything else; what other replicas add meanwhile exceeds the bound by little.
-    subscriptions: Option<(u64, Moment)>,
+    /// How many subscriptions there were when [`PostgresStore::counts`] last counted, and what this process has added
+    /// since. Counting them while somebody waits for an answer would take longer than everything else; what other
+    /// replicas add meanwhile exceeds the bound by little.
+    subscriptions: Option<u64>,
 }
 
 /// Whose clock counts.
@@ -144,12 +145,9 @@ impl PostgresStore {
         (self.time == Time::Given).then_some(now.unix_ms())
     }
 
-    /// How many subscriptions there are, counted anew from time to time.
-    fn subscriptions(&mut self, now: Moment) -> Result<u64, StoreError> {
-        if let Some((count, at)) = self.subscriptions
-            && at <= now
-            && now.since(at) < COUNT_AGE
-        {
+    /// How many subscriptions there are, counted by the first who wants to know.
+    fn subscriptions(&mut self) -> Result<u64, StoreError> {
+        if let Some(count) = self.subscriptions {
             return Ok(count);
         }
         let row = self.read(|link| link.first("SELECT count(*) FROM reviewd.subscription", &[]))?;
@@ -157,12 +155,12 @@ impl PostgresStore {
             Some(row) => self.read(|_| rows::number(&row, 0))?,
             None => 0,
         };
-        self.subscriptions = Some((count, now));
+        self.subscriptions = Some(count);
         Ok(count)
     }
 
     fn note_subscriptions(&mut self, recorded: &[Recorded]) {
-        let Some((count, _)) = &mut self.subscriptions else {
+        let Some(count) = &mut self.subscriptions else {
             return;
         };
         for recorded in recorded {
@@ -204,7 +202,7 @@ impl Store for PostgresStore {
         caps: &Caps,
         now: Moment,
     ) -> Result<Vec<Result<(), Full>>, StoreError> {
-        let active = self.subscriptions(now)?;
+        let active = self.subscriptions()?;
         self.write(Lock::Requests, Some(now), |link, now| {
             requests::accept(link, requests, caps, active, now)
         })
@@ -310,7 +308,7 @@ impl Store for PostgresStore {
     fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
         let told = self.told(now);
         let counts = self.read(|link| upkeep::counts(link, told))?;
-        self.subscriptions = Some((counts.subscriptions, now));
+        self.subscriptions = Some(counts.subscriptions);
         Ok(counts)
     }
 
@@ -354,6 +352,3 @@ impl fmt::Debug for PostgresStore {
         write!(f, "PostgresStore({})", self.name)
     }
 }
-
-/// How old a count of the subscriptions may be.
-const COUNT_AGE: Duration = Duration::from_secs(20);
