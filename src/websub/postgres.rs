@@ -250,7 +250,13 @@ impl Store for PostgresStore {
         now: Moment,
     ) -> Result<Vec<Recorded>, StoreError> {
         let (owner, own) = (self.owner, self.own.clone());
-        let recorded = self.write(Lock::None, Some(now), |link, here| {
+        // A subscription that begins needs its topic, which nobody is to take away meanwhile.
+        let begins = |report: &Report| matches!(report, Report::Verified { .. });
+        let lock = match reports.iter().any(begins) {
+            true => Lock::TopicsShared,
+            false => Lock::None,
+        };
+        let recorded = self.write(lock, Some(now), |link, here| {
             // What is told as a moment is meant as "so long ago".
             let reports: Vec<Report> = reports
                 .iter()

@@ -58,7 +58,7 @@ fn version(link: &mut Link) -> Result<i64, Fault> {
 }
 
 /// The steps, oldest first; one that has been published is never changed, and the number of them is the version.
-pub(super) const MIGRATIONS: [&str; 2] = [TABLES, BODIES];
+pub(super) const MIGRATIONS: [&str; 3] = [TABLES, BODIES, TOPICS];
 
 /// Version 1. Moments are milliseconds since the epoch by the database's clock. `pair` is a digest of callback and
 /// topic, as both together are too long for an index; `slow` repeats what follows from `failures` and `elapsed_ms`, for
@@ -145,4 +145,12 @@ const BODIES: &str = "
 CREATE TABLE reviewd.content (digest BYTEA PRIMARY KEY, body BYTEA NOT NULL);
 ALTER TABLE reviewd.content ALTER COLUMN body SET STORAGE EXTERNAL;
 ALTER TABLE reviewd.topic ADD COLUMN stored BOOLEAN NOT NULL DEFAULT false;
+";
+
+/// Version 3: no subscription without its topic. Orphans that there may be go; with them gone, the rows that are there
+/// need no second look (`NOT VALID`), which would keep everybody waiting.
+const TOPICS: &str = "
+ALTER TABLE reviewd.subscription ADD CONSTRAINT subscription_topic
+    FOREIGN KEY (topic_id) REFERENCES reviewd.topic (id) ON DELETE CASCADE NOT VALID;
+DELETE FROM reviewd.subscription s WHERE NOT EXISTS (SELECT 1 FROM reviewd.topic t WHERE t.id = s.topic_id);
 ";
