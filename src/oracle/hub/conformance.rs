@@ -45,6 +45,7 @@ pub fn check_shared_store(mut open: impl FnMut() -> [Box<dyn Store>; 2]) {
     for check in shared::CHECKS {
         let [mut one, mut other] = open();
         publish_first(one.as_mut());
+        publish_first(other.as_mut());
         check(one.as_mut(), other.as_mut());
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn any(link: &mut Link, lane: Lane, own: &Own, now: Option<i64>) -> R
         format!(
             "EXISTS (SELECT 1 FROM reviewd.topic t CROSS JOIN LATERAL
               (SELECT 1 FROM reviewd.subscription s WHERE s.topic_id = t.id AND {range} ORDER BY {order} LIMIT 1) due
-             WHERE t.stored OR t.digest = ANY ($3))",
+             WHERE t.url = ANY ($4) AND (t.stored OR t.digest = ANY ($3)))",
             order = order(range)
         )
     });
@@ -56,6 +56,7 @@ pub(super) fn any(link: &mut Link, lane: Lane, own: &Own, now: Option<i64>) -> R
             (&(lane == Lane::Slow), Type::BOOL),
             (&now, Type::INT8),
             (&own.digests(), Type::BYTEA_ARRAY),
+            (&own.urls, Type::TEXT_ARRAY),
         ],
     )?;
     row.map_or(Ok(false), |row| get(&row, 0))
@@ -63,7 +64,8 @@ pub(super) fn any(link: &mut Link, lane: Lane, own: &Own, now: Option<i64>) -> R
 
 /// Claims what is due in the lane, and begins an attempt for each: the topic's current digest is stored as begun. Nobody
 /// may change what topics hold meanwhile, or the attempt could carry an older content than one that has just ended.
-/// Of `own` this replica can send what the database has no body of.
+/// Topics that are not among `own` are left to those who know them; of `own` this replica can send what the database
+/// has no body of.
 pub(super) fn claim(
     link: &mut Link,
     owner: i64,
@@ -88,6 +90,7 @@ pub(super) fn claim(
                     (&rooms.full_hosts(), Type::TEXT_ARRAY),
                     (&ids, Type::INT8_ARRAY),
                     (&limit(wanted), Type::INT8),
+                    (&own.urls, Type::TEXT_ARRAY),
                 ],
             )?;
             rooms.note(rows.len() < wanted);
@@ -108,7 +111,7 @@ fn window(range: &str) -> String {
         "SELECT due.id, due.host, t.id FROM (SELECT $2::bigint AS now_ms) clock CROSS JOIN reviewd.topic t CROSS JOIN LATERAL
          (SELECT s.id, s.host FROM reviewd.subscription s WHERE s.topic_id = t.id AND {range}
           AND s.host <> ALL ($4) AND s.id <> ALL ($5) ORDER BY {order} LIMIT $6 FOR UPDATE SKIP LOCKED) due
-         WHERE t.stored OR t.digest = ANY ($3) ORDER BY t.id",
+         WHERE t.url = ANY ($7) AND (t.stored OR t.digest = ANY ($3)) ORDER BY t.id",
         order = order(range),
     )
 }

@@ -5,7 +5,7 @@ use super::*;
 type Check = fn(&mut dyn Store, &mut dyn Store);
 
 /// Every check.
-pub(super) const CHECKS: [Check; 7] = [
+pub(super) const CHECKS: [Check; 8] = [
     two_that_claim_at_once_never_claim_the_same,
     a_claim_that_ran_out_returns_and_its_late_end_is_stale,
     a_verification_that_ran_out_returns_and_its_late_end_is_stale,
@@ -13,6 +13,7 @@ pub(super) const CHECKS: [Check; 7] = [
     a_change_is_published_once_however_many_notice_it,
     an_older_edition_is_passed_over_and_withdraws_nothing,
     whoever_serves_something_else_has_the_same_bytes,
+    whoever_does_not_know_a_topic_leaves_it_to_the_others,
 ];
 
 fn two_that_claim_at_once_never_claim_the_same(one: &mut dyn Store, other: &mut dyn Store) {
@@ -160,4 +161,17 @@ fn whoever_serves_something_else_has_the_same_bytes(one: &mut dyn Store, other: 
     assert_eq!(body.as_deref(), Some(&[2; 32][..]));
     change(one, "a", 3, 11);
     assert_eq!(other.body(&[2; 32]), Ok(None), "nobody needs it any more");
+}
+
+fn whoever_does_not_know_a_topic_leaves_it_to_the_others(
+    one: &mut dyn Store,
+    other: &mut dyn Store,
+) {
+    activate(one, "x", "a");
+    change(one, "a", 2, 3);
+    // With older files, in which there is no such topic.
+    let published = other.publish(&[edition("b", 1, -1)], &policy(), at(4));
+    assert_eq!(published.map(|published| published.withdrawn), Ok(0));
+    assert_eq!(deliveries(other, 5), []);
+    assert_eq!(deliveries(one, 5).len(), 1);
 }
