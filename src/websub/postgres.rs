@@ -109,35 +109,25 @@ impl PostgresStore {
         given: Option<Moment>,
         act: impl FnOnce(&mut Link, Moment) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        let PostgresStore { link, time, .. } = self;
-        let result = link.begin(lock).and_then(|of_database| {
+        let PostgresStore {
+            link, time, name, ..
+        } = self;
+        let result = link.within(lock, |link, of_database| {
             let now = match (time, given) {
                 (Time::Given, Some(given)) => given,
                 _ => of_database,
             };
-            let value = act(link, now)?;
-            link.commit()?;
-            Ok(value)
+            act(link, now)
         });
-        result.map_err(|fault| {
-            let is_over = match &fault {
-                Fault::Client(error) => error.is_closed(),
-                Fault::Silence => true,
-                Fault::Damage(_) | Fault::Refused(_) | Fault::Gone(_) => false,
-            };
-            if !is_over {
-                self.link.roll_back();
-            }
-            fault.into_error(&self.name)
-        })
+        result.map_err(|fault| fault.into_error(name))
     }
 
-    /// Runs `look`, statements each of which is a transaction of its own.
+    /// Runs `look` in a transaction too: outside of one the server would have no bound for a statement.
     fn read<T>(
         &mut self,
         look: impl FnOnce(&mut Link) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        look(&mut self.link).map_err(|fault| fault.into_error(&self.name))
+        self.write(Lock::None, None, |link, _| look(link))
     }
 
     /// The time as a statement gets it: none where the database knows better.
@@ -150,11 +140,10 @@ impl PostgresStore {
         if let Some(count) = self.subscriptions {
             return Ok(count);
         }
-        let row = self.read(|link| link.first("SELECT count(*) FROM reviewd.subscription", &[]))?;
-        let count = match row {
-            Some(row) => self.read(|_| rows::number(&row, 0))?,
-            None => 0,
-        };
+        let count = self.read(|link| {
+            let row = link.first("SELECT count(*) FROM reviewd.subscription", &[])?;
+            row.map_or(Ok(0), |row| rows::number(&row, 0))
+        })?;
         self.subscriptions = Some(count);
         Ok(count)
     }
@@ -181,7 +170,9 @@ impl Store for PostgresStore {
         now: Moment,
     ) -> Result<Published, StoreError> {
         self.own = Own::of(editions);
-        self.read(|link| upkeep::bring_bodies(link, editions))?;
+        for edition in editions {
+            self.read(|link| upkeep::bring_newer(link, edition))?;
+        }
         self.write(Lock::Topics, Some(now), |link, now| {
             upkeep::publish(link, editions, now)
         })

@@ -30,6 +30,15 @@ impl From<tokio_postgres::Error> for Fault {
 }
 
 impl Fault {
+    /// Tells whether the connection does not answer any more, not even to a word that ends the transaction.
+    pub(super) fn is_deaf(&self) -> bool {
+        match self {
+            Fault::Client(error) => error.is_closed(),
+            Fault::Silence => true,
+            Fault::Damage(_) | Fault::Refused(_) | Fault::Gone(_) => false,
+        }
+    }
+
     /// Says it in the operator's words; `name` is the database.
     pub(super) fn into_error(self, name: &str) -> StoreError {
         let place = || PathBuf::from(name);

@@ -13,23 +13,20 @@ use super::rows::get;
 /// `Refused` for a schema that is newer, or rights that are missing.
 pub(super) fn prepare(link: &mut Link, migrations: &[&str]) -> Result<(), Fault> {
     let needed = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
-    if version(link)? < needed {
-        link.begin(Lock::Schema)?;
-        let result = migrate(link, migrations).and_then(|()| link.commit());
-        if result.is_err() {
-            link.roll_back();
+    if link.within(Lock::None, |link, _| version(link))? < needed {
+        link.within(Lock::Schema, |link, _| migrate(link, migrations))?;
+    }
+    link.within(Lock::None, |link, _| {
+        let found = version(link)?;
+        if found > needed {
+            return Err(Fault::Refused(format!(
+                "schema {found} is newer than this program's {needed}; use the version that made it"
+            )));
         }
-        result?;
-    }
-    let found = version(link)?;
-    if found > needed {
-        return Err(Fault::Refused(format!(
-            "schema {found} is newer than this program's {needed}; use the version that made it"
-        )));
-    }
-    // Changes nothing, and fails where the rights would be missing later.
-    link.execute("DELETE FROM reviewd.subscription WHERE false", &[])?;
-    Ok(())
+        // Changes nothing, and fails where the rights would be missing later.
+        link.execute("DELETE FROM reviewd.subscription WHERE false", &[])
+            .map(drop)
+    })
 }
 
 /// Takes the steps that are missing, within a transaction that keeps the other replicas waiting.

@@ -15,23 +15,21 @@ use super::fault::Fault;
 use super::link::{CLOCK_MS, Link};
 use super::rows::{self, get, limit, number};
 
-/// Brings bodies that are likely to be published, before anybody has to wait for it: tens of megabytes take a second.
-pub(super) fn bring_bodies(link: &mut Link, editions: &[Edition]) -> Result<(), Fault> {
-    for edition in editions {
-        let newer = "SELECT 1 FROM reviewd.topic WHERE url = $1 AND (digest = $2 OR dated >= $3)";
-        let known = link.first(
-            newer,
-            &[
-                (&edition.url, Type::TEXT),
-                (&&edition.digest[..], Type::BYTEA),
-                (&edition.dated.unix(), Type::INT8),
-            ],
-        )?;
-        if known.is_none() {
-            bring_body(link, edition)?;
-        }
+/// Brings a body that is likely to be published, before anybody has to wait for it: tens of megabytes take a second.
+pub(super) fn bring_newer(link: &mut Link, edition: &Edition) -> Result<(), Fault> {
+    let newer = "SELECT 1 FROM reviewd.topic WHERE url = $1 AND (digest = $2 OR dated >= $3)";
+    let known = link.first(
+        newer,
+        &[
+            (&edition.url, Type::TEXT),
+            (&&edition.digest[..], Type::BYTEA),
+            (&edition.dated.unix(), Type::INT8),
+        ],
+    )?;
+    match known {
+        Some(_) => Ok(()),
+        None => bring_body(link, edition).map(drop),
     }
-    Ok(())
 }
 
 /// Stores the body of an edition if it is not there; false when it is too long for that.
