@@ -89,6 +89,10 @@ impl Kind {
         let class = code.code().get(..2).unwrap_or_default();
         match *code {
             SqlState::INVALID_CATALOG_NAME | SqlState::INSUFFICIENT_PRIVILEGE => Kind::Refused,
+            // A schema of our name that is not ours, or that somebody has changed.
+            SqlState::UNDEFINED_COLUMN | SqlState::UNDEFINED_TABLE | SqlState::DUPLICATE_TABLE => {
+                Kind::Refused
+            }
             _ if class == "28" => Kind::Refused,
             SqlState::DISK_FULL => Kind::Full,
             SqlState::T_R_SERIALIZATION_FAILURE
