@@ -13,6 +13,7 @@ mod handshake;
 mod http;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod postgres_shared;
 #[cfg(feature = "postgres")]
 mod replicas;
 mod resolver;

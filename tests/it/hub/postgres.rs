@@ -1,6 +1,5 @@
 //! The hub's state in PostgreSQL: what holds of the store, what a start refuses, and what a database that goes costs.
 
-use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
@@ -17,9 +16,9 @@ use crate::support::program::run;
 use crate::support::{Program, get, wait_until};
 
 /// The schema's version that this program needs.
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 
-fn open(url: &str) -> Result<PostgresStore, StoreError> {
+pub(super) fn open(url: &str) -> Result<PostgresStore, StoreError> {
     PostgresStore::open(&Database::parse(url).unwrap())
 }
 
@@ -38,7 +37,7 @@ fn assert_refused(url: &str, status: i32, what: &str) {
 }
 
 #[track_caller]
-fn assert_refused_with(url: &str, arguments: &[&str], status: i32, what: &str) {
+pub(super) fn assert_refused_with(url: &str, arguments: &[&str], status: i32, what: &str) {
     let output = serve(url, arguments);
     let error = String::from_utf8(output.stderr).unwrap();
     let said: Vec<&str> = error
@@ -106,7 +105,12 @@ fn the_schema_is_made_once_brought_up_from_an_older_one_and_a_newer_one_is_left_
     postgres.query(
         "hub",
         "DROP TABLE reviewd.content; ALTER TABLE reviewd.topic DROP COLUMN stored;
+         ALTER TABLE reviewd.subscription DROP CONSTRAINT subscription_topic;
          INSERT INTO reviewd.topic (url, digest, dated) VALUES ('https://r.example/a', sha256('a'), 1);
+         INSERT INTO reviewd.subscription (pair, topic_id, callback, host, lease_s, lease_end, digest, acknowledged,
+          failures, next_at, claimed_by, attempt, elapsed_ms, slow, created_at, verified_at)
+          SELECT sha256(t.id::text::bytea), t.id, 'https://s.example/', 's.example', 1, 1, '', true, 0, 0, 0, 0, 0, false, 0, 0
+          FROM (SELECT id FROM reviewd.topic UNION ALL SELECT 99) t (id);
          UPDATE reviewd.meta SET version = 1",
     );
     all_at_once();
@@ -115,8 +119,13 @@ fn the_schema_is_made_once_brought_up_from_an_older_one_and_a_newer_one_is_left_
         postgres.query("hub", "SELECT stored FROM reviewd.topic"),
         "f"
     );
+    // The one without a topic is gone, and no other can come to be without.
+    let subscriptions = || postgres.query("hub", "SELECT count(*) FROM reviewd.subscription");
+    assert_eq!(subscriptions(), "1");
+    postgres.query("hub", "DELETE FROM reviewd.topic");
+    assert_eq!(subscriptions(), "0");
     postgres.query("hub", "UPDATE reviewd.meta SET version = 99");
-    assert_refused(&url, 78, "schema 99 is newer than this program's 2");
+    assert_refused(&url, 78, "schema 99 is newer than this program's 3");
     assert_eq!(version(), "99");
 }
 
@@ -154,6 +163,29 @@ fn what_waiting_does_not_mend_is_78_with_a_line_that_says_what() {
         "GRANT USAGE ON SCHEMA reviewd TO guest; GRANT SELECT ON ALL TABLES IN SCHEMA reviewd TO guest",
     );
     assert_refused(&guest, 78, "permission denied");
+    // A schema of that name that is somebody else's.
+    for (name, tables, what) in [
+        (
+            "other",
+            "CREATE TABLE reviewd.topic (x INT)",
+            "\"topic\" already exists",
+        ),
+        (
+            "broken",
+            "CREATE TABLE reviewd.meta (x INT)",
+            "\"version\" does not exist",
+        ),
+    ] {
+        postgres.database(name);
+        let all = "ALL ON ALL TABLES IN SCHEMA reviewd";
+        postgres.query(
+            name,
+            &format!(
+                "CREATE SCHEMA reviewd AUTHORIZATION reviewd; {tables}; GRANT {all} TO reviewd"
+            ),
+        );
+        assert_refused(&postgres.url("reviewd", name), 78, what);
+    }
     // TLS: one that is not spoken, one whose authority is another, and one that is right.
     let temp = tempfile::tempdir().unwrap();
     let ca = temp.path().join("ca.pem");
@@ -263,110 +295,4 @@ fn without_its_database_reads_are_served_the_hub_says_503_and_all_goes_on_when_i
     let listed = run(&["hub", "list", "--store", &url, "--format", "json"]);
     let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
     assert_eq!(listed["subscriptions"].as_array().unwrap().len(), 2);
-}
-
-/// Starts a replica at a public address.
-fn replica(url: &str, base_url: &str, data: &DataDir, ca: &Path) -> Program {
-    let data = data.path().to_str().unwrap();
-    let ca = ca.to_str().unwrap();
-    Program::serve(&[
-        "--data",
-        data,
-        "--base-url",
-        base_url,
-        "--store",
-        url,
-        "--callback-ca",
-        ca,
-        "--allow-private-callbacks",
-        "--hub-rate",
-        "0",
-    ])
-}
-
-#[test]
-fn whoever_has_another_public_address_is_refused_and_takes_nothing_away() {
-    let Some(postgres) = Postgres::start() else {
-        return;
-    };
-    postgres.database("hub");
-    let url = postgres.url("reviewd", "hub");
-    let temp = tempfile::tempdir().unwrap();
-    let ca = temp.path().join("ca.pem");
-    authority::write_ca(&ca);
-    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
-    let subscriber = Subscriber::good();
-    let program = replica(&url, "https://reviews.example", &data, &ca);
-    let asked = post(
-        program.address(),
-        "subscribe",
-        &subscriber.callback("/cb"),
-        1000,
-    );
-    assert_eq!(asked.status, 202);
-    program.wait_for_log("a subscription is active");
-    let everything = || {
-        postgres.query(
-            "hub",
-            "SELECT (SELECT count(*) FROM reviewd.subscription), (SELECT count(*) FROM reviewd.notice),
-              string_agg(url, ' ' ORDER BY url) FROM reviewd.topic",
-        )
-    };
-    let before = everything();
-    assert!(
-        before.starts_with("1|0|https://reviews.example/"),
-        "{before}"
-    );
-    let both = "holds topics of https://reviews.example, and the public address here is https://other.example (--base-url)";
-    assert_refused_with(&url, &["--base-url", "https://other.example"], 78, both);
-    // Of another scheme or port it is another one too.
-    for other in ["http://reviews.example", "https://reviews.example:8443"] {
-        assert_refused_with(&url, &["--base-url", other], 78, "--base-url");
-    }
-    // Where the port is the system's choice, it is publishing that refuses, and again each time that it is tried.
-    let newer = DataDir::with_reviews(2, "2026-01-02T00:00:00Z");
-    let newer = newer.path().to_str().unwrap();
-    let late = Program::serve(&["--data", newer, "--store", &url]);
-    wait_until("the reason", || {
-        get(late.address(), "/readyz", &[])
-            .text()
-            .contains("\"hub_store\"")
-    });
-    late.wait_for_log("holds topics of https://reviews.example");
-    drop(late);
-    assert_eq!(everything(), before);
-    // The first one goes on.
-    data.write("reviews.json", &reviews_json(2, "2026-01-03T00:00:00Z"));
-    subscriber.wait_delivery(1);
-}
-
-#[test]
-fn a_request_that_was_confirmed_survives_that_its_topic_is_gone() {
-    let Some(postgres) = Postgres::start() else {
-        return;
-    };
-    postgres.database("hub");
-    let url = postgres.url("reviewd", "hub");
-    let temp = tempfile::tempdir().unwrap();
-    let ca = temp.path().join("ca.pem");
-    authority::write_ca(&ca);
-    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
-    let subscriber = Subscriber::good();
-    let program = replica(&url, "https://reviews.example", &data, &ca);
-    let ask = |path: &str| {
-        let callback = subscriber.callback(path);
-        post(program.address(), "subscribe", &callback, 1000).status
-    };
-    assert_eq!(ask("/a"), 202);
-    program.wait_for_log("a subscription is active");
-    postgres.query("hub", "DELETE FROM reviewd.topic");
-    assert_eq!(ask("/b"), 202);
-    program.wait_for_log("is gone from it, and is published again");
-    program.wait_for_log("a subscription is active");
-    assert_eq!(
-        postgres.query("hub", "SELECT count(*) > 0 FROM reviewd.topic"),
-        "t"
-    );
-    data.write("reviews.json", &reviews_json(2, "2026-01-03T00:00:00Z"));
-    subscriber.wait_delivery(1);
 }

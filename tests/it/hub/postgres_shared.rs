@@ -1,0 +1,146 @@
+//! What replicas that share a PostgreSQL may do to each other: nothing, whatever address, topics or locks they have.
+
+use std::path::Path;
+
+use reviewd::websub::store::{Store, StoreError};
+
+use super::authority;
+use super::crash::post;
+use super::postgres::{assert_refused_with, open};
+use super::rig::now;
+use super::subscriber::Subscriber;
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::postgres::Postgres;
+use crate::support::{Program, get, wait_until};
+
+/// Starts a replica at a public address.
+fn replica(url: &str, base_url: &str, data: &DataDir, ca: &Path) -> Program {
+    let data = data.path().to_str().unwrap();
+    let ca = ca.to_str().unwrap();
+    Program::serve(&[
+        "--data",
+        data,
+        "--base-url",
+        base_url,
+        "--store",
+        url,
+        "--callback-ca",
+        ca,
+        "--allow-private-callbacks",
+        "--hub-rate",
+        "0",
+    ])
+}
+
+#[test]
+fn whoever_has_another_public_address_is_refused_and_takes_nothing_away() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    let url = postgres.url("reviewd", "hub");
+    let temp = tempfile::tempdir().unwrap();
+    let ca = temp.path().join("ca.pem");
+    authority::write_ca(&ca);
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let subscriber = Subscriber::good();
+    let program = replica(&url, "https://reviews.example", &data, &ca);
+    let asked = post(
+        program.address(),
+        "subscribe",
+        &subscriber.callback("/cb"),
+        1000,
+    );
+    assert_eq!(asked.status, 202);
+    program.wait_for_log("a subscription is active");
+    let everything = || {
+        postgres.query(
+            "hub",
+            "SELECT (SELECT count(*) FROM reviewd.subscription), (SELECT count(*) FROM reviewd.notice),
+              string_agg(url, ' ' ORDER BY url) FROM reviewd.topic",
+        )
+    };
+    let before = everything();
+    assert!(
+        before.starts_with("1|0|https://reviews.example/"),
+        "{before}"
+    );
+    let both = "holds topics of https://reviews.example, and the public address here is https://other.example (--base-url)";
+    assert_refused_with(&url, &["--base-url", "https://other.example"], 78, both);
+    // Of another scheme or port it is another one too.
+    for other in ["http://reviews.example", "https://reviews.example:8443"] {
+        assert_refused_with(&url, &["--base-url", other], 78, "--base-url");
+    }
+    // Where the port is the system's choice, it is publishing that refuses, and again each time that it is tried.
+    let newer = DataDir::with_reviews(2, "2026-01-02T00:00:00Z");
+    let newer = newer.path().to_str().unwrap();
+    let late = Program::serve(&["--data", newer, "--store", &url]);
+    wait_until("the reason", || {
+        get(late.address(), "/readyz", &[])
+            .text()
+            .contains("\"hub_store\"")
+    });
+    late.wait_for_log("holds topics of https://reviews.example");
+    drop(late);
+    assert_eq!(everything(), before);
+    // The first one goes on.
+    data.write("reviews.json", &reviews_json(2, "2026-01-03T00:00:00Z"));
+    subscriber.wait_delivery(1);
+}
+
+#[test]
+fn a_request_that_was_confirmed_survives_that_its_topic_is_gone() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    let url = postgres.url("reviewd", "hub");
+    let temp = tempfile::tempdir().unwrap();
+    let ca = temp.path().join("ca.pem");
+    authority::write_ca(&ca);
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let subscriber = Subscriber::good();
+    let program = replica(&url, "https://reviews.example", &data, &ca);
+    let ask = |path: &str| {
+        let callback = subscriber.callback(path);
+        post(program.address(), "subscribe", &callback, 1000).status
+    };
+    assert_eq!(ask("/a"), 202);
+    program.wait_for_log("a subscription is active");
+    postgres.query("hub", "DELETE FROM reviewd.topic");
+    assert_eq!(ask("/b"), 202);
+    program.wait_for_log("is gone from it, and is published again");
+    program.wait_for_log("a subscription is active");
+    assert_eq!(
+        postgres.query("hub", "SELECT count(*) > 0 FROM reviewd.topic"),
+        "t"
+    );
+    data.write("reviews.json", &reviews_json(2, "2026-01-03T00:00:00Z"));
+    subscriber.wait_delivery(1);
+}
+
+#[test]
+fn what_others_keep_locked_is_given_up_by_the_server_itself_and_asked_again() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    let mut store = open(&postgres.url("reviewd", "hub")).unwrap();
+    let active =
+        "SELECT count(*) FROM pg_stat_activity WHERE usename = 'reviewd' AND state <> 'idle'";
+    std::thread::scope(|scope| {
+        let locked = "BEGIN; LOCK TABLE reviewd.subscription; SELECT pg_sleep(8); COMMIT";
+        let other = scope.spawn(|| postgres.query("hub", locked));
+        wait_until("the lock", || {
+            let held =
+                "SELECT count(*) FROM pg_locks WHERE relation = 'reviewd.subscription'::regclass
+                 AND mode = 'AccessExclusiveLock' AND granted";
+            postgres.query("hub", held) == "1"
+        });
+        let error = store.counts(now()).unwrap_err();
+        assert!(matches!(error, StoreError::Busy(_)), "{error:?}");
+        assert_eq!(postgres.query("hub", active), "0", "nothing goes on");
+        other.join().unwrap();
+    });
+    assert_eq!(store.counts(now()).unwrap().subscriptions, 0);
+}
