@@ -1,4 +1,4 @@
 # The program without the hub's store in PostgreSQL, whose tests are among those of step 30.
 # limit: 300 s
 
-cargo check --quiet --locked --no-default-features --lib --bins
+cargo clippy --quiet --locked --no-default-features --lib --bins -- -D warnings

@@ -36,6 +36,10 @@ impl Place {
     ///
     /// # Errors
     /// Those of [`Place::open`], and a database that holds topics of another address.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "a directory belongs to no address")
+    )]
     pub fn check(&self, origin: Option<&str>) -> Result<(), StoreError> {
         match self {
             Place::Directory(directory) => SqliteStore::open(directory).map(drop),
