@@ -7,10 +7,11 @@
 #
 # Needs Linux, two cores, taskset and curl, nginx for its rows, and h2load (Debian: nghttp2-client) for HTTP/2; what is
 # missing is left out, with a line.
-# Servers run on core 0 with one thread, one after the other, and the client on core 1. The peers serve the bytes that
-# reviewd was seen to serve, and every answer is compared before it is measured. The figure that holds on a machine
+# Servers run on core 0 with one thread, one after the other, and the client on core 1. The peers serve the bytes and
+# the header fields that reviewd was seen to serve, and every answer is compared before it is measured. The figure that holds on a machine
 # with other work is the ratio of CPU per request (utime and stime of the server's process); requests a second and
-# times need two idle cores. Everything stays on loopback, and only processes that were started here are ended.
+# times need two idle cores. The system's congestion control is part of every figure: Linux's default is cubic, and bbr,
+# which sets a timer for each train of packets, doubles what a megabyte costs on loopback. Everything stays on loopback, and only processes that were started here are ended.
 #
 #   ROUNDS=5 SECONDS_EACH=1              rounds of each server and request, and their length
 #   REVIEWS=100000                       reviews of the service whose searches are asked for
@@ -39,6 +40,14 @@ contenders=("reviewd=$documents@127.0.0.1:$port,$search@127.0.0.1:$((port + 1))"
 start_nginx() { # port
     local nginx
     nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || { echo "nginx: is not installed, left out" >&2; return; }
+    local locations="" target file
+    while IFS=$'\t' read -r target file _; do
+        [ -e "$work/recorded/root$target" ] || continue
+        # Its validators, length and media type are nginx's own.
+        locations+="location = $target { $(sed -nE '/^(etag|last-modified|content-type): /d; s/"/\\"/g; s/^([^:]+): (.*)$/add_header \1 "\2";/p' \
+            "$work/recorded/$file.fields") }
+"
+    done <"$work/recorded/index.tsv"
     cat >"$work/nginx.conf" <<CONF
 daemon off; master_process off; pid $work/nginx.pid; error_log $work/nginx.error;
 events { worker_connections 2048; }
@@ -51,8 +60,7 @@ http {
     server {
         listen 127.0.0.1:$1;
         root $work/recorded/root;
-        add_header Cache-Control "public, max-age=60, stale-while-revalidate=600";
-        add_header Vary Accept-Encoding;
+        $locations
     }
 }
 CONF
@@ -73,6 +81,7 @@ for server in $servers; do
     next=$((next + 1))
 done
 
+sysctl net.ipv4.tcp_congestion_control 2>/dev/null || true
 # Eight requests; each server's rounds, a quarter of one before them, and half as many at half of the rate.
 limit=$((8 * ${#contenders[@]} * (2 * rounds + 2) * seconds + 60))
 timeout "$limit" taskset -c 1 "$peers/http-load" compare "$work/recorded" "$seconds" "$rounds" "${contenders[@]}"

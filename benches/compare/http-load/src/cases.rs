@@ -1,7 +1,8 @@
 //! What is asked of the servers: recorded from a running reviewd, for the peers to serve the same bytes.
 //!
-//! The folder holds `index.tsv`, a line for each document (target, media type, file, file of the gzip variant or `-`),
-//! the files, and in `root` those of them that a file server can serve under their own names.
+//! The folder holds `index.tsv`, a line for each document (target, file, file of the gzip variant or `-`), the files,
+//! beside each the header fields of its replies (`FILE.fields` of the 200, `FILE.304` of the 304), and in `root` those of
+//! them that a file server can serve under their own names.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use load::{Connection, Expected, Result, Target};
+use load::{Answer, Connection, Expected, Result, Target};
 
 /// How a document is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub(crate) struct Case {
     pub(crate) kind: Kind,
     pub(crate) origin: Origin,
     target: String,
+    /// The header fields that every server on a library has to answer with.
+    pub(crate) fields: Vec<(String, String)>,
     /// The body that every server has to answer with.
     pub(crate) body: Vec<u8>,
 }
@@ -158,15 +161,17 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Case>> {
             .lines()
             .find(|line| line.split('\t').next().is_some_and(is_planned))
             .ok_or_else(|| format!("{} is not recorded", plan.target))?;
-        let [target, _, plain, gzip] = line.split('\t').collect::<Vec<_>>()[..] else {
-            return Err(format!("index.tsv: not four columns: {line}").into());
+        let [target, plain, gzip] = line.split('\t').collect::<Vec<_>>()[..] else {
+            return Err(format!("index.tsv: not three columns: {line}").into());
         };
+        let fields = fs::read_to_string(folder.join(format!("{plain}.fields")))?;
         let file = if plan.kind == Kind::Gzip { gzip } else { plain };
         cases.push(Case {
             name: plan.name,
             kind: plan.kind,
             origin: plan.origin,
             target: target.to_owned(),
+            fields: lines(&fields),
             body: fs::read(folder.join(file))?,
         });
     }
@@ -188,7 +193,7 @@ pub(crate) fn record(folder: &Path, documents: SocketAddr, search: SocketAddr) -
         if seen.contains(&target) {
             continue;
         }
-        let (media_type, body) = fetch(address, &target, "")?;
+        let (fields, body) = fetch(address, &target, "")?;
         let mut coded = fetch(address, &target, GZIP)?.1;
         // Variants are made in the background after the service has begun to answer.
         let begin = Instant::now();
@@ -198,6 +203,13 @@ pub(crate) fn record(folder: &Path, documents: SocketAddr, search: SocketAddr) -
         }
         let (plain, mut gzip) = (format!("{number}"), "-".to_owned());
         fs::write(folder.join(&plain), &body)?;
+        fs::write(folder.join(format!("{plain}.fields")), &fields)?;
+        let tag = lines(&fields)
+            .into_iter()
+            .find(|(name, _)| name == "etag")
+            .ok_or("no ETag")?;
+        let fresh = fresh(address, &target, &tag.1)?;
+        fs::write(folder.join(format!("{plain}.304")), fresh)?;
         if coded != body {
             gzip = format!("{number}.gz");
             fs::write(folder.join(&gzip), &coded)?;
@@ -209,7 +221,7 @@ pub(crate) fn record(folder: &Path, documents: SocketAddr, search: SocketAddr) -
                 fs::write(format!("{}.gz", served.display()), &coded)?;
             }
         }
-        let _ = writeln!(index, "{target}\t{media_type}\t{plain}\t{gzip}");
+        let _ = writeln!(index, "{target}\t{plain}\t{gzip}");
         seen.push(target);
     }
     fs::write(folder.join("index.tsv"), index)?;
@@ -243,12 +255,41 @@ fn day(service: SocketAddr) -> Result<String> {
     Err("no day since which there are about 20 reviews".into())
 }
 
+/// Asks for a document; returns the fields of its reply, a line each, and its body.
 fn fetch(address: SocketAddr, target: &str, fields: &str) -> Result<(String, Vec<u8>)> {
     let mut connection = Connection::new(address, Expected::Ok);
     connection.send(&request(address, target, fields))?;
     let answer = connection
         .receive()
         .map_err(|error| format!("{target}: {error}"))?;
-    let media_type = answer.field("content-type").ok_or("no Content-Type")?;
-    Ok((media_type.to_owned(), answer.body.to_vec()))
+    Ok((render(&answer), answer.body.to_vec()))
+}
+
+/// Asks for a document that has not changed; returns the fields of the reply.
+fn fresh(address: SocketAddr, target: &str, tag: &str) -> Result<String> {
+    let mut connection = Connection::new(address, Expected::NotModified);
+    connection.send(&request(
+        address,
+        target,
+        &format!("If-None-Match: {tag}\r\n"),
+    ))?;
+    Ok(render(&connection.receive()?))
+}
+
+/// Writes the fields that are the document's, a line each; the others every server sets by itself.
+fn render(answer: &Answer<'_>) -> String {
+    let mut text = String::new();
+    for (name, value) in answer.fields() {
+        if !["date", "content-length", "connection"].contains(&name) {
+            let _ = writeln!(text, "{name}: {value}");
+        }
+    }
+    text
+}
+
+fn lines(fields: &str) -> Vec<(String, String)> {
+    let pairs = fields.lines().filter_map(|line| line.split_once(": "));
+    pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }

@@ -7,7 +7,7 @@
 //! everything that the peers shall serve, and writes it to DIR for them. `compare` loads the servers in turn, a round
 //! each, and prints medians; a server is `NAME=PID@ADDRESS:PORT`, the first is the one that the others are compared
 //! with, and it may have a second process for the searches: `NAME=PID@ADDRESS:PORT,PID@ADDRESS:PORT`. A peer that has
-//! not got a document is left out for it; one that answers with other bytes ends the run. http.sh starts everything.
+//! not got a document is left out for it; one that answers with other bytes, or with other fields than validators, ends the run. http.sh starts everything.
 
 mod cases;
 mod latency;
@@ -123,6 +123,15 @@ fn ready(case: &Case, target: &Target) -> Result<Option<Vec<u8>>> {
     if answer.body != case.body {
         let lengths = (answer.body.len(), case.body.len());
         return Err(format!("{}: {}: other bytes {lengths:?}", target.address, case.name).into());
+    }
+    // A file server has validators of its own.
+    if let Some((name, value)) = case.fields.iter().find(|(name, value)| {
+        !["etag", "last-modified"].contains(&name.as_str())
+            && answer.field(name) != Some(value.as_str())
+            && !(case.kind == Kind::Gzip && name == "content-encoding")
+    }) {
+        let address = target.address;
+        return Err(format!("{address}: {}: no {name}: {value}", case.name).into());
     }
     if case.kind != Kind::NotModified {
         return Ok(Some(plain));

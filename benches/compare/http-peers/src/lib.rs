@@ -11,18 +11,18 @@ use bytes::Bytes;
 /// What goes wrong ends the program.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Freshness that every peer states, as reviewd does.
-pub const CACHE_CONTROL: &str = "public, max-age=60, stale-while-revalidate=600";
-/// When every document was last changed.
-pub const LAST_MODIFIED: &str = "Fri, 20 Nov 2026 09:00:00 GMT";
+/// Header fields by name.
+pub type Fields = Vec<(String, String)>;
 
 /// One document.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Its media type.
-    pub media_type: String,
     /// Its entity-tag, quotes included.
     pub tag: String,
+    /// What reviewd was seen to send with it, but for the date, the length and the coding.
+    pub fields: Fields,
+    /// The same of the reply that it has not changed.
+    pub not_modified: Fields,
     /// The body.
     pub body: Bytes,
     /// The body in gzip, if it is stored.
@@ -54,13 +54,23 @@ pub fn arguments() -> Result<(Documents, SocketAddr)> {
     let folder = PathBuf::from(folder);
     let index = fs::read_to_string(folder.join("index.tsv"))?;
     let mut documents = Documents::new();
-    for (number, line) in index.lines().enumerate() {
-        let [target, media_type, plain, gzip] = line.split('\t').collect::<Vec<_>>()[..] else {
-            return Err(format!("index.tsv: not four columns: {line}").into());
+    for line in index.lines() {
+        let [target, plain, gzip] = line.split('\t').collect::<Vec<_>>()[..] else {
+            return Err(format!("index.tsv: not three columns: {line}").into());
         };
+        let fields = |kind| -> Result<Fields> {
+            let text = fs::read_to_string(folder.join(format!("{plain}.{kind}")))?;
+            let pairs = text.lines().filter_map(|line| line.split_once(": "));
+            Ok(pairs.map(|(n, v)| (n.to_owned(), v.to_owned())).collect())
+        };
+        let tag = fields("fields")?
+            .into_iter()
+            .find(|(name, _)| name == "etag")
+            .ok_or("no ETag")?;
         let document = Document {
-            media_type: media_type.to_owned(),
-            tag: format!("\"{number:032x}\""),
+            tag: tag.1,
+            fields: fields("fields")?,
+            not_modified: fields("304")?,
             body: fs::read(folder.join(plain))?.into(),
             gzip: match gzip {
                 "-" => None,

@@ -42,6 +42,15 @@ impl<'b> Answer<'b> {
     pub fn field(&self, name: &str) -> Option<&'b str> {
         str::from_utf8(field(self.head, name.as_bytes())?).ok()
     }
+
+    /// All fields of the head, in their order.
+    pub fn fields(&self) -> impl Iterator<Item = (&'b str, &'b str)> {
+        let head = str::from_utf8(self.head).unwrap_or_default();
+        let lines = head.lines().skip(1);
+        lines
+            .filter_map(|line| line.split_once(':'))
+            .map(|(name, value)| (name, value.trim()))
+    }
 }
 
 impl Connection {

@@ -6,7 +6,7 @@ mod process;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-pub use connection::{Connection, Expected};
+pub use connection::{Answer, Connection, Expected};
 pub use process::Target;
 
 /// What goes wrong ends the program.

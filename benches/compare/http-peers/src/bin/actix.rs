@@ -2,7 +2,7 @@
 
 use actix_web::http::header;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
-use http_peers::{CACHE_CONTROL, Documents, LAST_MODIFIED, Result, arguments};
+use http_peers::{Documents, Result, arguments};
 use mimalloc::MiMalloc;
 
 #[global_allocator]
@@ -18,16 +18,13 @@ async fn document(request: HttpRequest, documents: web::Data<Documents>) -> Http
     };
     let tag = request.headers().get(header::IF_NONE_MATCH);
     let fresh = tag.is_some_and(|tag| tag.as_bytes() == document.tag.as_bytes());
-    let mut answer = if fresh {
-        HttpResponse::NotModified()
-    } else {
-        HttpResponse::Ok()
+    let (mut answer, fields) = match fresh {
+        true => (HttpResponse::NotModified(), &document.not_modified),
+        false => (HttpResponse::Ok(), &document.fields),
     };
-    answer
-        .insert_header((header::ETAG, document.tag.as_str()))
-        .insert_header((header::CACHE_CONTROL, CACHE_CONTROL))
-        .insert_header((header::LAST_MODIFIED, LAST_MODIFIED))
-        .insert_header((header::VARY, "Accept-Encoding"));
+    for (name, value) in fields {
+        answer.append_header((name.as_str(), value.as_str()));
+    }
     if fresh {
         return answer.finish();
     }
@@ -36,9 +33,7 @@ async fn document(request: HttpRequest, documents: web::Data<Documents>) -> Http
     if is_gzip {
         answer.insert_header((header::CONTENT_ENCODING, "gzip"));
     }
-    answer
-        .insert_header((header::CONTENT_TYPE, document.media_type.as_str()))
-        .body(body.clone())
+    answer.body(body.clone())
 }
 
 #[actix_web::main]

@@ -1,60 +1,76 @@
 //! The documents on axum, one thread, as its documentation builds a small service.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http_peers::{CACHE_CONTROL, Documents, LAST_MODIFIED, Result, arguments};
+use http_peers::{Document, Fields, Result, arguments};
 use mimalloc::MiMalloc;
 use tokio::net::TcpListener;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
+/// A document with its header fields, ready to be cloned.
+struct Page {
+    document: Document,
+    fields: HeaderMap,
+    not_modified: HeaderMap,
+}
+
 async fn document(
-    State(documents): State<Arc<Documents>>,
+    State(pages): State<Arc<HashMap<String, Page>>>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
-    let Some(document) = documents.get(target) else {
+    let Some(page) = pages.get(target) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let fields = [
-        (header::ETAG, document.tag.as_str()),
-        (header::CACHE_CONTROL, CACHE_CONTROL),
-        (header::LAST_MODIFIED, LAST_MODIFIED),
-        (header::VARY, "Accept-Encoding"),
-    ];
     let tag = headers.get(header::IF_NONE_MATCH);
-    if tag.is_some_and(|tag| tag.as_bytes() == document.tag.as_bytes()) {
-        return (StatusCode::NOT_MODIFIED, fields).into_response();
+    if tag.is_some_and(|tag| tag.as_bytes() == page.document.tag.as_bytes()) {
+        return (StatusCode::NOT_MODIFIED, page.not_modified.clone()).into_response();
     }
     let accepts = headers.get(header::ACCEPT_ENCODING);
-    let (body, is_gzip) = document.body(accepts.map(|value| value.as_bytes()));
-    let media_type = [(header::CONTENT_TYPE, document.media_type.as_str())];
+    let (body, is_gzip) = page.document.body(accepts.map(|value| value.as_bytes()));
     let body = Body::from(body.clone());
     if is_gzip {
-        return (
-            fields,
-            media_type,
-            [(header::CONTENT_ENCODING, "gzip")],
-            body,
-        )
-            .into_response();
+        let coding = [(header::CONTENT_ENCODING, "gzip")];
+        return (page.fields.clone(), coding, body).into_response();
     }
-    (fields, media_type, body).into_response()
+    (page.fields.clone(), body).into_response()
+}
+
+fn map(fields: &Fields) -> Result<HeaderMap> {
+    let mut map = HeaderMap::with_capacity(fields.len() + 3);
+    for (name, value) in fields {
+        map.append(
+            HeaderName::try_from(name.as_str())?,
+            HeaderValue::from_str(value)?,
+        );
+    }
+    Ok(map)
 }
 
 fn main() -> Result<()> {
     let (documents, address) = arguments()?;
+    let mut pages = HashMap::new();
+    for (target, document) in documents {
+        let page = Page {
+            fields: map(&document.fields)?,
+            not_modified: map(&document.not_modified)?,
+            document,
+        };
+        pages.insert(target, page);
+    }
     let router = Router::new()
         .route("/{*path}", get(document))
-        .with_state(Arc::new(documents));
+        .with_state(Arc::new(pages));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

@@ -1,15 +1,15 @@
 //! hyper without a framework, answering documents from a table: the least that a service on hyper can do. With a third
 //! argument, `--http2`, it speaks HTTP/2 instead of HTTP/1.1.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use http_peers::{CACHE_CONTROL, Document, Documents, LAST_MODIFIED, Result, arguments};
+use http_peers::{Document, Fields, Result, arguments};
 use hyper::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL as CACHE_CONTROL_NAME, CONTENT_ENCODING, CONTENT_TYPE, ETAG,
-    HeaderMap, HeaderValue, IF_NONE_MATCH, LAST_MODIFIED as LAST_MODIFIED_NAME, VARY,
+    ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH,
 };
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -21,46 +21,68 @@ use tokio::net::TcpListener;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-fn answer(documents: &Documents, headers: &HeaderMap, target: &str) -> Response<Full<Bytes>> {
-    let Some(document) = documents.get(target) else {
-        let mut missing = Response::new(Full::default());
-        *missing.status_mut() = StatusCode::NOT_FOUND;
-        return missing;
-    };
-    let fresh = headers
-        .get(IF_NONE_MATCH)
-        .is_some_and(|tag| tag.as_bytes() == document.tag.as_bytes());
-    let (body, is_gzip) = document.body(headers.get(ACCEPT_ENCODING).map(HeaderValue::as_bytes));
-    let mut response = Response::new(if fresh {
-        Full::default()
-    } else {
-        Full::new(body.clone())
-    });
-    fields(document, is_gzip, fresh, response.headers_mut());
-    if fresh {
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-    }
-    response
+/// A document with its header fields, ready to be cloned.
+struct Page {
+    document: Document,
+    fields: HeaderMap,
+    not_modified: HeaderMap,
 }
 
-fn fields(document: &Document, is_gzip: bool, fresh: bool, headers: &mut HeaderMap) {
-    let value = |text: &str| HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("-"));
-    headers.insert(ETAG, value(&document.tag));
-    headers.insert(CACHE_CONTROL_NAME, HeaderValue::from_static(CACHE_CONTROL));
-    headers.insert(LAST_MODIFIED_NAME, HeaderValue::from_static(LAST_MODIFIED));
-    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
-    if fresh {
-        return;
+impl Page {
+    fn new(document: Document) -> Result<Page> {
+        Ok(Page {
+            fields: map(&document.fields)?,
+            not_modified: map(&document.not_modified)?,
+            document,
+        })
     }
-    headers.insert(CONTENT_TYPE, value(&document.media_type));
+}
+
+fn map(fields: &Fields) -> Result<HeaderMap> {
+    // Room for the fields that hyper adds.
+    let mut map = HeaderMap::with_capacity(fields.len() + 3);
+    for (name, value) in fields {
+        map.append(
+            HeaderName::try_from(name.as_str())?,
+            HeaderValue::from_str(value)?,
+        );
+    }
+    Ok(map)
+}
+
+fn answer(
+    pages: &HashMap<String, Page>,
+    headers: &HeaderMap,
+    target: &str,
+) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    let Some(page) = pages.get(target) else {
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        return response;
+    };
+    let tag = headers.get(IF_NONE_MATCH);
+    if tag.is_some_and(|tag| tag.as_bytes() == page.document.tag.as_bytes()) {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        *response.headers_mut() = page.not_modified.clone();
+        return response;
+    }
+    let accepts = headers.get(ACCEPT_ENCODING).map(HeaderValue::as_bytes);
+    let (body, is_gzip) = page.document.body(accepts);
+    *response.headers_mut() = page.fields.clone();
     if is_gzip {
-        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        let gzip = HeaderValue::from_static("gzip");
+        response.headers_mut().insert(CONTENT_ENCODING, gzip);
     }
+    *response.body_mut() = Full::new(body.clone());
+    response
 }
 
 fn main() -> Result<()> {
     let (documents, address) = arguments()?;
-    let documents = Arc::new(documents);
+    let pages = documents
+        .into_iter()
+        .map(|(target, document)| Ok((target, Page::new(document)?)));
+    let pages = Arc::new(pages.collect::<Result<HashMap<_, _>>>()?);
     let is_http2 = std::env::args().any(|argument| argument == "--http2");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -70,13 +92,13 @@ fn main() -> Result<()> {
         loop {
             let (stream, _) = listener.accept().await?;
             stream.set_nodelay(true)?;
-            let documents = Arc::clone(&documents);
+            let pages = Arc::clone(&pages);
             let service = service_fn(move |request: Request<hyper::body::Incoming>| {
                 let target = request
                     .uri()
                     .path_and_query()
                     .map_or("/", |target| target.as_str());
-                let response = answer(&documents, request.headers(), target);
+                let response = answer(&pages, request.headers(), target);
                 std::future::ready(Ok::<_, Infallible>(response))
             });
             tokio::spawn(async move {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
 use std::time::SystemTime;
 
-use http_peers::{CACHE_CONTROL, Document, Documents, LAST_MODIFIED, Result, arguments};
+use http_peers::{Document, Documents, Fields, Result, arguments};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 
@@ -24,28 +24,31 @@ struct Replies {
 
 fn prepare(document: &Document) -> Replies {
     let date = httpdate::fmt_http_date(SystemTime::now());
-    let common = format!(
-        "etag: {}\r\ncache-control: {CACHE_CONTROL}\r\nlast-modified: {LAST_MODIFIED}\r\nvary: Accept-Encoding\r\n\
-         date: {date}\r\n",
-        document.tag
-    );
+    let lines = |fields: &Fields| -> String {
+        let lines = fields
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}\r\n"));
+        lines.collect()
+    };
+    let fields = lines(&document.fields);
     let whole = |body: &[u8], coding: &str| {
         let mut reply = format!(
-            "HTTP/1.1 200 OK\r\n{common}content-type: {}\r\n{coding}content-length: {}\r\n\r\n",
-            document.media_type,
+            "HTTP/1.1 200 OK\r\n{fields}{coding}content-length: {}\r\ndate: {date}\r\n\r\n",
             body.len()
         )
         .into_bytes();
         reply.extend_from_slice(body);
         reply
     };
+    let not_modified = lines(&document.not_modified);
     Replies {
         plain: whole(&document.body, ""),
         gzip: document
             .gzip
             .as_ref()
             .map(|body| whole(body, "content-encoding: gzip\r\n")),
-        not_modified: format!("HTTP/1.1 304 Not Modified\r\n{common}\r\n").into_bytes(),
+        not_modified: format!("HTTP/1.1 304 Not Modified\r\n{not_modified}date: {date}\r\n\r\n")
+            .into_bytes(),
     }
 }
 
