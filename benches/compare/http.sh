@@ -94,16 +94,19 @@ hyper=${started[-1]}
 ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 median() { sort -n | awk '{ all[NR] = $1 } END { print (all[int((NR + 1) / 2)] + all[int(NR / 2) + 1]) / 2 }'; }
 
-# Loads a server for one round and appends its CPU per request in microseconds and its requests a second.
-h2_round() { # name, process, port, target
+# Loads a server for one round and appends its CPU per body in microseconds and the bodies a second. What counts are the
+# bytes that came: of a large document a hundred are under way when the round ends.
+h2_round() { # name, process, port, target, bytes of the body
     local before after
     before=$(ticks "$2")
     taskset -c 1 h2load -c 1 -m 100 -D "$seconds" --warm-up-time 0 "http://127.0.0.1:$3$4" \
         >"$work/h2" 2>&1
     after=$(ticks "$2")
     # `requests: 51234 total, 51234 started, 51134 done, 51134 succeeded, 0 failed, 0 errored, 0 timeout`
-    awk -v ticks=$((after - before)) -v cpu="$work/$1.cpu" -v rate="$work/$1.rate" '
-        /^requests: / { done = $6; if ($10 + $12 + $14 > 0) { print "h2load:", $0 > "/dev/stderr"; exit 1 } }
+    # `traffic: 12.03MB (12612345) total, 0B (0) headers (space savings 0.00%), 11.93MB (12512345) data`
+    awk -v ticks=$((after - before)) -v cpu="$work/$1.cpu" -v rate="$work/$1.rate" -v bytes="$5" '
+        /^requests: / { if ($10 + $12 + $14 > 0) { print "h2load:", $0 > "/dev/stderr"; exit 1 } }
+        /^traffic: / { gsub(/[()]/, ""); done = $(NF - 1) / bytes }
         /^finished in / { seconds = $3 }
         END { print ticks * 10000 / done >> cpu; print done / (seconds + 0) >> rate }' "$work/h2"
 }
@@ -112,9 +115,10 @@ printf '\nHTTP/2, 1 connection, 100 streams, %s rounds of %s s each, in turn; me
 printf '| request | server | CPU | ratio | requests/s |\n|---|---|---:|---:|---:|\n'
 for target in /favicon.svg /reviews.jsonld /reviews.json; do
     rm -f "$work"/*.cpu "$work"/*.rate
+    bytes=$(curl --silent "http://127.0.0.1:$port$target" | wc -c)
     for _ in $(seq "$rounds"); do
-        h2_round ours "$documents" "$port" "$target"
-        h2_round hyper "$hyper" "$next" "$target"
+        h2_round ours "$documents" "$port" "$target" "$bytes"
+        h2_round hyper "$hyper" "$next" "$target" "$bytes"
     done
     ours=$(median <"$work/ours.cpu")
     for name in ours hyper; do
