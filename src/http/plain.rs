@@ -30,11 +30,17 @@ const COPY_BYTES_MAX: usize = 16 * 1024;
 /// Bodies of several pieces below this many bytes are copied, too: larger ones are left to hyper.
 const JOIN_BYTES_MAX: usize = 64 * 1024;
 
+/// What a reply that is made for one request costs, in ready documents. Our choice: most cost a few of those, and single
+/// searches of a large dataset, which may take a millisecond, hundreds; nobody knows which before it was run.
+const MADE_COST: usize = 16;
+
 /// What became of a plain request; its head, and its body where that is small, were appended.
 #[derive(Debug)]
 pub struct Answered {
     /// Bytes of the request.
     pub length: usize,
+    /// What it has cost, roughly: 1 for a document that was ready, more for what had to be made.
+    pub cost: usize,
     /// The body that follows what was appended.
     pub body: Option<Stored>,
 }
@@ -65,9 +71,9 @@ pub fn answer_plain(
         fields: &fields,
     };
     let reply = endpoint::read(app, &site, route, &read);
-    let Pushed { status, sent, body } = match ready_of(&reply) {
-        Some(ready) => push_stored(app, reply, ready, plain.is_head, out)?,
-        None => push_made(app, reply, plain.is_head, out)?,
+    let (Pushed { status, sent, body }, cost) = match ready_of(&reply) {
+        Some(ready) => (push_stored(app, reply, ready, plain.is_head, out)?, 1),
+        None => (push_made(app, reply, plain.is_head, out)?, MADE_COST),
     };
     app.traffic.record_plain();
     app.traffic
@@ -77,6 +83,7 @@ pub fn answer_plain(
     }
     Some(Answered {
         length: plain.length,
+        cost,
         body,
     })
 }

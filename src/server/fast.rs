@@ -33,8 +33,10 @@ const INPUT_BYTES: usize = 16 * 1024;
 /// none of them makes us keep little more.
 const BATCH_BYTES: usize = 16 * 1024;
 
-/// Requests after which other connections have their turn, also while more of them wait.
-const TURN_REQUESTS: usize = 128;
+/// The [`Answered::cost`] after which other connections have their turn, also while more requests wait: 128 ready documents,
+/// or 8 replies that are made. A search may take a millisecond, and 128 of those would keep others waiting for a tenth of
+/// a second.
+const TURN_COST: usize = 128;
 
 /// How the fast path ends.
 #[derive(Debug)]
@@ -79,7 +81,7 @@ pub(super) struct FastPath<'c, H> {
     /// What the socket has not taken yet, and the requests behind it; empty for all but slow readers.
     owed: Option<Box<Owed>>,
     rest: Vec<u8>,
-    /// Requests and bytes that were answered in this turn.
+    /// Cost and bytes of what was answered in this turn.
     turn: (usize, usize),
 }
 
@@ -141,8 +143,8 @@ impl<'c, H: Handler> FastPath<'c, H> {
     }
 
     fn is_turn_over(&self) -> bool {
-        let (requests, bytes) = self.turn;
-        requests >= TURN_REQUESTS || bytes >= TURN_BYTES
+        let (cost, bytes) = self.turn;
+        cost >= TURN_COST || bytes >= TURN_BYTES
     }
 
     fn read(&mut self, context: &mut Context<'_>, input: &mut [u8]) -> Poll<io::Result<usize>> {
@@ -169,7 +171,7 @@ impl<'c, H: Handler> FastPath<'c, H> {
                 && body.is_none()
                 && !rest.is_empty()
                 && out.len() < BATCH_BYTES
-                && self.turn.0 < TURN_REQUESTS
+                && self.turn.0 < TURN_COST
             {
                 let answered = match finishing {
                     true => None,
@@ -177,7 +179,7 @@ impl<'c, H: Handler> FastPath<'c, H> {
                 };
                 match answered {
                     Some(answered) => {
-                        self.turn.0 += 1;
+                        self.turn.0 += answered.cost;
                         rest = rest.get(answered.length..).unwrap_or_default();
                         body = answered.body;
                     }
@@ -244,7 +246,7 @@ mod tests {
     use super::super::activity::Protocol;
     use super::*;
 
-    /// Answers each byte with one.
+    /// Answers each byte, which is a request that costs as much as the byte says, with itself.
     #[derive(Clone, Copy)]
     struct Echo;
 
@@ -256,9 +258,11 @@ mod tests {
         }
 
         fn answer_plain(&self, bytes: &[u8], _: SocketAddr, out: &mut Vec<u8>) -> Option<Answered> {
-            out.push(*bytes.first()?);
+            let byte = *bytes.first()?;
+            out.push(byte);
             Some(Answered {
                 length: 1,
+                cost: byte.into(),
                 body: None,
             })
         }
@@ -268,15 +272,14 @@ mod tests {
         }
     }
 
-    /// A connection on which so many requests wait, and the peer's end of it.
-    async fn connection_with(requests: usize) -> (TcpStream, Terms, TcpStream) {
+    /// A connection on which so many requests of such a cost wait, and the peer's end of it.
+    async fn connection_with(requests: usize, cost: u8) -> (TcpStream, Terms, TcpStream) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let mut peer = TcpStream::connect(address).await.expect("a connection");
         let (stream, _) = listener.accept().await.expect("a connection");
-        peer.write_all(&vec![b'x'; requests])
-            .await
-            .expect("a write");
+        let requests = vec![cost; requests];
+        peer.write_all(&requests).await.expect("a write");
         stream.readable().await.expect("readable");
         let terms = Terms {
             peer: address,
@@ -286,13 +289,13 @@ mod tests {
         (stream, terms, peer)
     }
 
-    #[tokio::test]
-    async fn a_long_row_of_requests_lets_others_have_their_turn() {
-        let (mut stream, terms, _peer) = connection_with(TURN_REQUESTS * 2 + 1).await;
+    /// Returns how many requests were answered after each turn, and whether more waited then.
+    async fn turns(requests: usize, cost: u8) -> Vec<(usize, bool)> {
+        let (mut stream, terms, _peer) = connection_with(requests, cost).await;
         let activity = Activity::new(Protocol::Http1, Instant::now());
         let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
         let mut turns = Vec::new();
-        while activity.requests() < TURN_REQUESTS as u32 * 2 + 1 {
+        while (activity.requests() as usize) < requests {
             poll_fn(|context| {
                 assert!(fast.poll(context, false).is_pending());
                 Poll::Ready(())
@@ -300,26 +303,33 @@ mod tests {
             .await;
             turns.push((activity.requests() as usize, fast.is_busy()));
         }
-        assert_eq!(
-            turns,
-            [
-                (TURN_REQUESTS, true),
-                (TURN_REQUESTS * 2, true),
-                (TURN_REQUESTS * 2 + 1, false)
-            ]
-        );
+        turns
+    }
+
+    #[tokio::test]
+    async fn a_long_row_of_requests_lets_others_have_their_turn() {
+        let (once, twice) = (TURN_COST, TURN_COST * 2);
+        let expected = [(once, true), (twice, true), (twice + 1, false)];
+        assert_eq!(turns(twice + 1, 1).await, expected);
+    }
+
+    #[tokio::test]
+    async fn dear_requests_let_others_have_their_turn_sooner() {
+        assert_eq!(turns(17, 16).await, [(8, true), (16, true), (17, false)]);
+        // The one with which the turn's cost is passed is answered still.
+        assert_eq!(turns(3, 127).await, [(2, true), (3, false)]);
     }
 
     #[tokio::test]
     async fn requests_that_wait_for_their_turn_go_to_hyper_when_the_server_stops() {
-        let (mut stream, terms, _peer) = connection_with(TURN_REQUESTS + 3).await;
+        let (mut stream, terms, _peer) = connection_with(TURN_COST + 3, 1).await;
         let activity = Activity::new(Protocol::Http1, Instant::now());
         let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
         poll_fn(|context| {
             assert!(fast.poll(context, false).is_pending());
             assert!(fast.is_busy());
             match fast.poll(context, true) {
-                Poll::Ready(End::Hand(rest)) => assert_eq!(rest, b"xxx"),
+                Poll::Ready(End::Hand(rest)) => assert_eq!(rest, [1, 1, 1]),
                 other => panic!("{other:?}"),
             }
             Poll::Ready(())
