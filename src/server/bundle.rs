@@ -157,5 +157,4 @@ const DIGEST: &str = ".sha256";
 const SUMS: &str = "SHA256SUMS";
 
 #[cfg(test)]
-#[path = "bundle/tests.rs"]
 mod tests;
