@@ -96,6 +96,12 @@ impl Config {
         is_limited && is_elsewhere && self.proxies.networks.is_empty()
     }
 
+    /// Tells whether a field of proxies was chosen, and nobody may write it. The usual field may have been chosen, too, but
+    /// that cannot be told from here.
+    pub(super) fn has_lonely_field(&self) -> bool {
+        self.proxies.networks.is_empty() && self.proxies.field != http::ProxyField::XForwardedFor
+    }
+
     /// Returns what the service needs of this.
     pub(super) fn http_settings(&self, base_url: String) -> http::Settings {
         http::Settings {

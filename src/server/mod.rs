@@ -274,6 +274,11 @@ fn warn_of_addresses(config: &Config, address: SocketAddr) {
             "the public address is a proxy's, which --trusted-proxy does not name: all its clients count as one for \
              --hub-rate, --read-rate, --mcp-rate and --address-connections"
         );
+    } else if config.has_lonely_field() {
+        warn!(
+            "--proxy-field is without effect, as --trusted-proxy names no proxy: a client is who connects, whatever its \
+             fields say"
+        );
     }
 }
 
