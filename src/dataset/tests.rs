@@ -4,6 +4,7 @@ use super::*;
 
 mod limits;
 mod refusals;
+mod refused_reviews;
 
 pub(super) const NOW: i64 = 1_795_000_000; // 2026-11-18T11:06:40Z
 

@@ -1,13 +1,11 @@
-//! Faults of the machine: killed under load, a state directory that cannot be written, no descriptors. Others have
-//! their tests where their subject is: a full disk and clocks in `hub`, data that are gone in `reload`.
+//! Faults of the machine: killed under load, a disk that is full or read-only, no descriptors. Others have their tests
+//! where their subject is: what a full disk owes and clocks in `hub`, data that are gone in `reload`.
 
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::Command;
+use std::net::{SocketAddr, TcpListener};
 
 use crate::manners::{Load, activated};
-use crate::settings::assert_state_is_refused;
-use crate::support::{Connection, Program, get, send, wait_until};
+use crate::settings::state::assert_state_is_refused;
+use crate::support::{Connection, Mount, Program, get, send, wait_until};
 
 /// Each of the four clients may lose the one request that it is at; whatever waits in the socket is answered.
 #[test]
@@ -26,78 +24,77 @@ fn killed_under_load_nothing_but_what_was_under_way_is_lost() {
     assert_eq!(get(new.address(), "/readyz", &[]).json()["ready"], true);
 }
 
-/// A file system of a megabyte; unmounted at the end.
-struct Mount(tempfile::TempDir);
-
-impl Mount {
-    /// Mounts an empty one; `None` where that is not permitted.
-    fn new() -> Option<Mount> {
-        let mount = Mount(tempfile::tempdir().unwrap());
-        let options = ["-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs"];
-        let mounted = Command::new("mount")
-            .args(options)
-            .arg(mount.path())
-            .output();
-        mounted
-            .is_ok_and(|output| output.status.success())
-            .then_some(mount)
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    /// Makes it writable (`rw`) or not (`ro`).
-    fn make(&self, how: &str) {
-        let options = format!("remount,{how}");
-        let status = Command::new("mount")
-            .args(["-o", &options])
-            .arg(self.path())
-            .status();
-        assert!(status.is_ok_and(|status| status.success()));
-    }
+/// Sends the hub of `address` a request, for the callback `number`; returns the status of its answer.
+fn subscribe(address: SocketAddr, number: usize) -> u16 {
+    let body = format!(
+        "hub.mode=subscribe&hub.topic=http://{address}/feed.xml&hub.callback=https://127.0.0.1:1024/{number}"
+    );
+    let fields = [("Content-Type", "application/x-www-form-urlencoded")];
+    send(address, "POST", "/api/websub/hub", &fields, body.as_bytes()).status
 }
 
-impl Drop for Mount {
-    fn drop(&mut self) {
-        // Lazily: the store may still be open.
-        let _unmounted = Command::new("umount").arg("-l").arg(self.path()).output();
-    }
+/// The flags of a hub that takes any number of requests from here.
+const ANY_NUMBER: [&str; 5] = [
+    "--allow-private-callbacks",
+    "--hub-rate",
+    "0",
+    "--pending-per-host",
+    "1000",
+];
+
+fn has_reason(address: SocketAddr) -> bool {
+    get(address, "/readyz", &[]).text().contains("hub_store")
 }
 
 #[test]
 fn a_state_directory_that_is_read_only_costs_the_hub_and_no_read_until_it_is_mended() {
-    let Some(mount) = Mount::new() else {
-        println!("SKIPPED: nothing can be mounted here");
-        return;
-    };
+    let Some(mount) = Mount::new() else { return };
     mount.make("ro");
     // Where there never was a state it is the wrong place for one.
     assert_state_is_refused(mount.path());
     mount.make("rw");
-    let before = Program::serve(&["--state", mount.path().to_str().unwrap()]);
+    let flags = [&["--state", mount.text()], &ANY_NUMBER[..]].concat();
+    let before = Program::serve(&flags);
     before.signal("TERM");
     assert_eq!(before.wait().0, Some(0));
     mount.make("ro");
-    let program = Program::serve(&["--state", mount.path().to_str().unwrap()]);
+    let program = Program::serve(&flags);
     let address = program.address();
-    let subscribe = || {
-        let body = format!(
-            "hub.mode=subscribe&hub.topic=http://{address}/feed.xml&hub.callback=https://subscriber.example/"
-        );
-        let fields = [("Content-Type", "application/x-www-form-urlencoded")];
-        send(address, "POST", "/api/websub/hub", &fields, body.as_bytes()).status
-    };
-    wait_until("the reason", || {
-        get(address, "/readyz", &[]).text().contains("hub_store")
-    });
+    wait_until("the reason", || has_reason(address));
     assert_eq!(get(address, "/readyz", &[]).status, 200);
     assert_eq!(get(address, "/reviews.json", &[]).status, 200);
-    assert_eq!(subscribe(), 503);
+    assert_eq!(subscribe(address, 0), 503);
     mount.make("rw");
-    wait_until("it is taken", || subscribe() == 202);
-    wait_until("no reason", || {
-        !get(address, "/readyz", &[]).text().contains("hub_store")
+    wait_until("it is taken", || subscribe(address, 0) == 202);
+    wait_until("no reason", || !has_reason(address));
+}
+
+#[test]
+fn a_disk_that_is_full_costs_the_hub_and_the_access_log_and_no_read_until_there_is_room() {
+    let Some(mount) = Mount::new() else { return };
+    let log = mount.path().join("access.log");
+    let (state, log_text) = (mount.path().join("state"), log.to_str().unwrap());
+    let flags = ["--state", state.to_str().unwrap(), "--access-log", log_text];
+    let program = Program::serve(&[&flags[..], &ANY_NUMBER].concat());
+    let address = program.address();
+    assert_eq!(subscribe(address, 0), 202);
+    mount.fill();
+    // What the files have of their last pages is used up first.
+    let mut number = 0;
+    wait_until("the hub refuses", || {
+        number += 1;
+        subscribe(address, number) == 503
+    });
+    wait_until("the reason", || has_reason(address));
+    program.wait_for_log("the access log cannot be written, lines are lost");
+    assert_eq!(get(address, "/reviews.json", &[]).status, 200);
+    mount.make_room();
+    wait_until("it is taken", || subscribe(address, 0) == 202);
+    wait_until("no reason", || !has_reason(address));
+    program.wait_for_log("the access log is written again");
+    assert_eq!(get(address, "/feed.xml", &[]).status, 200);
+    wait_until("the line", || {
+        std::fs::read_to_string(&log).is_ok_and(|text| text.contains("/feed.xml"))
     });
 }
 

@@ -11,6 +11,7 @@ mod any_request;
 mod attacks;
 mod bodies;
 mod check;
+mod commands;
 mod conditional;
 mod cors;
 mod deploy;

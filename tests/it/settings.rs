@@ -1,12 +1,11 @@
 //! Settings that cannot be: each is refused with one line that names the flag and its value, and with 64, 69 or 78.
 
-use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixListener;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+mod handed;
+pub(crate) mod state;
 
-use crate::support::Program;
+use std::net::TcpListener;
+use std::process::Output;
+
 use crate::support::program::{command, run};
 
 /// A value for each flag of `serve` that cannot be, and the exit status.
@@ -382,83 +381,4 @@ fn a_port_in_use_is_69_and_the_line_says_what_to_change() {
             assert!(said.contains(part), "{said}");
         }
     }
-}
-
-/// Runs `reviewd serve` with `descriptor` as the socket that it is handed.
-fn handed(descriptor: OwnedFd, count: &str) -> Output {
-    let script = format!("exec 3<&0 </dev/null; LISTEN_FDS={count} LISTEN_PID=$$ exec \"$@\"");
-    let temp = tempfile::tempdir().unwrap();
-    Command::new("sh")
-        .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_reviewd"), "serve"])
-        .env("REVIEWD_STATE", temp.path())
-        .stdin(Stdio::from(descriptor))
-        .output()
-        .unwrap()
-}
-
-#[test]
-fn what_is_handed_over_and_is_no_listening_socket_of_tcp_is_78_and_named() {
-    let temp = tempfile::tempdir().unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let connected = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let unix = UnixListener::bind(temp.path().join("socket")).unwrap();
-    let file = std::fs::File::open("/dev/null").unwrap();
-    for (descriptor, what) in [
-        (OwnedFd::from(connected), "is a connection"),
-        (
-            UdpSocket::bind("127.0.0.1:0").unwrap().into(),
-            "not a TCP socket",
-        ),
-        (unix.into(), "not a TCP socket"),
-        (file.into(), "not a TCP socket"),
-    ] {
-        let said = one_line(&handed(descriptor, "1"), 78, what);
-        assert!(said.contains("LISTEN_FDS") && said.contains(what), "{said}");
-    }
-    for count in ["2", "99999999999", "one"] {
-        let socket = listener.try_clone().unwrap();
-        let said = one_line(&handed(socket.into(), count), 78, count);
-        assert!(said.contains(&format!("LISTEN_FDS='{count}'")), "{said}");
-    }
-    let mut shell = Command::new("sh");
-    let script = "exec 3<&-; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
-    shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_reviewd"), "serve"]);
-    let said = one_line(&shell.output().unwrap(), 78, "closed");
-    assert!(
-        said.contains("LISTEN_FDS") && said.contains("closed"),
-        "{said}"
-    );
-}
-
-#[test]
-fn a_state_directory_that_cannot_be_is_78_and_named() {
-    let temp = tempfile::tempdir().unwrap();
-    let link = temp.path().join("link");
-    std::os::unix::fs::symlink("/nowhere/at/all", &link).unwrap();
-    let ring = temp.path().join("ring");
-    std::os::unix::fs::symlink(&ring, &ring).unwrap();
-    let long = temp.path().join("a".repeat(300));
-    for path in [&link, &ring, &ring.join("below"), &long] {
-        assert_state_is_refused(path);
-    }
-}
-
-pub(crate) fn assert_state_is_refused(path: &Path) {
-    let mut command = command();
-    command.args(["serve", "--listen", "127.0.0.1:0", "--state"]);
-    let output = command.arg(path).output().unwrap();
-    let said = one_line(&output, 78, &path.display().to_string());
-    let line = format!(
-        "reviewd: cannot write to the state directory {} (--state)",
-        path.display()
-    );
-    assert!(said.starts_with(&line), "{said}");
-}
-
-#[test]
-fn parents_of_the_state_directory_are_made() {
-    let temp = tempfile::tempdir().unwrap();
-    let state = temp.path().join("a/b/state");
-    let _program = Program::serve(&["--state", state.to_str().unwrap()]);
-    assert!(state.join("session-key").exists());
 }

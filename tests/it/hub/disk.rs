@@ -1,54 +1,18 @@
 //! A disk that fills up under the hub, as far as this machine lets a test make one.
 
-use std::process::Command;
-
 use super::rig::Rig;
 use super::subscriber::Subscriber;
-use crate::support::wait_until;
+use crate::support::{Mount, wait_until};
 use reviewd::websub::Place;
-
-/// A file system of one megabyte; unmounted at the end.
-struct SmallDisk(tempfile::TempDir);
-
-impl SmallDisk {
-    /// Mounts one; `None` where that is not permitted.
-    fn mount() -> Option<SmallDisk> {
-        let disk = SmallDisk(tempfile::tempdir().unwrap());
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs"])
-            .arg(disk.0.path())
-            .output();
-        mounted
-            .is_ok_and(|output| output.status.success())
-            .then_some(disk)
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        // Lazily: the store may still be open. What is left goes with the machine's temporary files.
-        let _unmounted = Command::new("umount").arg("-l").arg(self.0.path()).output();
-    }
-}
 
 #[test]
 fn a_disk_that_fills_up_refuses_requests_keeps_promises_and_recovers() {
-    let Some(disk) = SmallDisk::mount() else {
-        println!(
-            "SKIPPED: no small file system can be mounted here; the store's own tests cover a full disk"
-        );
-        return;
-    };
-    let rig =
-        Rig::start_with(|settings| settings.place = Place::Directory(disk.0.path().to_owned()));
+    let Some(disk) = Mount::new() else { return };
+    let place = Place::Directory(disk.path().to_owned());
+    let rig = Rig::start_with(|settings| settings.place = place);
     let subscriber = Subscriber::good();
     rig.subscribe(&subscriber.callback("/cb"));
-    let filler = disk.0.path().join("hub.filler");
-    let rest = vec![0u8; 2 << 20];
-    assert!(
-        std::fs::write(&filler, &rest).is_err(),
-        "the disk is full now"
-    );
+    disk.fill();
     let mut refusal = None;
     // Pages that the log has already are used up first.
     for number in 0..500 {
@@ -69,7 +33,7 @@ fn a_disk_that_fills_up_refuses_requests_keeps_promises_and_recovers() {
             .as_ref()
             .is_some_and(|text| text.ends_with("the disk is full"))
     });
-    std::fs::remove_file(&filler).unwrap();
+    disk.make_room();
     wait_until("it recovers", || rig.hub().health().store_error.is_none());
     assert!(rig.listed(&subscriber.callback("/cb")).is_some());
     rig.change("2");

@@ -1,0 +1,120 @@
+//! The commands that are for those who run the program: healthcheck, config, completions, man.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::support::Program;
+use crate::support::program::{command, run};
+
+#[test]
+fn healthcheck_ends_with_0_for_a_good_answer_and_1_for_none() {
+    let program = Program::serve(&[]);
+    let base = format!("http://{}", program.address());
+    for (url, status) in [("/healthz", 0), ("/readyz", 0), ("/nowhere", 1)] {
+        let output = run(&["healthcheck", &format!("{base}{url}")]);
+        assert_eq!(output.status.code(), Some(status), "{url}");
+    }
+    let listen = program.address().to_string();
+    let as_told = |listen: &str| {
+        let mut command = command();
+        command.arg("healthcheck").env("REVIEWD_LISTEN", listen);
+        command.output().unwrap().status.code()
+    };
+    assert_eq!(as_told(&listen), Some(0));
+    let everywhere = format!("0.0.0.0:{}", program.address().port());
+    assert_eq!(as_told(&everywhere), Some(0));
+    drop(program);
+    let output = run(&["healthcheck", &format!("{base}/healthz")]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("did not answer")
+    );
+}
+
+#[test]
+fn healthcheck_refuses_what_it_cannot_ask_with_64_and_authorities_that_are_none_with_78() {
+    for url in [
+        "nowhere",
+        "ftp://127.0.0.1/",
+        "http://",
+        "127.0.0.1:9090/readyz",
+    ] {
+        let output = run(&["healthcheck", url]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(64), "{said}");
+        assert!(said.contains(url) && said.lines().count() == 1, "{said}");
+    }
+    let output = run(&["healthcheck", "--listen", "127.0.0.1:0"]);
+    assert_eq!(output.status.code(), Some(64));
+    let output = run(&[
+        "healthcheck",
+        "https://127.0.0.1:1/",
+        "--ca",
+        "/nowhere/ca.pem",
+    ]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(78), "{said}");
+    assert!(said.contains("--ca /nowhere/ca.pem"), "{said}");
+}
+
+#[test]
+fn config_tells_each_setting_and_where_it_came_from() {
+    let mut command = command();
+    let key = "ab".repeat(32);
+    command
+        .args(["config", "--json", "--threads", "3"])
+        .env("REVIEWD_POLL", "1m")
+        .env("REVIEWD_NO_HUB", "true")
+        .env("REVIEWD_SESSION_KEY", &key);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!text.contains(&key), "a secret is not shown");
+    let settings: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    let setting = |flag: &str| {
+        let found = settings.iter().find(|setting| setting["flag"] == flag);
+        let found = found.unwrap_or_else(|| panic!("no {flag}"));
+        (found["value"].clone(), found["origin"].as_str().unwrap())
+    };
+    assert_eq!(setting("--threads"), ("3".into(), "flag"));
+    assert_eq!(setting("--poll"), ("1m".into(), "environment"));
+    assert_eq!(setting("--no-hub"), ("true".into(), "environment"));
+    assert_eq!(setting("--session-key"), ("(secret)".into(), "environment"));
+    assert_eq!(setting("--listen"), ("127.0.0.1:8080".into(), "default"));
+    assert_eq!(setting("--base-url"), (serde_json::Value::Null, "default"));
+    let help = String::from_utf8(run(&["serve", "--help"]).stdout).unwrap();
+    let flags = help.lines().filter(|line| line.starts_with("      --"));
+    assert_eq!(settings.len(), flags.count(), "every flag is there once");
+    let table = String::from_utf8(run(&["config"]).stdout).unwrap();
+    assert_eq!(table.lines().count(), settings.len());
+    assert_eq!(run(&["config", "--threads", "0"]).status.code(), Some(64));
+}
+
+#[test]
+fn shells_and_the_manual_know_every_command() {
+    let bash = String::from_utf8(run(&["completions", "bash"]).stdout).unwrap();
+    assert!(bash.contains("--admin-listen") && bash.contains("healthcheck"));
+    let mut syntax = Command::new("bash")
+        .args(["-n"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("bash can be run");
+    let mut stdin = syntax.stdin.take().unwrap();
+    stdin.write_all(bash.as_bytes()).unwrap();
+    drop(stdin);
+    assert!(syntax.wait().unwrap().success());
+    let page = String::from_utf8(run(&["man"]).stdout).unwrap();
+    assert!(
+        page.contains(".TH reviewd 1") && page.contains("Exit status"),
+        "{page}"
+    );
+    let page = String::from_utf8(run(&["man", "serve"]).stdout).unwrap();
+    assert!(
+        page.contains("REVIEWD_ADMIN_LISTEN") && page.contains("SIGHUP"),
+        "{page}"
+    );
+    assert_eq!(run(&["man", "nothing"]).status.code(), Some(64));
+    assert_eq!(run(&["completions", "nothing"]).status.code(), Some(64));
+}

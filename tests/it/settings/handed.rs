@@ -1,0 +1,54 @@
+//! Sockets that whoever starts the program hands over, and those that are none.
+
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+use std::process::{Command, Output, Stdio};
+
+use super::one_line;
+
+/// Runs `reviewd serve` with `descriptor` as the socket that it is handed.
+fn handed(descriptor: OwnedFd, count: &str) -> Output {
+    let script = format!("exec 3<&0 </dev/null; LISTEN_FDS={count} LISTEN_PID=$$ exec \"$@\"");
+    let temp = tempfile::tempdir().unwrap();
+    Command::new("sh")
+        .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_reviewd"), "serve"])
+        .env("REVIEWD_STATE", temp.path())
+        .stdin(Stdio::from(descriptor))
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn what_is_handed_over_and_is_no_listening_socket_of_tcp_is_78_and_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let connected = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let unix = UnixListener::bind(temp.path().join("socket")).unwrap();
+    let file = std::fs::File::open("/dev/null").unwrap();
+    for (descriptor, what) in [
+        (OwnedFd::from(connected), "is a connection"),
+        (
+            UdpSocket::bind("127.0.0.1:0").unwrap().into(),
+            "not a TCP socket",
+        ),
+        (unix.into(), "not a TCP socket"),
+        (file.into(), "not a TCP socket"),
+    ] {
+        let said = one_line(&handed(descriptor, "1"), 78, what);
+        assert!(said.contains("LISTEN_FDS") && said.contains(what), "{said}");
+    }
+    for count in ["2", "99999999999", "one"] {
+        let socket = listener.try_clone().unwrap();
+        let said = one_line(&handed(socket.into(), count), 78, count);
+        assert!(said.contains(&format!("LISTEN_FDS='{count}'")), "{said}");
+    }
+    let mut shell = Command::new("sh");
+    let script = "exec 3<&-; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
+    shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_reviewd"), "serve"]);
+    let said = one_line(&shell.output().unwrap(), 78, "closed");
+    assert!(
+        said.contains("LISTEN_FDS") && said.contains("closed"),
+        "{said}"
+    );
+}

@@ -1,0 +1,69 @@
+//! A file system of our own, where a test may make one: to fill, to make read-only, to make room again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A file system of [`MOUNT_BYTES`]; unmounted at the end.
+pub(crate) struct Mount(tempfile::TempDir);
+
+/// What it holds at most.
+const MOUNT_BYTES: usize = 1 << 20;
+
+impl Mount {
+    /// Mounts an empty one; `None`, said aloud, where that is not permitted.
+    pub(crate) fn new() -> Option<Mount> {
+        let mount = Mount(tempfile::tempdir().unwrap());
+        let options = format!("size={MOUNT_BYTES},mode=700");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(mount.path())
+            .output();
+        let is_mounted = mounted.is_ok_and(|output| output.status.success());
+        if !is_mounted {
+            println!("SKIPPED: nothing can be mounted here");
+        }
+        is_mounted.then_some(mount)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The same as text, as flags take it.
+    pub(crate) fn text(&self) -> &str {
+        self.path().to_str().unwrap()
+    }
+
+    /// Makes it writable (`rw`) or not (`ro`).
+    pub(crate) fn make(&self, how: &str) {
+        let options = format!("remount,{how}");
+        let status = Command::new("mount")
+            .args(["-o", &options])
+            .arg(self.path())
+            .status();
+        assert!(status.is_ok_and(|status| status.success()));
+    }
+
+    /// Takes all the room that is left.
+    pub(crate) fn fill(&self) {
+        let written = fs::write(self.filler(), vec![0; 2 * MOUNT_BYTES]);
+        assert!(written.is_err(), "it is full now");
+    }
+
+    /// Gives it back.
+    pub(crate) fn make_room(&self) {
+        fs::remove_file(self.filler()).unwrap();
+    }
+
+    fn filler(&self) -> PathBuf {
+        self.path().join("filler")
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // Lazily: what was tested may still have files open there. What is left goes with the machine's temporary files.
+        let _unmounted = Command::new("umount").arg("-l").arg(self.path()).output();
+    }
+}
