@@ -291,3 +291,6 @@ fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
     let threads: usize = whole(1, 1_024)(text)?;
     NonZeroUsize::new(threads).ok_or_else(|| "must not be 0".to_owned())
 }
+
+#[cfg(test)]
+mod tests;

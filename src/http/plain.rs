@@ -267,3 +267,38 @@ fn push_date(out: &mut Vec<u8>) {
     }
     out.extend_from_slice(&text);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body of three pieces, so many bytes in all.
+    fn pieces(bytes: usize) -> Body {
+        let [head, tail] = [b"[", b"]"].map(|text| Bytes::from_static(text));
+        Body::joined(head, vec![b'x'; bytes - 2].into(), tail)
+    }
+
+    #[test]
+    fn a_small_body_is_copied_behind_its_head() {
+        let one = |bytes: usize| Body::full(vec![b'x'; bytes].into());
+        assert!(is_copied(&one(COPY_BYTES_MAX - 1)));
+        assert!(!is_copied(&one(COPY_BYTES_MAX)));
+        // It follows its head all the same.
+        assert!(is_sent_from_here(&one(COPY_BYTES_MAX)));
+        for (bytes, is_small) in [(COPY_BYTES_MAX - 1, true), (COPY_BYTES_MAX, false)] {
+            let stored = Stored {
+                bytes: vec![b'x'; bytes].into(),
+                file: None,
+            };
+            let mut out = b"head".to_vec();
+            assert_eq!(copy_small(stored, &mut out).is_none(), is_small);
+            assert_eq!(out.len(), if is_small { 4 + bytes } else { 4 });
+        }
+    }
+
+    #[test]
+    fn a_body_of_several_pieces_is_copied_up_to_its_bound_and_left_to_hyper_from_there() {
+        assert!(is_sent_from_here(&pieces(JOIN_BYTES_MAX - 1)));
+        assert!(!is_sent_from_here(&pieces(JOIN_BYTES_MAX)));
+    }
+}

@@ -59,3 +59,38 @@ impl Readiness {
         self.reasons.load_full()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixteen_reasons_are_kept_and_the_newest_is_always_among_them() {
+        let codes = "abcdefghijklmnopq";
+        let readiness = Readiness::default();
+        let report = |code: &'static str| {
+            readiness.report(&Reason {
+                code,
+                message: String::new(),
+                details: Vec::new(),
+                internal: None,
+                blocking: false,
+            });
+        };
+        let kept = || -> String {
+            readiness
+                .reasons()
+                .iter()
+                .map(|reason| reason.code)
+                .collect()
+        };
+        for at in 0..REASONS_MAX {
+            report(&codes[at..=at]);
+        }
+        assert_eq!(kept(), "abcdefghijklmnop");
+        report("q");
+        assert_eq!(kept(), "abcdefghijklmnoq");
+        report("a");
+        assert_eq!(kept(), "bcdefghijklmnoqa");
+    }
+}

@@ -93,12 +93,18 @@ mod tests {
 
     #[test]
     fn bodies_of_the_right_size_are_stored_and_cannot_be_changed() {
-        let ready = Ready::default();
-        for (size, is_stored) in [(FILE_BYTES_MIN - 1, false), (FILE_BYTES_MIN, true)] {
-            let body = vec![7; size];
-            ready.store(Coding::Gzip, &body);
+        for (size, is_stored) in [
+            (FILE_BYTES_MIN - 1, false),
+            (FILE_BYTES_MIN, true),
+            (FILE_BYTES_MAX, true),
+            (FILE_BYTES_MAX + 1, false),
+        ] {
+            let ready = Ready::default();
+            ready.store(Coding::Gzip, &vec![0; size]);
             assert_eq!(ready.file(Coding::Gzip).is_some(), is_stored, "{size}");
         }
+        let ready = Ready::default();
+        ready.store(Coding::Gzip, &[7; FILE_BYTES_MIN]);
         assert!(ready.file(Coding::Identity).is_none());
         let file = ready.file(Coding::Gzip).unwrap();
         let mut own = File::from(file.0.try_clone().unwrap());
@@ -106,6 +112,6 @@ mod tests {
         let mut read = Vec::new();
         std::io::Seek::rewind(&mut own).unwrap();
         own.read_to_end(&mut read).unwrap();
-        assert_eq!(read, vec![7; FILE_BYTES_MIN]);
+        assert_eq!(read, [7; FILE_BYTES_MIN]);
     }
 }

@@ -161,16 +161,14 @@ fn rows_are_joined_the_same_prepared_or_not() {
 }
 
 #[test]
-fn a_tiny_document_is_not_compressed() {
-    let resource = Resource::new(
-        Bytes::from_static(b"{}"),
-        "application/json",
-        Timestamp::from_unix(0),
-    );
-    resource.compress(&|| false);
-    assert_eq!(resource.encoded(Coding::Brotli), None);
-    assert_eq!(
-        resource.encoded(Coding::Identity),
-        Some(&Bytes::from_static(b"{}"))
-    );
+fn a_document_is_compressed_from_a_kilobyte_on() {
+    let compressed = |bytes: usize| {
+        let body = Bytes::from(vec![b'x'; bytes]);
+        let resource = Resource::new(body.clone(), "text/plain", Timestamp::from_unix(0));
+        resource.compress(&|| false);
+        assert_eq!(resource.encoded(Coding::Identity), Some(&body));
+        resource.encoded(Coding::Brotli).is_some()
+    };
+    assert!(!compressed(1_023));
+    assert!(compressed(1_024));
 }

@@ -1,6 +1,6 @@
 //! HTTP/2 with prior knowledge, on the port of HTTP/1.1.
 
-use crate::support::frames::{END_HEADERS, END_STREAM, Frames, kind};
+use crate::support::frames::{END_HEADERS, END_STREAM, Frames, frame, kind};
 use crate::support::{Server, wait_until};
 
 /// `:status: 200` in the static table.
@@ -134,16 +134,26 @@ fn a_head_in_several_frames_may_have_16_kib_and_no_more() {
     assert_ne!(ask_with(4), Some(OK));
 }
 
-#[test]
-fn a_client_may_take_some_requests_back() {
-    let server = Server::start();
+/// Asks and takes back so many times in one piece, so that the server looks at none of them in between.
+fn take_back(server: &Server, requests: u32) -> Frames {
     let mut frames = Frames::open(server.address(), &[]);
     let block = frames.get_block("/reviews.json");
-    for number in 0..20 {
-        let stream = 1 + 2 * number;
-        frames.send(kind::HEADERS, END_HEADERS | END_STREAM, stream, &block);
-        frames.send(kind::RST_STREAM, 0, stream, &8_u32.to_be_bytes());
+    let mut bytes = Vec::new();
+    for stream in (0..requests).map(|number| 1 + 2 * number) {
+        let flags = END_HEADERS | END_STREAM;
+        bytes.extend(frame(kind::HEADERS, flags, stream, &block));
+        bytes.extend(frame(kind::RST_STREAM, 0, stream, &8_u32.to_be_bytes()));
     }
+    frames.try_write(&bytes).expect("the server takes it");
+    frames
+}
+
+#[test]
+fn a_client_may_take_20_requests_back_before_they_are_looked_at_and_no_more() {
+    let server = Server::start();
+    let mut frames = take_back(&server, 20);
     frames.get(41, "/healthz");
     assert_eq!(frames.answer(41).0, OK);
+    let goaway = take_back(&server, 21).wait_for(kind::GOAWAY);
+    assert_eq!(goaway.payload[4..8], ENHANCE_YOUR_CALM.to_be_bytes());
 }

@@ -198,6 +198,14 @@ fn prompts_say_what_is_wrong_with_their_arguments() {
 }
 
 #[test]
+fn an_argument_of_a_prompt_may_have_1024_bytes() {
+    let longest = "x".repeat(1_024);
+    let params = json!({"name": "summarize_reviews", "arguments": {"aspect": longest}});
+    let answer = result(catalog(), "prompts/get", params).to_string();
+    assert!(answer.contains(&longest), "{answer}");
+}
+
+#[test]
 fn completion_offers_names_that_begin_with_the_value() {
     let complete = |kind: &str, target: &str, name: &str, value: &str| {
         let key = if kind == "ref/prompt" { "name" } else { "uri" };

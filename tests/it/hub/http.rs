@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use reviewd::delivery::Settings;
+use reviewd::delivery::stats::Stats;
 use reviewd::server::DataSource;
 use reviewd::websub::Place;
 
@@ -39,6 +40,10 @@ fn post(server: &Server, content_type: &str, body: &[u8]) -> Response {
     );
     connection.write(&[head.as_bytes(), body].concat());
     connection.response("POST")
+}
+
+fn stats(server: &Server) -> &Stats {
+    server.running().app().hub().expect("a hub").stats()
 }
 
 fn form(pairs: &[(&str, &str)]) -> String {
@@ -159,17 +164,26 @@ fn a_chunked_body_that_never_ends_is_408_and_nothing_is_created() {
     let response = connection.response("POST");
     assert_line(&response, 408, "the request body must arrive within ");
     assert_eq!(response.field("connection"), Some("close"));
-    assert_eq!(
-        server
-            .running()
-            .app()
-            .hub()
-            .unwrap()
-            .stats()
-            .accepted
-            .value(),
-        0
-    );
+    assert_eq!(stats(&server).accepted.value(), 0);
+}
+
+#[test]
+fn a_chunked_form_may_have_8_kib_and_no_more() {
+    let temp = tempfile::tempdir().unwrap();
+    let server = start(&temp, None, |_| {});
+    let topic = format!("http://{}/feed.xml", server.address());
+    let body = form(&[
+        ("hub.mode", "subscribe"),
+        ("hub.topic", &topic),
+        ("hub.callback", "https://127.0.0.1:8443/cb"),
+        ("padding", ""),
+    ]);
+    for (bytes, status) in [(8 * 1024, 202), (8 * 1024 + 1, 413)] {
+        let padding = "x".repeat(bytes - body.len());
+        let mut connection = server.connect();
+        connection.write(format!("POST /api/websub/hub HTTP/1.1\r\nHost: {}\r\nContent-Type: {FORM}\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n{:x}\r\n{padding}\r\n0\r\n\r\n", server.address(), body.len(), padding.len()).as_bytes());
+        assert_eq!(connection.response("POST").status, status, "{bytes}");
+    }
 }
 
 #[test]
@@ -284,17 +298,7 @@ fn p1_h6_h47_h48_a_changed_dataset_comes_as_a_get_of_the_topic_would_answer() {
         );
         subscriber.wait_verification(number + 1);
     }
-    wait_until("active", || {
-        server
-            .running()
-            .app()
-            .hub()
-            .unwrap()
-            .stats()
-            .confirmed
-            .value()
-            == 3
-    });
+    wait_until("active", || stats(&server).confirmed.value() == 3);
     data.write("reviews.json", &reviews_json(4, "2026-01-02T00:00:00Z"));
     subscriber.wait_delivery(3);
     for path in paths {
@@ -317,17 +321,7 @@ fn a_change_made_while_the_server_was_down_is_delivered_when_it_is_back() {
         subscribe(&first, "/reviews.json", &subscriber.callback("/cb")).status,
         202
     );
-    wait_until("active", || {
-        first
-            .running()
-            .app()
-            .hub()
-            .unwrap()
-            .stats()
-            .confirmed
-            .value()
-            == 1
-    });
+    wait_until("active", || stats(&first).confirmed.value() == 1);
     assert!(first.shutdown());
     data.write("reviews.json", &reviews_json(4, "2026-01-02T00:00:00Z"));
     let settings = rig::settings(&temp);

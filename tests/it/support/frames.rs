@@ -94,11 +94,12 @@ impl<S: Read + Write> Frames<S> {
         stream: u32,
         payload: &[u8],
     ) -> io::Result<()> {
-        let length = u32::try_from(payload.len())
-            .expect("a frame is short")
-            .to_be_bytes();
-        let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
-        self.stream.write_all(&[&head, payload].concat())
+        self.try_write(&frame(kind, flags, stream, payload))
+    }
+
+    /// Sends bytes in one piece.
+    pub(crate) fn try_write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes)
     }
 
     /// Sends a GET for `path` on `stream`.
@@ -195,6 +196,13 @@ impl<S: Read + Write> Frames<S> {
             }
         }
     }
+}
+
+/// Returns the bytes of a frame.
+pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).expect("a frame is short");
+    let length = length.to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
 fn is_end(error: &io::Error) -> bool {
