@@ -1,6 +1,7 @@
 //! The hub against real subscribers: HTTPS servers on this machine with certificates of a private authority.
 
 pub(crate) mod authority;
+mod chaos;
 mod clock;
 mod command;
 mod content;
@@ -13,6 +14,7 @@ mod handshake;
 mod http;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "postgres")]
 mod postgres_shared;
 #[cfg(feature = "postgres")]
 mod replicas;

@@ -8,12 +8,13 @@ use reviewd::websub::postgres::{Database, PostgresStore};
 use reviewd::websub::store::{Store, StoreError};
 
 use super::authority;
-use super::crash::post;
+use super::chaos::post;
+use super::postgres_shared::Shared;
 use super::subscriber::Subscriber;
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::postgres::Postgres;
 use crate::support::program::run;
-use crate::support::{Program, get, wait_until};
+use crate::support::{get, wait_until};
 
 /// The schema's version that this program needs.
 const VERSION: &str = "3";
@@ -228,35 +229,18 @@ fn a_database_that_is_not_there_at_the_start_is_waited_for_and_then_69() {
 
 #[test]
 fn without_its_database_reads_are_served_the_hub_says_503_and_all_goes_on_when_it_is_back() {
-    let Some(mut postgres) = Postgres::start() else {
+    let Some(mut shared) = Shared::begin() else {
         return;
     };
-    postgres.database("hub");
-    let url = postgres.url("reviewd", "hub");
-    let temp = tempfile::tempdir().unwrap();
-    let ca = temp.path().join("ca.pem");
-    authority::write_ca(&ca);
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let (subscriber, later) = (Subscriber::good(), Subscriber::good());
-    let program = Program::serve(&[
-        "--data",
-        data.path().to_str().unwrap(),
-        "--base-url",
-        "https://reviews.example",
-        "--store",
-        &url,
-        "--callback-ca",
-        ca.to_str().unwrap(),
-        "--allow-private-callbacks",
-        "--hub-rate",
-        "0",
-    ]);
+    let program = shared.replica(&data);
     let address = program.address();
     let ask =
         |subscriber: &Subscriber| post(address, "subscribe", &subscriber.callback("/cb"), 1000);
     assert_eq!(ask(&subscriber).status, 202);
     program.wait_for_log("a subscription is active");
-    postgres.crash();
+    shared.postgres.crash();
     let mut refused = None;
     wait_until("503", || {
         let response = ask(&later);
@@ -281,7 +265,7 @@ fn without_its_database_reads_are_served_the_hub_says_503_and_all_goes_on_when_i
             .contains("2026-01-02")
     });
     assert_eq!(subscriber.deliveries().len(), 0);
-    postgres.start_again();
+    shared.postgres.start_again();
     let delivery = subscriber.wait_delivery(1);
     assert_eq!(delivery.body, get(address, "/reviews.json", &[]).body);
     assert_eq!(ask(&later).status, 202);
@@ -292,7 +276,7 @@ fn without_its_database_reads_are_served_the_hub_says_503_and_all_goes_on_when_i
             .contains("\"hub_store\"")
     });
     // The operator's command knows the database, too.
-    let listed = run(&["hub", "list", "--store", &url, "--format", "json"]);
+    let listed = run(&["hub", "list", "--store", &shared.url, "--format", "json"]);
     let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
     assert_eq!(listed["subscriptions"].as_array().unwrap().len(), 2);
 }

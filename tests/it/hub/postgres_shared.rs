@@ -1,11 +1,9 @@
 //! What replicas that share a PostgreSQL may do to each other: nothing, whatever address, topics or locks they have.
 
-use std::path::Path;
-
 use reviewd::websub::store::{Store, StoreError};
 
 use super::authority;
-use super::crash::post;
+use super::chaos::post;
 use super::postgres::{assert_refused_with, open};
 use super::rig::now;
 use super::subscriber::Subscriber;
@@ -13,38 +11,54 @@ use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::postgres::Postgres;
 use crate::support::{Program, get, wait_until};
 
-/// Starts a replica at a public address.
-fn replica(url: &str, base_url: &str, data: &DataDir, ca: &Path) -> Program {
-    let data = data.path().to_str().unwrap();
-    let ca = ca.to_str().unwrap();
-    Program::serve(&[
-        "--data",
-        data,
-        "--base-url",
-        base_url,
-        "--store",
-        url,
-        "--callback-ca",
-        ca,
-        "--allow-private-callbacks",
-        "--hub-rate",
-        "0",
-    ])
+/// A database that replicas share, and the authority of the subscribers' certificates.
+pub(super) struct Shared {
+    pub(super) postgres: Postgres,
+    pub(super) url: String,
+    folder: tempfile::TempDir,
+}
+
+impl Shared {
+    /// Starts one; `None` where PostgreSQL is not installed.
+    pub(super) fn begin() -> Option<Shared> {
+        let postgres = Postgres::start()?;
+        postgres.database("hub");
+        let folder = tempfile::tempdir().unwrap();
+        authority::write_ca(&folder.path().join("ca.pem"));
+        Some(Shared {
+            url: postgres.url("reviewd", "hub"),
+            postgres,
+            folder,
+        })
+    }
+
+    /// Starts a replica at the public address `https://reviews.example`.
+    pub(super) fn replica(&self, data: &DataDir) -> Program {
+        Program::serve(&[
+            "--data",
+            data.path().to_str().unwrap(),
+            "--base-url",
+            "https://reviews.example",
+            "--store",
+            &self.url,
+            "--callback-ca",
+            self.folder.path().join("ca.pem").to_str().unwrap(),
+            "--allow-private-callbacks",
+            "--hub-rate",
+            "0",
+        ])
+    }
 }
 
 #[test]
 fn whoever_has_another_public_address_is_refused_and_takes_nothing_away() {
-    let Some(postgres) = Postgres::start() else {
+    let Some(shared) = Shared::begin() else {
         return;
     };
-    postgres.database("hub");
-    let url = postgres.url("reviewd", "hub");
-    let temp = tempfile::tempdir().unwrap();
-    let ca = temp.path().join("ca.pem");
-    authority::write_ca(&ca);
+    let postgres = &shared.postgres;
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let subscriber = Subscriber::good();
-    let program = replica(&url, "https://reviews.example", &data, &ca);
+    let program = shared.replica(&data);
     let asked = post(
         program.address(),
         "subscribe",
@@ -66,15 +80,20 @@ fn whoever_has_another_public_address_is_refused_and_takes_nothing_away() {
         "{before}"
     );
     let both = "holds topics of https://reviews.example, and the public address here is https://other.example (--base-url)";
-    assert_refused_with(&url, &["--base-url", "https://other.example"], 78, both);
+    assert_refused_with(
+        &shared.url,
+        &["--base-url", "https://other.example"],
+        78,
+        both,
+    );
     // Of another scheme or port it is another one too.
     for other in ["http://reviews.example", "https://reviews.example:8443"] {
-        assert_refused_with(&url, &["--base-url", other], 78, "--base-url");
+        assert_refused_with(&shared.url, &["--base-url", other], 78, "--base-url");
     }
     // Where the port is the system's choice, it is publishing that refuses, and again each time that it is tried.
     let newer = DataDir::with_reviews(2, "2026-01-02T00:00:00Z");
     let newer = newer.path().to_str().unwrap();
-    let late = Program::serve(&["--data", newer, "--store", &url]);
+    let late = Program::serve(&["--data", newer, "--store", &shared.url]);
     wait_until("the reason", || {
         get(late.address(), "/readyz", &[])
             .text()
@@ -90,17 +109,13 @@ fn whoever_has_another_public_address_is_refused_and_takes_nothing_away() {
 
 #[test]
 fn a_request_that_was_confirmed_survives_that_its_topic_is_gone() {
-    let Some(postgres) = Postgres::start() else {
+    let Some(shared) = Shared::begin() else {
         return;
     };
-    postgres.database("hub");
-    let url = postgres.url("reviewd", "hub");
-    let temp = tempfile::tempdir().unwrap();
-    let ca = temp.path().join("ca.pem");
-    authority::write_ca(&ca);
+    let postgres = &shared.postgres;
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let subscriber = Subscriber::good();
-    let program = replica(&url, "https://reviews.example", &data, &ca);
+    let program = shared.replica(&data);
     let ask = |path: &str| {
         let callback = subscriber.callback(path);
         post(program.address(), "subscribe", &callback, 1000).status

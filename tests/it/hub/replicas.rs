@@ -9,7 +9,10 @@ use reviewd::websub::postgres::{Database, PostgresStore};
 use reviewd::websub::store::Store;
 
 use super::authority;
-use super::crash::{FIRST_S, TOPIC, callbacks, check, post, subscribers, updated_at, version_of};
+use super::chaos::{
+    FIRST_S, FLAGS, Random, Step, TOPIC, callbacks, check, post, seconds, subscribers, updated_at,
+    version_of,
+};
 use super::rig::now;
 use super::subscriber::Subscriber;
 use crate::support::dataset::{DataDir, reviews_json};
@@ -43,7 +46,7 @@ struct World {
     kills: usize,
     cuts: usize,
     crashes: usize,
-    random: u64,
+    random: Random,
 }
 
 impl World {
@@ -73,7 +76,7 @@ impl World {
             kills: 0,
             cuts: 0,
             crashes: 0,
-            random: 42,
+            random: Random::new(),
         };
         for number in 0..3 {
             world.boot(number);
@@ -84,59 +87,37 @@ impl World {
     fn boot(&mut self, number: usize) {
         let ca = self.temp.path().join("ca.pem");
         let replica = &mut self.replicas[number];
-        let program = Program::serve(&[
+        let own = [
             "--data",
             replica.data.path().to_str().unwrap(),
-            "--base-url",
-            "https://reviews.example",
             "--store",
             &self.url,
             "--callback-ca",
             ca.to_str().unwrap(),
-            "--allow-private-callbacks",
-            "--lease-min",
-            "1s",
-            "--retry-delays",
-            "100ms,200ms",
-            "--failures-max",
-            "1000",
             "--delivery-timeout",
             "3s",
             "--verify-timeout",
             "3s",
-            "--hub-rate",
-            "0",
-            "--pending-per-host",
-            "1000",
-        ]);
-        replica.program = Some(program);
+        ];
+        replica.program = Some(Program::serve(&[&own[..], &FLAGS].concat()));
     }
 
-    fn random(&mut self, below: usize) -> usize {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        usize::try_from(self.random % below as u64).unwrap()
-    }
-
-    /// One request, one change, or nothing for a moment.
     fn act(&mut self) {
-        match self.random(10) {
-            0..=4 => self.ask("subscribe"),
-            5 => self.ask("unsubscribe"),
-            6 | 7 => self.change(),
-            _ => std::thread::sleep(Duration::from_millis(20)),
+        match self.random.step() {
+            Step::Ask(mode) => self.ask(mode),
+            Step::Change => self.change(),
+            Step::Rest => std::thread::sleep(Duration::from_millis(20)),
         }
     }
 
     /// Asks any replica for or against one of the callbacks. While there is no database it says so, and promises nothing.
     fn ask(&mut self, mode: &str) {
-        let subscriber = self.random(4);
-        let path = format!("/{}", self.random(8));
+        let subscriber = self.random.below(4);
+        let path = format!("/{}", self.random.below(8));
         let callback = self.subscribers[subscriber].callback(&path);
         self.asked += 1;
         let lease_s = 100_000 + self.asked;
-        let replica = self.random(3);
+        let replica = self.random.below(3);
         let address = self.replicas[replica].program.as_ref().unwrap().address();
         let response = post(address, mode, &callback, lease_s);
         match response.status {
@@ -151,7 +132,7 @@ impl World {
     fn change(&mut self) {
         self.version += 1;
         for _ in 0..2 {
-            let number = self.random(3);
+            let number = self.random.below(3);
             self.give(number);
         }
     }
@@ -162,7 +143,7 @@ impl World {
     }
 
     fn disturb(&mut self) {
-        match self.random(8) {
+        match self.random.below(8) {
             0 => {
                 self.postgres.crash();
                 self.postgres.start_again();
@@ -174,7 +155,7 @@ impl World {
                 self.cuts += 1;
             }
             _ => {
-                let number = self.random(3);
+                let number = self.random.below(3);
                 // Dropping the program kills it, in the middle of whatever it is at.
                 self.replicas[number].program = None;
                 self.kills += 1;
@@ -226,20 +207,17 @@ fn replicas_that_die_and_a_database_that_crashes_lose_nothing_that_was_promised(
     let Some(postgres) = Postgres::start() else {
         return;
     };
-    let seconds = std::env::var(SECONDS.0)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(SECONDS.1);
+    let time = seconds(SECONDS);
     let mut world = World::begin(postgres);
     let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(seconds) {
-        let calm = Duration::from_millis(300 + world.random(1_200) as u64);
+    while began.elapsed() < time {
+        let calm = Duration::from_millis(300 + world.random.below(1_200) as u64);
         let since = Instant::now();
         while since.elapsed() < calm {
             world.act();
         }
         world.disturb();
-        if began.elapsed() > Duration::from_secs(seconds / 2) {
+        if began.elapsed() > time / 2 {
             world.fail_over();
         }
     }
