@@ -5,7 +5,8 @@
 //! 2. It is not, and If-Unmodified-Since is a single valid HTTP-date: 412 if the document is newer (§13.1.4).
 //! 3. If-None-Match is present: 304 if one of its tags matches (§13.1.2), else the document; the date is not read.
 //! 4. It is not, and If-Modified-Since is a single valid HTTP-date: 304 if the document is not newer (§13.1.3).
-//! 5. Otherwise the document. If-Range is not evaluated: no ranges are served.
+//! 5. Otherwise the document. Range and If-Range are not read: no ranges are served (§14.2 leaves that open), so there is
+//!    no logic of them for a twin to check either.
 //!
 //! [`holds`] is steps 1 and 2, which a read rarely has, [`evaluate`] is steps 3 and 4.
 
