@@ -18,3 +18,4 @@ first=$(build one)
 second=$(build a-longer-second)
 echo "$first"
 [ "$first" = "$second" ] || fail "two builds of $(git rev-parse --short HEAD) differ: $first $second"
+rm -rf "$work"
