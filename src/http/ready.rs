@@ -1,5 +1,5 @@
-//! What of a stored document is ready to be sent as it stands: heads without their date, and large bodies in memory that
-//! the kernel sends by itself.
+//! What of a stored document is ready to be sent as it stands: heads without their date, as text and as maps, and large
+//! bodies in memory that the kernel sends by itself.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use hyper::header::HeaderMap;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use crate::wire::negotiate::Coding;
@@ -23,6 +24,8 @@ const FILE_BYTES_MAX: usize = 64 << 20;
 pub(crate) struct Ready {
     served: [OnceLock<Box<[u8]>>; 4],
     not_modified: [OnceLock<Box<[u8]>>; 4],
+    /// For HTTP/2, where hyper writes the head: of a 200 in each coding, and behind them of a 304.
+    maps: [OnceLock<HeaderMap>; 8],
     files: [OnceLock<Arc<SealedFile>>; 4],
 }
 
@@ -35,6 +38,12 @@ impl Ready {
     /// Returns the place of the head of a 304 to a request that would have got `coding`.
     pub(crate) fn not_modified(&self, coding: Coding) -> &OnceLock<Box<[u8]>> {
         &self.not_modified[coding as usize]
+    }
+
+    /// Returns the place of the fields of a 200 in `coding`, or of a 304 in place of it.
+    pub(crate) fn map(&self, coding: Coding, is_modified: bool) -> &OnceLock<HeaderMap> {
+        let first = if is_modified { 0 } else { 4 };
+        &self.maps[first + coding as usize]
     }
 
     /// Returns the body in `coding` as the kernel sends it, where it was stored.

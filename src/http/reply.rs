@@ -1,6 +1,7 @@
 //! What is sent: every status code and every header of a response is chosen here.
 
 pub(crate) mod admin;
+pub(crate) mod http2;
 pub(crate) mod hub;
 pub(crate) mod mcp;
 pub(crate) mod plain;

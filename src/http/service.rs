@@ -235,7 +235,10 @@ pub(crate) fn finish(app: &App, parts: Parts, reply: Reply<'_>, unread: bool) ->
     // A body that nobody reads would be taken for the next request, or stall hyper. HTTP/2 has no such problem.
     let refused = matches!(&reply, Reply::Refuse(refusal) if refusal.ends_connection());
     let close = (unread || refused) && parts.version < Version::HTTP_2;
-    let mut response = reply::render(reply, parts.headers, &app.cache_control);
+    let mut response = match parts.version {
+        Version::HTTP_2 => reply::http2::render(reply, parts.headers, &app.cache_control),
+        _ => reply::render(reply, parts.headers, &app.cache_control),
+    };
     if parts.method == Method::HEAD {
         let body = std::mem::take(response.body_mut());
         *response.body_mut() = body.into_head();
