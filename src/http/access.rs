@@ -11,7 +11,6 @@ use hyper::Method;
 use hyper::http::request::Parts;
 
 use crate::clock;
-use crate::wire::plain::Plain;
 use crate::wire::trace::TraceParent;
 
 /// Entries that wait for the writer; one more is dropped and counted. At 256 bytes of path that is some 3 MB.
@@ -179,20 +178,20 @@ pub(super) struct Note {
 }
 
 impl Note {
-    /// Notes a plain request of `client`.
-    pub(super) fn of_plain(plain: &Plain<'_>, client: IpAddr) -> Note {
-        let method = if plain.is_head {
-            Method::HEAD
-        } else {
-            Method::GET
-        };
+    /// Notes a plain request of `client` for `path`, with the value of its traceparent.
+    pub(super) fn of_plain(
+        method: &Method,
+        path: &str,
+        trace: Option<&[u8]>,
+        client: IpAddr,
+    ) -> Note {
         Note {
             unix_ms: clock::unix_ms(),
             began: clock::instant(),
             client,
-            method: Verb::of(&method),
-            path: plain.path.to_owned(),
-            trace: plain.traceparent.and_then(TraceParent::parse),
+            method: Verb::of(method),
+            path: path.to_owned(),
+            trace: trace.and_then(TraceParent::parse),
         }
     }
 

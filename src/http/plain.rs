@@ -1,14 +1,18 @@
-//! Plain requests for stored documents and reviews, answered without hyper: the same decisions by the same code; of
-//! documents the bytes were written before.
+//! Plain requests for stored documents and reviews, and plain calls of MCP, answered without hyper: the same decisions by
+//! the same code; of documents the bytes were written before.
 //!
 //! What is not plain, is for something else, or depends on a setting that this file does not know is left alone, for
 //! [`handle`](super::handle) to answer. The replies of both are the same, byte for byte, their date aside.
 
+mod call;
+
 use std::cell::Cell;
 use std::net::SocketAddr;
+use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::header::HeaderMap;
+use hyper::{Method, Response};
 
 use super::access::Note;
 use super::app::{App, Surface};
@@ -54,7 +58,9 @@ pub fn answer_plain(
     out: &mut Vec<u8>,
 ) -> Option<Answered> {
     let began = clock::instant();
-    let plain = parse_plain(bytes)?;
+    let Some(plain) = parse_plain(bytes) else {
+        return call::answer(app, bytes, peer, out, began);
+    };
     if !is_simple(app, &plain) {
         return None;
     }
@@ -63,7 +69,14 @@ pub fn answer_plain(
     let route = route_of(parent, last, plain.query)?;
     // Whoever names a client by a field has not sent a plain request where that counts.
     let client = || client_address(app, &HeaderMap::new(), peer.ip());
-    let note = app.access_log().map(|_| Note::of_plain(&plain, client()));
+    let note = app.access_log().map(|_| {
+        let method = if plain.is_head {
+            &Method::HEAD
+        } else {
+            &Method::GET
+        };
+        Note::of_plain(method, plain.path, plain.traceparent, client())
+    });
     let site = app.site.load();
     let fields = Fields::of_plain(&plain);
     let read = Read {
@@ -71,21 +84,27 @@ pub fn answer_plain(
         fields: &fields,
     };
     let reply = endpoint::read(app, &site, route, &read);
-    let (Pushed { status, sent, body }, cost) = match ready_of(&reply) {
+    let (pushed, cost) = match ready_of(&reply) {
         Some(ready) => (push_stored(app, reply, ready, plain.is_head, out)?, 1),
         None => (push_made(app, reply, plain.is_head, out)?, MADE_COST),
     };
+    record(app, route, &pushed, began, note);
+    Some(Answered {
+        length: plain.length,
+        cost,
+        body: pushed.body,
+    })
+}
+
+/// Adds a reply to the numbers and to the access log.
+fn record(app: &App, route: Route<'_>, pushed: &Pushed, began: Instant, note: Option<Note>) {
+    let &Pushed { status, sent, .. } = pushed;
     app.traffic.record_plain();
     app.traffic
         .record(route.place(), status, sent, began.elapsed());
     if let (Some(note), Some(log)) = (note, app.access_log()) {
         note.push(log, status, sent);
     }
-    Some(Answered {
-        length: plain.length,
-        cost,
-        body,
-    })
 }
 
 /// Finds what a path is about, if it is one that is answered here.
@@ -185,19 +204,29 @@ fn push_stored(
 
 /// Appends a reply that is made for one request; `None` for a refusal, and for a long body in several pieces.
 fn push_made(app: &App, reply: Reply<'_>, is_head: bool, out: &mut Vec<u8>) -> Option<Pushed> {
-    thread_local! {
-        /// The map of the reply before, so that none has to allocate one.
-        static HEADERS: Cell<HeaderMap> = Cell::default();
-    }
     let is_taken = match &reply {
         Reply::Serve(_, body) => is_head || is_sent_from_here(body),
         Reply::NotModified(_) => true,
         _ => false,
     };
-    if !is_taken {
-        return None;
+    is_taken.then(|| {
+        let render = |headers| reply::render(reply, headers, &app.cache_control);
+        push_response(render, is_head, out)
+    })
+}
+
+/// Appends the reply that `render` writes into a header map that has served before. A body in several pieces is short
+/// enough to be copied.
+fn push_response(
+    render: impl FnOnce(HeaderMap) -> Response<Body>,
+    is_head: bool,
+    out: &mut Vec<u8>,
+) -> Pushed {
+    thread_local! {
+        /// The map of the reply before, so that none has to allocate one.
+        static HEADERS: Cell<HeaderMap> = Cell::default();
     }
-    let response = reply::render(reply, HEADERS.take(), &app.cache_control);
+    let response = render(HEADERS.take());
     reply::plain::push_head(&response, out);
     push_date(out);
     out.extend_from_slice(b"\r\n\r\n");
@@ -220,11 +249,11 @@ fn push_made(app: &App, reply: Reply<'_>, is_head: bool, out: &mut Vec<u8>) -> O
             file: None,
         }),
     };
-    Some(Pushed {
+    Pushed {
         status: parts.status.as_u16(),
         sent,
         body,
-    })
+    }
 }
 
 /// Tells whether a body is copied behind its head, or is one piece that can follow it.

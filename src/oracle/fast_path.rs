@@ -1,8 +1,8 @@
 //! The twin of `wire::plain`: the whole head cut into lines of text, and each rule asked for by itself.
 
-use crate::wire::plain::{Plain, parse_plain};
+use crate::wire::plain::{Plain, PlainPost, parse_plain, parse_plain_post};
 
-/// Checks whether the same beginning of `data` is taken for a plain request, and read alike.
+/// Checks whether the same beginning of `data` is taken for a plain request or a plain call, and read alike.
 ///
 /// # Panics
 /// If code and twin differ.
@@ -10,6 +10,12 @@ pub fn check_fast_path(data: &[u8]) {
     assert_eq!(
         parse_plain(data),
         twin(data),
+        "{:?}",
+        String::from_utf8_lossy(data)
+    );
+    assert_eq!(
+        parse_plain_post(data),
+        twin_post(data),
         "{:?}",
         String::from_utf8_lossy(data)
     );
@@ -39,54 +45,146 @@ const NEVER: [&str; 11] = [
     "access-control-request-method",
 ];
 
-fn twin(data: &[u8]) -> Option<Plain<'_>> {
-    let end = data.windows(4).position(|four| four == b"\r\n\r\n")?;
-    let head = std::str::from_utf8(&data[..end]).ok()?;
-    if head
-        .bytes()
-        .any(|byte| byte == 0x7f || (byte < b' ' && !b"\r\n\t".contains(&byte)))
-        || !head.is_ascii()
-    {
-        return None;
+/// Fields that a call may have once.
+const ONCE_IN_POST: [&str; 9] = [
+    "host",
+    "accept",
+    "content-type",
+    "content-length",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "mcp-method",
+    "mcp-name",
+    "traceparent",
+];
+
+/// Fields that it may not have.
+const NEVER_IN_POST: [&str; 14] = [
+    "range",
+    "if-range",
+    "if-match",
+    "if-none-match",
+    "if-modified-since",
+    "if-unmodified-since",
+    "expect",
+    "upgrade",
+    "origin",
+    "content-encoding",
+    "transfer-encoding",
+    "te",
+    "trailer",
+    "access-control-request-method",
+];
+
+/// The head of a request, cut into pieces.
+struct Cut<'d> {
+    method: &'d str,
+    target: &'d str,
+    /// Names in lower case, and values.
+    fields: Vec<(String, &'d str)>,
+    length: usize,
+}
+
+impl<'d> Cut<'d> {
+    /// Cuts the head at the beginning of `data`, where it is of HTTP/1.1 and of visible ASCII.
+    fn read(data: &'d [u8]) -> Option<Cut<'d>> {
+        let end = data.windows(4).position(|four| four == b"\r\n\r\n")?;
+        let head = std::str::from_utf8(&data[..end]).ok()?;
+        if head
+            .bytes()
+            .any(|byte| byte == 0x7f || (byte < b' ' && !b"\r\n\t".contains(&byte)))
+            || !head.is_ascii()
+        {
+            return None;
+        }
+        let mut lines = head.split("\r\n");
+        let words: Vec<&str> = lines.next()?.split(' ').collect();
+        let [method, target, "HTTP/1.1"] = words[..] else {
+            return None;
+        };
+        Some(Cut {
+            method,
+            target,
+            fields: lines.map(field).collect::<Option<Vec<_>>>()?,
+            length: end + 4,
+        })
     }
-    let mut lines = head.split("\r\n");
-    let words: Vec<&str> = lines.next()?.split(' ').collect();
-    let [method @ ("GET" | "HEAD"), target, "HTTP/1.1"] = words[..] else {
-        return None;
-    };
-    let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let is_made_of = |text: &str, marks: &str| {
-        text.chars()
-            .all(|character| character.is_ascii_alphanumeric() || marks.contains(character))
-    };
-    if !path.starts_with('/') || !is_made_of(path, "/.-_") || !is_made_of(query, "/.-_=&%+~:,!*") {
-        return None;
-    }
-    let fields = lines.map(field).collect::<Option<Vec<_>>>()?;
-    let values = |wanted: &str| -> Vec<&[u8]> {
-        let named = fields.iter().filter(|(name, _)| name == wanted);
+
+    fn values(&self, wanted: &str) -> Vec<&'d [u8]> {
+        let named = self.fields.iter().filter(|(name, _)| name == wanted);
         named.map(|(_, value)| value.as_bytes()).collect()
-    };
-    let kept = |value: &&[u8]| value.eq_ignore_ascii_case(b"keep-alive");
-    let is_plain = ONCE.iter().all(|name| values(name).len() <= 1)
-        && NEVER.iter().all(|name| values(name).is_empty())
-        && values("connection").iter().all(kept);
-    if !is_plain {
+    }
+
+    fn value(&self, name: &str) -> Option<&'d [u8]> {
+        self.values(name).first().copied()
+    }
+
+    fn is_plain(&self, once: &[&str], never: &[&str]) -> bool {
+        let kept = |value: &&[u8]| value.eq_ignore_ascii_case(b"keep-alive");
+        once.iter().all(|name| self.values(name).len() <= 1)
+            && never.iter().all(|name| self.values(name).is_empty())
+            && self.values("connection").iter().all(kept)
+    }
+
+    fn is_forwarded(&self) -> bool {
+        let forwarded = self.value("forwarded").or(self.value("x-forwarded-for"));
+        forwarded.is_some()
+    }
+}
+
+fn is_made_of(text: &str, marks: &str) -> bool {
+    text.chars()
+        .all(|character| character.is_ascii_alphanumeric() || marks.contains(character))
+}
+
+fn twin(data: &[u8]) -> Option<Plain<'_>> {
+    let head = Cut::read(data)?;
+    let (path, query) = head.target.split_once('?').unwrap_or((head.target, ""));
+    let is_target =
+        path.starts_with('/') && is_made_of(path, "/.-_") && is_made_of(query, "/.-_=&%+~:,!*");
+    if !is_target || !["GET", "HEAD"].contains(&head.method) || !head.is_plain(&ONCE, &NEVER) {
         return None;
     }
-    let value = |name: &str| values(name).first().copied();
     Some(Plain {
-        is_head: method == "HEAD",
+        is_head: head.method == "HEAD",
         path,
         query,
-        host: value("host")?,
-        accept_encoding: value("accept-encoding"),
-        if_none_match: value("if-none-match"),
-        if_modified_since: value("if-modified-since"),
-        traceparent: value("traceparent"),
-        is_forwarded: value("forwarded").or(value("x-forwarded-for")).is_some(),
-        fields: fields.len(),
-        length: end + 4,
+        host: head.value("host")?,
+        accept_encoding: head.value("accept-encoding"),
+        if_none_match: head.value("if-none-match"),
+        if_modified_since: head.value("if-modified-since"),
+        traceparent: head.value("traceparent"),
+        is_forwarded: head.is_forwarded(),
+        fields: head.fields.len(),
+        length: head.length,
+    })
+}
+
+fn twin_post(data: &[u8]) -> Option<PlainPost<'_>> {
+    let head = Cut::read(data)?;
+    let is_target = head.target.starts_with('/') && is_made_of(head.target, "/.-_");
+    if !is_target || head.method != "POST" || !head.is_plain(&ONCE_IN_POST, &NEVER_IN_POST) {
+        return None;
+    }
+    let digits = std::str::from_utf8(head.value("content-length")?).ok()?;
+    if digits.len() > 7 || !digits.chars().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let end = head.length + digits.parse::<usize>().ok()?;
+    Some(PlainPost {
+        path: head.target,
+        host: head.value("host")?,
+        accept: head.value("accept"),
+        content_type: head.value("content-type"),
+        protocol_version: head.value("mcp-protocol-version"),
+        session: head.value("mcp-session-id"),
+        mcp_method: head.value("mcp-method"),
+        mcp_name: head.value("mcp-name"),
+        traceparent: head.value("traceparent"),
+        is_forwarded: head.is_forwarded(),
+        fields: head.fields.len(),
+        body: data.get(head.length..end)?,
+        length: end,
     })
 }
 

@@ -4,7 +4,12 @@
 //! exact line ends, a path of letters, digits and `/ . - _`, a query of those and `= & % + ~ : , ! *`, exactly one Host,
 //! visible ASCII in its values, and none of the fields that change how a message is framed, what is asked for, or what becomes of the connection. Everything
 //! else, a head that is not all there included, is [`None`] here and somebody else's to judge. So this parser never
-//! refuses a request, and what it takes leaves no room for two opinions.
+//! refuses a request, and what it takes leaves no room for two opinions. Calls, POST requests with their body, are read
+//! by the same rules in `post.rs`.
+
+mod post;
+
+pub use post::{PlainPost, parse_plain_post};
 
 /// A plain request, borrowed from the bytes that it was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -209,7 +209,9 @@ fn said(version: Version, method: &str, path: &str, fields: &[(&str, String)]) -
     let target: Uri = path.parse().expect("a target");
     let mut parts = request(method, &target, fields);
     parts.version = version;
-    let response = respond(app(), parts, false).ok().expect("a read");
+    let Ok(response) = respond(app(), parts, false) else {
+        panic!("{path} is a read");
+    };
     let length = response.body().length().to_string();
     let mut said = vec![response.status().to_string()];
     for (name, value) in response.headers() {

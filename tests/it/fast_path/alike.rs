@@ -33,15 +33,29 @@ const PATHS: [&str; 22] = [
     "/.well-known/api-catalog",
 ];
 
-struct Pair {
-    fast: Server,
-    slow: Server,
+pub(super) struct Pair {
+    pub(super) fast: Server,
+    pub(super) slow: Server,
 }
 
 impl Pair {
+    /// Starts both, for one test alone that counts what they do.
+    pub(super) fn start() -> Pair {
+        let start = |fast_path| {
+            start_with(|config| {
+                config.base_url = Some("https://reviews.example".to_owned());
+                config.fast_path = fast_path;
+            })
+        };
+        Pair {
+            fast: start(true),
+            slow: start(false),
+        }
+    }
+
     /// Sends the same to both, and returns what both answer.
     #[track_caller]
-    fn exchange(&self, bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn exchange(&self, bytes: &[u8]) -> Vec<u8> {
         let fast = undated(exchange(self.fast.address(), bytes));
         let slow = undated(exchange(self.slow.address(), bytes));
         assert!(
@@ -58,23 +72,16 @@ impl Pair {
 fn pair() -> &'static Pair {
     static PAIR: OnceLock<Pair> = OnceLock::new();
     PAIR.get_or_init(|| {
-        let start = |fast_path| {
-            let server = start_with(|config| {
-                config.base_url = Some("https://reviews.example".to_owned());
-                config.fast_path = fast_path;
-            });
+        let pair = Pair::start();
+        for server in [&pair.fast, &pair.slow] {
             wait_until("all variants are made", || {
                 ["/reviews.json", "/insights.json"].into_iter().all(|path| {
                     let reply = server.get_with(path, &[("Accept-Encoding", "br")]);
                     reply.field("content-encoding") == Some("br")
                 })
             });
-            server
-        };
-        Pair {
-            fast: start(true),
-            slow: start(false),
         }
+        pair
     })
 }
 
