@@ -148,7 +148,7 @@ struct ProcessArgs {
     /// Threads that serve requests [default: one for each core]
     #[arg(long, env = "REVIEWD_THREADS", value_name = "NUMBER", value_parser = parse_threads)]
     threads: Option<NonZeroUsize>,
-    /// Leave every request to the HTTP library, also those that could be answered from ready bytes; replies are the same
+    /// Leave every request to the HTTP library, also those that could be answered beneath it; replies are the same
     #[arg(long, env = "REVIEWD_NO_FAST_PATH")]
     no_fast_path: bool,
     /// How long requests in flight may take after SIGTERM; a second signal ends at once

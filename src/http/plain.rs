@@ -8,7 +8,7 @@ mod call;
 
 use std::cell::Cell;
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::header::HeaderMap;
@@ -34,9 +34,12 @@ const COPY_BYTES_MAX: usize = 16 * 1024;
 /// Bodies of several pieces below this many bytes are copied, too: larger ones are left to hyper.
 const JOIN_BYTES_MAX: usize = 64 * 1024;
 
-/// What a reply that is made for one request costs, in ready documents. Our choice: most cost a few of those, and single
-/// searches of a large dataset, which may take a millisecond, hundreds; nobody knows which before it was run.
+/// What a reply that is made for one request costs at the least, in ready documents. Our choice: most cost a few of
+/// those, and single ones hundreds.
 const MADE_COST: usize = 16;
+
+/// Microseconds that cost as much as a ready document, most of which the kernel takes.
+const DOCUMENT_US: u128 = 8;
 
 /// What became of a plain request; its head, and its body where that is small, were appended.
 #[derive(Debug)]
@@ -84,27 +87,41 @@ pub fn answer_plain(
         fields: &fields,
     };
     let reply = endpoint::read(app, &site, route, &read);
-    let (pushed, cost) = match ready_of(&reply) {
-        Some(ready) => (push_stored(app, reply, ready, plain.is_head, out)?, 1),
-        None => (push_made(app, reply, plain.is_head, out)?, MADE_COST),
+    let ready = ready_of(&reply);
+    let pushed = match ready {
+        Some(ready) => push_stored(app, reply, ready, plain.is_head, out)?,
+        None => push_made(app, reply, plain.is_head, out)?,
     };
-    record(app, route, &pushed, began, note);
+    let elapsed = record(app, route, &pushed, began, note);
     Some(Answered {
         length: plain.length,
-        cost,
+        cost: if ready.is_some() { 1 } else { cost(elapsed) },
         body: pushed.body,
     })
 }
 
-/// Adds a reply to the numbers and to the access log.
-fn record(app: &App, route: Route<'_>, pushed: &Pushed, began: Instant, note: Option<Note>) {
+/// Returns the [`Answered::cost`] of a reply that was made in so much time.
+fn cost(elapsed: Duration) -> usize {
+    let documents = elapsed.as_micros() / DOCUMENT_US;
+    MADE_COST.max(usize::try_from(documents).unwrap_or(usize::MAX))
+}
+
+/// Adds a reply to the numbers and to the access log; returns how long it took.
+fn record(
+    app: &App,
+    route: Route<'_>,
+    pushed: &Pushed,
+    began: Instant,
+    note: Option<Note>,
+) -> Duration {
     let &Pushed { status, sent, .. } = pushed;
+    let elapsed = began.elapsed();
     app.traffic.record_plain();
-    app.traffic
-        .record(route.place(), status, sent, began.elapsed());
+    app.traffic.record(route.place(), status, sent, elapsed);
     if let (Some(note), Some(log)) = (note, app.access_log()) {
         note.push(log, status, sent);
     }
+    elapsed
 }
 
 /// Finds what a path is about, if it is one that is answered here.
@@ -215,8 +232,8 @@ fn push_made(app: &App, reply: Reply<'_>, is_head: bool, out: &mut Vec<u8>) -> O
     })
 }
 
-/// Appends the reply that `render` writes into a header map that has served before. A body in several pieces is short
-/// enough to be copied.
+/// Appends the reply that `render` writes into a header map that has served before; its body has to be one that
+/// [`is_sent_from_here`].
 fn push_response(
     render: impl FnOnce(HeaderMap) -> Response<Body>,
     is_head: bool,
@@ -235,6 +252,7 @@ fn push_response(
     // What it refers to is not to be kept alive by it.
     headers.clear();
     HEADERS.set(headers);
+    debug_assert!(is_head || is_sent_from_here(&body), "pieces would be lost");
     let sent = if is_head { 0 } else { body.length() };
     let body = match sent {
         0 => None,

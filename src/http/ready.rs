@@ -24,8 +24,9 @@ const FILE_BYTES_MAX: usize = 64 << 20;
 pub(crate) struct Ready {
     served: [OnceLock<Box<[u8]>>; 4],
     not_modified: [OnceLock<Box<[u8]>>; 4],
-    /// For HTTP/2, where hyper writes the head: of a 200 in each coding, and behind them of a 304.
-    maps: [OnceLock<HeaderMap>; 8],
+    /// The same two for HTTP/2, where hyper writes the head.
+    served_maps: [OnceLock<HeaderMap>; 4],
+    not_modified_maps: [OnceLock<HeaderMap>; 4],
     files: [OnceLock<Arc<SealedFile>>; 4],
 }
 
@@ -40,10 +41,14 @@ impl Ready {
         &self.not_modified[coding as usize]
     }
 
-    /// Returns the place of the fields of a 200 in `coding`, or of a 304 in place of it.
-    pub(crate) fn map(&self, coding: Coding, is_modified: bool) -> &OnceLock<HeaderMap> {
-        let first = if is_modified { 0 } else { 4 };
-        &self.maps[first + coding as usize]
+    /// Returns the place of the fields of a 200 in `coding`.
+    pub(crate) fn served_map(&self, coding: Coding) -> &OnceLock<HeaderMap> {
+        &self.served_maps[coding as usize]
+    }
+
+    /// Returns the place of the fields of a 304 to a request that would have got `coding`.
+    pub(crate) fn not_modified_map(&self, coding: Coding) -> &OnceLock<HeaderMap> {
+        &self.not_modified_maps[coding as usize]
     }
 
     /// Returns the body in `coding` as the kernel sends it, where it was stored.

@@ -58,10 +58,15 @@ proptest! {
             8 => Just("GET /a.b HTTP/1.1\r\nHost: a\r\n"),
             2 => Just("HEAD / HTTP/1.1\r\n"),
             2 => Just("GET /a?b=c%20d HTTP/1.1\r\nHost: a\r\n"),
+            4 => Just("POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n"),
+            2 => Just("POST /mcp HTTP/1.1\r\nHost: a\r\n"),
             1 => Just(""),
         ],
         data in words(
             &[
+                "Content-Length: 1\r\n", "content-length:0\r\n", "Content-Length: +1\r\n", "Mcp-Name: n\r\n", "{}",
+                "Mcp-Method: m\r\n", "Mcp-Session-Id: s\r\n", "MCP-Protocol-Version: v\r\n", "Accept: a\r\n",
+                "Content-Type: t\r\n", "Content-Encoding: e\r\n", "Origin: o\r\n", "traceparent: t\r\n",
                 "GET ", "HEAD ", "/", "/x-y_z", " HTTP/1.1\r\n", "Host: a\r\n", "Accept-Encoding:", " gzip", ": \t",
                 "If-None-Match: \"a\"\r\n", "connection: Keep-Alive \r\n", "Connection: close\r\n", "Range: x\r\n",
                 "X-Forwarded-For: ", "Forwarded:\r\n", "name", ":", " ", "\r\n", "\r\n", "\r", "\n", "\r\n\r\n",

@@ -1,7 +1,7 @@
 //! The fast path: plain requests on a connection without TLS, answered beneath hyper.
 //!
 //! A connection begins here. It waits without a buffer; what has come is read into one that all connections of a thread
-//! share, and each plain request in it is answered by the [`Handler`] from bytes that are ready. At the first thing that
+//! share, and each plain request in it is answered by the [`Handler`] at once. At the first thing that
 //! is anything else, a part of a request included, the connection goes to hyper with what was read of it, and never
 //! comes back: hyper would have to be idle, with everything flushed and nothing read ahead, and nobody outside can tell.
 //! So hyper and its buffers (16 KB) are there only for connections that have needed them.
@@ -212,7 +212,7 @@ impl<'c, H: Handler> FastPath<'c, H> {
             return None;
         }
         let mark = out.len();
-        // One whose head does not fit looks like a part of one, and hyper refuses it.
+        // A request that does not fit, a call's body included, looks like a part of one; hyper knows better.
         let bytes = &bytes[..bytes.len().min(self.terms.header_bytes)];
         // A handler owns nothing that a panic could leave half changed; what it has appended is cut off again.
         let begun = AssertUnwindSafe(|| self.handler.answer_plain(bytes, self.terms.peer, out));

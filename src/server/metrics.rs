@@ -91,7 +91,7 @@ impl Observed {
         out.family(
             "reviewd_http_requests_plain",
             Kind::Counter,
-            "Requests answered from ready bytes, beneath the HTTP library; they count among all others as well.",
+            "Requests answered beneath the HTTP library; they count among all others as well.",
         );
         out.sample("_total", &[], traffic.plain());
         out.family(

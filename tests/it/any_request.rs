@@ -1,6 +1,7 @@
 //! Whatever is asked, the answer is one of those that the interface knows, and its parts agree with each other.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::http::request::Parts;
@@ -204,7 +205,7 @@ proptest! {
     }
 }
 
-/// What `respond` says by a version of the protocol; what the server adds in HTTP/1.1 and every reply's date aside.
+/// What `respond` says by a version of the protocol; its date aside, and its length, which is right where it is said.
 fn said(version: Version, method: &str, path: &str, fields: &[(&str, String)]) -> Vec<String> {
     let target: Uri = path.parse().expect("a target");
     let mut parts = request(method, &target, fields);
@@ -216,8 +217,15 @@ fn said(version: Version, method: &str, path: &str, fields: &[(&str, String)]) -
     let mut said = vec![response.status().to_string()];
     for (name, value) in response.headers() {
         match name.as_str() {
-            "date" => {}
-            "content-length" => assert_eq!(value.as_bytes(), length.as_bytes(), "{path}"),
+            "date" => {
+                let date = httpdate::parse_http_date(value.to_str().expect("of ASCII"));
+                let age = date.expect("a date").elapsed().unwrap_or_default();
+                assert!(age < Duration::from_secs(60), "{path}: {age:?}");
+            }
+            "content-length" => {
+                assert_eq!(response.status(), 200, "{path}");
+                assert_eq!(value.as_bytes(), length.as_bytes(), "{path}");
+            }
             _ => said.push(format!("{name}: {}", value.to_str().expect("of ASCII"))),
         }
     }

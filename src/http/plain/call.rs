@@ -6,7 +6,7 @@ use std::time::Instant;
 use hyper::Method;
 use hyper::header::HeaderMap;
 
-use super::{Answered, MADE_COST, push_response, record};
+use super::{Answered, cost, push_response, record};
 use crate::clock;
 use crate::http::access::Note;
 use crate::http::app::{App, Surface};
@@ -42,10 +42,11 @@ pub(super) fn answer(
     let site = app.site.load();
     let reply = server.handle_judged(site.catalog(), &head, visitor, post.body, clock::now());
     let pushed = push_response(|headers| reply::mcp::render(reply, headers), false, out);
-    record(app, Route::Mcp, &pushed, began, note);
+    let elapsed = record(app, Route::Mcp, &pushed, began, note);
     Some(Answered {
         length: post.length,
-        cost: MADE_COST,
+        // A batch holds up to 64 calls.
+        cost: cost(elapsed),
         body: pushed.body,
     })
 }

@@ -27,7 +27,10 @@ pub(crate) fn render(
     let Some(ready) = representation.ready else {
         return super::render(reply, headers, cache_control);
     };
-    let place = ready.map(representation.coding, status == StatusCode::OK);
+    let place = match status {
+        StatusCode::OK => ready.served_map(representation.coding),
+        _ => ready.not_modified_map(representation.coding),
+    };
     if let Some(fields) = place.get() {
         let mut fields = fields.clone();
         fields.insert(header::DATE, date());
@@ -39,6 +42,8 @@ pub(crate) fn render(
         *response.headers_mut() = fields;
         return response;
     }
+    // A map of its own: the request's may have grown as large as a client likes, and a copy is as large.
+    let headers = HeaderMap::with_capacity(16);
     let mut response = super::render(reply, headers, cache_control);
     let length = response.body().length();
     let fields = response.headers_mut();
