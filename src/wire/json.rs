@@ -21,8 +21,42 @@
 /// Only what must be escaped is: the quotation mark, the backslash and U+0000 to U+001F.
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    push_escaped(out, text.as_bytes());
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        // What people write is copied as it stands, but for a few bytes around each quotation mark and line break.
+        let (chunks, _) = rest.as_chunks::<CHUNK_BYTES>();
+        let plain = chunks.iter().take_while(|chunk| is_plain(chunk)).count() * CHUNK_BYTES;
+        let (run, after) = rest.split_at(plain);
+        out.extend_from_slice(run);
+        let (piece, after) = after.split_at(after.len().min(CHUNK_BYTES));
+        if has_marks(piece) {
+            push_escaped(out, piece);
+        } else {
+            out.extend_from_slice(piece);
+        }
+        rest = after;
+    }
     out.push(b'"');
+}
+
+/// Bytes of which a string is looked at together: two registers of every x86-64 machine.
+const CHUNK_BYTES: usize = 32;
+
+/// Tells whether nothing in `chunk` is to be escaped. Looks at all of it, so that the compiler can compare bytes side
+/// by side.
+fn is_plain(chunk: &[u8; CHUNK_BYTES]) -> bool {
+    let marks = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+    !chunk.iter().fold(false, |any, byte| any | marks(byte))
+}
+
+/// Tells whether something in `piece`, which is short, is to be escaped.
+fn has_marks(piece: &[u8]) -> bool {
+    let Some(last) = piece.last_chunk::<8>() else {
+        return piece.iter().any(|byte| ESCAPES[usize::from(*byte)] != 0);
+    };
+    let (words, _) = piece.as_chunks::<8>();
+    let mut words = words.iter().chain([last]);
+    words.any(|word| marks(u64::from_le_bytes(*word)).0 != 0)
 }
 
 /// Appends `text` escaped but without quotes, so that a JSON text can stand inside a JSON string.

@@ -69,6 +69,21 @@ fn long_texts_are_escaped_as_short_ones() {
 }
 
 #[test]
+fn a_mark_is_escaped_at_every_place_of_a_string() {
+    for mark in ['"', '\\', '\n', '\u{1f}', ' ', '\u{7f}', 'é'] {
+        for (before, after) in (0..70).flat_map(|n| [(n, 0), (n, 1), (n, 70 - n)]) {
+            let text = ["a".repeat(before), mark.into(), "b".repeat(after)].concat();
+            let mut expected = b"\"".to_vec();
+            text.bytes()
+                .for_each(|byte| push_escaped(&mut expected, &[byte]));
+            expected.push(b'"');
+            let string = written(|out| push_string(out, &text));
+            assert_eq!(string.as_bytes(), expected, "{mark:?} after {before}");
+        }
+    }
+}
+
+#[test]
 fn numbers_at_their_bounds() {
     assert_eq!(written(|out| push_u64(out, 0)), "0");
     assert_eq!(written(|out| push_u64(out, 10)), "10");
