@@ -10,6 +10,7 @@ use crate::search::stored::{Restored, Wanted};
 use crate::search::tree::{Tree, Tuning, grow_tree};
 use crate::wire::date::Date;
 use std::num::NonZeroUsize;
+use std::thread;
 
 /// What building an index may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,27 @@ pub struct Index {
     /// The budget of the tree.
     pub(in crate::search) memory_bytes: u64,
     is_restored: bool,
+}
+
+/// All of an index but texts and tree.
+struct Columns {
+    ids: Ids,
+    dates: Vec<Date>,
+    ratings: Ratings,
+    technicians: Names,
+    services: Names,
+}
+
+impl Columns {
+    fn of(reviews: &[Review], taxonomy: &Taxonomy) -> Columns {
+        Columns {
+            ids: Ids::new(reviews),
+            dates: reviews.iter().map(|review| review.date).collect(),
+            ratings: Ratings::new(reviews),
+            technicians: Names::of_technicians(reviews, taxonomy),
+            services: Names::of_services(reviews, taxonomy),
+        }
+    }
 }
 
 /// What an index takes, in bytes.
@@ -67,7 +89,18 @@ impl Index {
             arena: &arena,
             options,
         };
-        let restored = stored(&wanted);
+        let columns = || Columns::of(reviews, taxonomy);
+        let (restored, columns) = thread::scope(|scope| {
+            // While the stored index is waited for and judged, which is a second of work for a million reviews.
+            let spawned = (options.threads.get() > 1)
+                .then(|| thread::Builder::new().spawn_scoped(scope, columns));
+            let restored = stored(&wanted);
+            let columns = match spawned {
+                Some(Ok(thread)) => thread.join().expect("columns have no panic"),
+                Some(Err(_)) | None => columns(),
+            };
+            (restored, columns)
+        });
         let is_restored = restored.is_some();
         let tree = match restored {
             Some(restored) => restored.tree,
@@ -75,7 +108,7 @@ impl Index {
         };
         Index {
             is_restored,
-            ..Index::around(reviews, taxonomy, arena, tree, options)
+            ..Index::around(columns, arena, tree, options)
         }
     }
 
@@ -90,22 +123,23 @@ impl Index {
     ) -> Index {
         let arena = Arena::build(reviews, options.threads);
         let tree = grow_tree(&arena, tuning, options.threads, options.memory_bytes);
-        Index::around(reviews, taxonomy, arena, tree, options)
+        Index::around(Columns::of(reviews, taxonomy), arena, tree, options)
     }
 
-    fn around(
-        reviews: &[Review],
-        taxonomy: &Taxonomy,
-        arena: Arena,
-        tree: Option<Tree>,
-        options: &IndexOptions,
-    ) -> Index {
+    fn around(columns: Columns, arena: Arena, tree: Option<Tree>, options: &IndexOptions) -> Index {
+        let Columns {
+            ids,
+            dates,
+            ratings,
+            technicians,
+            services,
+        } = columns;
         Index {
-            ids: Ids::new(reviews),
-            dates: reviews.iter().map(|review| review.date).collect(),
-            ratings: Ratings::new(reviews),
-            technicians: Names::of_technicians(reviews, taxonomy),
-            services: Names::of_services(reviews, taxonomy),
+            ids,
+            dates,
+            ratings,
+            technicians,
+            services,
             arena,
             tree,
             memory_bytes: options.memory_bytes,
@@ -278,6 +312,8 @@ struct RatingBitmap {
 
 impl Ratings {
     fn new(reviews: &[Review]) -> Ratings {
+        // Once out of the reviews, which are hundreds of bytes apart, and then bitmap by bitmap.
+        let of_row: Vec<Rating> = reviews.iter().map(|review| review.rating).collect();
         let stars = (1..=5).filter_map(Rating::new);
         let sets = stars
             .clone()
@@ -289,21 +325,17 @@ impl Ratings {
                 continue;
             }
             let mut words = vec![0; words_for(reviews.len() as u32)];
-            let rows = reviews
-                .iter()
-                .enumerate()
-                .filter(|(_, review)| set.contains(review.rating));
-            let count = rows.map(|(row, _)| insert(&mut words, row as u32)).count() as u32;
+            let rows = (0..)
+                .zip(&of_row)
+                .filter(|(_, rating)| set.contains(**rating));
+            let count = rows.map(|(row, _)| insert(&mut words, row)).count() as u32;
             bitmaps.push(RatingBitmap {
                 set,
                 words: words.into(),
                 count,
             });
         }
-        Ratings {
-            of_row: reviews.iter().map(|review| review.rating).collect(),
-            bitmaps,
-        }
+        Ratings { of_row, bitmaps }
     }
 
     /// Returns the rows with a rating of `set` and their number, where a bitmap is kept: for one rating, and for a least rating.

@@ -72,6 +72,37 @@ pub struct Restored {
     pub(in crate::search) tree: Option<Tree>,
 }
 
+/// An index that was read whole, undamaged and sound, before anybody could tell whether it is the one that is wanted.
+#[derive(Debug)]
+pub struct Stored {
+    header: Header,
+    tree: Option<Tree>,
+}
+
+impl Stored {
+    /// Takes an index that [`Index::encode`](crate::search::index::Index::encode) wrote for whatever texts, within a
+    /// budget of at most `memory_max` bytes, out of `bytes` bytes, which `source` hands over in order, filling each
+    /// buffer that it is given. [`Wanted::accept`] tells whether it fits.
+    ///
+    /// Holds no more memory than the tree and a part of 1 MiB, and none of it before the header tells a budget within
+    /// `memory_max`.
+    ///
+    /// # Errors
+    /// [`StoredError`], but for `Texts`, of which nothing is known yet.
+    pub fn decode<E>(
+        bytes: u64,
+        memory_max: u64,
+        source: impl FnMut(&mut [u8]) -> Result<(), E>,
+    ) -> Result<Stored, StoredError<E>> {
+        let mut input = In::new(source);
+        let header = input.header(bytes)?;
+        if header.memory_bytes > memory_max {
+            return Err(StoredError::Budget);
+        }
+        input.stored(header)
+    }
+}
+
 impl Wanted<'_> {
     /// Returns the bytes of all folded texts, from which one may judge whether an index is worth storing.
     #[must_use]
@@ -91,60 +122,53 @@ impl Wanted<'_> {
         bytes: u64,
         source: impl FnMut(&mut [u8]) -> Result<(), E>,
     ) -> Result<Restored, StoredError<E>> {
-        let mut input = In {
-            source,
-            sum: Checksum::new(),
-            part: Vec::new(),
-        };
-        let mut header = [0; HEADER_BYTES];
-        if bytes < OTHER_BYTES {
-            return Err(StoredError::Version);
-        }
-        input.fill(&mut header)?;
-        let header = Header::parse(&header).ok_or(StoredError::Version)?;
-        self.check(&header, bytes)?;
+        let mut input = In::new(source);
+        let header = input.header(bytes)?;
+        self.check(&header)?;
         // The sum of the texts costs about as much as reading: both at once.
-        let (sum, tree) = thread::scope(|scope| {
+        let (sum, stored) = thread::scope(|scope| {
             let sum = thread::Builder::new().spawn_scoped(scope, || self.arena.sum());
-            let tree = input.tree(&header, self.arena.rows());
+            let stored = input.stored(header);
             let sum = match sum {
                 Ok(thread) => thread.join().expect("summing has no panic"),
                 Err(_refused) => self.arena.sum(),
             };
-            (sum, tree)
+            (sum, stored)
         });
-        if sum != header.texts_sum {
-            return Err(StoredError::Texts);
-        }
-        let tree = tree?;
-        input.end()?;
-        if tree
-            .as_ref()
-            .is_some_and(|tree| !is_sound(tree, self.arena))
-        {
-            return Err(StoredError::Damaged);
-        }
-        Ok(Restored { tree })
+        judge(stored?, &sum)
     }
 
-    /// Checks what can be told without reading on.
-    fn check<E>(&self, header: &Header, bytes: u64) -> Result<(), StoredError<E>> {
+    /// Takes `stored` if it was built of the same texts and options; costs a sum of all texts.
+    ///
+    /// # Errors
+    /// [`StoredError::Texts`] and [`StoredError::Budget`]; what was stored is gone then.
+    pub fn accept<E>(&self, stored: Stored) -> Result<Restored, StoredError<E>> {
+        self.check(&stored.header)?;
+        judge(stored, &self.arena.sum())
+    }
+
+    /// Checks what can be told without the texts' sum.
+    fn check<E>(&self, header: &Header) -> Result<(), StoredError<E>> {
         if (header.rows, header.texts_bytes) != (u64::from(self.arena.rows()), self.arena.len()) {
             return Err(StoredError::Texts);
         }
-        if header.memory_bytes != self.options.memory_bytes {
-            return Err(StoredError::Budget);
+        match header.memory_bytes == self.options.memory_bytes {
+            true => Ok(()),
+            false => Err(StoredError::Budget),
         }
-        // What a tree takes in memory is within the budget, and no part of it takes more as bytes.
-        let bytes_max = header.memory_bytes.saturating_add(OTHER_BYTES);
-        if header.bytes() != Some(bytes) || bytes > bytes_max {
-            return Err(StoredError::Damaged);
-        }
-        Ok(())
+    }
+}
+
+/// Returns what `stored` holds, if its texts have this `sum`.
+fn judge<E>(stored: Stored, sum: &[u8; SUM_BYTES]) -> Result<Restored, StoredError<E>> {
+    match stored.header.texts_sum == *sum {
+        true => Ok(Restored { tree: stored.tree }),
+        false => Err(StoredError::Texts),
     }
 }
 
 /// What stands before the arrays.
+#[derive(Debug)]
 struct Header {
     texts_sum: [u8; SUM_BYTES],
     rows: u64,
@@ -230,6 +254,41 @@ struct In<S> {
 }
 
 impl<E, S: FnMut(&mut [u8]) -> Result<(), E>> In<S> {
+    fn new(source: S) -> In<S> {
+        In {
+            source,
+            sum: Checksum::new(),
+            part: Vec::new(),
+        }
+    }
+
+    /// Reads the header of an index of `bytes` bytes, and checks what can be told of any.
+    fn header(&mut self, bytes: u64) -> Result<Header, StoredError<E>> {
+        let mut header = [0; HEADER_BYTES];
+        if bytes < OTHER_BYTES {
+            return Err(StoredError::Version);
+        }
+        self.fill(&mut header)?;
+        let header = Header::parse(&header).ok_or(StoredError::Version)?;
+        // What a tree takes in memory is within the budget, and no part of it takes more as bytes.
+        let bytes_max = header.memory_bytes.saturating_add(OTHER_BYTES);
+        match header.bytes() == Some(bytes) && bytes <= bytes_max {
+            true => Ok(header),
+            false => Err(StoredError::Damaged),
+        }
+    }
+
+    /// Reads what follows `header`, to the end.
+    fn stored(mut self, header: Header) -> Result<Stored, StoredError<E>> {
+        let rows = u32::try_from(header.rows).map_err(|_| StoredError::Damaged)?;
+        let tree = self.tree(&header, rows)?;
+        self.end()?;
+        match tree.as_ref().is_none_or(|tree| is_sound(tree, rows)) {
+            true => Ok(Stored { header, tree }),
+            false => Err(StoredError::Damaged),
+        }
+    }
+
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), StoredError<E>> {
         (self.source)(bytes).map_err(StoredError::Source)?;
         self.sum.update(bytes);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
+use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use crate::delivery::priority::{Behind, give_way};
@@ -68,18 +69,28 @@ impl Drop for Aftermath {
     }
 }
 
-/// Does what the start of a large dataset left out, on a thread of its own, which nothing waits for: logs the remarks,
-/// and serves the insights where they are to be derived. Until then `/insights.json` answers 503; a reload in the
-/// meantime brings its own.
-pub(super) fn finish_first(app: Arc<App>, loader: Loader, rest: Rest, threads: NonZeroUsize) {
+/// Does what the start of a large dataset left out, on a thread of its own, which nothing waits for: serves the
+/// insights, those that were kept or derived ones, and logs the remarks. Until then `/insights.json` answers 503; a
+/// reload in the meantime brings its own.
+pub(super) fn finish_first(app: Arc<App>, loader: Loader, mut rest: Rest, threads: NonZeroUsize) {
     let site = app.current();
     let spawned = thread::Builder::new()
         .name("insights".to_owned())
         .spawn(move || {
             give_way(Behind::Well);
+            let began = clock::instant();
+            let is_restored =
+                rest.awaits_insights && loader.restore_first(site.snapshot(), &mut rest);
+            let mut is_whole = is_restored && serve_whole(&app, &loader, &site, began);
             rest.remark();
-            if rest.is_underived {
-                derive_insights(&app, &loader, &site, &rest, threads);
+            if rest.awaits_insights && !is_restored {
+                is_whole = derive_insights(&app, &loader, &site, &rest, threads);
+            }
+            // Of a million reviews the dataset is a gigabyte, and compressing takes minutes.
+            drop(rest);
+            if is_whole {
+                let whole = app.current();
+                whole.compress(|| !Arc::ptr_eq(&app.current(), &whole));
             }
         });
     if let Err(error) = spawned {
@@ -87,32 +98,43 @@ pub(super) fn finish_first(app: Arc<App>, loader: Loader, rest: Rest, threads: N
     }
 }
 
+/// Derives the insights and serves them; tells whether they are served now.
 fn derive_insights(
     app: &App,
     loader: &Loader,
     site: &Arc<Site>,
     rest: &Rest,
     threads: NonZeroUsize,
-) {
+) -> bool {
     let began = clock::instant();
     let snapshot = site.snapshot();
     let is_overtaken = || !Arc::ptr_eq(&app.current(), site);
     let Some(unkept) = loader.derive_first(snapshot, rest, threads, &is_overtaken) else {
         debug!("a newer dataset is served, with insights of its own");
-        return;
+        return false;
     };
-    match loader.site(Arc::clone(snapshot)) {
-        Ok(complete) => {
-            if !app.replace(site, complete) {
-                debug!("a newer dataset is served, with insights of its own");
-                return;
-            }
-            loader.keep_first(unkept);
-            let elapsed_ms = clock::elapsed_ms(began);
-            info!(elapsed_ms, "the insights are served");
-            let complete = app.current();
-            complete.compress(|| !Arc::ptr_eq(&app.current(), &complete));
-        }
-        Err(error) => warn!(%error, "the insights cannot be served"),
+    let is_whole = serve_whole(app, loader, site, began);
+    if is_whole {
+        loader.keep_first(unkept);
     }
+    is_whole
+}
+
+/// Puts a site with the insights, which `site`'s snapshot has by now, in place of `site`; tells whether it did.
+fn serve_whole(app: &App, loader: &Loader, site: &Arc<Site>, began: Instant) -> bool {
+    let whole = match loader.site(Arc::clone(site.snapshot())) {
+        Ok(whole) => whole,
+        Err(error) => {
+            warn!(%error, "the insights cannot be served");
+            return false;
+        }
+    };
+    let is_served = app.replace(site, whole);
+    if is_served {
+        let elapsed_ms = clock::elapsed_ms(began);
+        info!(elapsed_ms, "the insights are served");
+    } else {
+        debug!("a newer dataset is served, with insights of its own");
+    }
+    is_served
 }

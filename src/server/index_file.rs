@@ -7,11 +7,12 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 
 use tracing::{info, warn};
 
 use crate::search::index::Index;
-use crate::search::stored::{Restored, StoredError, Wanted};
+use crate::search::stored::{Restored, Stored, StoredError, Wanted};
 
 use super::{cache_file, clock};
 
@@ -25,7 +26,11 @@ pub(super) struct IndexFile {
     texts_min: u64,
 }
 
+/// What the file holds, as a thread is finding out that began before anybody knew what is wanted.
+pub(super) struct Ahead(JoinHandle<Result<Stored, Refusal>>);
+
 /// Why the file was not used.
+#[derive(Debug)]
 enum Refusal {
     Missing,
     Stored(StoredError<io::Error>),
@@ -40,24 +45,37 @@ impl IndexFile {
         Some(IndexFile { path, texts_min })
     }
 
-    /// Returns what the file holds, if that is `wanted`; if not, one line tells why.
-    pub(super) fn read(&self, wanted: &Wanted<'_>) -> Option<Restored> {
+    /// Begins to read the file on a thread of its own, if its index was built within `memory_max` bytes: reading takes
+    /// as long as the dataset's files do, and most starts find that it fits. `None` where there is no file or no
+    /// thread to be had.
+    pub(super) fn begin(&self, memory_max: u64) -> Option<Ahead> {
+        let (mut file, bytes) = cache_file::open(&self.path).ok()??;
+        let read = move || {
+            Stored::decode(bytes, memory_max, |part| file.read_exact(part)).map_err(Refusal::Stored)
+        };
+        let spawned = thread::Builder::new().name("index".to_owned()).spawn(read);
+        spawned.ok().map(Ahead)
+    }
+
+    /// Returns what the file holds, which `ahead` may be reading already, if that is `wanted`; if not, one line tells
+    /// why.
+    pub(super) fn read(&self, wanted: &Wanted<'_>, ahead: Option<Ahead>) -> Option<Restored> {
         if wanted.texts_bytes() < self.texts_min {
             return None;
         }
         let began = clock::instant();
-        let outcome = match cache_file::open(&self.path) {
-            Ok(Some((mut file, bytes))) => wanted
-                .decode(bytes, |part| file.read_exact(part))
-                .map_err(Refusal::Stored),
-            Ok(None) => Err(Refusal::Missing),
-            Err(error) => Err(Refusal::Stored(StoredError::Source(error))),
+        let outcome = match ahead {
+            Some(Ahead(thread)) => thread
+                .join()
+                .expect("reading has no panic")
+                .and_then(|stored| wanted.accept(stored).map_err(Refusal::Stored)),
+            None => self.read_wanted(wanted),
         };
         let file = self.path.display();
         match outcome {
             Ok(restored) => {
-                let elapsed_ms = clock::elapsed_ms(began);
-                info!(%file, elapsed_ms, "the stored search index is used");
+                let waited_ms = clock::elapsed_ms(began);
+                info!(%file, waited_ms, "the stored search index is used");
                 Some(restored)
             }
             Err(reason) if reason.is_expected() => {
@@ -68,6 +86,17 @@ impl IndexFile {
                 warn!(%file, %reason, "the search index is built, as the stored one cannot be used");
                 None
             }
+        }
+    }
+
+    /// Reads the file as far as it is `wanted`.
+    fn read_wanted(&self, wanted: &Wanted<'_>) -> Result<Restored, Refusal> {
+        match cache_file::open(&self.path) {
+            Ok(Some((mut file, bytes))) => wanted
+                .decode(bytes, |part| file.read_exact(part))
+                .map_err(Refusal::Stored),
+            Ok(None) => Err(Refusal::Missing),
+            Err(error) => Err(Refusal::Stored(StoredError::Source(error))),
         }
     }
 

@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 
 use tracing::{info, warn};
 
@@ -22,7 +21,7 @@ use crate::wire::date::Timestamp;
 use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
 use super::files::{self, ReadError};
-use super::index_file::IndexFile;
+use super::index_file::{Ahead, IndexFile};
 use super::insights_store::InsightsStore;
 use super::memory;
 
@@ -47,8 +46,9 @@ pub(super) struct Loader {
 pub(super) struct Rest {
     dataset: Dataset,
     remarks: Remarks,
-    /// Whether the insights are to be derived, with the help of `earlier` ones.
-    pub(super) is_underived: bool,
+    /// Whether the insights are still to come: those that were kept, or derived ones.
+    pub(super) awaits_insights: bool,
+    /// Kept insights of another dataset, which help to derive those of this one.
     earlier: Option<Kept>,
 }
 
@@ -69,6 +69,15 @@ impl Loader {
             index_file: IndexFile::new(config.cache.as_deref(), config.index_texts_min),
             insights: InsightsStore::new(config.cache.as_deref()),
         }
+    }
+
+    /// Begins to read the stored index, beside the files, where there is more than one thread.
+    pub(super) fn begin(&self, threads: NonZeroUsize) -> Option<Ahead> {
+        let memory_max = self
+            .search_memory
+            .unwrap_or_else(|| memory::search_memory(u64::MAX));
+        let file = self.index_file.as_ref()?;
+        (threads.get() > 1).then(|| file.begin(memory_max))?
     }
 
     /// Reads and checks the files by as many threads as given.
@@ -98,14 +107,15 @@ impl Loader {
         Some(judged.updated_at)
     }
 
-    /// Builds the first site, by as many threads as given. What need not be there before requests are answered is left
-    /// out where the dataset is large, and handed back: the remarks, and the insights unless they were kept.
+    /// Builds the first site, by as many threads as given, with the index that is read `ahead` if it fits. What need not be there before requests are answered is left
+    /// out where the dataset is large, and handed back: the remarks, and the insights unless the operator gave them.
     ///
     /// # Errors
     /// When the public address cannot be written into a header.
     pub(super) fn build_first(
         &self,
         decoded: Unremarked,
+        ahead: Option<Ahead>,
         threads: NonZeroUsize,
     ) -> Result<(Site, Option<Rest>), LoadError> {
         let Unremarked {
@@ -114,35 +124,44 @@ impl Loader {
             room,
         } = decoded;
         let settings = self.settings(&dataset, threads);
-        let options = settings.insights(threads);
-        let (snapshot, earlier) = thread::scope(|scope| {
-            let read = || self.insights.read(&dataset);
-            // Their file is read while the index is, which takes longest.
-            let earlier = thread::Builder::new().spawn_scoped(scope, read);
-            let snapshot = self.snapshot(&dataset, &settings, room);
-            let earlier = match earlier {
-                Ok(thread) => thread.join().expect("reading has no panic"),
-                Err(_refused) => read(),
-            };
-            (snapshot, earlier)
-        });
-        let is_kept = |kept: &Kept| kept.is_of(&dataset, &options);
-        let is_ready = dataset.insights.is_some() || earlier.as_ref().is_some_and(is_kept);
+        let snapshot = self.snapshot(&dataset, &settings, room, ahead);
         let is_large = text_bytes(&dataset) > AT_ONCE_BYTES;
-        let mut rest = Rest {
+        let rest = Rest {
+            // Those of a million reviews take two seconds to read, most of them for the pages.
+            awaits_insights: is_large && dataset.insights.is_none(),
             dataset,
             remarks,
-            is_underived: is_large && !is_ready,
-            earlier,
+            earlier: None,
         };
-        if !rest.is_underived {
-            let earlier = rest.earlier.take();
+        if !rest.awaits_insights {
+            let earlier = self.insights.read(&rest.dataset);
+            let options = settings.insights(threads);
             snapshot.set_insights(self.insights.document(&rest.dataset, &options, earlier));
         }
         if !is_large {
             rest.remark();
         }
         Ok((self.site(Arc::new(snapshot))?, is_large.then_some(rest)))
+    }
+
+    /// Gives the first `snapshot` the insights that were kept of the same files; `false` where there are none, and `rest`
+    /// then has those of other files.
+    pub(super) fn restore_first(&self, snapshot: &Snapshot, rest: &mut Rest) -> bool {
+        // However many threads there are, they are the same.
+        let options = self
+            .settings(&rest.dataset, NonZeroUsize::MIN)
+            .insights(NonZeroUsize::MIN);
+        match self.insights.read(&rest.dataset) {
+            Some(kept) if kept.is_of(&rest.dataset, &options) => {
+                info!("the kept insights are of the same files, so they are served as they are");
+                snapshot.set_insights(kept.into_document());
+                true
+            }
+            earlier => {
+                rest.earlier = earlier;
+                false
+            }
+        }
     }
 
     /// Gives the first `snapshot` its insights while it is served, by as many threads as given; `None` once
@@ -181,7 +200,7 @@ impl Loader {
         drop(room);
         log(&remarks.of(&dataset, NonZeroUsize::MIN));
         let settings = self.settings(&dataset, NonZeroUsize::MIN);
-        let snapshot = self.snapshot(&dataset, &settings, Vec::new());
+        let snapshot = self.snapshot(&dataset, &settings, Vec::new(), None);
         let earlier = self.insights.read(&dataset);
         let options = settings.insights(NonZeroUsize::MIN);
         snapshot.set_insights(self.insights.document(&dataset, &options, earlier));
@@ -201,9 +220,15 @@ impl Loader {
     }
 
     /// Builds all but the insights, the index from its file where that fits, `/reviews.json` in `room`.
-    fn snapshot(&self, dataset: &Dataset, settings: &Settings, room: Vec<u8>) -> Snapshot {
+    fn snapshot(
+        &self,
+        dataset: &Dataset,
+        settings: &Settings,
+        room: Vec<u8>,
+        ahead: Option<Ahead>,
+    ) -> Snapshot {
         Snapshot::build_or_restore(dataset, settings, room, |wanted| {
-            self.index_file.as_ref()?.read(wanted)
+            self.index_file.as_ref()?.read(wanted, ahead)
         })
     }
 

@@ -123,8 +123,9 @@ fn start_with(
     let loader = Loader::new(&config, &base_url);
     // Looked at before reading: what changes meanwhile is read once more, never missed.
     let seen = stamps(&config.data);
+    let ahead = loader.begin(config.threads);
     let decoded = bundle::decode(&loader, follower.as_mut(), config.threads)?;
-    let (site, rest) = loader.build_first(decoded, config.threads)?;
+    let (site, rest) = loader.build_first(decoded, ahead, config.threads)?;
     let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
     let app = make_app(&config, base_url, site)?;
     let log_writer = observers::start_access_log(&config, &app)?;

@@ -6,6 +6,7 @@
 //! documents and the escaped reviews, in write-once places: until then a document is sent as it is, and reviews are
 //! escaped where they are needed.
 
+mod documents;
 mod escaped;
 pub mod resource;
 mod since;
@@ -13,10 +14,10 @@ mod since;
 use std::mem;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
 
 use bytes::Bytes;
 
-use crate::dataset::publish::{self, Published};
 use crate::insights;
 use crate::model::{Business, Dataset, Editorial, Row, Taxonomy};
 use crate::search::index::{Index, IndexOptions};
@@ -24,6 +25,7 @@ use crate::search::stored::{Restored, Wanted};
 use crate::wire::date::{Date, Timestamp};
 
 use crate::wire::json::push_escaped;
+use documents::Documents;
 use escaped::Escaped;
 pub use resource::Resource;
 pub use since::Since;
@@ -89,37 +91,6 @@ pub struct Snapshot {
     escaped: OnceLock<Option<Escaped>>,
 }
 
-/// What is rendered of a dataset.
-struct Documents {
-    reviews: Resource,
-    feed_json: Resource,
-    feed_xml: Resource,
-    offsets: Vec<u64>,
-    since: SinceTable,
-}
-
-impl Documents {
-    fn build(dataset: &Dataset, base_url: &str, room: Vec<u8>) -> Documents {
-        let Published {
-            reviews_json,
-            offsets,
-            feed_json,
-            feed_xml,
-        } = publish::publish_in(dataset, base_url, room);
-        let since = SinceTable::build(&dataset.reviews, &reviews_json, &offsets);
-        let resource = |body: Vec<u8>, media_type| {
-            Resource::new(Bytes::from(body), media_type, dataset.updated_at)
-        };
-        Documents {
-            reviews: resource(reviews_json, "application/json"),
-            feed_json: resource(feed_json, "application/json"),
-            feed_xml: resource(feed_xml, "application/atom+xml"),
-            offsets,
-            since,
-        }
-    }
-}
-
 /// A document that the hub pushes: what its subscribers are owed.
 #[derive(Clone, Debug)]
 pub struct Topic {
@@ -173,13 +144,13 @@ impl Snapshot {
         let room = Mutex::new(room);
         let documents = || {
             let room = mem::take(&mut *room.lock().unwrap_or_else(PoisonError::into_inner));
-            Documents::build(dataset, &settings.base_url, room)
+            Documents::build(dataset, &settings.base_url, room, settings.index.threads)
         };
         let (index, documents) = if settings.index.threads.get() == 1 {
             (index(), documents())
         } else {
-            std::thread::scope(|scope| {
-                let spawned = std::thread::Builder::new().spawn_scoped(scope, documents);
+            thread::scope(|scope| {
+                let spawned = thread::Builder::new().spawn_scoped(scope, documents);
                 let index = index();
                 let documents = match spawned {
                     Ok(thread) => thread.join().expect("rendering has no panic"),

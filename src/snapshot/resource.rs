@@ -66,8 +66,8 @@ impl Resource {
             if slot.get().is_some() || cancelled() {
                 continue;
             }
-            // A second thread that made the same variant has made the same bytes, so losing the race is fine.
-            let _ = slot.set(smaller(&self.body, coding));
+            // A second thread waits for the first, as two snapshots may share a document that takes a minute.
+            slot.get_or_init(|| smaller(&self.body, coding));
         }
     }
 

@@ -1,15 +1,14 @@
 //! Nodes as bytes, and what must hold of a tree that was read before a search may walk it.
 
-use crate::search::arena::Arena;
 use crate::search::tree::{GRAM_BYTES_MAX, Node, Set, Tree};
 
 /// Bytes of one node.
 pub(super) const NODE_BYTES: usize = 31;
 
-/// Tells whether every number in `tree` points into its array, each node but the root is the child of exactly one
-/// before it, none deeper than grams are long, and no walk meets bytes twice, so that the whole tree is the most that a
-/// search can read. Lists need no look: whatever they hold, they unpack to ascending rows below the end.
-pub(super) fn is_sound(tree: &Tree, arena: &Arena) -> bool {
+/// Tells whether every number in `tree`, of `rows` reviews, points into its array, each node but the root is the child
+/// of exactly one before it, none deeper than grams are long, and no walk meets bytes twice, so that the whole tree is
+/// the most that a search can read. Lists need no look: whatever they hold, they unpack to ascending rows below the end.
+pub(super) fn is_sound(tree: &Tree, rows: u32) -> bool {
     let mut depths = vec![0_u8; tree.nodes.len()];
     depths[0] = 1;
     for (number, node) in tree.nodes.iter().enumerate() {
@@ -27,8 +26,7 @@ pub(super) fn is_sound(tree: &Tree, arena: &Arena) -> bool {
         let leaves = node.leaf_len == 0
             || node.leaves as usize + usize::from(node.leaf_len) < tree.leaves.len();
         let reached = depth > 0 && u32::from(depth) <= GRAM_BYTES_MAX + 1;
-        if !(reached && set && leaves && labels <= tree.labels.len() && node.count <= arena.rows())
-        {
+        if !(reached && set && leaves && labels <= tree.labels.len() && node.count <= rows) {
             return false;
         }
         if inner_len > 0 && inner <= number {

@@ -39,7 +39,8 @@ fn encode(index: &Index) -> Vec<u8> {
     bytes
 }
 
-/// Reads `bytes` as the index of `dataset`, and makes sure that nothing beyond them is asked for.
+/// Reads `bytes` as the index of `dataset`, and makes sure that nothing beyond them is asked for, and that reading
+/// ahead of knowing the dataset ends alike.
 fn decode(
     bytes: &[u8],
     dataset: &Dataset,
@@ -47,18 +48,29 @@ fn decode(
 ) -> Result<Index, StoredError<&'static str>> {
     let mut refusal = None;
     let index = Index::build_or_restore(&dataset.reviews, &dataset.taxonomy, options, |wanted| {
-        let mut rest = bytes;
-        let restored = wanted.decode(bytes.len() as u64, |part| {
-            let (taken, after) = rest.split_at_checked(part.len()).ok_or("too short")?;
-            part.copy_from_slice(taken);
-            rest = after;
-            Ok(())
-        });
+        let restored = wanted.decode(bytes.len() as u64, source(bytes));
+        let ahead = Stored::decode(bytes.len() as u64, options.memory_bytes, source(bytes))
+            .and_then(|stored| wanted.accept(stored));
+        assert_eq!(
+            restored.as_ref().ok().map(|restored| &restored.tree),
+            ahead.as_ref().ok().map(|ahead| &ahead.tree)
+        );
         restored.map_err(|error| refusal = Some(error)).ok()
     });
     match refusal {
         Some(error) => Err(error),
         None => Ok(index),
+    }
+}
+
+/// Hands over `bytes` and nothing beyond them.
+fn source(bytes: &[u8]) -> impl FnMut(&mut [u8]) -> Result<(), &'static str> {
+    let mut rest = bytes;
+    move |part| {
+        let (taken, after) = rest.split_at_checked(part.len()).ok_or("too short")?;
+        part.copy_from_slice(taken);
+        rest = after;
+        Ok(())
     }
 }
 
@@ -69,6 +81,35 @@ fn refusal(
     options: &IndexOptions,
 ) -> Option<StoredError<&'static str>> {
     decode(bytes, dataset, options).err()
+}
+
+#[test]
+fn an_index_that_was_read_ahead_of_its_texts_is_judged_by_them() {
+    let dataset = sample();
+    let index = Index::build(&dataset.reviews, &dataset.taxonomy, &OPTIONS);
+    let bytes = encode(&index);
+    let length = bytes.len() as u64;
+    let read = |memory_max| Stored::decode(length, memory_max, source(&bytes));
+    assert!(read(OPTIONS.memory_bytes).is_ok());
+    let refused = read(OPTIONS.memory_bytes - 1).err();
+    assert_eq!(refused, Some(StoredError::Budget), "nothing was read of it");
+    let mut other = dataset.clone();
+    other.reviews.swap(0, 1);
+    let larger = IndexOptions {
+        memory_bytes: OPTIONS.memory_bytes + 1,
+        ..OPTIONS
+    };
+    for (reviews, options, expected) in [
+        (&dataset.reviews, &OPTIONS, None),
+        (&other.reviews, &OPTIONS, Some(StoredError::Texts)),
+        (&dataset.reviews, &larger, Some(StoredError::Budget)),
+    ] {
+        let arena = Arena::build(reviews, OPTIONS.threads);
+        let arena = &arena;
+        let stored = read(OPTIONS.memory_bytes).expect("its own bytes");
+        let accepted = Wanted { arena, options }.accept::<&str>(stored);
+        assert_eq!(accepted.err(), expected);
+    }
 }
 
 /// Replaces the sum at the end by that of the bytes before it, as a forger would.
