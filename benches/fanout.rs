@@ -14,6 +14,10 @@
 //! `cargo bench --bench fanout` measures 1,000 subscribers, `REVIEWD_BENCH_SUBSCRIBERS=1000,10000` other numbers; each
 //! takes up to two open files here and one in the service (`ulimit -n`). `-- hang` measures only the row of that name,
 //! and `REVIEWD_BENCH_FLAGS` are further flags of the service. With `--test` there are 20 subscribers.
+//!
+//! `REVIEWD_BENCH_REPLICAS=1,2,3` measures something else with the same numbers of subscribers: so many replicas on one
+//! PostgreSQL, and beside them one service with the embedded store (`replicas`), and before that the stores alone
+//! (`stores`).
 
 #![allow(
     clippy::unwrap_used,
@@ -25,40 +29,55 @@
 mod authority;
 #[path = "fanout/control.rs"]
 mod control;
+#[path = "fanout/group.rs"]
+mod group;
 #[path = "fanout/measured.rs"]
 mod measured;
+#[cfg(feature = "postgres")]
+#[path = "fanout/replicas.rs"]
+mod replicas;
+#[cfg(feature = "postgres")]
+#[path = "fanout/server.rs"]
+mod server;
+#[cfg(feature = "postgres")]
+#[path = "fanout/stores.rs"]
+mod stores;
 #[path = "../tests/it/hub/subscriber.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod subscriber;
 #[path = "../tests/it/support/mod.rs"]
 mod support;
 
-use std::collections::{HashMap, HashSet};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use group::{Certificates, Group, host};
 use measured::{HEAD, Measured, cpu_us, memory_kib, read_while};
 use reviewd::clock;
 use reviewd::delivery::priority::{Behind, give_way};
 use reviewd::websub::Moment;
 use reviewd::websub::sqlite::SqliteStore;
 use reviewd::websub::store::{Counts, Store};
-use rustls::ServerConfig;
-use rustls::server::ServerSessionMemoryCache;
 use subscriber::{Received, Reply, Subscriber};
 use support::dataset::{DataDir, reviews_json};
 use support::{Connection, Program};
 
-const BASE: &str = "https://reviews.example";
+pub(crate) const BASE: &str = "https://reviews.example";
 
 /// The topic, and what the reader asks for meanwhile: the newest 50 reviews.
-const TOPIC: &str = "/api/feed.json";
+pub(crate) const TOPIC: &str = "/api/feed.json";
 
 const HUB: &str = "/api/websub/hub";
+
+/// The variable that sets the numbers of subscribers.
+const SUBSCRIBERS: &str = "REVIEWD_BENCH_SUBSCRIBERS";
+
+/// The variable that sets the numbers of replicas.
+#[cfg(feature = "postgres")]
+const REPLICAS: &str = "REVIEWD_BENCH_REPLICAS";
 
 /// One in so many subscribers is not healthy.
 const OTHERS: usize = 20;
@@ -110,19 +129,24 @@ struct Stage {
     temp: tempfile::TempDir,
 }
 
-/// What healthy subscribers received.
-#[derive(Default)]
-struct Group {
-    deliveries: Mutex<Vec<Received>>,
-    count: AtomicUsize,
-}
-
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let is_given = |flag: &str| arguments.iter().any(|argument| argument == flag);
     // Without `--bench` it is `cargo test` that runs it.
     let is_test = is_given("--test") || !is_given("--bench");
-    let counts = if is_test { vec![20] } else { counts() };
+    let counts = if is_test {
+        vec![20]
+    } else {
+        numbers(SUBSCRIBERS, "1000")
+    };
+    #[cfg(feature = "postgres")]
+    if is_test || std::env::var_os(REPLICAS).is_some() {
+        stores::measure(&counts);
+        replicas::measure(&counts, &numbers(REPLICAS, "2"));
+        if !is_test {
+            return;
+        }
+    }
     println!("{HEAD}");
     for count in counts {
         for others in [Others::Healthy, Others::Hanging, Others::Slow, Others::Dead] {
@@ -142,10 +166,10 @@ fn main() {
     }
 }
 
-/// Numbers of subscribers, as the environment has them.
-fn counts() -> Vec<usize> {
-    let text = std::env::var("REVIEWD_BENCH_SUBSCRIBERS").unwrap_or_else(|_| "1000".to_owned());
-    let parse = |part: &str| part.parse().expect("a number of subscribers");
+/// Numbers from the environment, or else those in `default`.
+fn numbers(variable: &str, default: &str) -> Vec<usize> {
+    let text = std::env::var(variable).unwrap_or_else(|_| default.to_owned());
+    let parse = |part: &str| part.parse().expect("a number");
     text.split(',').map(parse).collect()
 }
 
@@ -156,17 +180,17 @@ impl Stage {
         let (state, ca) = (temp.path().join("state"), temp.path().join("ca.pem"));
         authority::write_ca(&ca);
         let data = DataDir::with_reviews(50, "2026-01-01T00:00:00Z");
-        let program = serve(data.path(), &state, &ca);
+        let program = serve(data.path(), &ca, &["--state", state.to_str().unwrap()]);
         let healthy = Arc::new(Group::default());
         let noting = Arc::clone(&healthy);
         let listening = far_behind(move || {
-            Subscriber::everywhere(certificates(), move |request| {
+            everywhere(&Certificates::new(), move |request| {
                 noting.note(request);
                 Reply::good(request)
             })
         });
         let unhealthy = (others != Others::Healthy)
-            .then(|| far_behind(|| Subscriber::everywhere(certificates(), Reply::good)));
+            .then(|| far_behind(|| everywhere(&Certificates::new(), Reply::good)));
         let callbacks: Vec<String> = (0..count)
             .map(|number| {
                 let subscriber = unhealthy
@@ -215,7 +239,7 @@ impl Stage {
         let meanwhile = read_while(address, TOPIC, || {
             self.data.write("reviews.json", &content);
             wait_until("all healthy subscribers have it", || {
-                self.healthy.count.load(Ordering::Relaxed) >= expected
+                self.healthy.count() >= expected
             });
             cpu_after = cpu_us(self.program.id());
         });
@@ -258,39 +282,8 @@ impl Stage {
     }
 }
 
-impl Group {
-    fn note(&self, request: &Received) {
-        if request.method == "POST" {
-            self.deliveries.lock().unwrap().push(request.clone());
-            self.count.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    fn forget(&self) {
-        self.deliveries.lock().unwrap().clear();
-        self.count.store(0, Ordering::Relaxed);
-    }
-
-    /// Asserts that `expected` subscribers have received `served`, once each, and returns when, in order.
-    fn check(&self, served: &[u8], expected: usize, began: Instant) -> Vec<Duration> {
-        let deliveries = self.deliveries.lock().unwrap();
-        let targets: HashSet<&str> = deliveries.iter().map(|got| got.target.as_str()).collect();
-        assert_eq!((deliveries.len(), targets.len()), (expected, expected));
-        assert!(
-            deliveries.iter().all(|got| got.body == served),
-            "everybody has the content that is served"
-        );
-        let mut times: Vec<Duration> = deliveries
-            .iter()
-            .map(|got| got.at.duration_since(began))
-            .collect();
-        times.sort();
-        times
-    }
-}
-
 /// Starts something whose threads stand behind everything else: those that a thread starts inherit its priority.
-fn far_behind<T: Send + 'static>(start: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) fn far_behind<T: Send + 'static>(start: impl FnOnce() -> T + Send + 'static) -> T {
     let starter = thread::spawn(|| {
         give_way(Behind::Far);
         start()
@@ -298,18 +291,29 @@ fn far_behind<T: Send + 'static>(start: impl FnOnce() -> T + Send + 'static) -> 
     starter.join().unwrap()
 }
 
-/// Starts the service with caps that nobody here reaches; what goes on at a time is as by default.
-fn serve(data: &Path, state: &Path, ca: &Path) -> Program {
-    let [data, state, ca] = [data, state, ca].map(|path| path.to_str().unwrap());
-    let more = std::env::var("REVIEWD_BENCH_FLAGS").unwrap_or_default();
-    let more: Vec<&str> = more.split_whitespace().collect();
+/// Starts a subscriber at every address of this machine.
+pub(crate) fn everywhere(
+    certificates: &Arc<Certificates>,
+    behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+) -> Subscriber {
+    let certificates = Arc::clone(certificates);
+    Subscriber::everywhere(move |address| Some(certificates.of(address)), behaviour)
+}
+
+/// Starts the service with caps that nobody here reaches; what goes on at a time is as by default. Flags in `more`, such
+/// as those of its store, come before those of the environment.
+pub(crate) fn serve(data: &Path, ca: &Path, more: &[&str]) -> Program {
+    let [data, ca] = [data, ca].map(|path| path.to_str().unwrap());
+    let flags = std::env::var("REVIEWD_BENCH_FLAGS").unwrap_or_default();
+    let flags: Vec<&str> = flags.split_whitespace().collect();
     Program::serve(
         &[
-            &["--data", data, "--state", state, "--base-url", BASE][..],
+            &["--data", data, "--base-url", BASE][..],
             &["--callback-ca", ca, "--allow-private-callbacks"],
             &["--hub-rate", "0", "--pending-max", "100000"],
             &["--verifications", "64"],
-            &more,
+            more,
+            &flags,
         ]
         .concat(),
     )
@@ -337,38 +341,16 @@ fn subscribe(address: SocketAddr, callbacks: &[String]) {
     });
 }
 
-/// Returns certificates that are made when an address is first asked for: by its verification, before any clock runs.
-fn certificates() -> impl Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync + 'static {
-    let made: Mutex<HashMap<IpAddr, Arc<ServerConfig>>> = Mutex::default();
-    // Shared, because each would reserve room for sessions of its own.
-    let sessions = ServerSessionMemoryCache::new(32_768);
-    move |address| {
-        let mut made = made.lock().unwrap();
-        let config = made.entry(address).or_insert_with(|| {
-            let mut config = (*authority::server_config(&[&address.to_string()])).clone();
-            config.session_storage = sessions.clone();
-            Arc::new(config)
-        });
-        Some(Arc::clone(config))
-    }
-}
-
-/// Returns the address of a subscriber, each another one.
-fn host(number: usize) -> Ipv4Addr {
-    let low = 256 + u32::try_from(number).unwrap();
-    Ipv4Addr::from_bits(Ipv4Addr::new(127, 1, 0, 0).to_bits() + low)
-}
-
 fn is_other(number: usize) -> bool {
     number.is_multiple_of(OTHERS)
 }
 
-fn now() -> Moment {
+pub(crate) fn now() -> Moment {
     Moment::from_unix_ms(clock::unix_ms())
 }
 
 /// Waits until `condition` holds, looking seldom, since looking takes time from what is measured.
-fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
         assert!(

@@ -95,19 +95,52 @@ pub(crate) fn memory_kib(id: u32) -> Option<u64> {
 
 /// Returns the processor time that a process has taken so far; `None` where the system does not say.
 pub(crate) fn cpu_us(id: u32) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name in parentheses may hold anything. Behind it the state is the third field, user and system time the
-    // fourteenth and the fifteenth.
-    let (_, rest) = text.rsplit_once(')')?;
-    let ticks = rest.split_whitespace().skip(11).take(2);
-    ticks
-        .map(|field| field.parse::<u64>().ok())
-        .sum::<Option<u64>>()
-        .map(|sum| sum * TICK_US)
+    let fields = stat(id)?;
+    Some((field(&fields, USER)? + field(&fields, USER + 1)?) * TICK_US)
 }
 
+/// Returns the processor time that a process and its children have taken so far, those that have ended included; `None`
+/// where the system does not say.
+#[cfg(feature = "postgres")]
+pub(crate) fn tree_cpu_us(id: u32) -> Option<u64> {
+    let own = stat(id)?;
+    let ended = field(&own, USER + 2)? + field(&own, USER + 3)?;
+    let mut sum_us = cpu_us(id)? + ended * TICK_US;
+    for entry in std::fs::read_dir("/proc").ok()?.flatten() {
+        let Some(other) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        // It may have ended in this moment.
+        let parent = stat(other).and_then(|fields| field(&fields, PARENT));
+        if parent == Some(id.into()) {
+            sum_us += cpu_us(other).unwrap_or_default();
+        }
+    }
+    Some(sum_us)
+}
+
+/// Reads the fields of `/proc/PID/stat` from the third on: the name in parentheses before it may hold anything.
+fn stat(id: u32) -> Option<Vec<String>> {
+    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let (_, rest) = text.rsplit_once(')')?;
+    Some(rest.split_whitespace().map(str::to_owned).collect())
+}
+
+fn field(fields: &[String], index: usize) -> Option<u64> {
+    fields.get(index)?.parse().ok()
+}
+
+/// Where those fields have the parent, and user and system time, its own and then that of children that have ended.
+#[cfg(feature = "postgres")]
+const PARENT: usize = 1;
+const USER: usize = 11;
+
 /// Returns the value that `percent` of all are not above; 0 for the first, 100 for the last.
-fn at(sorted: &[Duration], percent: usize) -> Duration {
+pub(crate) fn at(sorted: &[Duration], percent: usize) -> Duration {
     sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
 }
 

@@ -24,6 +24,11 @@ impl Postgres {
     /// # Panics
     /// Where it is not installed but `REVIEWD_NEED_POSTGRES` is set, as the step of the continuous integration has it.
     pub(crate) fn start() -> Option<Postgres> {
+        Postgres::start_with(&[])
+    }
+
+    /// Starts one with further settings; otherwise as [`Postgres::start`].
+    pub(crate) fn start_with(settings: &[&str]) -> Option<Postgres> {
         let Some(binaries) = binaries() else {
             let missing = "no initdb in /usr/lib/postgresql/*/bin (Debian's package `postgresql`)";
             assert!(
@@ -34,6 +39,7 @@ impl Postgres {
             return None;
         };
         let mut server = Postgres::prepare(binaries);
+        server.settings = settings.iter().map(ToString::to_string).collect();
         server.initialize();
         server.start_again();
         server.query(
@@ -211,6 +217,11 @@ impl Postgres {
             "postgres://{user}:secret@127.0.0.1:{}/{database}",
             self.port
         )
+    }
+
+    /// Returns the id of the server's first process; the others are its children.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
     }
 
     /// Returns the port.

@@ -1,0 +1,237 @@
+//! A PostgreSQL that says what it was asked and what that cost it, and stores full of subscriptions.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use reviewd::websub::postgres::Database;
+use reviewd::websub::store::{Published, Store};
+use reviewd::websub::subscription::Subscription;
+use reviewd::websub::transfer::{Adopted, Moved};
+use reviewd::websub::{Callback, Moment, Place};
+
+use super::measured::tree_cpu_us;
+use super::now;
+use super::support::postgres::Postgres;
+
+/// A server with durable commits, as PostgreSQL is by default.
+pub(crate) struct Server {
+    postgres: Postgres,
+    databases: Cell<usize>,
+}
+
+/// Where subscriptions are kept in a measurement.
+pub(crate) enum Home<'s> {
+    /// With the service, in a directory.
+    Embedded(PathBuf),
+    /// In a database of this name.
+    Shared(&'s Server, String),
+}
+
+/// What a server has done so far for the role of the replicas.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Work {
+    pub(crate) statements: u64,
+    pub(crate) commits: u64,
+    pub(crate) wal_bytes: u64,
+    pub(crate) cpu_us: u64,
+}
+
+impl Server {
+    /// Starts one; `None`, said aloud, where PostgreSQL is not installed.
+    pub(crate) fn start() -> Option<Server> {
+        let postgres = Postgres::start_with(&[
+            "fsync=on",
+            "shared_preload_libraries=pg_stat_statements",
+            "pg_stat_statements.max=10000",
+            "max_wal_size=4GB",
+        ])?;
+        postgres.query("postgres", "CREATE EXTENSION pg_stat_statements");
+        Some(Server {
+            postgres,
+            databases: Cell::new(0),
+        })
+    }
+
+    /// Makes an empty database.
+    pub(crate) fn home(&self) -> Home<'_> {
+        let number = self.databases.get() + 1;
+        self.databases.set(number);
+        let name = format!("hub{number}");
+        self.postgres.database(&name);
+        Home::Shared(self, name)
+    }
+
+    fn work(&self) -> Work {
+        let asked = "SELECT coalesce(sum(calls), 0), coalesce(sum(calls) FILTER (WHERE query = 'COMMIT'), 0),
+             pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')
+             FROM pg_stat_statements WHERE userid = 'reviewd'::regrole";
+        let answer = self.postgres.query("postgres", asked);
+        let numbers: Vec<u64> = answer
+            .split('|')
+            .map(|part| part.parse().unwrap())
+            .collect();
+        Work {
+            statements: numbers[0],
+            commits: numbers[1],
+            wal_bytes: numbers[2],
+            cpu_us: self.postgres.id().and_then(tree_cpu_us).unwrap_or_default(),
+        }
+    }
+}
+
+impl Home<'_> {
+    /// Returns how the table calls it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Home::Embedded(_) => "SQLite",
+            Home::Shared(..) => "PostgreSQL",
+        }
+    }
+
+    /// Returns the flags of a service that has its subscriptions here.
+    pub(crate) fn flags(&self) -> [String; 2] {
+        match self {
+            Home::Embedded(directory) => ["--state".to_owned(), directory.display().to_string()],
+            Home::Shared(server, name) => {
+                ["--store".to_owned(), server.postgres.url("reviewd", name)]
+            }
+        }
+    }
+
+    pub(crate) fn open(&self) -> Box<dyn Store> {
+        let place = match self {
+            Home::Embedded(directory) => Place::Directory(directory.clone()),
+            Home::Shared(server, name) => {
+                let url = server.postgres.url("reviewd", name);
+                Place::Database(Box::new(Database::parse(&url).unwrap()))
+            }
+        };
+        place.open().unwrap()
+    }
+
+    /// Puts so many active subscriptions here that owe nothing while the topic holds `digest`, without verification:
+    /// as `reviewd hub import` does.
+    pub(crate) fn fill(&self, topic: &str, digest: [u8; 32], callbacks: &[String]) {
+        let mut store = self.open();
+        for part in callbacks.chunks(PART) {
+            let moved: Vec<Moved> = part
+                .iter()
+                .map(|callback| moved(topic, digest, callback))
+                .collect();
+            let adopted = store.adopt(&moved, now()).unwrap();
+            assert!(adopted.iter().all(|one| *one == Adopted::Added));
+        }
+        if let Home::Shared(server, name) = self {
+            // What autovacuum would have done by and by.
+            server.postgres.query(name, "VACUUM ANALYZE");
+            server.postgres.query(name, "CHECKPOINT");
+        }
+    }
+
+    /// Returns what was done so far; nothing is known of an embedded store, whose work is the service's.
+    pub(crate) fn work(&self) -> Option<Work> {
+        match self {
+            Home::Embedded(_) => None,
+            Home::Shared(server, _) => Some(server.work()),
+        }
+    }
+
+    /// Returns how many of the subscriptions are still owed the content with this digest, unseen by [`Home::work`].
+    pub(crate) fn open_ends(&self, digest: &[u8; 32]) -> usize {
+        match self {
+            Home::Embedded(_) => usize::try_from(self.open().counts(now()).unwrap().owed).unwrap(),
+            Home::Shared(server, name) => {
+                let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+                let sql = format!(
+                    "SELECT count(*) FROM reviewd.subscription WHERE NOT (acknowledged AND digest = '\\x{hex}')"
+                );
+                server.postgres.query(name, &sql).parse().unwrap()
+            }
+        }
+    }
+
+    /// Forgets the statements so far.
+    pub(crate) fn forget_statements(&self) {
+        if let Home::Shared(server, _) = self {
+            server
+                .postgres
+                .query("postgres", "SELECT pg_stat_statements_reset()");
+        }
+    }
+
+    /// Prints the statements that took most since they were forgotten, where `REVIEWD_BENCH_STATEMENTS` is set.
+    pub(crate) fn print_statements(&self) {
+        let Home::Shared(server, _) = self else {
+            return;
+        };
+        if std::env::var_os("REVIEWD_BENCH_STATEMENTS").is_some() {
+            let most = "SELECT calls || ' calls, ' || rows || ' rows, ' || total_exec_time::bigint || ' ms: ' ||
+                 regexp_replace(left(query, 110), '\\s+', ' ', 'g')
+                 FROM pg_stat_statements WHERE userid = 'reviewd'::regrole ORDER BY total_exec_time DESC LIMIT 16";
+            println!("{}\n", server.postgres.query("postgres", most));
+        }
+    }
+}
+
+impl Work {
+    /// Returns what came since `earlier`.
+    pub(crate) fn since(self, earlier: Work) -> Work {
+        Work {
+            statements: self.statements - earlier.statements,
+            commits: self.commits - earlier.commits,
+            wal_bytes: self.wal_bytes - earlier.wal_bytes,
+            cpu_us: self.cpu_us - earlier.cpu_us,
+        }
+    }
+
+    /// Renders its cells of a table: transactions, statements, bytes of log and processor time for each delivery.
+    pub(crate) fn cells(work: Option<Work>, deliveries: usize) -> String {
+        let Some(work) = work else {
+            return "– | – | – | –".to_owned();
+        };
+        let each = |count: u64| count as f64 / deliveries as f64;
+        format!(
+            "{:.2} | {:.2} | {:.0} B | {:.0} µs",
+            each(work.commits),
+            each(work.statements),
+            each(work.wal_bytes),
+            each(work.cpu_us)
+        )
+    }
+}
+
+/// Asserts that what was published is new.
+pub(crate) fn assert_changed(published: &Published) {
+    assert_eq!(published.changed.len(), 1);
+}
+
+fn moved(topic: &str, digest: [u8; 32], callback: &str) -> Moved {
+    let now = now();
+    Moved {
+        topic: topic.to_owned(),
+        callback: Callback::parse(callback).unwrap(),
+        signed: false,
+        state: Subscription {
+            secret: None,
+            lease_s: LEASE_S,
+            lease_end: now.plus(Duration::from_secs(u64::from(LEASE_S))),
+            digest,
+            acknowledged: true,
+            failures: 0,
+            next_at: Moment::ZERO,
+            claimed: false,
+            attempt: 0,
+            elapsed_ms: 0,
+            created_at: now,
+            verified_at: now,
+            last: None,
+        },
+    }
+}
+
+/// Subscriptions taken over at a time, as `reviewd hub import` does.
+const PART: usize = 1_000;
+
+/// Longer than any measurement.
+const LEASE_S: u32 = 864_000;
