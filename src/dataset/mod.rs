@@ -5,6 +5,7 @@
 //! that was not checked.
 
 mod allow;
+pub mod bundle;
 mod business;
 mod field;
 mod given;

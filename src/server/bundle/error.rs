@@ -71,6 +71,8 @@ impl FollowError {
             FollowError::Bundle(_) | FollowError::Data(_) | FollowError::Older { .. } => {
                 Worth::Never
             }
+            // Half of a gigabyte at each look would be what `--data-file-bytes` is there to prevent.
+            FollowError::Fetch(_, FetchError::TooLarge(_)) => Worth::Never,
             FollowError::Early { until, .. } => Worth::From(*until),
             _ => Worth::Always,
         }

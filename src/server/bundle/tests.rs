@@ -1,6 +1,7 @@
 //! Bundles that nobody should trust, and what follows addresses of this disk.
 
 mod follow;
+mod limits;
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -9,7 +10,8 @@ use std::path::Path;
 use tar::{Builder, EntryType, Header};
 
 use super::digest::{Hex, parse_many, parse_one};
-use super::unpack::{ENTRIES_MAX, RATIO_FREE_BYTES, RATIO_MAX, unpack};
+use super::unpack::unpack;
+use crate::dataset::bundle::{ENTRIES_MAX, RATIO_FREE_BYTES, RATIO_MAX};
 
 const FILE_BYTES: u64 = 1 << 20;
 

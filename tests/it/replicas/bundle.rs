@@ -276,3 +276,29 @@ fn a_bundle_is_the_same_every_time_and_wrong_files_are_not_packed() {
     let output = run(&["bundle", "--data", from, "--out", &path("c.zip")]);
     assert_eq!(output.status.code(), Some(64));
 }
+
+#[test]
+fn an_answer_that_is_there_by_its_deadline_is_taken_and_a_later_one_is_not() {
+    use crate::hub::authority;
+    use crate::hub::subscriber::{Reply, Subscriber};
+    use reviewd::server::fetch::{FetchError, Fetcher};
+    use std::time::Duration;
+
+    let folder = tempfile::tempdir().unwrap();
+    let ca = folder.path().join("ca.pem");
+    authority::write_ca(&ca);
+    // Each byte is there long before the deadline, and only the last of many is not.
+    let drip = |bytes: usize| {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n");
+        let whole = [head.into_bytes(), vec![b'x'; bytes]].concat();
+        Subscriber::start(move |_| Reply::Drip(whole.clone(), Duration::from_millis(2)))
+    };
+    let deadline = Duration::from_secs(2);
+    let fetcher = Fetcher::new(Some(&ca), deadline).unwrap();
+    let (few, many) = (drip(10), drip(1_000_000));
+    let whole = |subscriber: &Subscriber| fetcher.whole(&subscriber.callback("/"), 2_000_000);
+    assert_eq!(whole(&few).unwrap(), b"xxxxxxxxxx");
+    let error = whole(&many).unwrap_err();
+    assert!(matches!(error, FetchError::Exchange(_)), "{error}");
+    assert!(error.to_string().contains("timeout"), "{error}");
+}

@@ -11,23 +11,23 @@ use crate::server::load::{LoadError, judge as judge_files};
 use crate::wire::date::{Timestamp, parse_timestamp};
 
 /// A place of publication on this disk, and who follows it.
-struct Desk {
+pub(super) struct Desk {
     folder: tempfile::TempDir,
 }
 
 impl Desk {
-    fn new() -> Desk {
+    pub(super) fn new() -> Desk {
         Desk {
             folder: tempfile::tempdir().unwrap(),
         }
     }
 
-    fn bundle(&self) -> PathBuf {
+    pub(super) fn bundle(&self) -> PathBuf {
         self.folder.path().join("b.tar.zst")
     }
 
     /// Publishes the sample with another time and text in it.
-    fn publish(&self, updated_at: &str) {
+    pub(super) fn publish(&self, updated_at: &str) {
         let files = sample(updated_at);
         let time = Timestamp::from_unix(0);
         let bundle = pack::pack(&files, time).unwrap();
@@ -35,22 +35,26 @@ impl Desk {
         fs::write(self.sidecar(), pack::digest_line(&bundle, "b.tar.zst")).unwrap();
     }
 
-    fn sidecar(&self) -> PathBuf {
+    pub(super) fn sidecar(&self) -> PathBuf {
         self.folder.path().join("b.tar.zst.sha256")
     }
 
-    fn follower(&self) -> Follower {
+    pub(super) fn follower(&self) -> Follower {
+        self.follower_within(64 << 20)
+    }
+
+    pub(super) fn follower_within(&self, file_bytes: u64) -> Follower {
         let url = url::Url::from_file_path(self.bundle()).unwrap();
         let remote = Remote {
             location: Location::parse(url.as_str()).unwrap(),
             poll: Duration::from_secs(1),
             ca: None,
         };
-        Follower::new(&remote, &self.folder.path().join("state"), 64 << 20).unwrap()
+        Follower::new(&remote, &self.folder.path().join("state"), file_bytes).unwrap()
     }
 }
 
-fn sample(updated_at: &str) -> crate::dataset::Files {
+pub(super) fn sample(updated_at: &str) -> crate::dataset::Files {
     let mut files = crate::dataset::embedded();
     let text = String::from_utf8(files.reviews).unwrap();
     let at = text.find("\"updated_at\"").unwrap();
