@@ -48,6 +48,8 @@ pub(super) struct Shared {
 /// How the hub is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
+    /// Whether the store was ever opened.
+    pub is_open: bool,
     /// Why the store cannot be used at present; `None` when it can.
     pub store_error: Option<String>,
     /// Whether this process delivers; another one that shares the state directory may.
@@ -196,6 +198,12 @@ impl Hub {
     #[must_use]
     pub fn health(&self) -> Arc<Health> {
         self.inner.shared.health.load_full()
+    }
+
+    /// Returns the kind of its store: `directory` or `postgres`.
+    #[must_use]
+    pub fn store(&self) -> &'static str {
+        self.inner.settings.place.kind()
     }
 
     /// Returns what the hub counts.

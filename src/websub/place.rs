@@ -51,6 +51,22 @@ impl Place {
         }
     }
 
+    /// Returns what kind of place it is, in a word for programs.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Place::Directory(_) => "directory",
+            #[cfg(feature = "postgres")]
+            Place::Database(_) => "postgres",
+        }
+    }
+
+    /// Tells whether replicas may share it.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        !matches!(self, Place::Directory(_))
+    }
+
     /// Takes the delivery role if it is free; of a database it always is.
     ///
     /// # Errors

@@ -11,6 +11,7 @@
 //! come after the newer one.
 
 mod adoption;
+mod agenda;
 mod batch;
 mod database;
 mod deliveries;
@@ -27,12 +28,11 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio_postgres::types::Type;
 
 use super::moment::Moment;
 use super::store::{
-    Accept, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order, Published,
-    Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
+    Accept, Agenda, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order,
+    Published, Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
 };
 use super::subscription::{Event, Policy, Removal};
 use super::transfer::{Adopted, Moved};
@@ -130,6 +130,14 @@ impl PostgresStore {
         self.write(Lock::None, None, |link, _| look(link))
     }
 
+    /// Runs `look`, which is a transaction by itself.
+    fn look<T>(
+        &mut self,
+        look: impl FnOnce(&mut Link) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        look(&mut self.link).map_err(|fault| fault.into_error(&self.name))
+    }
+
     /// The time as a statement gets it: none where the database knows better.
     fn told(&self, now: Moment) -> Option<i64> {
         (self.time == Time::Given).then_some(now.unix_ms())
@@ -179,12 +187,7 @@ impl Store for PostgresStore {
     }
 
     fn body(&mut self, digest: &[u8; 32]) -> Result<Option<Bytes>, StoreError> {
-        let sql = "SELECT body FROM reviewd.content WHERE digest = $1";
-        self.read(|link| {
-            let row = link.first(sql, &[(&&digest[..], Type::BYTEA)])?;
-            row.map(|row| rows::get(&row, 0).map(Bytes::copy_from_slice))
-                .transpose()
-        })
+        self.read(|link| upkeep::body(link, digest))
     }
 
     fn accept(
@@ -199,15 +202,18 @@ impl Store for PostgresStore {
         })
     }
 
+    /// One exchange with the server.
+    fn agenda(&mut self, now: Moment) -> Result<Agenda, StoreError> {
+        let (told, own) = (self.told(now), self.own.clone());
+        self.look(|link| agenda::read(link, &own, told))
+    }
+
     fn claim_requests(
         &mut self,
         claim: &Claim<'_>,
         now: Moment,
     ) -> Result<Vec<Verification>, StoreError> {
-        let (told, owner) = (self.told(now), self.owner);
-        if !self.read(|link| requests::any(link, told))? {
-            return Ok(Vec::new());
-        }
+        let owner = self.owner;
         let lasts = claim.until.since(now);
         self.write(Lock::None, Some(now), |link, now| {
             requests::claim(link, owner, claim, now.plus(lasts), now)
@@ -220,10 +226,7 @@ impl Store for PostgresStore {
         claim: &Claim<'_>,
         now: Moment,
     ) -> Result<Vec<Delivery>, StoreError> {
-        let (told, owner, own) = (self.told(now), self.owner, self.own.clone());
-        if !self.read(|link| deliveries::any(link, lane, &own, told))? {
-            return Ok(Vec::new());
-        }
+        let (owner, own) = (self.owner, self.own.clone());
         let lasts = claim.until.since(now);
         self.write(Lock::TopicsShared, Some(now), |link, now| {
             deliveries::claim(link, owner, lane, claim, &own, now.plus(lasts), now)
@@ -277,7 +280,7 @@ impl Store for PostgresStore {
         now: Moment,
     ) -> Result<Swept, StoreError> {
         let told = self.told(now);
-        if self.read(|link| upkeep::is_swept(link, tombstone_age, told))? {
+        if self.look(|link| upkeep::is_swept(link, tombstone_age, told))? {
             return Ok(Swept::default());
         }
         let swept = self.write(Lock::None, Some(now), |link, now| {
@@ -304,7 +307,7 @@ impl Store for PostgresStore {
 
     fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
         let told = self.told(now);
-        let counts = self.read(|link| upkeep::counts(link, told))?;
+        let counts = self.look(|link| upkeep::counts(link, told))?;
         self.subscriptions = Some(counts.subscriptions);
         Ok(counts)
     }

@@ -30,7 +30,8 @@ use crate::wire::date::Timestamp;
 pub trait Store: Send {
     /// Makes `editions` what the topics of the hub hold. What follows from a changed digest needs no writing;
     /// subscriptions and requests for other topics are removed, the former with a denial. Where replicas share the
-    /// store, an edition that is no newer than the topic's is passed over, and the topic stays as it is.
+    /// store, an edition that is no newer than the topic's is passed over, and the topic stays as it is: of two with one
+    /// date the first wins, so that no content is ever announced again without a later date.
     ///
     /// # Errors
     /// Those of every method: see [`StoreError`].
@@ -59,6 +60,19 @@ pub trait Store: Send {
         caps: &Caps,
         now: Moment,
     ) -> Result<Vec<Result<(), Full>>, StoreError>;
+
+    /// Tells what there may be to do, where looking costs less than claiming in vain; otherwise everything.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn agenda(&mut self, _now: Moment) -> Result<Agenda, StoreError> {
+        Ok(Agenda {
+            requests: true,
+            fast: true,
+            slow: true,
+            notices: true,
+        })
+    }
 
     /// Claims requests to be verified, oldest first, at most one at a time for each pair of callback and topic. A
     /// claim counts as an attempt; a request has [`VERIFICATIONS_MAX`] in its life, all but the first after a crash.
@@ -212,6 +226,19 @@ pub enum Full {
     SubscriptionsOfHost,
 }
 
+/// What there may be to do. What is `false` need not be asked for; what is `true` may be gone when it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agenda {
+    /// [`Store::claim_requests`] may find some.
+    pub requests: bool,
+    /// [`Store::claim_deliveries`] may find some in the fast lane.
+    pub fast: bool,
+    /// And some in the slow one.
+    pub slow: bool,
+    /// [`Store::take_notices`] may find some.
+    pub notices: bool,
+}
+
 /// How much to claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
@@ -336,8 +363,10 @@ pub enum Recorded {
 pub struct Published {
     /// URLs of topics whose digest is new.
     pub changed: Vec<String>,
-    /// URLs of topics that hold something else which is as new or newer: whoever has published this is behind.
+    /// URLs of topics that hold something newer: whoever has published this is behind.
     pub older: Vec<String>,
+    /// URLs of topics that hold something else of the same date: the first that was published stays.
+    pub rivals: Vec<String>,
     /// Subscriptions removed because their topic is no longer one.
     pub withdrawn: usize,
 }

@@ -9,7 +9,7 @@ use super::super::client::delivery_timeout;
 use super::super::exchange::{Content, End, Job};
 use super::super::flights::{Flight, Kind};
 use super::{Engine, Logged};
-use crate::websub::store::{Claim, Delivery, Lane, Report};
+use crate::websub::store::{Agenda, Claim, Delivery, Lane, Report};
 use crate::websub::subscription::Outcome;
 use crate::websub::{Callback, Moment};
 
@@ -17,12 +17,29 @@ impl Engine {
     /// Begins what may begin; true when a lane is full, so that it is worth looking again soon.
     pub(super) fn dispatch(&mut self, now: Moment) -> bool {
         self.dispatch_probe();
-        let mut more = self.dispatch_requests(now);
+        let Some(agenda) = self.agenda(now) else {
+            return false;
+        };
+        let mut more = agenda.requests && self.dispatch_requests(now);
         if !self.breaker.is_open() && !self.unpublished {
-            more |= self.dispatch_deliveries(Lane::Fast, now);
-            more |= self.dispatch_deliveries(Lane::Slow, now);
+            self.is_flowing = agenda.fast && self.dispatch_deliveries(Lane::Fast, now);
+            more |= self.is_flowing;
+            more |= agenda.slow && self.dispatch_deliveries(Lane::Slow, now);
         }
-        more | self.dispatch_notices()
+        more | (agenda.notices && self.dispatch_notices())
+    }
+
+    /// Looks at what there is to do. While much is due to quick subscribers, every look would say the same.
+    fn agenda(&mut self, now: Moment) -> Option<Agenda> {
+        let instant = Instant::now();
+        if self.settings.place.is_shared() && self.is_flowing && instant < self.look_at {
+            return Some(Agenda {
+                fast: true,
+                ..Agenda::default()
+            });
+        }
+        self.look_at = instant + LOOK_EVERY;
+        self.with_store(|store| store.agenda(now))
     }
 
     fn dispatch_probe(&mut self) {
@@ -255,6 +272,10 @@ impl Engine {
 /// A claim outlives the deadline of its exchange by this much, and half of it is for the way to the thread. As long, at
 /// most, and the time of an exchange, deliveries that a replica had begun wait when it is gone.
 const CLAIM_SLACK: Duration = Duration::from_secs(10);
+
+/// How often everything there is to do is looked at while much is due. Our choice: a verification or a denial waits as
+/// long at most.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How often leases are looked at.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);

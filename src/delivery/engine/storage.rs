@@ -53,6 +53,13 @@ impl Engine {
                         "other replicas have published newer content than what is served here"
                     );
                 }
+                for topic in &published.rivals {
+                    warn!(
+                        topic,
+                        "other replicas have published another content with the same updated_at, which stays until a \
+                         later one: their files or their version are not those of this one"
+                    );
+                }
                 if published.withdrawn > 0 {
                     info!(
                         subscriptions = published.withdrawn,
@@ -137,6 +144,7 @@ impl Engine {
     }
 
     pub(super) fn report_health(&mut self) {
+        self.health.is_open |= self.store.is_some();
         self.health.delivering = self.role.is_some() && self.store.is_some();
         self.health.paused = self.breaker.is_open();
         if **self.shared.health.load() != self.health {

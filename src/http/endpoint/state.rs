@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 
+use crate::delivery::Hub;
 use crate::http::app::App;
 use crate::http::reply::Reply;
 use crate::http::site::Site;
-use crate::wire::json::{Array, Object};
+use crate::wire::json::{Array, Object, push_null};
 
 /// Answers that the process is alive: it has answered.
 pub(crate) fn health() -> Reply<'static> {
@@ -38,6 +39,10 @@ pub(crate) fn ready<'s>(app: &App, site: &Site, asker: Asker) -> Reply<'s> {
         &String::from_utf8_lossy(&snapshot.updated_at.render_rfc3339()),
     );
     object.u64("review_count", u64::from(snapshot.len()));
+    match app.hub() {
+        Some(hub) => push_hub(object.key("hub"), hub),
+        None => push_null(object.key("hub")),
+    }
     let mut list = Array::begin(object.key("reasons"));
     for reason in reasons.iter() {
         let mut item = Object::begin(list.item());
@@ -58,4 +63,16 @@ pub(crate) fn ready<'s>(app: &App, site: &Site, asker: Asker) -> Reply<'s> {
         healthy,
         body: Bytes::from(body),
     }
+}
+
+/// How the hub is: why it is so is among the reasons.
+fn push_hub(out: &mut Vec<u8>, hub: &Hub) {
+    let health = hub.health();
+    let mut object = Object::begin(out);
+    object
+        .string("store", hub.store())
+        .bool("usable", health.is_open && health.store_error.is_none())
+        .bool("delivering", health.delivering)
+        .bool("paused", health.paused);
+    object.end();
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::websub::store::{
-    Accept, Caps, Claim, Delivery, Edition, Full, Lane, Order, Recorded, Report, Store,
+    Accept, Agenda, Caps, Claim, Delivery, Edition, Full, Lane, Order, Recorded, Report, Store,
     Verification,
 };
 use crate::websub::subscription::{Answer, Outcome, Policy, Removal};
@@ -58,7 +58,7 @@ fn publish_first(store: &mut dyn Store) {
 }
 
 /// What holds of any store.
-const COMMON: [fn(&mut dyn Store); 12] = [
+const COMMON: [fn(&mut dyn Store); 13] = [
     requests::requests_wait_in_order_and_one_at_a_time_for_each_pair,
     requests::a_request_has_five_attempts_in_its_life,
     requests::repeated_requests_join_the_waiting_one,
@@ -71,6 +71,7 @@ const COMMON: [fn(&mut dyn Store); 12] = [
     subscriptions::leases_end_unless_a_renewal_waits,
     subscriptions::tombstones_are_dropped_when_they_are_old,
     adoption::moved_subscriptions_are_taken_over_once_and_owed_what_they_were_owed,
+    adoption::lines_that_come_together_are_taken_over_as_one_after_the_other,
 ];
 
 fn accept(store: &mut dyn Store, mode: Mode, name: &str, topic: &str) {

@@ -222,6 +222,10 @@ fn ready(snapshot: &Snapshot) -> Vec<u8> {
         .string("version", snapshot.version())
         .string("updated_at", &snapshot.updated_at.to_string())
         .u64("review_count", u64::from(snapshot.len()))
+        .raw(
+            "hub",
+            br#"{"store":"postgres","usable":true,"delivering":true,"paused":false}"#,
+        )
         .raw("reasons", b"[]");
     object.end();
     out

@@ -21,6 +21,12 @@ fn gauges(out: &mut Exposition, hub: &Hub) {
         0 => Duration::ZERO,
         since_ms => Duration::from_millis(unsigned(clock::unix_ms()).saturating_sub(since_ms)),
     };
+    out.family(
+        "reviewd_hub_store",
+        Kind::Info,
+        "Where the hub keeps its state: a directory, or a database that replicas share.",
+    );
+    out.sample("_info", &[("kind", hub.store())], 1);
     for (name, value, help) in [
         (
             "reviewd_hub_store_usable",

@@ -5,20 +5,21 @@ use std::collections::HashMap;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
+use super::super::callback::Callback;
 use super::super::moment::Moment;
 use super::super::request::Secret;
 use super::super::store::{Claim, Delivery, Edition, Lane, Recorded, Report};
-use super::super::subscription::{Event, Policy, step};
+use super::super::subscription::{Event, Policy, Subscription, step};
 use super::batch::Batch;
 use super::fault::Fault;
-use super::link::{CLOCK_MS, Link};
+use super::link::Link;
 use super::rooms::Rooms;
-use super::rows::{self, get, limit, number};
+use super::rows::{self, Fresh, get, limit, number};
 
 /// What a replica has published.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Own {
-    urls: Vec<String>,
+    pub(super) urls: Vec<String>,
     digests: Vec<[u8; 32]>,
 }
 
@@ -30,36 +31,9 @@ impl Own {
         }
     }
 
-    fn digests(&self) -> Vec<&[u8]> {
+    pub(super) fn digests(&self) -> Vec<&[u8]> {
         self.digests.iter().map(|digest| &digest[..]).collect()
     }
-}
-
-/// Tells whether anything may be due in the lane.
-pub(super) fn any(link: &mut Link, lane: Lane, own: &Own, now: Option<i64>) -> Result<bool, Fault> {
-    // Written as one look into an index for each topic: a join is planned as a scan of everything where nothing is due.
-    let exists = RANGES.map(|range| {
-        format!(
-            "EXISTS (SELECT 1 FROM reviewd.topic t CROSS JOIN LATERAL
-              (SELECT 1 FROM reviewd.subscription s WHERE s.topic_id = t.id AND {range} ORDER BY {order} LIMIT 1) due
-             WHERE t.url = ANY ($4) AND (t.stored OR t.digest = ANY ($3)))",
-            order = order(range)
-        )
-    });
-    let sql = format!(
-        "SELECT {} FROM (SELECT coalesce($2, {CLOCK_MS}) AS now_ms) clock",
-        exists.join(" OR ")
-    );
-    let row = link.first(
-        &sql,
-        &[
-            (&(lane == Lane::Slow), Type::BOOL),
-            (&now, Type::INT8),
-            (&own.digests(), Type::BYTEA_ARRAY),
-            (&own.urls, Type::TEXT_ARRAY),
-        ],
-    )?;
-    row.map_or(Ok(false), |row| get(&row, 0))
 }
 
 /// Claims what is due in the lane, and begins an attempt for each: the topic's current digest is stored as begun. Nobody
@@ -117,7 +91,7 @@ fn window(range: &str) -> String {
 }
 
 /// The order that the index of a range has.
-fn order(range: &str) -> &str {
+pub(super) fn order(range: &str) -> &str {
     if range == OPEN {
         "s.next_at, s.id"
     } else {
@@ -303,16 +277,12 @@ fn record_request(
         asked_at,
         current: rows::digest(&request, 6)?,
     };
-    let Some(stored) = rows::load_pair(link, &rows::pair(&callback, topic))? else {
+    let pair = rows::pair(&callback, topic);
+    let Some(stored) = rows::load_pair(link, &pair)? else {
         let Some(state) = step(None, &event, now, policy).state else {
             return Ok(Recorded::Stale);
         };
-        return Ok(
-            match rows::insert(link, topic_id, topic, &callback, &state)? {
-                true => Recorded::Activated,
-                false => Recorded::Stale,
-            },
-        );
+        return activate(link, pair, topic_id, &callback, &state);
     };
     let id = stored.id;
     let mut batch = Batch::default();
@@ -321,6 +291,26 @@ fn record_request(
     batch.save(link)?;
     let removal = after.and_then(|after| after.removal);
     Ok(removal.map_or(Recorded::Renewed, Recorded::Removed))
+}
+
+fn activate(
+    link: &mut Link,
+    pair: [u8; 32],
+    topic_id: i64,
+    callback: &Callback,
+    state: &Subscription,
+) -> Result<Recorded, Fault> {
+    let fresh = Fresh {
+        pair,
+        topic_id,
+        callback,
+        state,
+    };
+    let inserted = rows::insert(link, &[fresh])?;
+    Ok(match inserted.contains(&pair) {
+        true => Recorded::Activated,
+        false => Recorded::Stale,
+    })
 }
 
 /// Subscriptions `s` to a topic `t` whose last begun attempt was not acknowledged. `$1` is the lane, `now_ms` the time.
@@ -336,4 +326,4 @@ const ABOVE: &str =
     "s.slow = $1 AND s.acknowledged AND s.digest > t.digest AND s.lease_end > now_ms";
 
 /// The three ranges, in the order in which they are claimed: retries first, as they have waited longest.
-const RANGES: [&str; 3] = [OPEN, BELOW, ABOVE];
+pub(super) const RANGES: [&str; 3] = [OPEN, BELOW, ABOVE];

@@ -27,6 +27,8 @@ pub(super) struct Link {
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
     client: Client,
+    /// What a statement of this transaction may take besides [`ANSWER`].
+    extra: Duration,
 }
 
 /// What a transaction keeps others from while it lasts.
@@ -78,6 +80,7 @@ impl Link {
             Ok(client) => Ok(Link {
                 runtime: Some(runtime),
                 client,
+                extra: Duration::ZERO,
             }),
             Err(fault) => {
                 // A lookup that hangs does not hang us.
@@ -106,10 +109,12 @@ impl Link {
 
     /// Begins a transaction and returns the database's time. Each statement in it sees what others committed before it.
     fn begin(&mut self, lock: Lock) -> Result<Moment, Fault> {
+        self.extra = Duration::ZERO;
+        // After the lock, which may have to be waited for, the time is another.
         let lock = match lock {
             Lock::None => String::new(),
             Lock::TopicsShared => {
-                format!("SELECT pg_advisory_xact_lock_shared({LOCKS}, {TOPICS});")
+                format!("; SELECT pg_advisory_xact_lock_shared({LOCKS}, {TOPICS}), {CLOCK_MS}")
             }
             Lock::Schema | Lock::Topics | Lock::Requests => {
                 let number = match lock {
@@ -117,12 +122,12 @@ impl Link {
                     Lock::Requests => REQUESTS,
                     _ => TOPICS,
                 };
-                format!("SELECT pg_advisory_xact_lock({LOCKS}, {number});")
+                format!("; SELECT pg_advisory_xact_lock({LOCKS}, {number}), {CLOCK_MS}")
             }
         };
-        let messages = self.simple(&format!("{BEGIN} {lock} SELECT {CLOCK_MS}"))?;
+        let messages = self.simple(&format!("{BEGIN}, {CLOCK_MS} {lock}"))?;
         let row = messages.iter().rev().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0),
+            SimpleQueryMessage::Row(row) => row.get(row.len().saturating_sub(1)),
             _ => None,
         });
         row.and_then(|text| text.parse().ok())
@@ -144,16 +149,57 @@ impl Link {
 
     /// Runs statements without values.
     pub(super) fn simple(&mut self, sql: &str) -> Result<Vec<SimpleQueryMessage>, Fault> {
-        let Link { runtime, client } = self;
+        let Link {
+            runtime, client, ..
+        } = self;
         let runtime = runtime.as_ref().ok_or(Fault::Silence)?;
         runtime.block_on(async { Ok(timeout(ANSWER, client.simple_query(sql)).await??) })
     }
 
     /// Runs a statement and returns its rows.
     pub(super) fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Fault> {
-        let Link { runtime, client } = self;
+        let Link {
+            runtime,
+            client,
+            extra,
+        } = self;
         let runtime = runtime.as_ref().ok_or(Fault::Silence)?;
-        runtime.block_on(async { Ok(timeout(ANSWER, client.query_typed(sql, values)).await??) })
+        runtime.block_on(async {
+            Ok(timeout(ANSWER + *extra, client.query_typed(sql, values)).await??)
+        })
+    }
+
+    /// Gives the statements that follow in this transaction the time that `bytes` of content take on their way.
+    pub(super) fn expect_bytes(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.extra = extra(bytes);
+        let bound_ms = (STATEMENT + self.extra).as_millis();
+        self.simple(&format!("SET LOCAL statement_timeout = {bound_ms}"))
+            .map(drop)
+    }
+
+    /// Runs one statement that only looks, and returns its first row: a transaction in one exchange with the server.
+    /// Outside of one the server would have no bound for a statement.
+    pub(super) fn look(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Option<Row>, Fault> {
+        let Link {
+            runtime, client, ..
+        } = self;
+        let runtime = runtime.as_ref().ok_or(Fault::Silence)?;
+        let (begun, rows, committed) = runtime.block_on(async {
+            // Each is sent when it is first polled, and so in this order.
+            let all = async {
+                tokio::join!(
+                    biased;
+                    client.simple_query(BEGIN),
+                    client.query_typed(sql, values),
+                    client.simple_query("COMMIT"),
+                )
+            };
+            timeout(ANSWER, all).await
+        })?;
+        begun?;
+        let rows = rows?;
+        committed?;
+        Ok(rows.into_iter().next())
     }
 
     /// Runs a statement and returns its first row, if it has one.
@@ -163,9 +209,15 @@ impl Link {
 
     /// Runs a statement and returns how many rows it changed.
     pub(super) fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, Fault> {
-        let Link { runtime, client } = self;
+        let Link {
+            runtime,
+            client,
+            extra,
+        } = self;
         let runtime = runtime.as_ref().ok_or(Fault::Silence)?;
-        runtime.block_on(async { Ok(timeout(ANSWER, client.execute_typed(sql, values)).await??) })
+        runtime.block_on(async {
+            Ok(timeout(ANSWER + *extra, client.execute_typed(sql, values)).await??)
+        })
     }
 }
 
@@ -183,6 +235,11 @@ impl From<tokio::time::error::Elapsed> for Fault {
     }
 }
 
+/// How much longer a statement may take that brings or fetches so many bytes.
+fn extra(bytes: usize) -> Duration {
+    Duration::from_secs(u64::try_from(bytes.div_ceil(BYTES_A_SECOND)).unwrap_or(u64::MAX))
+}
+
 fn note_end(result: Result<(), tokio_postgres::Error>) {
     if let Err(error) = result {
         // The statement that waits says so too, and that one is told.
@@ -194,13 +251,21 @@ fn note_end(result: Result<(), tokio_postgres::Error>) {
 pub(super) const CLOCK_MS: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /// The server's own bounds lie below ours, so that it is the one to say what was too slow, and does not go on with what
-/// nobody waits for. Compiling a statement takes it 45 ms, and running ours less than one.
+/// nobody waits for. Compiling a statement takes it 45 ms, and running ours less than one. A select of settings and not
+/// a `SET LOCAL` for each: with a statement each they were most of what the server was asked.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
- SET LOCAL statement_timeout = '8s'; SET LOCAL lock_timeout = '4s';
- SET LOCAL idle_in_transaction_session_timeout = '20s'; SET LOCAL jit = off;";
+ SELECT set_config('statement_timeout', '8s', true), set_config('lock_timeout', '4s', true),
+ set_config('idle_in_transaction_session_timeout', '20s', true), set_config('jit', 'off', true)";
+
+/// The server's bound for a statement, as [`BEGIN`] sets it.
+const STATEMENT: Duration = Duration::from_secs(8);
 
 /// How long any one answer may take.
 const ANSWER: Duration = Duration::from_secs(10);
+
+/// What a content is allowed for its way: 32 Mbit/s, so that 128 MiB have half a minute more. Our choice: a database at
+/// the end of a slow line still gets it, and the hub's thread does not wait much longer for one that hangs.
+const BYTES_A_SECOND: usize = 4 << 20;
 
 /// How long TLS and authentication may take besides the connections.
 const GREETING: Duration = Duration::from_secs(3);
@@ -210,3 +275,23 @@ const LOCKS: i32 = 0x7276_7764;
 const SCHEMA: i32 = 1;
 const TOPICS: i32 = 2;
 const REQUESTS: i32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_has_a_second_more_for_each_4_mib_that_it_carries() {
+        for (bytes, seconds) in [
+            (0, 0),
+            (1, 1),
+            (4 << 20, 1),
+            ((4 << 20) + 1, 2),
+            (128 << 20, 32),
+        ] {
+            assert_eq!(extra(bytes), Duration::from_secs(seconds), "{bytes}");
+        }
+        assert!(BEGIN.contains(&format!("'statement_timeout', '{}s'", STATEMENT.as_secs())));
+        assert!(STATEMENT < ANSWER, "the server is the one to say it");
+    }
+}

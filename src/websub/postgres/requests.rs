@@ -8,7 +8,7 @@ use super::super::moment::Moment;
 use super::super::request::{Mode, Secret};
 use super::super::store::{Accept, Caps, Claim, Full, VERIFICATIONS_MAX, Verification};
 use super::fault::Fault;
-use super::link::{CLOCK_MS, Link};
+use super::link::Link;
 use super::rooms::Rooms;
 use super::rows::{self, get, limit, number};
 
@@ -123,15 +123,6 @@ fn full(caps: &Caps, totals: &Totals, of_host: [u64; 3], needs_room: bool) -> Op
         return Some(Full::Subscriptions);
     }
     (active + asked >= caps.subscriptions_per_host.into()).then_some(Full::SubscriptionsOfHost)
-}
-
-/// Tells whether any request may be waiting for somebody to verify it.
-pub(super) fn any(link: &mut Link, now: Option<i64>) -> Result<bool, Fault> {
-    let sql = format!(
-        "SELECT EXISTS (SELECT 1 FROM reviewd.request WHERE claimed_by = 0 OR claim_end <= coalesce($1, {CLOCK_MS}))"
-    );
-    let row = link.first(&sql, &[(&now, Type::INT8)])?;
-    row.map_or(Ok(false), |row| get(&row, 0))
 }
 
 /// Claims the oldest request of each pair, as far as there is room for its host.

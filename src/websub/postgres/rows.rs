@@ -1,5 +1,7 @@
 //! Rows to values and back; what cannot be read back is damage, never a panic.
 
+use std::collections::HashSet;
+
 use sha2::{Digest, Sha256};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
@@ -22,6 +24,15 @@ pub(super) struct Stored {
     pub(super) state: Subscription,
 }
 
+/// A subscription that is not there yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fresh<'a> {
+    pub(super) pair: [u8; 32],
+    pub(super) topic_id: i64,
+    pub(super) callback: &'a Callback,
+    pub(super) state: &'a Subscription,
+}
+
 /// Loads subscriptions by id, and keeps others from changing them until the transaction ends.
 pub(super) fn load(link: &mut Link, ids: &[i64]) -> Result<Vec<Stored>, Fault> {
     let sql = format!("{SELECT} WHERE s.id = ANY ($1) ORDER BY s.id FOR UPDATE OF s");
@@ -36,39 +47,75 @@ pub(super) fn load_pair(link: &mut Link, pair: &[u8; 32]) -> Result<Option<Store
     row.as_ref().map(read_stored).transpose()
 }
 
-/// Inserts a subscription that has just become active, unless another replica has.
-pub(super) fn insert(
+/// Loads subscriptions by their pairs, and keeps others from changing them until the transaction ends.
+pub(super) fn load_pairs(
     link: &mut Link,
-    topic_id: i64,
-    topic: &str,
-    callback: &Callback,
-    state: &Subscription,
-) -> Result<bool, Fault> {
-    let pair = pair(callback, topic);
-    let inserted = link.execute(
+    pairs: &[[u8; 32]],
+) -> Result<Vec<([u8; 32], Stored)>, Fault> {
+    let pairs: Vec<&[u8]> = pairs.iter().map(|pair| &pair[..]).collect();
+    let sql = format!("{SELECT} WHERE s.pair = ANY ($1) ORDER BY s.id FOR UPDATE OF s");
+    let rows = link.query(&sql, &[(&pairs, Type::BYTEA_ARRAY)])?;
+    let with_pair = |row| {
+        let stored = read_stored(row)?;
+        Ok((pair(&stored.callback, &stored.topic), stored))
+    };
+    rows.iter().map(with_pair).collect()
+}
+
+/// Inserts subscriptions, all in one statement, but those that another replica has inserted; returns the pairs of the
+/// others.
+pub(super) fn insert(link: &mut Link, all: &[Fresh<'_>]) -> Result<HashSet<[u8; 32]>, Fault> {
+    if all.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let states = || all.iter().map(|fresh| fresh.state);
+    let numbers = |of: fn(&Subscription) -> i64| states().map(of).collect::<Vec<i64>>();
+    let flags = |of: fn(&Subscription) -> bool| states().map(of).collect::<Vec<bool>>();
+    let pairs: Vec<&[u8]> = all.iter().map(|fresh| &fresh.pair[..]).collect();
+    let topics: Vec<i64> = all.iter().map(|fresh| fresh.topic_id).collect();
+    let callbacks: Vec<&str> = all.iter().map(|fresh| fresh.callback.uri()).collect();
+    let hosts: Vec<String> = all
+        .iter()
+        .map(|fresh| fresh.callback.host().to_string())
+        .collect();
+    let secrets: Vec<Option<&str>> = states()
+        .map(|state| state.secret.as_ref().map(Secret::reveal))
+        .collect();
+    let digests: Vec<&[u8]> = states().map(|state| &state.digest[..]).collect();
+    let (last_at, last_answers) = last_of(states().map(|state| state.last.as_ref()));
+    let int8 = || Type::INT8_ARRAY;
+    let inserted = link.query(
         "INSERT INTO reviewd.subscription (pair, topic_id, callback, host, secret, lease_s, lease_end, digest,
-         acknowledged, failures, next_at, claimed_by, attempt, elapsed_ms, slow, created_at, verified_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13, $14, $15, $16) ON CONFLICT (pair) DO NOTHING",
+         acknowledged, failures, next_at, claimed_by, attempt, elapsed_ms, slow, created_at, verified_at, last_at,
+         last_answer)
+         SELECT pair, topic_id, callback, host, secret, lease_s, lease_end, digest, acknowledged, failures, next_at, 0,
+         attempt, elapsed_ms, slow, created_at, verified_at, last_at, last_answer
+         FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+         WITH ORDINALITY AS c (pair, topic_id, callback, host, secret, lease_s, lease_end, digest, acknowledged, failures,
+         next_at, attempt, elapsed_ms, slow, created_at, verified_at, last_at, last_answer, place) ORDER BY place
+         ON CONFLICT (pair) DO NOTHING RETURNING pair",
         &[
-            (&&pair[..], Type::BYTEA),
-            (&topic_id, Type::INT8),
-            (&callback.uri(), Type::TEXT),
-            (&callback.host().to_string(), Type::TEXT),
-            (&state.secret.as_ref().map(Secret::reveal), Type::TEXT),
-            (&i64::from(state.lease_s), Type::INT8),
-            (&state.lease_end.unix_ms(), Type::INT8),
-            (&&state.digest[..], Type::BYTEA),
-            (&state.acknowledged, Type::BOOL),
-            (&i64::from(state.failures), Type::INT8),
-            (&state.next_at.unix_ms(), Type::INT8),
-            (&count(state.attempt), Type::INT8),
-            (&i64::from(state.elapsed_ms), Type::INT8),
-            (&state.is_slow(), Type::BOOL),
-            (&state.created_at.unix_ms(), Type::INT8),
-            (&state.verified_at.unix_ms(), Type::INT8),
+            (&pairs, Type::BYTEA_ARRAY),
+            (&topics, int8()),
+            (&callbacks, Type::TEXT_ARRAY),
+            (&hosts, Type::TEXT_ARRAY),
+            (&secrets, Type::TEXT_ARRAY),
+            (&numbers(|state| i64::from(state.lease_s)), int8()),
+            (&numbers(|state| state.lease_end.unix_ms()), int8()),
+            (&digests, Type::BYTEA_ARRAY),
+            (&flags(|state| state.acknowledged), Type::BOOL_ARRAY),
+            (&numbers(|state| i64::from(state.failures)), int8()),
+            (&numbers(|state| state.next_at.unix_ms()), int8()),
+            (&numbers(|state| count(state.attempt)), int8()),
+            (&numbers(|state| i64::from(state.elapsed_ms)), int8()),
+            (&flags(Subscription::is_slow), Type::BOOL_ARRAY),
+            (&numbers(|state| state.created_at.unix_ms()), int8()),
+            (&numbers(|state| state.verified_at.unix_ms()), int8()),
+            (&last_at, int8()),
+            (&last_answers, Type::TEXT_ARRAY),
         ],
     )?;
-    Ok(inserted == 1)
+    inserted.iter().map(|row| digest(row, 0)).collect()
 }
 
 /// Saves states, all in one statement.

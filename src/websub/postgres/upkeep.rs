@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio_postgres::types::Type;
 
 use super::super::moment::Moment;
@@ -40,12 +41,26 @@ fn bring_body(link: &mut Link, edition: &Edition) -> Result<bool, Fault> {
     let digest = &edition.digest[..];
     let there = "SELECT 1 FROM reviewd.content WHERE digest = $1";
     if link.first(there, &[(&digest, Type::BYTEA)])?.is_none() {
+        link.expect_bytes(edition.body.len())?;
         link.execute(
             "INSERT INTO reviewd.content (digest, body) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING",
             &[(&digest, Type::BYTEA), (&&edition.body[..], Type::BYTEA)],
         )?;
     }
     Ok(true)
+}
+
+/// Reads the body with that digest.
+pub(super) fn body(link: &mut Link, digest: &[u8; 32]) -> Result<Option<Bytes>, Fault> {
+    let length = "SELECT octet_length(body)::bigint FROM reviewd.content WHERE digest = $1";
+    let Some(row) = link.first(length, &[(&&digest[..], Type::BYTEA)])? else {
+        return Ok(None);
+    };
+    link.expect_bytes(number(&row, 0)?)?;
+    let body = "SELECT body FROM reviewd.content WHERE digest = $1";
+    let row = link.first(body, &[(&&digest[..], Type::BYTEA)])?;
+    row.map(|row| get(&row, 0).map(Bytes::copy_from_slice))
+        .transpose()
 }
 
 /// Refuses a store that holds topics of another public address than `origin`: to replicas that share it, whoever comes
@@ -111,7 +126,8 @@ pub(super) fn publish(
                     )?;
                 }
             }
-            Some((_, at)) if *at >= dated => published.older.push(edition.url.clone()),
+            Some((_, at)) if *at > dated => published.older.push(edition.url.clone()),
+            Some((_, at)) if *at == dated => published.rivals.push(edition.url.clone()),
             _ => {
                 change(link, edition)?;
                 published.changed.push(edition.url.clone());
@@ -211,7 +227,7 @@ pub(super) fn is_swept(
          AND (SELECT count(*) FROM reviewd.tombstone) <= $3
          FROM (SELECT coalesce($1, {CLOCK_MS}) AS now_ms) clock"
     );
-    let row = link.first(
+    let row = link.look(
         &sql,
         &[
             (&now, Type::INT8),
@@ -289,7 +305,7 @@ pub(super) fn counts(link: &mut Link, now: Option<i64>) -> Result<Counts, Fault>
           (SELECT count(*) FROM owed), (SELECT count(*) FROM owed, clock WHERE next_at <= now_ms),
           (SELECT min(next_at) FROM owed, clock WHERE next_at <= now_ms)"
     );
-    let Some(row) = link.first(&sql, &[(&now, Type::INT8)])? else {
+    let Some(row) = link.look(&sql, &[(&now, Type::INT8)])? else {
         return Ok(Counts::default());
     };
     Ok(Counts {

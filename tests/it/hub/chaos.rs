@@ -2,7 +2,8 @@
 //! that are checked afterwards.
 
 use std::collections::{HashMap, HashSet};
-use std::net::SocketAddr;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use super::rig::now;
@@ -94,6 +95,16 @@ pub(super) fn subscribers() -> Vec<Subscriber> {
 
 /// Asks a hub for or against a callback.
 pub(super) fn post(address: SocketAddr, mode: &str, callback: &str, lease_s: u32) -> Response {
+    try_post(address, mode, callback, lease_s).expect("an answer")
+}
+
+/// As [`post`], of a hub that may be gone.
+pub(super) fn try_post(
+    address: SocketAddr,
+    mode: &str,
+    callback: &str,
+    lease_s: u32,
+) -> io::Result<Response> {
     let body = url::form_urlencoded::Serializer::new(String::new())
         .extend_pairs([
             ("hub.mode", mode),
@@ -102,10 +113,14 @@ pub(super) fn post(address: SocketAddr, mode: &str, callback: &str, lease_s: u32
             ("hub.lease_seconds", &lease_s.to_string()),
         ])
         .finish();
-    let mut connection = Connection::open(address);
-    let fields = [("Content-Type", "application/x-www-form-urlencoded")];
-    connection.request("POST", "/api/websub/hub", &fields, body.as_bytes());
-    connection.response("POST")
+    let mut connection = Connection::over(TcpStream::connect(address)?);
+    let request = format!(
+        "POST /api/websub/hub HTTP/1.1\r\nHost: reviews.example\r\nConnection: close\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    connection.try_write(request.as_bytes())?;
+    connection.try_response("POST")
 }
 
 /// A time for each version, a second after the one before.

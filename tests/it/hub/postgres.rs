@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use reviewd::oracle::hub::check_shared_store;
 use reviewd::websub::postgres::{Database, PostgresStore};
 use reviewd::websub::store::{Store, StoreError};
+use serde_json::json;
 
 use super::authority;
 use super::chaos::post;
@@ -257,6 +258,11 @@ fn without_its_database_reads_are_served_the_hub_says_503_and_all_goes_on_when_i
         );
         ready.text().contains("\"hub_store\"")
     });
+    let hub = || get(address, "/readyz", &[]).json()["hub"].clone();
+    assert_eq!(
+        hub(),
+        json!({"store": "postgres", "usable": false, "delivering": false, "paused": false})
+    );
     // The content changes meanwhile: it is served, and delivered when the database is back.
     data.write("reviews.json", &reviews_json(2, "2026-01-02T00:00:00Z"));
     wait_until("the change is served", || {
@@ -275,6 +281,10 @@ fn without_its_database_reads_are_served_the_hub_says_503_and_all_goes_on_when_i
             .text()
             .contains("\"hub_store\"")
     });
+    assert_eq!(
+        hub(),
+        json!({"store": "postgres", "usable": true, "delivering": true, "paused": false})
+    );
     // The operator's command knows the database, too.
     let listed = run(&["hub", "list", "--store", &shared.url, "--format", "json"]);
     let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();

@@ -1,6 +1,12 @@
 //! What replicas that share a PostgreSQL may do to each other: nothing, whatever address, topics or locks they have.
 
-use reviewd::websub::store::{Store, StoreError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use reviewd::websub::policy::Policy;
+use reviewd::websub::store::{Edition, Store, StoreError};
+use reviewd::wire::date::Timestamp;
+use sha2::Digest;
 
 use super::authority;
 use super::chaos::post;
@@ -158,4 +164,80 @@ fn what_others_keep_locked_is_given_up_by_the_server_itself_and_asked_again() {
         other.join().unwrap();
     });
     assert_eq!(store.counts(now()).unwrap().subscriptions, 0);
+}
+
+#[test]
+fn a_body_of_128_mib_reaches_the_others_and_a_longer_one_is_left_to_who_serves_it() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    let url = postgres.url("reviewd", "hub");
+    let (mut one, mut other) = (open(&url).unwrap(), open(&url).unwrap());
+    let policy = Policy {
+        failures_max: 3,
+        retry_delays: Vec::new(),
+        retry_after_max: Duration::ZERO,
+    };
+    for (more, is_kept) in [(0, true), (1, false)] {
+        let body = Bytes::from(vec![b'x'; (128 << 20) + more]);
+        let digest = [u8::from(is_kept); 32];
+        let edition = Edition {
+            url: "https://reviews.example/feed.xml".to_owned(),
+            digest,
+            dated: Timestamp::from_unix(i64::try_from(more).unwrap()),
+            body: body.clone(),
+        };
+        let published = one.publish(&[edition], &policy, now()).unwrap();
+        assert_eq!(published.changed.len(), 1);
+        let found = other.body(&digest).unwrap();
+        assert!(found.as_ref() == Some(&body).filter(|_| is_kept));
+        let stored = postgres.query("hub", "SELECT stored FROM reviewd.topic");
+        assert_eq!(stored == "t", is_kept);
+    }
+}
+
+#[test]
+fn of_two_contents_with_one_date_the_first_is_everybodys_until_a_later_one_comes() {
+    let Some(shared) = Shared::begin() else {
+        return;
+    };
+    let postgres = &shared.postgres;
+    let (first, second) = (
+        DataDir::with_reviews(1, "2026-01-01T00:00:00Z"),
+        DataDir::with_reviews(2, "2026-01-01T00:00:00Z"),
+    );
+    let subscriber = Subscriber::good();
+    let one = shared.replica(&first);
+    one.wait_for_log("the topic has new content");
+    let other = shared.replica(&second);
+    let told = "another content with the same updated_at";
+    if !other.has_seen(told) {
+        other.wait_for_log(told);
+    }
+    let callback = subscriber.callback("/cb");
+    assert_eq!(
+        post(other.address(), "subscribe", &callback, 1000).status,
+        202
+    );
+    let dated = "SELECT count(DISTINCT digest), count(*) FROM reviewd.topic WHERE url LIKE '%/reviews.json'";
+    assert_eq!(postgres.query("hub", dated), "1|1");
+    let whole = |program: &Program| get(program.address(), "/reviews.json", &[]).body;
+    let published = postgres.query(
+        "hub",
+        "SELECT encode(digest, 'hex') FROM reviewd.topic WHERE url LIKE '%/reviews.json'",
+    );
+    let digest = |body: &[u8]| -> String {
+        let digest = sha2::Sha256::digest(body);
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    };
+    assert_eq!(published, digest(&whole(&one)));
+    assert_ne!(published, digest(&whole(&other)));
+    wait_until("the subscription is active", || {
+        postgres.query("hub", "SELECT count(*) FROM reviewd.subscription") == "1"
+    });
+    // A later one, on whichever replica, is everybody's again.
+    second.write("reviews.json", &reviews_json(3, "2026-01-02T00:00:00Z"));
+    let delivery = subscriber.wait_delivery(1);
+    assert_eq!(delivery.body, whole(&other));
 }

@@ -2,6 +2,7 @@
 
 use super::{activate, at, change, deliveries, topic};
 use crate::websub::store::{Listed, Store};
+use crate::websub::subscription::{Answer, Ended, Subscription};
 use crate::websub::transfer::{Adopted, Moved, parse_line, render_line};
 use crate::websub::{Callback, Moment};
 
@@ -40,6 +41,66 @@ pub(super) fn moved_subscriptions_are_taken_over_once_and_owed_what_they_were_ow
     assert_eq!(now, [listed]);
     change(store, "a", 2, 6);
     assert_eq!(deliveries(store, 7).len(), 2, "the third is under way");
+}
+
+pub(super) fn lines_that_come_together_are_taken_over_as_one_after_the_other(
+    store: &mut dyn Store,
+) {
+    activate(store, "one", "a");
+    let [listed] = <[Listed; 1]>::try_from(store.list(0, 10, at(2)).expect("listed"))
+        .expect("one subscription");
+    let known = through_a_line(&listed);
+    let named = |name: &str| Moved {
+        callback: callback(name),
+        ..known.clone()
+    };
+    let mut later = named("two");
+    later.state.verified_at = at(60);
+    let mut told = named("three");
+    told.state.last = Some(Ended {
+        at: at(1),
+        answer: Answer::Status(204),
+    });
+    let elsewhere = Moved {
+        topic: topic("elsewhere"),
+        ..named("four")
+    };
+    let mut over = named("five");
+    over.state.lease_end = at(3);
+    let mut renewed = known.clone();
+    renewed.state.verified_at = at(50);
+    let all = [
+        known.clone(),
+        named("two"),
+        later.clone(),
+        named("two"),
+        elsewhere,
+        told.clone(),
+        over,
+        renewed.clone(),
+    ];
+    let answers = store.adopt(&all, at(3)).expect("adopted");
+    assert_eq!(
+        answers,
+        [
+            Adopted::Known,
+            Adopted::Added,
+            Adopted::Updated,
+            Adopted::Known,
+            Adopted::UnknownTopic,
+            Adopted::Added,
+            Adopted::Expired,
+            Adopted::Updated,
+        ]
+    );
+    let states: Vec<(Callback, Subscription)> = store
+        .list(0, 10, at(4))
+        .expect("listed")
+        .into_iter()
+        .map(|listed| (listed.callback, listed.state))
+        .collect();
+    let expected = [renewed, later, told].map(|moved| (moved.callback, moved.state));
+    assert_eq!(states, expected, "in the order of the lines");
 }
 
 fn through_a_line(listed: &Listed) -> Moved {

@@ -5,7 +5,8 @@ use super::*;
 type Check = fn(&mut dyn Store, &mut dyn Store);
 
 /// Every check.
-pub(super) const CHECKS: [Check; 8] = [
+pub(super) const CHECKS: [Check; 9] = [
+    the_agenda_names_what_there_is_and_nothing_else,
     two_that_claim_at_once_never_claim_the_same,
     a_claim_that_ran_out_returns_and_its_late_end_is_stale,
     a_verification_that_ran_out_returns_and_its_late_end_is_stale,
@@ -150,7 +151,7 @@ fn an_older_edition_is_passed_over_and_withdraws_nothing(
             at(12),
         )
         .expect("published");
-    assert_eq!(twin.older, [topic("a")]);
+    assert_eq!((twin.rivals, twin.older), (vec![topic("a")], vec![]));
     let sent = deliveries(other, 13);
     assert_eq!(sent[0].digest, [2; 32]);
 }
@@ -174,4 +175,65 @@ fn whoever_does_not_know_a_topic_leaves_it_to_the_others(
     assert_eq!(published.map(|published| published.withdrawn), Ok(0));
     assert_eq!(deliveries(other, 5), []);
     assert_eq!(deliveries(one, 5).len(), 1);
+}
+
+fn the_agenda_names_what_there_is_and_nothing_else(one: &mut dyn Store, other: &mut dyn Store) {
+    let nothing = Agenda::default();
+    let requests = Agenda {
+        requests: true,
+        ..nothing
+    };
+    let fast = Agenda {
+        fast: true,
+        ..nothing
+    };
+    let slow = Agenda {
+        slow: true,
+        ..nothing
+    };
+    let agenda = |store: &mut dyn Store, ms: i64| store.agenda(at(ms)).expect("looked");
+    assert_eq!(agenda(one, 0), nothing);
+    accept(one, Mode::Subscribe, "x", "a");
+    accept(one, Mode::Subscribe, "y", "a");
+    assert_eq!(agenda(other, 0), requests);
+    let idle = HashMap::new();
+    let brief = Claim {
+        until: at(100),
+        ..claim(10, &idle)
+    };
+    let asked = one.claim_requests(&brief, at(1)).expect("claimed");
+    // While somebody is at it, and when that claim has run out.
+    assert_eq!((agenda(other, 99), agenda(other, 100)), (nothing, requests));
+    for verification in &asked {
+        record(one, confirmed(verification, true), 2);
+    }
+    assert_eq!(agenda(one, 2), nothing);
+    change(one, "a", 2, 3);
+    assert_eq!(agenda(one, 3), fast);
+    let brief = Claim { limit: 1, ..brief };
+    let sent = one
+        .claim_deliveries(Lane::Fast, &brief, at(4))
+        .expect("claimed");
+    assert_eq!(agenda(other, 4), fast, "the second");
+    let later = deliveries(other, 5);
+    assert_eq!((sent.len(), later.len()), (1, 1));
+    assert_eq!((agenda(other, 5), agenda(other, 100)), (nothing, fast));
+    // A failure goes to the slow lane, when its wait is over; a denial is to be sent.
+    assert_eq!(
+        record(one, ended(&sent[0], 500), 6),
+        Recorded::Kept { failures: 1 }
+    );
+    assert_eq!(agenda(one, 1_000_000_000), nothing, "its lease is over");
+    let due = (6..).map(|second| second * 1_000);
+    let due_ms = due.take(600).find(|ms| agenda(one, *ms) == slow);
+    assert!(due_ms.is_some());
+    assert!(
+        one.operate(sent[0].id, Order::Remove, &policy(), at(7))
+            .expect("removed")
+    );
+    let notices = Agenda {
+        notices: true,
+        ..nothing
+    };
+    assert_eq!(agenda(other, 7), notices);
 }
