@@ -3,13 +3,14 @@
 //! A [`Snapshot`] holds the four stored documents, each review's bytes as a slice of `/reviews.json`, the search
 //! index, and the few facts that replies need besides. Requests share it by reference count; a reload builds the
 //! next one aside and swaps it in whole. The only things that arrive later are the compressed variants of the
-//! documents and the escaped reviews, in write-once places: until then a document is sent as it is, and reviews are
-//! escaped where they are needed.
+//! documents, the escaped reviews and their tags, in write-once places: until then a document is sent as it is, and
+//! reviews are escaped and hashed where they are needed.
 
 mod documents;
 mod escaped;
 pub mod resource;
 mod since;
+mod tags;
 
 use std::mem;
 use std::num::NonZeroUsize;
@@ -23,13 +24,15 @@ use crate::model::{Business, Dataset, Editorial, Row, Taxonomy};
 use crate::search::index::{Index, IndexOptions};
 use crate::search::stored::{Restored, Wanted};
 use crate::wire::date::{Date, Timestamp};
-
+use crate::wire::etag::EntityTag;
 use crate::wire::json::push_escaped;
+
 use documents::Documents;
 use escaped::Escaped;
 pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
+use tags::ReviewTags;
 
 /// What a snapshot depends on besides the dataset.
 #[derive(Clone, Debug)]
@@ -85,6 +88,7 @@ pub struct Snapshot {
     version: String,
     offsets: Vec<u64>,
     since: SinceTable,
+    tags: ReviewTags,
     /// Written once: at 100,000 reviews it takes longer than everything else together.
     insights: OnceLock<Resource>,
     /// Written once, in the background; `None` within where it would be too large.
@@ -196,6 +200,7 @@ impl Snapshot {
                 .collect(),
             offsets,
             since,
+            tags: ReviewTags::default(),
             insights: OnceLock::new(),
             escaped: OnceLock::new(),
         }
@@ -248,6 +253,12 @@ impl Snapshot {
     pub fn review_shared(&self, row: Row) -> Bytes {
         let (start, end) = self.span(row);
         self.reviews.body.slice(start..end)
+    }
+
+    /// Returns the entity-tag of the review in `row`, which changes only when that review does.
+    #[must_use]
+    pub fn review_tag(&self, row: Row) -> EntityTag {
+        self.tags.tag(row, self.review(row))
     }
 
     /// Returns slices of the stored array that hold `rows`, in their order: neighbours are one slice, with the commas
@@ -314,14 +325,15 @@ impl Snapshot {
         ]
     }
 
-    /// Makes the escaped reviews, and then the compressed variants of the stored documents, smallest document first;
+    /// Makes the reviews' tags, the escaped reviews, and then the compressed variants, smallest document first;
     /// seconds for large ones, so on a background thread. `cancelled` is asked between two of them: a newer snapshot
     /// makes the rest pointless.
     pub fn compress(&self, cancelled: impl Fn() -> bool) {
         if !cancelled() {
-            let reviews = (0..self.len()).map(|row| self.review(Row(row)));
+            let reviews = || (0..self.len()).map(|row| self.review(Row(row)));
+            self.tags.prepare(reviews());
             self.escaped
-                .get_or_init(|| Escaped::build(reviews, self.reviews.body.len()));
+                .get_or_init(|| Escaped::build(reviews(), self.reviews.body.len()));
         }
         let mut documents = vec![&self.reviews, &self.feed_json, &self.feed_xml];
         documents.extend(self.insights());

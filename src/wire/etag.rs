@@ -34,6 +34,13 @@ impl EntityTag {
     /// Returns the tag of content whose SHA-256 is already known.
     #[must_use]
     pub fn from_digest(digest: &[u8; 32]) -> EntityTag {
+        let (halves, _) = digest.as_chunks();
+        EntityTag::from_half_digest(&halves[0])
+    }
+
+    /// Returns the tag of content of whose hash the first 128 bits are known: the others are no part of a tag.
+    #[must_use]
+    pub fn from_half_digest(digest: &[u8; 16]) -> EntityTag {
         let mut bytes = [0u8; TAG_BYTES];
         bytes[0] = b'"';
         for (pair, byte) in bytes[1..BARE_BYTES].chunks_exact_mut(2).zip(digest) {
@@ -142,9 +149,7 @@ impl QueryTags {
     #[must_use]
     pub fn tag(&self, place: u8, query: &[u8]) -> EntityTag {
         let [first, second] = self.key;
-        let mut digest = [0; 32];
-        digest[..16].copy_from_slice(&siphash([first ^ u64::from(place), second], query));
-        EntityTag::from_digest(&digest)
+        EntityTag::from_half_digest(&siphash([first ^ u64::from(place), second], query))
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn review<'s>(site: &'s Site, id: &str, read: &Read<'_>) -> Reply<'s>
         return Reply::Refuse(Refusal::UnknownReview);
     };
     let body = snapshot.review_shared(row);
-    let tag = EntityTag::of(&[&body]);
+    let tag = snapshot.review_tag(row);
     let representation = made(site, tag_value(&tag), None);
     read.judge(site, &tag, representation, |representation| {
         Reply::Serve(representation, Body::full(body))
