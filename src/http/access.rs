@@ -190,7 +190,7 @@ impl Note {
             began: clock::instant(),
             client,
             method: Verb::of(method),
-            path: path.to_owned(),
+            path: path[..path.len().min(PATH_BYTES_MAX)].to_owned(),
             trace: trace.and_then(TraceParent::parse),
         }
     }

@@ -238,11 +238,6 @@ impl App {
         self.rates[surface as usize].is_some()
     }
 
-    /// Tells whether there are proxies whose word about their clients counts.
-    pub(crate) fn has_proxies(&self) -> bool {
-        !self.proxies.networks.is_empty()
-    }
-
     /// Returns the parts of the service that have a rate, and how many requests to each were too many.
     #[must_use]
     pub fn rate_limited(&self) -> [(&'static str, u64); 3] {

@@ -48,11 +48,9 @@ impl Body {
         }
     }
 
-    /// Returns the bytes of a body of one slice, and the last of three.
-    #[must_use]
-    pub(crate) fn into_slice(self) -> Bytes {
-        let [_, _, slice] = self.slices;
-        slice
+    /// Returns the slices, to keep some of them.
+    pub(crate) fn into_slices(self) -> [Bytes; 3] {
+        self.slices
     }
 
     /// Returns the slices; the first two of a body of one are empty.

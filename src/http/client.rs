@@ -2,13 +2,12 @@
 
 use std::net::IpAddr;
 
-use hyper::header::{FORWARDED, HeaderMap, HeaderName};
+use hyper::header::{HeaderMap, HeaderValue};
 
 use super::app::App;
 use crate::wire::forwarded::{Hop, parse_forwarded, parse_x_forwarded_for};
 use crate::wire::network::Network;
-
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+use crate::wire::plain::Lines;
 
 /// The proxies that the operator has in front of the service.
 #[derive(Clone, Debug)]
@@ -37,7 +36,19 @@ pub enum ProxyField {
 /// Where a proxy does not say whom it was asked by, it is taken for the client itself. Allocates for Forwarded alone.
 #[must_use]
 pub fn client_address(app: &App, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
-    app.proxies.client(headers, peer)
+    let lines = |name| {
+        headers
+            .get_all(name)
+            .iter()
+            .rev()
+            .map(HeaderValue::as_bytes)
+    };
+    app.proxies.client(lines, peer)
+}
+
+/// Returns the same of a plain request.
+pub(crate) fn client_of_plain(app: &App, lines: Lines<'_>, peer: IpAddr) -> IpAddr {
+    app.proxies.client(|name| lines.from_last(name), peer)
 }
 
 impl Proxies {
@@ -49,21 +60,23 @@ impl Proxies {
             .any(|network| network.contains(address))
     }
 
-    fn client(&self, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
+    /// Finds the client of `peer` by the `lines` of the field that counts, the last first.
+    fn client<'l, L>(&self, lines: impl FnOnce(&'static str) -> L, peer: IpAddr) -> IpAddr
+    where
+        L: Iterator<Item = &'l [u8]>,
+    {
         let mut client = peer.to_canonical();
         if !self.contain(client) {
             return client;
         }
         let name = match self.field {
-            ProxyField::XForwardedFor => X_FORWARDED_FOR,
-            ProxyField::Forwarded => FORWARDED,
+            ProxyField::XForwardedFor => "x-forwarded-for",
+            ProxyField::Forwarded => "forwarded",
         };
-        for line in headers.get_all(name).iter().rev() {
+        for line in lines(name) {
             let is_found = match self.field {
-                ProxyField::XForwardedFor => {
-                    self.walk(parse_x_forwarded_for(line.as_bytes()), &mut client)
-                }
-                ProxyField::Forwarded => self.walk(parse_forwarded(line.as_bytes()), &mut client),
+                ProxyField::XForwardedFor => self.walk(parse_x_forwarded_for(line), &mut client),
+                ProxyField::Forwarded => self.walk(parse_forwarded(line), &mut client),
             };
             if is_found {
                 break;
@@ -88,7 +101,6 @@ impl Proxies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::HeaderValue;
 
     fn client(field: ProxyField, lines: &[(&'static str, &'static str)], peer: &str) -> String {
         let proxies = Proxies {
@@ -97,12 +109,12 @@ mod tests {
                 .to_vec(),
             field,
         };
-        let mut headers = HeaderMap::new();
-        for (name, value) in lines {
-            headers.append(*name, HeaderValue::from_static(value));
-        }
+        let lines = |wanted| {
+            let named = lines.iter().rev().filter(move |(name, _)| *name == wanted);
+            named.map(|(_, value)| value.as_bytes())
+        };
         let peer = peer.parse().expect(peer);
-        proxies.client(&headers, peer).to_string()
+        proxies.client(lines, peer).to_string()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The service over hyper: a request comes in, is routed, answered from the current site, and leaves as a reply.
 //!
-//! [`handle`] is the way in; [`answer_plain`] is a short cut of it for plain requests for documents and reviews, which decides
-//! by the same code. What they answer from is a [`Site`]: one snapshot and everything about it that a
+//! [`handle`] is the way in; [`answer_plain`] is a short cut of it for plain requests for documents and reviews, which
+//! decides by the same code. What they answer from is a [`Site`]: one snapshot and everything about it that a
 //! reply needs, prepared once when the dataset was loaded. A request takes the current site when it begins and keeps
 //! it to the end, so a reload never mixes two datasets in one answer.
 //!
@@ -34,7 +34,7 @@ pub use body::Body;
 pub use client::{Proxies, ProxyField, client_address};
 pub use plain::{Answered, answer_plain};
 pub use readiness::{Readiness, Reason};
-pub use ready::{SealedFile, Stored};
+pub use ready::{FilePart, SealedFile, Stored};
 pub use router::PLACES;
 pub use service::{Answer, Write, broken, handle, respond};
 pub use site::Site;

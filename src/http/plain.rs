@@ -1,13 +1,14 @@
 //! Plain requests for stored documents and reviews, and plain calls of MCP, answered without hyper: the same decisions by
 //! the same code; of documents the bytes were written before.
 //!
-//! What is not plain, is for something else, or depends on a setting that this file does not know is left alone, for
-//! [`handle`](super::handle) to answer. The replies of both are the same, byte for byte, their date aside.
+//! What is not plain, or is for something else, is left alone, for [`handle`](super::handle) to answer. The replies of
+//! both are the same, byte for byte, their date aside; the check `plain_reply` of the oracle compares them.
 
 mod call;
 
 use std::cell::Cell;
 use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -17,22 +18,19 @@ use hyper::{Method, Response};
 use super::access::Note;
 use super::app::{App, Surface};
 use super::body::Body;
-use super::client::client_address;
+use super::client::client_of_plain;
 use super::endpoint::{self, Read};
 use super::fields::Fields;
 use super::host;
-use super::ready::{Ready, Stored};
-use super::reply::{self, Reply};
+use super::ready::{FilePart, SealedFile, Stored};
+use super::reply::{self, Refusal, Reply, Representation};
 use super::router::{self, Route};
 use crate::clock;
 use crate::wire::date::Timestamp;
-use crate::wire::plain::{Plain, parse_plain};
+use crate::wire::plain::{NotPlain, Plain, parse_plain};
 
 /// Bodies below this many bytes are copied behind their head: cheaper than telling the kernel of two places.
 const COPY_BYTES_MAX: usize = 16 * 1024;
-
-/// Bodies of several pieces below this many bytes are copied, too: larger ones are left to hyper.
-const JOIN_BYTES_MAX: usize = 64 * 1024;
 
 /// What a reply that is made for one request costs at the least, in ready documents. Our choice: most cost a few of
 /// those, and single ones hundreds.
@@ -52,26 +50,31 @@ pub struct Answered {
     pub body: Option<Stored>,
 }
 
-/// Answers the plain request at the beginning of `bytes`, of the client at `peer`, by appending to `out`; `None` where
-/// there is none, or it is not for this function. Nothing has been noted of such a request; `out` may have grown.
+/// Answers the plain request at the beginning of `bytes`, of the client at `peer`, by appending to `out`.
+///
+/// # Errors
+/// Where there is none, or it is not for this function, or is not all there. Nothing has been noted of such a request, and
+/// nothing taken from its client's rate.
 pub fn answer_plain(
     app: &App,
     bytes: &[u8],
     peer: SocketAddr,
     out: &mut Vec<u8>,
-) -> Option<Answered> {
+) -> Result<Answered, NotPlain> {
     let began = clock::instant();
-    let Some(plain) = parse_plain(bytes) else {
-        return call::answer(app, bytes, peer, out, began);
+    let plain = match parse_plain(bytes) {
+        Ok(plain) => plain,
+        Err(NotPlain::Part) => return Err(NotPlain::Part),
+        Err(NotPlain::Other) => return call::answer(app, bytes, peer, out, began),
     };
-    if !is_simple(app, &plain) {
-        return None;
-    }
-    let cut = plain.path.rfind('/')? + 1;
+    // It begins with one.
+    let cut = plain.path.rfind('/').map_or(0, |slash| slash + 1);
     let (parent, last) = plain.path.split_at(cut);
-    let route = route_of(parent, last, plain.query)?;
-    // Whoever names a client by a field has not sent a plain request where that counts.
-    let client = || client_address(app, &HeaderMap::new(), peer.ip());
+    let route = router::route_of_date(parent, last).or_else(|| router::route(parent, last));
+    if !is_within_bounds(app, &plain) || !is_answered_here(route, plain.query) {
+        return Err(NotPlain::Other);
+    }
+    let client = || client_of_plain(app, plain.lines, peer.ip());
     let note = app.access_log().map(|_| {
         let method = if plain.is_head {
             &Method::HEAD
@@ -80,22 +83,44 @@ pub fn answer_plain(
         };
         Note::of_plain(method, plain.path, plain.traceparent, client())
     });
+    let standing = app.take(Surface::Reads, || {
+        note.as_ref().map_or_else(client, Note::client)
+    });
     let site = app.site.load();
     let fields = Fields::of_plain(&plain);
     let read = Read {
         query: plain.query,
         fields: &fields,
     };
-    let reply = endpoint::read(app, &site, route, &read);
-    let ready = ready_of(&reply);
-    let pushed = match ready {
-        Some(ready) => push_stored(app, reply, ready, plain.is_head, out)?,
-        None => push_made(app, reply, plain.is_head, out)?,
+    let reply = match (standing, route) {
+        (Some(standing), _) if standing.is_exceeded => {
+            Reply::Refuse(Refusal::Rate(standing.per_minute))
+        }
+        (_, Some(route)) => endpoint::read(app, &site, route, &read),
+        (_, None) => Reply::Refuse(Refusal::UnknownPath),
     };
-    let elapsed = record(app, route, &pushed, began, note);
-    Some(Answered {
+    let written = written_of(&reply);
+    let is_ready = written.is_some();
+    let pushed = match (written, standing) {
+        (Some(written), None) => push_stored(app, reply, written, plain.is_head, out),
+        (written, standing) => {
+            let file = written.and_then(|written| written.file);
+            let file = |bytes: &Bytes| file.map(FilePart::whole).or_else(|| site.file_part(bytes));
+            let render = |headers| {
+                let mut response = reply::render(reply, headers, &app.cache_control);
+                if let Some(standing) = standing {
+                    reply::rate::put(&mut response, &standing);
+                }
+                response
+            };
+            push_made(render, file, plain.is_head, out)
+        }
+    };
+    let place = route.map_or(router::NO_PLACE, Route::place);
+    let elapsed = record(app, place, &pushed, began, note);
+    Ok(Answered {
         length: plain.length,
-        cost: if ready.is_some() { 1 } else { cost(elapsed) },
+        cost: if is_ready { 1 } else { cost(elapsed) },
         body: pushed.body,
     })
 }
@@ -106,10 +131,10 @@ fn cost(elapsed: Duration) -> usize {
     MADE_COST.max(usize::try_from(documents).unwrap_or(usize::MAX))
 }
 
-/// Adds a reply to the numbers and to the access log; returns how long it took.
+/// Adds a reply to the numbers of its address, and to the access log; returns how long it took.
 fn record(
     app: &App,
-    route: Route<'_>,
+    place: usize,
     pushed: &Pushed,
     began: Instant,
     note: Option<Note>,
@@ -117,35 +142,51 @@ fn record(
     let &Pushed { status, sent, .. } = pushed;
     let elapsed = began.elapsed();
     app.traffic.record_plain();
-    app.traffic.record(route.place(), status, sent, elapsed);
+    app.traffic.record(place, status, sent, elapsed);
     if let (Some(note), Some(log)) = (note, app.access_log()) {
         note.push(log, status, sent);
     }
     elapsed
 }
 
-/// Finds what a path is about, if it is one that is answered here.
-fn route_of<'p>(parent: &str, last: &'p str, query: &str) -> Option<Route<'p>> {
-    if let Some(route) = router::route_of_date(parent, last) {
-        return Some(route);
-    }
-    let route = router::route(parent, last)?;
+/// Tells whether a path of this route, or of none, is answered here. What is not is rare, or takes long.
+fn is_answered_here(route: Option<Route<'_>>, query: &str) -> bool {
     match route {
-        Route::Document(_) | Route::Page(_) => query.is_empty().then_some(route),
-        Route::Search | Route::Review(_) => Some(route),
-        _ => None,
+        Some(Route::Document(_) | Route::Page(_)) => query.is_empty(),
+        Some(Route::Search | Route::Since(_) | Route::Review(_)) | None => true,
+        Some(Route::Health | Route::Ready | Route::Hub | Route::Mcp) => false,
     }
 }
 
-/// Tells whether a request is within all bounds, and no setting asks for more than its answer.
-fn is_simple(app: &App, plain: &Plain<'_>) -> bool {
-    // Who sent it would have to be found out first.
-    let names_client = plain.is_forwarded && app.access_log().is_some() && app.has_proxies();
-    !app.has_rate(Surface::Reads)
-        && !names_client
-        && plain.fields <= app.limits.header_fields
+/// Tells whether a request is within all bounds.
+fn is_within_bounds(app: &App, plain: &Plain<'_>) -> bool {
+    plain.fields <= app.limits.header_fields
         && plain.path.len() + 1 + plain.query.len() <= app.limits.target_bytes
         && host::is_authority(plain.host)
+}
+
+/// What is written already of a reply, its head up to the date in a place that may still be empty.
+struct Written<'s> {
+    status: u16,
+    head: &'s OnceLock<Box<[u8]>>,
+    file: Option<&'s Arc<SealedFile>>,
+}
+
+/// Returns what is written already of `reply`, if it is a document's.
+fn written_of<'s>(reply: &Reply<'s>) -> Option<Written<'s>> {
+    match reply {
+        Reply::Serve(Representation { ready, coding, .. }, _) => ready.map(|ready| Written {
+            status: 200,
+            head: ready.served(*coding),
+            file: ready.file(*coding),
+        }),
+        Reply::NotModified(Representation { ready, coding, .. }) => ready.map(|ready| Written {
+            status: 304,
+            head: ready.not_modified(*coding),
+            file: None,
+        }),
+        _ => None,
+    }
 }
 
 /// What was appended of a reply.
@@ -157,42 +198,23 @@ struct Pushed {
     body: Option<Stored>,
 }
 
-/// Returns what is written already of `reply`.
-fn ready_of<'s>(reply: &Reply<'s>) -> Option<&'s Ready> {
-    match reply {
-        Reply::Serve(representation, _) | Reply::NotModified(representation) => {
-            representation.ready
-        }
-        _ => None,
-    }
-}
-
-/// Appends the reply of a document, whose head is rendered where this is the first of its kind; `None` for a reply that
-/// no document gives.
+/// Appends the reply of a document, whose head is rendered where this is the first of its kind.
 fn push_stored(
     app: &App,
     reply: Reply<'_>,
-    ready: &Ready,
+    written: Written<'_>,
     is_head: bool,
     out: &mut Vec<u8>,
-) -> Option<Pushed> {
-    let (status, head, file) = match &reply {
-        Reply::Serve(representation, _) => {
-            let coding = representation.coding;
-            (200, ready.served(coding), ready.file(coding).cloned())
-        }
-        Reply::NotModified(representation) => {
-            (304, ready.not_modified(representation.coding), None)
-        }
-        _ => return None,
-    };
-    let bytes = match (head.get(), reply) {
-        (Some(head), reply) => {
+) -> Pushed {
+    let Written { status, head, file } = written;
+    let body = match (head.get(), reply) {
+        (Some(head), Reply::Serve(_, body)) => {
             out.extend_from_slice(head);
-            match reply {
-                Reply::Serve(_, body) => body.into_slice(),
-                _ => Bytes::new(),
-            }
+            body
+        }
+        (Some(head), _) => {
+            out.extend_from_slice(head);
+            Body::empty()
         }
         (None, reply) => {
             let response = reply::render(reply, Default::default(), &app.cache_control);
@@ -200,42 +222,19 @@ fn push_stored(
             reply::plain::push_head(&response, out);
             // Another thread has rendered the same.
             let _ = head.set(out[start..].into());
-            response.into_body().into_slice()
+            response.into_body()
         }
     };
     push_date(out);
     out.extend_from_slice(b"\r\n\r\n");
-    Some(match is_head {
-        true => Pushed {
-            status,
-            sent: 0,
-            body: None,
-        },
-        false => Pushed {
-            status,
-            sent: bytes.len() as u64,
-            body: copy_small(Stored { bytes, file }, out),
-        },
-    })
+    push_body(status, body, |_| file.map(FilePart::whole), is_head, out)
 }
 
-/// Appends a reply that is made for one request; `None` for a refusal, and for a long body in several pieces.
-fn push_made(app: &App, reply: Reply<'_>, is_head: bool, out: &mut Vec<u8>) -> Option<Pushed> {
-    let is_taken = match &reply {
-        Reply::Serve(_, body) => is_head || is_sent_from_here(body),
-        Reply::NotModified(_) => true,
-        _ => false,
-    };
-    is_taken.then(|| {
-        let render = |headers| reply::render(reply, headers, &app.cache_control);
-        push_response(render, is_head, out)
-    })
-}
-
-/// Appends the reply that `render` writes into a header map that has served before; its body has to be one that
-/// [`is_sent_from_here`].
-fn push_response(
+/// Appends the reply that `render` writes into a header map that has served before; `file` finds where the kernel has its
+/// body.
+fn push_made(
     render: impl FnOnce(HeaderMap) -> Response<Body>,
+    file: impl FnOnce(&Bytes) -> Option<FilePart>,
     is_head: bool,
     out: &mut Vec<u8>,
 ) -> Pushed {
@@ -252,53 +251,37 @@ fn push_response(
     // What it refers to is not to be kept alive by it.
     headers.clear();
     HEADERS.set(headers);
-    debug_assert!(is_head || is_sent_from_here(&body), "pieces would be lost");
+    push_body(parts.status.as_u16(), body, file, is_head, out)
+}
+
+/// Appends a small body, and the beginning of one in several pieces, and returns what follows of any other.
+fn push_body(
+    status: u16,
+    body: Body,
+    file: impl FnOnce(&Bytes) -> Option<FilePart>,
+    is_head: bool,
+    out: &mut Vec<u8>,
+) -> Pushed {
     let sent = if is_head { 0 } else { body.length() };
-    let body = match sent {
-        0 => None,
-        _ if is_copied(&body) => {
+    let body = if sent >= COPY_BYTES_MAX as u64 {
+        let [first, middle, last] = body.into_slices();
+        out.extend_from_slice(&first);
+        // The only piece of a body is its last.
+        let (bytes, tail) = match middle.is_empty() {
+            true => (last, middle),
+            false => (middle, last),
+        };
+        let file = file(&bytes);
+        Some(Stored { bytes, file, tail })
+    } else {
+        if !is_head {
             for slice in body.slices() {
                 out.extend_from_slice(slice);
             }
-            None
         }
-        _ => Some(Stored {
-            bytes: body.into_slice(),
-            file: None,
-        }),
+        None
     };
-    Pushed {
-        status: parts.status.as_u16(),
-        sent,
-        body,
-    }
-}
-
-/// Tells whether a body is copied behind its head, or is one piece that can follow it.
-fn is_sent_from_here(body: &Body) -> bool {
-    is_copied(body) || is_one_piece(body)
-}
-
-fn is_copied(body: &Body) -> bool {
-    let bytes_max = match is_one_piece(body) {
-        true => COPY_BYTES_MAX,
-        false => JOIN_BYTES_MAX,
-    };
-    body.length() < bytes_max as u64
-}
-
-fn is_one_piece(body: &Body) -> bool {
-    let [first, second, _] = body.slices();
-    first.is_empty() && second.is_empty()
-}
-
-/// Appends a small body; returns any other.
-fn copy_small(stored: Stored, out: &mut Vec<u8>) -> Option<Stored> {
-    if stored.bytes.len() >= COPY_BYTES_MAX {
-        return Some(stored);
-    }
-    out.extend_from_slice(&stored.bytes);
-    None
+    Pushed { status, sent, body }
 }
 
 /// Appends the value of Date, written once a second by each thread.
@@ -319,33 +302,39 @@ fn push_date(out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// A body of three pieces, so many bytes in all.
-    fn pieces(bytes: usize) -> Body {
-        let [head, tail] = [b"[", b"]"].map(|text| Bytes::from_static(text));
-        Body::joined(head, vec![b'x'; bytes - 2].into(), tail)
+    /// Appends `body`; returns what was appended, what follows, and what that ends with.
+    fn push(body: Body, is_head: bool) -> (Vec<u8>, Option<(usize, Bytes)>, u64) {
+        let mut out = Vec::new();
+        let pushed = push_body(200, body, |_| None, is_head, &mut out);
+        let body = pushed.body.map(|stored| (stored.bytes.len(), stored.tail));
+        (out, body, pushed.sent)
+    }
+
+    fn many(bytes: usize) -> Bytes {
+        vec![b'x'; bytes].into()
     }
 
     #[test]
-    fn a_small_body_is_copied_behind_its_head() {
-        let one = |bytes: usize| Body::full(vec![b'x'; bytes].into());
-        assert!(is_copied(&one(COPY_BYTES_MAX - 1)));
-        assert!(!is_copied(&one(COPY_BYTES_MAX)));
-        // It follows its head all the same.
-        assert!(is_sent_from_here(&one(COPY_BYTES_MAX)));
-        for (bytes, is_small) in [(COPY_BYTES_MAX - 1, true), (COPY_BYTES_MAX, false)] {
-            let stored = Stored {
-                bytes: vec![b'x'; bytes].into(),
-                file: None,
-            };
-            let mut out = b"head".to_vec();
-            assert_eq!(copy_small(stored, &mut out).is_none(), is_small);
-            assert_eq!(out.len(), if is_small { 4 + bytes } else { 4 });
-        }
+    fn a_small_body_is_copied_behind_its_head_and_a_large_one_follows() {
+        let below = COPY_BYTES_MAX - 1;
+        let (out, body, sent) = push(Body::full(many(below)), false);
+        assert_eq!((out.len(), body, sent), (below, None, below as u64));
+        let (out, body, sent) = push(Body::full(many(COPY_BYTES_MAX)), false);
+        assert_eq!((out.len(), sent), (0, COPY_BYTES_MAX as u64));
+        assert_eq!(body, Some((COPY_BYTES_MAX, Bytes::new())));
+        let (out, body, sent) = push(Body::full(many(COPY_BYTES_MAX)), true);
+        assert_eq!((out.len(), body, sent), (0, None, 0));
     }
 
     #[test]
-    fn a_body_of_several_pieces_is_copied_up_to_its_bound_and_left_to_hyper_from_there() {
-        assert!(is_sent_from_here(&pieces(JOIN_BYTES_MAX - 1)));
-        assert!(!is_sent_from_here(&pieces(JOIN_BYTES_MAX)));
+    fn a_body_of_several_pieces_is_copied_or_begun() {
+        let [head, tail] = [&b"[["[..], b"]"].map(Bytes::from_static);
+        let pieces = |bytes| Body::joined(head.clone(), many(bytes - 3), tail.clone());
+        let (out, body, _) = push(pieces(COPY_BYTES_MAX - 1), false);
+        assert!(out.starts_with(b"[[x") && out.ends_with(b"x]"));
+        assert_eq!((out.len(), body), (COPY_BYTES_MAX - 1, None));
+        let (out, body, sent) = push(pieces(COPY_BYTES_MAX), false);
+        assert_eq!((&out[..], sent), (&b"[["[..], COPY_BYTES_MAX as u64));
+        assert_eq!(body, Some((COPY_BYTES_MAX - 3, tail.clone())));
     }
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use hyper::header::HeaderMap;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::io::Errno;
 
 use crate::wire::negotiate::Coding;
 
@@ -56,6 +57,17 @@ impl Ready {
         self.files[coding as usize].get()
     }
 
+    /// Returns where the kernel has `bytes`, if they are a large part of `body`, the same memory, and that was stored.
+    pub(crate) fn part(&self, body: &[u8], bytes: &[u8]) -> Option<FilePart> {
+        let file = self.file(Coding::Identity)?;
+        let at = bytes.as_ptr().addr().checked_sub(body.as_ptr().addr())?;
+        let is_part = bytes.len() >= FILE_BYTES_MIN && at.checked_add(bytes.len())? <= body.len();
+        is_part.then(|| FilePart {
+            file: Arc::clone(file),
+            at,
+        })
+    }
+
     /// Stores `body` for the kernel, if it is worth it and was not yet; where the system refuses, it is sent from `body`.
     pub(crate) fn store(&self, coding: Coding, body: &[u8]) {
         let place = &self.files[coding as usize];
@@ -76,12 +88,22 @@ pub struct SealedFile(OwnedFd);
 
 impl SealedFile {
     fn new(bytes: &[u8]) -> io::Result<SealedFile> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let mut file = File::from(memfd_create("reviewd-document", flags)?);
+        let mut file = File::from(SealedFile::begin()?);
         file.write_all(bytes)?;
         let all = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
         fcntl_add_seals(&file, all)?;
         Ok(SealedFile(OwnedFd::from(file)))
+    }
+
+    /// Creates it empty, and never to be executed: Linux before 6.3 does not know how to say that, and one that is set to
+    /// (`vm.memfd_noexec`) refuses all else.
+    fn begin() -> rustix::io::Result<OwnedFd> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let create = |flags| memfd_create("reviewd-document", flags);
+        match create(flags | MemfdFlags::NOEXEC_SEAL) {
+            Err(Errno::INVAL) => create(flags),
+            outcome => outcome,
+        }
     }
 }
 
@@ -97,7 +119,28 @@ pub struct Stored {
     /// The bytes.
     pub bytes: Bytes,
     /// The same bytes, where the kernel can send them by itself.
-    pub file: Option<Arc<SealedFile>>,
+    pub file: Option<FilePart>,
+    /// What comes behind them, seldom more than brackets.
+    pub tail: Bytes,
+}
+
+/// A part of what the kernel has.
+#[derive(Clone, Debug)]
+pub struct FilePart {
+    /// Where it is.
+    pub file: Arc<SealedFile>,
+    /// Its first byte; its length is that of the bytes it goes with.
+    pub at: usize,
+}
+
+impl FilePart {
+    /// Returns all of `file`.
+    pub(crate) fn whole(file: &Arc<SealedFile>) -> FilePart {
+        FilePart {
+            file: Arc::clone(file),
+            at: 0,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -121,11 +164,28 @@ mod tests {
         ready.store(Coding::Gzip, &[7; FILE_BYTES_MIN]);
         assert!(ready.file(Coding::Identity).is_none());
         let file = ready.file(Coding::Gzip).unwrap();
+        let knows_noexec = memfd_create("probe", MemfdFlags::NOEXEC_SEAL).is_ok();
+        let mode = rustix::fs::fstat(file).unwrap().st_mode;
+        assert_eq!(mode & 0o111 == 0, knows_noexec, "{mode:o}");
         let mut own = File::from(file.0.try_clone().unwrap());
         assert!(own.write_all(b"x").is_err() && own.set_len(1).is_err());
         let mut read = Vec::new();
         std::io::Seek::rewind(&mut own).unwrap();
         own.read_to_end(&mut read).unwrap();
         assert_eq!(read, [7; FILE_BYTES_MIN]);
+    }
+
+    #[test]
+    fn a_large_part_of_a_stored_body_is_found_by_its_place() {
+        let ready = Ready::default();
+        let body = vec![7; FILE_BYTES_MIN + 10];
+        let at = |bytes: &[u8]| ready.part(&body, bytes).map(|part| part.at);
+        assert_eq!(at(&body), None, "not stored yet");
+        ready.store(Coding::Identity, &body);
+        assert_eq!(at(&body[3..]), Some(3));
+        assert_eq!(at(&body[..FILE_BYTES_MIN]), Some(0));
+        assert_eq!(at(&body[10..]), Some(10));
+        assert_eq!(at(&body[11..]), None, "too small");
+        assert_eq!(at(&body.clone()), None, "the same bytes elsewhere");
     }
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use hyper::header::HeaderValue;
 
 use super::app::SettingsError;
-use super::ready::Ready;
+use super::ready::{FilePart, Ready};
 use super::router::Document;
 use crate::mcp;
 use crate::pages::{Page, Pages};
@@ -210,6 +210,12 @@ impl Site {
     /// so a client's copy is confirmed without searching.
     pub(crate) fn search_tag(&self, query: &[u8]) -> EntityTag {
         self.search_tags.tag(0, query)
+    }
+
+    /// Returns where the kernel has `bytes`, if they are a large part of `/reviews.json`.
+    pub(crate) fn file_part(&self, bytes: &[u8]) -> Option<FilePart> {
+        let reviews = self.documents[Document::Reviews as usize].as_ref()?;
+        reviews.ready.part(&self.snapshot.reviews.body, bytes)
     }
 
     fn resource(&self, document: Document) -> Option<&Resource> {

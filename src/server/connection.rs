@@ -58,10 +58,6 @@ const TOO_LATE: &[u8] =
 /// The first byte of every TLS handshake (RFC 8446 §5.1).
 const HANDSHAKE: u8 = 22;
 
-/// What a client is told that speaks HTTP where TLS is spoken.
-const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 42\r\n\
-Cache-Control: no-store\r\n\r\nthis port speaks TLS: ask for https://...\n";
-
 /// What all connections of a server share.
 pub(super) struct Protocols<H> {
     handler: H,
@@ -151,7 +147,7 @@ impl<H: Handler> Protocols<H> {
                     }
                     _ => {
                         self.handler.refused(400);
-                        Box::pin(refuse_plain(socket, activity)).await;
+                        Box::pin(preface::refuse_plain(socket, activity)).await;
                     }
                 }
             }
@@ -201,6 +197,7 @@ impl<H: Handler> Protocols<H> {
             }
         })
         .await;
+        let has_begun = fast.has_begun();
         match end {
             Ok(End::Hand(first)) => {
                 Box::pin(self.serve_plain(stream, first, peer, sentry)).await;
@@ -210,7 +207,12 @@ impl<H: Handler> Protocols<H> {
                 Box::pin(Watched::new(socket, activity).linger()).await;
             }
             // Of one that has not said a word there is nothing to tell.
-            Ok(End::Gone) | Err(Ending::HeadTimeout) => {}
+            Err(Ending::HeadTimeout) if !has_begun => {}
+            Err(Ending::HeadTimeout) => {
+                let socket = Socket::new(stream, Arc::clone(&activity));
+                Box::pin(self.end_late(Watched::new(socket, activity))).await;
+            }
+            Ok(End::Gone) => {}
             Err(ending) => {
                 self.counters.count_ending(ending);
                 activity.note_reset();
@@ -303,20 +305,23 @@ impl<H: Handler> Protocols<H> {
             }
         })
         .await;
-        let mut io = connection.into_parts().io;
+        let io = connection.into_parts().io;
         match cut {
             None => io.linger().await,
-            Some(Ending::HeadTimeout) => {
-                self.counters.count_ending(Ending::HeadTimeout);
-                self.handler.refused(408);
-                io.send_now(TOO_LATE);
-                io.linger().await;
-            }
+            Some(Ending::HeadTimeout) => self.end_late(io).await,
             Some(ending) => {
                 self.counters.count_ending(ending);
                 sentry.activity.note_reset();
             }
         }
+    }
+
+    /// Ends a connection on which a head has not come to its end in time.
+    async fn end_late(&self, mut io: Watched<impl Stream>) {
+        self.counters.count_ending(Ending::HeadTimeout);
+        self.handler.refused(408);
+        io.send_now(TOO_LATE);
+        io.linger().await;
     }
 
     /// Notes what hyper has answered by itself to bytes that are no request.
@@ -382,13 +387,6 @@ async fn unless_draining<T>(
             timeout_at(accepted + FRESH, event).await.ok()
         }
     }
-}
-
-/// Tells a client that has begun with something else that TLS is spoken here.
-async fn refuse_plain(socket: Socket, activity: Arc<Activity>) {
-    let mut io = Watched::new(socket, activity);
-    io.send_now(PLAIN);
-    io.linger().await;
 }
 
 #[cfg(test)]

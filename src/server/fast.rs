@@ -21,6 +21,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::http::Answered;
+use crate::wire::plain::NotPlain;
 
 use super::activity::Activity;
 use super::send::{Owed, Sent, TURN_BYTES, give_way, send};
@@ -37,6 +38,10 @@ const BATCH_BYTES: usize = 16 * 1024;
 /// or 8 replies that are made. A search may take a millisecond, and 128 of those would keep others waiting for a tenth of
 /// a second.
 const TURN_COST: usize = 128;
+
+/// Parts in which one head may come; with one more it goes to hyper. Each is looked at together with all before it, so
+/// that a head of single bytes would cost thousands.
+const PARTS_MAX: u8 = 8;
 
 /// How the fast path ends.
 #[derive(Debug)]
@@ -81,6 +86,9 @@ pub(super) struct FastPath<'c, H> {
     /// What the socket has not taken yet, and the requests behind it; empty for all but slow readers.
     owed: Option<Box<Owed>>,
     rest: Vec<u8>,
+    /// The beginning of a head, and in how many parts it has come; empty for all but those.
+    begun: Vec<u8>,
+    parts: u8,
     /// Cost and bytes of what was answered in this turn.
     turn: (usize, usize),
 }
@@ -100,6 +108,8 @@ impl<'c, H: Handler> FastPath<'c, H> {
             terms,
             owed: None,
             rest: Vec::new(),
+            begun: Vec::new(),
+            parts: 0,
             turn: (0, 0),
         }
     }
@@ -119,8 +129,15 @@ impl<'c, H: Handler> FastPath<'c, H> {
                     self.activity.note_flushed();
                 }
                 let end = if self.rest.is_empty() {
+                    if finishing && self.has_begun() {
+                        return Poll::Ready(End::Hand(std::mem::take(&mut self.begun)));
+                    }
                     match ready!(self.read(context, input)) {
                         Ok(length) if length > 0 => self.answer(&input[..length], finishing, out),
+                        // hyper knows what becomes of half a head.
+                        Ok(_) if self.has_begun() => {
+                            Some(End::Hand(std::mem::take(&mut self.begun)))
+                        }
                         _ => Some(End::Gone),
                     }
                 } else {
@@ -137,9 +154,14 @@ impl<'c, H: Handler> FastPath<'c, H> {
         })
     }
 
-    /// Tells whether a reply is still being sent, or a request waits for its turn.
+    /// Tells whether a reply is still being sent, or a request waits for its turn or for the rest of its head.
     pub(super) fn is_busy(&self) -> bool {
-        self.owed.is_some() || !self.rest.is_empty()
+        self.owed.is_some() || !self.rest.is_empty() || self.has_begun()
+    }
+
+    /// Tells whether a part of a head has come, and the rest has not.
+    pub(super) fn has_begun(&self) -> bool {
+        !self.begun.is_empty()
     }
 
     fn is_turn_over(&self) -> bool {
@@ -147,14 +169,21 @@ impl<'c, H: Handler> FastPath<'c, H> {
         cost >= TURN_COST || bytes >= TURN_BYTES
     }
 
+    /// Reads into `input`, behind what has begun, and returns how long both are; 0 if nothing more comes.
     fn read(&mut self, context: &mut Context<'_>, input: &mut [u8]) -> Poll<io::Result<usize>> {
-        let mut buffer = ReadBuf::new(input);
+        let (begun, behind) = input.split_at_mut(self.begun.len());
+        let mut buffer = ReadBuf::new(behind);
         let outcome = Pin::new(&mut *self.stream).poll_read(context, &mut buffer);
         match &outcome {
             Poll::Ready(_) => self.activity.note_read(),
             Poll::Pending => self.activity.note_listening(),
         }
-        outcome.map_ok(|()| buffer.filled().len())
+        let length = buffer.filled().len();
+        if length > 0 && self.has_begun() {
+            begun.copy_from_slice(&std::mem::take(&mut self.begun));
+            return Poll::Ready(Ok(begun.len() + length));
+        }
+        outcome.map_ok(|()| length)
     }
 
     /// Answers the requests in `input` in their order; returns the end, if they have led to it.
@@ -166,24 +195,25 @@ impl<'c, H: Handler> FastPath<'c, H> {
                 return None;
             }
             out.clear();
-            let (mut body, mut is_plain) = (None, true);
-            while is_plain
+            let (mut body, mut stopped) = (None, None);
+            while stopped.is_none()
                 && body.is_none()
                 && !rest.is_empty()
                 && out.len() < BATCH_BYTES
                 && self.turn.0 < TURN_COST
             {
                 let answered = match finishing {
-                    true => None,
+                    true => Err(NotPlain::Other),
                     false => self.answer_one(rest, out),
                 };
                 match answered {
-                    Some(answered) => {
+                    Ok(answered) => {
+                        self.parts = 0;
                         self.turn.0 += answered.cost;
                         rest = rest.get(answered.length..).unwrap_or_default();
                         body = answered.body;
                     }
-                    None => is_plain = false,
+                    Err(why) => stopped = Some(why),
                 }
             }
             let mut at = 0;
@@ -199,17 +229,30 @@ impl<'c, H: Handler> FastPath<'c, H> {
                 }
                 Err(_) => return Some(End::Gone),
             }
-            if !is_plain {
-                return Some(End::Hand(rest.to_vec()));
+            match stopped {
+                None => {}
+                Some(NotPlain::Part) if self.may_wait_for(rest) => {
+                    self.begun = rest.to_vec();
+                    self.parts += 1;
+                    // Behind an answered request it is where a head begins, and has its time.
+                    self.activity.note_read();
+                    return None;
+                }
+                Some(_) => return Some(End::Hand(rest.to_vec())),
             }
         }
         None
     }
 
+    /// Tells whether the rest of a head that has begun so is worth waiting for, and will fit.
+    fn may_wait_for(&self, begun: &[u8]) -> bool {
+        self.parts < PARTS_MAX - 1 && begun.len() < INPUT_BYTES.min(self.terms.header_bytes)
+    }
+
     /// Answers the first request of `bytes`, if it is one for this path.
-    fn answer_one(&self, bytes: &[u8], out: &mut Vec<u8>) -> Option<Answered> {
+    fn answer_one(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Answered, NotPlain> {
         if self.activity.requests() + 1 >= self.terms.requests_max {
-            return None;
+            return Err(NotPlain::Other);
         }
         let mark = out.len();
         // A request that does not fit, a call's body included, looks like a part of one; hyper knows better.
@@ -218,9 +261,9 @@ impl<'c, H: Handler> FastPath<'c, H> {
         let begun = AssertUnwindSafe(|| self.handler.answer_plain(bytes, self.terms.peer, out));
         let answered = catch_unwind(begun).unwrap_or_else(|panic| {
             report(panic.as_ref());
-            None
+            Err(NotPlain::Other)
         });
-        if answered.is_some() {
+        if answered.is_ok() {
             self.activity.note_request();
             self.activity.note_answer();
         } else {
@@ -231,109 +274,4 @@ impl<'c, H: Handler> FastPath<'c, H> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::convert::Infallible;
-    use std::future::poll_fn;
-
-    use hyper::body::Incoming;
-    use hyper::{Request, Response};
-    use tokio::io::AsyncWriteExt;
-    use tokio::net::TcpListener;
-    use tokio::time::Instant;
-
-    use crate::http::Body;
-
-    use super::super::activity::Protocol;
-    use super::*;
-
-    /// Answers each byte, which is a request that costs as much as the byte says, with itself.
-    #[derive(Clone, Copy)]
-    struct Echo;
-
-    impl Handler for Echo {
-        type Answer = std::future::Pending<Result<Response<Body>, Infallible>>;
-
-        fn begin(&self, _: Request<Incoming>, _: SocketAddr) -> Self::Answer {
-            std::future::pending()
-        }
-
-        fn answer_plain(&self, bytes: &[u8], _: SocketAddr, out: &mut Vec<u8>) -> Option<Answered> {
-            let byte = *bytes.first()?;
-            out.push(byte);
-            Some(Answered {
-                length: 1,
-                cost: byte.into(),
-                body: None,
-            })
-        }
-
-        fn broken(&self) -> Response<Body> {
-            Response::new(Body::empty())
-        }
-    }
-
-    /// A connection on which so many requests of such a cost wait, and the peer's end of it.
-    async fn connection_with(requests: usize, cost: u8) -> (TcpStream, Terms, TcpStream) {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let mut peer = TcpStream::connect(address).await.expect("a connection");
-        let (stream, _) = listener.accept().await.expect("a connection");
-        let requests = vec![cost; requests];
-        peer.write_all(&requests).await.expect("a write");
-        stream.readable().await.expect("readable");
-        let terms = Terms {
-            peer: address,
-            requests_max: u32::MAX,
-            header_bytes: 1024,
-        };
-        (stream, terms, peer)
-    }
-
-    /// Returns how many requests were answered after each turn, and whether more waited then.
-    async fn turns(requests: usize, cost: u8) -> Vec<(usize, bool)> {
-        let (mut stream, terms, _peer) = connection_with(requests, cost).await;
-        let activity = Activity::new(Protocol::Http1, Instant::now());
-        let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
-        let mut turns = Vec::new();
-        while (activity.requests() as usize) < requests {
-            poll_fn(|context| {
-                assert!(fast.poll(context, false).is_pending());
-                Poll::Ready(())
-            })
-            .await;
-            turns.push((activity.requests() as usize, fast.is_busy()));
-        }
-        turns
-    }
-
-    #[tokio::test]
-    async fn a_long_row_of_requests_lets_others_have_their_turn() {
-        let (once, twice) = (TURN_COST, TURN_COST * 2);
-        let expected = [(once, true), (twice, true), (twice + 1, false)];
-        assert_eq!(turns(twice + 1, 1).await, expected);
-    }
-
-    #[tokio::test]
-    async fn dear_requests_let_others_have_their_turn_sooner() {
-        assert_eq!(turns(17, 16).await, [(8, true), (16, true), (17, false)]);
-        // The one with which the turn's cost is passed is answered still.
-        assert_eq!(turns(3, 127).await, [(2, true), (3, false)]);
-    }
-
-    #[tokio::test]
-    async fn requests_that_wait_for_their_turn_go_to_hyper_when_the_server_stops() {
-        let (mut stream, terms, _peer) = connection_with(TURN_COST + 3, 1).await;
-        let activity = Activity::new(Protocol::Http1, Instant::now());
-        let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
-        poll_fn(|context| {
-            assert!(fast.poll(context, false).is_pending());
-            assert!(fast.is_busy());
-            match fast.poll(context, true) {
-                Poll::Ready(End::Hand(rest)) => assert_eq!(rest, [1, 1, 1]),
-                other => panic!("{other:?}"),
-            }
-            Poll::Ready(())
-        })
-        .await;
-    }
-}
+mod tests;

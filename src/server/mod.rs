@@ -59,6 +59,7 @@ use tracing::{info, warn};
 
 use crate::http::{self, App, Body, Site};
 use crate::mcp;
+use crate::wire::plain::NotPlain;
 
 pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, SessionKey, TlsFiles};
 pub use counters::Counters;
@@ -299,7 +300,7 @@ impl Handler for Requests {
         bytes: &[u8],
         peer: SocketAddr,
         out: &mut Vec<u8>,
-    ) -> Option<http::Answered> {
+    ) -> Result<http::Answered, NotPlain> {
         http::answer_plain(&self.0, bytes, peer, out)
     }
 

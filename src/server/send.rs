@@ -37,7 +37,7 @@ pub(super) fn send(
     body: Option<&Stored>,
     at: &mut usize,
 ) -> io::Result<Sent> {
-    let total = head.len() + body.map_or(0, |body| body.bytes.len());
+    let total = head.len() + body.map_or(0, |body| body.bytes.len() + body.tail.len());
     let turn = at.saturating_add(TURN_BYTES);
     while *at < total {
         if *at >= turn {
@@ -69,26 +69,35 @@ fn send_some(
         return stream.try_write(head_left);
     };
     let from = at.saturating_sub(head.len());
-    match (&body.file, head_left.is_empty()) {
-        (Some(_), false) => stream.try_io(Interest::WRITABLE, || {
+    let bytes_left = body.bytes.get(from..).unwrap_or_default();
+    match &body.file {
+        Some(_) if !head_left.is_empty() => stream.try_io(Interest::WRITABLE, || {
             // More follows at once, so the head waits for the first bytes of the body.
             let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
             Ok(rustix::net::send(stream, head_left, flags)?)
         }),
-        (Some(file), true) => send_file(stream, file, from, body.bytes.len()),
-        (None, false) => {
-            stream.try_write_vectored(&[IoSlice::new(head_left), IoSlice::new(&body.bytes)])
+        Some(part) if !bytes_left.is_empty() => {
+            send_file(stream, &part.file, part.at + from, bytes_left.len())
         }
-        (None, true) => stream.try_write(body.bytes.get(from..).unwrap_or_default()),
+        _ => {
+            let tail_from = from.saturating_sub(body.bytes.len());
+            let tail_left = body.tail.get(tail_from..).unwrap_or_default();
+            let slices = [head_left, bytes_left, tail_left].map(IoSlice::new);
+            stream.try_write_vectored(&slices)
+        }
     }
 }
 
-/// Has the kernel send the bytes of `file` from `from` to `end`.
-fn send_file(stream: &TcpStream, file: &SealedFile, from: usize, end: usize) -> io::Result<usize> {
+/// Has the kernel send the next `bytes` bytes of `file` from `at` on.
+fn send_file(stream: &TcpStream, file: &SealedFile, at: usize, bytes: usize) -> io::Result<usize> {
     stream.try_io(Interest::WRITABLE, || {
-        let mut offset = from as u64;
-        let left = end.saturating_sub(from).min(TURN_BYTES);
-        Ok(sendfile(stream, file, Some(&mut offset), left)?)
+        let mut offset = at as u64;
+        Ok(sendfile(
+            stream,
+            file,
+            Some(&mut offset),
+            bytes.min(TURN_BYTES),
+        )?)
     })
 }
 

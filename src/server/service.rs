@@ -16,6 +16,7 @@ use hyper::{Request, Response};
 use tracing::error;
 
 use crate::http::{Answered, Body};
+use crate::wire::plain::NotPlain;
 
 use super::activity::{Activity, Protocol};
 
@@ -27,11 +28,18 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
     /// Begins to answer one request of the client at `peer`.
     fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> Self::Answer;
 
-    /// Answers the plain request at the beginning of `bytes` by appending to `out`; `None` leaves it to
-    /// [`begin`](Handler::begin), and then `out` does not count.
-    fn answer_plain(&self, bytes: &[u8], peer: SocketAddr, out: &mut Vec<u8>) -> Option<Answered> {
+    /// Answers the plain request at the beginning of `bytes` by appending to `out`.
+    ///
+    /// # Errors
+    /// Where that is for [`begin`](Handler::begin), or not all there; then `out` does not count.
+    fn answer_plain(
+        &self,
+        bytes: &[u8],
+        peer: SocketAddr,
+        out: &mut Vec<u8>,
+    ) -> Result<Answered, NotPlain> {
         let _ = (bytes, peer, out);
-        None
+        Err(NotPlain::Other)
     }
 
     /// Returns the reply to a request whose handler panicked.

@@ -34,7 +34,7 @@ fn limited(change: impl FnOnce(&mut Config)) -> Server {
 }
 
 /// Trusts every address of this machine, as proxies that write `field`.
-fn behind_proxies(field: ProxyField) -> impl FnOnce(&mut Config) {
+pub(crate) fn behind_proxies(field: ProxyField) -> impl FnOnce(&mut Config) {
     move |config| {
         config.proxies = Proxies {
             networks: vec![Network::parse("127.0.0.0/8").unwrap()],

@@ -4,17 +4,16 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use hyper::Method;
-use hyper::header::HeaderMap;
 
-use super::{Answered, cost, push_response, record};
+use super::{Answered, cost, push_made, record};
 use crate::clock;
 use crate::http::access::Note;
 use crate::http::app::{App, Surface};
-use crate::http::client::client_address;
+use crate::http::client::client_of_plain;
 use crate::http::router::Route;
 use crate::http::{host, reply};
 use crate::mcp::{Field, Form, Head};
-use crate::wire::plain::{PlainPost, parse_plain_post};
+use crate::wire::plain::{NotPlain, PlainPost, parse_plain_post};
 
 /// The one address that takes them.
 const PATH: &str = "/mcp";
@@ -27,23 +26,24 @@ pub(super) fn answer(
     peer: SocketAddr,
     out: &mut Vec<u8>,
     began: Instant,
-) -> Option<Answered> {
-    let post = parse_plain_post(bytes)?;
-    let server = app.mcp.as_ref()?;
+) -> Result<Answered, NotPlain> {
+    let post = parse_plain_post(bytes).ok_or(NotPlain::Other)?;
+    let server = app.mcp.as_ref().ok_or(NotPlain::Other)?;
     if !is_simple(app, &post) {
-        return None;
+        return Err(NotPlain::Other);
     }
     let head = head(&post);
-    let visitor = server.judge(&head).ok()?;
+    let visitor = server.judge(&head).map_err(|_| NotPlain::Other)?;
     let note = app.access_log().map(|_| {
-        let client = client_address(app, &HeaderMap::new(), peer.ip());
+        let client = client_of_plain(app, post.lines, peer.ip());
         Note::of_plain(&Method::POST, post.path, post.traceparent, client)
     });
     let site = app.site.load();
     let reply = server.handle_judged(site.catalog(), &head, visitor, post.body, clock::now());
-    let pushed = push_response(|headers| reply::mcp::render(reply, headers), false, out);
-    let elapsed = record(app, Route::Mcp, &pushed, began, note);
-    Some(Answered {
+    let render = |headers| reply::mcp::render(reply, headers);
+    let pushed = push_made(render, |_| None, false, out);
+    let elapsed = record(app, Route::Mcp.place(), &pushed, began, note);
+    Ok(Answered {
         length: post.length,
         // A batch holds up to 64 calls.
         cost: cost(elapsed),
@@ -51,13 +51,10 @@ pub(super) fn answer(
     })
 }
 
-/// Tells whether a call is within all bounds, and no setting asks for more than its answer.
+/// Tells whether a call is within all bounds, and has no rate: one that is refused would end the connection.
 fn is_simple(app: &App, post: &PlainPost<'_>) -> bool {
-    // Who sent it would have to be found out first.
-    let names_client = post.is_forwarded && app.access_log().is_some() && app.has_proxies();
     post.path == PATH
         && !app.has_rate(Surface::Mcp)
-        && !names_client
         && post.fields <= app.limits.header_fields
         && PATH.len() <= app.limits.target_bytes
         && post.body.len() <= app.limits.mcp_body_bytes

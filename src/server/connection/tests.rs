@@ -21,6 +21,7 @@ use crate::server::counters::Counters;
 use crate::server::front::{Front, Listeners, Phase};
 use crate::server::listen;
 use crate::server::service::Handler;
+use crate::wire::plain::NotPlain;
 
 /// The size of a reply that the kernel does not take in one piece.
 const LARGE: usize = 200_000;
@@ -98,7 +99,12 @@ impl Handler for Panic {
         PanicLater
     }
 
-    fn answer_plain(&self, _: &[u8], _: SocketAddr, out: &mut Vec<u8>) -> Option<Answered> {
+    fn answer_plain(
+        &self,
+        _: &[u8],
+        _: SocketAddr,
+        out: &mut Vec<u8>,
+    ) -> Result<Answered, NotPlain> {
         out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
         panic!("on purpose, on the fast path")
     }

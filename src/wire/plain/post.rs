@@ -3,7 +3,7 @@
 //! What [`parse_plain`](super::parse_plain) asks of a request holds here, too. Besides, the body is there, as long as one
 //! Content-Length in decimal digits says; what a page sends along (Origin) or conditions need is somebody else's to judge.
 
-use super::{is_path_byte, parse_field, put};
+use super::{Lines, is_path_byte, parse_field, put};
 
 /// A plain call, borrowed from the bytes that it was read from. Fields are those that came once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +26,10 @@ pub struct PlainPost<'b> {
     pub mcp_name: Option<&'b [u8]>,
     /// The value of traceparent.
     pub traceparent: Option<&'b [u8]>,
-    /// Whether a field of proxies (X-Forwarded-For, Forwarded) is there.
-    pub is_forwarded: bool,
     /// How many fields there are.
     pub fields: usize,
+    /// The lines of all fields.
+    pub lines: Lines<'b>,
     /// The body.
     pub body: &'b [u8],
     /// Bytes of head and body; behind them the next request begins.
@@ -51,7 +51,6 @@ enum Kind {
     McpName,
     TraceParent,
     Connection,
-    Forwarded,
     /// The call is not plain.
     Thought,
     /// Nothing depends on it.
@@ -65,7 +64,7 @@ pub fn parse_plain_post(bytes: &[u8]) -> Option<PlainPost<'_>> {
     let rest = bytes.strip_prefix(b"POST ")?;
     let end = rest.iter().position(|byte| !is_path_byte(*byte))?;
     let (path, rest) = rest.split_at(end);
-    let mut rest = rest.strip_prefix(b" HTTP/1.1\r\n")?;
+    let lines = rest.strip_prefix(b" HTTP/1.1\r\n")?;
     let mut post = PlainPost {
         path: std::str::from_utf8(path).ok()?,
         host: b"",
@@ -76,33 +75,34 @@ pub fn parse_plain_post(bytes: &[u8]) -> Option<PlainPost<'_>> {
         mcp_method: None,
         mcp_name: None,
         traceparent: None,
-        is_forwarded: false,
         fields: 0,
+        lines: Lines(lines),
         body: b"",
         length: 0,
     };
+    let mut rest = lines;
     let (mut host, mut length) = (None, None);
     loop {
         if let Some(behind) = rest.strip_prefix(b"\r\n") {
             post.host = host?;
+            post.lines = Lines(&lines[..lines.len() - rest.len()]);
             post.body = behind.get(..parse_length(length?)?)?;
             post.length = bytes.len() - behind.len() + post.body.len();
             return post.path.starts_with('/').then_some(post);
         }
-        let (name, value, behind) = parse_field(rest)?;
+        let (name, value, behind) = parse_field(rest).ok()?;
         match kind(name) {
-            Kind::Host => put(&mut host, value)?,
-            Kind::Accept => put(&mut post.accept, value)?,
-            Kind::ContentType => put(&mut post.content_type, value)?,
-            Kind::ContentLength => put(&mut length, value)?,
-            Kind::ProtocolVersion => put(&mut post.protocol_version, value)?,
-            Kind::Session => put(&mut post.session, value)?,
-            Kind::McpMethod => put(&mut post.mcp_method, value)?,
-            Kind::McpName => put(&mut post.mcp_name, value)?,
-            Kind::TraceParent => put(&mut post.traceparent, value)?,
+            Kind::Host => put(&mut host, value).ok()?,
+            Kind::Accept => put(&mut post.accept, value).ok()?,
+            Kind::ContentType => put(&mut post.content_type, value).ok()?,
+            Kind::ContentLength => put(&mut length, value).ok()?,
+            Kind::ProtocolVersion => put(&mut post.protocol_version, value).ok()?,
+            Kind::Session => put(&mut post.session, value).ok()?,
+            Kind::McpMethod => put(&mut post.mcp_method, value).ok()?,
+            Kind::McpName => put(&mut post.mcp_name, value).ok()?,
+            Kind::TraceParent => put(&mut post.traceparent, value).ok()?,
             Kind::Connection if value.eq_ignore_ascii_case(b"keep-alive") => {}
             Kind::Connection | Kind::Thought => return None,
-            Kind::Forwarded => post.is_forwarded = true,
             Kind::Idle => {}
         }
         post.fields += 1;
@@ -132,7 +132,6 @@ fn kind(name: &[u8]) -> Kind {
         7 if is("upgrade") || is("trailer") => Kind::Thought,
         8 if is("mcp-name") => Kind::McpName,
         8 if is("if-match") || is("if-range") => Kind::Thought,
-        9 if is("forwarded") => Kind::Forwarded,
         10 if is("mcp-method") => Kind::McpMethod,
         10 if is("connection") => Kind::Connection,
         11 if is("traceparent") => Kind::TraceParent,
@@ -140,7 +139,6 @@ fn kind(name: &[u8]) -> Kind {
         13 if is("if-none-match") => Kind::Thought,
         14 if is("mcp-session-id") => Kind::Session,
         14 if is("content-length") => Kind::ContentLength,
-        15 if is("x-forwarded-for") => Kind::Forwarded,
         16 if is("content-encoding") => Kind::Thought,
         17 if is("if-modified-since") || is("transfer-encoding") => Kind::Thought,
         19 if is("if-unmodified-since") => Kind::Thought,
@@ -175,7 +173,8 @@ mod tests {
             ],
             [Some(&b"s"[..]), Some(b"m"), Some(b"n"), Some(b"t")]
         );
-        assert_eq!((post.fields, post.is_forwarded), (11, false));
+        assert_eq!(post.fields, 11);
+        assert_eq!(post.lines.from_last("x-other").collect::<Vec<_>>(), [b"y"]);
         assert_eq!((post.body, post.length), (&b"{\"\"}"[..], CALL.len()));
     }
 
