@@ -17,6 +17,7 @@ mod client;
 mod endpoint;
 mod fields;
 mod host;
+mod long_way;
 mod plain;
 mod rate;
 mod readiness;
@@ -32,6 +33,8 @@ pub use access::{AccessLog, Entry, Ledger, Letter, Verb};
 pub use app::{App, Limits, Rates, Settings, SettingsError};
 pub use body::Body;
 pub use client::{Proxies, ProxyField, client_address};
+#[doc(hidden)]
+pub use long_way::answer_by_hyper;
 pub use plain::{Answered, answer_plain};
 pub use readiness::{Readiness, Reason};
 pub use ready::{FilePart, SealedFile, Stored};

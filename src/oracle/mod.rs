@@ -19,6 +19,7 @@ mod insights;
 mod json;
 mod mcp;
 mod negotiate;
+mod plain_reply;
 mod query;
 mod search;
 mod stored_index;
@@ -39,6 +40,7 @@ pub use insights::check_insights;
 pub use json::check_json;
 pub use mcp::{check_jsonrpc, check_mcp_head};
 pub use negotiate::check_accept_encoding;
+pub use plain_reply::check_plain_reply;
 pub use query::{check_cursor, check_query, check_since_path};
 pub use search::{check_answer, check_search, search_naively};
 pub use stored_index::check_stored_index;
@@ -66,6 +68,7 @@ pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("json", check_json),
     ("jsonrpc", check_jsonrpc),
     ("mcp_head", check_mcp_head),
+    ("plain_reply", check_plain_reply),
     ("query", check_query),
     ("search", check_search),
     ("since_path", check_since_path),

@@ -13,6 +13,28 @@ fn words(words: &'static [&'static str], pieces: usize) -> impl Strategy<Value =
     prop::collection::vec(piece, 0..pieces).prop_map(|pieces| pieces.concat())
 }
 
+/// A request in the words of `plain_reply`, most often a plain one.
+fn plain_request() -> impl Strategy<Value = Vec<u8>> {
+    let [get, head, host, end] = [0, 1, 2, 3].map(|at| plain_reply::FRAME_BYTES.start + at);
+    let target = prop::collection::vec(plain_reply::TARGET_BYTES, 1..3);
+    let target =
+        prop_oneof![3 => plain_reply::TARGET_BYTES.prop_map(|byte| vec![byte]), 1 => target];
+    let values = prop::collection::vec(plain_reply::VALUE_BYTES, 0..4);
+    let fields = prop::collection::vec((plain_reply::NAME_BYTES, values), 0..4);
+    (prop::bool::ANY, target, fields).prop_map(move |(is_get, target, fields)| {
+        let mut request = vec![if is_get { get } else { head }];
+        request.extend(target);
+        request.push(host);
+        for (name, values) in fields {
+            request.push(name);
+            request.extend(values);
+            request.push(end);
+        }
+        request.push(end);
+        request
+    })
+}
+
 proptest! {
     #[test]
     fn dates_agree_with_their_twin(
@@ -73,8 +95,18 @@ proptest! {
             ],
             12,
         ),
+        cut in any::<prop::sample::Index>(),
     ) {
-        check_fast_path(&[line.as_bytes(), &data[..], &b"\r\n"[..]].concat());
+        let whole = [line.as_bytes(), &data[..], &b"\r\n"[..]].concat();
+        check_fast_path(&whole);
+        check_fast_path(&whole[..cut.index(whole.len())]);
+    }
+
+    #[test]
+    fn replies_of_the_fast_path_are_those_of_hyper(
+        requests in prop::collection::vec(plain_request(), 1..4),
+    ) {
+        check_plain_reply(&requests.concat());
     }
 
     #[test]
@@ -284,4 +316,37 @@ fn read_xml(document: &str) -> (String, String) {
 #[test]
 fn checks_are_named_once_and_in_order() {
     assert!(CHECKS.is_sorted_by(|(left, _), (right, _)| left < right));
+}
+
+/// The check of whole replies compares what the fast path takes, so it has to take what it is there for.
+#[test]
+fn the_fast_path_takes_every_document_and_read() {
+    let [get, head, host, end] = [0, 1, 2, 3].map(|at| plain_reply::FRAME_BYTES.start + at);
+    let mut left = Vec::new();
+    for (at, target) in plain_reply::TARGETS.iter().enumerate() {
+        let byte = plain_reply::TARGET_BYTES.start + at as u8;
+        for method in [get, head] {
+            match plain_reply::answered(&[method, byte, host, end]) {
+                3 => {}
+                0 => left.push(*target),
+                other => panic!("{other} of three sites answer {target}"),
+            }
+        }
+    }
+    left.dedup();
+    assert_eq!(
+        left,
+        [
+            "?query=will",
+            "?min_rating=4&limit=100",
+            "?rating=9",
+            "?sort=oldest&limit=2",
+            "&cursor=%zz",
+            "/healthz",
+            "/mcp",
+            "/api/websub/hub",
+            "/%2e",
+            "?x=1"
+        ]
+    );
 }

@@ -1,0 +1,76 @@
+//! The way through hyper without a socket: what the oracle holds the short cut of [`plain`](super::plain) to.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+
+use super::app::App;
+use super::service::handle;
+
+/// Returns all that a client at `peer` gets on a connection on which it sends `bytes`, and then closes its side.
+///
+/// Reads alone are answered: nothing here waits for a body, or for another thread.
+#[must_use]
+pub fn answer_by_hyper(app: &Arc<App>, bytes: &[u8], peer: SocketAddr) -> Vec<u8> {
+    let mut written = Vec::new();
+    let tape = Tape {
+        unread: bytes,
+        written: &mut written,
+    };
+    let mut builder = http1::Builder::new();
+    builder.half_close(true);
+    let service = service_fn(|request| handle(app, request, peer));
+    let mut connection = Box::pin(builder.serve_connection(tape, service));
+    let mut context = Context::from_waker(Waker::noop());
+    // An error is the peer's: what could be answered was.
+    let _ended: Poll<hyper::Result<()>> = connection.as_mut().poll(&mut context);
+    drop(connection);
+    written
+}
+
+/// A peer that has sent everything, and takes whatever it is sent.
+struct Tape<'b> {
+    unread: &'b [u8],
+    written: &'b mut Vec<u8>,
+}
+
+impl Read for Tape<'_> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        mut buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        let (read, unread) = self
+            .unread
+            .split_at(self.unread.len().min(buffer.remaining()));
+        buffer.put_slice(read);
+        self.unread = unread;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Write for Tape<'_> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.get_mut().written.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

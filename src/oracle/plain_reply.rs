@@ -1,0 +1,358 @@
+//! Whole replies of the fast path, held to what hyper sends for the same bytes of the same client.
+//!
+//! An input is a row of requests. A byte below 0x80 stands for itself, any other for a word: a target, the name of a
+//! field, a value, or an entity-tag of the site itself. So whoever changes single bytes makes requests that are nearly
+//! plain, and what somebody has sent can be put into the corpus as it is.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use crate::dataset;
+use crate::http::{
+    AccessLog, App, Entry, Letter, Limits, Proxies, ProxyField, Rates, Settings, Site,
+    answer_by_hyper, answer_plain,
+};
+use crate::search::index::IndexOptions;
+use crate::snapshot::{self, Snapshot};
+use crate::wire::date::Timestamp;
+use crate::wire::network::Network;
+
+/// How requests begin and end.
+const FRAME: [&str; 4] = [
+    "GET ",
+    "HEAD ",
+    " HTTP/1.1\r\nHost: reviews.example\r\n",
+    "\r\n",
+];
+
+pub(super) const TARGETS: [&str; 38] = [
+    "/reviews.json",
+    "/insights.json",
+    "/api/feed.json",
+    "/feed.xml",
+    "/mcp/server-card",
+    "/.well-known/ai-catalog.json",
+    "/",
+    "/page.css",
+    "/page.js",
+    "/favicon.svg",
+    "/reviews.jsonld",
+    "/badge.svg",
+    "/widget.html",
+    "/developers",
+    "/openapi.json",
+    "/llms.txt",
+    "/robots.txt",
+    "/sitemap.xml",
+    "/.well-known/api-catalog",
+    "/api/reviews/search",
+    "/api/reviews/search?limit=1",
+    "?query=will",
+    "?min_rating=4&limit=100",
+    "?rating=9",
+    "?sort=oldest&limit=2",
+    "&cursor=%zz",
+    "/api/reviews/since/",
+    "/api/reviews/since/2026-01-01",
+    "/api/reviews/since/2000-01-01",
+    "/api/reviews/since/2026-02-30",
+    "/api/reviews/nobody",
+    NEWEST,
+    "/healthz",
+    "/mcp",
+    "/api/websub/hub",
+    "/nowhere",
+    "/%2e",
+    "?x=1",
+];
+
+const NAMES: [&str; 16] = [
+    "Accept-Encoding: ",
+    "If-None-Match: ",
+    "if-modified-since:",
+    "Connection: ",
+    "User-Agent: ",
+    "X-Forwarded-For: ",
+    "x-forwarded-for:\t",
+    "Forwarded: ",
+    "traceparent: ",
+    "Range: ",
+    "If-Match: ",
+    "Origin: ",
+    "Accept: ",
+    "Cookie: ",
+    "Host: ",
+    "Authorization: ",
+];
+
+const VALUES: [&str; 24] = [
+    "gzip",
+    "br",
+    "zstd",
+    "identity;q=0",
+    "*;q=0",
+    ";q=0.5, ",
+    ", ",
+    "*",
+    "W/",
+    "\"a\"",
+    "keep-alive",
+    "close",
+    "192.0.2.1",
+    "127.0.0.1",
+    "for=192.0.2.1",
+    "for=\"[2001:db8::1]:80\"",
+    ";proto=https",
+    "unknown",
+    "Sat, 01 Jan 2000 00:00:00 GMT",
+    "Fri, 01 Jan 2100 00:00:00 GMT",
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    "bytes=0-9",
+    "*/*",
+    " ",
+];
+
+/// Targets whose entity-tags are words, in each coding; as many as there are bytes left for.
+const TAGGED: [&str; 11] = [
+    "/reviews.json",
+    "/insights.json",
+    "/feed.xml",
+    "/",
+    "/llms.txt",
+    "/favicon.svg",
+    "/page.css",
+    "/api/reviews/search",
+    "/api/reviews/search?limit=1",
+    "/api/reviews/since/2026-01-01",
+    NEWEST,
+];
+
+/// The newest review of the sample.
+const NEWEST: &str = "/api/reviews/01M7RB7931B2V45C15TAXBHACQ";
+
+/// The bytes that stand for words of each kind: [`FRAME`], targets, names, and values with the tags behind them.
+pub(super) const FRAME_BYTES: Range<u8> = 0x80..0x84;
+#[cfg(test)]
+pub(super) const TARGET_BYTES: Range<u8> = FRAME_BYTES.end..FRAME_BYTES.end + TARGETS.len() as u8;
+#[cfg(test)]
+pub(super) const NAME_BYTES: Range<u8> = TARGET_BYTES.end..TARGET_BYTES.end + NAMES.len() as u8;
+#[cfg(test)]
+pub(super) const VALUE_BYTES: Range<u8> = NAME_BYTES.end..0xff;
+
+/// Who asks; two of the sites take his word for whom he asks.
+const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
+
+/// Checks that every request that the fast path takes from the row in `data` gets the reply that hyper sends, byte for
+/// byte but for the time, and is logged alike.
+///
+/// # Panics
+/// If the two differ, or the fast path takes more or fewer bytes than the request has.
+pub fn check_plain_reply(data: &[u8]) {
+    answered(data);
+}
+
+/// Checks the same; returns how many requests the fast path has taken, of all sites together.
+pub(super) fn answered(data: &[u8]) -> usize {
+    static WORLD: OnceLock<Mutex<World>> = OnceLock::new();
+    let world = WORLD.get_or_init(|| Mutex::new(World::build()));
+    // Whatever has failed before has left nothing half changed.
+    let world = world.lock().unwrap_or_else(PoisonError::into_inner);
+    let row = world.spell(data);
+    world.sites.iter().map(|site| site.check(&row)).sum()
+}
+
+struct World {
+    /// What the bytes from 0x80 on stand for.
+    words: Vec<Vec<u8>>,
+    sites: [Served; 3],
+}
+
+/// A site, and what it logs.
+struct Served {
+    app: Arc<App>,
+    letters: Option<Receiver<Letter>>,
+}
+
+/// What a log tells of a request, its time aside.
+type Logged = (IpAddr, String, String, u16, u64, Option<String>);
+
+impl World {
+    fn build() -> World {
+        let sites = [
+            Served::build(None, true),
+            Served::build(Some(ProxyField::XForwardedFor), false),
+            Served::build(Some(ProxyField::Forwarded), true),
+        ];
+        let fixed = [&FRAME[..], &TARGETS, &NAMES, &VALUES].concat();
+        let mut words: Vec<_> = fixed.iter().map(|word| word.as_bytes().to_vec()).collect();
+        for coding in ["", "gzip", "br", "zstd"] {
+            let heads = TAGGED.map(|target| sites[0].head(target, coding));
+            words.extend(heads.iter().map(|head| value(head, "etag: ")));
+        }
+        words.push(value(&sites[0].head("/", ""), "last-modified: "));
+        World { words, sites }
+    }
+
+    fn spell(&self, data: &[u8]) -> Vec<u8> {
+        let mut row = Vec::new();
+        for byte in data {
+            match byte.checked_sub(FRAME_BYTES.start) {
+                None => row.push(*byte),
+                Some(word) => {
+                    let word = self.words.get(usize::from(word));
+                    row.extend_from_slice(word.map_or(&[], Vec::as_slice));
+                }
+            }
+        }
+        row
+    }
+}
+
+impl Served {
+    /// Serves the sample: as it is after the start, or also with a limit that nobody reaches, a log, and proxies that
+    /// write `field`. Compressed variants and insights are there if it is `whole`.
+    fn build(field: Option<ProxyField>, whole: bool) -> Served {
+        let now = Timestamp::from_unix(1_900_000_000);
+        let decoded = dataset::decode(dataset::embedded(), now).expect("the sample is valid");
+        let settings = snapshot::Settings {
+            base_url: "https://reviews.example".into(),
+            index: IndexOptions {
+                memory_bytes: 1 << 20,
+                threads: NonZeroUsize::MIN,
+            },
+            mentions_min: crate::insights::MENTIONS_MIN,
+        };
+        let snapshot = match whole {
+            true => Snapshot::build(decoded.dataset, &settings),
+            false => Snapshot::build_without_insights(&decoded.dataset, &settings),
+        };
+        let site = Site::new(Arc::new(snapshot)).expect("the base URL fits a header");
+        let watched = field.is_some();
+        let loopback = Network::parse("127.0.0.0/8").expect("a network");
+        let settings = Settings {
+            base_url: settings.base_url,
+            cache_control: "public, max-age=60".to_owned(),
+            rates: Rates {
+                reads: if watched { u32::MAX } else { 0 },
+                mcp: 0,
+                hub: 0,
+            },
+            proxies: Proxies {
+                networks: watched.then_some(loopback).into_iter().collect(),
+                field: field.unwrap_or(ProxyField::XForwardedFor),
+            },
+            limits: Limits {
+                header_fields: 8,
+                target_bytes: 256,
+                hub_body_bytes: 8_192,
+                mcp_body_bytes: 1 << 20,
+                body_time: Duration::from_secs(10),
+            },
+        };
+        let app = App::new(settings, site).expect("the settings fit headers");
+        let app = Arc::new(app.with_fast_path(true));
+        if whole {
+            app.current().compress(|| false);
+        }
+        let letters = watched.then(|| {
+            let (log, letters) = AccessLog::new();
+            app.set_access_log(log);
+            letters
+        });
+        Served { app, letters }
+    }
+
+    /// Compares the replies to the row of requests, as far as the fast path takes them; returns how many.
+    fn check(&self, row: &[u8]) -> usize {
+        let mut rest = row;
+        let mut count = 0;
+        self.logged();
+        while let Some((fast, length)) = self.ask_plain(rest) {
+            let fast = (timeless(&fast), self.logged());
+            let (request, behind) = rest.split_at(length);
+            let slow = timeless(&answer_by_hyper(&self.app, request, PEER));
+            let slow = (slow, self.logged());
+            assert!(
+                fast == slow,
+                "to {}\nfast: {}\n{:?}\nslow: {}\n{:?}",
+                request.escape_ascii(),
+                fast.0[..fast.0.len().min(4_096)].escape_ascii(),
+                fast.1,
+                slow.0[..slow.0.len().min(4_096)].escape_ascii(),
+                slow.1
+            );
+            rest = behind;
+            count += 1;
+        }
+        count
+    }
+
+    /// Asks the fast path; returns the whole reply, and how long the request was.
+    fn ask_plain(&self, bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
+        let mut reply = Vec::new();
+        let answered = answer_plain(&self.app, bytes, PEER, &mut reply).ok()?;
+        if let Some(body) = &answered.body {
+            reply.extend_from_slice(&body.bytes);
+            reply.extend_from_slice(&body.tail);
+        }
+        Some((reply, answered.length))
+    }
+
+    /// Returns what was logged since it was asked for last.
+    fn logged(&self) -> Vec<Logged> {
+        let letters = self.letters.iter().flat_map(Receiver::try_iter);
+        let entries = letters.filter_map(|letter| match letter {
+            Letter::Entry(entry) => Some(entry),
+            _ => None,
+        });
+        let told = |entry: Entry| {
+            let trace = entry.trace.map(|trace| trace.as_str().to_owned());
+            let method = entry.method.as_str().to_owned();
+            (
+                entry.client,
+                method,
+                entry.path,
+                entry.status,
+                entry.bytes,
+                trace,
+            )
+        };
+        entries.map(told).collect()
+    }
+
+    /// Returns the head of the reply to a HEAD.
+    fn head(&self, target: &str, coding: &str) -> Vec<u8> {
+        let request = format!(
+            "HEAD {target} HTTP/1.1\r\nHost: reviews.example\r\nAccept-Encoding: {coding}\r\n\r\n"
+        );
+        answer_by_hyper(&self.app, request.as_bytes(), PEER)
+    }
+}
+
+/// Returns the value behind `name` in a head.
+fn value(head: &[u8], name: &str) -> Vec<u8> {
+    let head = String::from_utf8_lossy(head);
+    let (_, rest) = head.split_once(name).expect("the field is there");
+    let (value, _) = rest.split_once("\r\n").expect("its line ends");
+    value.as_bytes().to_vec()
+}
+
+/// Returns `reply` without what depends on the time of day: its date, and what is left of the client's rate.
+fn timeless(reply: &[u8]) -> Vec<u8> {
+    let end = memchr::memmem::find(reply, b"\r\n\r\n").unwrap_or(reply.len());
+    let (head, body) = reply.split_at(end);
+    let mut kept = Vec::with_capacity(reply.len());
+    for line in head.split(|byte| *byte == b'\n') {
+        let name = [&b"date: "[..], b"ratelimit: "]
+            .into_iter()
+            .find(|name| line.starts_with(name));
+        kept.extend_from_slice(name.unwrap_or(line));
+        kept.push(b'\n');
+    }
+    kept.extend_from_slice(body);
+    kept
+}
