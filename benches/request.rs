@@ -8,6 +8,7 @@
 //! disturb.
 
 use std::hint::black_box;
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -197,6 +198,29 @@ fn plans(tag: &str) -> Vec<Plan<'_>> {
     ]
 }
 
+/// Requests for the fast path: a path, its fields, and how long head and body are together.
+fn plain_requests(tag: &str) -> [(&'static str, String, std::ops::Range<usize>); 3] {
+    let request = |path: &str, field: &str| {
+        format!(
+            "GET {path} HTTP/1.1\r\nHost: reviews.example\r\nUser-Agent: bench/1.0\r\nAccept: */*\r\n{field}\r\n"
+        )
+    };
+    let condition = format!("If-None-Match: {tag}\r\n");
+    [
+        ("plain-stored", request("/favicon.svg", ""), 300..2_000),
+        (
+            "plain-not-modified",
+            request("/reviews.json", &condition),
+            200..600,
+        ),
+        (
+            "plain-search",
+            request("/api/reviews/search?min_rating=4&limit=20", ""),
+            5_000..50_000,
+        ),
+    ]
+}
+
 /// Calls of the tools, and how long their answers are.
 const CALLS: [(&str, &str, std::ops::Range<usize>); 3] = [
     (
@@ -216,6 +240,14 @@ const CALLS: [(&str, &str, std::ops::Range<usize>); 3] = [
     ),
 ];
 
+/// The same by the fast path: from the bytes of a request to those of its reply.
+#[inline(never)]
+fn ask_plain(app: &App, request: &[u8], out: &mut Vec<u8>) {
+    let peer = SocketAddr::from(([127, 0, 0, 1], 80));
+    let answered = http::answer_plain(app, black_box(request), peer, out);
+    assert!(answered.is_ok_and(|answered| answered.length == request.len()));
+}
+
 /// Something that is done over and over.
 type Repeated<'a> = (&'static str, Box<dyn FnMut() + 'a>);
 
@@ -234,6 +266,15 @@ fn cases<'a>(app: &'a App, server: &'a mcp::Server, catalog: &'a Catalog) -> Vec
                 "{name}: {answered}, {bytes} bytes"
             );
             headers = map;
+        };
+        cases.push((name, Box::new(once)));
+    }
+    for (name, request, length) in plain_requests(tag) {
+        let mut out = Vec::new();
+        let once = move || {
+            out.clear();
+            ask_plain(app, request.as_bytes(), &mut out);
+            assert!(length.contains(&out.len()), "{name}: {} bytes", out.len());
         };
         cases.push((name, Box::new(once)));
     }
