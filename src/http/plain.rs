@@ -2,7 +2,8 @@
 //! the same code; of documents the bytes were written before.
 //!
 //! What is not plain, or is for something else, is left alone, for [`handle`](super::handle) to answer. The replies of
-//! both are the same, byte for byte, their date aside; the check `plain_reply` of the oracle compares them.
+//! both are the same, byte for byte, their date aside; the check `plain_reply` of the oracle compares those of reads, tests over
+//! sockets those of calls, too.
 
 mod call;
 
@@ -54,7 +55,7 @@ pub struct Answered {
 ///
 /// # Errors
 /// Where there is none, or it is not for this function, or is not all there. Nothing has been noted of such a request, and
-/// nothing taken from its client's rate.
+/// nothing taken from its client's rate (a panic aside, after which hyper begins anew).
 pub fn answer_plain(
     app: &App,
     bytes: &[u8],

@@ -1,10 +1,11 @@
 //! The fast path: plain requests on a connection without TLS, answered beneath hyper.
 //!
 //! A connection begins here. It waits without a buffer; what has come is read into one that all connections of a thread
-//! share, and each plain request in it is answered by the [`Handler`] at once. At the first thing that
-//! is anything else, a part of a request included, the connection goes to hyper with what was read of it, and never
-//! comes back: hyper would have to be idle, with everything flushed and nothing read ahead, and nobody outside can tell.
-//! So hyper and its buffers (16 KB) are there only for connections that have needed them.
+//! share, and each plain request in it is answered by the [`Handler`] at once. A head of a GET or HEAD that has come in
+//! part is kept until the rest comes. At the first thing that is anything else, a part of a call (a POST) included, the
+//! connection goes to hyper with what was read of it, and never comes back: hyper would have to be idle, with everything
+//! flushed and nothing read ahead, and nobody outside can tell. So hyper and its buffers (16 KB) are there only for
+//! connections that have needed them.
 //!
 //! What hyper's connections are held to holds here: the facts go to the same [`Activity`], and the same
 //! [`Sentry`](super::sentry::Sentry) judges them. The last request of a connection, and any that comes while the server

@@ -90,6 +90,9 @@ pub fn parse_plain(bytes: &[u8]) -> Result<Plain<'_>, NotPlain> {
     };
     let end = rest.iter().position(|byte| !is_path_byte(*byte));
     let (path, rest) = rest.split_at(end.ok_or_else(|| begun(bytes))?);
+    if !path.starts_with(b"/") {
+        return Err(NotPlain::Other);
+    }
     let (query, rest) = match rest {
         [b'?', rest @ ..] => {
             let end = rest.iter().position(|byte| !is_query_byte(*byte));
@@ -118,8 +121,7 @@ pub fn parse_plain(bytes: &[u8]) -> Result<Plain<'_>, NotPlain> {
             plain.host = host.ok_or(NotPlain::Other)?;
             plain.lines = Lines(&lines[..lines.len() - rest.len()]);
             plain.length = bytes.len() - behind.len();
-            let is_absolute = plain.path.starts_with('/');
-            return is_absolute.then_some(plain).ok_or(NotPlain::Other);
+            return Ok(plain);
         }
         let (name, value, behind) = parse_field(rest)?;
         match kind(name) {

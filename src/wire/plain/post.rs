@@ -112,12 +112,14 @@ pub fn parse_plain_post(bytes: &[u8]) -> Option<PlainPost<'_>> {
 
 /// Reads a Content-Length of digits alone (RFC 9110 §8.6).
 fn parse_length(value: &[u8]) -> Option<usize> {
-    let is_number = (1..=LENGTH_DIGITS_MAX).contains(&value.len());
-    let digit = |number: usize, byte: &u8| {
+    // First of all: more digits may be no number of ours.
+    if !(1..=LENGTH_DIGITS_MAX).contains(&value.len()) {
+        return None;
+    }
+    value.iter().try_fold(0, |number: usize, byte| {
         let digit = byte.is_ascii_digit().then(|| usize::from(byte - b'0'))?;
         Some(number * 10 + digit)
-    };
-    value.iter().try_fold(0, digit).filter(|_| is_number)
+    })
 }
 
 /// Tells what a field of this name is to a plain call.
@@ -198,6 +200,8 @@ mod tests {
             ("00000003", None),
             ("4", None),
             ("9999999", None),
+            ("18446744073709551616", None),
+            ("99999999999999999999", None),
             ("", None),
             ("+3", None),
             ("-3", None),

@@ -47,6 +47,8 @@ fn what_can_become_no_plain_request_is_told_at_once() {
         "P",
         "GEX",
         "GET x",
+        "GET  HTTP/1.1\r\n",
+        "GET ?a HTTP/1.1\r\n",
         "HEAD  /",
         "GET / H\r",
         "GET /\t",
