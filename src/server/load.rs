@@ -28,6 +28,10 @@ use super::memory;
 /// Bytes of review text up to which a start waits for remarks and insights: a fifth of a second of processor time.
 const AT_ONCE_BYTES: u64 = 1 << 20;
 
+/// Bytes of review text up to which insights that were kept are read before the first request is answered: a tenth of
+/// a second. Those of a million reviews take two seconds, most of them for the pages.
+const KEPT_AT_ONCE_BYTES: u64 = 64 << 20;
+
 /// Turns files into sites, the first time and at every reload.
 #[derive(Clone, Debug)]
 pub(super) struct Loader {
@@ -125,15 +129,18 @@ impl Loader {
         } = decoded;
         let settings = self.settings(&dataset, threads);
         let snapshot = self.snapshot(&dataset, &settings, room, ahead);
-        let is_large = text_bytes(&dataset) > AT_ONCE_BYTES;
-        let rest = Rest {
-            // Those of a million reviews take two seconds to read, most of them for the pages.
+        let bytes = text_bytes(&dataset);
+        let is_large = bytes > AT_ONCE_BYTES;
+        let mut rest = Rest {
             awaits_insights: is_large && dataset.insights.is_none(),
             dataset,
             remarks,
             earlier: None,
         };
-        if !rest.awaits_insights {
+        if rest.awaits_insights && bytes <= KEPT_AT_ONCE_BYTES {
+            rest.awaits_insights = !self.restore_first(&snapshot, &mut rest);
+        }
+        if !is_large || rest.dataset.insights.is_some() {
             let earlier = self.insights.read(&rest.dataset);
             let options = settings.insights(threads);
             snapshot.set_insights(self.insights.document(&rest.dataset, &options, earlier));

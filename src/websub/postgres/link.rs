@@ -150,10 +150,14 @@ impl Link {
     /// Runs statements without values.
     pub(super) fn simple(&mut self, sql: &str) -> Result<Vec<SimpleQueryMessage>, Fault> {
         let Link {
-            runtime, client, ..
+            runtime,
+            client,
+            extra,
         } = self;
         let runtime = runtime.as_ref().ok_or(Fault::Silence)?;
-        runtime.block_on(async { Ok(timeout(ANSWER, client.simple_query(sql)).await??) })
+        // A COMMIT may have to bring what was sent to a standby.
+        let answer = ANSWER + *extra;
+        runtime.block_on(async { Ok(timeout(answer, client.simple_query(sql)).await??) })
     }
 
     /// Runs a statement and returns its rows.

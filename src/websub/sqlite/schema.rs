@@ -18,15 +18,18 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), StoreErr
         StoreError::Io(path, what) => StoreError::Corrupt(path, what),
         other => other,
     };
-    let version: i64 = connection
+    // In one transaction, as another process may be making the tables right now.
+    let look = connection.unchecked_transaction().map_err(fail)?;
+    let version: i64 = look
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .map_err(fail)?;
-    let application: i64 = connection
+    let application: i64 = look
         .pragma_query_value(None, "application_id", |row| row.get(0))
         .map_err(fail)?;
-    let tables: i64 = connection
+    let tables: i64 = look
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
         .map_err(fail)?;
+    look.finish().map_err(fail)?;
     if application != APPLICATION_ID && (application != 0 || version != 0 || tables != 0) {
         return Err(StoreError::Foreign(path.to_owned()));
     }

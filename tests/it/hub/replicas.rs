@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use reviewd::websub::postgres::{Database, PostgresStore};
@@ -258,7 +258,13 @@ fn replicas_that_die_and_a_database_that_crashes_lose_nothing_that_was_promised(
 }
 
 /// Asks for subscriptions without a pause, as through a balancer: where one replica does not answer, the next is asked.
-fn ask_on(addresses: &Mutex<Vec<SocketAddr>>, callbacks: &[String], over: &AtomicBool) -> Vec<u32> {
+/// Counts them in `asked`.
+fn ask_on(
+    addresses: &Mutex<Vec<SocketAddr>>,
+    callbacks: &[String],
+    asked: &AtomicUsize,
+    over: &AtomicBool,
+) -> Vec<u32> {
     let mut accepted = Vec::new();
     for number in 0..20_000_usize {
         if over.load(Ordering::SeqCst) {
@@ -281,6 +287,7 @@ fn ask_on(addresses: &Mutex<Vec<SocketAddr>>, callbacks: &[String], over: &Atomi
         if mode == "subscribe" {
             accepted.push(lease_s);
         }
+        asked.fetch_add(1, Ordering::SeqCst);
         // Each is a verification, of which there are to be some at any time, and no more.
         std::thread::sleep(Duration::from_millis(15));
     }
@@ -300,9 +307,9 @@ fn a_rolling_change_of_program_and_dataset_loses_no_request_to_the_hub_and_no_no
         .collect();
     let address = |replica: &Replica| replica.program.as_ref().unwrap().address();
     let addresses = Mutex::new(world.replicas.iter().map(address).collect());
-    let over = AtomicBool::new(false);
+    let (asked, over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let accepted = std::thread::scope(|scope| {
-        let client = scope.spawn(|| ask_on(&addresses, &every, &over));
+        let client = scope.spawn(|| ask_on(&addresses, &every, &asked, &over));
         for round in 0..6 {
             let number = round % 3;
             // The new one begins with files that are newer than all others', and one that stays gets newer ones still.
@@ -318,6 +325,9 @@ fn a_rolling_change_of_program_and_dataset_loses_no_request_to_the_hub_and_no_no
             world.version += 1;
             world.give((number + 1) % 3);
         }
+        wait_long("every callback was asked for", || {
+            client.is_finished() || asked.load(Ordering::SeqCst) > 3 * every.len()
+        });
         over.store(true, Ordering::SeqCst);
         client.join().unwrap()
     });
@@ -334,5 +344,9 @@ fn a_rolling_change_of_program_and_dataset_loses_no_request_to_the_hub_and_no_no
         "{} requests answered 202, {deliveries} deliveries, {duplicates} again",
         accepted.len()
     );
-    assert!(accepted.len() > 50 && active.len() > 16 && deliveries > active.len());
+    let counts = (accepted.len(), active.len(), deliveries);
+    assert!(
+        counts.0 > 2 * every.len() && counts.1 > 16 && counts.2 > counts.1,
+        "{counts:?}"
+    );
 }
