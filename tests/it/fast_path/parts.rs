@@ -34,7 +34,10 @@ fn a_head_in_many_parts_is_answered_all_the_same() {
         let (first, last) = REQUEST.split_at(parts - 1);
         for byte in first.as_bytes() {
             connection.write(&[*byte]);
-            assert_eq!(other.get("/healthz").status, 200);
+            // What two connections send may arrive in another order, so one answer does not tell that the byte was read.
+            for _ in 0..4 {
+                assert_eq!(other.get("/healthz").status, 200);
+            }
         }
         connection.write(last.as_bytes());
         assert_eq!(connection.response("GET").status, 200);
