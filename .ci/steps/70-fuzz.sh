@@ -1,4 +1,4 @@
-# Every fuzz target, all together at most FUZZ_SECONDS (240) of fuzzing.
+# Every fuzz target, all together at most FUZZ_SECONDS (180) of fuzzing.
 # limit: 1500 s
 
 # libFuzzer's instrumentation is behind unstable flags; RUSTC_BOOTSTRAP lets a stable compiler take them.
@@ -17,7 +17,7 @@ fi
 targets=(fuzz/src/bin/*.rs)
 cores=$(nproc)
 [ "$cores" -le "${#targets[@]}" ] || cores=${#targets[@]}
-seconds=$((${FUZZ_SECONDS:-240} * cores / ${#targets[@]}))
+seconds=$((${FUZZ_SECONDS:-180} * cores / ${#targets[@]}))
 [ "$seconds" -ge 1 ] || seconds=1
 echo "${#targets[@]} targets, $cores at a time, $seconds s each"
 
