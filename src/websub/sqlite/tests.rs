@@ -1,3 +1,6 @@
+#[path = "tests/opening.rs"]
+mod opening;
+
 use std::os::unix::fs::PermissionsExt;
 
 use super::super::subscription::Removal;
@@ -391,22 +394,5 @@ fn what_is_due_is_found_by_index_and_not_by_scan() {
             "{sql}: {plan:?}"
         );
         assert!(!plan.iter().any(|line| line.contains("SCAN")), "{plan:?}");
-    }
-}
-
-#[test]
-fn a_new_store_may_be_opened_by_several_at_once() {
-    for round in 0..20 {
-        let temp = tempfile::tempdir().unwrap();
-        let gate = std::sync::Barrier::new(4);
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    gate.wait();
-                    let opened = SqliteStore::open(temp.path()).map(drop);
-                    assert!(opened.is_ok(), "round {round}: {opened:?}");
-                });
-            }
-        });
     }
 }

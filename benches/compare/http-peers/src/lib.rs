@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use bytes::Bytes;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// What goes wrong ends the program.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -80,4 +81,14 @@ pub fn arguments() -> Result<(Documents, SocketAddr)> {
         documents.insert(target.to_owned(), document);
     }
     Ok((documents, address.parse()?))
+}
+
+/// The fields as a map that is ready to be cloned, with room for those that hyper adds.
+pub fn map(fields: &Fields) -> Result<HeaderMap> {
+    let mut map = HeaderMap::with_capacity(fields.len() + 3);
+    for (name, value) in fields {
+        let name = HeaderName::try_from(name.as_str())?;
+        map.append(name, HeaderValue::from_str(value)?);
+    }
+    Ok(map)
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http_peers::{Document, Fields, Result, arguments};
+use http_peers::{Document, Result, arguments, map};
 use mimalloc::MiMalloc;
 use tokio::net::TcpListener;
 
@@ -44,17 +44,6 @@ async fn document(
         return (page.fields.clone(), coding, body).into_response();
     }
     (page.fields.clone(), body).into_response()
-}
-
-fn map(fields: &Fields) -> Result<HeaderMap> {
-    let mut map = HeaderMap::with_capacity(fields.len() + 3);
-    for (name, value) in fields {
-        map.append(
-            HeaderName::try_from(name.as_str())?,
-            HeaderValue::from_str(value)?,
-        );
-    }
-    Ok(map)
 }
 
 fn main() -> Result<()> {

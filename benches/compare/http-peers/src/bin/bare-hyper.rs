@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use http_peers::{Document, Fields, Result, arguments};
-use hyper::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH,
-};
+use http_peers::{Document, Result, arguments, map};
+use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue, IF_NONE_MATCH};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -36,18 +34,6 @@ impl Page {
             document,
         })
     }
-}
-
-fn map(fields: &Fields) -> Result<HeaderMap> {
-    // Room for the fields that hyper adds.
-    let mut map = HeaderMap::with_capacity(fields.len() + 3);
-    for (name, value) in fields {
-        map.append(
-            HeaderName::try_from(name.as_str())?,
-            HeaderValue::from_str(value)?,
-        );
-    }
-    Ok(map)
 }
 
 fn answer(
