@@ -6,14 +6,15 @@
 
 mod adoption;
 mod deliveries;
+mod directory;
 mod requests;
 mod rows;
 mod schema;
 mod upkeep;
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -50,18 +51,24 @@ impl SqliteStore {
     /// [`StoreError::Exposed`] for a directory that others may enter and that is not ours to close, `Corrupt`,
     /// `Foreign` or `Newer` for a file that cannot be used, `ReadOnly`, `Full`, `Busy` or `Io` as the disk has it.
     pub fn open(dir: &Path) -> Result<SqliteStore, StoreError> {
-        prepare_dir(dir)?;
+        directory::prepare(dir)?;
         let path = dir.join(FILE_NAME);
-        check_length(dir, &path)?;
-        // SQLite gives its log the permissions of the file, so the file is made by us, before.
-        OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
+        // Held until the store is open: SQLite waits for nobody who turns on the write-ahead log.
+        let _opening = directory::lock(dir)?;
+        directory::check_length(dir, &path)?;
+        // SQLite gives its log the permissions of the file, so the file is made by us, before; one that is there is left
+        // alone, as a descriptor that a process closes takes along all its locks of the file.
+        match OpenOptions::new()
+            .create_new(true)
             .write(true)
             .mode(0o600)
             .open(&path)
-            .map_err(|error| StoreError::io(&path, &error))?;
+        {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::io(&path, &error));
+            }
+            _ => {}
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -70,7 +77,7 @@ impl SqliteStore {
             Connection::open_with_flags(&real, flags).map_err(|error| translate(&path, &error))?;
         let mut store = SqliteStore { connection, path };
         store.set_up()?;
-        leave_mark(dir)?;
+        directory::leave_mark(dir)?;
         Ok(store)
     }
 
@@ -286,61 +293,6 @@ impl Store for SqliteStore {
     }
 }
 
-/// Makes the directory, or makes sure that an existing one is closed to others. One that is empty or already ours is
-/// closed here; any other might be somebody's `/tmp` and is left alone.
-fn prepare_dir(dir: &Path) -> Result<(), StoreError> {
-    let fail = |error: std::io::Error| StoreError::io(dir, &error);
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)
-        .map_err(fail)?;
-    let mode = fs::metadata(dir).map_err(fail)?.permissions().mode() & 0o777;
-    if mode & 0o077 == 0 {
-        return Ok(());
-    }
-    for entry in fs::read_dir(dir).map_err(fail)? {
-        let name = entry.map_err(fail)?.file_name();
-        let name = name.to_string_lossy();
-        if !OWN_NAMES.into_iter().any(|own| name.starts_with(own)) {
-            return Err(StoreError::Exposed(dir.to_owned(), mode));
-        }
-    }
-    fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(fail)
-}
-
-/// Refuses a file that has been cut. SQLite takes a very short one for a new one, and every subscription would be gone
-/// without a word. A file of length 0 is new unless the directory has been in use.
-fn check_length(dir: &Path, path: &Path) -> Result<(), StoreError> {
-    let length = fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let was_used =
-        path.exists() && fs::metadata(dir.join(LOCK_NAME)).is_ok_and(|metadata| metadata.len() > 0);
-    if (length == 0 && was_used) || !length.is_multiple_of(PAGE_BYTES) {
-        return Err(StoreError::Corrupt(
-            path.to_owned(),
-            format!("it is {length} bytes long"),
-        ));
-    }
-    Ok(())
-}
-
-/// Notes in the lock's file that the directory is in use.
-fn leave_mark(dir: &Path) -> Result<(), StoreError> {
-    let path = dir.join(LOCK_NAME);
-    let fail = |error: std::io::Error| StoreError::io(&path, &error);
-    let mut file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(&path)
-        .map_err(fail)?;
-    if file.metadata().map_err(fail)?.len() == 0 {
-        file.write_all(b"the delivery role of this directory; the state is in hub.sqlite3\n")
-            .map_err(fail)?;
-    }
-    Ok(())
-}
-
 /// Says what SQLite met in the operator's words.
 fn translate(path: &Path, error: &rusqlite::Error) -> StoreError {
     let path = path.to_owned();
@@ -365,14 +317,8 @@ fn translate(path: &Path, error: &rusqlite::Error) -> StoreError {
 /// The file that holds everything.
 pub const FILE_NAME: &str = "hub.sqlite3";
 
-/// What the names of our files in a state directory begin with: the store's, its lock's, and the session key's.
-const OWN_NAMES: [&str; 2] = ["hub.", "session-key"];
-
 /// The file whose lock is the delivery role.
 const LOCK_NAME: &str = "hub.lock";
-
-/// The smallest page of an SQLite file: every whole file is a multiple of it.
-const PAGE_BYTES: u64 = 512;
 
 /// How long one process waits for another's transaction; they last milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,0 +1,91 @@
+//! The state directory: who may enter it, who opens a store in it just now, and whether it has been in use.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::super::store::StoreError;
+use super::{BUSY_TIMEOUT, FILE_NAME, LOCK_NAME};
+
+/// Makes the directory, or makes sure that an existing one is closed to others. One that is empty or already ours is
+/// closed here; any other might be somebody's `/tmp` and is left alone.
+pub(super) fn prepare(dir: &Path) -> Result<(), StoreError> {
+    let fail = |error: std::io::Error| StoreError::io(dir, &error);
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .map_err(fail)?;
+    let mode = fs::metadata(dir).map_err(fail)?.permissions().mode() & 0o777;
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    for entry in fs::read_dir(dir).map_err(fail)? {
+        let name = entry.map_err(fail)?.file_name();
+        let name = name.to_string_lossy();
+        if !OWN_NAMES.into_iter().any(|own| name.starts_with(own)) {
+            return Err(StoreError::Exposed(dir.to_owned(), mode));
+        }
+    }
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(fail)
+}
+
+/// Locks the directory for as long as the value lives; whoever comes second waits.
+pub(super) fn lock(dir: &Path) -> Result<File, StoreError> {
+    let directory = File::open(dir).map_err(|error| StoreError::io(dir, &error))?;
+    let give_up_at = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        match directory.try_lock() {
+            Ok(()) => return Ok(directory),
+            Err(fs::TryLockError::Error(error)) => return Err(StoreError::io(dir, &error)),
+            Err(fs::TryLockError::WouldBlock) if Instant::now() >= give_up_at => {
+                return Err(StoreError::Busy(dir.join(FILE_NAME)));
+            }
+            Err(fs::TryLockError::WouldBlock) => thread::sleep(LOOK_AGAIN),
+        }
+    }
+}
+
+/// Refuses a file that has been cut. SQLite takes a very short one for a new one, and every subscription would be gone
+/// without a word. A file of length 0 is new unless the directory has been in use.
+pub(super) fn check_length(dir: &Path, path: &Path) -> Result<(), StoreError> {
+    let length = fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let was_used =
+        path.exists() && fs::metadata(dir.join(LOCK_NAME)).is_ok_and(|metadata| metadata.len() > 0);
+    if (length == 0 && was_used) || !length.is_multiple_of(PAGE_BYTES) {
+        return Err(StoreError::Corrupt(
+            path.to_owned(),
+            format!("it is {length} bytes long"),
+        ));
+    }
+    Ok(())
+}
+
+/// Notes in the lock's file that the directory is in use.
+pub(super) fn leave_mark(dir: &Path) -> Result<(), StoreError> {
+    let path = dir.join(LOCK_NAME);
+    let fail = |error: std::io::Error| StoreError::io(&path, &error);
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(fail)?;
+    if file.metadata().map_err(fail)?.len() == 0 {
+        file.write_all(b"the delivery role of this directory; the state is in hub.sqlite3\n")
+            .map_err(fail)?;
+    }
+    Ok(())
+}
+
+/// What the names of our files in a state directory begin with: the store's, its lock's, and the session key's.
+const OWN_NAMES: [&str; 2] = ["hub.", "session-key"];
+
+/// The smallest page of an SQLite file: every whole file is a multiple of it.
+const PAGE_BYTES: u64 = 512;
+
+/// How often whoever waits for the directory looks whether it is free.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
