@@ -1,8 +1,25 @@
-//! How endings are named: in the store, on the wire and to the operator.
+//! Why subscriptions end, and how that is named: in the store, on the wire and to the operator.
 
 use std::fmt;
 
-use super::subscription::{Answer, Failure, Removal};
+use super::subscription::{Answer, Failure};
+
+/// Why a subscription ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Removal {
+    /// The subscriber asked for it and confirmed.
+    Unsubscribed,
+    /// The lease ended without a renewal.
+    LeaseEnded,
+    /// Too many consecutive failed deliveries.
+    Failures,
+    /// The callback answered 410.
+    Gone,
+    /// The topic is no longer served.
+    TopicWithdrawn,
+    /// The operator removed it.
+    Operator,
+}
 
 impl Removal {
     /// Every reason, for those who read them back.

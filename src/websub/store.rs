@@ -9,6 +9,7 @@
 //! claim's deadline passes. Ids are never used twice.
 
 mod error;
+mod recorded;
 mod view;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 pub use error::{SCHEMA_VERSION, StoreError};
+pub use recorded::Recorded;
 pub use view::{Counts, Listed, Order, Tombstone};
 
 use super::callback::Callback;
@@ -334,28 +336,6 @@ pub enum Report {
         /// Randomness for the next delay.
         jitter: u16,
     },
-}
-
-/// What a report changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recorded {
-    /// Nothing: the request or attempt is not there any more.
-    Stale,
-    /// A subscription became active.
-    Activated,
-    /// An active subscription was renewed.
-    Renewed,
-    /// A verification failed; nothing else changed.
-    Rejected,
-    /// The request waits again.
-    Waiting,
-    /// The subscription stays.
-    Kept {
-        /// Consecutive failures now.
-        failures: u32,
-    },
-    /// The subscription is gone.
-    Removed(Removal),
 }
 
 /// What [`Store::publish`] changed.

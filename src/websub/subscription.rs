@@ -5,14 +5,20 @@
 //! | none | verified subscribe | active | the topic's current content counts as delivered |
 //! | none | verified unsubscribe | none | |
 //! | active | verified subscribe | active | new secret and lease, failures 0, next attempt at once; the content owed stays owed |
-//! | active | verified unsubscribe | none | tombstone |
+//! | active, no attempt under way | verified unsubscribe | none | tombstone |
+//! | active, an attempt under way | verified unsubscribe | leaving | nothing more is sent |
+//! | leaving | verified subscribe | active | as for an active one |
+//! | leaving | attempt ended, or lease checked after its deadline | none | tombstone |
 //! | active | attempt begun | active | digest stored, not acknowledged |
 //! | active | attempt acknowledged | active | failures 0 |
 //! | active | attempt failed, fewer than the limit | active | the next attempt waits |
 //! | active | attempt failed, the limit reached | none | tombstone, denial |
 //! | active | attempt answered 410 | none | tombstone, denial |
-//! | active | lease checked after its end | none | tombstone |
+//! | active | lease checked after its end, no attempt under way | none | tombstone |
 //! | active | topic withdrawn, or the operator's removal | none | tombstone, denial |
+//!
+//! An attempt under way cannot be called back, and whoever subscribes again must not get its content after a newer one.
+//! So a subscription outlives its attempt, and with that the next one of the same pair waits for it.
 //!
 //! Failed verifications are not events: they change nothing. What is owed follows from the state alone: a
 //! subscription is due unless the digest of its last begun attempt is the topic's current one and was acknowledged.
@@ -21,6 +27,7 @@ use std::time::Duration;
 
 use super::moment::Moment;
 pub use super::policy::{Leases, Policy};
+pub use super::removal::Removal;
 use super::request::{Mode, Secret};
 
 /// An active subscription, without the pair of topic and callback that it belongs to.
@@ -28,7 +35,8 @@ use super::request::{Mode, Secret};
 pub struct Subscription {
     /// Key of the signatures; without one nothing is signed.
     pub secret: Option<Secret>,
-    /// Seconds granted with the last verification.
+    /// Seconds granted with the last verification; 0 when that ended the subscription, which leaves when the attempt
+    /// under way has ended.
     pub lease_s: u32,
     /// When the lease ends; nothing is delivered from then on.
     pub lease_end: Moment,
@@ -160,23 +168,6 @@ pub struct Step {
     pub removal: Option<Removal>,
 }
 
-/// Why a subscription ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Removal {
-    /// The subscriber asked for it and confirmed.
-    Unsubscribed,
-    /// The lease ended without a renewal.
-    LeaseEnded,
-    /// Too many consecutive failed deliveries.
-    Failures,
-    /// The callback answered 410.
-    Gone,
-    /// The topic is no longer served.
-    TopicWithdrawn,
-    /// The operator removed it.
-    Operator,
-}
-
 impl Subscription {
     /// Tells whether the content with digest `current` is owed and may be sent at `now`.
     #[must_use]
@@ -189,6 +180,17 @@ impl Subscription {
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.failures > 0 || self.elapsed_ms >= SLOW_MS
+    }
+
+    /// Tells whether the subscriber has ended it, and only the end of an attempt is waited for.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.lease_s == 0
+    }
+
+    /// Tells whether an attempt is under way that does not count as lost at `now`.
+    fn is_under_way(&self, now: Moment) -> bool {
+        self.claimed && now < self.next_at
     }
 
     fn activate(
@@ -224,6 +226,13 @@ impl Subscription {
         if !self.claimed {
             self.next_at = Moment::ZERO;
         }
+    }
+
+    /// Ends it as soon as the attempt under way has ended.
+    fn leave(&mut self, now: Moment) {
+        self.lease_s = 0;
+        self.lease_end = now;
+        self.verified_at = now;
     }
 
     /// Books the end of the attempt under way; `Some` when it was one too many.
@@ -319,6 +328,10 @@ fn step_active(mut state: Subscription, event: &Event<'_>, now: Moment, policy: 
         Event::Verified {
             mode: Mode::Unsubscribe,
             ..
+        } if state.is_under_way(now) => state.leave(now),
+        Event::Verified {
+            mode: Mode::Unsubscribe,
+            ..
         } => return Step::remove(Removal::Unsubscribed),
         Event::Begun { digest, until } => {
             state.digest = *digest;
@@ -335,7 +348,11 @@ fn step_active(mut state: Subscription, event: &Event<'_>, now: Moment, policy: 
         } => {
             if state.claimed && state.attempt == *attempt {
                 state.elapsed_ms = u32::try_from(elapsed.as_millis()).unwrap_or(u32::MAX);
-                if let Some(removal) = state.end(outcome, *jitter, now, policy) {
+                let removal = state.end(outcome, *jitter, now, policy);
+                if state.is_leaving() {
+                    return Step::remove(Removal::Unsubscribed);
+                }
+                if let Some(removal) = removal {
                     return Step::remove(removal);
                 }
             }
@@ -346,8 +363,9 @@ fn step_active(mut state: Subscription, event: &Event<'_>, now: Moment, policy: 
                 state.next_at = Moment::ZERO;
             }
         }
-        Event::LeaseChecked if state.lease_end <= now => return Step::remove(Removal::LeaseEnded),
-        Event::LeaseChecked => {}
+        Event::LeaseChecked if now < state.lease_end || state.is_under_way(now) => {}
+        Event::LeaseChecked if state.is_leaving() => return Step::remove(Removal::Unsubscribed),
+        Event::LeaseChecked => return Step::remove(Removal::LeaseEnded),
         Event::TopicWithdrawn => return Step::remove(Removal::TopicWithdrawn),
         Event::Removed => return Step::remove(Removal::Operator),
         Event::Retried => {

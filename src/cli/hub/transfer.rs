@@ -91,7 +91,8 @@ fn write_lines(
         let page = store
             .list(after, PAGE, now())
             .map_err(|error| failure(&error))?;
-        for listed in &page {
+        // Whoever is leaving has left when the line arrives.
+        for listed in page.iter().filter(|listed| !listed.state.is_leaving()) {
             line.clear();
             render_line(&mut line, listed, with_secrets);
             out.write_all(&line).map_err(failed)?;

@@ -10,7 +10,7 @@ use super::super::exchange::End;
 use super::super::hub::BUSY_S;
 use super::{Engine, Logged};
 use crate::websub::store::{Accept, Full, Recorded, Report};
-use crate::websub::subscription::{Answer, Outcome, Removal};
+use crate::websub::subscription::{Answer, Outcome};
 use crate::websub::{Moment, Refusal};
 
 impl Engine {
@@ -215,6 +215,14 @@ impl Engine {
                 stats.confirmed.add(1);
                 info!(topic, callback_host = host, "a subscription is renewed");
             }
+            Recorded::Leaving => {
+                stats.confirmed.add(1);
+                info!(
+                    topic,
+                    callback_host = host,
+                    "a subscription leaves with its attempt under way"
+                );
+            }
             Recorded::Rejected => {
                 stats.rejected.add(1);
                 info!(
@@ -226,7 +234,7 @@ impl Engine {
             }
             Recorded::Removed(removal) => {
                 stats.note_removal(removal);
-                if removal == Removal::Unsubscribed {
+                if matches!(report, Report::Verified { .. }) {
                     stats.confirmed.add(1);
                 }
                 info!(topic, callback_host = host, reason = %removal, status = answer, "a subscription is removed");

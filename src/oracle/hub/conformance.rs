@@ -58,12 +58,14 @@ fn publish_first(store: &mut dyn Store) {
 }
 
 /// What holds of any store.
-const COMMON: [fn(&mut dyn Store); 13] = [
+const COMMON: [fn(&mut dyn Store); 15] = [
     requests::requests_wait_in_order_and_one_at_a_time_for_each_pair,
     requests::a_request_has_five_attempts_in_its_life,
     requests::repeated_requests_join_the_waiting_one,
     requests::bounds_refuse_the_one_beyond_them,
     requests::busy_hosts_are_passed_over,
+    requests::whoever_comes_back_waits_for_the_attempt_of_the_former_life,
+    requests::whoever_leaves_is_gone_with_the_attempt_under_way,
     subscriptions::a_change_is_due_once_and_begun_before_it_is_sent,
     subscriptions::lanes_part_quick_from_slow,
     subscriptions::removals_leave_a_tombstone_and_at_most_one_denial,

@@ -85,6 +85,13 @@ impl Model {
         });
         match (request.mode, found) {
             (Mode::Unsubscribe, None) => Recorded::Stale,
+            (Mode::Unsubscribe, Some(at)) if under_way(&self.subscriptions[at].state, now) => {
+                let state = &mut self.subscriptions[at].state;
+                state.lease_s = 0;
+                state.lease_end = now;
+                state.verified_at = now;
+                Recorded::Leaving
+            }
             (Mode::Unsubscribe, Some(at)) => {
                 self.end(self.subscriptions[at].id, Removal::Unsubscribed, now);
                 Recorded::Removed(Removal::Unsubscribed)
@@ -153,6 +160,16 @@ impl Model {
         }
         state.claimed = false;
         state.elapsed_ms = u32::try_from(elapsed.as_millis()).expect("short");
+        if state.lease_s == 0 {
+            if let Outcome::Attempted { answer, .. } = outcome {
+                state.last = Some(Ended {
+                    at: now,
+                    answer: *answer,
+                });
+            }
+            self.end(*id, Removal::Unsubscribed, now);
+            return Recorded::Removed(Removal::Unsubscribed);
+        }
         let Outcome::Attempted {
             answer,
             retry_after,
@@ -325,4 +342,9 @@ impl Model {
         (active + asked >= caps.subscriptions_per_host as usize)
             .then_some(Full::SubscriptionsOfHost)
     }
+}
+
+/// Tells whether an attempt has begun that neither ended nor counts as lost.
+fn under_way(state: &Subscription, now: Moment) -> bool {
+    state.claimed && state.next_at > now
 }

@@ -289,8 +289,7 @@ fn record_request(
     batch.add(stored);
     let after = batch.step(id, &event, policy, now);
     batch.save(link)?;
-    let removal = after.and_then(|after| after.removal);
-    Ok(removal.map_or(Recorded::Renewed, Recorded::Removed))
+    Ok(after.map_or(Recorded::Stale, |after| Recorded::verified(&after)))
 }
 
 fn activate(

@@ -326,10 +326,11 @@ const ABOVE: &str =
     "SELECT s.next_at FROM reviewd.subscription s WHERE s.topic_id = t.id AND s.slow = lane.slow
  AND s.acknowledged AND s.digest > t.digest";
 
-/// Subscriptions `s` whose lease is over at `now_ms` and that no waiting request would renew. In the order of the index,
-/// and used with a limit: without an order they are planned as a scan of everything, once a second.
+/// Subscriptions `s` whose lease is over at `now_ms`, without an attempt under way, and that no waiting request would
+/// renew. In the order of the index, and used with a limit: without an order they are planned as a scan of everything, once a second.
 const EXPIRED: &str =
-    "SELECT s.id FROM reviewd.subscription s WHERE s.lease_end <= now_ms AND NOT EXISTS
+    "SELECT s.id FROM reviewd.subscription s WHERE s.lease_end <= now_ms
+ AND NOT (s.claimed_by <> 0 AND s.next_at > now_ms) AND NOT EXISTS
  (SELECT 1 FROM reviewd.request r WHERE r.pair = s.pair AND r.mode = 'subscribe') ORDER BY s.lease_end";
 
 /// A body above this is not kept in the database, and so is sent only by replicas that serve it. Our choice: a document

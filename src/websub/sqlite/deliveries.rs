@@ -185,7 +185,7 @@ fn verified(
     match rows::load_pair(tx, &callback, &topic)? {
         Some(stored) => {
             let after = rows::apply(tx, stored, &event, policy, now)?;
-            Ok(after.removal.map_or(Recorded::Renewed, Recorded::Removed))
+            Ok(Recorded::verified(&after))
         }
         None => match step(None, &event, now, policy).state {
             Some(state) => {

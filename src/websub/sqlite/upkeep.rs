@@ -220,8 +220,9 @@ fn ids(tx: &Transaction<'_>, sql: &str, argument: i64) -> rusqlite::Result<Vec<i
     found.collect()
 }
 
-/// Subscriptions whose lease is over and that no waiting request would renew.
-const EXPIRED: &str = "SELECT s.id FROM subscription s WHERE s.lease_end <= ?1 AND NOT EXISTS
+/// Subscriptions whose lease is over, without an attempt under way, and that no waiting request would renew.
+const EXPIRED: &str = "SELECT s.id FROM subscription s WHERE s.lease_end <= ?1
+ AND NOT (s.claimed = 1 AND s.next_at > ?1) AND NOT EXISTS
  (SELECT 1 FROM request r JOIN topic t ON t.url = r.topic
   WHERE r.callback = s.callback AND t.id = s.topic_id AND r.mode = 'subscribe')";
 

@@ -340,3 +340,47 @@ fn the_operator_brings_the_next_attempt_forward_unless_one_is_under_way() {
             .is_some_and(|state| !state.is_due(&B, at(3500)))
     );
 }
+
+#[test]
+fn an_unsubscription_waits_for_the_attempt_under_way_and_not_for_a_lost_one() {
+    let unsubscribe = verified(Mode::Unsubscribe, None, 10, 1);
+    let leaving = next(begun(active(), B), &unsubscribe, 8_999)
+        .state
+        .expect("waits");
+    assert!(leaving.is_leaving() && !leaving.is_due(&A, at(9_000)));
+    for status in [200, 410, 500] {
+        assert_eq!(
+            ended(leaving.clone(), Answer::Status(status), 9_000).removal,
+            Some(Removal::Unsubscribed)
+        );
+    }
+    assert_eq!(
+        next(leaving.clone(), &Event::LeaseChecked, 9_000).removal,
+        Some(Removal::Unsubscribed)
+    );
+    assert_eq!(
+        next(begun(active(), B), &unsubscribe, 9_000).removal,
+        Some(Removal::Unsubscribed)
+    );
+    let back = next(leaving, &verified(Mode::Subscribe, None, 10, 1000), 8_999)
+        .state
+        .expect("active");
+    assert!(!back.is_leaving() && !back.is_due(&A, at(8_999)));
+}
+
+#[test]
+fn a_lease_that_ends_during_an_attempt_is_over_when_that_is() {
+    let during = begun(active(), B);
+    let late = Subscription {
+        next_at: at(12_000),
+        ..during
+    };
+    assert_eq!(
+        next(late.clone(), &Event::LeaseChecked, 11_999).removal,
+        None
+    );
+    assert_eq!(
+        next(late, &Event::LeaseChecked, 12_000).removal,
+        Some(Removal::LeaseEnded)
+    );
+}

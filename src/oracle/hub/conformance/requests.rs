@@ -156,3 +156,86 @@ pub(super) fn busy_hosts_are_passed_over(store: &mut dyn Store) {
         Ok(1)
     );
 }
+
+/// A content on its way to who unsubscribed and subscribed again comes before whatever is newer.
+pub(super) fn whoever_comes_back_waits_for_the_attempt_of_the_former_life(store: &mut dyn Store) {
+    activate(store, "x", "a");
+    change(store, "a", 2, 3);
+    let under_way = deliveries(store, 4);
+    accept(store, Mode::Unsubscribe, "x", "a");
+    let ending = verifications(store, 10);
+    assert_eq!(
+        record(store, confirmed(&ending[0], true), 5),
+        Recorded::Leaving
+    );
+    change(store, "a", 3, 6);
+    assert_eq!(deliveries(store, 7), [], "nothing for whoever is leaving");
+    assert_eq!(
+        store
+            .sweep(&policy(), AGE, at(7))
+            .map(|swept| swept.expired),
+        Ok(0)
+    );
+    accept(store, Mode::Subscribe, "x", "a");
+    let again = verifications(store, 10);
+    assert_eq!(
+        record(store, confirmed(&again[0], true), 8),
+        Recorded::Renewed
+    );
+    assert_eq!(deliveries(store, 9), [], "the older content is on its way");
+    assert_eq!(
+        record(store, ended(&under_way[0], 200), 10),
+        Recorded::Kept { failures: 0 }
+    );
+    let newer = deliveries(store, 11);
+    assert_eq!(newer.len(), 1);
+    assert_ne!(newer[0].digest, under_way[0].digest);
+}
+
+pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut dyn Store) {
+    for name in ["x", "y"] {
+        activate(store, name, "a");
+    }
+    change(store, "a", 2, 3);
+    let (idle, lost_at) = (HashMap::new(), 60_000);
+    let brief = Claim {
+        until: at(lost_at),
+        ..claim(10, &idle)
+    };
+    let under_way = store
+        .claim_deliveries(Lane::Fast, &brief, at(4))
+        .expect("claimed");
+    for name in ["x", "y"] {
+        accept(store, Mode::Unsubscribe, name, "a");
+    }
+    for ending in verifications(store, 10) {
+        assert_eq!(
+            record(store, confirmed(&ending, true), 5),
+            Recorded::Leaving
+        );
+    }
+    // One attempt ends, and one is lost.
+    assert_eq!(
+        record(store, ended(&under_way[0], 500), 6),
+        Recorded::Removed(Removal::Unsubscribed)
+    );
+    assert_eq!(record(store, ended(&under_way[0], 200), 7), Recorded::Stale);
+    for (time, expired) in [(lost_at - 1, 0), (lost_at, 1)] {
+        assert_eq!(deliveries(store, time), []);
+        assert_eq!(
+            store
+                .sweep(&policy(), AGE, at(time))
+                .map(|swept| swept.expired),
+            Ok(expired),
+            "at {time}"
+        );
+    }
+    let stones = store.tombstones(10).expect("tombstones");
+    assert!(
+        stones
+            .iter()
+            .all(|stone| stone.removal == Removal::Unsubscribed)
+    );
+    assert_eq!(stones.len(), 2);
+    assert_eq!(store.take_notices(10), Ok(vec![]));
+}

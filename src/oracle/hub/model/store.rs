@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Active, Model, Waiting};
+use super::{Active, Model, Waiting, under_way};
 use crate::websub::store::{
     Accept, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order, Published,
     Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
@@ -186,10 +186,10 @@ impl Store for Model {
         tombstone_age: Duration,
         now: Moment,
     ) -> Result<Swept, StoreError> {
-        let over: Vec<i64> = self
+        let over: Vec<(i64, bool)> = self
             .subscriptions
             .iter()
-            .filter(|active| active.state.lease_end <= now)
+            .filter(|active| active.state.lease_end <= now && !under_way(&active.state, now))
             .filter(|active| {
                 !self.requests.iter().any(|waiting| {
                     let request = &waiting.accept.request;
@@ -198,7 +198,7 @@ impl Store for Model {
                         && request.callback == active.callback
                 })
             })
-            .map(|active| active.id)
+            .map(|active| (active.id, active.state.lease_s == 0))
             .collect();
         let oldest_ms = now.unix_ms() - i64::try_from(tombstone_age.as_millis()).expect("short");
         let before = self.tombstones.len();
@@ -208,8 +208,12 @@ impl Store for Model {
         if !over.is_empty() || tombstones > 0 || self.seen_ms <= now.unix_ms() - 60_000 {
             self.seen_ms = now.unix_ms();
         }
-        for id in &over {
-            self.end(*id, Removal::LeaseEnded, now);
+        for (id, has_unsubscribed) in &over {
+            let removal = match has_unsubscribed {
+                true => Removal::Unsubscribed,
+                false => Removal::LeaseEnded,
+            };
+            self.end(*id, removal, now);
         }
         Ok(Swept {
             expired: over.len(),
