@@ -65,14 +65,18 @@ impl FollowError {
         )
     }
 
-    /// Returns from when on fetching the same again may be of use: at once, then, or never.
-    pub(super) fn worth(&self) -> Worth {
+    /// Returns from when on fetching the same again may be of use, where it was in vain at `now`: at once, then, or
+    /// never.
+    pub(super) fn worth(&self, now: Timestamp) -> Worth {
         match self {
             FollowError::Bundle(_) | FollowError::Data(_) | FollowError::Older { .. } => {
                 Worth::Never
             }
-            // Half of a gigabyte at each look would be what `--data-file-bytes` is there to prevent.
-            FollowError::Fetch(_, FetchError::TooLarge(_)) => Worth::Never,
+            // Nobody has read it to its end, so it need not be what the digest stands for. Half of a gigabyte at each
+            // look would be what `--data-file-bytes` is there to prevent.
+            FollowError::Fetch(_, FetchError::TooLarge(_)) => Worth::From(Timestamp::from_unix(
+                now.unix().saturating_add(TOO_LARGE_WAIT_S),
+            )),
             FollowError::Early { until, .. } => Worth::From(*until),
             _ => Worth::Always,
         }
@@ -152,3 +156,7 @@ impl Worth {
         }
     }
 }
+
+/// How long what was too large is left alone, in seconds. Our choice: a wrong upload under the right digest costs an hour
+/// at most, and one that is too large costs `--data-file-bytes` an hour.
+const TOO_LARGE_WAIT_S: i64 = 3_600;

@@ -150,7 +150,7 @@ impl Follower {
                 self.refused = Some(Refused {
                     digest,
                     what: error.to_string(),
-                    worth: error.worth(),
+                    worth: error.worth(now),
                 });
                 Err(error)
             }

@@ -188,7 +188,7 @@ fn what_the_disk_did_is_judged_again_and_what_is_too_large_is_not() {
     let worth = |cause| {
         let path = PathBuf::from("reviews.json");
         let error = FollowError::from(LoadError::Read(ReadError { path, cause }));
-        error.worth().is_given(clock::now())
+        error.worth(clock::now()).is_given(Timestamp::MAX)
     };
     assert!(worth(ReadCause::System(std::io::Error::from_raw_os_error(
         5

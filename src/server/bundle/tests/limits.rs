@@ -10,6 +10,7 @@ use super::follow::{Desk, sample};
 use super::tar;
 use crate::clock;
 use crate::server::fetch::FetchError;
+use crate::wire::date::Timestamp;
 
 /// Publishes a bundle that is larger than any file in it, and returns how large: what is passed over in it cannot be
 /// compressed.
@@ -34,12 +35,17 @@ fn publish_a_large_one(desk: &Desk) -> u64 {
     bundle.len() as u64
 }
 
+fn after(now: Timestamp, seconds: i64) -> Timestamp {
+    Timestamp::from_unix(now.unix() + seconds)
+}
+
 #[test]
-fn a_bundle_is_bounded_on_both_sides_and_one_that_is_too_large_is_fetched_once() {
+fn a_bundle_is_bounded_on_both_sides_and_one_that_is_too_large_is_left_alone_for_an_hour() {
     let desk = Desk::new();
     let bytes = publish_a_large_one(&desk);
     let mut less = desk.follower_within(bytes - 1);
-    let error = less.poll(None, clock::now()).unwrap_err();
+    let now = clock::now();
+    let error = less.poll(None, now).unwrap_err();
     assert!(
         matches!(error, FollowError::Fetch(_, FetchError::TooLarge(most)) if most == bytes - 1),
         "{error}"
@@ -47,14 +53,35 @@ fn a_bundle_is_bounded_on_both_sides_and_one_that_is_too_large_is_fetched_once()
     // Without the bundle itself the second look could not have fetched it.
     let bundle = fs::read(desk.bundle()).unwrap();
     fs::remove_file(desk.bundle()).unwrap();
-    let again = less.poll(None, clock::now()).unwrap_err();
+    let again = less.poll(None, after(now, 3_599)).unwrap_err();
     assert_eq!(again.to_string(), error.to_string());
+    let gone = less.poll(None, after(now, 3_600)).unwrap_err();
+    assert_ne!(gone.to_string(), error.to_string(), "it was asked for");
     fs::write(desk.bundle(), bundle).unwrap();
     let mut enough = desk.follower_within(bytes);
     assert_eq!(enough.poll(None, clock::now()).unwrap(), Polled::Replaced);
     // Another one is looked at.
     desk.publish("2026-01-02T00:00:00Z");
     assert_eq!(less.poll(None, clock::now()).unwrap(), Polled::Replaced);
+}
+
+#[test]
+fn a_wrong_body_that_is_too_large_does_not_pin_the_digest_that_is_not_its_own() {
+    let desk = Desk::new();
+    desk.publish("2026-01-01T00:00:00Z");
+    let right = fs::read(desk.bundle()).unwrap();
+    fs::write(desk.bundle(), vec![b'x'; (8 << 20) + 1]).unwrap();
+    let mut follower = desk.follower_within(8 << 20);
+    let now = clock::now();
+    let error = follower.poll(None, now).unwrap_err();
+    assert!(
+        matches!(error, FollowError::Fetch(_, FetchError::TooLarge(_))),
+        "{error}"
+    );
+    fs::write(desk.bundle(), right).unwrap();
+    follower.poll(None, after(now, 3_599)).unwrap_err();
+    let polled = follower.poll(None, after(now, 3_600)).unwrap();
+    assert_eq!(polled, Polled::Replaced);
 }
 
 #[test]
