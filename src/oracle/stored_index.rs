@@ -7,7 +7,7 @@ use super::search::{Source, check_answer, taxonomy};
 use crate::model::Review;
 use crate::search::index::{Index, IndexOptions};
 use crate::search::run::{Scratch, run};
-use crate::search::stored::{Checksum, SUM_BYTES};
+use crate::search::stored::{Checksum, Reading, Restored, SUM_BYTES, StoredError, Wanted};
 
 const OPTIONS: IndexOptions = IndexOptions {
     memory_bytes: 1 << 20,
@@ -67,15 +67,43 @@ fn encode(index: &Index) -> Vec<u8> {
 }
 
 /// Reads `bytes` as the index of `reviews`, or builds one where they are refused.
+///
+/// # Panics
+/// If reading them before the texts are known ends otherwise.
 fn read(bytes: &[u8], reviews: &[Review]) -> Index {
-    Index::build_or_restore(reviews, &taxonomy(), &OPTIONS, |wanted| {
-        let mut rest = bytes;
-        let source = |part: &mut [u8]| {
-            let (taken, after) = rest.split_at_checked(part.len()).ok_or(())?;
-            part.copy_from_slice(taken);
-            rest = after;
-            Ok::<_, ()>(())
-        };
-        wanted.decode(bytes.len() as u64, source).ok()
-    })
+    let restore = |read: fn(&Wanted<'_>, &[u8]) -> Option<Restored>| {
+        Index::build_or_restore(reviews, &taxonomy(), &OPTIONS, |wanted| read(wanted, bytes))
+    };
+    let index = restore(|wanted, bytes| wanted.decode(bytes.len() as u64, source(bytes)).ok());
+    let ahead = restore(|wanted, bytes| read_ahead(wanted, bytes).ok());
+    assert_eq!(index.is_restored(), ahead.is_restored(), "alike");
+    assert!(
+        !index.is_restored() || encode(&index) == encode(&ahead),
+        "and the same"
+    );
+    index
+}
+
+/// Reads `bytes` as a start does: judged by their header once that is there, and taken if they are of the texts.
+fn read_ahead(wanted: &Wanted<'_>, bytes: &[u8]) -> Result<Restored, StoredError<()>> {
+    let reading = Reading::begin(bytes.len() as u64, OPTIONS.memory_bytes, source(bytes))?;
+    let judged = wanted.check(reading.origin());
+    let restored = reading.finish().and_then(|stored| wanted.accept(stored));
+    assert!(
+        judged.is_ok() || restored.is_err(),
+        "never taken against its header"
+    );
+    judged?;
+    restored
+}
+
+/// Hands over `bytes` and nothing beyond them.
+fn source(bytes: &[u8]) -> impl FnMut(&mut [u8]) -> Result<(), ()> {
+    let mut rest = bytes;
+    move |part| {
+        let (taken, after) = rest.split_at_checked(part.len()).ok_or(())?;
+        part.copy_from_slice(taken);
+        rest = after;
+        Ok(())
+    }
 }

@@ -6,6 +6,7 @@
 
 mod checksum;
 mod encode;
+mod header;
 mod nodes;
 
 use std::fmt;
@@ -16,15 +17,13 @@ use crate::search::index::IndexOptions;
 use crate::search::rows::words_for;
 use crate::search::tree::Tree;
 pub(crate) use checksum::{Checksum, SUM_BYTES};
-use nodes::{NODE_BYTES, decode_node, is_sound};
+pub use header::Origin;
+use header::{HEADER_BYTES, Header};
+use nodes::{decode_node, is_sound};
 
 /// Changes with every change of the format, of folding, or of what a tree holds.
 const MAGIC: &[u8; 16] = b"reviewd-index\0\0\x05";
 
-/// Arrays of a tree.
-const ARRAYS: usize = 7;
-/// Magic, sum of the texts, their rows and bytes, budget, lengths of the arrays.
-const HEADER_BYTES: usize = MAGIC.len() + SUM_BYTES + (3 + ARRAYS) * 8;
 /// What stands around the arrays.
 const OTHER_BYTES: u64 = (HEADER_BYTES + SUM_BYTES) as u64;
 /// Bytes that are handed on at once.
@@ -75,31 +74,45 @@ pub struct Restored {
 /// An index that was read whole, undamaged and sound, before anybody could tell whether it is the one that is wanted.
 #[derive(Debug)]
 pub struct Stored {
-    header: Header,
+    origin: Origin,
     tree: Option<Tree>,
 }
 
-impl Stored {
-    /// Takes an index that [`Index::encode`](crate::search::index::Index::encode) wrote for whatever texts, within a
-    /// budget of at most `memory_max` bytes, out of `bytes` bytes, which `source` hands over in order, filling each
-    /// buffer that it is given. [`Wanted::accept`] tells whether it fits.
-    ///
-    /// Holds no more memory than the tree and a part of 1 MiB, and none of it before the header tells a budget within
-    /// `memory_max`.
+/// An index of which no more than the header was read.
+#[derive(Debug)]
+pub struct Reading<S> {
+    input: In<S>,
+    header: Header,
+}
+
+impl<E, S: FnMut(&mut [u8]) -> Result<(), E>> Reading<S> {
+    /// Begins to take an index that [`Index::encode`](crate::search::index::Index::encode) wrote for whatever texts,
+    /// within a budget of at most `memory_max` bytes, out of `bytes` bytes, which `source` hands over in order, filling
+    /// each buffer that it is given. Asks for the header alone, which [`Wanted::check`] judges.
     ///
     /// # Errors
     /// [`StoredError`], but for `Texts`, of which nothing is known yet.
-    pub fn decode<E>(
-        bytes: u64,
-        memory_max: u64,
-        source: impl FnMut(&mut [u8]) -> Result<(), E>,
-    ) -> Result<Stored, StoredError<E>> {
+    pub fn begin(bytes: u64, memory_max: u64, source: S) -> Result<Reading<S>, StoredError<E>> {
         let mut input = In::new(source);
         let header = input.header(bytes)?;
-        if header.memory_bytes > memory_max {
-            return Err(StoredError::Budget);
+        match header.origin.memory_bytes <= memory_max {
+            true => Ok(Reading { input, header }),
+            false => Err(StoredError::Budget),
         }
-        input.stored(header)
+    }
+
+    /// Returns what the index was built of, as its header tells.
+    #[must_use]
+    pub fn origin(&self) -> &Origin {
+        &self.header.origin
+    }
+
+    /// Reads the rest; [`Wanted::accept`] tells whether it fits. Holds no more memory than the tree and a part of 1 MiB.
+    ///
+    /// # Errors
+    /// [`StoredError`], but for `Texts` and `Budget`.
+    pub fn finish(self) -> Result<Stored, StoredError<E>> {
+        self.input.stored(self.header)
     }
 }
 
@@ -124,7 +137,7 @@ impl Wanted<'_> {
     ) -> Result<Restored, StoredError<E>> {
         let mut input = In::new(source);
         let header = input.header(bytes)?;
-        self.check(&header)?;
+        self.check(&header.origin)?;
         // The sum of the texts costs about as much as reading: both at once.
         let (sum, stored) = thread::scope(|scope| {
             let sum = thread::Builder::new().spawn_scoped(scope, || self.arena.sum());
@@ -143,16 +156,19 @@ impl Wanted<'_> {
     /// # Errors
     /// [`StoredError::Texts`] and [`StoredError::Budget`]; what was stored is gone then.
     pub fn accept<E>(&self, stored: Stored) -> Result<Restored, StoredError<E>> {
-        self.check(&stored.header)?;
+        self.check(&stored.origin)?;
         judge(stored, &self.arena.sum())
     }
 
-    /// Checks what can be told without the texts' sum.
-    fn check<E>(&self, header: &Header) -> Result<(), StoredError<E>> {
-        if (header.rows, header.texts_bytes) != (u64::from(self.arena.rows()), self.arena.len()) {
+    /// Checks what can be told without the texts' sum, at no cost.
+    ///
+    /// # Errors
+    /// [`StoredError::Texts`] and [`StoredError::Budget`].
+    pub fn check<E>(&self, origin: &Origin) -> Result<(), StoredError<E>> {
+        if (origin.rows, origin.texts_bytes) != (u64::from(self.arena.rows()), self.arena.len()) {
             return Err(StoredError::Texts);
         }
-        match header.memory_bytes == self.options.memory_bytes {
+        match origin.memory_bytes == self.options.memory_bytes {
             true => Ok(()),
             false => Err(StoredError::Budget),
         }
@@ -161,92 +177,14 @@ impl Wanted<'_> {
 
 /// Returns what `stored` holds, if its texts have this `sum`.
 fn judge<E>(stored: Stored, sum: &[u8; SUM_BYTES]) -> Result<Restored, StoredError<E>> {
-    match stored.header.texts_sum == *sum {
+    match stored.origin.texts_sum == *sum {
         true => Ok(Restored { tree: stored.tree }),
         false => Err(StoredError::Texts),
     }
 }
 
-/// What stands before the arrays.
-#[derive(Debug)]
-struct Header {
-    texts_sum: [u8; SUM_BYTES],
-    rows: u64,
-    texts_bytes: u64,
-    memory_bytes: u64,
-    /// Entries of nodes, labels, leaves, lists, starts of own lists, own lists, and words of bitmaps.
-    lengths: [u64; ARRAYS],
-}
-
-impl Header {
-    fn of(tree: &Tree, arena: &Arena, memory_bytes: u64) -> Header {
-        let words: usize = tree.bitmaps.iter().map(|words| words.len()).sum();
-        let lengths = [
-            tree.nodes.len(),
-            tree.labels.len(),
-            tree.leaves.len(),
-            tree.lists.len(),
-            tree.own_starts.len(),
-            tree.own.len(),
-            words,
-        ];
-        Header {
-            texts_sum: arena.sum(),
-            rows: u64::from(arena.rows()),
-            texts_bytes: arena.len(),
-            memory_bytes,
-            lengths: lengths.map(|length| length as u64),
-        }
-    }
-
-    fn render(&self) -> [u8; HEADER_BYTES] {
-        let mut bytes = [0; HEADER_BYTES];
-        bytes[..MAGIC.len()].copy_from_slice(MAGIC);
-        bytes[MAGIC.len()..NUMBERS_FROM].copy_from_slice(&self.texts_sum);
-        let numbers = [self.rows, self.texts_bytes, self.memory_bytes];
-        let places = bytes[NUMBERS_FROM..].as_chunks_mut().0;
-        for (place, number) in places
-            .iter_mut()
-            .zip(numbers.into_iter().chain(self.lengths))
-        {
-            *place = number.to_le_bytes();
-        }
-        bytes
-    }
-
-    fn parse(bytes: &[u8; HEADER_BYTES]) -> Option<Header> {
-        let rest = bytes.strip_prefix(MAGIC)?;
-        let (texts_sum, rest) = rest.split_first_chunk()?;
-        let mut numbers = rest
-            .as_chunks()
-            .0
-            .iter()
-            .map(|place| u64::from_le_bytes(*place));
-        let mut next = || numbers.next().unwrap_or_default();
-        Some(Header {
-            texts_sum: *texts_sum,
-            rows: next(),
-            texts_bytes: next(),
-            memory_bytes: next(),
-            lengths: std::array::from_fn(|_| next()),
-        })
-    }
-
-    /// Returns the bytes of everything together; `None` where they are too many to count.
-    fn bytes(&self) -> Option<u64> {
-        const EACH: [u64; ARRAYS] = [NODE_BYTES as u64, 1, 4, 1, 4, 1, 8];
-        let mut total = OTHER_BYTES;
-        for (length, each) in self.lengths.iter().zip(EACH) {
-            total = total.checked_add(length.checked_mul(each)?)?;
-        }
-        Some(total)
-    }
-}
-
-/// Where the numbers of a header begin.
-const NUMBERS_FROM: usize = MAGIC.len() + SUM_BYTES;
-
 /// Reads part by part and sums up.
+#[derive(Debug)]
 struct In<S> {
     source: S,
     sum: Checksum,
@@ -271,7 +209,7 @@ impl<E, S: FnMut(&mut [u8]) -> Result<(), E>> In<S> {
         self.fill(&mut header)?;
         let header = Header::parse(&header).ok_or(StoredError::Version)?;
         // What a tree takes in memory is within the budget, and no part of it takes more as bytes.
-        let bytes_max = header.memory_bytes.saturating_add(OTHER_BYTES);
+        let bytes_max = header.origin.memory_bytes.saturating_add(OTHER_BYTES);
         match header.bytes() == Some(bytes) && bytes <= bytes_max {
             true => Ok(header),
             false => Err(StoredError::Damaged),
@@ -280,11 +218,12 @@ impl<E, S: FnMut(&mut [u8]) -> Result<(), E>> In<S> {
 
     /// Reads what follows `header`, to the end.
     fn stored(mut self, header: Header) -> Result<Stored, StoredError<E>> {
-        let rows = u32::try_from(header.rows).map_err(|_| StoredError::Damaged)?;
+        let origin = header.origin;
+        let rows = u32::try_from(origin.rows).map_err(|_| StoredError::Damaged)?;
         let tree = self.tree(&header, rows)?;
         self.end()?;
         match tree.as_ref().is_none_or(|tree| is_sound(tree, rows)) {
-            true => Ok(Stored { header, tree }),
+            true => Ok(Stored { origin, tree }),
             false => Err(StoredError::Damaged),
         }
     }
@@ -301,7 +240,9 @@ impl<E, S: FnMut(&mut [u8]) -> Result<(), E>> In<S> {
             .lengths
             .map(|length| usize::try_from(length).unwrap_or(usize::MAX));
         let each = words_for(rows).max(1);
-        if words % each != 0 {
+        // Each bitmap is that of a node at least. Of more and shorter ones, as a header of few rows would have them,
+        // each takes thrice its bytes.
+        if words % each != 0 || words / each > nodes {
             return Err(StoredError::Damaged);
         }
         let mut tree = Tree {

@@ -7,12 +7,13 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
 use tracing::{info, warn};
 
 use crate::search::index::Index;
-use crate::search::stored::{Restored, Stored, StoredError, Wanted};
+use crate::search::stored::{Origin, Reading, Restored, Stored, StoredError, Wanted};
 
 use super::{cache_file, clock};
 
@@ -26,8 +27,15 @@ pub(super) struct IndexFile {
     texts_min: u64,
 }
 
-/// What the file holds, as a thread is finding out that began before anybody knew what is wanted.
-pub(super) struct Ahead(JoinHandle<Result<Stored, Refusal>>);
+/// What the file holds, as a thread is finding out that began before anybody knew what is wanted. To drop it ends the
+/// thread before its next part of 1 MiB, and frees what it has read.
+pub(super) struct Ahead {
+    /// Gets what the header tells, which comes long before the rest.
+    origin: mpsc::Receiver<Origin>,
+    unwanted: Arc<AtomicBool>,
+    /// `None` once somebody waits for it.
+    thread: Option<JoinHandle<Result<Stored, Refusal>>>,
+}
 
 /// Why the file was not used.
 #[derive(Debug)]
@@ -50,11 +58,9 @@ impl IndexFile {
     /// thread to be had.
     pub(super) fn begin(&self, memory_max: u64) -> Option<Ahead> {
         let (mut file, bytes) = cache_file::open(&self.path).ok()??;
-        let read = move || {
-            Stored::decode(bytes, memory_max, |part| file.read_exact(part)).map_err(Refusal::Stored)
-        };
-        let spawned = thread::Builder::new().name("index".to_owned()).spawn(read);
-        spawned.ok().map(Ahead)
+        Ahead::begin(bytes, memory_max, Arc::default(), move |part| {
+            file.read_exact(part)
+        })
     }
 
     /// Returns what the file holds, which `ahead` may be reading already, if that is `wanted`; if not, one line tells
@@ -65,10 +71,7 @@ impl IndexFile {
         }
         let began = clock::instant();
         let outcome = match ahead {
-            Some(Ahead(thread)) => thread
-                .join()
-                .expect("reading has no panic")
-                .and_then(|stored| wanted.accept(stored).map_err(Refusal::Stored)),
+            Some(ahead) => ahead.read(wanted),
             None => self.read_wanted(wanted),
         };
         let file = self.path.display();
@@ -131,6 +134,59 @@ impl IndexFile {
     }
 }
 
+impl Ahead {
+    /// Begins to read `bytes` bytes out of `source`, until it is told that they are `unwanted`; `None` where there is no
+    /// thread to be had.
+    fn begin(
+        bytes: u64,
+        memory_max: u64,
+        unwanted: Arc<AtomicBool>,
+        mut source: impl FnMut(&mut [u8]) -> io::Result<()> + Send + 'static,
+    ) -> Option<Ahead> {
+        let (tell, origin) = mpsc::sync_channel(1);
+        let is_unwanted = Arc::clone(&unwanted);
+        let mut read = move || {
+            let source = |part: &mut [u8]| match is_unwanted.load(Ordering::Relaxed) {
+                true => Err(io::Error::other("another one is wanted")),
+                false => source(part),
+            };
+            let reading = Reading::begin(bytes, memory_max, source)?;
+            // Fails where it is unwanted, which is seen at the next part.
+            let _gone = tell.send(*reading.origin());
+            reading.finish()
+        };
+        let spawned = thread::Builder::new()
+            .name("index".to_owned())
+            .spawn(move || read().map_err(Refusal::Stored));
+        Some(Ahead {
+            origin,
+            unwanted,
+            thread: Some(spawned.ok()?),
+        })
+    }
+
+    /// Waits for what is read, unless its header tells already that it is not `wanted`.
+    fn read(mut self, wanted: &Wanted<'_>) -> Result<Restored, Refusal> {
+        // Without a header the thread has ended, and tells why.
+        if let Ok(origin) = self.origin.recv() {
+            wanted.check(&origin).map_err(Refusal::Stored)?;
+        }
+        let thread = self.thread.take().expect("nobody else waits for it");
+        let stored = thread.join().expect("reading has no panic")?;
+        wanted.accept(stored).map_err(Refusal::Stored)
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.unwanted.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // Until its memory is free, as an index may be built next. What it found interests nobody.
+            let _unwanted = thread.join();
+        }
+    }
+}
+
 impl Refusal {
     /// Tells whether this happens in ordinary operation.
     fn is_expected(&self) -> bool {
@@ -153,5 +209,65 @@ impl fmt::Display for Refusal {
             }
             Refusal::Stored(error) => error.fmt(formatter),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+    use std::num::NonZeroUsize;
+    use std::time::Duration;
+
+    use crate::dataset;
+    use crate::search::index::IndexOptions;
+
+    /// After that long nobody will come.
+    const WAIT_MAX: Duration = Duration::from_secs(60);
+
+    /// The index is held up behind its header until it is unwanted, which so must be told from the header alone.
+    #[test]
+    fn an_index_of_another_budget_is_not_read_behind_its_header() {
+        let sample = dataset::decode(dataset::embedded(), crate::clock::now())
+            .expect("the sample is right")
+            .dataset;
+        let (reviews, taxonomy) = (&sample.reviews, &sample.taxonomy);
+        let options = |memory_bytes| IndexOptions {
+            memory_bytes,
+            threads: NonZeroUsize::MIN,
+        };
+        let mut file = Vec::new();
+        let index = Index::build(reviews, taxonomy, &options(1 << 30));
+        let Ok(()) = index.encode::<Infallible>(|part| {
+            file.extend_from_slice(part);
+            Ok(())
+        });
+        let unwanted = Arc::new(AtomicBool::new(false));
+        let is_unwanted = Arc::clone(&unwanted);
+        let (asked, parts) = mpsc::channel();
+        let bytes = file.len() as u64;
+        let mut file = io::Cursor::new(file);
+        let source = move |part: &mut [u8]| {
+            let _told = asked.send(part.len());
+            let began = clock::instant();
+            while file.position() > 0 && !is_unwanted.load(Ordering::Relaxed) {
+                if began.elapsed() > WAIT_MAX {
+                    return Err(io::Error::other("nobody has judged the header"));
+                }
+                thread::yield_now();
+            }
+            file.read_exact(part)
+        };
+        let ahead = Ahead::begin(bytes, u64::MAX, unwanted, source).expect("a thread");
+        let mut refusal = None;
+        let _built = Index::build_or_restore(reviews, taxonomy, &options(1 << 29), |wanted| {
+            refusal = ahead.read(wanted).err();
+            None
+        });
+        assert!(
+            matches!(refusal, Some(Refusal::Stored(StoredError::Budget))),
+            "{refusal:?}"
+        );
+        assert!(parts.iter().count() <= 2, "header and what was under way");
     }
 }

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 
 use sha2::{Digest, Sha256};
 
+use super::header::{ARRAYS, NUMBERS_FROM};
 use super::*;
 use crate::dataset;
 use crate::model::Dataset;
@@ -49,8 +50,8 @@ fn decode(
     let mut refusal = None;
     let index = Index::build_or_restore(&dataset.reviews, &dataset.taxonomy, options, |wanted| {
         let restored = wanted.decode(bytes.len() as u64, source(bytes));
-        let ahead = Stored::decode(bytes.len() as u64, options.memory_bytes, source(bytes))
-            .and_then(|stored| wanted.accept(stored));
+        let ahead =
+            read_ahead(bytes, options.memory_bytes).and_then(|stored| wanted.accept(stored));
         assert_eq!(
             restored.as_ref().ok().map(|restored| &restored.tree),
             ahead.as_ref().ok().map(|ahead| &ahead.tree)
@@ -61,6 +62,11 @@ fn decode(
         Some(error) => Err(error),
         None => Ok(index),
     }
+}
+
+/// Reads `bytes` as a start does that does not know the texts yet.
+fn read_ahead(bytes: &[u8], memory_max: u64) -> Result<Stored, StoredError<&'static str>> {
+    Reading::begin(bytes.len() as u64, memory_max, source(bytes))?.finish()
 }
 
 /// Hands over `bytes` and nothing beyond them.
@@ -88,8 +94,7 @@ fn an_index_that_was_read_ahead_of_its_texts_is_judged_by_them() {
     let dataset = sample();
     let index = Index::build(&dataset.reviews, &dataset.taxonomy, &OPTIONS);
     let bytes = encode(&index);
-    let length = bytes.len() as u64;
-    let read = |memory_max| Stored::decode(length, memory_max, source(&bytes));
+    let read = |memory_max| read_ahead(&bytes, memory_max);
     assert!(read(OPTIONS.memory_bytes).is_ok());
     let refused = read(OPTIONS.memory_bytes - 1).err();
     assert_eq!(refused, Some(StoredError::Budget), "nothing was read of it");
@@ -106,9 +111,38 @@ fn an_index_that_was_read_ahead_of_its_texts_is_judged_by_them() {
     ] {
         let arena = Arena::build(reviews, OPTIONS.threads);
         let arena = &arena;
+        let wanted = Wanted { arena, options };
         let stored = read(OPTIONS.memory_bytes).expect("its own bytes");
-        let accepted = Wanted { arena, options }.accept::<&str>(stored);
+        let accepted = wanted.accept::<&str>(stored);
         assert_eq!(accepted.err(), expected);
+    }
+}
+
+#[test]
+fn other_texts_and_another_budget_are_told_by_the_header_alone() {
+    let (few, more) = (newest(3), newest(4));
+    let index = Index::build(&few.reviews, &few.taxonomy, &OPTIONS);
+    let bytes = encode(&index);
+    let mut asked = 0;
+    let mut take = source(&bytes);
+    let reading = Reading::begin(bytes.len() as u64, u64::MAX, |part| {
+        asked += 1;
+        take(part)
+    });
+    let origin = *reading.expect("its own bytes").origin();
+    assert_eq!(asked, 1);
+    let arenas = [&few, &more].map(|dataset| Arena::build(&dataset.reviews, OPTIONS.threads));
+    let larger = IndexOptions {
+        memory_bytes: OPTIONS.memory_bytes + 1,
+        ..OPTIONS
+    };
+    for (arena, options, expected) in [
+        (&arenas[0], &OPTIONS, Ok(())),
+        (&arenas[1], &OPTIONS, Err(StoredError::Texts)),
+        (&arenas[0], &larger, Err(StoredError::Budget)),
+    ] {
+        let wanted = Wanted { arena, options };
+        assert_eq!(wanted.check::<&str>(&origin), expected);
     }
 }
 
@@ -216,10 +250,12 @@ fn more_bytes_than_the_budget_allows_are_refused_after_the_header() {
     };
     let parts = |words: u64| {
         let header = Header {
-            texts_sum: arena.sum(),
-            rows: 3,
-            texts_bytes: arena.len(),
-            memory_bytes: OPTIONS.memory_bytes,
+            origin: Origin {
+                texts_sum: arena.sum(),
+                rows: 3,
+                texts_bytes: arena.len(),
+                memory_bytes: OPTIONS.memory_bytes,
+            },
             lengths: [0, words, 0, 0, 0, 0, 0],
         };
         let mut asked = 0;

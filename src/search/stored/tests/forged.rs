@@ -149,3 +149,17 @@ fn a_tree_in_which_ranges_overlap_is_refused() {
     });
     assert_eq!(bitmap_for_each_child, damaged);
 }
+
+#[test]
+fn more_bitmaps_than_nodes_are_refused() {
+    let dataset = newest(60);
+    let index = Index::build_tuned(&dataset.reviews, &dataset.taxonomy, TUNING, &OPTIONS);
+    let refusal_of = |more: usize| {
+        let mut forged = index.clone();
+        let tree = forged.tree.as_mut().expect("a tree");
+        tree.bitmaps.resize(tree.nodes.len() + more, [0].into());
+        refusal(&encode(&forged), &dataset, &OPTIONS)
+    };
+    assert_eq!(refusal_of(0), None);
+    assert_eq!(refusal_of(1), Some(StoredError::Damaged));
+}
