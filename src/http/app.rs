@@ -207,10 +207,11 @@ impl App {
         Arc::ptr_eq(&previous, expected)
     }
 
-    /// Puts `site` in place of the current one. Requests in flight finish on the site they began with.
-    pub fn publish(&self, site: Site) {
+    /// Puts `site` in place of the current one, and returns that. Requests in flight finish on the site they began with,
+    /// and the last of them would have to free it, gigabytes of a large dataset, unless the caller keeps it longer.
+    pub fn publish(&self, site: Site) -> Arc<Site> {
         site.keep_files(self.fast_path);
-        self.site.store(Arc::new(site));
+        self.site.swap(Arc::new(site))
     }
 
     /// Returns the site that is served now.

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
@@ -15,7 +16,14 @@ use crate::http::{App, Site};
 use super::clock;
 use super::load::{Loader, Rest};
 
-/// Does what follows a site, for one at a time, the newest: its index is stored, its documents are compressed.
+/// How long a site that was replaced waits for the requests that began with it; the last of those left then frees it.
+const REQUESTS_WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// Between two looks whether they have ended.
+const REQUESTS_LOOK: Duration = Duration::from_millis(10);
+
+/// Does what follows a site, for one at a time, the newest: the one before is freed, its index is stored, its documents
+/// are compressed.
 ///
 /// Until a variant is there its document is sent as it is, so nothing waits for this.
 #[derive(Debug, Default)]
@@ -30,8 +38,8 @@ struct Job {
 }
 
 impl Aftermath {
-    /// Begins with `site`, and gives up the one before.
-    pub(super) fn start(&mut self, site: Arc<Site>, loader: &Loader) {
+    /// Begins with `site`, and gives up the one before, which was `previous`.
+    pub(super) fn start(&mut self, site: Arc<Site>, previous: Option<Arc<Site>>, loader: &Loader) {
         self.stop();
         let cancelled = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&cancelled);
@@ -40,6 +48,9 @@ impl Aftermath {
             .name("compress".to_owned())
             .spawn(move || {
                 give_way(Behind::Well);
+                if let Some(previous) = previous {
+                    retire(previous, REQUESTS_WAIT_MAX);
+                }
                 // First, as it is read sooner than compressed variants are missed, and takes a fraction of the time.
                 loader.store_index(site.snapshot(), &asked);
                 site.compress(|| asked.load(Ordering::Relaxed));
@@ -66,6 +77,15 @@ impl Drop for Aftermath {
             // Not waited for: brotli takes seconds over a large document, and the end of the server need not.
             job.cancelled.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+/// Drops `shared` once nobody else has it, or after `wait_max`: what was shared is freed on this thread and not on one
+/// that serves, where other requests would wait for a million reviews to be freed.
+fn retire<T>(shared: Arc<T>, wait_max: Duration) {
+    let began = clock::instant();
+    while Arc::strong_count(&shared) > 1 && began.elapsed() < wait_max {
+        thread::sleep(REQUESTS_LOOK);
     }
 }
 
@@ -137,4 +157,44 @@ fn serve_whole(app: &App, loader: &Loader, site: &Arc<Site>, began: Instant) -> 
         debug!("a newer dataset is served, with insights of its own");
     }
     is_served
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::thread::ThreadId;
+
+    /// Tells on which thread it is freed.
+    struct Witness(mpsc::Sender<ThreadId>);
+
+    impl Drop for Witness {
+        fn drop(&mut self) {
+            let _told = self.0.send(thread::current().id());
+        }
+    }
+
+    #[test]
+    fn what_a_request_still_has_is_freed_by_the_thread_that_waits_for_it() {
+        let (freed, on) = mpsc::channel();
+        let shared = Arc::new(Witness(freed));
+        let request = Arc::clone(&shared);
+        let waiting = thread::spawn(move || retire(shared, Duration::from_secs(60)));
+        let expected = waiting.thread().id();
+        thread::spawn(move || drop(request))
+            .join()
+            .expect("no panic");
+        waiting.join().expect("no panic");
+        assert_eq!(on.recv(), Ok(expected));
+    }
+
+    #[test]
+    fn a_request_without_end_is_not_waited_for() {
+        let (freed, on) = mpsc::channel();
+        let request = Arc::new(Witness(freed));
+        retire(Arc::clone(&request), Duration::ZERO);
+        assert!(on.try_recv().is_err(), "the request has it still");
+        drop(request);
+        assert_eq!(on.recv(), Ok(thread::current().id()));
+    }
 }

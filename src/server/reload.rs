@@ -148,8 +148,8 @@ struct State {
 
 /// What came of a reload that was not refused.
 enum Outcome {
-    /// Another site is served.
-    Replaced,
+    /// Another site is served in place of this one.
+    Replaced(Arc<Site>),
     /// The files hold what is served already.
     Same,
 }
@@ -168,7 +168,7 @@ impl State {
     fn run(mut self, woken: &Woken) {
         // A site is built while another is served, which comes first.
         give_way(Behind::Well);
-        self.after_publishing();
+        self.after_publishing(None);
         let mut looked = clock::instant();
         while !self.is_stopping() {
             if let Some(watched) = &mut self.watched {
@@ -267,7 +267,7 @@ impl State {
                         self.reloads.note(Reloaded::Same);
                         info!(elapsed_ms, "the data files hold what is served already");
                     }
-                    Outcome::Replaced => {
+                    Outcome::Replaced(previous) => {
                         self.reloads.note(Reloaded::Replaced);
                         let site = self.app.current();
                         let snapshot = site.snapshot();
@@ -277,7 +277,7 @@ impl State {
                             reviews = snapshot.len(),
                             "a changed dataset is served"
                         );
-                        self.after_publishing();
+                        self.after_publishing(Some(previous));
                     }
                 }
             }
@@ -305,8 +305,7 @@ impl State {
             }
         }
         let site = self.loader.build(decoded).map_err(Refusal::Load)?;
-        self.app.publish(site);
-        Ok(Outcome::Replaced)
+        Ok(Outcome::Replaced(self.app.publish(site)))
     }
 
     fn refuse(&mut self, refusal: &Refusal) {
@@ -335,11 +334,12 @@ impl State {
         });
     }
 
-    /// Does what follows a new site: whoever wants to know, its stored index, its compressed variants.
-    fn after_publishing(&mut self) {
+    /// Does what follows a new site: whoever wants to know, the end of the `previous` one, the stored index, compressed
+    /// variants.
+    fn after_publishing(&mut self, previous: Option<Arc<Site>>) {
         let site = self.app.current();
         (self.published)(&site);
-        self.aftermath.start(site, &self.loader);
+        self.aftermath.start(site, previous, &self.loader);
     }
 
     fn is_stopping(&self) -> bool {
