@@ -18,7 +18,7 @@ use crate::clock;
 use crate::websub::policy::Policy;
 use crate::websub::sqlite::FILE_NAME;
 use crate::websub::store::{Listed, Order, Store, StoreError, TOMBSTONES_MAX, Tombstone};
-use crate::websub::subscription::Ended;
+use crate::websub::subscription::{Ended, Subscription};
 use crate::websub::{Moment, Place};
 use crate::wire::date::Timestamp;
 use crate::wire::json::{Array, Object};
@@ -231,7 +231,7 @@ fn show(store: &mut dyn Store, id: i64, format: Format, out: &mut Vec<u8>) -> Re
         ("active since", time(state.created_at)),
         ("verified", time(state.verified_at)),
         ("lease ends", time(state.lease_end)),
-        ("lease", format!("{} s", state.lease_s)),
+        ("lease", lease(state)),
         ("owed", if listed.owed { "yes" } else { "no" }.to_owned()),
         ("next attempt", next),
         ("failures", state.failures.to_string()),
@@ -241,6 +241,13 @@ fn show(store: &mut dyn Store, id: i64, format: Format, out: &mut Vec<u8>) -> Re
         line(out, &format!("{name}\t{value}"));
     }
     Ok(())
+}
+
+fn lease(state: &Subscription) -> String {
+    match state.is_leaving() {
+        true => "unsubscribed, leaves when the delivery under way has ended".to_owned(),
+        false => format!("{} s", state.lease_s),
+    }
 }
 
 fn operate(

@@ -13,7 +13,6 @@ mod schema;
 mod upkeep;
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -53,21 +52,22 @@ impl SqliteStore {
     pub fn open(dir: &Path) -> Result<SqliteStore, StoreError> {
         directory::prepare(dir)?;
         let path = dir.join(FILE_NAME);
-        // Held until the store is open: SQLite waits for nobody who turns on the write-ahead log.
-        let _opening = directory::lock(dir)?;
+        // Held until a new store is open: SQLite does not wait for others who turn on the write-ahead log.
+        let _opening = match directory::was_used(dir) {
+            true => None,
+            false => Some(directory::lock(dir)?),
+        };
         directory::check_length(dir, &path)?;
         // SQLite gives its log the permissions of the file, so the file is made by us, before; one that is there is left
         // alone, as a descriptor that a process closes takes along all its locks of the file.
-        match OpenOptions::new()
-            .create_new(true)
-            .write(true)
-            .mode(0o600)
-            .open(&path)
-        {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(StoreError::io(&path, &error));
-            }
-            _ => {}
+        if !path.exists() {
+            OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .mode(0o600)
+                .open(&path)
+                .map_err(|error| StoreError::io(&path, &error))?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX

@@ -7,7 +7,7 @@
 //! | active | verified subscribe | active | new secret and lease, failures 0, next attempt at once; the content owed stays owed |
 //! | active, no attempt under way | verified unsubscribe | none | tombstone |
 //! | active, an attempt under way | verified unsubscribe | leaving | nothing more is sent |
-//! | leaving | verified subscribe | active | as for an active one |
+//! | leaving | verified subscribe | active | as for an active one; the end of the attempt is stale, its deadline is waited for |
 //! | leaving | attempt ended, or lease checked after its deadline | none | tombstone |
 //! | active | attempt begun | active | digest stored, not acknowledged |
 //! | active | attempt acknowledged | active | failures 0 |
@@ -18,7 +18,8 @@
 //! | active | topic withdrawn, or the operator's removal | none | tombstone, denial |
 //!
 //! An attempt under way cannot be called back, and whoever subscribes again must not get its content after a newer one.
-//! So a subscription outlives its attempt, and with that the next one of the same pair waits for it.
+//! So a subscription that its subscriber ends outlives its attempt, and with that the next one of the same pair waits.
+//! The operator's word and a topic that is gone end it at once.
 //!
 //! Failed verifications are not events: they change nothing. What is owed follows from the state alone: a
 //! subscription is due unless the digest of its last begun attempt is the topic's current one and was acknowledged.
@@ -219,6 +220,10 @@ impl Subscription {
 
     fn renew(&mut self, secret: Option<&Secret>, lease_s: u32, asked_at: Moment, now: Moment) {
         self.secret = secret.cloned();
+        if self.is_leaving() {
+            // How the former life's attempt ends must not end this one.
+            self.attempt += 1;
+        }
         self.lease_s = lease_s;
         self.lease_end = asked_at.plus(Duration::from_secs(u64::from(lease_s)));
         self.verified_at = now;
@@ -366,6 +371,10 @@ fn step_active(mut state: Subscription, event: &Event<'_>, now: Moment, policy: 
         Event::LeaseChecked if now < state.lease_end || state.is_under_way(now) => {}
         Event::LeaseChecked if state.is_leaving() => return Step::remove(Removal::Unsubscribed),
         Event::LeaseChecked => return Step::remove(Removal::LeaseEnded),
+        // The subscriber has been told enough by its own word.
+        Event::TopicWithdrawn | Event::Removed if state.is_leaving() => {
+            return Step::remove(Removal::Unsubscribed);
+        }
         Event::TopicWithdrawn => return Step::remove(Removal::TopicWithdrawn),
         Event::Removed => return Step::remove(Removal::Operator),
         Event::Retried => {

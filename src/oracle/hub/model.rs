@@ -56,6 +56,10 @@ impl Model {
             .position(|active| active.id == id)
             .expect("known id");
         let active = self.subscriptions.remove(at);
+        let removal = match active.state.lease_s {
+            0 => Removal::Unsubscribed,
+            _ => removal,
+        };
         self.tombstones.push(Tombstone {
             id,
             topic: active.topic.clone(),
@@ -98,6 +102,7 @@ impl Model {
             }
             (Mode::Subscribe, Some(at)) => {
                 let state = &mut self.subscriptions[at].state;
+                state.attempt += u64::from(state.lease_s == 0);
                 state.secret = request.secret;
                 state.lease_s = lease_s;
                 state.lease_end = lease_end;

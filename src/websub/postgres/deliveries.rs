@@ -166,7 +166,7 @@ pub(super) fn record(
                     recorded.push(record_request(link, owner, own, report, policy, now)?);
                 }
             }
-            run => record_deliveries(link, run, policy, now, &mut recorded)?,
+            run => record_deliveries(link, owner, run, policy, now, &mut recorded)?,
         }
     }
     Ok(recorded)
@@ -174,6 +174,7 @@ pub(super) fn record(
 
 fn record_deliveries(
     link: &mut Link,
+    owner: i64,
     reports: &[Report],
     policy: &Policy,
     now: Moment,
@@ -185,12 +186,18 @@ fn record_deliveries(
     let ids: Vec<i64> = reports.iter().map(id_of).collect();
     let mut batch = Batch::load(link, &ids)?;
     for report in reports {
-        recorded.push(record_delivery(&mut batch, report, policy, now));
+        recorded.push(record_delivery(&mut batch, owner, report, policy, now));
     }
     batch.save(link)
 }
 
-fn record_delivery(batch: &mut Batch, report: &Report, policy: &Policy, now: Moment) -> Recorded {
+fn record_delivery(
+    batch: &mut Batch,
+    owner: i64,
+    report: &Report,
+    policy: &Policy,
+    now: Moment,
+) -> Recorded {
     let Report::Delivered {
         id,
         attempt,
@@ -201,9 +208,11 @@ fn record_delivery(batch: &mut Batch, report: &Report, policy: &Policy, now: Mom
     else {
         return Recorded::Stale;
     };
-    let is_under_way = batch
-        .find(*id)
-        .is_some_and(|stored| stored.state.claimed && stored.state.attempt == *attempt);
+    // A database that has lost a claim may have given another replica the same number.
+    let is_under_way = batch.find(*id).is_some_and(|stored| {
+        let state = &stored.state;
+        state.claimed && stored.owner == owner && state.attempt == *attempt
+    });
     if !is_under_way {
         return Recorded::Stale;
     }

@@ -18,6 +18,8 @@ use super::link::Link;
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
     pub(super) id: i64,
+    /// Who has begun the attempt under way; 0 where none is.
+    pub(super) owner: i64,
     pub(super) topic: String,
     pub(super) callback: Callback,
     pub(super) current: [u8; 32],
@@ -195,6 +197,7 @@ pub(super) fn list(link: &mut Link, after: i64, most: usize) -> Result<Vec<Liste
             callback,
             current,
             state,
+            ..
         } = read_stored(row)?;
         Ok(Listed {
             id,
@@ -234,8 +237,10 @@ fn read_stored(row: &Row) -> Result<Stored, Fault> {
         None => None,
         Some(text) => Some(Secret::new(text).ok_or_else(|| damage("secret"))?),
     };
+    let owner: i64 = get(row, 11)?;
     Ok(Stored {
         id: get(row, 0)?,
+        owner,
         topic: get(row, 1)?,
         current: digest(row, 2)?,
         callback: callback(row, 3)?,
@@ -247,7 +252,7 @@ fn read_stored(row: &Row) -> Result<Stored, Fault> {
             acknowledged: get(row, 8)?,
             failures: number(row, 9)?,
             next_at: moment(row, 10)?,
-            claimed: get::<i64>(row, 11)? != 0,
+            claimed: owner != 0,
             attempt: number(row, 12)?,
             elapsed_ms: number(row, 13)?,
             created_at: moment(row, 14)?,

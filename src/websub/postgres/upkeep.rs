@@ -172,15 +172,18 @@ fn change(link: &mut Link, edition: &Edition) -> Result<(), Fault> {
 fn withdraw(link: &mut Link, url: &str, now: Moment) -> Result<usize, Fault> {
     let row = link.first(
         "WITH gone AS (DELETE FROM reviewd.subscription s USING reviewd.topic t WHERE t.id = s.topic_id AND t.url = $1
-           RETURNING s.id, s.callback, s.host, s.last_at, s.last_answer, s.created_at),
+           RETURNING s.id, s.callback, s.host, s.last_at, s.last_answer, s.created_at,
+            CASE s.lease_s WHEN 0 THEN $4 ELSE $2 END AS removal),
          stones AS (INSERT INTO reviewd.tombstone (id, topic, host, removal, at, last_at, last_answer, created_at)
-           SELECT id, $1, host, $2, $3, last_at, last_answer, created_at FROM gone ON CONFLICT (id) DO NOTHING),
-         told AS (INSERT INTO reviewd.notice (topic, callback, removal) SELECT $1, callback, $2 FROM gone ORDER BY id)
+           SELECT id, $1, host, removal, $3, last_at, last_answer, created_at FROM gone ON CONFLICT (id) DO NOTHING),
+         told AS (INSERT INTO reviewd.notice (topic, callback, removal)
+           SELECT $1, callback, removal FROM gone WHERE removal = $2 ORDER BY id)
          SELECT count(*) FROM gone",
         &[
             (&url, Type::TEXT),
             (&Removal::TopicWithdrawn.as_str(), Type::TEXT),
             (&now.unix_ms(), Type::INT8),
+            (&Removal::Unsubscribed.as_str(), Type::TEXT),
         ],
     )?;
     trim_notices(link)?;

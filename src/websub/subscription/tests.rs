@@ -354,10 +354,12 @@ fn an_unsubscription_waits_for_the_attempt_under_way_and_not_for_a_lost_one() {
             Some(Removal::Unsubscribed)
         );
     }
-    assert_eq!(
-        next(leaving.clone(), &Event::LeaseChecked, 9_000).removal,
-        Some(Removal::Unsubscribed)
-    );
+    for event in [Event::LeaseChecked, Event::Removed, Event::TopicWithdrawn] {
+        assert_eq!(
+            next(leaving.clone(), &event, 9_000).removal,
+            Some(Removal::Unsubscribed)
+        );
+    }
     assert_eq!(
         next(begun(active(), B), &unsubscribe, 9_000).removal,
         Some(Removal::Unsubscribed)
@@ -366,6 +368,19 @@ fn an_unsubscription_waits_for_the_attempt_under_way_and_not_for_a_lost_one() {
         .state
         .expect("active");
     assert!(!back.is_leaving() && !back.is_due(&A, at(8_999)));
+    let outcome = Outcome::Attempted {
+        answer: Answer::Status(410),
+        retry_after: None,
+    };
+    let gone = Event::Ended {
+        attempt: 1,
+        outcome: &outcome,
+        elapsed: Duration::ZERO,
+        jitter: 0,
+    };
+    let after = next(back.clone(), &gone, 8_999).state;
+    assert_eq!(after.as_ref(), Some(&back), "the former life's end");
+    assert!(back.is_due(&A, at(9_000)), "it was lost");
 }
 
 #[test]

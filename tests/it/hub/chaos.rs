@@ -196,7 +196,8 @@ pub(super) fn check(
                 .collect();
             assert!(
                 versions.is_sorted(),
-                "an older content after a newer one: {versions:?}"
+                "an older content after a newer one: {versions:?}: {:?}",
+                requests.iter().map(told).collect::<Vec<_>>()
             );
             if subscribed {
                 assert_eq!(
@@ -213,4 +214,13 @@ pub(super) fn check(
         }
     }
     (deliveries, duplicates)
+}
+
+/// What a request was, on which connection, and when.
+fn told(request: &Received) -> String {
+    let what = match request.method.as_str() {
+        "GET" => request.mode(),
+        _ => version_of(&request.body).to_string(),
+    };
+    format!("{what} on {} at {:?}", request.connection, request.at)
 }

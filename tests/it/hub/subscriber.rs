@@ -81,7 +81,7 @@ impl Received {
         value
     }
 
-    fn mode(&self) -> String {
+    pub(crate) fn mode(&self) -> String {
         self.query().remove("hub.mode").unwrap_or_default()
     }
 }

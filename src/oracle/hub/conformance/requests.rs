@@ -161,7 +161,14 @@ pub(super) fn busy_hosts_are_passed_over(store: &mut dyn Store) {
 pub(super) fn whoever_comes_back_waits_for_the_attempt_of_the_former_life(store: &mut dyn Store) {
     activate(store, "x", "a");
     change(store, "a", 2, 3);
-    let under_way = deliveries(store, 4);
+    let (idle, lost_at) = (HashMap::new(), 60_000);
+    let brief = Claim {
+        until: at(lost_at),
+        ..claim(10, &idle)
+    };
+    let under_way = store
+        .claim_deliveries(Lane::Fast, &brief, at(4))
+        .expect("claimed");
     accept(store, Mode::Unsubscribe, "x", "a");
     let ending = verifications(store, 10);
     assert_eq!(
@@ -184,10 +191,12 @@ pub(super) fn whoever_comes_back_waits_for_the_attempt_of_the_former_life(store:
     );
     assert_eq!(deliveries(store, 9), [], "the older content is on its way");
     assert_eq!(
-        record(store, ended(&under_way[0], 200), 10),
-        Recorded::Kept { failures: 0 }
+        record(store, ended(&under_way[0], 410), 10),
+        Recorded::Stale,
+        "that was a former life"
     );
-    let newer = deliveries(store, 11);
+    assert_eq!(deliveries(store, lost_at - 1), []);
+    let newer = deliveries(store, lost_at);
     assert_eq!(newer.len(), 1);
     assert_ne!(newer[0].digest, under_way[0].digest);
 }

@@ -66,6 +66,11 @@ fn a_claim_that_ran_out_returns_and_its_late_end_is_stale(
     assert_eq!((first[0].attempt, second[0].attempt), (1, 2));
     assert_eq!(record(one, ended(&first[0], 500), 101), Recorded::Stale);
     assert_eq!(
+        record(one, ended(&second[0], 410), 101),
+        Recorded::Stale,
+        "only who has begun an attempt ends it"
+    );
+    assert_eq!(
         record(other, ended(&second[0], 200), 102),
         Recorded::Kept { failures: 0 }
     );

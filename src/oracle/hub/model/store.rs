@@ -186,7 +186,7 @@ impl Store for Model {
         tombstone_age: Duration,
         now: Moment,
     ) -> Result<Swept, StoreError> {
-        let over: Vec<(i64, bool)> = self
+        let over: Vec<i64> = self
             .subscriptions
             .iter()
             .filter(|active| active.state.lease_end <= now && !under_way(&active.state, now))
@@ -198,7 +198,7 @@ impl Store for Model {
                         && request.callback == active.callback
                 })
             })
-            .map(|active| (active.id, active.state.lease_s == 0))
+            .map(|active| active.id)
             .collect();
         let oldest_ms = now.unix_ms() - i64::try_from(tombstone_age.as_millis()).expect("short");
         let before = self.tombstones.len();
@@ -208,12 +208,8 @@ impl Store for Model {
         if !over.is_empty() || tombstones > 0 || self.seen_ms <= now.unix_ms() - 60_000 {
             self.seen_ms = now.unix_ms();
         }
-        for (id, has_unsubscribed) in &over {
-            let removal = match has_unsubscribed {
-                true => Removal::Unsubscribed,
-                false => Removal::LeaseEnded,
-            };
-            self.end(*id, removal, now);
+        for id in &over {
+            self.end(*id, Removal::LeaseEnded, now);
         }
         Ok(Swept {
             expired: over.len(),
