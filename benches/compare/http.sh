@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compares what the same documents cost in reviewd, nginx, bare hyper, axum, actix-web and a bare epoll loop, and over
-# HTTP/2 in reviewd and bare hyper.
+# HTTP/2 in reviewd and bare hyper, that as it is and with the bound that reviewd's sockets have.
 #
 #   benches/compare/http.sh              all servers, 5 rounds of 1 s for each of eight requests; about ten minutes
 #   benches/compare/http.sh reviewd bare-hyper epoll      only these; reviewd always comes first
@@ -17,7 +17,7 @@
 #   REVIEWS=100000                       reviews of the service whose searches are asked for
 #   REVIEWD=target/release/reviewd       a reviewd that is built already; without it, it is built here
 #   FLAGS="--flag value"                 more flags for reviewd
-#   PORT=18620                           this port and the eight after it are listened on
+#   PORT=18620                           this port and the nine after it are listened on
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -90,6 +90,9 @@ timeout "$limit" taskset -c 1 "$peers/http-load" compare "$work/recorded" "$seco
 command -v h2load >/dev/null || { echo "h2load: is not installed (Debian: nghttp2-client), HTTP/2 left out" >&2; exit 0; }
 start bare-hyper-h2 "$next" h2:/favicon.svg "$peers/bare-hyper" "$work/recorded" "127.0.0.1:$next" --http2
 hyper=${started[-1]}
+# A peer that reads nothing costs 135 kB of the kernel's memory and not megabytes, and every large reply some CPU.
+start bare-hyper-bounded "$((next + 1))" h2:/favicon.svg "$peers/bare-hyper" "$work/recorded" "127.0.0.1:$((next + 1))" --http2 --bounded
+bounded=${started[-1]}
 
 ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 median() { sort -n | awk '{ all[NR] = $1 } END { print (all[int((NR + 1) / 2)] + all[int(NR / 2) + 1]) / 2 }'; }
@@ -119,11 +122,13 @@ for target in /favicon.svg /reviews.jsonld /reviews.json; do
     for _ in $(seq "$rounds"); do
         h2_round ours "$documents" "$port" "$target" "$bytes"
         h2_round hyper "$hyper" "$next" "$target" "$bytes"
+        h2_round bounded "$bounded" "$((next + 1))" "$target" "$bytes"
     done
     ours=$(median <"$work/ours.cpu")
-    for name in ours hyper; do
+    for name in ours hyper bounded; do
         cpu=$(median <"$work/$name.cpu") rate=$(median <"$work/$name.rate")
-        awk -v target="$target" -v name="$name" -v cpu="$cpu" -v ours="$ours" -v rate="$rate" 'BEGIN {
-            printf "| %s | %s | %.2f | %.2f | %.0f |\n", target, name == "ours" ? "reviewd" : "bare-hyper", cpu, ours / cpu, rate }'
+        case $name in ours) server=reviewd ;; hyper) server=bare-hyper ;; *) server="bare-hyper, bounded" ;; esac
+        awk -v target="$target" -v server="$server" -v cpu="$cpu" -v ours="$ours" -v rate="$rate" 'BEGIN {
+            printf "| %s | %s | %.2f | %.2f | %.0f |\n", target, server, cpu, ours / cpu, rate }'
     done
 done

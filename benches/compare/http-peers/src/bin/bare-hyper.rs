@@ -1,5 +1,6 @@
 //! hyper without a framework, answering documents from a table: the least that a service on hyper can do. With a third
-//! argument, `--http2`, it speaks HTTP/2 instead of HTTP/1.1.
+//! argument, `--http2`, it speaks HTTP/2 instead of HTTP/1.1, with the windows and buffers that reviewd gives it. With
+//! `--bounded` besides, the kernel takes no more bytes ahead of the network than it takes from reviewd.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -14,10 +15,14 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use mimalloc::MiMalloc;
+use socket2::SockRef;
 use tokio::net::TcpListener;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
+
+/// Bytes that a bounded socket takes ahead of what the network has taken: reviewd's `UNSENT_BYTES_MAX`.
+const UNSENT_BYTES_MAX: u32 = 128 * 1024;
 
 /// A document with its header fields, ready to be cloned.
 struct Page {
@@ -69,7 +74,8 @@ fn main() -> Result<()> {
         .into_iter()
         .map(|(target, document)| Ok((target, Page::new(document)?)));
     let pages = Arc::new(pages.collect::<Result<HashMap<_, _>>>()?);
-    let is_http2 = std::env::args().any(|argument| argument == "--http2");
+    let has = |name: &str| std::env::args().any(|argument| argument == name);
+    let (is_http2, is_bounded) = (has("--http2"), has("--bounded"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()?;
@@ -78,6 +84,9 @@ fn main() -> Result<()> {
         loop {
             let (stream, _) = listener.accept().await?;
             stream.set_nodelay(true)?;
+            if is_bounded {
+                SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+            }
             let pages = Arc::clone(&pages);
             let service = service_fn(move |request: Request<hyper::body::Incoming>| {
                 let target = request
@@ -93,8 +102,12 @@ fn main() -> Result<()> {
                 let _ = match is_http2 {
                     true => {
                         let mut builder = http2::Builder::new(TokioExecutor::new());
-                        // As many as the client asks for at once.
-                        builder.max_concurrent_streams(256);
+                        // As many as the client asks for at once; the others are reviewd's.
+                        builder
+                            .max_concurrent_streams(256)
+                            .initial_stream_window_size(64 * 1024)
+                            .initial_connection_window_size(256 * 1024)
+                            .max_send_buf_size(64 * 1024);
                         builder.serve_connection(stream, service).await
                     }
                     false => {
