@@ -66,7 +66,7 @@ pub fn answer_plain(
     let plain = match parse_plain(bytes) {
         Ok(plain) => plain,
         Err(NotPlain::Part) => return Err(NotPlain::Part),
-        Err(NotPlain::Other) => return call::answer(app, bytes, peer, out, began),
+        Err(_) => return call::answer(app, bytes, peer, out, began),
     };
     // It begins with one.
     let cut = plain.path.rfind('/').map_or(0, |slash| slash + 1);

@@ -20,7 +20,7 @@ use super::clock;
 use super::config::Config;
 use super::connections::Membership;
 use super::counters::Counters;
-use super::fast::{End, FastPath, Terms};
+use super::fast::{BODY_WAIT, End, FastPath, Terms};
 use super::io::{Socket, Stream, Watched};
 use super::preface;
 use super::sentry::{Order, Sentry};
@@ -178,6 +178,7 @@ impl<H: Handler> Protocols<H> {
             peer,
             requests_max: self.requests_max,
             header_bytes: self.header_bytes,
+            body_wait: BODY_WAIT,
         };
         let mut fast = FastPath::new(&mut stream, &self.handler, &activity, terms);
         let end = poll_fn(|context| {

@@ -1,30 +1,34 @@
 //! The fast path: plain requests on a connection without TLS, answered beneath hyper.
 //!
 //! A connection begins here. It waits without a buffer; what has come is read into one that all connections of a thread
-//! share, and each plain request in it is answered by the [`Handler`] at once. A head of a GET or HEAD that has come in
-//! part is kept until the rest comes. At the first thing that is anything else, a part of a call (a POST) included, the
-//! connection goes to hyper with what was read of it, and never comes back: hyper would have to be idle, with everything
-//! flushed and nothing read ahead, and nobody outside can tell. So hyper and its buffers (16 KB) are there only for
-//! connections that have needed them.
+//! share, and each plain request in it is answered by the [`Handler`] at once. A request that has come in part is kept
+//! until the rest comes: most clients send the head of a call (a POST) by itself and its body behind it. At the first
+//! thing that is anything else, the connection goes to hyper with what was read of it, and never comes back: hyper would
+//! have to be idle, with everything flushed and nothing read ahead, and nobody outside can tell. So hyper and its buffers
+//! (16 KB) are there only for connections that have needed them.
 //!
 //! What hyper's connections are held to holds here: the facts go to the same [`Activity`], and the same
 //! [`Sentry`](super::sentry::Sentry) judges them. The last request of a connection, and any that comes while the server
 //! drains, is left to hyper, which says `connection: close`.
 
 use std::cell::RefCell;
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep_until};
 
 use crate::http::Answered;
 use crate::wire::plain::NotPlain;
 
 use super::activity::Activity;
+use super::clock;
 use super::send::{Owed, Sent, TURN_BYTES, give_way, send};
 use super::service::{Handler, report};
 
@@ -40,9 +44,13 @@ const BATCH_BYTES: usize = 16 * 1024;
 /// a second.
 const TURN_COST: usize = 128;
 
-/// Parts in which one head may come; with one more it goes to hyper. Each is looked at together with all before it, so
+/// Parts in which one request may come; with one more it goes to hyper. Each is looked at together with all before it, so
 /// that a head of single bytes would cost thousands.
 const PARTS_MAX: u8 = 8;
+
+/// How long a whole head waits here for its body; then it goes to hyper, where bodies have their own time, which begins
+/// there. So this is what a body may take longer than that. Our choice: a client that sends it at all has sent it by then.
+pub(super) const BODY_WAIT: Duration = Duration::from_millis(250);
 
 /// How the fast path ends.
 #[derive(Debug)]
@@ -76,6 +84,8 @@ pub(super) struct Terms {
     pub(super) requests_max: u32,
     /// Longest head in bytes.
     pub(super) header_bytes: usize,
+    /// How long the body of a call is waited for: [`BODY_WAIT`].
+    pub(super) body_wait: Duration,
 }
 
 /// A connection on the fast path.
@@ -87,9 +97,11 @@ pub(super) struct FastPath<'c, H> {
     /// What the socket has not taken yet, and the requests behind it; empty for all but slow readers.
     owed: Option<Box<Owed>>,
     rest: Vec<u8>,
-    /// The beginning of a head, and in how many parts it has come; empty for all but those.
+    /// The beginning of a request, and in how many parts it has come; empty for all but those.
     begun: Vec<u8>,
     parts: u8,
+    /// Until when the rest of its body is waited for.
+    body_wait: Option<Pin<Box<Sleep>>>,
     /// Cost and bytes of what was answered in this turn.
     turn: (usize, usize),
 }
@@ -111,6 +123,7 @@ impl<'c, H: Handler> FastPath<'c, H> {
             rest: Vec::new(),
             begun: Vec::new(),
             parts: 0,
+            body_wait: None,
             turn: (0, 0),
         }
     }
@@ -133,9 +146,15 @@ impl<'c, H: Handler> FastPath<'c, H> {
                     if finishing && self.has_begun() {
                         return Poll::Ready(End::Hand(std::mem::take(&mut self.begun)));
                     }
-                    match ready!(self.read(context, input)) {
+                    let read = match self.read(context, input) {
+                        Poll::Pending if self.is_body_late(context) => {
+                            return Poll::Ready(End::Hand(std::mem::take(&mut self.begun)));
+                        }
+                        read => ready!(read),
+                    };
+                    match read {
                         Ok(length) if length > 0 => self.answer(&input[..length], finishing, out),
-                        // hyper knows what becomes of half a head.
+                        // hyper knows what becomes of half a request.
                         Ok(_) if self.has_begun() => {
                             Some(End::Hand(std::mem::take(&mut self.begun)))
                         }
@@ -155,14 +174,20 @@ impl<'c, H: Handler> FastPath<'c, H> {
         })
     }
 
-    /// Tells whether a reply is still being sent, or a request waits for its turn or for the rest of its head.
+    /// Tells whether a reply is still being sent, or a request waits for its turn or for the rest of it.
     pub(super) fn is_busy(&self) -> bool {
         self.owed.is_some() || !self.rest.is_empty() || self.has_begun()
     }
 
-    /// Tells whether a part of a head has come, and the rest has not.
+    /// Tells whether a part of a request has come, and the rest has not.
     pub(super) fn has_begun(&self) -> bool {
         !self.begun.is_empty()
+    }
+
+    /// Tells whether a body has been waited for long enough, and else has the task woken when it has.
+    fn is_body_late(&mut self, context: &mut Context<'_>) -> bool {
+        let wait = self.body_wait.as_mut();
+        wait.is_some_and(|wait| wait.as_mut().poll(context).is_ready())
     }
 
     fn is_turn_over(&self) -> bool {
@@ -210,6 +235,7 @@ impl<'c, H: Handler> FastPath<'c, H> {
                 match answered {
                     Ok(answered) => {
                         self.parts = 0;
+                        self.body_wait = None;
                         self.turn.0 += answered.cost;
                         rest = rest.get(answered.length..).unwrap_or_default();
                         body = answered.body;
@@ -232,11 +258,8 @@ impl<'c, H: Handler> FastPath<'c, H> {
             }
             match stopped {
                 None => {}
-                Some(NotPlain::Part) if self.may_wait_for(rest) => {
-                    self.begun = rest.to_vec();
-                    self.parts += 1;
-                    // Behind an answered request it is where a head begins, and has its time.
-                    self.activity.note_read();
+                Some(why) if self.may_wait_for(rest, why) => {
+                    self.keep(rest, why);
                     return None;
                 }
                 Some(_) => return Some(End::Hand(rest.to_vec())),
@@ -245,9 +268,30 @@ impl<'c, H: Handler> FastPath<'c, H> {
         None
     }
 
-    /// Tells whether the rest of a head that has begun so is worth waiting for, and will fit.
-    fn may_wait_for(&self, begun: &[u8]) -> bool {
-        self.parts < PARTS_MAX - 1 && begun.len() < INPUT_BYTES.min(self.terms.header_bytes)
+    /// Tells whether the rest of a request that has begun so is worth waiting for, and may fit.
+    fn may_wait_for(&self, begun: &[u8], why: NotPlain) -> bool {
+        let bytes_max = INPUT_BYTES.min(self.terms.header_bytes);
+        let fits = match why {
+            NotPlain::Part => begun.len() < bytes_max,
+            NotPlain::Body { length } => length <= bytes_max,
+            NotPlain::Other => false,
+        };
+        fits && self.parts < PARTS_MAX - 1
+    }
+
+    /// Keeps the beginning of a request until the rest comes.
+    fn keep(&mut self, begun: &[u8], why: NotPlain) {
+        self.begun = begun.to_vec();
+        self.parts += 1;
+        if why == NotPlain::Part {
+            // Behind an answered request it is where a head begins, and has its time.
+            self.activity.note_read();
+        } else {
+            self.activity.note_head_end();
+            let until = clock::instant() + self.terms.body_wait;
+            let wait = || Box::pin(sleep_until(until));
+            self.body_wait.get_or_insert_with(wait);
+        }
     }
 
     /// Answers the first request of `bytes`, if it is one for this path.

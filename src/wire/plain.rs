@@ -61,6 +61,11 @@ impl<'b> Lines<'b> {
 pub enum NotPlain {
     /// They may be the beginning of one.
     Part,
+    /// They are the whole head of a call and not all of its body.
+    Body {
+        /// Bytes of both together.
+        length: usize,
+    },
     /// They are something else, whatever follows.
     Other,
 }

@@ -18,8 +18,11 @@ use crate::wire::plain::{NotPlain, PlainPost, parse_plain_post};
 /// The one address that takes them.
 const PATH: &str = "/mcp";
 
+/// How they begin.
+const START: &[u8] = b"POST /mcp HTTP/1.1\r\n";
+
 /// Answers the plain call at the beginning of `bytes`, as [`answer_plain`](super::answer_plain) does; `began` is when it
-/// was looked at first. Whoever is refused before the message is read is left alone.
+/// was looked at first. Whoever is refused before the message is read is left alone, also where the message is missing.
 pub(super) fn answer(
     app: &App,
     bytes: &[u8],
@@ -27,13 +30,21 @@ pub(super) fn answer(
     out: &mut Vec<u8>,
     began: Instant,
 ) -> Result<Answered, NotPlain> {
-    let post = parse_plain_post(bytes).ok_or(NotPlain::Other)?;
     let server = app.mcp.as_ref().ok_or(NotPlain::Other)?;
+    // A rate is left to hyper: whoever is refused would lose the connection.
+    if !is_begun(bytes) || app.has_rate(Surface::Mcp) {
+        return Err(NotPlain::Other);
+    }
+    let post = parse_plain_post(bytes)?;
     if !is_simple(app, &post) {
         return Err(NotPlain::Other);
     }
     let head = head(&post);
     let visitor = server.judge(&head).map_err(|_| NotPlain::Other)?;
+    if !post.is_whole() {
+        let length = post.length;
+        return Err(NotPlain::Body { length });
+    }
     let note = app.access_log().map(|_| {
         let client = client_of_plain(app, post.lines, peer.ip());
         Note::of_plain(&Method::POST, post.path, post.traceparent, client)
@@ -51,13 +62,17 @@ pub(super) fn answer(
     })
 }
 
-/// Tells whether a call is within all bounds, and has no rate: one that is refused would end the connection.
+/// Tells whether these bytes begin like a call, as far as they go. A single one may as well be of HTTP/2.
+fn is_begun(bytes: &[u8]) -> bool {
+    bytes.starts_with(START) || (bytes.len() > 1 && START.starts_with(bytes))
+}
+
+/// Tells whether a call is within all bounds.
 fn is_simple(app: &App, post: &PlainPost<'_>) -> bool {
     post.path == PATH
-        && !app.has_rate(Surface::Mcp)
         && post.fields <= app.limits.header_fields
         && PATH.len() <= app.limits.target_bytes
-        && post.body.len() <= app.limits.mcp_body_bytes
+        && post.body_bytes <= app.limits.mcp_body_bytes
         && host::is_authority(post.host)
 }
 

@@ -3,7 +3,7 @@ use std::future::poll_fn;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
@@ -13,9 +13,12 @@ use super::super::activity::Protocol;
 use super::*;
 
 /// Answers each byte, which is a request that costs as much as the byte says, with itself. What zeros begin is not whole
-/// before another byte comes.
+/// before another byte comes, and the bytes of [`CALLS`] are heads of calls.
 #[derive(Clone, Copy)]
 struct Echo;
+
+/// Heads of calls, and how long each is with its body.
+const CALLS: [(u8, usize); 3] = [(253, 4), (254, 1_024), (255, 1_025)];
 
 impl Handler for Echo {
     type Answer = std::future::Pending<Result<Response<Body>, Infallible>>;
@@ -32,10 +35,15 @@ impl Handler for Echo {
     ) -> Result<Answered, NotPlain> {
         let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
         let byte = *bytes.get(zeros).ok_or(NotPlain::Part)?;
+        let call = CALLS.iter().find(|(head, _)| *head == byte);
+        let length = zeros + call.map_or(1, |(_, length)| *length);
+        if length > bytes.len() {
+            return Err(NotPlain::Body { length });
+        }
         out.push(byte);
         Ok(Answered {
-            length: zeros + 1,
-            cost: byte.into(),
+            length,
+            cost: call.map_or(byte.into(), |_| 1),
             body: None,
         })
     }
@@ -58,6 +66,7 @@ async fn connection_with(requests: usize, cost: u8) -> (TcpStream, Terms, TcpStr
         peer: address,
         requests_max: u32::MAX,
         header_bytes: 1024,
+        body_wait: Duration::from_secs(3_600),
     };
     (stream, terms, peer)
 }
@@ -176,5 +185,68 @@ async fn half_a_head_goes_to_hyper_when_nothing_more_comes() {
             other => panic!("{other:?}"),
         }
         drop(peer);
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_comes_behind_its_head_is_waited_for() {
+    let (mut stream, terms, mut peer) = connection_with(1, 253).await;
+    let activity = Activity::new(Protocol::Http1, Instant::now());
+    let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
+    // In one part or several; the second call comes in the piece with which the first becomes whole.
+    assert!(until_begun(&mut fast, 1).await.is_none());
+    peer.write_all(&[9, 9]).await.expect("a write");
+    assert!(until_begun(&mut fast, 3).await.is_none());
+    peer.write_all(&[9, 253]).await.expect("a write");
+    assert!(until_begun(&mut fast, 1).await.is_none());
+    assert_eq!((activity.requests(), fast.is_busy()), (1, true));
+    peer.write_all(&[9, 9, 9, 1]).await.expect("a write");
+    assert!(until_begun(&mut fast, 0).await.is_none());
+    assert_eq!((activity.requests(), fast.is_busy()), (3, false));
+    assert!(fast.body_wait.is_none() && fast.parts == 0);
+    let mut replies = [0; 3];
+    peer.read_exact(&mut replies).await.expect("replies");
+    assert_eq!(replies, [253, 253, 1]);
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_fit_goes_to_hyper_at_once() {
+    for (head, is_kept) in [(254, true), (255, false)] {
+        let (mut stream, terms, _peer) = connection_with(1, head).await;
+        let activity = Activity::new(Protocol::Http1, Instant::now());
+        let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
+        let end = until_begun(&mut fast, 1).await;
+        assert_eq!(end.is_none(), is_kept, "{head}: {end:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_in_many_parts_goes_to_hyper() {
+    let parts = usize::from(PARTS_MAX) - 1;
+    let (mut stream, terms, mut peer) = connection_with(1, 254).await;
+    let activity = Activity::new(Protocol::Http1, Instant::now());
+    let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
+    for bytes in 1..=parts {
+        assert!(until_begun(&mut fast, bytes).await.is_none());
+        peer.write_all(&[9]).await.expect("a write");
+    }
+    match until_begun(&mut fast, usize::MAX).await {
+        Some(End::Hand(rest)) => assert_eq!(rest.len(), parts + 1),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_head_whose_body_does_not_come_goes_to_hyper() {
+    for (wait, is_closed) in [(0, false), (3_600, true)] {
+        let (mut stream, mut terms, peer) = connection_with(1, 253).await;
+        terms.body_wait = Duration::from_secs(wait);
+        let activity = Activity::new(Protocol::Http1, Instant::now());
+        let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
+        let _peer = (!is_closed).then_some(peer);
+        match poll_fn(|context| fast.poll(context, false)).await {
+            End::Hand(rest) => assert_eq!(rest, [253]),
+            other => panic!("{other:?}"),
+        }
     }
 }

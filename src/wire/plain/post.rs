@@ -1,9 +1,9 @@
 //! The recogniser of plain calls: whole POST requests of programs, in the shape that nobody has to think about.
 //!
-//! What [`parse_plain`](super::parse_plain) asks of a request holds here, too. Besides, the body is there, as long as one
+//! What [`parse_plain`](super::parse_plain) asks of a request holds here, too. Besides, the body is as long as one
 //! Content-Length in decimal digits says; what a page sends along (Origin) or conditions need is somebody else's to judge.
 
-use super::{Lines, is_path_byte, parse_field, put};
+use super::{Lines, NotPlain, after, is_path_byte, parse_field, put};
 
 /// A plain call, borrowed from the bytes that it was read from. Fields are those that came once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +30,23 @@ pub struct PlainPost<'b> {
     pub fields: usize,
     /// The lines of all fields.
     pub lines: Lines<'b>,
-    /// The body.
+    /// The body, or as much of it as is there.
     pub body: &'b [u8],
-    /// Bytes of head and body; behind them the next request begins.
+    /// Bytes of the whole body.
+    pub body_bytes: usize,
+    /// Bytes of head and whole body; behind them the next request begins.
     pub length: usize,
 }
 
-/// Digits of a Content-Length; longer bodies do not come in one piece anyway.
+impl PlainPost<'_> {
+    /// Tells whether all of the body is there.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.body.len() == self.body_bytes
+    }
+}
+
+/// Digits of a Content-Length; nobody waits for longer bodies here.
 const LENGTH_DIGITS_MAX: usize = 7;
 
 /// What a field is to a plain call.
@@ -57,16 +67,21 @@ enum Kind {
     Idle,
 }
 
-/// Reads the plain call at the beginning of `bytes`, or returns `None` where there is none, or not all of it; linear in
-/// its head, without allocating.
-#[must_use]
-pub fn parse_plain_post(bytes: &[u8]) -> Option<PlainPost<'_>> {
-    let rest = bytes.strip_prefix(b"POST ")?;
-    let end = rest.iter().position(|byte| !is_path_byte(*byte))?;
-    let (path, rest) = rest.split_at(end);
-    let lines = rest.strip_prefix(b" HTTP/1.1\r\n")?;
+/// Reads the plain call at the beginning of `bytes`, of whose body there may be a part alone; linear in its head, without
+/// allocating.
+///
+/// # Errors
+/// Where there is none, or not all of its head.
+pub fn parse_plain_post(bytes: &[u8]) -> Result<PlainPost<'_>, NotPlain> {
+    let rest = after(bytes, b"POST ")?;
+    if !rest.is_empty() && !rest.starts_with(b"/") {
+        return Err(NotPlain::Other);
+    }
+    let end = rest.iter().position(|byte| !is_path_byte(*byte));
+    let (path, rest) = rest.split_at(end.ok_or(NotPlain::Part)?);
+    let lines = after(rest, b" HTTP/1.1\r\n")?;
     let mut post = PlainPost {
-        path: std::str::from_utf8(path).ok()?,
+        path: std::str::from_utf8(path).map_err(|_| NotPlain::Other)?,
         host: b"",
         accept: None,
         content_type: None,
@@ -78,31 +93,34 @@ pub fn parse_plain_post(bytes: &[u8]) -> Option<PlainPost<'_>> {
         fields: 0,
         lines: Lines(lines),
         body: b"",
+        body_bytes: 0,
         length: 0,
     };
     let mut rest = lines;
     let (mut host, mut length) = (None, None);
     loop {
         if let Some(behind) = rest.strip_prefix(b"\r\n") {
-            post.host = host?;
+            post.host = host.ok_or(NotPlain::Other)?;
             post.lines = Lines(&lines[..lines.len() - rest.len()]);
-            post.body = behind.get(..parse_length(length?)?)?;
-            post.length = bytes.len() - behind.len() + post.body.len();
-            return post.path.starts_with('/').then_some(post);
+            let length = length.and_then(parse_length);
+            post.body_bytes = length.ok_or(NotPlain::Other)?;
+            post.body = &behind[..behind.len().min(post.body_bytes)];
+            post.length = bytes.len() - behind.len() + post.body_bytes;
+            return Ok(post);
         }
-        let (name, value, behind) = parse_field(rest).ok()?;
+        let (name, value, behind) = parse_field(rest)?;
         match kind(name) {
-            Kind::Host => put(&mut host, value).ok()?,
-            Kind::Accept => put(&mut post.accept, value).ok()?,
-            Kind::ContentType => put(&mut post.content_type, value).ok()?,
-            Kind::ContentLength => put(&mut length, value).ok()?,
-            Kind::ProtocolVersion => put(&mut post.protocol_version, value).ok()?,
-            Kind::Session => put(&mut post.session, value).ok()?,
-            Kind::McpMethod => put(&mut post.mcp_method, value).ok()?,
-            Kind::McpName => put(&mut post.mcp_name, value).ok()?,
-            Kind::TraceParent => put(&mut post.traceparent, value).ok()?,
+            Kind::Host => put(&mut host, value)?,
+            Kind::Accept => put(&mut post.accept, value)?,
+            Kind::ContentType => put(&mut post.content_type, value)?,
+            Kind::ContentLength => put(&mut length, value)?,
+            Kind::ProtocolVersion => put(&mut post.protocol_version, value)?,
+            Kind::Session => put(&mut post.session, value)?,
+            Kind::McpMethod => put(&mut post.mcp_method, value)?,
+            Kind::McpName => put(&mut post.mcp_name, value)?,
+            Kind::TraceParent => put(&mut post.traceparent, value)?,
             Kind::Connection if value.eq_ignore_ascii_case(b"keep-alive") => {}
-            Kind::Connection | Kind::Thought => return None,
+            Kind::Connection | Kind::Thought => return Err(NotPlain::Other),
             Kind::Idle => {}
         }
         post.fields += 1;
@@ -162,6 +180,7 @@ mod tests {
     fn a_plain_call_is_read_with_its_body() {
         let bytes = [CALL, "POST /next"].concat();
         let post = parse_plain_post(bytes.as_bytes()).expect("a plain call");
+        assert!(post.is_whole());
         assert_eq!((post.path, post.host), ("/mcp", &b"reviews.example"[..]));
         assert_eq!(post.accept, Some(&b"application/json"[..]));
         assert_eq!(post.content_type, post.accept);
@@ -181,13 +200,17 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_a_call_is_one() {
-        for end in 0..CALL.len() {
-            assert_eq!(
-                parse_plain_post(&CALL.as_bytes()[..end]),
-                None,
-                "{end} bytes"
-            );
+    fn a_part_of_a_head_is_one_and_behind_it_the_body_may_be_missing() {
+        let head = CALL.len() - 4;
+        for end in 0..head {
+            let read = parse_plain_post(&CALL.as_bytes()[..end]);
+            assert_eq!(read, Err(NotPlain::Part), "{end} bytes");
+        }
+        for end in head..CALL.len() {
+            let post = parse_plain_post(&CALL.as_bytes()[..end]).expect("a whole head");
+            assert!(!post.is_whole());
+            let sizes = (post.body.len(), post.body_bytes, post.length);
+            assert_eq!(sizes, (end - head, 4, CALL.len()));
         }
     }
 
@@ -198,8 +221,9 @@ mod tests {
             ("3", Some(3)),
             ("0000003", Some(3)),
             ("00000003", None),
-            ("4", None),
-            ("9999999", None),
+            ("4", Some(4)),
+            ("9999999", Some(9_999_999)),
+            ("10000000", None),
             ("18446744073709551616", None),
             ("99999999999999999999", None),
             ("", None),
@@ -213,7 +237,8 @@ mod tests {
             let call =
                 format!("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\nabc");
             let read = parse_plain_post(call.as_bytes());
-            assert_eq!(read.map(|post| post.body.len()), expected, "{length:?}");
+            let told = read.map(|post| post.body_bytes);
+            assert_eq!(told, expected.ok_or(NotPlain::Other), "{length:?}");
         }
     }
 
@@ -223,7 +248,7 @@ mod tests {
             format!("{line}\r\nHost: a\r\nContent-Length: 0\r\n{field}\r\n\r\n")
         };
         let post = "POST /mcp HTTP/1.1";
-        assert!(parse_plain_post(call(post, "X: y").as_bytes()).is_some());
+        assert!(parse_plain_post(call(post, "X: y").as_bytes()).is_ok());
         for line in [
             "GET /mcp HTTP/1.1",
             "post /mcp HTTP/1.1",
@@ -234,7 +259,7 @@ mod tests {
         ] {
             assert_eq!(
                 parse_plain_post(call(line, "X: y").as_bytes()),
-                None,
+                Err(NotPlain::Other),
                 "{line}"
             );
         }
@@ -267,7 +292,7 @@ mod tests {
         ] {
             assert_eq!(
                 parse_plain_post(call(post, field).as_bytes()),
-                None,
+                Err(NotPlain::Other),
                 "{field:?}"
             );
         }

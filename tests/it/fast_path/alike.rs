@@ -41,10 +41,16 @@ pub(super) struct Pair {
 impl Pair {
     /// Starts both, for one test alone that counts what they do.
     pub(super) fn start() -> Pair {
+        Pair::start_with(|_| {})
+    }
+
+    /// Starts both with other settings.
+    pub(super) fn start_with(change: impl Fn(&mut reviewd::server::Config)) -> Pair {
         let start = |fast_path| {
             start_with(|config| {
                 config.base_url = Some("https://reviews.example".to_owned());
                 config.fast_path = fast_path;
+                change(config);
             })
         };
         Pair {

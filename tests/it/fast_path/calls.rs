@@ -1,4 +1,9 @@
-//! Calls of MCP in one piece: answered beneath hyper as hyper's own are, and counted and logged alike.
+//! Calls of MCP: answered beneath hyper as hyper's own are, and counted and logged alike, whether head and body come
+//! together or not.
+
+use std::io::Read;
+use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -184,5 +189,59 @@ fn a_rate_of_calls_leaves_them_to_hyper() {
         connection.write(ping.as_bytes());
         assert_eq!(connection.response("POST").status, status);
     }
+    assert_eq!(plain(&server), 0);
+}
+
+#[test]
+fn head_and_body_may_come_apart_wherever_a_call_is_cut() {
+    let server = start_with(|config| config.threads = NonZeroUsize::MIN);
+    // The one thread that serves has read the first part once it has answered somebody who came later.
+    let mut other = server.connect();
+    let ping = call(JSON, &message("ping", json!({}))).replace("reviews.example", "127.0.0.1");
+    let head = ping.find("\r\n\r\n").expect("an end") + 4;
+    let mut connection = server.connect();
+    connection.write(ping.as_bytes());
+    let expected = connection.response("POST").body;
+    // A single letter might as well be the beginning of HTTP/2, and is hyper's.
+    for cut in (2..ping.len()).step_by(7).chain([head - 1, head, head + 1]) {
+        // A connection that a busy machine has kept waiting too long is hyper's; then another has its turn.
+        let is_answered_here = (0..50).any(|_| {
+            let before = plain(&server);
+            let mut connection = server.connect();
+            connection.write(&ping.as_bytes()[..cut]);
+            assert_eq!(other.get("/healthz").status, 200);
+            connection.write(&ping.as_bytes()[cut..]);
+            assert!(connection.response("POST").body == expected, "{cut}");
+            plain(&server) > before
+        });
+        assert!(is_answered_here, "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_body_that_does_not_come_is_late_as_it_is_for_hyper() {
+    let pair = Pair::start_with(|config| config.limits.body_time = Duration::from_millis(100));
+    let ping = call(JSON, &message("ping", json!({})));
+    let reply = pair.exchange(&ping.as_bytes()[..ping.len() - 1]);
+    assert!(reply.starts_with(b"HTTP/1.1 408 "));
+    assert_eq!(pair.fast.running().counters().head_timeouts(), 0);
+}
+
+#[test]
+fn whoever_waits_to_be_told_to_go_on_is_told() {
+    let server = start_with(|_| {});
+    let mut connection = server.connect();
+    let fields = format!("{JSON}Expect: 100-continue\r\n");
+    let ping = call(&fields, &message("ping", json!({}))).replace("reviews.example", "127.0.0.1");
+    let (head, body) = ping.split_at(ping.find("\r\n\r\n").expect("an end") + 4);
+    // The line that asks for it comes in the second part.
+    let (first, second) = head.split_at(head.find("Expect").expect("the field"));
+    connection.write(first.as_bytes());
+    connection.write(second.as_bytes());
+    let mut go_on = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
+    connection.stream().read_exact(&mut go_on).expect("a reply");
+    assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+    connection.write(body.as_bytes());
+    assert_eq!(connection.response("POST").status, 200);
     assert_eq!(plain(&server), 0);
 }
