@@ -35,7 +35,7 @@ const COPY_BYTES_MAX: usize = 16 * 1024;
 
 /// What a reply that is made for one request costs at the least, in ready documents. Our choice: most cost a few of
 /// those, and single ones hundreds.
-const MADE_COST: usize = 16;
+pub(super) const MADE_COST: usize = 16;
 
 /// Microseconds that cost as much as a ready document, most of which the kernel takes.
 const DOCUMENT_US: u128 = 8;
@@ -128,8 +128,12 @@ pub fn answer_plain(
 
 /// Returns the [`Answered::cost`] of a reply that was made in so much time.
 fn cost(elapsed: Duration) -> usize {
-    let documents = elapsed.as_micros() / DOCUMENT_US;
-    MADE_COST.max(usize::try_from(documents).unwrap_or(usize::MAX))
+    MADE_COST.max(documents(elapsed))
+}
+
+/// Returns how many ready documents so much time would have served.
+pub(super) fn documents(elapsed: Duration) -> usize {
+    usize::try_from(elapsed.as_micros() / DOCUMENT_US).unwrap_or(usize::MAX)
 }
 
 /// Adds a reply to the numbers of its address, and to the access log; returns how long it took.

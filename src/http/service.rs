@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
@@ -22,6 +22,7 @@ use super::client::client_address;
 use super::endpoint::{self, Read};
 use super::fields::{self, Field, Fields};
 use super::host;
+use super::plain;
 use super::reply::{self, Refusal, Reply};
 use super::router::{self, Action, Route};
 use super::site::Site;
@@ -32,11 +33,27 @@ use crate::mcp;
 /// A reply, at once for reads, and in a while where a request's body has to be read first.
 ///
 /// Reads are the traffic, so they cost no boxed future.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a box would cost each read an allocation"
+)]
 pub enum Answer {
-    /// Ready at the first poll; `None` once taken.
-    Ready(Option<Response<Body>>),
+    /// Ready at the first poll, and its cost in ready documents; `None` once taken.
+    Ready(Option<Response<Body>>, usize),
     /// Waiting for the request's body, or for the hub's store.
     Pending(Pin<Box<dyn Future<Output = Response<Body>> + Send>>),
+}
+
+impl Answer {
+    /// Returns what it has cost so far, roughly, as [`Answered::cost`](super::Answered::cost) counts; what waits for a body
+    /// is taken for a reply that has to be made.
+    #[must_use]
+    pub fn cost(&self) -> usize {
+        match self {
+            Answer::Ready(_, cost) => *cost,
+            Answer::Pending(_) => plain::MADE_COST,
+        }
+    }
 }
 
 impl Future for Answer {
@@ -45,7 +62,7 @@ impl Future for Answer {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
             // hyper polls no future again that has answered; an empty reply is the harmless end of that case.
-            Answer::Ready(reply) => Poll::Ready(Ok(reply.take().unwrap_or_default())),
+            Answer::Ready(reply, _) => Poll::Ready(Ok(reply.take().unwrap_or_default())),
             Answer::Pending(future) => future.as_mut().poll(context).map(Ok),
         }
     }
@@ -77,15 +94,15 @@ pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> A
         reply::rate::put(&mut response, &standing);
         count(app, place, began, &response);
         log(app, note, &response);
-        return Answer::Ready(Some(response));
+        return Answer::Ready(Some(response), 1);
     }
-    match respond(app, parts, has_body) {
-        Ok(mut response) => {
+    match respond_at_cost(app, parts, has_body) {
+        Ok((mut response, cost)) => {
             if let Some(standing) = standing {
                 reply::rate::put(&mut response, &standing);
             }
             log(app, note, &response);
-            Answer::Ready(Some(response))
+            Answer::Ready(Some(response), cost)
         }
         Err((parts, write)) => Answer::Pending(Box::pin(answer(
             app.clone(),
@@ -195,10 +212,12 @@ async fn answer(
     response
 }
 
-/// Adds a reply to the numbers of its address.
-fn count(app: &App, place: usize, began: Instant, response: &Response<Body>) {
+/// Adds a reply to the numbers of its address; returns how long it took.
+fn count(app: &App, place: usize, began: Instant, response: &Response<Body>) -> Duration {
     let (status, bytes) = (response.status().as_u16(), response.body().sent());
-    app.traffic.record(place, status, bytes, began.elapsed());
+    let elapsed = began.elapsed();
+    app.traffic.record(place, status, bytes, elapsed);
+    elapsed
 }
 
 /// Answers a request at once from its head, or hands it back where its body is needed first.
@@ -213,6 +232,19 @@ fn count(app: &App, place: usize, began: Instant, response: &Response<Body>) {
     reason = "the error is the way of the few requests that have a body"
 )]
 pub fn respond(app: &App, parts: Parts, has_body: bool) -> Result<Response<Body>, (Parts, Write)> {
+    respond_at_cost(app, parts, has_body).map(|(response, _)| response)
+}
+
+/// Answers like [`respond`], and tells what that has cost in ready documents: one for hyper's part, and its time.
+#[allow(
+    clippy::result_large_err,
+    reason = "the error is the way of the few requests that have a body"
+)]
+fn respond_at_cost(
+    app: &App,
+    parts: Parts,
+    has_body: bool,
+) -> Result<(Response<Body>, usize), (Parts, Write)> {
     let began = clock::instant();
     let site = app.site.load();
     let mut place = router::NO_PLACE;
@@ -226,8 +258,8 @@ pub fn respond(app: &App, parts: Parts, has_body: bool) -> Result<Response<Body>
         (reply, fields.has(Field::TransferEncoding))
     };
     let response = finish(app, parts, reply, has_body || chunked);
-    count(app, place, began, &response);
-    Ok(response)
+    let elapsed = count(app, place, began, &response);
+    Ok((response, 1 + plain::documents(elapsed)))
 }
 
 /// Writes `reply` to the request that `parts` are of; `unread` tells that its body, or some of it, was left alone.

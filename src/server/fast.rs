@@ -42,7 +42,7 @@ const BATCH_BYTES: usize = 16 * 1024;
 /// The [`Answered::cost`] after which other connections have their turn, also while more requests wait: 128 ready documents,
 /// or 8 replies that are made. A search may take a millisecond, and 128 of those would keep others waiting for a tenth of
 /// a second.
-const TURN_COST: usize = 128;
+pub(super) const TURN_COST: usize = 128;
 
 /// Parts in which one request may come; with one more it goes to hyper. Each is looked at together with all before it, so
 /// that a head of single bytes would cost thousands.

@@ -46,6 +46,7 @@ pub mod signals;
 mod start_error;
 pub mod supervisor;
 mod tls;
+mod turn;
 mod wake;
 mod watch;
 mod workers;
@@ -293,6 +294,10 @@ impl Handler for Requests {
 
     fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> http::Answer {
         http::handle(&self.0, request, peer)
+    }
+
+    fn cost(&self, answer: &http::Answer) -> usize {
+        answer.cost()
     }
 
     fn answer_plain(

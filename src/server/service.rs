@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::convert::Infallible;
 use std::future::Future;
+use std::mem;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -19,6 +20,8 @@ use crate::http::{Answered, Body};
 use crate::wire::plain::NotPlain;
 
 use super::activity::{Activity, Protocol};
+use super::send::give_way;
+use super::turn::Turn;
 
 /// Answers requests: `http::handle` in the server, smaller things in tests.
 pub(super) trait Handler: Clone + Send + Sync + 'static {
@@ -27,6 +30,11 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
 
     /// Begins to answer one request of the client at `peer`.
     fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> Self::Answer;
+
+    /// Returns what beginning `answer` has cost, as [`Answered::cost`] counts.
+    fn cost(&self, _answer: &Self::Answer) -> usize {
+        1
+    }
 
     /// Answers the plain request at the beginning of `bytes` by appending to `out`.
     ///
@@ -63,6 +71,8 @@ struct Link<H> {
     activity: Arc<Activity>,
     /// Requests after which the connection is closed.
     requests_max: u32,
+    /// What was begun since other connections had their turn.
+    turn: Turn,
 }
 
 impl<H: Handler> Service<H> {
@@ -78,6 +88,7 @@ impl<H: Handler> Service<H> {
             peer,
             activity,
             requests_max,
+            turn: Turn::default(),
         };
         Service {
             link: Arc::new(link),
@@ -93,24 +104,50 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for Service<H> {
     fn call(&self, request: Request<Incoming>) -> Reply<H> {
         let link = &self.link;
         let count = link.activity.note_request();
-        // A handler owns nothing that a panic could leave half changed: shared state is swapped whole or atomic.
-        let begun = catch_unwind(AssertUnwindSafe(|| link.handler.begin(request, link.peer)));
-        if let Err(panic) = &begun {
-            report(panic.as_ref());
-        }
+        let stage = match link.turn.is_over() {
+            false => link.begin(request),
+            true => Stage::Waiting(Box::new(request), None),
+        };
         Reply {
-            answer: begun.ok(),
+            stage,
             link: Arc::clone(link),
             last: count >= link.requests_max,
         }
     }
 }
 
+impl<H: Handler> Link<H> {
+    /// Has the handler begin with `request`.
+    fn begin(&self, request: Request<Incoming>) -> Stage<H> {
+        // A handler owns nothing that a panic could leave half changed: shared state is swapped whole or atomic.
+        let begin = || {
+            let answer = self.handler.begin(request, self.peer);
+            self.turn.add(self.handler.cost(&answer));
+            answer
+        };
+        match catch_unwind(AssertUnwindSafe(begin)) {
+            Ok(answer) => Stage::Begun(answer),
+            Err(panic) => {
+                report(panic.as_ref());
+                Stage::Broken
+            }
+        }
+    }
+}
+
+/// How far a request has come.
+enum Stage<H: Handler> {
+    /// It came when the turn was over; of this number is the turn in which it gave way.
+    Waiting(Box<Request<Incoming>>, Option<usize>),
+    /// The handler is working on it.
+    Begun(H::Answer),
+    /// The handler has panicked.
+    Broken,
+}
+
 /// A reply that the handler is working on.
-#[derive(Debug)]
 pub(super) struct Reply<H: Handler> {
-    /// `None` once the handler has panicked.
-    answer: Option<H::Answer>,
+    stage: Stage<H>,
     link: Arc<Link<H>>,
     /// The connection has had its share of requests.
     last: bool,
@@ -121,19 +158,32 @@ impl<H: Handler> Future for Reply<H> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let polled = this
-            .answer
-            .as_mut()
-            .map(|answer| catch_unwind(AssertUnwindSafe(|| Pin::new(answer).poll(context))));
-        let response = match polled {
-            Some(Ok(Poll::Pending)) => return Poll::Pending,
-            Some(Ok(Poll::Ready(Ok(response)))) => response,
-            Some(Err(panic)) => {
-                report(panic.as_ref());
-                this.answer = None;
-                this.broken()
+        if let Stage::Waiting(_, gave_way) = &mut this.stage {
+            let turn = &this.link.turn;
+            if let Some(number) = *gave_way {
+                turn.end(number);
             }
-            None => this.broken(),
+            if turn.is_over() {
+                *gave_way = Some(turn.number());
+                return give_way(context);
+            }
+            if let Stage::Waiting(request, _) = mem::replace(&mut this.stage, Stage::Broken) {
+                this.stage = this.link.begin(*request);
+            }
+        }
+        let response = match &mut this.stage {
+            Stage::Begun(answer) => {
+                match catch_unwind(AssertUnwindSafe(|| Pin::new(answer).poll(context))) {
+                    Ok(Poll::Pending) => return Poll::Pending,
+                    Ok(Poll::Ready(Ok(response))) => response,
+                    Err(panic) => {
+                        report(panic.as_ref());
+                        this.stage = Stage::Broken;
+                        this.broken()
+                    }
+                }
+            }
+            _ => this.broken(),
         };
         Poll::Ready(Ok(this.finish(response)))
     }
@@ -237,3 +287,6 @@ impl Drop for Sending {
         self.0.note_body_end();
     }
 }
+
+#[cfg(test)]
+mod tests;

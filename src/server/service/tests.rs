@@ -1,0 +1,92 @@
+use std::io::Write;
+use std::sync::Mutex;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
+
+use super::*;
+
+/// What one answer costs: eight are a turn.
+const COST: usize = 16;
+
+/// Notes whom it answers, and has the neighbour ask while it begins with the first of the row.
+#[derive(Clone)]
+struct Street {
+    answered: Arc<Mutex<Vec<String>>>,
+    neighbour: Arc<Mutex<Option<std::net::TcpStream>>>,
+}
+
+impl Handler for Street {
+    type Answer = std::future::Ready<Result<Response<Body>, Infallible>>;
+
+    fn begin(&self, request: Request<Incoming>, _: SocketAddr) -> Self::Answer {
+        let path = request.uri().path().to_owned();
+        self.answered.lock().expect("no panic").push(path);
+        if let Some(mut stream) = self.neighbour.lock().expect("no panic").take() {
+            let request = b"GET /neighbour HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+            stream.write_all(request).expect("a write");
+        }
+        std::future::ready(Ok(Response::new(Body::empty())))
+    }
+
+    fn cost(&self, _: &Self::Answer) -> usize {
+        COST
+    }
+
+    fn broken(&self) -> Response<Body> {
+        Response::new(Body::empty())
+    }
+}
+
+/// Serves `stream` by hyper until it ends.
+async fn serve(stream: TcpStream, handler: Street) {
+    let peer = stream.peer_addr().expect("an address");
+    let activity = Arc::new(Activity::new(Protocol::Http1, Instant::now()));
+    let service = Service::new(handler, peer, activity, u32::MAX);
+    let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    connection.await.expect("an end in good order");
+}
+
+#[tokio::test]
+async fn a_neighbour_is_answered_before_the_end_of_a_row_that_began_before_it_asked() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let neighbour = std::net::TcpStream::connect(address).expect("a connection");
+    let (beside, _) = listener.accept().await.expect("a connection");
+    let mut client = TcpStream::connect(address).await.expect("a connection");
+    let (stream, _) = listener.accept().await.expect("a connection");
+    let row = "GET /row HTTP/1.1\r\nHost: a\r\n\r\n".repeat(127);
+    let last = "GET /row HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let row = row + last;
+    client.write_all(row.as_bytes()).await.expect("a write");
+    stream.readable().await.expect("readable");
+
+    let answered = Arc::default();
+    let handler = Street {
+        answered: Arc::clone(&answered),
+        neighbour: Arc::new(Mutex::new(Some(neighbour.try_clone().expect("a handle")))),
+    };
+    let beside = tokio::spawn(serve(beside, handler.clone()));
+    let served = tokio::spawn(serve(stream, handler));
+    let mut replies = String::new();
+    client.read_to_string(&mut replies).await.expect("replies");
+    assert_eq!(replies.matches("HTTP/1.1 200 OK").count(), 128);
+    drop((
+        neighbour,
+        served.await.expect("no panic"),
+        beside.await.expect("no panic"),
+    ));
+
+    let answered = answered.lock().expect("no panic");
+    let place = answered.iter().position(|path| path == "/neighbour");
+    let place = place.expect("the neighbour was answered");
+    // The rest of the turn in which it asked, and at most one more.
+    assert!(
+        place <= 2 * 128 / COST,
+        "behind {place} of {}",
+        answered.len()
+    );
+}
