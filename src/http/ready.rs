@@ -141,6 +141,24 @@ impl FilePart {
             at: 0,
         }
     }
+
+    /// Reads its first `bytes` bytes as the kernel would send them; for the oracle.
+    ///
+    /// # Errors
+    /// When the file ends before.
+    #[doc(hidden)]
+    pub fn read(&self, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut read = vec![0; bytes];
+        let mut filled = 0;
+        while filled < bytes {
+            let offset = (self.at + filled) as u64;
+            match rustix::io::pread(&*self.file, &mut read[filled..], offset)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                more => filled += more,
+            }
+        }
+        Ok(read)
+    }
 }
 
 #[cfg(test)]
