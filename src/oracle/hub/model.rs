@@ -165,21 +165,15 @@ impl Model {
         }
         state.claimed = false;
         state.elapsed_ms = u32::try_from(elapsed.as_millis()).expect("short");
-        if state.lease_s == 0 {
-            if let Outcome::Attempted { answer, .. } = outcome {
-                state.last = Some(Ended {
-                    at: now,
-                    answer: *answer,
-                });
-            }
-            self.end(*id, Removal::Unsubscribed, now);
-            return Recorded::Removed(Removal::Unsubscribed);
-        }
+        let is_leaving = state.lease_s == 0;
         let Outcome::Attempted {
             answer,
             retry_after,
         } = outcome
         else {
+            if is_leaving {
+                return self.book_removal(*id, Removal::Unsubscribed, now);
+            }
             state.next_at = Moment::from_unix_ms(now.unix_ms() + 1000);
             return Recorded::Kept {
                 failures: state.failures,
@@ -190,23 +184,20 @@ impl Model {
             answer: *answer,
         });
         match answer {
+            _ if is_leaving => return self.book_removal(*id, Removal::Unsubscribed, now),
             Answer::Status(status) if status / 100 == 2 => {
                 state.acknowledged = true;
                 state.failures = 0;
                 state.next_at = Moment::ZERO;
                 return Recorded::Kept { failures: 0 };
             }
-            Answer::Status(410) => {
-                self.end(*id, Removal::Gone, now);
-                return Recorded::Removed(Removal::Gone);
-            }
+            Answer::Status(410) => return self.book_removal(*id, Removal::Gone, now),
             _ => {}
         }
         state.failures += 1;
         let failures = state.failures;
         if failures >= policy.failures_max {
-            self.end(*id, Removal::Failures, now);
-            return Recorded::Removed(Removal::Failures);
+            return self.book_removal(*id, Removal::Failures, now);
         }
         let delay_ms = policy.retry_delays
             [(failures as usize - 1).min(policy.retry_delays.len() - 1)]
@@ -217,6 +208,11 @@ impl Model {
             now.unix_ms() + i64::try_from(delay_ms.max(wish_ms)).expect("short"),
         );
         Recorded::Kept { failures }
+    }
+
+    fn book_removal(&mut self, id: i64, removal: Removal, now: Moment) -> Recorded {
+        self.end(id, removal, now);
+        Recorded::Removed(removal)
     }
 
     fn book_request(&mut self, report: &Report, now: Moment) -> Recorded {

@@ -5,7 +5,6 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use super::super::store::StoreError;
 use super::{BUSY_TIMEOUT, FILE_NAME, LOCK_NAME};
@@ -36,17 +35,14 @@ pub(super) fn prepare(dir: &Path) -> Result<(), StoreError> {
 /// Locks the directory for as long as the value lives; whoever comes second waits.
 pub(super) fn lock(dir: &Path) -> Result<File, StoreError> {
     let directory = File::open(dir).map_err(|error| StoreError::io(dir, &error))?;
-    let give_up_at = Instant::now() + BUSY_TIMEOUT;
-    loop {
+    for _ in 0..=LOOKS {
         match directory.try_lock() {
             Ok(()) => return Ok(directory),
             Err(fs::TryLockError::Error(error)) => return Err(StoreError::io(dir, &error)),
-            Err(fs::TryLockError::WouldBlock) if Instant::now() >= give_up_at => {
-                return Err(StoreError::Busy(dir.join(FILE_NAME)));
-            }
-            Err(fs::TryLockError::WouldBlock) => thread::sleep(LOOK_AGAIN),
+            Err(fs::TryLockError::WouldBlock) => thread::sleep(BUSY_TIMEOUT / LOOKS),
         }
     }
+    Err(StoreError::Busy(dir.join(FILE_NAME)))
 }
 
 /// Tells whether a store in the directory has been opened before, as [`leave_mark`] notes.
@@ -92,4 +88,4 @@ const OWN_NAMES: [&str; 2] = ["hub.", "session-key"];
 const PAGE_BYTES: u64 = 512;
 
 /// How often whoever waits for the directory looks whether it is free.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+const LOOKS: u32 = 1_000;
