@@ -1,6 +1,7 @@
 //! The fast path: what it answers is what hyper would have answered, byte for byte, and no byte that follows is lost.
 
 mod alike;
+mod call_bounds;
 mod calls;
 mod idle;
 mod parts;

@@ -1,3 +1,5 @@
+#[path = "tests/bounds.rs"]
+mod bounds;
 #[path = "tests/opening.rs"]
 mod opening;
 

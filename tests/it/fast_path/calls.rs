@@ -11,16 +11,16 @@ use super::alike::Pair;
 use super::{LAST, plain, start_with};
 
 /// A call with its head; `fields` end with line ends.
-fn call(fields: &str, body: &str) -> String {
+pub(super) fn call(fields: &str, body: &str) -> String {
     format!(
         "POST /mcp HTTP/1.1\r\nHost: reviews.example\r\nContent-Length: {}\r\n{fields}\r\n{body}",
         body.len()
     )
 }
 
-const JSON: &str = "Content-Type: application/json\r\n";
+pub(super) const JSON: &str = "Content-Type: application/json\r\n";
 
-fn message(method: &str, params: Value) -> String {
+pub(super) fn message(method: &str, params: Value) -> String {
     json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).to_string()
 }
 
@@ -33,7 +33,7 @@ fn stateless(method: &str, mut params: Value) -> String {
     message(method, params)
 }
 
-fn search(arguments: Value) -> Value {
+pub(super) fn search(arguments: Value) -> Value {
     json!({"name": "search_reviews", "arguments": arguments})
 }
 

@@ -14,16 +14,19 @@ fn replies(field: ProxyField, fast_path: bool, row: &str) -> (String, u64) {
         config.fast_path = fast_path;
     });
     let replies = undated(exchange(server.address(), row.as_bytes()));
-    let replies = String::from_utf8_lossy(&replies);
-    // Seconds may pass between two requests; requests that are left may not.
-    let untimed = replies
+    (untimed(&String::from_utf8_lossy(&replies)), plain(&server))
+}
+
+/// Returns the lines of `replies` without seconds: those may pass between two requests, requests that are left may not.
+pub(super) fn untimed(replies: &str) -> String {
+    let lines = replies
         .split("\r\n")
         .map(|line| match line.split_once(";t=") {
             Some((before, _)) => before,
             None if line.starts_with("retry-after: ") => "retry-after",
             None => line,
         });
-    (untimed.collect::<Vec<_>>().join("\n"), plain(&server))
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]

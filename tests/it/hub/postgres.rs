@@ -4,13 +4,15 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use reviewd::oracle::hub::check_shared_store;
+use reviewd::websub::policy::Policy;
 use reviewd::websub::postgres::{Database, PostgresStore};
-use reviewd::websub::store::{Store, StoreError};
+use reviewd::websub::store::{Store, StoreError, TOMBSTONES_MAX};
 use serde_json::json;
 
 use super::authority;
 use super::chaos::post;
 use super::postgres_shared::Shared;
+use super::rig::now;
 use super::subscriber::Subscriber;
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::postgres::Postgres;
@@ -129,6 +131,38 @@ fn the_schema_is_made_once_brought_up_from_an_older_one_and_a_newer_one_is_left_
     postgres.query("hub", "UPDATE reviewd.meta SET version = 99");
     assert_refused(&url, 78, "schema 99 is newer than this program's 3");
     assert_eq!(version(), "99");
+}
+
+#[test]
+fn the_newest_ten_thousand_tombstones_are_kept_and_the_oldest_is_dropped() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    postgres.database("hub");
+    let mut store = open(&postgres.url("reviewd", "hub")).unwrap();
+    let put_up = |first: usize, last: usize| {
+        let sql = format!(
+            "INSERT INTO reviewd.tombstone (id, topic, host, removal, at, created_at)
+             SELECT id, 't', 'h', 'unsubscribed', extract(epoch FROM now())::bigint * 1000 - 20000 + id, 0
+             FROM generate_series({first}, {last}) id"
+        );
+        postgres.query("hub", &sql);
+    };
+    let policy = Policy {
+        failures_max: 3,
+        retry_delays: Vec::new(),
+        retry_after_max: Duration::ZERO,
+    };
+    let mut sweep = || {
+        let swept = store.sweep(&policy, Duration::from_secs(3_600), now());
+        swept.unwrap().tombstones
+    };
+    put_up(1, TOMBSTONES_MAX);
+    assert_eq!(sweep(), 0);
+    put_up(TOMBSTONES_MAX + 1, TOMBSTONES_MAX + 1);
+    assert_eq!(sweep(), 1);
+    let kept = "SELECT count(*), min(id) FROM reviewd.tombstone";
+    assert_eq!(postgres.query("hub", kept), "10000|2", "the first is gone");
 }
 
 #[test]

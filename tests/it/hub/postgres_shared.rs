@@ -167,7 +167,8 @@ fn what_others_keep_locked_is_given_up_by_the_server_itself_and_asked_again() {
 }
 
 #[test]
-fn a_body_of_128_mib_reaches_the_others_and_a_longer_one_is_left_to_who_serves_it() {
+fn a_body_of_128_mib_reaches_the_others_in_its_longer_time_and_a_longer_one_is_left_to_who_serves_it()
+ {
     let Some(postgres) = Postgres::start() else {
         return;
     };
@@ -179,13 +180,25 @@ fn a_body_of_128_mib_reaches_the_others_and_a_longer_one_is_left_to_who_serves_i
         retry_delays: Vec::new(),
         retry_after_max: Duration::ZERO,
     };
-    for (more, is_kept) in [(0, true), (1, false)] {
-        let body = Bytes::from(vec![b'x'; (128 << 20) + more]);
-        let digest = [u8::from(is_kept); 32];
+    postgres.query(
+        "hub",
+        "CREATE TABLE public.allowed (time TEXT);
+         CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+          INSERT INTO public.allowed SELECT current_setting('statement_timeout'); RETURN NEW; END $$;
+         CREATE TRIGGER note BEFORE INSERT ON reviewd.content FOR EACH ROW EXECUTE FUNCTION public.note()",
+    );
+    for (version, bytes, allowed) in [
+        (1, 1, "9s"),
+        (2, 128 << 20, "9s 40s"),
+        (3, (128 << 20) + 1, "9s 40s"),
+    ] {
+        let is_kept = version < 3;
+        let body = Bytes::from(vec![b'x'; bytes]);
+        let digest = [version; 32];
         let edition = Edition {
             url: "https://reviews.example/feed.xml".to_owned(),
             digest,
-            dated: Timestamp::from_unix(i64::try_from(more).unwrap()),
+            dated: Timestamp::from_unix(i64::from(version)),
             body: body.clone(),
         };
         let published = one.publish(&[edition], &policy, now()).unwrap();
@@ -194,6 +207,12 @@ fn a_body_of_128_mib_reaches_the_others_and_a_longer_one_is_left_to_who_serves_i
         assert!(found.as_ref() == Some(&body).filter(|_| is_kept));
         let stored = postgres.query("hub", "SELECT stored FROM reviewd.topic");
         assert_eq!(stored == "t", is_kept);
+        let times = "SELECT string_agg(time, ' ' ORDER BY length(time)) FROM public.allowed";
+        assert_eq!(
+            postgres.query("hub", times),
+            allowed,
+            "the time to bring it"
+        );
     }
 }
 

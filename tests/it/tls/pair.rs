@@ -186,3 +186,34 @@ fn a_pair_that_cannot_be_used_is_78_with_a_line_that_says_what_to_change() {
             .contains("--tls-key")
     );
 }
+
+#[test]
+fn a_certificate_file_of_a_mebibyte_is_read_and_a_longer_one_is_refused() {
+    let pair = Pair::new();
+    let path = pair.file("cert.pem");
+    let certificate = std::fs::read_to_string(&path).unwrap();
+    // What is between two certificates is a remark.
+    let padded = |bytes: usize| format!("{certificate}{}", "\n".repeat(bytes - certificate.len()));
+    std::fs::write(&path, padded(1 << 20)).unwrap();
+    let program = pair.serve(&[]);
+    drop(program);
+    std::fs::write(&path, padded((1 << 20) + 1)).unwrap();
+    let (certificate, key) = (path, pair.file("key.pem"));
+    let output = run(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--tls-cert",
+        certificate.to_str().unwrap(),
+        "--tls-key",
+        key.to_str().unwrap(),
+    ]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(78), "{said}");
+    let told = "reviewd: --tls-cert ";
+    assert!(
+        said.lines()
+            .any(|line| line.starts_with(told) && line.ends_with("is larger than 1048576 bytes")),
+        "{said}"
+    );
+}

@@ -1,0 +1,30 @@
+//! How much is kept, on both sides of the bound.
+
+use super::*;
+use crate::websub::store::TOMBSTONES_MAX;
+
+#[test]
+fn the_newest_ten_thousand_tombstones_are_kept_and_the_oldest_is_dropped() {
+    let (_temp, dir, mut store) = fresh();
+    let put_up = |id: usize| {
+        let file = Connection::open(dir.join(FILE_NAME)).expect("opened");
+        let sql =
+            "WITH RECURSIVE ids (id) AS (SELECT ?1 UNION ALL SELECT id + 1 FROM ids WHERE id < ?2)
+             INSERT INTO tombstone (id, topic, host, removal, at, created_at)
+             SELECT id, 't', 'h', 'unsubscribed', ?3 + id, 0 FROM ids";
+        let first = if id == TOMBSTONES_MAX { 1 } else { id };
+        let [first, last] = [first, id].map(rows::limit);
+        file.execute(sql, [first, last, at(0).unix_ms()])
+            .expect("put up");
+    };
+    let age = Duration::from_secs(3_600);
+    let sweep = |store: &mut SqliteStore| store.sweep(&policy(), age, at(20_000)).expect("swept");
+    put_up(TOMBSTONES_MAX);
+    assert_eq!(sweep(&mut store).tombstones, 0);
+    put_up(TOMBSTONES_MAX + 1);
+    assert_eq!(sweep(&mut store).tombstones, 1);
+    let kept = store.tombstones(usize::MAX).expect("tombstones");
+    assert_eq!(kept.len(), TOMBSTONES_MAX);
+    let oldest = kept.iter().map(|stone| stone.at).min();
+    assert_eq!(oldest, Some(at(2)), "the first is gone");
+}
