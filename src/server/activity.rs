@@ -200,6 +200,12 @@ impl Activity {
         self.last_answer.store(self.now.load(Relaxed), Relaxed);
     }
 
+    /// Returns how many handlers have not answered yet.
+    #[cfg(test)]
+    pub(super) fn handling(&self) -> u32 {
+        self.handling.load(Relaxed)
+    }
+
     /// Notes that hyper holds a body whose sending the peer's window may delay.
     pub(super) fn note_body(&self) {
         self.sending.fetch_add(1, Relaxed);

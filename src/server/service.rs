@@ -112,6 +112,7 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for Service<H> {
             stage,
             link: Arc::clone(link),
             last: count >= link.requests_max,
+            is_answered: false,
         }
     }
 }
@@ -151,6 +152,16 @@ pub(super) struct Reply<H: Handler> {
     link: Arc<Link<H>>,
     /// The connection has had its share of requests.
     last: bool,
+    is_answered: bool,
+}
+
+impl<H: Handler> Drop for Reply<H> {
+    /// A stream that is reset takes its reply along: nobody is working on it any more.
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.link.activity.note_answer();
+        }
+    }
 }
 
 impl<H: Handler> Future for Reply<H> {
@@ -198,9 +209,10 @@ impl<H: Handler> Reply<H> {
     }
 
     /// Notes the answer, and closes the connection if it is the last or says so.
-    fn finish(&self, mut response: Response<Body>) -> Response<Tracked> {
+    fn finish(&mut self, mut response: Response<Body>) -> Response<Tracked> {
         let activity = &self.link.activity;
         activity.note_answer();
+        self.is_answered = true;
         if self.last {
             close(&mut response);
         }

@@ -47,7 +47,7 @@ fn a_head_in_many_parts_is_answered_all_the_same() {
 
 #[test]
 fn half_a_head_behind_an_answered_request_has_its_time_and_is_told_so() {
-    let server = start_with(|config| config.limits.header_time = Duration::from_millis(300));
+    let server = start_with(|config| config.limits.header_time = Duration::from_secs(2));
     let mut connection = server.connect();
     let half = &REQUEST[..REQUEST.len() - 1];
     connection.write((get("/robots.txt") + half).as_bytes());
