@@ -40,18 +40,17 @@ use crate::mcp;
 pub enum Answer {
     /// Ready at the first poll, and its cost in ready documents; `None` once taken.
     Ready(Option<Response<Body>>, usize),
-    /// Waiting for the request's body, or for the hub's store.
-    Pending(Pin<Box<dyn Future<Output = Response<Body>> + Send>>),
+    /// Waiting for the request's body, or for the hub's store, and its cost so far.
+    Pending(Pin<Box<dyn Future<Output = Response<Body>> + Send>>, usize),
 }
 
 impl Answer {
-    /// Returns what it has cost so far, roughly, as [`Answered::cost`](super::Answered::cost) counts; what waits for a body
-    /// is taken for a reply that has to be made.
+    /// Returns what it has cost so far, roughly, as [`Answered::cost`](super::Answered::cost) counts; for what waits for a
+    /// body that grows with the time of its polls.
     #[must_use]
     pub fn cost(&self) -> usize {
         match self {
-            Answer::Ready(_, cost) => *cost,
-            Answer::Pending(_) => plain::MADE_COST,
+            Answer::Ready(_, cost) | Answer::Pending(_, cost) => *cost,
         }
     }
 }
@@ -63,7 +62,12 @@ impl Future for Answer {
         match self.get_mut() {
             // hyper polls no future again that has answered; an empty reply is the harmless end of that case.
             Answer::Ready(reply, _) => Poll::Ready(Ok(reply.take().unwrap_or_default())),
-            Answer::Pending(future) => future.as_mut().poll(context).map(Ok),
+            Answer::Pending(future, cost) => {
+                let began = Instant::now();
+                let polled = future.as_mut().poll(context);
+                *cost = cost.saturating_add(plain::documents(began.elapsed()));
+                polled.map(Ok)
+            }
         }
     }
 }
@@ -104,14 +108,10 @@ pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> A
             log(app, note, &response);
             Answer::Ready(Some(response), cost)
         }
-        Err((parts, write)) => Answer::Pending(Box::pin(answer(
-            app.clone(),
-            parts,
-            body,
-            peer,
-            write,
-            note,
-        ))),
+        Err((parts, write)) => {
+            let answer = answer(app.clone(), parts, body, peer, write, note);
+            Answer::Pending(Box::pin(answer), plain::MADE_COST)
+        }
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
     /// Begins to answer one request of the client at `peer`.
     fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> Self::Answer;
 
-    /// Returns what beginning `answer` has cost, as [`Answered::cost`] counts.
+    /// Returns what `answer` has cost so far, as [`Answered::cost`] counts; it may grow with each poll.
     fn cost(&self, _answer: &Self::Answer) -> usize {
         1
     }
@@ -184,7 +184,13 @@ impl<H: Handler> Future for Reply<H> {
         }
         let response = match &mut this.stage {
             Stage::Begun(answer) => {
-                match catch_unwind(AssertUnwindSafe(|| Pin::new(answer).poll(context))) {
+                let handler = &this.link.handler;
+                let before = handler.cost(answer);
+                let polled =
+                    catch_unwind(AssertUnwindSafe(|| Pin::new(&mut *answer).poll(context)));
+                let cost = handler.cost(answer).saturating_sub(before);
+                this.link.turn.add(cost);
+                match polled {
                     Ok(Poll::Pending) => return Poll::Pending,
                     Ok(Poll::Ready(Ok(response))) => response,
                     Err(panic) => {
