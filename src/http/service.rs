@@ -63,7 +63,7 @@ impl Future for Answer {
             // hyper polls no future again that has answered; an empty reply is the harmless end of that case.
             Answer::Ready(reply, _) => Poll::Ready(Ok(reply.take().unwrap_or_default())),
             Answer::Pending(future, cost) => {
-                let began = Instant::now();
+                let began = clock::instant();
                 let polled = future.as_mut().poll(context);
                 *cost = cost.saturating_add(plain::documents(began.elapsed()));
                 polled.map(Ok)
