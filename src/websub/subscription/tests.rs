@@ -385,11 +385,8 @@ fn an_unsubscription_waits_for_the_attempt_under_way_and_not_for_a_lost_one() {
 
 #[test]
 fn a_lease_that_ends_during_an_attempt_is_over_when_that_is() {
-    let during = begun(active(), B);
-    let late = Subscription {
-        next_at: at(12_000),
-        ..during
-    };
+    let mut late = begun(active(), B);
+    late.next_at = at(12_000);
     assert_eq!(
         next(late.clone(), &Event::LeaseChecked, 11_999).removal,
         None

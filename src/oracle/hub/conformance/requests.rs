@@ -157,18 +157,22 @@ pub(super) fn busy_hosts_are_passed_over(store: &mut dyn Store) {
     );
 }
 
+/// Begins what is due; attempts count as lost at `lost_ms`.
+fn begin_until(store: &mut dyn Store, lost_ms: i64) -> Vec<Delivery> {
+    let idle = HashMap::new();
+    let brief = Claim {
+        until: at(lost_ms),
+        ..claim(10, &idle)
+    };
+    let begun = store.claim_deliveries(Lane::Fast, &brief, at(4));
+    begun.expect("claimed")
+}
+
 /// A content on its way to who unsubscribed and subscribed again comes before whatever is newer.
 pub(super) fn whoever_comes_back_waits_for_the_attempt_of_the_former_life(store: &mut dyn Store) {
     activate(store, "x", "a");
     change(store, "a", 2, 3);
-    let (idle, lost_at) = (HashMap::new(), 60_000);
-    let brief = Claim {
-        until: at(lost_at),
-        ..claim(10, &idle)
-    };
-    let under_way = store
-        .claim_deliveries(Lane::Fast, &brief, at(4))
-        .expect("claimed");
+    let under_way = begin_until(store, LOST_MS);
     accept(store, Mode::Unsubscribe, "x", "a");
     let ending = verifications(store, 10);
     assert_eq!(
@@ -195,8 +199,8 @@ pub(super) fn whoever_comes_back_waits_for_the_attempt_of_the_former_life(store:
         Recorded::Stale,
         "that was a former life"
     );
-    assert_eq!(deliveries(store, lost_at - 1), []);
-    let newer = deliveries(store, lost_at);
+    assert_eq!(deliveries(store, LOST_MS - 1), []);
+    let newer = deliveries(store, LOST_MS);
     assert_eq!(newer.len(), 1);
     assert_ne!(newer[0].digest, under_way[0].digest);
 }
@@ -206,14 +210,7 @@ pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut dyn 
         activate(store, name, "a");
     }
     change(store, "a", 2, 3);
-    let (idle, lost_at) = (HashMap::new(), 60_000);
-    let brief = Claim {
-        until: at(lost_at),
-        ..claim(10, &idle)
-    };
-    let under_way = store
-        .claim_deliveries(Lane::Fast, &brief, at(4))
-        .expect("claimed");
+    let under_way = begin_until(store, LOST_MS);
     for name in ["x", "y"] {
         accept(store, Mode::Unsubscribe, name, "a");
     }
@@ -229,7 +226,7 @@ pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut dyn 
         Recorded::Removed(Removal::Unsubscribed)
     );
     assert_eq!(record(store, ended(&under_way[0], 200), 7), Recorded::Stale);
-    for (time, expired) in [(lost_at - 1, 0), (lost_at, 1)] {
+    for (time, expired) in [(LOST_MS - 1, 0), (LOST_MS, 1)] {
         assert_eq!(deliveries(store, time), []);
         assert_eq!(
             store
@@ -248,3 +245,6 @@ pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut dyn 
     assert_eq!(stones.len(), 2);
     assert_eq!(store.take_notices(10), Ok(vec![]));
 }
+
+/// When the attempts of these checks count as lost.
+const LOST_MS: i64 = 60_000;
