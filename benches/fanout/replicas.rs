@@ -67,7 +67,8 @@ fn row(home: &Home<'_>, count: usize, hosts: usize, replicas: usize) -> String {
         })
         .collect();
     let served = |program: &Program| Connection::open(program.address()).get(TOPIC).body;
-    let old: [u8; 32] = Sha256::digest(served(&programs[0])).into();
+    let before = served(&programs[0]);
+    let old: [u8; 32] = Sha256::digest(&before).into();
     home.fill(&format!("{BASE}{TOPIC}"), old, &callbacks);
     home.forget_statements();
 
@@ -82,6 +83,9 @@ fn row(home: &Home<'_>, count: usize, hosts: usize, replicas: usize) -> String {
     data.write("reviews.json", &reviews_json(51, "2026-01-02T00:00:00Z"));
     wait_until("all subscribers have it", || group.count() >= count);
     let took_us = cpu() - cpu_before;
+    // One replica may have sent everything before another has seen the new files.
+    let changed = |program: &Program| served(program) != before;
+    wait_until("all replicas serve it", || programs.iter().all(changed));
     let content = served(&programs[0]);
     let new: [u8; 32] = Sha256::digest(&content).into();
     wait_until("all ends are booked", || {
