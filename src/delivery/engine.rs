@@ -275,7 +275,8 @@ impl Engine {
         Moment::from_unix_ms(now_ms)
     }
 
-    /// Takes new topics from those who serve them.
+    /// Takes new topics from those who serve them. The same ones again, which they tell when they begin, are no news: to
+    /// publish them would be work, and would hide from everybody that somebody has taken them away.
     fn take_topics(&mut self) {
         let next = self
             .shared
@@ -297,7 +298,16 @@ impl Engine {
             };
             (url, Arc::new(content))
         };
-        self.contents = topics.iter().map(content).collect();
+        let contents: HashMap<String, Arc<Content>> = topics.iter().map(content).collect();
+        let is_known = |(url, content): (&String, &Arc<Content>)| {
+            self.contents
+                .get(url)
+                .is_some_and(|known| (known.digest, known.dated) == (content.digest, content.dated))
+        };
+        if contents.len() == self.contents.len() && contents.iter().all(is_known) {
+            return;
+        }
+        self.contents = contents;
         self.others.clear();
         self.unpublished = true;
     }

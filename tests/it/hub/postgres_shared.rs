@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use reviewd::websub::Place;
 use reviewd::websub::policy::Policy;
+use reviewd::websub::postgres::Database;
 use reviewd::websub::store::{Edition, Store, StoreError};
 use reviewd::wire::date::Timestamp;
 use sha2::Digest;
@@ -11,8 +13,8 @@ use sha2::Digest;
 use super::authority;
 use super::chaos::post;
 use super::postgres::{assert_refused_with, open};
-use super::rig::now;
-use super::subscriber::Subscriber;
+use super::rig::{Rig, now};
+use super::subscriber::{Reply, Subscriber};
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::postgres::Postgres;
 use crate::support::{Program, get, wait_until};
@@ -138,6 +140,32 @@ fn a_request_that_was_confirmed_survives_that_its_topic_is_gone() {
     );
     data.write("reviews.json", &reviews_json(2, "2026-01-03T00:00:00Z"));
     subscriber.wait_delivery(1);
+}
+
+#[test]
+fn topics_that_the_hub_is_told_of_again_are_not_published_again() {
+    let Some(shared) = Shared::begin() else {
+        return;
+    };
+    let place = Place::Database(Box::new(Database::parse(&shared.url).unwrap()));
+    let rig = Rig::start_with(|settings| settings.place = place);
+    // Who is never verified begins nothing that would miss a topic.
+    let silent = Subscriber::start_with(None, Reply::good);
+    let ask = |path: &str| rig.subscribe_with(&silent.callback(path), &[]).unwrap();
+    let topics = || {
+        shared
+            .postgres
+            .query("hub", "SELECT count(*) FROM reviewd.topic")
+    };
+    ask("/a");
+    assert_eq!(topics(), "3");
+    shared.postgres.query("hub", "DELETE FROM reviewd.topic");
+    rig.change("1");
+    // The turn that answers this one has taken the topics before.
+    ask("/b");
+    assert_eq!(topics(), "0");
+    rig.change("2");
+    wait_until("others are published", || topics() == "3");
 }
 
 #[test]
