@@ -2,8 +2,10 @@
 //! batch at a time; each batch is stored in a few transactions, and only then answered, and what is due is claimed and
 //! handed to the pool. Nothing here waits for a subscriber.
 
+mod carry;
 mod desk;
 mod dispatch;
+mod looks;
 mod storage;
 
 use std::collections::HashMap;
@@ -14,6 +16,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tracing::warn;
 
+use self::carry::{Carried, Carrier};
+use self::looks::Looks;
 use self::storage::OPEN_WAIT_MIN;
 use super::breaker::Breaker;
 use super::client::Client;
@@ -44,6 +48,8 @@ pub(super) enum Message {
         end: End,
         elapsed: Duration,
     },
+    /// Bodies have been carried to the store, or from there, or not.
+    Carried(Carried),
     /// Topics may have changed.
     Wake,
     /// Stop, by then.
@@ -85,10 +91,8 @@ pub(super) struct Engine {
     /// The clock, and what it showed when it was last looked at.
     unix_ms: Box<dyn Fn() -> i64 + Send>,
     anchor: (Instant, i64),
-    /// Whether the last claim of the fast lane found as much as there was room for, and until when that is taken for what
-    /// the next one will.
-    is_flowing: bool,
-    look_at: Instant,
+    looks: Looks,
+    carrier: Carrier,
     sweep_at: Instant,
     count_at: Instant,
     random: u64,
@@ -164,8 +168,8 @@ impl Engine {
             reports: Vec::new(),
             anchor: (now, (outside.unix_ms)()),
             unix_ms: outside.unix_ms,
-            is_flowing: false,
-            look_at: now,
+            looks: Looks::new(now),
+            carrier: Carrier::new(settings.place.clone(), mailbox),
             sweep_at: now,
             count_at: now,
             random: seed(),
@@ -236,6 +240,7 @@ impl Engine {
                     end,
                     elapsed,
                 } => self.note_end(number, end, elapsed, now),
+                Message::Carried(carried) => self.note_carried(carried),
                 Message::Wake => {}
                 Message::Stop { until, done } => self.stop(until, Some(done)),
             }
@@ -243,6 +248,7 @@ impl Engine {
         if Arc::strong_count(&self.shared) == 1 && self.stopping.is_none() {
             self.stop(Instant::now(), None);
         }
+        self.publish(now);
         self.accept(accepts, now);
         self.record(now);
         let more = self.is_delivering() && self.dispatch(now);
@@ -310,6 +316,7 @@ impl Engine {
         self.contents = contents;
         self.others.clear();
         self.unpublished = true;
+        self.carrier.forget();
     }
 
     /// Begins to stop, or to stop earlier.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[cfg(feature = "postgres")]
 use super::postgres::{Database, PostgresStore};
 use super::sqlite::{Role, SqliteStore};
-use super::store::{Store, StoreError};
+use super::store::{Edition, Store, StoreError};
 
 /// Where the hub keeps its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,23 @@ impl Place {
                 let mut store = PostgresStore::open(database)?;
                 origin.map_or(Ok(()), |origin| store.check_origin(origin))
             }
+        }
+    }
+
+    /// Brings the bodies of `editions` to a database, by a connection of its own and before anybody waits for them; a
+    /// directory keeps none.
+    ///
+    /// # Errors
+    /// Those of [`Place::open`], and of every method of a [`Store`].
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "a directory keeps no bodies")
+    )]
+    pub fn bring(&self, editions: &[Edition]) -> Result<(), StoreError> {
+        match self {
+            Place::Directory(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Place::Database(database) => PostgresStore::open(database)?.bring(editions),
         }
     }
 

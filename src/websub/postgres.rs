@@ -102,6 +102,17 @@ impl PostgresStore {
         self.read(|link| upkeep::check_origin(link, origin))
     }
 
+    /// Brings the bodies of `editions`, as far as they are newer than what the topics hold.
+    ///
+    /// # Errors
+    /// Those of every method of a [`Store`].
+    pub fn bring(&mut self, editions: &[Edition]) -> Result<(), StoreError> {
+        for edition in editions {
+            self.read(|link| upkeep::bring_newer(link, edition))?;
+        }
+        Ok(())
+    }
+
     /// Runs `act` in one transaction, told the time that counts; commits if it returns `Ok`.
     fn write<T>(
         &mut self,
@@ -109,17 +120,25 @@ impl PostgresStore {
         given: Option<Moment>,
         act: impl FnOnce(&mut Link, Moment) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        let PostgresStore {
-            link, time, name, ..
-        } = self;
-        let result = link.within(lock, |link, of_database| {
+        let result = self.try_write(lock, given, act);
+        result.map_err(|fault| fault.into_error(&self.name))
+    }
+
+    /// As [`PostgresStore::write`], for whoever knows what to do about a fault.
+    fn try_write<T>(
+        &mut self,
+        lock: Lock,
+        given: Option<Moment>,
+        act: impl FnOnce(&mut Link, Moment) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let PostgresStore { link, time, .. } = self;
+        link.within(lock, |link, of_database| {
             let now = match (time, given) {
                 (Time::Given, Some(given)) => given,
                 _ => of_database,
             };
             act(link, now)
-        });
-        result.map_err(|fault| fault.into_error(name))
+        })
     }
 
     /// Runs `look` in a transaction too: outside of one the server would have no bound for a statement.
@@ -178,12 +197,17 @@ impl Store for PostgresStore {
         now: Moment,
     ) -> Result<Published, StoreError> {
         self.own = Own::of(editions);
-        for edition in editions {
-            self.read(|link| upkeep::bring_newer(link, edition))?;
+        let mut tries = 1;
+        loop {
+            self.bring(editions)?;
+            let published = self.try_write(Lock::Topics, Some(now), |link, now| {
+                upkeep::publish(link, editions, now)
+            });
+            match published {
+                Err(Fault::Bodiless) if tries < PUBLISH_TRIES_MAX => tries += 1,
+                published => return published.map_err(|fault| fault.into_error(&self.name)),
+            }
         }
-        self.write(Lock::Topics, Some(now), |link, now| {
-            upkeep::publish(link, editions, now)
-        })
     }
 
     fn body(&mut self, digest: &[u8; 32]) -> Result<Option<Bytes>, StoreError> {
@@ -352,3 +376,7 @@ impl fmt::Debug for PostgresStore {
         write!(f, "PostgresStore({})", self.name)
     }
 }
+
+/// How often bodies are brought for one publication, each time that others have tidied them away before it. Our choice: a
+/// second time is rare, and the hub's thread has other work to do before a fourth.
+const PUBLISH_TRIES_MAX: u32 = 3;

@@ -15,6 +15,8 @@ mod http;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "postgres")]
+mod postgres_bodies;
+#[cfg(feature = "postgres")]
 mod postgres_shared;
 #[cfg(feature = "postgres")]
 mod replicas;

@@ -14,31 +14,32 @@ use crate::websub::subscription::Outcome;
 use crate::websub::{Callback, Moment};
 
 impl Engine {
-    /// Begins what may begin; true when a lane is full, so that it is worth looking again soon.
+    /// Begins what may begin; true when it is worth looking again soon: a lane is full, a look was left out, or claims are
+    /// to be given back.
     pub(super) fn dispatch(&mut self, now: Moment) -> bool {
         self.dispatch_probe();
         let Some(agenda) = self.agenda(now) else {
             return false;
         };
         let mut more = agenda.requests && self.dispatch_requests(now);
-        if !self.breaker.is_open() && !self.unpublished {
-            self.is_flowing = agenda.fast && self.dispatch_deliveries(Lane::Fast, now);
-            more |= self.is_flowing;
+        let mut is_flowing = false;
+        if !self.breaker.is_open() && !self.unpublished && self.carrier.is_idle() {
+            is_flowing = agenda.fast && self.dispatch_deliveries(Lane::Fast, now);
             more |= agenda.slow && self.dispatch_deliveries(Lane::Slow, now);
         }
-        more | (agenda.notices && self.dispatch_notices())
+        more |= self.looks.note(is_flowing);
+        more |= agenda.notices && self.dispatch_notices();
+        more | !self.reports.is_empty()
     }
 
-    /// Looks at what there is to do. While much is due to quick subscribers, every look would say the same.
+    /// Looks at what there is to do.
     fn agenda(&mut self, now: Moment) -> Option<Agenda> {
-        let instant = Instant::now();
-        if self.settings.place.is_shared() && self.is_flowing && instant < self.look_at {
+        if self.settings.place.is_shared() && self.looks.may_skip(Instant::now()) {
             return Some(Agenda {
                 fast: true,
                 ..Agenda::default()
             });
         }
-        self.look_at = instant + LOOK_EVERY;
         self.with_store(|store| store.agenda(now))
     }
 
@@ -145,27 +146,16 @@ impl Engine {
         }
     }
 
-    /// Returns the content with this digest: what is served here, or what another replica has published.
+    /// Returns the content with this digest: what is served here, or what another replica has published; none where that
+    /// has to be fetched first.
     fn content(&mut self, topic: &str, digest: &[u8; 32]) -> Option<Arc<Content>> {
-        let ours = Arc::clone(self.contents.get(topic)?);
-        if ours.digest == *digest {
-            return Some(ours);
+        let ours = self.contents.get(topic)?;
+        let mut at_hand = std::iter::once(ours).chain(self.others.get(topic));
+        if let Some(content) = at_hand.find(|content| content.digest == *digest) {
+            return Some(Arc::clone(content));
         }
-        if let Some(other) = self.others.get(topic)
-            && other.digest == *digest
-        {
-            return Some(Arc::clone(other));
-        }
-        let body = self.with_store(|store| store.body(digest))??;
-        let content = Arc::new(Content {
-            digest: *digest,
-            dated: ours.dated,
-            media_type: ours.media_type,
-            link: ours.link.clone(),
-            body,
-        });
-        self.others.insert(topic.to_owned(), Arc::clone(&content));
-        Some(content)
+        self.want(topic, digest);
+        None
     }
 
     fn dispatch_notices(&mut self) -> bool {
@@ -272,10 +262,6 @@ impl Engine {
 /// A claim outlives the deadline of its exchange by this much, and half of it is for the way to the thread. As long, at
 /// most, and the time of an exchange, deliveries that a replica had begun wait when it is gone.
 const CLAIM_SLACK: Duration = Duration::from_secs(10);
-
-/// How often everything there is to do is looked at while much is due. Our choice: a verification or a denial waits as
-/// long at most.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How often leases are looked at.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);

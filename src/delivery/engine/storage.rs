@@ -19,6 +19,7 @@ impl Engine {
                     self.store = Some(store);
                     // What is there may be an older state: a backup, or a standby that had not heard of the last change.
                     self.unpublished = true;
+                    self.carrier.leave();
                 }
                 Err(error) => self.fail(error),
             }
@@ -34,7 +35,13 @@ impl Engine {
                 Err(error) => self.fail(error),
             }
         }
-        if self.role.is_some() && self.unpublished {
+    }
+
+    /// Publishes what is served, when its bodies are there; what failed is tried again after a while.
+    pub(super) fn publish(&mut self, now: Moment) {
+        let may_try = self.health.store_error.is_none() || Instant::now() >= self.open_at;
+        let is_open = self.role.is_some() && self.store.is_some();
+        if is_open && may_try && self.unpublished && self.has_brought() {
             let policy = self.settings.policy.clone();
             let editions = self.editions();
             if let Some(published) =
@@ -71,7 +78,7 @@ impl Engine {
     }
 
     /// What is served, as the store gets it.
-    fn editions(&self) -> Vec<Edition> {
+    pub(super) fn editions(&self) -> Vec<Edition> {
         let mut editions: Vec<Edition> = self
             .contents
             .iter()
@@ -128,7 +135,7 @@ impl Engine {
 
     /// Notes what is wrong with the store. After an error of the disk the file is closed and opened anew: what the
     /// kernel has dropped of it must not be taken for written. The role is kept, as nobody else should deliver.
-    fn fail(&mut self, error: StoreError) {
+    pub(super) fn fail(&mut self, error: StoreError) {
         let text = error.to_string();
         if self.health.store_error.as_ref() != Some(&text) {
             error!(

@@ -21,6 +21,8 @@ pub(super) enum Fault {
     Refused(String),
     /// A topic that we have published is not there any more.
     Gone(String),
+    /// The body that a topic is to have is not there: it has to be brought, again or for the first time.
+    Bodiless,
 }
 
 impl From<tokio_postgres::Error> for Fault {
@@ -35,7 +37,7 @@ impl Fault {
         match self {
             Fault::Client(error) => error.is_closed(),
             Fault::Silence => true,
-            Fault::Damage(_) | Fault::Refused(_) | Fault::Gone(_) => false,
+            Fault::Damage(_) | Fault::Refused(_) | Fault::Gone(_) | Fault::Bodiless => false,
         }
     }
 
@@ -53,6 +55,8 @@ impl Fault {
                 let what = format!("the topic {topic} is gone from it, and is published again");
                 return StoreError::Io(place(), what);
             }
+            // Others publish all the time: as with every transaction that another was in the way of, it is tried again.
+            Fault::Bodiless => return StoreError::Busy(place()),
             Fault::Client(error) => error,
         };
         let text = text(&error);

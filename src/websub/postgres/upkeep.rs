@@ -27,27 +27,30 @@ pub(super) fn bring_newer(link: &mut Link, edition: &Edition) -> Result<(), Faul
             (&edition.dated.unix(), Type::INT8),
         ],
     )?;
-    match known {
-        Some(_) => Ok(()),
-        None => bring_body(link, edition).map(drop),
+    if known.is_some() || !is_kept(edition) || has_body(link, edition)? {
+        return Ok(());
     }
+    link.expect_bytes(edition.body.len())?;
+    link.execute(
+        "INSERT INTO reviewd.content (digest, body) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING",
+        &[
+            (&&edition.digest[..], Type::BYTEA),
+            (&&edition.body[..], Type::BYTEA),
+        ],
+    )?;
+    Ok(())
 }
 
-/// Stores the body of an edition if it is not there; false when it is too long for that.
-fn bring_body(link: &mut Link, edition: &Edition) -> Result<bool, Fault> {
-    if edition.body.len() > BODY_BYTES_MAX {
-        return Ok(false);
-    }
-    let digest = &edition.digest[..];
+/// Tells whether the body of an edition is short enough to be kept.
+fn is_kept(edition: &Edition) -> bool {
+    edition.body.len() <= BODY_BYTES_MAX
+}
+
+/// Tells whether the body of an edition is there.
+fn has_body(link: &mut Link, edition: &Edition) -> Result<bool, Fault> {
     let there = "SELECT 1 FROM reviewd.content WHERE digest = $1";
-    if link.first(there, &[(&digest, Type::BYTEA)])?.is_none() {
-        link.expect_bytes(edition.body.len())?;
-        link.execute(
-            "INSERT INTO reviewd.content (digest, body) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING",
-            &[(&digest, Type::BYTEA), (&&edition.body[..], Type::BYTEA)],
-        )?;
-    }
-    Ok(true)
+    let row = link.first(there, &[(&&edition.digest[..], Type::BYTEA)])?;
+    Ok(row.is_some())
 }
 
 /// Reads the body with that digest.
@@ -96,7 +99,9 @@ fn origin_of(url: &str) -> &str {
 /// Makes `editions` what the topics hold, as far as they are newer; nobody else looks at them meanwhile.
 ///
 /// # Errors
-/// Those of [`check_origin`]: topics of another public address are not ours to withdraw.
+/// Those of [`check_origin`]: topics of another public address are not ours to withdraw. [`Fault::Bodiless`] where a body
+/// is missing that [`bring_newer`] has brought, or has not thought newer: another replica has tidied up, or withdrawn the
+/// topic. Nobody can claim while this lock is held, so it is not brought now.
 pub(super) fn publish(
     link: &mut Link,
     editions: &[Edition],
@@ -152,8 +157,10 @@ pub(super) fn publish(
 }
 
 fn change(link: &mut Link, edition: &Edition) -> Result<(), Fault> {
-    // It is there, unless another replica has just tidied up.
-    let stored = bring_body(link, edition)?;
+    let stored = is_kept(edition);
+    if stored && !has_body(link, edition)? {
+        return Err(Fault::Bodiless);
+    }
     let digest = &edition.digest[..];
     link.execute(
         "INSERT INTO reviewd.topic (url, digest, dated, stored) VALUES ($1, $2, $3, $4)
