@@ -207,15 +207,22 @@ const ADDRESSES_MAX: usize = 4;
 mod tests {
     use super::super::guard::Ports;
     use super::*;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::{Mutex, PoisonError};
     use std::thread;
 
-    struct Table;
+    /// What names stand for; a lookup of `hangs.example` says that it has begun, and ends when it is told to.
+    #[derive(Default)]
+    struct Table(Mutex<Option<(Sender<()>, Receiver<()>)>>);
 
     impl Lookup for Table {
         fn lookup(&self, host: &str) -> io::Result<Vec<IpAddr>> {
             match host {
                 "hangs.example" => {
-                    thread::sleep(Duration::from_millis(300));
+                    let hanging = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                    let (begun, end) = hanging.as_ref().expect("the test has a table that hangs");
+                    begun.send(()).expect("the test waits");
+                    end.recv_timeout(LONG).expect("the test ends it");
                     Ok(vec![IpAddr::from([9, 9, 9, 9])])
                 }
                 "mixed.example" => Ok(vec![
@@ -230,11 +237,15 @@ mod tests {
     }
 
     fn lookups(threads: usize) -> Lookups {
+        lookups_in(Table::default(), threads)
+    }
+
+    fn lookups_in(table: Table, threads: usize) -> Lookups {
         let guard = Guard {
             allow_private: false,
             ports: Ports::parse("443").expect("ports"),
         };
-        let lookup: Arc<dyn Lookup> = Arc::new(Table);
+        let lookup: Arc<dyn Lookup> = Arc::new(table);
         Lookups::new(&lookup, Arc::new(guard), threads)
     }
 
@@ -277,17 +288,20 @@ mod tests {
 
     #[test]
     fn a_hanging_lookup_is_late_and_when_all_hang_the_rest_is_withheld() {
-        let lookups = lookups(1);
+        let ((begun, begins), (end, ends)) = (channel(), channel());
+        let lookups = lookups_in(Table(Mutex::new(Some((begun, ends)))), 1);
         let short = Duration::from_millis(1);
         // One hangs on the thread, one waits in its queue; there is no place for a third.
-        let results: Vec<_> = (0..3)
-            .map(|_| lookups.resolve("hangs.example", short))
-            .collect();
-        assert_eq!(results[0], Err(LookupError::Late));
-        assert!(
-            results.contains(&Err(LookupError::Saturated)),
-            "{results:?}"
-        );
+        thread::scope(|scope| {
+            let first = scope.spawn(|| lookups.resolve("hangs.example", LONG));
+            begins.recv_timeout(LONG).expect("begun");
+            let second = lookups.resolve("many.example", short);
+            assert_eq!(second, Err(LookupError::Late));
+            let third = lookups.resolve("many.example", LONG);
+            assert_eq!(third, Err(LookupError::Saturated));
+            end.send(()).expect("it hangs");
+            assert!(first.join().expect("no panic").is_ok());
+        });
         // What nobody waits for is skipped, so the thread is soon free again.
         let deadline = std::time::Instant::now() + LONG;
         while lookups.resolve("many.example", LONG).is_err() {
