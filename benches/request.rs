@@ -23,7 +23,7 @@ use reviewd::model::Dataset;
 use reviewd::search::index::IndexOptions;
 use reviewd::snapshot::{self, Snapshot};
 use reviewd::wire::date::{Date, Timestamp};
-use reviewd::{dataset, http};
+use reviewd::{clock, dataset, http};
 
 /// How many reviews the service has: those of a group of large practices, fewer where the bench is run as a test, and
 /// where a profiler counts, which takes 50 times as long.
@@ -244,7 +244,7 @@ const CALLS: [(&str, &str, std::ops::Range<usize>); 3] = [
 #[inline(never)]
 fn ask_plain(app: &App, request: &[u8], out: &mut Vec<u8>) {
     let peer = SocketAddr::from(([127, 0, 0, 1], 80));
-    let answered = http::answer_plain(app, black_box(request), peer, out);
+    let answered = http::answer_plain(app, black_box(request), peer, clock::instant(), out);
     assert!(answered.is_ok_and(|answered| answered.length == request.len()));
 }
 

@@ -46,7 +46,7 @@
 //! | http | all of the above |
 //! | server | all of the above |
 //! | cli | everything |
-//! | oracle | wire, model, dataset, import, insights, search, snapshot, mcp, websub, http |
+//! | oracle | wire, model, dataset, import, insights, search, snapshot, mcp, websub, clock, http |
 //!
 //! Only `http` and `server` name hyper; `tests/tidy.rs` reads this table and fails when code leaves it.
 //!

@@ -11,7 +11,6 @@ use allocation_counter::AllocationInfo;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
-use reviewd::dataset;
 use reviewd::http::{
     App, Body, Limits, Proxies, ProxyField, Rates, Settings, Site, answer_plain, respond,
 };
@@ -20,6 +19,7 @@ use reviewd::search::query::{Buffers, parse_query};
 use reviewd::search::run::{Scratch, run};
 use reviewd::snapshot::{self, Snapshot};
 use reviewd::wire::date::Timestamp;
+use reviewd::{clock, dataset};
 
 fn app() -> App {
     let decoded = dataset::decode(dataset::embedded(), Timestamp::from_unix(1_800_000_000));
@@ -131,7 +131,7 @@ fn a_plain_request_allocates_nothing() {
         let request = format!("GET {target} HTTP/1.1\r\nHost: a\r\n{field}\r\n");
         let mut ask = || {
             out.clear();
-            answer_plain(&app, request.as_bytes(), peer, &mut out).is_ok()
+            answer_plain(&app, request.as_bytes(), peer, clock::instant(), &mut out).is_ok()
         };
         assert!(ask() && ask(), "{target}");
         let mut answered = false;

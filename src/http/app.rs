@@ -120,6 +120,8 @@ pub struct App {
     base_url: String,
     /// Host and port of `base_url`.
     own_authority: String,
+    /// They are written as those of a request have to be.
+    is_own_authority: bool,
 }
 
 impl App {
@@ -132,6 +134,7 @@ impl App {
             .map_err(|_| SettingsError::CacheControl)?;
         HeaderValue::from_str(&settings.base_url).map_err(|_| SettingsError::BaseUrl)?;
         let began = clock::instant();
+        let own_authority = host::authority_of(&settings.base_url).to_owned();
         Ok(App {
             site: ArcSwap::from_pointee(site),
             readiness: Readiness::default(),
@@ -149,7 +152,8 @@ impl App {
             hub: OnceLock::new(),
             access_log: OnceLock::new(),
             fast_path: false,
-            own_authority: host::authority_of(&settings.base_url).to_owned(),
+            is_own_authority: host::is_authority(own_authority.as_bytes()),
+            own_authority,
             base_url: settings.base_url,
         })
     }
@@ -253,6 +257,12 @@ impl App {
     /// Returns the host and port of the public address.
     pub(crate) fn own_authority(&self) -> &str {
         &self.own_authority
+    }
+
+    /// Tells whether `host` is a host with an optional port. Most requests name the public address, which was looked at once.
+    pub(crate) fn is_authority(&self, host: &[u8]) -> bool {
+        let is_own = self.is_own_authority && host == self.own_authority.as_bytes();
+        is_own || host::is_authority(host)
     }
 
     /// Returns the public address without a trailing slash.

@@ -2,8 +2,7 @@
 //! the same code; of documents the bytes were written before.
 //!
 //! What is not plain, or is for something else, is left alone, for [`handle`](super::handle) to answer. The replies of
-//! both are the same, byte for byte, their date aside; the check `plain_reply` of the oracle compares those of reads, tests over
-//! sockets those of calls, too.
+//! both are the same, byte for byte, their date aside; the check `plain_reply` of the oracle compares them.
 
 mod call;
 
@@ -22,7 +21,6 @@ use super::body::Body;
 use super::client::client_of_plain;
 use super::endpoint::{self, Read};
 use super::fields::Fields;
-use super::host;
 use super::ready::{FilePart, SealedFile, Stored};
 use super::reply::{self, Refusal, Reply, Representation};
 use super::router::{self, Route};
@@ -51,7 +49,8 @@ pub struct Answered {
     pub body: Option<Stored>,
 }
 
-/// Answers the plain request at the beginning of `bytes`, of the client at `peer`, by appending to `out`.
+/// Answers the plain request at the beginning of `bytes`, of the client at `peer`, by appending to `out`; its time is counted
+/// from `began`.
 ///
 /// # Errors
 /// Where there is none, or it is not for this function, or is not all there. Nothing has been noted of such a request, and
@@ -60,17 +59,17 @@ pub fn answer_plain(
     app: &App,
     bytes: &[u8],
     peer: SocketAddr,
+    began: Instant,
     out: &mut Vec<u8>,
 ) -> Result<Answered, NotPlain> {
-    let began = clock::instant();
     let plain = match parse_plain(bytes) {
         Ok(plain) => plain,
         Err(NotPlain::Part) => return Err(NotPlain::Part),
-        Err(_) => return call::answer(app, bytes, peer, out, began),
+        Err(_) => return call::answer(app, bytes, peer, began, out),
     };
     // It begins with one.
-    let cut = plain.path.rfind('/').map_or(0, |slash| slash + 1);
-    let (parent, last) = plain.path.split_at(cut);
+    let slash = plain.path.iter().rposition(|byte| *byte == b'/');
+    let (parent, last) = plain.path.split_at(slash.map_or(0, |slash| slash + 1));
     let route = router::route_of_date(parent, last).or_else(|| router::route(parent, last));
     if !is_within_bounds(app, &plain) || !is_answered_here(route, plain.query) {
         return Err(NotPlain::Other);
@@ -82,7 +81,8 @@ pub fn answer_plain(
         } else {
             &Method::GET
         };
-        Note::of_plain(method, plain.path, plain.traceparent, client())
+        let path = str::from_utf8(plain.path).unwrap_or_default();
+        Note::of_plain(method, path, plain.traceparent, client())
     });
     let standing = app.take(Surface::Reads, || {
         note.as_ref().map_or_else(client, Note::client)
@@ -167,7 +167,7 @@ fn is_answered_here(route: Option<Route<'_>>, query: &str) -> bool {
 fn is_within_bounds(app: &App, plain: &Plain<'_>) -> bool {
     plain.fields <= app.limits.header_fields
         && plain.path.len() + 1 + plain.query.len() <= app.limits.target_bytes
-        && host::is_authority(plain.host)
+        && app.is_authority(plain.host)
 }
 
 /// What is written already of a reply, its head up to the date in a place that may still be empty.

@@ -113,20 +113,22 @@ pub(crate) enum Action {
 
 /// Returns the route of `/api/reviews/since/{date}`: the one with a parameter whose every fault, broken escapes
 /// included, is answered by the rules of the query.
-pub(crate) fn route_of_date<'a>(parent: &str, raw: &'a str) -> Option<Route<'a>> {
-    (parent == "/api/reviews/since/" && !raw.is_empty()).then_some(Route::Since(raw))
+pub(crate) fn route_of_date<'a>(parent: &[u8], raw: &'a [u8]) -> Option<Route<'a>> {
+    let is_date = parent == b"/api/reviews/since/" && !raw.is_empty();
+    let raw = is_date.then(|| str::from_utf8(raw))?;
+    raw.ok().map(Route::Since)
 }
 
 /// Returns the route of any other path, that is cut before its last segment, or `None` for an unknown path.
 ///
 /// A trailing slash is another, unknown, path; nothing is normalised, so `..` is a segment like any other.
-pub(crate) fn route<'a>(parent: &str, last: &'a str) -> Option<Route<'a>> {
-    if parent == "/api/reviews/" {
+pub(crate) fn route<'a>(parent: &[u8], last: &'a [u8]) -> Option<Route<'a>> {
+    if parent == b"/api/reviews/" {
         return match last {
-            "search" => Some(Route::Search),
+            b"search" => Some(Route::Search),
             // No review can have these ids: both are addresses, and an empty one is a trailing slash.
-            "since" | "" => None,
-            id => Some(Route::Review(id)),
+            b"since" | b"" => None,
+            id => str::from_utf8(id).ok().map(Route::Review),
         };
     }
     match api::find(parent, last)? {
@@ -207,7 +209,8 @@ mod tests {
 
     fn find(path: &str) -> Option<Route<'_>> {
         let cut = path.rfind('/').expect("paths begin with a slash") + 1;
-        route_of_date(&path[..cut], &path[cut..]).or_else(|| route(&path[..cut], &path[cut..]))
+        let (parent, last) = path.as_bytes().split_at(cut);
+        route_of_date(parent, last).or_else(|| route(parent, last))
     }
 
     #[test]

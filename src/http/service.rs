@@ -358,14 +358,14 @@ fn decide<'s>(
 
 /// Finds what a path is about.
 fn route_of<'p>(path: &'p Path<'_>) -> Result<Route<'p>, Refusal> {
-    if let Some(route) = router::route_of_date(&path.parent, path.raw) {
+    if let Some(route) = router::route_of_date(path.parent.as_bytes(), path.raw.as_bytes()) {
         return Ok(route);
     }
     let last = path
         .last
         .as_deref()
         .map_err(|error| Refusal::Target(*error))?;
-    router::route(&path.parent, last).ok_or(Refusal::UnknownPath)
+    router::route(path.parent.as_bytes(), last.as_bytes()).ok_or(Refusal::UnknownPath)
 }
 
 /// Finds the number of a request's address, of one that is not looked at any further.

@@ -181,7 +181,7 @@ fn twin(data: &[u8]) -> Option<Plain<'_>> {
     }
     Some(Plain {
         is_head: head.method == "HEAD",
-        path,
+        path: path.as_bytes(),
         query,
         host: head.value("host")?,
         accept_encoding: head.value("accept-encoding"),

@@ -11,6 +11,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use crate::clock;
 use crate::dataset;
 use crate::http::{
     AccessLog, App, Entry, Letter, Limits, Proxies, ProxyField, Rates, Settings, Site,
@@ -295,7 +296,7 @@ impl Served {
     /// Asks the fast path; returns the whole reply as the kernel would send it, and how long the request was.
     fn ask_plain(&self, bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
         let mut reply = Vec::new();
-        let answered = answer_plain(&self.app, bytes, PEER, &mut reply).ok()?;
+        let answered = answer_plain(&self.app, bytes, PEER, clock::instant(), &mut reply).ok()?;
         if let Some(body) = &answered.body {
             match &body.file {
                 Some(part) => {
@@ -312,7 +313,7 @@ impl Served {
     /// Tells whether the kernel has the largest document.
     fn has_file(&self) -> bool {
         let request = b"GET /reviews.json HTTP/1.1\r\nHost: reviews.example\r\n\r\n";
-        let answered = answer_plain(&self.app, request, PEER, &mut Vec::new());
+        let answered = answer_plain(&self.app, request, PEER, clock::instant(), &mut Vec::new());
         let body = answered.ok().and_then(|answered| answered.body);
         body.is_some_and(|body| body.file.is_some())
     }

@@ -52,7 +52,7 @@ pub(super) enum Protocol {
 
 /// The facts about one connection, noted where they happen and read by its [`Watch`].
 ///
-/// Plain relaxed atomics: one task at a time touches them, the type only has to be shareable. Times are milliseconds
+/// Plain relaxed atomics: one thread touches them, the type only has to be shareable. Times are milliseconds
 /// since the connection was accepted, so that they fit an atomic.
 #[derive(Debug)]
 pub(super) struct Activity {
@@ -167,7 +167,8 @@ impl Activity {
     /// Notes that the kernel has taken `bytes` bytes.
     pub(super) fn note_written(&self, bytes: usize) {
         self.last_io.store(self.now.load(Relaxed), Relaxed);
-        self.written.fetch_add(bytes as u64, Relaxed);
+        let written = self.written.load(Relaxed).wrapping_add(bytes as u64);
+        self.written.store(written, Relaxed);
     }
 
     /// Notes that the kernel takes no more bytes at present.
@@ -185,8 +186,8 @@ impl Activity {
     /// Notes that a handler begins, and returns how many requests this connection has now had.
     pub(super) fn note_request(&self) -> u32 {
         self.head_since.store(NEVER, Relaxed);
-        self.handling.fetch_add(1, Relaxed);
-        self.requests.fetch_add(1, Relaxed) + 1
+        add(&self.handling, 1);
+        add(&self.requests, 1)
     }
 
     /// Returns how many requests this connection has had.
@@ -196,7 +197,7 @@ impl Activity {
 
     /// Notes that a handler has answered.
     pub(super) fn note_answer(&self) {
-        self.handling.fetch_sub(1, Relaxed);
+        add(&self.handling, -1);
         self.last_answer.store(self.now.load(Relaxed), Relaxed);
     }
 
@@ -365,6 +366,13 @@ fn verdict(now: u64, since: u64, allowance: Duration, ending: Ending) -> Verdict
     } else {
         Verdict::Wait(until)
     }
+}
+
+/// Adds to a number that no other thread touches at the same time, so the processor need not lock it; returns the sum.
+fn add(number: &AtomicU32, more: i32) -> u32 {
+    let sum = number.load(Relaxed).wrapping_add_signed(more);
+    number.store(sum, Relaxed);
+    sum
 }
 
 /// Returns whole milliseconds; a duration beyond 580 million years counts as that.

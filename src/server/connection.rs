@@ -183,7 +183,6 @@ impl<H: Handler> Protocols<H> {
         let mut fast = FastPath::new(&mut stream, &self.handler, &activity, terms);
         let end = poll_fn(|context| {
             loop {
-                sentry.tick();
                 if let Poll::Ready(end) = fast.poll(context, sentry.is_finishing()) {
                     return Poll::Ready(Ok(end));
                 }

@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
@@ -104,6 +104,10 @@ pub(super) struct FastPath<'c, H> {
     body_wait: Option<Pin<Box<Sleep>>>,
     /// Cost and bytes of what was answered in this turn.
     turn: (usize, usize),
+    /// The clock was read in this poll.
+    is_timed: bool,
+    /// When what is answered next was read, if the clock has told; it is read once for both.
+    began: Option<Instant>,
 }
 
 impl<'c, H: Handler> FastPath<'c, H> {
@@ -125,6 +129,8 @@ impl<'c, H: Handler> FastPath<'c, H> {
             parts: 0,
             body_wait: None,
             turn: (0, 0),
+            is_timed: false,
+            began: None,
         }
     }
 
@@ -132,6 +138,11 @@ impl<'c, H: Handler> FastPath<'c, H> {
     /// request is to be answered here.
     pub(super) fn poll(&mut self, context: &mut Context<'_>, finishing: bool) -> Poll<End> {
         self.turn = (0, 0);
+        self.is_timed = false;
+        self.began = None;
+        if self.owed.is_some() || !self.rest.is_empty() {
+            self.tick();
+        }
         BUFFERS.with_borrow_mut(|buffers| {
             let Buffers { input, out } = buffers;
             loop {
@@ -190,6 +201,14 @@ impl<'c, H: Handler> FastPath<'c, H> {
         wait.is_some_and(|wait| wait.as_mut().poll(context).is_ready())
     }
 
+    /// Reads the clock for all that happens in this poll.
+    fn tick(&mut self) -> Instant {
+        self.is_timed = true;
+        let now = clock::instant();
+        self.activity.tick(now);
+        now.into_std()
+    }
+
     fn is_turn_over(&self) -> bool {
         let (cost, bytes) = self.turn;
         cost >= TURN_COST || bytes >= TURN_BYTES
@@ -200,6 +219,9 @@ impl<'c, H: Handler> FastPath<'c, H> {
         let (begun, behind) = input.split_at_mut(self.begun.len());
         let mut buffer = ReadBuf::new(behind);
         let outcome = Pin::new(&mut *self.stream).poll_read(context, &mut buffer);
+        if !self.is_timed {
+            self.began = Some(self.tick());
+        }
         match &outcome {
             Poll::Ready(_) => self.activity.note_read(),
             Poll::Pending => self.activity.note_listening(),
@@ -295,15 +317,17 @@ impl<'c, H: Handler> FastPath<'c, H> {
     }
 
     /// Answers the first request of `bytes`, if it is one for this path.
-    fn answer_one(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Answered, NotPlain> {
+    fn answer_one(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Answered, NotPlain> {
         if self.activity.requests() + 1 >= self.terms.requests_max {
             return Err(NotPlain::Other);
         }
         let mark = out.len();
         // A request that does not fit, a call's body included, looks like a part of one; hyper knows better.
         let bytes = &bytes[..bytes.len().min(self.terms.header_bytes)];
+        let began = self.began.take().unwrap_or_else(crate::clock::instant);
+        let (handler, peer) = (self.handler, self.terms.peer);
         // A handler owns nothing that a panic could leave half changed; what it has appended is cut off again.
-        let begun = AssertUnwindSafe(|| self.handler.answer_plain(bytes, self.terms.peer, out));
+        let begun = AssertUnwindSafe(|| handler.answer_plain(bytes, peer, began, out));
         let answered = catch_unwind(begun).unwrap_or_else(|panic| {
             report(panic.as_ref());
             Err(NotPlain::Other)

@@ -304,9 +304,10 @@ impl Handler for Requests {
         &self,
         bytes: &[u8],
         peer: SocketAddr,
+        began: std::time::Instant,
         out: &mut Vec<u8>,
     ) -> Result<http::Answered, NotPlain> {
-        http::answer_plain(&self.0, bytes, peer, out)
+        http::answer_plain(&self.0, bytes, peer, began, out)
     }
 
     fn broken(&self) -> Response<Body> {

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
@@ -36,7 +37,7 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
         1
     }
 
-    /// Answers the plain request at the beginning of `bytes` by appending to `out`.
+    /// Answers the plain request at the beginning of `bytes` by appending to `out`; its time is counted from `began`.
     ///
     /// # Errors
     /// Where that is for [`begin`](Handler::begin), or not all there; then `out` does not count.
@@ -44,9 +45,10 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
         &self,
         bytes: &[u8],
         peer: SocketAddr,
+        began: Instant,
         out: &mut Vec<u8>,
     ) -> Result<Answered, NotPlain> {
-        let _ = (bytes, peer, out);
+        let _ = (bytes, peer, began, out);
         Err(NotPlain::Other)
     }
 

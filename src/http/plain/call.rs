@@ -10,8 +10,8 @@ use crate::clock;
 use crate::http::access::Note;
 use crate::http::app::{App, Surface};
 use crate::http::client::client_of_plain;
+use crate::http::reply;
 use crate::http::router::Route;
-use crate::http::{host, reply};
 use crate::mcp::{Field, Form, Head};
 use crate::wire::plain::{NotPlain, PlainPost, parse_plain_post};
 
@@ -27,8 +27,8 @@ pub(super) fn answer(
     app: &App,
     bytes: &[u8],
     peer: SocketAddr,
-    out: &mut Vec<u8>,
     began: Instant,
+    out: &mut Vec<u8>,
 ) -> Result<Answered, NotPlain> {
     let server = app.mcp.as_ref().ok_or(NotPlain::Other)?;
     // A rate is left to hyper: whoever is refused would lose the connection.
@@ -73,7 +73,7 @@ fn is_simple(app: &App, post: &PlainPost<'_>) -> bool {
         && post.fields <= app.limits.header_fields
         && PATH.len() <= app.limits.target_bytes
         && post.body_bytes <= app.limits.mcp_body_bytes
-        && host::is_authority(post.host)
+        && app.is_authority(post.host)
 }
 
 /// What the protocol looks at of a call's head.

@@ -88,9 +88,45 @@ pub(crate) const TABLE: &[Entry] = &[
 ];
 
 /// Returns what stands at a path without parameters, which is cut before its last segment.
-pub(crate) fn find(parent: &str, last: &str) -> Option<Address> {
-    TABLE
-        .iter()
-        .find(|entry| entry.last == last && entry.parent == parent && !entry.has_parameter())
-        .map(|entry| entry.address)
+pub(crate) fn find(parent: &[u8], last: &[u8]) -> Option<Address> {
+    let mut slot = slot_of(parent, last);
+    // At least half of the slots are empty.
+    while let Some(entry) = TABLE.get(usize::from(SLOTS[slot])) {
+        if entry.last.as_bytes() == last && entry.parent.as_bytes() == parent {
+            return Some(entry.address);
+        }
+        slot = (slot + 1) % SLOTS.len();
+    }
+    None
+}
+
+/// The places in [`TABLE`] of all addresses without parameters, each in its slot or in the next free one behind it; a
+/// place that it does not have is none. Every request is looked up.
+const SLOTS: [u8; 64] = {
+    let mut slots = [u8::MAX; 64];
+    assert!(TABLE.len() <= slots.len() / 2);
+    let mut place = 0;
+    while place < TABLE.len() {
+        let entry = &TABLE[place];
+        let last = entry.last.as_bytes();
+        if last.is_empty() || last[0] != b'{' {
+            let mut slot = slot_of(entry.parent.as_bytes(), last);
+            while slots[slot] != u8::MAX {
+                slot = (slot + 1) % slots.len();
+            }
+            slots[slot] = place as u8;
+        }
+        place += 1;
+    }
+    slots
+};
+
+/// Returns the slot to begin at.
+const fn slot_of(parent: &[u8], last: &[u8]) -> usize {
+    let first = match last {
+        [first, ..] => *first as usize,
+        [] => 0,
+    };
+    // Our choice: of the first letters and the lengths few are alike.
+    (first + 5 * last.len() + 11 * parent.len()) % 64
 }

@@ -103,6 +103,7 @@ impl Handler for Panic {
         &self,
         _: &[u8],
         _: SocketAddr,
+        _: std::time::Instant,
         out: &mut Vec<u8>,
     ) -> Result<Answered, NotPlain> {
         out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");

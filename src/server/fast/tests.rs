@@ -31,6 +31,7 @@ impl Handler for Echo {
         &self,
         bytes: &[u8],
         _: SocketAddr,
+        _: std::time::Instant,
         out: &mut Vec<u8>,
     ) -> Result<Answered, NotPlain> {
         let zeros = bytes.iter().take_while(|byte| **byte == 0).count();

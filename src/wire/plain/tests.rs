@@ -7,7 +7,7 @@ const REQUEST: &str = "GET /feed.xml HTTP/1.1\r\nHost: reviews.example\r\nUser-A
 fn a_plain_request_is_read_with_what_depends_on_it() {
     let bytes = [REQUEST, "GET /next"].concat();
     let plain = parse_plain(bytes.as_bytes()).expect("a plain request");
-    assert_eq!((plain.path, plain.is_head), ("/feed.xml", false));
+    assert_eq!((plain.path, plain.is_head), (&b"/feed.xml"[..], false));
     assert_eq!(plain.host, b"reviews.example");
     assert_eq!(plain.accept_encoding, Some(&b"gzip, br"[..]));
     assert_eq!(plain.if_none_match, Some(&b"\"a\""[..]));
@@ -26,7 +26,7 @@ fn a_query_is_what_follows_a_question_mark() {
     ] {
         let request = format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n");
         let plain = parse_plain(request.as_bytes()).expect(target);
-        assert_eq!((plain.path, plain.query), (path, query));
+        assert_eq!((plain.path, plain.query), (path.as_bytes(), query));
     }
 }
 
@@ -181,4 +181,21 @@ fn fields_of_one_name_are_found_from_the_last() {
     assert_eq!(values("x-a"), [&b""[..], b"2:", b"1"]);
     assert_eq!(values("host"), [b"a"]);
     assert!(values("").is_empty() && values("x-abc").is_empty());
+}
+
+#[test]
+fn text_ends_at_the_first_byte_that_is_none_wherever_it_stands() {
+    for at in 0..20 {
+        for byte in 0..=u8::MAX {
+            // Tabs are text, and what is behind the first end does not matter.
+            for (around, behind) in [(b'a', b'a'), (b'\t', b'\0'), (b'~', u8::MAX), (b' ', 0x7f)] {
+                let mut bytes = [around; 20];
+                bytes[at] = byte;
+                bytes[at + 1..].fill(behind);
+                let is_text = |byte: &&u8| matches!(**byte, b' '..=b'~' | b'\t');
+                let length = bytes.iter().take_while(is_text).count();
+                assert_eq!(text_length(&bytes), length, "{byte} at {at} among {around}");
+            }
+        }
+    }
 }
