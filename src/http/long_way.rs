@@ -14,9 +14,12 @@ use hyper::service::service_fn;
 use super::app::App;
 use super::service::handle;
 
+/// Polls of the connection: one for a read, and two more for a body that is there.
+const POLLS_MAX: usize = 8;
+
 /// Returns all that a client at `peer` gets on a connection on which it sends `bytes`, and then closes its side.
 ///
-/// Reads alone are answered: nothing here waits for a body, or for another thread.
+/// Reads and calls are answered; nothing here waits for another thread. Whatever has a body needs tokio's clock.
 #[must_use]
 pub fn answer_by_hyper(app: &Arc<App>, bytes: &[u8], peer: SocketAddr) -> Vec<u8> {
     let mut written = Vec::new();
@@ -29,8 +32,9 @@ pub fn answer_by_hyper(app: &Arc<App>, bytes: &[u8], peer: SocketAddr) -> Vec<u8
     let service = service_fn(|request| handle(app, request, peer));
     let mut connection = Box::pin(builder.serve_connection(tape, service));
     let mut context = Context::from_waker(Waker::noop());
-    // An error is the peer's: what could be answered was.
-    let _ended: Poll<hyper::Result<()>> = connection.as_mut().poll(&mut context);
+    // What reads a body is told of each part in another poll. An error is the peer's: what could be answered was.
+    let mut polls = (0..POLLS_MAX).map(|_| connection.as_mut().poll(&mut context));
+    let _ended = polls.find(Poll::is_ready);
     drop(connection);
     written
 }

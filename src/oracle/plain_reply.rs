@@ -2,14 +2,17 @@
 //!
 //! An input is a row of requests. A byte below 0x80 stands for itself, any other for a word: a target, the name of a
 //! field, a value, or an entity-tag of the site itself. So whoever changes single bytes makes requests that are nearly
-//! plain, and what somebody has sent can be put into the corpus as it is.
+//! plain, and what somebody has sent, such as a call of MCP, can be put into the corpus as it is.
+
+mod words;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
-use std::ops::Range;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+
+use tokio::runtime::{self, Runtime};
 
 use crate::clock;
 use crate::dataset;
@@ -17,132 +20,16 @@ use crate::http::{
     AccessLog, App, Entry, Letter, Limits, Proxies, ProxyField, Rates, Settings, Site,
     answer_by_hyper, answer_plain,
 };
+use crate::mcp;
 use crate::search::index::IndexOptions;
 use crate::snapshot::{self, Snapshot};
 use crate::wire::date::Timestamp;
 use crate::wire::network::Network;
 
-/// How requests begin and end.
-const FRAME: [&str; 4] = [
-    "GET ",
-    "HEAD ",
-    " HTTP/1.1\r\nHost: reviews.example\r\n",
-    "\r\n",
-];
-
-pub(super) const TARGETS: [&str; 38] = [
-    "/reviews.json",
-    "/insights.json",
-    "/api/feed.json",
-    "/feed.xml",
-    "/mcp/server-card",
-    "/.well-known/ai-catalog.json",
-    "/",
-    "/page.css",
-    "/page.js",
-    "/favicon.svg",
-    "/reviews.jsonld",
-    "/badge.svg",
-    "/widget.html",
-    "/developers",
-    "/openapi.json",
-    "/llms.txt",
-    "/robots.txt",
-    "/sitemap.xml",
-    "/.well-known/api-catalog",
-    "/api/reviews/search",
-    "/api/reviews/search?limit=1",
-    "?query=will",
-    "?min_rating=4&limit=100",
-    "?rating=9",
-    "?sort=oldest&limit=2",
-    "&cursor=%zz",
-    "/api/reviews/since/",
-    "/api/reviews/since/2026-01-01",
-    "/api/reviews/since/2000-01-01",
-    "/api/reviews/since/2026-02-30",
-    "/api/reviews/nobody",
-    NEWEST,
-    "/healthz",
-    "/mcp",
-    "/api/websub/hub",
-    "/nowhere",
-    "/%2e",
-    "?x=1",
-];
-
-const NAMES: [&str; 16] = [
-    "Accept-Encoding: ",
-    "If-None-Match: ",
-    "if-modified-since:",
-    "Connection: ",
-    "User-Agent: ",
-    "X-Forwarded-For: ",
-    "x-forwarded-for:\t",
-    "Forwarded: ",
-    "traceparent: ",
-    "Range: ",
-    "If-Match: ",
-    "Origin: ",
-    "Accept: ",
-    "Cookie: ",
-    "Host: ",
-    "Authorization: ",
-];
-
-const VALUES: [&str; 24] = [
-    "gzip",
-    "br",
-    "zstd",
-    "identity;q=0",
-    "*;q=0",
-    ";q=0.5, ",
-    ", ",
-    "*",
-    "W/",
-    "\"a\"",
-    "keep-alive",
-    "close",
-    "192.0.2.1",
-    "127.0.0.1",
-    "for=192.0.2.1",
-    "for=\"[2001:db8::1]:80\"",
-    ";proto=https",
-    "unknown",
-    "Sat, 01 Jan 2000 00:00:00 GMT",
-    "Fri, 01 Jan 2100 00:00:00 GMT",
-    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-    "bytes=0-9",
-    "*/*",
-    " ",
-];
-
-/// Targets whose entity-tags are words, in each coding; as many as there are bytes left for.
-const TAGGED: [&str; 11] = [
-    "/reviews.json",
-    "/insights.json",
-    "/feed.xml",
-    "/",
-    "/llms.txt",
-    "/favicon.svg",
-    "/page.css",
-    "/api/reviews/search",
-    "/api/reviews/search?limit=1",
-    "/api/reviews/since/2026-01-01",
-    NEWEST,
-];
-
-/// The newest review of the sample.
-const NEWEST: &str = "/api/reviews/01M7RB7931B2V45C15TAXBHACQ";
-
-/// The bytes that stand for words of each kind: [`FRAME`], targets, names, and values with the tags behind them.
-pub(super) const FRAME_BYTES: Range<u8> = 0x80..0x84;
+use words::{FRAME, NAMES, TAGGED, VALUES};
+pub(super) use words::{FRAME_BYTES, TARGETS};
 #[cfg(test)]
-pub(super) const TARGET_BYTES: Range<u8> = FRAME_BYTES.end..FRAME_BYTES.end + TARGETS.len() as u8;
-#[cfg(test)]
-pub(super) const NAME_BYTES: Range<u8> = TARGET_BYTES.end..TARGET_BYTES.end + NAMES.len() as u8;
-#[cfg(test)]
-pub(super) const VALUE_BYTES: Range<u8> = NAME_BYTES.end..0xff;
+pub(super) use words::{NAME_BYTES, TARGET_BYTES, VALUE_BYTES};
 
 /// Who asks; two of the sites take his word for whom he asks.
 const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
@@ -163,30 +50,39 @@ pub(super) fn answered(data: &[u8]) -> usize {
     // Whatever has failed before has left nothing half changed.
     let world = world.lock().unwrap_or_else(PoisonError::into_inner);
     let row = world.spell(data);
+    let _entered = world.clockwork.enter();
     world.sites.iter().map(|site| site.check(&row)).sum()
 }
 
 struct World {
     /// What the bytes from 0x80 on stand for.
     words: Vec<Vec<u8>>,
-    sites: [Served; 3],
+    sites: [Served; 4],
+    /// What waits for a body has a deadline, which nobody lets come.
+    clockwork: Runtime,
 }
 
 /// A site, and what it logs.
 struct Served {
     app: Arc<App>,
     letters: Option<Receiver<Letter>>,
+    /// Reads are answered by 429, as all were spent before.
+    is_spent: bool,
 }
 
 /// What a log tells of a request, its time aside.
 type Logged = (IpAddr, String, String, u16, u64, Option<String>);
 
+/// A reply, and what was logged of it.
+type Told = (Vec<u8>, Vec<Logged>);
+
 impl World {
     fn build() -> World {
         let sites = [
-            Served::build(None, true),
-            Served::build(Some(ProxyField::XForwardedFor), false),
-            Served::build(Some(ProxyField::Forwarded), true),
+            Served::build(None, true, 0),
+            Served::build(Some(ProxyField::XForwardedFor), false, u32::MAX),
+            Served::build(Some(ProxyField::Forwarded), true, u32::MAX),
+            Served::build(None, false, 1),
         ];
         assert!(sites[0].has_file(), "no reply of the kernel's is checked");
         let fixed = [&FRAME[..], &TARGETS, &NAMES, &VALUES].concat();
@@ -196,7 +92,12 @@ impl World {
             words.extend(heads.iter().map(|head| value(head, "etag: ")));
         }
         words.push(value(&sites[0].head("/", ""), "last-modified: "));
-        World { words, sites }
+        let clockwork = runtime::Builder::new_current_thread().enable_time().build();
+        World {
+            words,
+            sites,
+            clockwork: clockwork.expect("a clock needs nothing of the system"),
+        }
     }
 
     fn spell(&self, data: &[u8]) -> Vec<u8> {
@@ -215,9 +116,10 @@ impl World {
 }
 
 impl Served {
-    /// Serves the sample: as it is after the start, or also with a limit that nobody reaches, a log, and proxies that
-    /// write `field`. Compressed variants and insights are there if it is `whole`.
-    fn build(field: Option<ProxyField>, whole: bool) -> Served {
+    /// Serves the sample: as it is after the start, or also with a log, and proxies that write `field`. Compressed variants
+    /// and insights are there if it is `whole`. A client may ask for `reads` in a minute: any number, more than anybody
+    /// asks for, or one, which then is spent.
+    fn build(field: Option<ProxyField>, whole: bool, reads: u32) -> Served {
         let now = Timestamp::from_unix(1_900_000_000);
         let decoded = dataset::decode(dataset::embedded(), now).expect("the sample is valid");
         let settings = snapshot::Settings {
@@ -239,7 +141,7 @@ impl Served {
             base_url: settings.base_url,
             cache_control: "public, max-age=60".to_owned(),
             rates: Rates {
-                reads: if watched { u32::MAX } else { 0 },
+                reads,
                 mcp: 0,
                 hub: 0,
             },
@@ -255,8 +157,14 @@ impl Served {
                 body_time: Duration::from_secs(10),
             },
         };
+        let server = mcp::Server::new(mcp::Settings {
+            base_url: settings.base_url.clone(),
+            allowed_origins: Vec::new(),
+            session_key: mcp::Key::new([7; 32]),
+            body_bytes_max: settings.limits.mcp_body_bytes,
+        });
         let app = App::new(settings, site).expect("the settings fit headers");
-        let app = Arc::new(app.with_fast_path(true));
+        let app = Arc::new(app.with_mcp(server).with_fast_path(true));
         if whole {
             app.current().compress(|| false);
         }
@@ -265,19 +173,23 @@ impl Served {
             app.set_access_log(log);
             letters
         });
-        Served { app, letters }
+        Served {
+            app,
+            letters,
+            is_spent: reads == 1,
+        }
     }
 
     /// Compares the replies to the row of requests, as far as the fast path takes them; returns how many.
     fn check(&self, row: &[u8]) -> usize {
         let mut rest = row;
         let mut count = 0;
-        self.logged();
-        while let Some((fast, length)) = self.ask_plain(rest) {
-            let fast = (timeless(&fast), self.logged());
+        while let Some((mut fast, mut slow, length)) = self.ask_both(rest) {
+            if self.is_spent && fast != slow {
+                // A minute may have come to its end between them; another is not over that soon.
+                (fast, slow, _) = self.ask_both(rest).expect("it was taken before");
+            }
             let (request, behind) = rest.split_at(length);
-            let slow = timeless(&answer_by_hyper(&self.app, request, PEER));
-            let slow = (slow, self.logged());
             assert!(
                 fast == slow,
                 "to {}\nfast: {}\n{:?}\nslow: {}\n{:?}",
@@ -291,6 +203,30 @@ impl Served {
             count += 1;
         }
         count
+    }
+
+    /// Asks for the first request of `row` on both ways; returns both replies and what was logged of them, and how long the
+    /// request was, or `None` where the fast path does not take it.
+    fn ask_both(&self, row: &[u8]) -> Option<(Told, Told, usize)> {
+        if self.is_spent {
+            self.spend();
+        }
+        self.logged();
+        let (fast, length) = self.ask_plain(row)?;
+        let fast = (timeless(&fast), self.logged());
+        let slow = timeless(&answer_by_hyper(&self.app, &row[..length], PEER));
+        Some((fast, (slow, self.logged()), length))
+    }
+
+    /// Asks until that is too often.
+    fn spend(&self) {
+        let request = b"GET /nowhere HTTP/1.1\r\nHost: reviews.example\r\n\r\n";
+        let is_too_many =
+            || answer_by_hyper(&self.app, request, PEER).starts_with(b"HTTP/1.1 429 ");
+        assert!(
+            (0..3).any(|_| is_too_many()),
+            "one read a minute is permitted"
+        );
     }
 
     /// Asks the fast path; returns the whole reply as the kernel would send it, and how long the request was.
@@ -357,15 +293,21 @@ fn value(head: &[u8], name: &str) -> Vec<u8> {
     value.as_bytes().to_vec()
 }
 
-/// Returns `reply` without what depends on the time of day: its date, and what is left of the client's rate.
+/// Returns `reply` without what depends on the time of day, its date and what is left of the client's rate, and without the
+/// values that are drawn: ids of sessions.
 fn timeless(reply: &[u8]) -> Vec<u8> {
     let end = memchr::memmem::find(reply, b"\r\n\r\n").unwrap_or(reply.len());
     let (head, body) = reply.split_at(end);
     let mut kept = Vec::with_capacity(reply.len());
     for line in head.split(|byte| *byte == b'\n') {
-        let name = [&b"date: "[..], b"ratelimit: "]
-            .into_iter()
-            .find(|name| line.starts_with(name));
+        let name = [
+            &b"date: "[..],
+            b"ratelimit: ",
+            b"retry-after: ",
+            b"mcp-session-id: ",
+        ]
+        .into_iter()
+        .find(|name| line.starts_with(name));
         kept.extend_from_slice(name.unwrap_or(line));
         kept.push(b'\n');
     }
