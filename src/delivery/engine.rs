@@ -267,10 +267,12 @@ impl Engine {
     /// Returns the time of day. When the clock has jumped, what is stored moves with it: a lease is a length of time.
     fn moment(&mut self) -> Moment {
         let (began, was_ms) = self.anchor;
-        let elapsed_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let instant = Instant::now();
+        let elapsed = instant.saturating_duration_since(began);
+        let elapsed_ms = i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX);
         let now_ms = (self.unix_ms)();
         let jump_ms = now_ms.saturating_sub(was_ms.saturating_add(elapsed_ms));
-        self.anchor = (Instant::now(), now_ms);
+        self.anchor = (instant, now_ms);
         if jump_ms.abs() >= JUMP_MS && self.role.is_some() {
             warn!(jump_ms, "the clock jumped, leases and retries move with it");
             if self.write_store(|store| store.shift(jump_ms)).is_none() {

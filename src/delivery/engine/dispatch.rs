@@ -49,11 +49,18 @@ impl Engine {
         }
     }
 
+    /// Returns the time of day within a turn that began at `now`: booking and publishing may have taken a while, which
+    /// the lease of an attempt is not to lack.
+    fn later(&self, now: Moment) -> Moment {
+        now.plus(self.anchor.0.elapsed())
+    }
+
     fn dispatch_requests(&mut self, now: Moment) -> bool {
         let room = self.flights.verify_room();
         if room == 0 {
             return true;
         }
+        let now = self.later(now);
         let busy = self.flights.busy(&[Kind::Verify]);
         let until = now.plus(self.settings.verify_timeout + CLAIM_SLACK);
         let claim = Claim {
@@ -97,6 +104,7 @@ impl Engine {
             .map(|content| content.body.len())
             .max()
             .unwrap_or_default();
+        let now = self.later(now);
         let until =
             now.plus(delivery_timeout(self.settings.delivery_timeout, longest) + CLAIM_SLACK);
         let claim = Claim {
