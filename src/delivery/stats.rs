@@ -69,19 +69,19 @@ impl Stats {
                 self.delivered_ms.add(elapsed_ms);
             }
             Answer::Status(_) => self.failed_status.add(1),
-            Answer::Failed(failure) => add_at(&self.failed, &Failure::ALL, failure),
+            Answer::Failed(failure) => add_at(&self.failed, &Failure::ALL, failure, 1),
         }
     }
 
-    pub(super) fn note_removal(&self, removal: Removal) {
-        add_at(&self.removed, &Removal::ALL, removal);
+    pub(super) fn note_removals(&self, removal: Removal, subscriptions: usize) {
+        add_at(&self.removed, &Removal::ALL, removal, subscriptions);
     }
 }
 
-fn add_at<T: PartialEq>(counts: &[Count], names: &[T], name: T) {
+fn add_at<T: PartialEq>(counts: &[Count], names: &[T], name: T, more: usize) {
     if let Some(at) = names.iter().position(|known| *known == name)
         && let Some(count) = counts.get(at)
     {
-        count.add(1);
+        count.add(u64::try_from(more).unwrap_or(u64::MAX));
     }
 }

@@ -310,7 +310,10 @@ impl Store for PostgresStore {
         let swept = self.write(Lock::None, Some(now), |link, now| {
             upkeep::sweep(link, policy, tombstone_age, now)
         })?;
-        self.note_subscriptions(&vec![Recorded::Removed(Removal::LeaseEnded); swept.expired]);
+        self.note_subscriptions(&vec![
+            Recorded::Removed(Removal::LeaseEnded);
+            swept.expired + swept.left
+        ]);
         Ok(swept)
     }
 

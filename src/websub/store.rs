@@ -356,6 +356,8 @@ pub struct Published {
 pub struct Swept {
     /// Leases that ended.
     pub expired: usize,
+    /// Subscriptions that their subscribers had ended, and whose attempt counts as lost.
+    pub left: usize,
     /// Tombstones dropped.
     pub tombstones: usize,
 }

@@ -233,7 +233,7 @@ impl Engine {
                 );
             }
             Recorded::Removed(removal) => {
-                stats.note_removal(removal);
+                stats.note_removals(removal, 1);
                 if matches!(report, Report::Verified { .. }) {
                     stats.confirmed.add(1);
                 }

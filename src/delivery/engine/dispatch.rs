@@ -9,8 +9,8 @@ use super::super::client::delivery_timeout;
 use super::super::exchange::{Content, End, Job};
 use super::super::flights::{Flight, Kind};
 use super::{Engine, Logged};
-use crate::websub::store::{Agenda, Claim, Delivery, Lane, Report};
-use crate::websub::subscription::Outcome;
+use crate::websub::store::{Agenda, Claim, Delivery, Lane, Report, Swept};
+use crate::websub::subscription::{Outcome, Removal};
 use crate::websub::{Callback, Moment};
 
 impl Engine {
@@ -228,6 +228,15 @@ impl Engine {
         self.note_end(number, end, Duration::ZERO, now);
     }
 
+    fn note_swept(&self, swept: Swept) {
+        let stats = &self.shared.stats;
+        stats.note_removals(Removal::LeaseEnded, swept.expired);
+        stats.note_removals(Removal::Unsubscribed, swept.left);
+        if swept.expired > 0 {
+            info!(subscriptions = swept.expired, "leases ended");
+        }
+    }
+
     /// Ends leases, drops tombstones, and counts, each from time to time.
     pub(super) fn keep_house(&mut self, now: Moment) {
         let flights = u64::try_from(self.flights.len()).unwrap_or(u64::MAX);
@@ -240,10 +249,8 @@ impl Engine {
         if self.role.is_some() && instant >= self.sweep_at {
             self.sweep_at = instant + SWEEP_EVERY;
             let (policy, age) = (self.settings.policy.clone(), self.settings.tombstone_age);
-            if let Some(swept) = self.with_store(|store| store.sweep(&policy, age, now))
-                && swept.expired > 0
-            {
-                info!(subscriptions = swept.expired, "leases ended");
+            if let Some(swept) = self.with_store(|store| store.sweep(&policy, age, now)) {
+                self.note_swept(swept);
             }
         }
         if instant >= self.count_at {

@@ -9,6 +9,7 @@ use super::Engine;
 use crate::websub::Moment;
 use crate::websub::sqlite::Role;
 use crate::websub::store::{Edition, Store, StoreError};
+use crate::websub::subscription::Removal;
 
 impl Engine {
     /// Opens the store and takes the delivery role, as far as neither has happened.
@@ -68,6 +69,8 @@ impl Engine {
                     );
                 }
                 if published.withdrawn > 0 {
+                    let stats = &self.shared.stats;
+                    stats.note_removals(Removal::TopicWithdrawn, published.withdrawn);
                     info!(
                         subscriptions = published.withdrawn,
                         "subscriptions to topics that are no longer served are removed"

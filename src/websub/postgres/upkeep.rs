@@ -267,7 +267,11 @@ pub(super) fn sweep(
     let mut swept = Swept::default();
     for id in ids {
         let after = batch.step(id, &Event::LeaseChecked, policy, now);
-        swept.expired += usize::from(after.is_some_and(|after| after.removal.is_some()));
+        match after.and_then(|after| after.removal) {
+            Some(Removal::Unsubscribed) => swept.left += 1,
+            Some(_) => swept.expired += 1,
+            None => {}
+        }
     }
     batch.save(link)?;
     let dropped = link.execute(

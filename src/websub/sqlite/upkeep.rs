@@ -8,7 +8,7 @@ use super::super::moment::Moment;
 use super::super::store::{
     Counts, Edition, Notice, Order, Published, SWEEP_MAX, Swept, TOMBSTONES_MAX, VERIFICATIONS_MAX,
 };
-use super::super::subscription::{Event, Policy};
+use super::super::subscription::{Event, Policy, Removal, Step};
 use super::rows;
 
 /// Makes `editions` what the topics of the hub hold.
@@ -112,8 +112,16 @@ pub(super) fn sweep(
     touch(tx, now)?;
     let mut swept = Swept::default();
     for id in ids(tx, &format!("{EXPIRED} LIMIT {SWEEP_MAX}"), now.unix_ms())? {
-        apply(tx, id, &Event::LeaseChecked, policy, now)?;
-        swept.expired += 1;
+        match apply(tx, id, &Event::LeaseChecked, policy, now)? {
+            Some(Step {
+                removal: Some(Removal::Unsubscribed),
+                ..
+            }) => swept.left += 1,
+            Some(Step {
+                removal: Some(_), ..
+            }) => swept.expired += 1,
+            _ => {}
+        }
     }
     swept.tombstones = tx.execute(
         "DELETE FROM tombstone WHERE at < ?1 OR id IN (SELECT id FROM tombstone ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?2)",
@@ -191,7 +199,7 @@ pub(super) fn operate(
         Order::Remove => Event::Removed,
         Order::Retry => Event::Retried,
     };
-    apply(tx, id, &event, policy, now)
+    apply(tx, id, &event, policy, now).map(|after| after.is_some())
 }
 
 /// Notes the clock, so that one that went back while no one looked is seen at the next start.
@@ -200,18 +208,18 @@ pub(super) fn touch(tx: &Transaction<'_>, now: Moment) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Steps a subscription; `None` when it is not there.
 fn apply(
     tx: &Transaction<'_>,
     id: i64,
     event: &Event<'_>,
     policy: &Policy,
     now: Moment,
-) -> rusqlite::Result<bool> {
+) -> rusqlite::Result<Option<Step>> {
     let Some(stored) = rows::load(tx, id)? else {
-        return Ok(false);
+        return Ok(None);
     };
-    rows::apply(tx, stored, event, policy, now)?;
-    Ok(true)
+    rows::apply(tx, stored, event, policy, now).map(Some)
 }
 
 fn ids(tx: &Transaction<'_>, sql: &str, argument: i64) -> rusqlite::Result<Vec<i64>> {

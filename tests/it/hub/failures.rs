@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use reviewd::websub::subscription::Removal;
+
 use super::authority;
 use super::rig::{FEED, Rig};
 use super::subscriber::{Reply, Subscriber};
@@ -302,4 +304,36 @@ fn a_network_that_is_down_removes_nobody_and_deliveries_go_on_when_it_is_back() 
     good.wait_delivery(6);
     rig.wait_settled();
     assert!(!rig.hub().health().paused);
+}
+
+#[test]
+fn whoever_left_with_an_attempt_that_was_cut_short_is_gone_and_counted() {
+    let mut rig = Rig::start_with(|settings| settings.delivery_timeout = Duration::from_secs(60));
+    let silent = Subscriber::delivering(|_| Reply::Silence(Duration::from_secs(60)));
+    let callback = silent.callback("/cb");
+    rig.subscribe(&callback);
+    rig.change("2");
+    silent.wait_delivery(1);
+    rig.unsubscribe(&callback);
+    wait_until("leaving", || {
+        rig.listed(&callback)
+            .is_some_and(|listed| listed.state.is_leaving())
+    });
+    // A hub that nobody waits for writes no end of what is under way.
+    rig.hub = None;
+    rig.boot("2");
+    rig.wait_gone(&callback);
+    rig.wait_removals(Removal::Unsubscribed, 1);
+}
+
+#[test]
+fn whoever_subscribed_to_a_topic_that_is_no_longer_served_is_told_and_counted() {
+    let (mut rig, subscriber) = (Rig::start(), Subscriber::good());
+    rig.subscribe(&subscriber.callback("/cb"));
+    rig.stop();
+    rig.base_url = "https://other.example".to_owned();
+    rig.boot("1");
+    let reason = "the topic is no longer served here";
+    assert_eq!(subscriber.wait_denial(1).query()["hub.reason"], reason);
+    rig.wait_removals(Removal::TopicWithdrawn, 1);
 }

@@ -16,6 +16,7 @@ use reviewd::snapshot::Topic;
 use reviewd::websub::policy::{Leases, Policy};
 use reviewd::websub::sqlite::SqliteStore;
 use reviewd::websub::store::{Caps, Listed, Store, Tombstone};
+use reviewd::websub::subscription::Removal;
 use reviewd::websub::{Moment, Place, Refusal, request};
 use reviewd::wire::date::Timestamp;
 use sha2::Digest;
@@ -210,6 +211,13 @@ impl Rig {
             let counts = self.store().counts(self.now()).unwrap();
             self.is_noted() && counts.requests == 0 && counts.owed == 0
         });
+    }
+
+    /// Waits until so many subscriptions are counted as removed for that reason.
+    pub(crate) fn wait_removals(&self, removal: Removal, subscriptions: u64) {
+        let place = Removal::ALL.iter().position(|known| *known == removal);
+        let counted = &self.hub().stats().removed[place.unwrap()];
+        wait_until("removals", || counted.value() == subscriptions);
     }
 
     /// Waits until no request waits for its verification.

@@ -226,13 +226,13 @@ pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut dyn 
         Recorded::Removed(Removal::Unsubscribed)
     );
     assert_eq!(record(store, ended(&under_way[0], 200), 7), Recorded::Stale);
-    for (time, expired) in [(LOST_MS - 1, 0), (LOST_MS, 1)] {
+    for (time, left) in [(LOST_MS - 1, 0), (LOST_MS, 1)] {
         assert_eq!(deliveries(store, time), []);
         assert_eq!(
             store
                 .sweep(&policy(), AGE, at(time))
-                .map(|swept| swept.expired),
-            Ok(expired),
+                .map(|swept| (swept.expired, swept.left)),
+            Ok((0, left)),
             "at {time}"
         );
     }

@@ -211,8 +211,13 @@ impl Store for Model {
         for id in &over {
             self.end(*id, Removal::LeaseEnded, now);
         }
+        let ended = self.tombstones.iter().rev().take(over.len());
+        let left = ended
+            .filter(|stone| stone.removal == Removal::Unsubscribed)
+            .count();
         Ok(Swept {
-            expired: over.len(),
+            expired: over.len() - left,
+            left,
             tombstones,
         })
     }
