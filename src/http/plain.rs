@@ -170,7 +170,7 @@ fn is_within_bounds(app: &App, plain: &Plain<'_>) -> bool {
         && app.is_authority(plain.host)
 }
 
-/// What is written already of a reply, its head up to the date in a place that may still be empty.
+/// What is written already of a reply: its head with whatever date, in a place that may still be empty.
 struct Written<'s> {
     status: u16,
     head: &'s OnceLock<Box<[u8]>>,
@@ -212,6 +212,7 @@ fn push_stored(
     out: &mut Vec<u8>,
 ) -> Pushed {
     let Written { status, head, file } = written;
+    let start = out.len();
     let body = match (head.get(), reply) {
         (Some(head), Reply::Serve(_, body)) => {
             out.extend_from_slice(head);
@@ -223,15 +224,17 @@ fn push_stored(
         }
         (None, reply) => {
             let response = reply::render(reply, Default::default(), &app.cache_control);
-            let start = out.len();
             reply::plain::push_head(&response, out);
+            push_date(out);
             // Another thread has rendered the same.
             let _ = head.set(out[start..].into());
             response.into_body()
         }
     };
-    push_date(out);
-    out.extend_from_slice(b"\r\n\r\n");
+    // The date stands at the end, before the empty line.
+    if let Some(end) = out.last_chunk_mut::<{ DATE_BYTES + 4 }>() {
+        end[..DATE_BYTES].copy_from_slice(&date());
+    }
     push_body(status, body, |_| file.map(FilePart::whole), is_head, out)
 }
 
@@ -250,7 +253,6 @@ fn push_made(
     let response = render(HEADERS.take());
     reply::plain::push_head(&response, out);
     push_date(out);
-    out.extend_from_slice(b"\r\n\r\n");
     let (parts, body) = response.into_parts();
     let mut headers = parts.headers;
     // What it refers to is not to be kept alive by it.
@@ -289,10 +291,20 @@ fn push_body(
     Pushed { status, sent, body }
 }
 
-/// Appends the value of Date, written once a second by each thread.
+/// Appends the value of Date, and the end of the head.
 fn push_date(out: &mut Vec<u8>) {
+    out.extend_from_slice(&date());
+    out.extend_from_slice(b"\r\n\r\n");
+}
+
+/// Bytes of a Date.
+const DATE_BYTES: usize = 29;
+
+/// Returns the value of Date, written once a second by each thread.
+fn date() -> [u8; DATE_BYTES] {
     thread_local! {
-        static DATE: Cell<(i64, [u8; 29])> = const { Cell::new((i64::MIN, [0; 29])) };
+        static DATE: Cell<(i64, [u8; DATE_BYTES])> =
+            const { Cell::new((i64::MIN, [0; DATE_BYTES])) };
     }
     let second = clock::unix_s();
     let (of, mut text) = DATE.get();
@@ -300,7 +312,7 @@ fn push_date(out: &mut Vec<u8>) {
         text = Timestamp::from_unix(second).render_http();
         DATE.set((second, text));
     }
-    out.extend_from_slice(&text);
+    text
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub(crate) mod mcp;
 pub(crate) mod plain;
 pub(crate) mod rate;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -52,7 +53,7 @@ pub(crate) struct Representation<'s> {
     /// Content-Type.
     pub(crate) media_type: &'s HeaderValue,
     /// ETag.
-    pub(crate) etag: HeaderValue,
+    pub(crate) etag: Cow<'s, HeaderValue>,
     /// Last-Modified, where the date of the dataset tells this content from another.
     pub(crate) last_modified: Option<&'s HeaderValue>,
     /// Content-Encoding, where it is not identity.
@@ -188,7 +189,7 @@ fn put_validators(
     representation: Representation<'_>,
     cache_control: &HeaderValue,
 ) {
-    headers.insert(header::ETAG, representation.etag);
+    headers.insert(header::ETAG, representation.etag.into_owned());
     let cache_control = match representation.last_modified {
         _ if representation.is_immutable => &IMMUTABLE,
         Some(_) => cache_control,

@@ -1,11 +1,12 @@
 //! What keeps a connection's deadline and hears of the drain, whoever speaks on it: the fast path or hyper.
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
+use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::activity::{Activity, Allowances, Ending, Protocol, Verdict, Watch, millis};
@@ -30,6 +31,8 @@ pub(super) struct Sentry {
     sleep: Pin<Box<Sleep>>,
     /// What the timer is set to, in milliseconds after acceptance.
     set: u64,
+    /// Whom the timer wakes as it is set; nobody else asks of it.
+    woken: Option<Waker>,
     /// [`Order::Finish`] has been given.
     finishing: bool,
 }
@@ -48,6 +51,7 @@ impl Sentry {
             accepted,
             sleep: Box::pin(sleep_until(accepted + allowances.head)),
             set: millis(allowances.head),
+            woken: None,
             finishing: false,
         }
     }
@@ -75,10 +79,23 @@ impl Sentry {
             if until < self.set {
                 self.set(until);
             }
-            ready!(self.sleep.as_mut().poll(context));
+            ready!(self.poll_sleep(context));
             self.tick();
             self.set(until);
         }
+    }
+
+    /// Waits for the timer, which is told of whom to wake once: telling it with each request would cost as much as judging
+    /// the deadline.
+    fn poll_sleep(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let waker = context.waker();
+        let is_told = |told: &Waker| told.will_wake(waker);
+        if self.woken.as_ref().is_some_and(is_told) && !self.sleep.is_elapsed() {
+            return Poll::Pending;
+        }
+        self.woken = Some(waker.clone());
+        // Of a task that has used up its budget a timer takes no note.
+        pin!(unconstrained(self.sleep.as_mut())).poll(context)
     }
 
     /// Tells whether the connection is to take no further request.
@@ -88,6 +105,7 @@ impl Sentry {
 
     fn set(&mut self, until: u64) {
         self.set = until;
+        self.woken = None;
         let deadline = self.accepted + Duration::from_millis(until);
         self.sleep.as_mut().reset(deadline);
     }
@@ -96,5 +114,63 @@ impl Sentry {
         self.finishing = true;
         self.activity.note_closing();
         Order::Finish
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use tokio::task::consume_budget;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::http::{Proxies, ProxyField};
+    use crate::server::connection::tests::config;
+    use crate::server::connections::Connections;
+
+    fn sentry(head: Duration) -> Sentry {
+        let proxies = Proxies {
+            networks: Vec::new(),
+            field: ProxyField::Forwarded,
+        };
+        let table = Arc::new(Connections::new(&config().limits, proxies));
+        let membership = table.admit([127, 0, 0, 1].into()).expect("a place");
+        let allowances = Allowances {
+            head,
+            idle: Duration::from_secs(60),
+            stall: Duration::from_secs(60),
+            rate_min: 0,
+            rate_time: Duration::from_secs(60),
+        };
+        let activity = Arc::new(Activity::new(Protocol::Http1, clock::instant()));
+        Sentry::new(activity, allowances, membership)
+    }
+
+    #[tokio::test]
+    async fn a_deadline_comes_also_to_a_task_that_had_used_up_its_budget() {
+        let mut sentry = sentry(Duration::from_millis(20));
+        let mut polls = 0;
+        let order = poll_fn(|context| {
+            polls += 1;
+            sentry.tick();
+            while polls == 1 && pin!(consume_budget()).poll(context).is_ready() {}
+            sentry.poll(context)
+        });
+        let order = timeout(Duration::from_secs(60), order).await;
+        assert_eq!(order, Ok(Order::Cut(Ending::HeadTimeout)));
+    }
+
+    #[tokio::test]
+    async fn a_deadline_comes_to_whoever_has_asked_last() {
+        let mut sentry = sentry(Duration::from_millis(20));
+        let mut idle = Context::from_waker(Waker::noop());
+        assert!(sentry.poll(&mut idle).is_pending());
+        let order = poll_fn(|context| {
+            sentry.tick();
+            sentry.poll(context)
+        });
+        let order = timeout(Duration::from_secs(60), order).await;
+        assert_eq!(order, Ok(Order::Cut(Ending::HeadTimeout)));
     }
 }

@@ -1,5 +1,7 @@
 //! `/reviews.json`, `/insights.json`, `/api/feed.json` and `/feed.xml`: stored documents.
 
+use std::borrow::Cow;
+
 use super::Read;
 use crate::http::body::Body;
 use crate::http::reply::{Refusal, Reply, Representation};
@@ -16,7 +18,7 @@ pub(super) fn document<'s>(site: &'s Site, document: Document, read: &Read<'_>) 
     };
     let representation = Representation {
         media_type: chosen.media_type,
-        etag: chosen.etag.clone(),
+        etag: Cow::Borrowed(chosen.etag),
         last_modified: Some(site.last_modified()),
         coding: chosen.coding,
         link: chosen.link.cloned(),

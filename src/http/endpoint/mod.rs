@@ -9,6 +9,8 @@ mod search;
 mod since;
 pub(crate) mod state;
 
+use std::borrow::Cow;
+
 use hyper::header::HeaderValue;
 
 use super::app::App;
@@ -97,7 +99,7 @@ impl Read<'_> {
 fn made<'s>(site: &'s Site, etag: HeaderValue, link: Option<HeaderValue>) -> Representation<'s> {
     Representation {
         media_type: &super::reply::JSON,
-        etag,
+        etag: Cow::Owned(etag),
         last_modified: Some(site.last_modified()),
         coding: Coding::Identity,
         link,

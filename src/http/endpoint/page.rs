@@ -1,5 +1,6 @@
 //! `/` and what belongs to it: stored documents, but for searches, which are rendered per request.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 use bytes::Bytes;
@@ -33,7 +34,7 @@ fn stored<'s>(site: &'s Site, page: Page, read: &Read<'_>) -> Reply<'s> {
     let chosen = site.page(page, |available| read.coding(available));
     let representation = Representation {
         media_type: chosen.media_type,
-        etag: chosen.etag.clone(),
+        etag: Cow::Borrowed(chosen.etag),
         last_modified: site.last_modified_of(page),
         coding: chosen.coding,
         link: chosen.link.cloned(),
