@@ -6,12 +6,17 @@
 #
 # Needs valgrind. The counts do not depend on what else the machine does, but on the compiler and on the processor
 # that valgrind has: it knows AVX2 and no SHA extensions. Instructions are not time: a copy of 10 kB is few of them.
+#
+# Under valgrind rustix finds no clock in the kernel's page (vDSO) and faults; so the bench is built to ask the C library,
+# by RUSTFLAGS="--cfg rustix_use_libc", in target/instructions. A BINARY has to be built so, too.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 command -v valgrind >/dev/null || { echo "valgrind is not installed" >&2; exit 69; }
 binary=${1:-}
 if [ -z "$binary" ]; then
+    export RUSTFLAGS="${RUSTFLAGS:-} --cfg rustix_use_libc"
+    export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target/instructions}
     binary=$(cargo bench --locked --bench request --no-run --message-format=json 2>/dev/null |
         sed -n 's/.*"name":"request".*"executable":"\([^"]*\)".*/\1/p' | tail -1)
 fi
