@@ -148,7 +148,9 @@ fn record(
     let elapsed = began.elapsed();
     app.traffic.record_plain();
     app.traffic.record(place, status, sent, elapsed);
-    if let (Some(note), Some(log)) = (note, app.access_log()) {
+    if let Some(log) = app.access_log()
+        && let Some(note) = note
+    {
         note.push(log, status, sent);
     }
     elapsed
@@ -213,16 +215,15 @@ fn push_stored(
 ) -> Pushed {
     let Written { status, head, file } = written;
     let start = out.len();
-    let body = match (head.get(), reply) {
-        (Some(head), Reply::Serve(_, body)) => {
+    let body = match head.get() {
+        Some(head) => {
             out.extend_from_slice(head);
-            body
+            match reply {
+                Reply::Serve(_, body) => body,
+                _ => Body::empty(),
+            }
         }
-        (Some(head), _) => {
-            out.extend_from_slice(head);
-            Body::empty()
-        }
-        (None, reply) => {
+        None => {
             let response = reply::render(reply, Default::default(), &app.cache_control);
             reply::plain::push_head(&response, out);
             push_date(out);
