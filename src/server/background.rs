@@ -49,7 +49,7 @@ impl Aftermath {
             .spawn(move || {
                 give_way(Behind::Well);
                 if let Some(previous) = previous {
-                    retire(previous, REQUESTS_WAIT_MAX);
+                    retire(previous, REQUESTS_WAIT_MAX, &asked);
                 }
                 // First, as it is read sooner than compressed variants are missed, and takes a fraction of the time.
                 loader.store_index(site.snapshot(), &asked);
@@ -80,11 +80,13 @@ impl Drop for Aftermath {
     }
 }
 
-/// Drops `shared` once nobody else has it, or after `wait_max`: what was shared is freed on this thread and not on one
-/// that serves, where other requests would wait for a million reviews to be freed.
-fn retire<T>(shared: Arc<T>, wait_max: Duration) {
+/// Drops `shared` once nobody else has it, or after `wait_max`, or when that is `cancelled` by a newer site: what was
+/// shared is freed on this thread and not on one that serves, where other requests would wait for a million reviews to be
+/// freed.
+fn retire<T>(shared: Arc<T>, wait_max: Duration, cancelled: &AtomicBool) {
     let began = clock::instant();
-    while Arc::strong_count(&shared) > 1 && began.elapsed() < wait_max {
+    let may_wait = || began.elapsed() < wait_max && !cancelled.load(Ordering::Relaxed);
+    while Arc::strong_count(&shared) > 1 && may_wait() {
         thread::sleep(REQUESTS_LOOK);
     }
 }
@@ -165,6 +167,8 @@ mod tests {
     use std::sync::mpsc;
     use std::thread::ThreadId;
 
+    const LONG: Duration = Duration::from_secs(600);
+
     /// Tells on which thread it is freed.
     struct Witness(mpsc::Sender<ThreadId>);
 
@@ -179,7 +183,7 @@ mod tests {
         let (freed, on) = mpsc::channel();
         let shared = Arc::new(Witness(freed));
         let request = Arc::clone(&shared);
-        let waiting = thread::spawn(move || retire(shared, Duration::from_secs(60)));
+        let waiting = thread::spawn(move || retire(shared, LONG, &AtomicBool::new(false)));
         let expected = waiting.thread().id();
         thread::spawn(move || drop(request))
             .join()
@@ -190,9 +194,22 @@ mod tests {
 
     #[test]
     fn a_request_without_end_is_not_waited_for() {
+        is_not_waited_for(Duration::ZERO, false);
+    }
+
+    #[test]
+    fn a_newer_site_waits_for_no_request_of_an_older_one() {
+        is_not_waited_for(LONG, true);
+    }
+
+    fn is_not_waited_for(wait_max: Duration, is_cancelled: bool) {
         let (freed, on) = mpsc::channel();
         let request = Arc::new(Witness(freed));
-        retire(Arc::clone(&request), Duration::ZERO);
+        retire(
+            Arc::clone(&request),
+            wait_max,
+            &AtomicBool::new(is_cancelled),
+        );
         assert!(on.try_recv().is_err(), "the request has it still");
         drop(request);
         assert_eq!(on.recv(), Ok(thread::current().id()));
