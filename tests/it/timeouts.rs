@@ -105,7 +105,8 @@ fn an_idle_connection_is_closed_after_the_idle_time_without_a_word() {
     assert_eq!(connection.get("/healthz").status, 200);
     let began = Instant::now();
     assert_eq!(connection.rest(), b"");
-    assert!(began.elapsed() < SHORT * 10, "{:?}", began.elapsed());
+    // Without the setting it would be a minute.
+    assert!(began.elapsed() < SHORT * 100, "{:?}", began.elapsed());
 }
 
 #[test]

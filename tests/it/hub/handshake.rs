@@ -149,11 +149,11 @@ fn an_answer_counts_however_it_is_framed() {
 #[test]
 fn an_answer_that_is_complete_is_not_waited_on() {
     // The subscriber keeps the connection open and silent after its answer.
-    let rig = Rig::start_with(|settings| settings.verify_timeout = Duration::from_secs(20));
+    let rig = Rig::start_with(|settings| settings.verify_timeout = Duration::from_secs(60));
     let subscriber = Subscriber::good();
     let began = std::time::Instant::now();
     rig.subscribe(&subscriber.callback("/cb"));
-    assert!(began.elapsed() < Duration::from_secs(10));
+    assert!(began.elapsed() < Duration::from_secs(30));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn slow_dripping_flooding_and_broken_answers_do_not_confirm() {
 
 #[test]
 fn h32_the_answer_is_the_same_whatever_comes_of_the_verification() {
-    let rig = Rig::start();
+    let rig = Rig::start_with(|settings| settings.verify_timeout = Duration::from_secs(60));
     let refusing = Subscriber::start(|_| Reply::Answer(404, Vec::new()));
     let silent = Subscriber::start(|_| Reply::Silence(Duration::from_secs(60)));
     let began = std::time::Instant::now();
@@ -198,7 +198,7 @@ fn h32_the_answer_is_the_same_whatever_comes_of_the_verification() {
         rig.subscribe_with("https://127.0.0.1:1024/nobody", &[]),
         Ok(())
     );
-    assert!(began.elapsed() < Duration::from_secs(4));
+    assert!(began.elapsed() < Duration::from_secs(30));
 }
 
 #[test]
