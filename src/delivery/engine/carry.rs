@@ -7,7 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tracing::{debug, error, warn};
@@ -49,6 +49,12 @@ pub(super) struct Carrier {
     wanted: Vec<Wanted>,
     /// Nothing is claimed before.
     rest_until: Instant,
+    /// Nothing is brought before, and how long it is put off when it fails next: many megabytes are too much to be sent
+    /// again and again to a disk that has room for everything else.
+    bring_at: Instant,
+    bring_wait: Duration,
+    /// The system has refused a thread, which has been told.
+    is_refused: bool,
 }
 
 /// Where the bodies of what is served here are.
@@ -74,6 +80,9 @@ impl Carrier {
             topics: 0,
             wanted: Vec::new(),
             rest_until: Instant::now(),
+            bring_at: Instant::now(),
+            bring_wait: BRING_WAIT_MIN,
+            is_refused: false,
         }
     }
 
@@ -97,12 +106,24 @@ impl Carrier {
         self.wanted.is_empty() && Instant::now() >= self.rest_until
     }
 
-    fn submit(&self, errand: Errand) -> bool {
-        let is_taken = self.pool.submit(errand).is_ok();
-        if !is_taken {
-            error!("the system refuses a thread, bodies wait");
+    /// Sets out on an errand, or rests where the system refuses a thread for it.
+    fn submit(&mut self, errand: Errand) -> bool {
+        let was_refused = self.is_refused;
+        self.is_refused = self.pool.submit(errand).is_err();
+        if self.is_refused {
+            self.rest_until = Instant::now() + TICK;
+            self.bring_at = self.rest_until;
+            if !was_refused {
+                error!("the system refuses a thread, bodies wait");
+            }
         }
-        is_taken
+        !self.is_refused
+    }
+
+    /// Puts off what could not be brought, each time for twice as long.
+    fn put_off(&mut self) {
+        self.bring_at = Instant::now() + self.bring_wait;
+        self.bring_wait = (self.bring_wait * 2).min(BRING_WAIT_MAX);
     }
 }
 
@@ -113,7 +134,7 @@ impl Engine {
         if !self.settings.place.is_shared() || self.carrier.bodies == Bodies::Left {
             return true;
         }
-        if self.carrier.bodies == Bodies::Unknown {
+        if self.carrier.bodies == Bodies::Unknown && Instant::now() >= self.carrier.bring_at {
             let errand = Errand::Bring(self.carrier.topics, self.editions());
             if self.carrier.submit(errand) {
                 self.carrier.bodies = Bodies::UnderWay;
@@ -147,10 +168,12 @@ impl Engine {
                     true => Bodies::Left,
                     false => Bodies::Unknown,
                 };
-                if let Err(error) = brought
-                    && !is_left
-                {
-                    self.note_failure(error);
+                match brought {
+                    Err(error) if !is_left => {
+                        self.carrier.put_off();
+                        self.note_failure(error);
+                    }
+                    _ => self.carrier.bring_wait = BRING_WAIT_MIN,
                 }
             }
             Carried::Fetched(wanted, found) => {
@@ -196,6 +219,13 @@ impl Engine {
         self.others.insert(topic, Arc::new(content));
     }
 }
+
+/// The wait before bodies that could not be brought are brought again.
+const BRING_WAIT_MIN: Duration = Duration::from_millis(250);
+
+/// The longest of these waits. Our choice: what it costs to try is a body, and new content may wait a minute for an
+/// operator who makes room.
+const BRING_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Tells whether a second connection is not to be had, or of no use, which need not be so for the first.
 fn is_lonely(error: &StoreError) -> bool {

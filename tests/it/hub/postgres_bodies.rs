@@ -1,6 +1,6 @@
 //! Bodies on their way to a database that replicas share: nobody waits for them with what everybody needs.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use reviewd::websub::policy::Policy;
@@ -106,6 +106,55 @@ fn a_body_that_is_gone_each_time_is_brought_three_times_and_then_the_store_is_bu
     postgres.query("hub", "DROP TRIGGER note ON reviewd.content");
     publish(&mut store).unwrap();
     assert_eq!(topics(), "1");
+}
+
+#[test]
+fn a_body_without_room_is_not_sent_again_and_again_while_there_is_room_for_requests() {
+    let Some(shared) = Shared::begin() else {
+        return;
+    };
+    let postgres = &shared.postgres;
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let subscriber = Subscriber::good();
+    let program = shared.replica(&data);
+    let ask = |path: &str| {
+        let callback = subscriber.callback(path);
+        post(program.address(), "subscribe", &callback, 1000).status
+    };
+    assert_eq!(ask("/first"), 202);
+    program.wait_for_log("a subscription is active");
+    // Numbers of a sequence are kept where all else is taken back.
+    postgres.query(
+        "hub",
+        "CREATE SEQUENCE public.tries;
+         CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+          PERFORM nextval('public.tries'); RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$;
+         CREATE TRIGGER refuse BEFORE INSERT ON reviewd.content FOR EACH ROW EXECUTE FUNCTION public.refuse()",
+    );
+    let began = Instant::now();
+    data.write("reviews.json", &reviews_json(2, "2026-01-03T00:00:00Z"));
+    let tries = || {
+        let last = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM public.tries";
+        postgres.query("hub", last).parse::<u32>().unwrap()
+    };
+    wait_until("it is tried three times", || {
+        // What is kept shows that the store can be used.
+        ask("/again");
+        tries() >= 3
+    });
+    while began.elapsed() < Duration::from_secs(6) {
+        ask("/again");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let tried = tries();
+    // The waits are 250 ms, 500 ms, 1 s, and so on, and none is shorter because others are served.
+    let quarters = began.elapsed().as_millis() / 250 + 1;
+    assert!(
+        tried <= 2 + quarters.ilog2(),
+        "{tried} in {quarters} quarters of a second"
+    );
+    postgres.query("hub", "DROP TRIGGER refuse ON reviewd.content");
+    subscriber.wait_delivery(1);
 }
 
 /// Keeps everybody from the bodies until the table `public.done` has a row, having written `first`.
