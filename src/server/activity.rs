@@ -179,7 +179,7 @@ impl Activity {
     /// Notes that the kernel has taken everything that hyper had for it.
     pub(super) fn note_flushed(&self) {
         if self.refused.swap(false, Relaxed) {
-            self.settled.fetch_add(1, Relaxed);
+            add(&self.settled, 1);
         }
     }
 
@@ -209,13 +209,13 @@ impl Activity {
 
     /// Notes that hyper holds a body whose sending the peer's window may delay.
     pub(super) fn note_body(&self) {
-        self.sending.fetch_add(1, Relaxed);
+        add(&self.sending, 1);
     }
 
     /// Notes that hyper has let go of such a body.
     pub(super) fn note_body_end(&self) {
-        if self.sending.fetch_sub(1, Relaxed) == 1 {
-            self.settled.fetch_add(1, Relaxed);
+        if add(&self.sending, -1) == 0 {
+            add(&self.settled, 1);
             self.tick(clock::instant());
             self.last_answer.store(self.now.load(Relaxed), Relaxed);
         }

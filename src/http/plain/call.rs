@@ -21,8 +21,8 @@ const PATH: &str = "/mcp";
 /// How they begin.
 const START: &[u8] = b"POST /mcp HTTP/1.1\r\n";
 
-/// Answers the plain call at the beginning of `bytes`, as [`answer_plain`](super::answer_plain) does; `began` is when it
-/// was looked at first. Whoever is refused before the message is read is left alone, also where the message is missing.
+/// Answers the plain call at the beginning of `bytes`, as [`answer_plain`](super::answer_plain) does; `began` is when its
+/// last part was received. Whoever is refused before the message is read is left alone, also where the message is missing.
 pub(super) fn answer(
     app: &App,
     bytes: &[u8],

@@ -54,7 +54,7 @@ pub(crate) enum Address {
     Page(Page),
 }
 
-/// Every address, in the order in which the descriptions list them; what is asked for most comes first.
+/// Every address, in the order in which the descriptions list them; what readers want most comes first.
 pub(crate) const TABLE: &[Entry] = &[
     reads::REVIEWS,
     reads::SEARCH,
@@ -108,9 +108,8 @@ const SLOTS: [u8; 64] = {
     let mut place = 0;
     while place < TABLE.len() {
         let entry = &TABLE[place];
-        let last = entry.last.as_bytes();
-        if last.is_empty() || last[0] != b'{' {
-            let mut slot = slot_of(entry.parent.as_bytes(), last);
+        if !entry.has_parameter() {
+            let mut slot = slot_of(entry.parent.as_bytes(), entry.last.as_bytes());
             while slots[slot] != u8::MAX {
                 slot = (slot + 1) % slots.len();
             }

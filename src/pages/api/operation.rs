@@ -171,8 +171,8 @@ impl Entry {
     }
 
     /// Tells whether the last segment is a parameter.
-    pub(crate) fn has_parameter(&self) -> bool {
-        self.last.starts_with('{')
+    pub(crate) const fn has_parameter(&self) -> bool {
+        matches!(self.last.as_bytes(), [b'{', ..])
     }
 
     /// Returns every method of the address, HEAD beside each GET, and OPTIONS.
