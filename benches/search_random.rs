@@ -4,7 +4,8 @@
 //! the others and its shortest time counts, since on a shared machine the longest is the scheduler's.
 //!
 //! `REVIEWD_CORPUS=DIR REVIEWD_BENCH_REVIEWS=1000000 cargo bench --bench search_random`; `REVIEWD_BENCH_MEMORY` is the
-//! budget of the index in bytes for each review, and `REVIEWD_BENCH_TUNING=T,bitmap,steps` sets its tree by hand.
+//! budget of the index in bytes for each review, and `REVIEWD_BENCH_TUNING=T,bitmap,steps,tight` sets its tree by hand, or
+//! several, between spaces, to be measured one after the other.
 
 mod support;
 
@@ -25,29 +26,34 @@ const SEARCHES: usize = 5_000;
 fn main() {
     for size in sizes() {
         let data = data(size);
-        let began = Instant::now();
-        let index = build(&data);
-        let elapsed = began.elapsed();
-        let footprint = index.footprint();
-        let per_review = |bytes: u64| bytes / size as u64;
-        println!(
-            "{size} reviews: built in {elapsed:.1?}; bytes a review: texts {}, tree {}, rows {}",
-            per_review(footprint.texts),
-            per_review(footprint.tree),
-            per_review(footprint.rows),
-        );
-        measure(&data, &index);
+        let scan = Index::build(&data.reviews, &data.taxonomy, &options(0));
+        let tunings = std::env::var("REVIEWD_BENCH_TUNING").unwrap_or_default();
+        for tuning in tunings.split(' ') {
+            let began = Instant::now();
+            let index = build(&data, tuning);
+            let elapsed = began.elapsed();
+            let footprint = index.footprint();
+            let per_review = |bytes: u64| bytes / size as u64;
+            println!(
+                "{size} reviews, {tuning:?}: built in {elapsed:.1?}; bytes a review: texts {}, tree {}, rows {}",
+                per_review(footprint.texts),
+                per_review(footprint.tree),
+                per_review(footprint.rows),
+            );
+            measure(&data, &index, &scan);
+        }
     }
 }
 
-fn build(data: &Data) -> Index {
+/// Builds the index with the tree that `tuning` tells, or the one for the budget where it is empty.
+fn build(data: &Data, tuning: &str) -> Index {
     let memory = std::env::var("REVIEWD_BENCH_MEMORY")
         .ok()
         .and_then(|bytes| bytes.parse::<u64>().ok());
     let options = options(memory.unwrap_or(2_100) * data.reviews.len() as u64);
-    let Ok(tuning) = std::env::var("REVIEWD_BENCH_TUNING") else {
+    if tuning.is_empty() {
         return Index::build(&data.reviews, &data.taxonomy, &options);
-    };
+    }
     let numbers: Vec<u32> = tuning
         .split(',')
         .map(|number| number.parse().expect("a number"))
@@ -57,12 +63,12 @@ fn build(data: &Data) -> Index {
         bitmap_rows_min: numbers[1],
         union_steps_max: numbers[2],
         unit_places_max: 1 << 26,
+        tight_lists: numbers[3] > 0,
     };
     Index::build_tuned(&data.reviews, &data.taxonomy, tuning, &options)
 }
 
-fn measure(data: &Data, index: &Index) {
-    let scan = Index::build(&data.reviews, &data.taxonomy, &options(0));
+fn measure(data: &Data, index: &Index, scan: &Index) {
     let mut searches = Searches::new(data, 7);
     let drawn: Vec<Search> = (0..SEARCHES)
         .map(|number| searches.draw(CLASSES[number % CLASSES.len()]))
@@ -84,7 +90,7 @@ fn measure(data: &Data, index: &Index) {
     {
         let (fast, slow) = (
             run(index, &search.query(), &mut scratch),
-            run(&scan, &search.query(), &mut scratch),
+            run(scan, &search.query(), &mut scratch),
         );
         assert_eq!(
             (fast.matched, &*fast.rows),

@@ -17,6 +17,7 @@ pub(in crate::search) struct Memory {
     rows: Vec<u32>,
     candidates: Vec<u32>,
     bits: Vec<u64>,
+    spare: Vec<u32>,
 }
 
 /// The rows that a filter selects.
@@ -140,8 +141,9 @@ pub(in crate::search) fn select<'s>(
         rows,
         candidates,
         bits,
+        spare,
     } = memory;
-    let Some(mut plan) = plan(index, filter, candidates) else {
+    let Some(mut plan) = plan(index, filter, candidates, spare) else {
         return Selection {
             matched: 0,
             rows: Rows::List(&[]),
@@ -149,7 +151,7 @@ pub(in crate::search) fn select<'s>(
     };
     rows.clear();
     if plan.is_text_alone(index)
-        && let Some(matched) = reach_of(index, plan.text, reach, rows)
+        && let Some(matched) = reach_of(index, plan.text, reach, rows, spare)
     {
         return Selection {
             matched,
@@ -163,7 +165,9 @@ pub(in crate::search) fn select<'s>(
     match plan.text {
         Known::Below(node) => {
             start();
-            index.tree.iter().for_each(|tree| tree.mark(node, bits));
+            if let Some(tree) = &index.tree {
+                tree.mark(node, bits, spare);
+            }
             plan.bitmaps.push(bits, node.count);
             plan.text = Known::All;
         }
@@ -194,7 +198,12 @@ pub(in crate::search) fn select<'s>(
 }
 
 /// Looks up every part of `filter`; `None` where one of them selects nothing.
-fn plan<'s>(index: &'s Index, filter: &Filter<'s>, candidates: &mut Vec<u32>) -> Option<Plan<'s>> {
+fn plan<'s>(
+    index: &'s Index,
+    filter: &Filter<'s>,
+    candidates: &mut Vec<u32>,
+    spare: &mut Vec<u32>,
+) -> Option<Plan<'s>> {
     let start = filter.until.map_or(0, |until| index.rows_after(until));
     let end = filter
         .since
@@ -224,7 +233,7 @@ fn plan<'s>(index: &'s Index, filter: &Filter<'s>, candidates: &mut Vec<u32>) ->
         let few = plan.lists[0]
             .map_or(u32::MAX, |list| list.len() as u32)
             .min(end - start);
-        let (mut known, mut exact) = text::look_up(index, needle.as_bytes(), candidates);
+        let (mut known, mut exact) = text::look_up(index, needle.as_bytes(), candidates, spare);
         if text::steps(known) > few.saturating_mul(STEPS_PER_TEXT) {
             (known, exact) = (Known::All, false);
         }

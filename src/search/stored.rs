@@ -22,7 +22,7 @@ use header::{HEADER_BYTES, Header};
 use nodes::{decode_node, is_sound};
 
 /// Changes with every change of the format, of folding, or of what a tree holds.
-const MAGIC: &[u8; 16] = b"reviewd-index\0\0\x05";
+const MAGIC: &[u8; 16] = b"reviewd-index\0\0\x06";
 
 /// What stands around the arrays.
 const OTHER_BYTES: u64 = (HEADER_BYTES + SUM_BYTES) as u64;
@@ -222,7 +222,10 @@ impl<E, S: FnMut(&mut [u8]) -> Result<(), E>> In<S> {
         let rows = u32::try_from(origin.rows).map_err(|_| StoredError::Damaged)?;
         let tree = self.tree(&header, rows)?;
         self.end()?;
-        match tree.as_ref().is_none_or(|tree| is_sound(tree, rows)) {
+        match tree
+            .as_ref()
+            .is_none_or(|tree| is_sound(tree, rows, origin.texts_bytes))
+        {
             true => Ok(Stored { origin, tree }),
             false => Err(StoredError::Damaged),
         }
@@ -249,6 +252,7 @@ impl<E, S: FnMut(&mut [u8]) -> Result<(), E>> In<S> {
             nodes: self.array(nodes, decode_node)?,
             leaves: self.array(leaves, |bytes| u32::from_le_bytes(*bytes))?,
             own_starts: self.array(own_starts, |bytes| u32::from_le_bytes(*bytes))?,
+            is_tight: header.is_tight,
             ..Tree::default()
         };
         for _ in 0..words / each {

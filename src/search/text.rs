@@ -32,6 +32,7 @@ pub(in crate::search) fn look_up<'t>(
     index: &'t Index,
     needle: &[u8],
     candidates: &mut Vec<u32>,
+    spare: &mut Vec<u32>,
 ) -> (Known<'t>, bool) {
     let Some(tree) = &index.tree else {
         return (Known::All, false);
@@ -40,11 +41,18 @@ pub(in crate::search) fn look_up<'t>(
         return (Known::Nothing, true);
     };
     match found.within {
-        Within::Leaf(list) if found.exact => (Known::Leaf(list), true),
-        Within::Leaf(list) => (
-            narrow(index, tree, needle, (list, found.seen), candidates),
-            false,
-        ),
+        Within::Leaf(leaf) if found.exact && !tree.is_tight => (Known::Leaf(tree.leaf(leaf)), true),
+        Within::Leaf(leaf) => {
+            candidates.clear();
+            tree.each_row(leaf, index.len(), spare, |row| {
+                candidates.push(row);
+                true
+            });
+            if found.exact {
+                return (Known::Candidates, true);
+            }
+            (narrow(tree, needle, found.seen, candidates, spare), false)
+        }
         Within::Own(own) => (Known::Own(own), found.exact),
         Within::Bitmap(words, count) => (Known::Bitmap(words, count), found.exact),
         Within::Below(node) => (Known::Below(node), found.exact),
@@ -67,17 +75,12 @@ const NARROWING_BYTES_MAX: usize = 4096;
 /// Leaves what `list`, the reviews of the first `seen` bytes, has in common with those that other parts of the needle
 /// lead to in `candidates`.
 fn narrow<'t>(
-    index: &'t Index,
     tree: &'t Tree,
     needle: &[u8],
-    (list, seen): (&'t [u8], usize),
+    seen: usize,
     candidates: &mut Vec<u32>,
+    spare: &mut Vec<u32>,
 ) -> Known<'t> {
-    candidates.clear();
-    unpack(list, index.len(), |row| {
-        candidates.push(row);
-        true
-    });
     let mut idle = 0;
     for part in PARTS {
         if candidates.len() <= CANDIDATES_FEW || idle == IDLE_WALKS_MAX {
@@ -95,9 +98,15 @@ fn narrow<'t>(
         };
         let before = candidates.len();
         match found.within {
-            Within::Leaf(list) => intersect(candidates, list),
+            Within::Leaf(leaf) => {
+                let mut common = Common::of(candidates);
+                tree.each_row(leaf, u32::MAX, spare, |row| common.meet(row));
+                common.end();
+            }
             Within::Own(own) if own.packed.len() <= NARROWING_BYTES_MAX => {
-                intersect(candidates, own.packed);
+                let mut common = Common::of(candidates);
+                unpack(own.packed, u32::MAX, |row| common.meet(row));
+                common.end();
             }
             Within::Bitmap(words, _) => candidates.retain(|row| has(words, *row)),
             Within::Own(_) | Within::Below(_) => {}
@@ -115,21 +124,39 @@ fn narrow<'t>(
     }
 }
 
-/// Leaves in ascending `rows` only what `packed` holds too.
-fn intersect(rows: &mut Vec<u32>, packed: &[u8]) {
-    let (mut read, mut kept) = (0, 0);
-    unpack(packed, u32::MAX, |row| {
-        while read < rows.len() && rows[read] < row {
-            read += 1;
+/// Ascending rows of which those are kept that others, ascending too, have as well.
+struct Common<'r> {
+    rows: &'r mut Vec<u32>,
+    read: usize,
+    kept: usize,
+}
+
+impl<'r> Common<'r> {
+    fn of(rows: &'r mut Vec<u32>) -> Common<'r> {
+        Common {
+            rows,
+            read: 0,
+            kept: 0,
         }
-        if read < rows.len() && rows[read] == row {
-            rows[kept] = row;
-            kept += 1;
-            read += 1;
+    }
+
+    /// Takes the next of the others; `false` where no later one can be common.
+    fn meet(&mut self, row: u32) -> bool {
+        let rows = &mut *self.rows;
+        while self.read < rows.len() && rows[self.read] < row {
+            self.read += 1;
         }
-        read < rows.len()
-    });
-    rows.truncate(kept);
+        if self.read < rows.len() && rows[self.read] == row {
+            rows[self.kept] = row;
+            self.kept += 1;
+            self.read += 1;
+        }
+        self.read < rows.len()
+    }
+
+    fn end(self) {
+        self.rows.truncate(self.kept);
+    }
 }
 
 /// Tells roughly how many rows must be decoded before the rows that are known are at hand.

@@ -27,6 +27,7 @@ impl Index {
             own_starts,
             own,
             bitmaps,
+            is_tight: _,
         } = tree;
         for node in nodes {
             out.put(&encode_node(node))?;

@@ -9,8 +9,8 @@ use crate::search::tree::Tree;
 pub(super) const ARRAYS: usize = 7;
 /// Where the numbers of a header begin.
 pub(super) const NUMBERS_FROM: usize = MAGIC.len() + SUM_BYTES;
-/// Magic, sum of the texts, their rows and bytes, budget, lengths of the arrays.
-pub(super) const HEADER_BYTES: usize = NUMBERS_FROM + (3 + ARRAYS) * 8;
+/// Magic, sum of the texts, their rows and bytes, budget, lengths of the arrays, whether lists are tight.
+pub(super) const HEADER_BYTES: usize = NUMBERS_FROM + (3 + ARRAYS + 1) * 8;
 
 /// What an index was built of.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,8 @@ pub(super) struct Header {
     pub(super) origin: Origin,
     /// Entries of nodes, labels, leaves, lists, starts of own lists, own lists, and words of bitmaps.
     pub(super) lengths: [u64; ARRAYS],
+    /// Whether the lists of leaves are tight ones.
+    pub(super) is_tight: bool,
 }
 
 impl Header {
@@ -51,6 +53,7 @@ impl Header {
                 memory_bytes,
             },
             lengths: lengths.map(|length| length as u64),
+            is_tight: tree.is_tight,
         }
     }
 
@@ -67,10 +70,12 @@ impl Header {
         bytes[MAGIC.len()..NUMBERS_FROM].copy_from_slice(&texts_sum);
         let numbers = [rows, texts_bytes, memory_bytes];
         let places = bytes[NUMBERS_FROM..].as_chunks_mut().0;
-        for (place, number) in places
-            .iter_mut()
-            .zip(numbers.into_iter().chain(self.lengths))
-        {
+        for (place, number) in places.iter_mut().zip(
+            numbers
+                .into_iter()
+                .chain(self.lengths)
+                .chain([u64::from(self.is_tight)]),
+        ) {
             *place = number.to_le_bytes();
         }
         bytes
@@ -94,6 +99,11 @@ impl Header {
                 memory_bytes: next(),
             },
             lengths: std::array::from_fn(|_| next()),
+            is_tight: match next() {
+                0 => false,
+                1 => true,
+                _ => return None,
+            },
         })
     }
 

@@ -7,8 +7,9 @@ pub(super) const NODE_BYTES: usize = 31;
 
 /// Tells whether every number in `tree`, of `rows` reviews, points into its array, each node but the root is the child
 /// of exactly one before it, none deeper than grams are long, and no walk meets bytes twice, so that the whole tree is
-/// the most that a search can read. Lists need no look: whatever they hold, they unpack to ascending rows below the end.
-pub(super) fn is_sound(tree: &Tree, rows: u32) -> bool {
+/// the most that a search can read. Lists of bytes need no look: whatever they hold, they unpack to ascending rows below
+/// the end. Tight ones may share rows, no more than texts of `texts_bytes` have.
+pub(super) fn is_sound(tree: &Tree, rows: u32, texts_bytes: u64) -> bool {
     let mut depths = vec![0_u8; tree.nodes.len()];
     depths[0] = 1;
     for (number, node) in tree.nodes.iter().enumerate() {
@@ -44,6 +45,7 @@ pub(super) fn is_sound(tree: &Tree, rows: u32) -> bool {
         && tree.own_starts.is_sorted()
         && tree.nodes[0].edge_len == 0
         && Ends::default().pass(tree, &tree.nodes[0], true)
+        && (!tree.is_tight || tree.has_sound_lists(texts_bytes))
 }
 
 /// How much of a tree belongs to the nodes that a walk has passed, each node before its children. A tree is written in

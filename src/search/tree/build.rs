@@ -33,6 +33,9 @@ pub(super) struct Grown {
 /// Places that one thread holds at a time, 16 bytes each: 256 MiB.
 const BATCH_PLACES_MAX: u64 = 1 << 24;
 
+/// How many times its budget a tree with tight lists may take before they are made tight.
+const TIGHT_SLACK: u64 = 3;
+
 /// Grows the tree of `arena` on up to `threads` threads; `None` where it would take more than `bytes_max` bytes or
 /// the arena is larger than its 32-bit positions can tell. The same tree comes of any number of threads.
 ///
@@ -43,7 +46,14 @@ pub(in crate::search) fn grow_tree(
     threads: NonZeroUsize,
     bytes_max: u64,
 ) -> Option<Tree> {
-    grow_on(&Shelf::new(bytes_max), arena, tuning, threads)
+    // Lists are made tight once all are there, and take so much more before.
+    let slack = if tuning.tight_lists { TIGHT_SLACK } else { 1 };
+    let shelf = Shelf::new(bytes_max.saturating_mul(slack));
+    let mut tree = grow_on(&shelf, arena, tuning, threads)?;
+    if tuning.tight_lists {
+        tree.tighten(arena.rows(), threads);
+    }
+    (tree.memory() <= bytes_max).then_some(tree)
 }
 
 fn grow_on(shelf: &Shelf, arena: &Arena, tuning: Tuning, threads: NonZeroUsize) -> Option<Tree> {

@@ -13,26 +13,43 @@ const TUNING: Tuning = Tuning {
     bitmap_rows_min: 40,
     union_steps_max: 20,
     unit_places_max: 1 << 20,
+    tight_lists: false,
 };
 
-#[test]
-fn forged_bytes_never_make_a_search_panic() {
-    let dataset = newest(60);
-    let index = Index::build_tuned(&dataset.reviews, &dataset.taxonomy, TUNING, &OPTIONS);
+/// The same with tight lists, of which many have a base.
+const TIGHT: Tuning = Tuning {
+    leaf_rows_max: 20,
+    tight_lists: true,
+    ..TUNING
+};
+
+/// Changes a byte of the index that `tuning` makes of `dataset` in 400 ways, and searches whatever is taken.
+fn forge_each_part(dataset: &Dataset, tuning: Tuning) {
+    let index = Index::build_tuned(&dataset.reviews, &dataset.taxonomy, tuning, &OPTIONS);
     let bytes = encode(&index);
+    let back = decode(&bytes, dataset, &OPTIONS).expect("its own bytes");
+    assert_eq!(back.tree, index.tree);
     let mut accepted = 0;
     for number in 0..400_usize {
         let mut forged = bytes.clone();
         let place = HEADER_BYTES + number * 7919 % (bytes.len() - HEADER_BYTES - SUM_BYTES);
         forged[place] = forged[place].wrapping_add(1 + (number % 255) as u8);
         seal(&mut forged);
-        let Ok(index) = decode(&forged, &dataset, &OPTIONS) else {
+        let Ok(index) = decode(&forged, dataset, &OPTIONS) else {
             continue;
         };
         accepted += 1;
         search_all(&index);
     }
     assert!(accepted > 0);
+}
+
+#[test]
+fn forged_bytes_never_make_a_search_panic() {
+    let dataset = newest(60);
+    forge_each_part(&dataset, TUNING);
+    forge_each_part(&dataset, TIGHT);
+    let index = Index::build_tuned(&dataset.reviews, &dataset.taxonomy, TUNING, &OPTIONS);
 
     // Rows of 5, 4,000,000,005, and from there on by wrapping around to 10, 11, …; rows that fall; rows past the end.
     let wraps = [
@@ -148,6 +165,33 @@ fn a_tree_in_which_ranges_overlap_is_refused() {
         tree.nodes[child].set = Set::Bitmap(0);
     });
     assert_eq!(bitmap_for_each_child, damaged);
+}
+
+#[test]
+fn tight_lists_that_could_be_read_without_end_are_refused() {
+    let dataset = newest(60);
+    let index = Index::build_tuned(&dataset.reviews, &dataset.taxonomy, TIGHT, &OPTIONS);
+    let mut forged = index.clone();
+    let tree = forged.tree.as_mut().expect("a tree");
+    let node = tree.nodes.iter().find(|node| node.leaf_len > 0);
+    let leaf = node.expect("leaves").leaves as usize;
+    // Its own base.
+    tree.lists[tree.leaves[leaf] as usize] = leaf as u8 + 1;
+    let found = refusal(&encode(&forged), &dataset, &OPTIONS);
+    assert_eq!(found, Some(StoredError::Damaged));
+}
+
+#[test]
+fn lists_are_of_one_kind_or_the_other() {
+    let dataset = newest(60);
+    let index = Index::build_tuned(&dataset.reviews, &dataset.taxonomy, TIGHT, &OPTIONS);
+    let bytes = encode(&index);
+    assert_eq!(bytes[HEADER_BYTES - 8], 1);
+    let mut other = bytes.clone();
+    other[HEADER_BYTES - 8] = 2;
+    seal(&mut other);
+    let found = refusal(&other, &dataset, &OPTIONS);
+    assert_eq!(found, Some(StoredError::Version));
 }
 
 #[test]
