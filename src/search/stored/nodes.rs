@@ -41,11 +41,12 @@ pub(super) fn is_sound(tree: &Tree, rows: u32, texts_bytes: u64) -> bool {
         }
         children.fill(depth + 1);
     }
-    tree.leaves.is_sorted()
+    u32::try_from(tree.leaves.len()).is_ok()
+        && tree.leaves.is_sorted()
         && tree.own_starts.is_sorted()
         && tree.nodes[0].edge_len == 0
         && Ends::default().pass(tree, &tree.nodes[0], true)
-        && (!tree.is_tight || tree.has_sound_lists(texts_bytes))
+        && (!tree.is_tight || tree.has_sound_lists(texts_bytes, rows))
 }
 
 /// How much of a tree belongs to the nodes that a walk has passed, each node before its children. A tree is written in

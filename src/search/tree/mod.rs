@@ -31,7 +31,7 @@ pub struct Tuning {
     /// Places of the largest gram of two bytes, 32 bytes of memory each while the tree grows. Of a larger one, which
     /// takes two bytes that make up a good part of a huge text, only the reviews are kept.
     pub unit_places_max: u64,
-    /// Whether the lists of leaves are packed into bits, which take a third of the memory and several times as long to read.
+    /// Whether the lists of leaves are packed into bits, which take about half of the memory and several times as long to read.
     pub tight_lists: bool,
 }
 
@@ -230,7 +230,8 @@ impl Tree {
 
     /// Puts the first rows within `range` below `node`, at most `rows_max` of them, into `rows`, ascending.
     ///
-    /// Reads of each leaf what may be among them, so that a page of the newest reviews costs a step or two for each leaf.
+    /// Reads of each leaf what may be among them, so that a page of the newest reviews costs a step or two for each leaf; of
+    /// a tight list with a base all of the base is read.
     pub(in crate::search) fn first_below(
         &self,
         node: &Node,

@@ -26,6 +26,8 @@ struct List<'t> {
     count: u32,
     low_bits: u32,
     codes: &'t [u8],
+    /// It has all rows of its base, and no codes.
+    is_all: bool,
 }
 
 impl<'t> List<'t> {
@@ -39,13 +41,14 @@ impl<'t> List<'t> {
             count,
             low_bits: u32::from(*low_bits) & LOW_BITS_MAX,
             codes,
+            is_all: base > 0 && rest.is_empty(),
         }
     }
 
     /// Calls `each` with the ranks of the list, ascending and below `universe`, until it returns `false`.
     fn each_rank(&self, universe: u32, mut each: impl FnMut(u32) -> bool) {
-        if self.base.is_some() && self.count >= universe {
-            (0..universe).all(each);
+        if self.is_all {
+            (0..universe.min(self.count)).all(each);
             return;
         }
         let mut codes = Codes::new(self.codes);
@@ -67,8 +70,8 @@ impl<'t> List<'t> {
     fn is_sound(&self, universe: Option<u32>) -> bool {
         let (bits, count) = (self.codes.len() as u64 * 8, u64::from(self.count));
         match universe.is_some_and(|universe| self.count >= universe) {
-            true => bits == 0,
-            false => bits >= count && bits <= count * CODE_BITS_MAX + 7,
+            true => self.is_all,
+            false => !self.is_all && bits >= count && bits <= count * CODE_BITS_MAX + 7,
         }
     }
 }
@@ -139,22 +142,25 @@ impl Tree {
         }
     }
 
-    /// Tells whether all tight lists have few enough bases with few enough rows, and together no more rows than a text of
-    /// `bytes` bytes has places, so that reading all of them takes a bounded number of steps.
-    pub(in crate::search) fn has_sound_lists(&self, bytes: u64) -> bool {
+    /// Tells whether all tight lists have few enough bases with few enough rows, none of them more than all `rows`, and
+    /// together no more than a text of `bytes` bytes has places, so that reading takes bounded memory and a bounded number of steps.
+    pub(in crate::search) fn has_sound_lists(&self, bytes: u64, rows: u32) -> bool {
         let mut left = bytes;
         self.nodes.iter().all(|node| {
             (node.leaves..node.leaves + u32::from(node.leaf_len)).all(|leaf| {
                 let count = u64::from(List::parse(self.leaf(leaf)).count);
                 let is_within = count <= left;
                 left = left.saturating_sub(count);
-                is_within && self.is_sound_list(leaf)
+                is_within && self.is_sound_list(leaf, rows)
             })
         })
     }
 
-    fn is_sound_list(&self, leaf: u32) -> bool {
+    fn is_sound_list(&self, leaf: u32, rows: u32) -> bool {
         let mut list = List::parse(self.leaf(leaf));
+        if list.count > rows {
+            return false;
+        }
         let mut rows_left = u64::from(list.count) * u64::from(BASE_ROWS_MAX);
         for _ in 0..=BASES_MAX {
             let Some(base) = list.base else {
@@ -164,7 +170,7 @@ impl Tree {
             let Some(left) = rows_left.checked_sub(u64::from(base.count)) else {
                 return false;
             };
-            if base.count < list.count || !list.is_sound(Some(base.count)) {
+            if !(list.count..=rows).contains(&base.count) || !list.is_sound(Some(base.count)) {
                 return false;
             }
             (list, rows_left) = (base, left);

@@ -27,8 +27,10 @@ enum Entry {
 impl Tree {
     /// Makes the lists of all leaves tight, by up to `threads` threads; `rows` is the number of all reviews.
     ///
-    /// The same bytes come of any number of threads.
-    pub(super) fn tighten(&mut self, rows: u32, threads: NonZeroUsize) {
+    /// The same bytes come of any number of threads. False, and nothing of use in the tree, where the lists would take more
+    /// bytes than 32-bit positions can tell.
+    #[must_use]
+    pub(super) fn tighten(&mut self, rows: u32, threads: NonZeroUsize) -> bool {
         let bases = Bases::choose(self);
         let shares: Vec<Range<usize>> = (0..self.leaves.len())
             .step_by(SHARE)
@@ -51,15 +53,25 @@ impl Tree {
             }
             work();
         });
+        drop(bases);
+        let parts: Vec<Part> = parts
+            .into_iter()
+            .map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .collect();
+        let bytes: usize = parts.iter().map(|part| part.lists.len()).sum();
+        if u32::try_from(bytes).is_err() {
+            return false;
+        }
         let mut leaves = Vec::with_capacity(self.leaves.len());
-        let mut lists = Vec::new();
+        // What is taken apart is not needed any more.
+        self.lists = Vec::with_capacity(bytes);
+        let lists = &mut self.lists;
         for part in parts {
-            let part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
             leaves.extend(part.starts.iter().map(|start| start + lists.len() as u32));
             lists.extend_from_slice(&part.lists);
         }
-        lists.shrink_to_fit();
-        (self.leaves, self.lists, self.is_tight) = (leaves, lists, true);
+        (self.leaves, self.is_tight) = (leaves, true);
+        true
     }
 
     fn pack_share(

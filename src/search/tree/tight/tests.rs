@@ -65,6 +65,7 @@ fn a_list_has_as_many_codes_as_its_rows_may_take() {
         count,
         low_bits: 0,
         codes: &[0xff; 64][..bytes],
+        is_all: base.is_some() && bytes == 0,
     };
     assert!(list(8, 1, None).is_sound(None));
     assert!(!list(9, 1, None).is_sound(None), "fewer than a bit a row");
@@ -101,8 +102,12 @@ fn tree_of(lists: &[(&[u32], Option<u32>, u32)]) -> Tree {
 }
 
 fn rows_of(tree: &Tree, leaf: u32) -> Vec<u32> {
+    rows_before(tree, leaf, 1000)
+}
+
+fn rows_before(tree: &Tree, leaf: u32, end: u32) -> Vec<u32> {
     let (mut rows, mut spare) = (Vec::new(), Vec::new());
-    tree.each_tight(leaf, 1000, &mut spare, |row| {
+    tree.each_tight(leaf, end, &mut spare, |row| {
         rows.push(row);
         true
     });
@@ -120,14 +125,14 @@ fn a_chain_has_three_bases_at_most() {
         (&[0, 1, 2, 3, 5], Some(3), 6),
     ];
     let tree = tree_of(&chain[..4]);
-    assert!(tree.has_sound_lists(1000));
+    assert!(tree.has_sound_lists(1000, 1000));
     assert_eq!(
         rows_of(&tree, 2),
         [0, 3, 4, 5, 7, 8, 9].map(|rank| rank * 9)
     );
     assert_eq!(rows_of(&tree, 3), [0, 3, 4, 7, 8, 9].map(|rank| rank * 9));
     let tree = tree_of(&chain);
-    assert!(!tree.has_sound_lists(1000));
+    assert!(!tree.has_sound_lists(1000, 1000));
     assert_eq!(rows_of(&tree, 4), [0_u32; 0]);
 }
 
@@ -135,7 +140,7 @@ fn a_chain_has_three_bases_at_most() {
 fn a_list_that_leads_to_itself_or_nowhere_is_not_sound_and_has_no_row() {
     for base in [0, 1, 2, u32::MAX - 1] {
         let tree = tree_of(&[(&[0], Some(base), 9)]);
-        assert!(!tree.has_sound_lists(1000));
+        assert!(!tree.has_sound_lists(1000, 1000));
         assert_eq!(rows_of(&tree, 0), [0_u32; 0]);
     }
 }
@@ -145,7 +150,7 @@ fn bases_have_at_most_eight_rows_for_each_of_a_lists_own() {
     let sound = |rows: u32| {
         let all: Vec<u32> = (0..rows).collect();
         let own: Vec<u32> = (0..10).collect();
-        tree_of(&[(&all, None, 1000), (&own, Some(0), rows)]).has_sound_lists(1000)
+        tree_of(&[(&all, None, 1000), (&own, Some(0), rows)]).has_sound_lists(1000, 1000)
     };
     assert!(sound(80));
     assert!(!sound(81));
@@ -153,10 +158,37 @@ fn bases_have_at_most_eight_rows_for_each_of_a_lists_own() {
 }
 
 #[test]
+fn no_list_and_no_base_has_more_rows_than_there_are() {
+    let tree = tree_of(&[(&[1, 2, 3], None, 9), (&[0, 2], Some(0), 3)]);
+    assert!(tree.has_sound_lists(1000, 3));
+    assert!(!tree.has_sound_lists(1000, 2));
+    let own = tree_of(&[(&[1, 2, 3], None, 9)]);
+    assert!(own.has_sound_lists(1000, 3) && !own.has_sound_lists(1000, 2));
+}
+
+#[test]
+fn rows_before_an_end_are_those_of_the_whole_list() {
+    let all: Vec<u32> = (0..10).map(|row| row * 9).collect();
+    let chain = [
+        (&all[..], None, 1000),
+        (&[0, 1, 2, 7, 8, 9], Some(0), 10),
+        (&[0, 1, 2, 3, 4, 5], Some(1), 6),
+    ];
+    let tree = tree_of(&chain);
+    for leaf in 0..3 {
+        let whole = rows_before(&tree, leaf, 1000);
+        for end in 0..90 {
+            let expected: Vec<u32> = whole.iter().copied().filter(|row| *row < end).collect();
+            assert_eq!(rows_before(&tree, leaf, end), expected, "{leaf} {end}");
+        }
+    }
+}
+
+#[test]
 fn lists_have_no_more_rows_together_than_texts_have_bytes() {
     let tree = tree_of(&[(&[1, 2, 3], None, 9), (&[4, 5], None, 9)]);
-    assert!(tree.has_sound_lists(5));
-    assert!(!tree.has_sound_lists(4));
+    assert!(tree.has_sound_lists(5, 9));
+    assert!(!tree.has_sound_lists(4, 9));
 }
 
 /// Grows the tree of `texts` with both kinds of lists.
@@ -192,7 +224,7 @@ fn a_tight_tree_has_the_rows_of_the_other_and_is_a_good_deal_smaller() {
     };
     let [plain, tight] = grow_both((0..2_000).map(text).collect(), 400);
     assert!(!plain.is_tight && tight.is_tight);
-    assert!(tight.has_sound_lists(1 << 20));
+    assert!(tight.has_sound_lists(1 << 20, 1 << 20));
     assert_eq!(plain.nodes, tight.nodes);
     assert!(based(&tight) > 20, "{}", based(&tight));
     assert!(tight.lists.len() * 2 < plain.lists.len());
