@@ -110,19 +110,12 @@ fn a_body_that_is_gone_each_time_is_brought_three_times_and_then_the_store_is_bu
 
 #[test]
 fn a_body_without_room_is_not_sent_again_and_again_while_there_is_room_for_requests() {
-    let Some(shared) = Shared::begin() else {
+    let Some((shared, data, subscriber, program)) = begin() else {
         return;
     };
     let postgres = &shared.postgres;
-    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
-    let subscriber = Subscriber::good();
-    let program = shared.replica(&data);
-    let ask = |path: &str| {
-        let callback = subscriber.callback(path);
-        post(program.address(), "subscribe", &callback, 1000).status
-    };
-    assert_eq!(ask("/first"), 202);
-    program.wait_for_log("a subscription is active");
+    let again = subscriber.callback("/again");
+    let ask = || post(program.address(), "subscribe", &again, 1000);
     // Numbers of a sequence are kept where all else is taken back.
     postgres.query(
         "hub",
@@ -139,11 +132,11 @@ fn a_body_without_room_is_not_sent_again_and_again_while_there_is_room_for_reque
     };
     wait_until("it is tried three times", || {
         // What is kept shows that the store can be used.
-        ask("/again");
+        ask();
         tries() >= 3
     });
     while began.elapsed() < Duration::from_secs(6) {
-        ask("/again");
+        ask();
         std::thread::sleep(Duration::from_millis(50));
     }
     let tried = tries();
