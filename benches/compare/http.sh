@@ -8,12 +8,15 @@
 # Needs Linux, two cores, taskset and curl, nginx for its rows, and h2load (Debian: nghttp2-client) for HTTP/2; what is
 # missing is left out, with a line.
 # Servers run on core 0 with one thread, one after the other, and the client on core 1. The peers serve the bytes and
-# the header fields that reviewd was seen to serve, and every answer is compared before it is measured. The figure that holds on a machine
-# with other work is the ratio of CPU per request (utime and stime of the server's process); requests a second and
-# times need two idle cores. The system's congestion control is part of every figure: Linux's default is cubic, and bbr,
-# which sets a timer for each train of packets, doubles what a megabyte costs on loopback. Everything stays on loopback, and only processes that were started here are ended.
+# the header fields that reviewd was seen to serve, and every answer is compared before it is measured. The client of
+# HTTP/1.1 never sleeps and copies no large body, so no server pays for waking it, and most are busy all the time. The
+# figure that holds on a machine with other work is the ratio of CPU per request (utime and stime of the server's
+# process); requests a second and times need two idle cores. The system's congestion control is part of every figure:
+# Linux's default is cubic, and bbr, which sets a timer for each train of packets, doubles what a megabyte costs on
+# loopback. Everything stays on loopback, and only processes that were started here are ended.
 #
 #   ROUNDS=5 SECONDS_EACH=1              rounds of each server and request, and their length
+#   ONLY=""                              only the requests over HTTP/1.1 whose name contains it, such as "large document"
 #   REVIEWS=100000                       reviews of the service whose searches are asked for
 #   REVIEWD=target/release/reviewd       a reviewd that is built already; without it, it is built here
 #   FLAGS="--flag value"                 more flags for reviewd
@@ -35,6 +38,19 @@ documents=${started[-1]}
 start_reviewd search "$((port + 1))"
 search=${started[-1]}
 "$peers/http-load" record "$work/recorded" "127.0.0.1:$port" "127.0.0.1:$((port + 1))"
+ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
+# Waits until a server has nothing more to do: it makes variants of its documents in the background.
+settle() { # process
+    local before=-1 now
+    for _ in $(seq 120); do
+        now=$(ticks "$1")
+        if [ "$now" = "$before" ]; then return; fi
+        before=$now
+        sleep 1
+    done
+}
+settle "$documents"
+settle "$search"
 contenders=("reviewd=$documents@127.0.0.1:$port,$search@127.0.0.1:$((port + 1))")
 
 start_nginx() { # port
@@ -94,7 +110,6 @@ hyper=${started[-1]}
 start bare-hyper-bounded "$((next + 1))" h2:/favicon.svg "$peers/bare-hyper" "$work/recorded" "127.0.0.1:$((next + 1))" --http2 --bounded
 bounded=${started[-1]}
 
-ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 median() { sort -n | awk '{ all[NR] = $1 } END { print (all[int((NR + 1) / 2)] + all[int(NR / 2) + 1]) / 2 }'; }
 
 # Loads a server for one round and appends its CPU per body in microseconds and the bodies a second. What counts are the

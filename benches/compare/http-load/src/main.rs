@@ -7,7 +7,8 @@
 //! everything that the peers shall serve, and writes it to DIR for them. `compare` loads the servers in turn, a round
 //! each, and prints medians; a server is `NAME=PID@ADDRESS:PORT`, the first is the one that the others are compared
 //! with, and it may have a second process for the searches: `NAME=PID@ADDRESS:PORT,PID@ADDRESS:PORT`. A peer that has
-//! not got a document is left out for it; one that answers with other bytes, or with other fields than validators, ends the run. http.sh starts everything.
+//! not got a document is left out for it; one that answers with other bytes, or with other fields than validators, ends
+//! the run. `ONLY` in the environment leaves only the requests whose name contains it. http.sh starts everything.
 
 mod cases;
 mod latency;
@@ -30,7 +31,12 @@ fn main() -> Result<()> {
             let seconds = seconds.parse::<u64>()?.clamp(1, SECONDS_MAX);
             let rounds = rounds.parse::<usize>()?.clamp(1, ROUNDS_MAX);
             let servers: Vec<Server> = servers.iter().map(|s| server(s)).collect::<Result<_>>()?;
-            let cases = cases::read(Path::new(folder))?;
+            let mut cases = cases::read(Path::new(folder))?;
+            let only = std::env::var("ONLY").unwrap_or_default();
+            cases.retain(|case| case.name.contains(&only));
+            if cases.is_empty() {
+                return Err(format!("ONLY: no request has {only:?} in its name").into());
+            }
             compare(&cases, Duration::from_secs(seconds), rounds, &servers)
         }
         _ => Err("see the top of main.rs for the arguments".into()),

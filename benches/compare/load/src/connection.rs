@@ -37,6 +37,12 @@ pub struct Answer<'b> {
 }
 
 impl<'b> Answer<'b> {
+    /// Bytes of head and body.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.head.len() + self.body.len()
+    }
+
     /// The value of a field of the head.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&'b str> {
@@ -63,6 +69,12 @@ impl Connection {
             stream: None,
             buffer: vec![0; BYTES_FIRST],
         }
+    }
+
+    /// Returns the stream, if one is open.
+    #[must_use]
+    pub fn into_stream(self) -> Option<TcpStream> {
+        self.stream
     }
 
     /// Sends a request.

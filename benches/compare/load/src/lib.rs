@@ -2,12 +2,13 @@
 
 mod connection;
 mod process;
+mod rounds;
 
 use std::error::Error;
-use std::time::{Duration, Instant};
 
 pub use connection::{Answer, Connection, Expected};
 pub use process::Target;
+pub use rounds::load;
 
 /// What goes wrong ends the program.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -26,34 +27,6 @@ pub struct Round {
     pub cpu_us: f64,
     /// Requests a second.
     pub per_second: f64,
-}
-
-/// Keeps one request under way on each connection for `time`.
-pub fn load(target: &Target, request: &[u8], expected: Expected, time: Duration) -> Result<Round> {
-    let mut connections: Vec<Connection> = (0..CONNECTIONS)
-        .map(|_| Connection::new(target.address, expected))
-        .collect();
-    let (start, cpu) = (Instant::now(), target.cpu()?);
-    for connection in &mut connections {
-        connection.send(request)?;
-    }
-    let mut done = 0_u32;
-    while start.elapsed() < time {
-        for connection in &mut connections {
-            connection.receive()?;
-            connection.send(request)?;
-            done += 1;
-        }
-    }
-    for connection in &mut connections {
-        connection.receive()?;
-        done += 1;
-    }
-    let (cpu, wall) = (target.cpu()? - cpu, start.elapsed());
-    Ok(Round {
-        cpu_us: cpu.as_secs_f64() * 1e6 / f64::from(done),
-        per_second: f64::from(done) / wall.as_secs_f64(),
-    })
 }
 
 /// The median of one figure; of an even number of rounds, the mean of the two in the middle.
