@@ -87,7 +87,11 @@ impl Ready {
 pub struct SealedFile(OwnedFd);
 
 impl SealedFile {
-    fn new(bytes: &[u8]) -> io::Result<SealedFile> {
+    /// Copies `bytes` into memory of the kernel that nobody can change any more.
+    ///
+    /// # Errors
+    /// Where the kernel has no memory, or no descriptor, for it.
+    pub(crate) fn new(bytes: &[u8]) -> io::Result<SealedFile> {
         let mut file = File::from(SealedFile::begin()?);
         file.write_all(bytes)?;
         let all = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
