@@ -1,6 +1,6 @@
 //! The socket as hyper sees it, plain or under TLS: every operation is noted in the connection's [`Activity`].
 //!
-//! Two layers, one of them below TLS. What the kernel takes is counted where it takes it, at the [`Socket`]: TLS holds
+//! Two layers, one of them below TLS, and on HTTP/2 a third above, [`Gathered`](super::gather::Gathered). What the kernel takes is counted where it takes it, at the [`Socket`]: TLS holds
 //! up to 64 KiB that it has said to have written. What hyper waits for is seen by [`Watched`]: under TLS there are bytes
 //! that are no news to it, and a peer that sends only those is idle.
 
@@ -163,8 +163,12 @@ impl<S: Stream> Watched<S> {
         }
     }
 
-    /// Sends `reply` if it is taken at once; for the last words to a peer that has lost its chance.
+    /// Sends `reply` if it is taken at once, and the connection is not to be reset; for the last words to a peer that has
+    /// lost its chance.
     pub(super) fn send_now(&mut self, reply: &[u8]) {
+        if self.activity.is_reset() {
+            return;
+        }
         let mut context = Context::from_waker(Waker::noop());
         // The connection ends whether or not these words arrive.
         let _sent = Pin::new(self.stream.inner_mut()).poll_write(&mut context, reply);

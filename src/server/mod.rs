@@ -23,6 +23,7 @@ mod fast;
 pub mod fetch;
 pub mod files;
 mod front;
+mod gather;
 mod hub;
 mod index_file;
 mod insights_store;

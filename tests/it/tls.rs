@@ -137,6 +137,17 @@ fn documents_come_over_tls_with_the_public_address_in_them() {
 }
 
 #[test]
+fn a_client_of_http_2_hears_our_settings_before_it_has_said_anything() {
+    let pair = Pair::new();
+    let server = server(&pair);
+    let mut stream = shake(server.address(), &pair.certificate, &["h2"]).unwrap();
+    // RFC 9113 §4.1 and §6.5: three bytes of length, then the type, which is 4.
+    let mut head = [0; 9];
+    stream.read_exact(&mut head).unwrap();
+    assert_eq!(head[3], 4, "{head:?}");
+}
+
+#[test]
 fn alpn_chooses_the_protocol_and_without_it_http_1_1_is_spoken() {
     let pair = Pair::new();
     let server = server(&pair);
