@@ -224,17 +224,15 @@ impl<H: Handler> Reply<H> {
         if self.last {
             close(&mut response);
         }
-        if response
-            .headers()
-            .get(CONNECTION)
-            .is_some_and(|value| value == "close")
-        {
-            activity.note_closing();
-        }
         let http2 = activity.protocol() == Protocol::Http2;
-        if http2 {
-            // RFC 9113 §8.2.2: there is no such field in HTTP/2; the connection ends by GOAWAY.
-            response.headers_mut().remove(CONNECTION);
+        if let Some(value) = response.headers().get(CONNECTION) {
+            if value == "close" {
+                activity.note_closing();
+            }
+            if http2 {
+                // RFC 9113 §8.2.2: there is no such field in HTTP/2; the connection ends by GOAWAY.
+                response.headers_mut().remove(CONNECTION);
+            }
         }
         let sending = http2.then(|| Sending::begin(activity));
         response.map(|body| Tracked {

@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::future::poll_fn;
 
@@ -17,6 +18,11 @@ use super::*;
 #[derive(Clone, Copy)]
 struct Echo;
 
+thread_local! {
+    /// From when [`Echo`] was to count each answer's time, and when it had answered.
+    static BEGAN: RefCell<Vec<[std::time::Instant; 2]>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Heads of calls, and how long each is with its body.
 const CALLS: [(u8, usize); 3] = [(253, 4), (254, 1_024), (255, 1_025)];
 
@@ -31,7 +37,7 @@ impl Handler for Echo {
         &self,
         bytes: &[u8],
         _: SocketAddr,
-        _: std::time::Instant,
+        began: std::time::Instant,
         out: &mut Vec<u8>,
     ) -> Result<Answered, NotPlain> {
         let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
@@ -42,6 +48,8 @@ impl Handler for Echo {
             return Err(NotPlain::Body { length });
         }
         out.push(byte);
+        let answered = std::time::Instant::now();
+        BEGAN.with_borrow_mut(|all| all.push([began, answered]));
         Ok(Answered {
             length,
             cost: call.map_or(byte.into(), |_| 1),
@@ -101,6 +109,32 @@ async fn dear_requests_let_others_have_their_turn_sooner() {
     assert_eq!(turns(17, 16).await, [(8, true), (16, true), (17, false)]);
     // The one with which the turn's cost is passed is answered still.
     assert_eq!(turns(3, 127).await, [(2, true), (3, false)]);
+}
+
+#[tokio::test]
+async fn the_time_of_an_answer_counts_from_when_its_turn_came() {
+    let (mut stream, terms, mut peer) = connection_with(2, 1).await;
+    let activity = Activity::new(Protocol::Http1, Instant::now());
+    let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
+    for requests in [2, 4] {
+        let before = std::time::Instant::now();
+        poll_fn(|context| match fast.poll(context, false) {
+            Poll::Pending if activity.requests() == requests => Poll::Ready(()),
+            polled => {
+                assert!(polled.is_pending());
+                Poll::Pending
+            }
+        })
+        .await;
+        // The first was read in this poll and not in one before; the second waited for the first.
+        match BEGAN.take()[..] {
+            [[first, answered], [second, _]] => {
+                assert!(before <= first && first < answered && answered <= second);
+            }
+            ref began => panic!("{began:?}"),
+        }
+        peer.write_all(&[1, 1]).await.expect("a write");
+    }
 }
 
 #[tokio::test]
