@@ -5,7 +5,7 @@
 //! other, which costs a twentieth of that, and leave when h2 has nothing more to say, or when there are enough of them.
 //!
 //! h2 owns the stream and flushes it at the end of each frame, so a flush in itself says nothing. What says it is that
-//! the connection's poll comes back, which its task sees: it then polls the connection once more, and that flush counts.
+//! the connection's poll comes back, which its task sees: it polls the connection once more, and that flush counts.
 //!
 //! A peer that does not read keeps one lot of [`GATHER_BYTES`] of ours, beside what the kernel has for it.
 

@@ -29,8 +29,8 @@ pub(super) enum Sent {
 /// Sends `head` and what follows it, from the byte `at` of both together, as far as the socket takes it at once.
 ///
 /// What the kernel reads itself is corked until all of it is sent. It takes a file in lots of 64 KB, and each
-/// acknowledgement that came between two of them would send the end of the first by itself: over loopback a packet of 53
-/// bytes for each of 65,483. `MSG_MORE` does not help, as it says nothing about acknowledgements.
+/// acknowledgement that came between two of them would send the end of the first by itself: over loopback a packet
+/// of 53 bytes for each of 65,483. `MSG_MORE` does not help: it says nothing about acknowledgements.
 ///
 /// # Errors
 /// Those of the socket.
