@@ -9,8 +9,9 @@
 # missing is left out, with a line.
 # Servers run on core 0 with one thread, one after the other, and the client on core 1. The peers serve the bytes and
 # the header fields that reviewd was seen to serve, and every answer is compared before it is measured. The client of
-# HTTP/1.1 never sleeps and copies no large body, so no server pays for waking it, and most are busy all the time. The
-# figure that holds on a machine with other work is the ratio of CPU per request (utime and stime of the server's
+# HTTP/1.1 never sleeps while CPU is measured and copies no large body, so no server pays for waking it, and all that are
+# not faster than it are busy all the time.
+# The figure that holds on a machine with other work is the ratio of CPU per request (utime and stime of the server's
 # process); requests a second and times need two idle cores. The system's congestion control is part of every figure:
 # Linux's default is cubic, and bbr, which sets a timer for each train of packets, doubles what a megabyte costs on
 # loopback. Everything stays on loopback, and only processes that were started here are ended.

@@ -1,8 +1,9 @@
 //! What HTTP/2 writes while its connection is polled once, sent together.
 //!
-//! h2 writes and flushes each frame of a body by itself, so a hundred small replies, ready at the same moment, would be
-//! a hundred calls to the kernel and as many packets, and over TLS as many records. Here they are copied behind each
-//! other, which costs a twentieth of that, and leave when h2 has nothing more to say, or when there are enough of them.
+//! h2 writes and flushes each frame with 256 bytes of a body or more by itself, so a hundred replies of that size,
+//! ready at the same moment, would be a hundred calls to the kernel and as many packets, and over TLS as many records.
+//! Here they are copied behind each other, which costs a twentieth of that, and leave when h2 has nothing more to say,
+//! or when there are enough of them.
 //!
 //! h2 owns the stream and flushes it at the end of each frame, so a flush in itself says nothing. What says it is that
 //! the connection's poll comes back, which its task sees: it polls the connection once more, and that flush counts.
@@ -25,7 +26,7 @@ use super::send::{TURN_BYTES, give_way};
 /// Bytes that are sent together at the most: 45 segments of Ethernet, the most that the kernel hands on as one piece
 /// (65,535 bytes with its headers), less what TLS adds to its four records. A few bytes more, and they would leave in a
 /// packet of their own.
-pub(super) const GATHER_BYTES: usize = 45 * 1_448 - 4 * 29;
+const GATHER_BYTES: usize = 45 * 1_448 - 4 * 29;
 
 thread_local! {
     /// The memory of what was sent last, so that a connection has none but while it waits for its peer.
@@ -53,10 +54,15 @@ impl Gathering {
         let polled = poll();
         self.is_held.store(false, Relaxed);
         match polled {
-            // Once hands are shaken, h2 flushes in each poll, whether or not it has written.
-            Poll::Pending if self.is_owing.load(Relaxed) => poll(),
+            // Once hands are shaken, h2 flushes in each poll, whether or not it has written. When the turn is over
+            // nothing is kept here, and the task is polled again after others.
+            Poll::Pending if self.is_owing.load(Relaxed) && !self.is_turn_over() => poll(),
             polled => polled,
         }
+    }
+
+    fn is_turn_over(&self) -> bool {
+        self.sent.load(Relaxed) >= TURN_BYTES
     }
 }
 
@@ -105,9 +111,14 @@ impl<S: Stream> Gathered<S> {
     /// Sends what was gathered; ready when the stream has taken everything.
     fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest @ [_, ..]) = self.bytes.get(self.sent..) {
-            match ready!(Pin::new(&mut self.stream).poll_write(context, rest))? {
-                0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
-                taken => self.sent += taken,
+            match ready!(Pin::new(&mut self.stream).poll_write(context, rest)) {
+                Ok(taken @ 1..) => self.sent += taken,
+                outcome => {
+                    // TLS may have taken what it could not send; it is not to be said twice.
+                    self.bytes.clear();
+                    let error = outcome.err();
+                    return Poll::Ready(Err(error.unwrap_or(ErrorKind::WriteZero.into())));
+                }
             }
         }
         if self.bytes.capacity() > 0 {
@@ -145,7 +156,12 @@ impl<S: Stream> Read for Gathered<S> {
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
-        self.has_read |= outcome.is_ready();
+        match &outcome {
+            Poll::Ready(Ok(())) => self.has_read = true,
+            // Under TLS our last word is the alert that says why.
+            Poll::Ready(Err(_)) => self.bytes.clear(),
+            Poll::Pending => {}
+        }
         outcome
     }
 }
@@ -168,7 +184,7 @@ impl<S: Stream> Write for Gathered<S> {
         if this.bytes.len() >= GATHER_BYTES {
             ready!(this.send(context))?;
         }
-        if this.gathering.sent.load(Relaxed) >= TURN_BYTES {
+        if this.gathering.is_turn_over() {
             return give_way(context);
         }
         Poll::Ready(Ok(this.gather(slices)))

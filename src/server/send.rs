@@ -30,7 +30,7 @@ pub(super) enum Sent {
 ///
 /// What the kernel reads itself is corked until all of it is sent. It takes a file in lots of 64 KB, and each
 /// acknowledgement that came between two of them would send the end of the first by itself: over loopback a packet
-/// of 53 bytes for each of 65,483. `MSG_MORE` does not help: it says nothing about acknowledgements.
+/// of 53 bytes behind every second of 65,483. `MSG_MORE` does not help: it says nothing about acknowledgements.
 ///
 /// # Errors
 /// Those of the socket.

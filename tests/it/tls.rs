@@ -2,6 +2,7 @@
 
 mod pair;
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use tempfile::TempDir;
 
-use crate::support::frames::{Frames, kind};
+use crate::support::frames::{END_STREAM, Frames, kind};
 use crate::support::{DEADLINE, Program, Server, wait_until};
 
 /// A certificate for localhost that vouches for itself, and its key, in files.
@@ -204,6 +205,47 @@ fn a_large_document_arrives_whole() {
         .filter(|window| *window == b"content-length")
         .count();
     assert_eq!((begun, ended), (20, 20));
+}
+
+/// Asks for a document on 60 streams whose windows are wide open, reads nothing until the socket is full, and checks
+/// that all come whole then.
+fn read_late<S: Read + Write>(mut frames: Frames<S>) {
+    const WINDOW_MAX: u32 = 0x7fff_ffff;
+    let path = "/reviews.json";
+    frames.get(1, path);
+    let (_, expected) = frames.answer(1);
+    let rest = WINDOW_MAX - 65_535 - u32::try_from(expected.len()).unwrap();
+    frames.send(kind::WINDOW_UPDATE, 0, 0, &rest.to_be_bytes());
+    for stream in (3..123).step_by(2) {
+        frames.get(stream, path);
+    }
+    thread::sleep(Duration::from_millis(300));
+    let mut bodies: HashMap<u32, Vec<u8>> = HashMap::new();
+    let mut ended = 0;
+    while ended < 60 {
+        let frame = frames.next().expect("all answers come");
+        if frame.kind == kind::DATA {
+            bodies
+                .entry(frame.stream)
+                .or_default()
+                .extend(&frame.payload);
+        }
+        ended += usize::from(frame.kind <= kind::HEADERS && frame.flags & END_STREAM != 0);
+    }
+    assert_eq!(bodies.len(), 60);
+    assert!(bodies.values().all(|body| *body == expected));
+}
+
+#[test]
+fn a_client_of_http_2_that_reads_late_gets_everything_with_tls_and_without() {
+    // The streams' windows are as wide as the connection's.
+    let settings = [(4, 0x7fff_ffff)];
+    let pair = Pair::new();
+    let server = server(&pair);
+    let stream = shake(server.address(), &pair.certificate, &["h2"]).unwrap();
+    read_late(Frames::over(stream, "localhost".to_owned(), &settings));
+    let plain = Server::start();
+    read_late(Frames::open(plain.address(), &settings));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! A round: one request under way on each connection, asked for again as soon as it is answered.
 //!
-//! The client never sleeps, so no server pays for waking it, and what it does for an answer is two calls to the kernel:
-//! an answer is read whole once, and then known by its status and its length. A client that waited for one connection
-//! after the other made a server that was slower than it wake it for every answer, and one that was faster wait for it;
-//! which of both happened decided more about the figures than the server did.
+//! The client never sleeps, so no server pays for waking it, and what it does for an answer that is there is two calls
+//! to the kernel: an answer is read whole once, and then known by its status and its length. A client that waited for one
+//! connection after the other made a server that was slower than it wake it for every answer, and one that was faster
+//! wait for it; which of both happened decided more about the figures than the server did.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
