@@ -108,6 +108,12 @@ impl<S: Stream> Gathered<S> {
         self.bytes.len() - before
     }
 
+    /// Lets go of what was gathered, sent or not.
+    fn discard(&mut self) {
+        self.bytes.clear();
+        self.sent = 0;
+    }
+
     /// Sends what was gathered; ready when the stream has taken everything.
     fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest @ [_, ..]) = self.bytes.get(self.sent..) {
@@ -115,7 +121,7 @@ impl<S: Stream> Gathered<S> {
                 Ok(taken @ 1..) => self.sent += taken,
                 outcome => {
                     // TLS may have taken what it could not send; it is not to be said twice.
-                    self.bytes.clear();
+                    self.discard();
                     let error = outcome.err();
                     return Poll::Ready(Err(error.unwrap_or(ErrorKind::WriteZero.into())));
                 }
@@ -124,8 +130,7 @@ impl<S: Stream> Gathered<S> {
         if self.bytes.capacity() > 0 {
             let turn = &self.gathering.sent;
             turn.store(turn.load(Relaxed) + self.sent, Relaxed);
-            self.bytes.clear();
-            self.sent = 0;
+            self.discard();
             SPARE.set(mem::take(&mut self.bytes));
         }
         Poll::Ready(Ok(()))
@@ -159,7 +164,7 @@ impl<S: Stream> Read for Gathered<S> {
         match &outcome {
             Poll::Ready(Ok(())) => self.has_read = true,
             // Under TLS our last word is the alert that says why.
-            Poll::Ready(Err(_)) => self.bytes.clear(),
+            Poll::Ready(Err(_)) => self.discard(),
             Poll::Pending => {}
         }
         outcome
