@@ -202,7 +202,7 @@ impl ServeArgs {
     pub(super) fn config(&self) -> Result<Config, Failure> {
         let cores = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Config {
-            data: self.data.source(Path::new(DATA_DEFAULT))?,
+            data: self.data.source(Path::new(DATA_DEFAULT)),
             search_memory: self.data.search_memory,
             mentions_min: self.data.mentions_min,
             cache: Some(self.process.state.clone()),

@@ -1,7 +1,6 @@
 //! Commands: flags and environment become a plain configuration, and each command one function.
 
 mod bar;
-mod bundle;
 pub mod check;
 mod config;
 mod data_flags;
@@ -55,9 +54,6 @@ enum Command {
     /// Check the data files as the service would, and say all that is wrong
     #[command(after_help = CHECK_AFTER_HELP)]
     Check(check::CheckArgs),
-    /// Pack the data files for replicas that follow an address, and their digest beside it
-    #[command(after_help = BUNDLE_AFTER_HELP)]
-    Bundle(bundle::BundleArgs),
     /// Answer the Model Context Protocol on standard input and output, for programs that start their tools themselves
     #[command(after_help = MCP_AFTER_HELP)]
     Mcp(mcp::McpArgs),
@@ -117,13 +113,6 @@ const MAN_AFTER_HELP: &str = "\
 Examples:
   reviewd man | man -l -
   reviewd man serve > /usr/local/share/man/man1/reviewd-serve.1";
-
-const BUNDLE_AFTER_HELP: &str = "\
-The same files give the same bytes. Publish the bundle first and the .sha256 last: replicas look at that one.
-
-Examples:
-  reviewd bundle --data /srv/reviews --out reviews.tar.zst
-  reviewd serve --data https://store.example/reviews.tar.zst --data-poll 30s";
 
 const MCP_AFTER_HELP: &str = "\
 One message a line; nothing but answers goes to standard output.
@@ -229,7 +218,6 @@ pub fn run() -> ExitCode {
         None => serve::run_default(),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Check(args)) => return check::run(&args),
-        Some(Command::Bundle(args)) => bundle::run(&args),
         Some(Command::Hub(args)) => hub::run(&args),
         Some(Command::Import(args)) => import::run(&args),
         Some(Command::Insights(args)) => insights::run(&args),

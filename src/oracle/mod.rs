@@ -6,7 +6,6 @@
 //!
 //! `CHECKS` names them all; `fuzz/README.md` says how to add one.
 
-mod bundle;
 mod conditional;
 mod dataset;
 mod date;
@@ -25,7 +24,6 @@ mod search;
 mod stored_index;
 mod xml;
 
-pub use bundle::check_bundle;
 pub use conditional::check_conditional;
 pub use dataset::check_dataset;
 pub use date::check_date;
@@ -50,7 +48,6 @@ pub use xml::check_xml;
 #[expect(clippy::type_complexity, reason = "a name and a function")]
 pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("accept_encoding", check_accept_encoding),
-    ("bundle", check_bundle),
     ("conditional", check_conditional),
     ("cursor", check_cursor),
     ("dataset", check_dataset),

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bundle::Remote;
 use super::supervisor::Supervisor;
 use crate::delivery;
 use crate::http;
@@ -165,8 +164,6 @@ pub enum AccessLogTarget {
 pub enum DataSource {
     /// A directory with `reviews.json` and its companions.
     Directory(PathBuf),
-    /// An address that is followed.
-    Remote(Remote),
     /// The sample that is compiled into the program.
     Sample,
 }

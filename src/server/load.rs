@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -92,8 +91,7 @@ impl Loader {
         let began = instant();
         let files: Files = match &self.source {
             DataSource::Directory(directory) => files::read(directory, self.file_bytes)?,
-            // What is kept elsewhere was fetched into a directory before.
-            DataSource::Remote(_) | DataSource::Sample => dataset::embedded(),
+            DataSource::Sample => dataset::embedded(),
         };
         let read_ms = elapsed_ms(began);
         let decoded = dataset::decode_by(files, clock::now(), threads)?;
@@ -107,8 +105,9 @@ impl Loader {
         let DataSource::Directory(directory) = &self.source else {
             return None;
         };
-        let judged = judge(directory, self.file_bytes, Timestamp::MAX).ok()?;
-        Some(judged.updated_at)
+        let files = files::read(directory, self.file_bytes).ok()?;
+        let decoded = dataset::decode_by(files, Timestamp::MAX, NonZeroUsize::MIN).ok()?;
+        Some(decoded.dataset.updated_at)
     }
 
     /// Builds the first site, by as many threads as given, with the index that is read `ahead` if it fits. What need not be there before requests are answered is left
@@ -268,30 +267,6 @@ fn log(warnings: &[Warning]) {
     for warning in warnings {
         warn!("{warning}");
     }
-}
-
-/// What tells one dataset from another, and which of two is the later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Judged {
-    pub(super) digest: [u8; 32],
-    pub(super) updated_at: Timestamp,
-}
-
-/// Reads and checks the files of `directory` as a reload at `now` would, and serves nothing.
-///
-/// # Errors
-/// When a file cannot be read, or its contents are refused.
-pub(super) fn judge(
-    directory: &Path,
-    file_bytes: u64,
-    now: Timestamp,
-) -> Result<Judged, LoadError> {
-    let files = files::read(directory, file_bytes)?;
-    let dataset = dataset::decode_by(files, now, NonZeroUsize::MIN)?.dataset;
-    Ok(Judged {
-        digest: dataset.digest,
-        updated_at: dataset.updated_at,
-    })
 }
 
 /// Returns the bytes of all published texts.

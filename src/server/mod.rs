@@ -3,14 +3,12 @@
 //! [`start`] is the way in, for the program and for every test over a socket alike. The threads, by name: `accept`
 //! takes connections and waits for the end, `serve-N` serve them, `reload` reads changed files and builds what is
 //! served, `compress` stores its index and makes its compressed variants, and `insights` makes the remarks and insights
-//! that a large dataset starts without, all three at low priority; `follow` looks at the address of a dataset; `hub` and
-//! its helpers are delivery's own.
+//! that a large dataset starts without, all three at low priority; `hub` and its helpers are delivery's own.
 
 mod access_log;
 mod activity;
 mod admin;
 mod background;
-pub mod bundle;
 mod cache_file;
 mod certificate;
 mod clock;
@@ -20,7 +18,6 @@ mod connections;
 mod counters;
 pub mod descriptors;
 mod fast;
-pub mod fetch;
 pub mod files;
 mod front;
 mod gather;
@@ -70,7 +67,6 @@ pub use running::Running;
 pub use start_error::StartError;
 pub use tls::TlsError;
 
-use bundle::{Follower, Following};
 use files::Stamps;
 use front::{Front, Listeners};
 use load::Loader;
@@ -102,7 +98,7 @@ pub fn start_obeying(config: Config, signals: &mut Signals) -> Result<Running, S
 }
 
 fn start_with(
-    mut config: Config,
+    config: Config,
     before_listening: impl FnOnce() -> Result<(), StartError>,
 ) -> Result<Running, StartError> {
     let started_ms = crate::clock::unix_ms();
@@ -110,7 +106,6 @@ fn start_with(
     let keeper = config.tls.as_ref().map(Keeper::load).transpose()?;
     let acceptor = keeper.as_ref().map(Keeper::acceptor);
     let expiry = keeper.as_ref().map(Keeper::expiry);
-    let mut follower = bundle::prepare(&mut config).map_err(StartError::Follow)?;
     let refused = |cause| StartError::Listen {
         flag: "--listen",
         address: config.listen,
@@ -127,7 +122,7 @@ fn start_with(
     // Looked at before reading: what changes meanwhile is read once more, never missed.
     let seen = stamps(&config.data);
     let ahead = loader.begin(config.threads);
-    let decoded = bundle::decode(&loader, follower.as_mut(), config.threads)?;
+    let decoded = loader.decode(config.threads)?;
     let (site, rest) = loader.build_first(decoded, ahead, config.threads)?;
     let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
     let app = make_app(&config, base_url, site)?;
@@ -153,7 +148,6 @@ fn start_with(
         expiry,
         connections: Arc::clone(front.connections()),
         reloads,
-        polls: follower.as_ref().map(Follower::polls),
         started_ms,
     };
     let observers = Observers {
@@ -165,28 +159,17 @@ fn start_with(
     info!(%address, version, reviews, elapsed_ms, "serving");
     let parts = Parts {
         front,
-        following: start_following(follower, &app, &reloader)?,
         reloader,
         observers,
     };
     Ok(Running::new(app, counters, parts, &config))
 }
 
-/// Begins to follow the address of the dataset, if it has one.
-fn start_following(
-    follower: Option<Follower>,
-    app: &Arc<App>,
-    reloader: &Reloader,
-) -> Result<Option<Following>, StartError> {
-    let started = follower.map(|follower| follower.start(app, reloader.waker()));
-    started.transpose().map_err(StartError::Threads)
-}
-
 /// Returns the state of the files.
 fn stamps(data: &DataSource) -> Stamps {
     match data {
         DataSource::Directory(directory) => Stamps::of(directory),
-        DataSource::Remote(_) | DataSource::Sample => Stamps::default(),
+        DataSource::Sample => Stamps::default(),
     }
 }
 

@@ -76,7 +76,7 @@ impl Reloader {
         let stopping = Arc::new(AtomicBool::new(false));
         let directory = match &config.data {
             DataSource::Directory(directory) => Some(directory.clone()),
-            DataSource::Remote(_) | DataSource::Sample => None,
+            DataSource::Sample => None,
         };
         let watched = directory.as_deref().filter(|_| config.reload.watch);
         let state = State {
