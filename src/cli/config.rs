@@ -30,9 +30,6 @@ pub(super) const DATA_DEFAULT: &str = "data";
 /// The file in the state directory that keeps the key of session ids.
 const SESSION_KEY_FILE: &str = "session-key";
 
-/// Bytes of text below which the index of them is built within a second, and not worth a file.
-const INDEX_TEXTS_MIN: u64 = 1 << 20;
-
 /// Longest time that requests in flight can be given.
 const DRAIN_MAX: Duration = Duration::from_secs(60 * 60);
 
@@ -205,8 +202,7 @@ impl ServeArgs {
             data: self.data.source(Path::new(DATA_DEFAULT)),
             search_memory: self.data.search_memory,
             mentions_min: self.data.mentions_min,
-            cache: Some(self.process.state.clone()),
-            index_texts_min: INDEX_TEXTS_MIN,
+            state: Some(self.process.state.clone()),
             listen: self.address.listen,
             // Both come from whoever has started the process, not from its flags.
             inherited: None,

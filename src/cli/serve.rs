@@ -40,7 +40,7 @@ fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
     check_data(&config.data)?;
     if let Some(hub) = &config.hub {
         check_place(&hub.place, &config)?;
-        warn_of_others(&hub.place, config.cache.as_deref());
+        warn_of_others(&hub.place, config.state.as_deref());
     }
     let listened = config.clone();
     let unavailable = |error| {

@@ -21,7 +21,6 @@ mod negotiate;
 mod plain_reply;
 mod query;
 mod search;
-mod stored_index;
 mod xml;
 
 pub use conditional::check_conditional;
@@ -41,7 +40,6 @@ pub use negotiate::check_accept_encoding;
 pub use plain_reply::check_plain_reply;
 pub use query::{check_cursor, check_query, check_since_path};
 pub use search::{check_answer, check_search, search_naively};
-pub use stored_index::check_stored_index;
 pub use xml::check_xml;
 
 /// Every check by the name of its fuzz target, in alphabetical order; it panics where code and twin differ.
@@ -69,7 +67,6 @@ pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("query", check_query),
     ("search", check_search),
     ("since_path", check_since_path),
-    ("stored_index", check_stored_index),
     ("xml", check_xml),
 ];
 

@@ -132,7 +132,7 @@ impl Served {
         };
         let snapshot = match whole {
             true => Snapshot::build(decoded.dataset, &settings),
-            false => Snapshot::build_without_insights(&decoded.dataset, &settings),
+            false => Snapshot::build_without_insights(&decoded.dataset, &settings, Vec::new()),
         };
         let site = Site::new(Arc::new(snapshot)).expect("the base URL fits a header");
         let watched = field.is_some();

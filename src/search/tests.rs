@@ -4,7 +4,6 @@ mod hard;
 
 pub(super) use hard::de_bruijn;
 
-use std::io::{ErrorKind, Read};
 use std::num::NonZeroUsize;
 
 use proptest::prelude::*;
@@ -17,7 +16,6 @@ use crate::search::filter::{Filter, Query, RatingSet, Sort};
 use crate::search::fold::fold_into;
 use crate::search::index::{Index, IndexOptions};
 use crate::search::run::Scratch;
-use crate::search::stored::StoredError;
 use crate::search::tree::grow_tree;
 use crate::wire::date::Date;
 
@@ -189,33 +187,11 @@ fn each_index_of_a_growing_dataset_answers_for_its_own_reviews_alone() {
             )
         })
         .collect();
-    let mut stored: Option<Vec<u8>> = None;
     for count in 0..=all.len() {
         // The newest come first, so that each step moves every row.
         let reviews = reviews(all[..count].iter().rev());
-        let index = Index::build_or_restore(
-            &reviews,
-            &Taxonomy::default(),
-            &options(u64::MAX),
-            |wanted| {
-                let bytes = stored.take()?;
-                let mut rest = bytes.as_slice();
-                let refused = wanted.decode(bytes.len() as u64, |part| {
-                    rest.read_exact(part).map_err(|error| error.kind())
-                });
-                assert_eq!(refused.expect_err("of fewer reviews"), StoredError::Texts);
-                None
-            },
-        );
+        let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
         check(&reviews, &index, &["slow", "kind", "k", "ß", "straße s"]);
-        let mut bytes = Vec::new();
-        index
-            .encode(|part| {
-                bytes.extend_from_slice(part);
-                Ok::<_, ErrorKind>(())
-            })
-            .expect("memory takes all");
-        stored = Some(bytes);
     }
 }
 

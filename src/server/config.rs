@@ -21,10 +21,8 @@ pub struct Config {
     pub search_memory: Option<u64>,
     /// Mentions from which on an aspect of the insights is scored.
     pub mentions_min: u32,
-    /// The directory of what outlives a restart and only saves work; `None` keeps nothing of it.
-    pub cache: Option<PathBuf>,
-    /// Bytes of text below which their index is sooner built than read, and not kept there.
-    pub index_texts_min: u64,
+    /// The state directory; `None` for a server that remembers nothing.
+    pub state: Option<PathBuf>,
     /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
     /// A listening socket that somebody else made, and keeps over our restarts; it takes the place of the address.

@@ -2,14 +2,13 @@
 //!
 //! [`start`] is the way in, for the program and for every test over a socket alike. The threads, by name: `accept`
 //! takes connections and waits for the end, `serve-N` serve them, `reload` reads changed files and builds what is
-//! served, `compress` stores its index and makes its compressed variants, and `insights` makes the remarks and insights
+//! served, `compress` makes its compressed variants, and `insights` makes the remarks and insights
 //! that a large dataset starts without, all three at low priority; `hub` and its helpers are delivery's own.
 
 mod access_log;
 mod activity;
 mod admin;
 mod background;
-mod cache_file;
 mod certificate;
 mod clock;
 mod config;
@@ -22,8 +21,6 @@ pub mod files;
 mod front;
 mod gather;
 mod hub;
-mod index_file;
-mod insights_store;
 mod io;
 mod listen;
 mod load;
@@ -121,9 +118,8 @@ fn start_with(
     let loader = Loader::new(&config, &base_url);
     // Looked at before reading: what changes meanwhile is read once more, never missed.
     let seen = stamps(&config.data);
-    let ahead = loader.begin(config.threads);
     let decoded = loader.decode(config.threads)?;
-    let (site, rest) = loader.build_first(decoded, ahead, config.threads)?;
+    let (site, deferred) = loader.build_first(decoded, config.threads)?;
     let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
     let app = make_app(&config, base_url, site)?;
     let log_writer = observers::start_access_log(&config, &app)?;
@@ -136,8 +132,8 @@ fn start_with(
     let front = Front::start(listeners, handler, &config, acceptor, Arc::clone(&counters))
         .map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
-    if let Some(rest) = rest {
-        background::finish_first(Arc::clone(&app), loader.clone(), rest, config.threads);
+    if let Some(deferred) = deferred {
+        background::finish_first(Arc::clone(&app), loader.clone(), deferred, config.threads);
     }
     let reloads = Arc::new(Reloads::default());
     let reloader = start_reloader(&config, &app, loader, seen, keeper, Arc::clone(&reloads))?;

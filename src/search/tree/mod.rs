@@ -14,7 +14,6 @@ mod tight;
 mod tighten;
 
 pub(in crate::search) use build::grow_tree;
-pub(in crate::search) use grow::GRAM_BYTES_MAX;
 
 use crate::search::rows::{insert, unpack};
 use std::ops::Range;
