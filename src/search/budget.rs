@@ -73,14 +73,14 @@ const STEPS: [Step; 7] = [
         leaf_rows_min: 256,
         bitmap_one_in: 4,
         union_steps_max: u32::MAX,
-        bytes_per_byte: 1.75,
+        bytes_per_byte: 1.65,
     },
     Step {
         leaf_one_in: 64,
         leaf_rows_min: 256,
         bitmap_one_in: 4,
         union_steps_max: u32::MAX,
-        bytes_per_byte: 1.5,
+        bytes_per_byte: 1.45,
     },
     Step {
         leaf_one_in: 24,
@@ -95,6 +95,6 @@ const STEPS: [Step; 7] = [
         leaf_rows_min: 512,
         bitmap_one_in: 2,
         union_steps_max: u32::MAX,
-        bytes_per_byte: 0.7,
+        bytes_per_byte: 0.65,
     },
 ];
