@@ -66,10 +66,6 @@ struct AddressArgs {
         value_parser = parse_listen
     )]
     listen: SocketAddr,
-    /// Listen also where another reviewd does that was started with this flag, so that a new one can begin before the
-    /// old one ends; --admin-listen is never shared
-    #[arg(long, env = "REVIEWD_REUSE_PORT")]
-    reuse_port: bool,
     /// Public address, such as https://reviews.example [default: the listening address]
     #[arg(long, env = "REVIEWD_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
     base_url: Option<String>,
@@ -207,7 +203,6 @@ impl ServeArgs {
             // Both come from whoever has started the process, not from its flags.
             inherited: None,
             supervisor: Supervisor::default(),
-            reuse_port: self.address.reuse_port,
             admin_listen: self.observe.admin_listen,
             access_log: self.observe.access_log(),
             base_url: self.address.base_url.clone(),

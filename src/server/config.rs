@@ -29,8 +29,6 @@ pub struct Config {
     pub inherited: Option<Arc<TcpListener>>,
     /// Whom to tell how we are.
     pub supervisor: Supervisor,
-    /// Take the address although another process listens on it, which then shares what comes in.
-    pub reuse_port: bool,
     /// Where metrics and the state of the process are served; `None` for nowhere.
     pub admin_listen: Option<SocketAddr>,
     /// Where each answered request is logged; `None` for nowhere.

@@ -172,17 +172,9 @@ fn stamps(data: &DataSource) -> Stamps {
 /// Returns what is listened on, and where the watchdog asks whether anybody answers.
 fn listeners(public: TcpListener, config: &Config) -> std::io::Result<(Listeners, SocketAddr)> {
     let is_inherited = config.inherited.is_some();
-    let own = config
-        .supervisor
-        .private_listener(config.reuse_port || is_inherited)?;
+    let own = config.supervisor.private_listener(is_inherited)?;
     let watched = own.as_ref().unwrap_or(&public).local_addr()?;
-    let listeners = Listeners {
-        public,
-        own,
-        // One that was inherited is not ours to close to newcomers.
-        is_shared: config.reuse_port && !is_inherited,
-    };
-    Ok((listeners, watched))
+    Ok((Listeners { public, own }, watched))
 }
 
 /// Tells the service manager that requests are served, and then that they still are.

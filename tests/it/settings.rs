@@ -31,7 +31,6 @@ const IMPOSSIBLE: &[(&str, &[&str], u8)] = &[
     ),
     ("--listen", &["192.0.2.1:0"], 69),
     ("--no-fast-path", &["banana"], 64),
-    ("--reuse-port", &["banana"], 64),
     (
         "--base-url",
         &[
