@@ -5,7 +5,6 @@ pub mod check;
 mod config;
 mod data_flags;
 pub mod exit;
-pub mod generate;
 pub mod healthcheck;
 mod hub;
 mod hub_flags;
@@ -30,7 +29,6 @@ use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, S
 
 pub use config::ServeArgs;
 use exit::{Failure, Status};
-use generate::GenerateArgs;
 use values::parse_switch;
 
 /// Serves the verified reviews of one business: REST, feeds, MCP and a WebSub hub
@@ -57,9 +55,6 @@ enum Command {
     /// Answer the Model Context Protocol on standard input and output, for programs that start their tools themselves
     #[command(after_help = MCP_AFTER_HELP)]
     Mcp(mcp::McpArgs),
-    /// Make a larger dataset out of the sentences of a given one, for tests and measurements
-    #[command(after_help = GENERATE_AFTER_HELP)]
-    Generate(GenerateArgs),
     /// Look at the hub's subscriptions, remove one, or send what it is owed; also while the service runs
     #[command(after_help = HUB_AFTER_HELP)]
     Hub(hub::HubArgs),
@@ -120,13 +115,6 @@ One message a line; nothing but answers goes to standard output.
 Examples:
   reviewd mcp --data /srv/reviews
   reviewd mcp --url https://reviews.example";
-
-const GENERATE_AFTER_HELP: &str = "\
-Each review is made of sentences of the given ones, with mentions, date and author drawn at random.
-
-Examples:
-  reviewd generate --reviews 100000 --into /tmp/large
-  reviewd generate --from data --reviews 1000000 --seed 7 --into /tmp/million";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -222,7 +210,6 @@ pub fn run() -> ExitCode {
         Some(Command::Import(args)) => import::run(&args),
         Some(Command::Insights(args)) => insights::run(&args),
         Some(Command::Mcp(args)) => mcp::run(&args),
-        Some(Command::Generate(args)) => generate::run(&args),
         Some(Command::Config(args)) => {
             let matches = matches.subcommand_matches("config");
             settings::run(&args, matches.unwrap_or(&ArgMatches::default()))

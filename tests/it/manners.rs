@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::program::{command, run};
+use crate::support::program::command;
 use crate::support::{Connection, DEADLINE, Program, get, wait_until};
 
 /// A service manager that listens to what it is told.
