@@ -30,7 +30,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use config::ServeArgs;
-use exit::{Failure, Status};
+use exit::{Failure, Status, tell};
 use generate::GenerateArgs;
 use values::parse_switch;
 
@@ -249,7 +249,7 @@ pub fn run() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("reviewd: {failure}");
+            tell(&failure);
             failure.status.into()
         }
     }
@@ -312,7 +312,7 @@ fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
 /// Prints help, a version, or what is wrong with the flags.
 fn explain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if error.use_stderr() {
-        eprintln!("reviewd: {}", refusal::line(error, command(), arguments));
+        tell(refusal::line(error, command(), arguments));
         return Status::Usage.into();
     }
     // Nothing is left to be done where the terminal is gone.

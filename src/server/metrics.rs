@@ -16,6 +16,7 @@ use crate::wire::openmetrics::{Exposition, Kind};
 use super::bundle::Polls;
 use super::connections::Connections;
 use super::counters::Counters;
+use super::logs;
 use super::process;
 use super::reloads::{Reloaded, Reloads};
 use super::tls::Expiry;
@@ -305,6 +306,12 @@ impl Observed {
     }
 
     fn process(&self, out: &mut Exposition) {
+        out.family(
+            "reviewd_log_lines_dropped",
+            Kind::Counter,
+            "Lines of the log that standard error did not take.",
+        );
+        out.sample("_total", &[], logs::dropped_lines());
         let process = process::look();
         out.family("process_cpu_seconds", Kind::Counter, "Processor time used.");
         out.nanoseconds("_total", &[], process.cpu_ns);
