@@ -223,13 +223,14 @@ impl Observed {
         out.family(
             "reviewd_connections_cut",
             Kind::Counter,
-            "Connections that we ended for what the client did or left undone.",
+            "Connections that we ended for what the client did or left undone, or for a new one where a limit was reached (evicted).",
         );
         for (reason, count) in [
             ("handshake", counters.handshake_failures()),
             ("head_timeout", counters.head_timeouts()),
             ("slow_reader", counters.slow_readers()),
             ("stalled", counters.stalls()),
+            ("evicted", self.connections.evicted()),
         ] {
             out.sample("_total", &[("reason", reason)], count);
         }
