@@ -59,7 +59,8 @@ fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
         // A closed standard output is no reason not to serve.
         let _closed = io::stdout().write_all(text.as_bytes());
     }
-    running.run_until_signal(signals).map_err(unavailable)
+    let ended = running.run_until_signal(signals);
+    ended.map_err(|error| Failure::new(Status::Unavailable, error.to_string()))
 }
 
 /// Refuses data that are no directory; what is wrong in one is said by whoever reads it.
