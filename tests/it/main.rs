@@ -52,3 +52,4 @@ mod stored_index;
 mod support;
 mod timeouts;
 mod tls;
+mod verification;
