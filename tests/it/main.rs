@@ -52,3 +52,4 @@ mod startup;
 mod support;
 mod timeouts;
 mod tls;
+mod verification;
