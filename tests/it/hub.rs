@@ -23,5 +23,7 @@ mod replicas;
 mod resolver;
 pub(crate) mod rig;
 pub(crate) mod subscriber;
+mod sample;
+mod state;
 mod table;
 mod transfer;
