@@ -267,6 +267,15 @@ impl Store for SqliteStore {
     }
 
     fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
+    fn set_paused(&mut self, lasts: Option<Duration>, now: Moment) -> Result<(), StoreError> {
+        let until = lasts.map_or(Moment::ZERO, |lasts| now.plus(lasts));
+        self.write(|tx| upkeep::set_paused(tx, until))
+    }
+
+    fn is_paused(&mut self, now: Moment) -> Result<bool, StoreError> {
+        self.read(|tx| upkeep::is_paused(tx, now))
+    }
+
         self.read(|tx| upkeep::counts(tx, now))
     }
 

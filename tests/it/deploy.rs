@@ -106,6 +106,7 @@ fn each_alert_waits_says_how_urgent_it_is_and_what_it_means() {
         "reviewd_tls_certificate_expiry_timestamp_seconds",
         "reviewd_dataset_age_seconds",
         "reviewd_hub_oldest_due_age_seconds",
+        "reviewd_hub_paused",
     ] {
         assert!(text.contains(subject), "no alert for {subject}");
     }

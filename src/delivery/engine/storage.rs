@@ -156,7 +156,7 @@ impl Engine {
     pub(super) fn report_health(&mut self) {
         self.health.is_open |= self.store.is_some();
         self.health.delivering = self.role.is_some() && self.store.is_some();
-        self.health.paused = self.breaker.is_open();
+        self.health.paused = self.breaker.is_paused();
         if **self.shared.health.load() != self.health {
             self.shared.health.store(Arc::new(self.health.clone()));
             (self.on_health)(&self.health);

@@ -5,6 +5,7 @@ mod opening;
 
 use std::os::unix::fs::PermissionsExt;
 
+use super::super::store::SCHEMA_VERSION;
 use super::super::subscription::Removal;
 use super::super::{Callback, HubRequest, Mode};
 use super::*;
@@ -302,15 +303,15 @@ fn a_file_of_a_later_version_or_of_someone_else_is_refused() {
     let (_temp, dir, store) = fresh();
     store
         .connection
-        .pragma_update(None, "user_version", 2)
+        .pragma_update(None, "user_version", 99)
         .expect("set");
     drop(store);
     let error = SqliteStore::open(&dir).expect_err("newer");
-    assert_eq!(error, StoreError::Newer(dir.join(FILE_NAME), 2));
+    assert_eq!(error, StoreError::Newer(dir.join(FILE_NAME), 99));
     assert!(
-        error
-            .to_string()
-            .ends_with("schema 2 is newer than this program's 1; use the version that wrote it"),
+        error.to_string().ends_with(&format!(
+            "schema 99 is newer than this program's {SCHEMA_VERSION}; use the version that wrote it"
+        )),
         "{error}"
     );
     let temp = tempfile::tempdir().expect("directory");

@@ -88,5 +88,5 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// The version of the schema that this program reads and writes.
-pub const SCHEMA_VERSION: i64 = 1;
+/// The version of an SQLite file's schema that this program reads and writes; it takes earlier ones to this.
+pub const SCHEMA_VERSION: i64 = 2;
