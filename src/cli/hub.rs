@@ -357,7 +357,7 @@ pub(super) fn failure(error: &StoreError) -> Failure {
     let status = match error {
         StoreError::Corrupt(..) | StoreError::Foreign(_) | StoreError::Newer(..) => Status::Data,
         StoreError::Busy(_) | StoreError::Unreachable(..) => Status::Unavailable,
-        StoreError::Exposed(..) | StoreError::Refused(..) => Status::Config,
+        StoreError::Refused(..) => Status::Config,
         StoreError::Full(_) | StoreError::ReadOnly(_) | StoreError::Io(..) => Status::Io,
     };
     Failure::new(status, error.to_string())

@@ -145,25 +145,6 @@ fn the_directory_is_0700_and_its_files_0600() {
 }
 
 #[test]
-fn a_directory_open_to_others_is_closed_when_empty_and_refused_when_in_use() {
-    let temp = tempfile::tempdir().expect("directory");
-    let dir = temp.path().join("state");
-    fs::create_dir(&dir).expect("made");
-    fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("opened");
-    drop(SqliteStore::open(&dir).expect("closed and opened"));
-    assert_eq!(mode_of(&dir), 0o700);
-    let other = temp.path().join("other");
-    fs::create_dir(&other).expect("made");
-    fs::write(other.join("photo.jpg"), "x").expect("written");
-    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("opened");
-    assert_eq!(
-        SqliteStore::open(&other).expect_err("in use"),
-        StoreError::Exposed(other.clone(), 0o755)
-    );
-    assert_eq!(mode_of(&other), 0o755);
-}
-
-#[test]
 fn commits_wait_for_the_disk() {
     let (_temp, _dir, store) = fresh();
     let read = |name: &str| -> String {
