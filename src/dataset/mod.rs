@@ -33,7 +33,7 @@ pub use field::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYT
 pub(crate) use field::{is_absolute_url, is_id};
 pub use problem::{Problem, Problems, Warning};
 pub(crate) use remarks::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
-pub use remarks::{RULES, Remarks};
+pub use remarks::{RULES, Remarks, refuse_placeholders};
 pub(crate) use review::REQUIRED_KEYS;
 pub use reviews::REVIEWS_MAX;
 

@@ -19,6 +19,8 @@ pub(crate) struct Candidate {
     pub(crate) source_url: Option<Option<String>>,
     pub(crate) owner_reply: Option<Option<OwnerReply>>,
     pub(crate) verified: Option<bool>,
+    /// Whether the source does not publish it, so that it is not published here.
+    pub(crate) hidden: bool,
     /// People and services.
     pub(crate) mentions: [Option<Vec<String>>; 2],
     /// When the source last changed it, in seconds and billionths; `None` where it does not say.

@@ -97,6 +97,7 @@ impl Loader {
         };
         let read_ms = elapsed_ms(began);
         let decoded = dataset::decode_by(files, clock::now(), threads)?;
+        dataset::refuse_placeholders(&decoded.dataset)?;
         let elapsed_ms = elapsed_ms(began);
         info!(read_ms, elapsed_ms, "the data files are read and checked");
         Ok(decoded)
@@ -288,6 +289,7 @@ pub(super) fn judge(
 ) -> Result<Judged, LoadError> {
     let files = files::read(directory, file_bytes)?;
     let dataset = dataset::decode_by(files, now, NonZeroUsize::MIN)?.dataset;
+    dataset::refuse_placeholders(&dataset)?;
     Ok(Judged {
         digest: dataset.digest,
         updated_at: dataset.updated_at,
