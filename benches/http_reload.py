@@ -6,8 +6,8 @@
 CORPUS holds a reviews.json; it is copied, and each reload finds one review more in the copy and a later date. Each
 connection is a process of its own that sends random searches of all classes, one every 10 ms, so that the cores have
 room for both; a time is that of the client, from the first byte sent to the last one read. A round is a turn in which
-the service rests; one from SIGHUP until the new dataset is served; and one of what follows, when the index is stored
-and documents are compressed (20 s of it at most). What a client that only sleeps gets late tells what of a tail is the
+the service rests; one from SIGHUP until the new dataset is served; and one of what follows, when documents are compressed
+(20 s of it at most). What a client that only sleeps gets late tells what of a tail is the
 machine's. At the end the threads' processor time and the ratio of the p99. Only the standard library is needed.
 """
 import json

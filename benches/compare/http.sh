@@ -31,8 +31,8 @@ rounds=${ROUNDS:-5} seconds=${SECONDS_EACH:-1} port=${PORT:-18620}
 servers=${*:-reviewd nginx bare-hyper axum actix epoll}
 build http-load http-peers
 # 2,200 reviews are a megabyte.
-"$REVIEWD" generate --reviews 2200 --seed 1 --into "$work/documents" >/dev/null
-"$REVIEWD" generate --reviews "${REVIEWS:-100000}" --seed 1 --into "$work/search" >/dev/null
+cargo run --quiet --release --example generate -- --reviews 2200 --seed 1 --into "$work/documents" >/dev/null
+cargo run --quiet --release --example generate -- --reviews "${REVIEWS:-100000}" --seed 1 --into "$work/search" >/dev/null
 
 start_reviewd documents "$port"
 documents=${started[-1]}

@@ -21,7 +21,7 @@ source benches/compare/common.sh
 
 rounds=${ROUNDS:-5} seconds=${SECONDS_EACH:-2} port=${PORT:-18600}
 build mcp-load mcp-peer
-"$REVIEWD" generate --reviews 500 --seed 1 --into "$work/data" >/dev/null
+cargo run --quiet --release --example generate -- --reviews 500 --seed 1 --into "$work/data" >/dev/null
 start_reviewd data "$port"
 ours=${started[-1]}@127.0.0.1:$port
 

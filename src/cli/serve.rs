@@ -40,7 +40,7 @@ fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
     check_data(&config.data)?;
     if let Some(hub) = &config.hub {
         check_place(&hub.place, &config)?;
-        warn_of_others(&hub.place, config.cache.as_deref());
+        warn_of_others(&hub.place, config.state.as_deref());
     }
     let listened = config.clone();
     let unavailable = |error| {
@@ -167,10 +167,6 @@ fn failure(error: &StartError) -> Failure {
         StartError::Read(error) if error.is_wrong() => Status::Data,
         StartError::Read(_) => Status::Io,
         StartError::Data(_) => Status::Data,
-        StartError::Follow(error) if error.is_of_the_settings() => Status::Config,
-        StartError::Follow(error) if error.is_from_elsewhere() => Status::Unavailable,
-        StartError::Follow(error) if error.is_of_the_data() => Status::Data,
-        StartError::Follow(_) => Status::Io,
         StartError::Settings(_)
         | StartError::AccessLog { .. }
         | StartError::Tls(_)
@@ -184,7 +180,6 @@ fn failure(error: &StartError) -> Failure {
 fn welcome(source: &DataSource, base: &str) -> String {
     let data = match source {
         DataSource::Directory(directory) => format!("the reviews in `{}`", directory.display()),
-        DataSource::Remote(remote) => format!("the reviews at {}", remote.location),
         DataSource::Sample => {
             "a sample (there is no `data` directory here; --data DIR serves yours)".to_owned()
         }

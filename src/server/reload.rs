@@ -76,7 +76,7 @@ impl Reloader {
         let stopping = Arc::new(AtomicBool::new(false));
         let directory = match &config.data {
             DataSource::Directory(directory) => Some(directory.clone()),
-            DataSource::Remote(_) | DataSource::Sample => None,
+            DataSource::Sample => None,
         };
         let watched = directory.as_deref().filter(|_| config.reload.watch);
         let state = State {
@@ -334,12 +334,12 @@ impl State {
         });
     }
 
-    /// Does what follows a new site: whoever wants to know, the end of the `previous` one, the stored index, compressed
+    /// Does what follows a new site: whoever wants to know, the end of the `previous` one, compressed
     /// variants.
     fn after_publishing(&mut self, previous: Option<Arc<Site>>) {
         let site = self.app.current();
         (self.published)(&site);
-        self.aftermath.start(site, previous, &self.loader);
+        self.aftermath.start(site, previous);
     }
 
     fn is_stopping(&self) -> bool {

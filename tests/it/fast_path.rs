@@ -6,6 +6,7 @@ mod calls;
 mod idle;
 mod parts;
 mod rates;
+mod transcripts;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::support::program::run;
 
 /// Holds `text` against the file `name` in `tests/it/golden`.
-fn assert_golden(name: &str, text: &str) {
+pub(crate) fn assert_golden(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/it/golden")
         .join(name);

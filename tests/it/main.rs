@@ -48,7 +48,6 @@ mod shapes;
 mod shutdown;
 mod since;
 mod startup;
-mod stored_index;
 mod support;
 mod timeouts;
 mod tls;

@@ -75,7 +75,7 @@ impl Pair {
     }
 }
 
-fn pair() -> &'static Pair {
+pub(super) fn pair() -> &'static Pair {
     static PAIR: OnceLock<Pair> = OnceLock::new();
     PAIR.get_or_init(|| {
         let pair = Pair::start();

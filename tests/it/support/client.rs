@@ -298,7 +298,7 @@ impl Connection {
     }
 }
 
-fn parse_head(head: &str) -> io::Result<(u16, Vec<(String, String)>)> {
+pub(crate) fn parse_head(head: &str) -> io::Result<(u16, Vec<(String, String)>)> {
     let mut lines = head.trim_end().split("\r\n");
     let status = lines.next().and_then(|line| {
         let rest = line

@@ -1,13 +1,13 @@
 //! Reviews made of the sentences of other reviews.
 
-use crate::model::{Rating, Review};
+use reviewd::model::{Rating, Review};
 
 /// An endless row of reviews that resemble given ones: each takes author, rating, date and mentions from reviews
 /// drawn at random, and as many sentences as one of them has, from reviews of the same rating and kind of script.
 ///
 /// The same reviews and seed give the same row on every machine.
 #[derive(Debug)]
-pub struct Recombined<'d> {
+pub(crate) struct Recombined<'d> {
     reviews: &'d [Review],
     /// Sentences by rating, and apart from each other those in ASCII and those that are not.
     sentences: [[Vec<&'d str>; 2]; 5],
@@ -18,8 +18,7 @@ pub struct Recombined<'d> {
 
 impl<'d> Recombined<'d> {
     /// Starts a row from `reviews`; it is empty if they are.
-    #[must_use]
-    pub fn new(reviews: &'d [Review], seed: u64) -> Recombined<'d> {
+    pub(crate) fn new(reviews: &'d [Review], seed: u64) -> Recombined<'d> {
         let mut sentences: [[Vec<&str>; 2]; 5] = Default::default();
         for review in reviews {
             let of_rating =
@@ -103,7 +102,7 @@ fn id(seconds: i64, number: u64, random: u64) -> String {
 
 /// SplitMix64: good enough to draw sentences, and the same everywhere.
 #[derive(Clone, Debug)]
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     /// Returns 64 random bits.
@@ -111,7 +110,7 @@ impl Random {
         clippy::should_implement_trait,
         reason = "it never ends, so it is no iterator of options"
     )]
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
         bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -120,58 +119,7 @@ impl Random {
     }
 
     /// Returns a number below `bound`, which is not 0.
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::HashSet;
-
-    fn sample() -> Vec<Review> {
-        let now = crate::clock::now();
-        crate::dataset::decode(crate::dataset::embedded(), now)
-            .expect("the sample is right")
-            .dataset
-            .reviews
-    }
-
-    #[test]
-    fn the_same_seed_makes_the_same_reviews_and_another_does_not() {
-        let reviews = sample();
-        let row = |seed| Recombined::new(&reviews, seed).take(50).collect::<Vec<_>>();
-        assert_eq!(row(1), row(1));
-        assert_ne!(row(1), row(2));
-    }
-
-    #[test]
-    fn ids_are_ulids_that_differ() {
-        let reviews = sample();
-        let ids: HashSet<String> = Recombined::new(&reviews, 3)
-            .take(2000)
-            .map(|review| review.id)
-            .collect();
-        assert_eq!(ids.len(), 2000);
-        assert!(ids.iter().all(|id| id.len() == 26 && id.starts_with('0')));
-    }
-
-    #[test]
-    fn every_word_comes_from_a_review_of_the_same_rating() {
-        let reviews = sample();
-        for made in Recombined::new(&reviews, 4).take(100) {
-            let known = |word: &str| {
-                reviews
-                    .iter()
-                    .any(|review| review.rating == made.rating && review.text.contains(word))
-            };
-            assert!(made.text.split_whitespace().all(known), "{}", made.text);
-        }
-    }
-
-    #[test]
-    fn no_reviews_make_none() {
-        assert_eq!(Recombined::new(&[], 1).next(), None);
     }
 }
