@@ -32,7 +32,7 @@ pub use field::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYT
 pub(crate) use field::{is_absolute_url, is_id};
 pub use problem::{Problem, Problems, Warning};
 pub(crate) use remarks::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
-pub use remarks::{RULES, Remarks};
+pub use remarks::{RULES, Remarks, refuse_placeholders};
 pub use review::MEDIA_MAX;
 pub(crate) use review::{REQUIRED_KEYS, is_language_tag, is_media_type};
 pub use reviews::REVIEWS_MAX;

@@ -17,6 +17,7 @@ mod outcome;
 mod tally;
 mod twins;
 
+pub(crate) use outcome::BusinessFacts;
 pub(crate) use tally::{Note, Tally};
 
 /// Refusals that are kept with their reasons; further ones are counted.
@@ -65,6 +66,10 @@ pub(crate) struct Merge<'f> {
     /// How many there are.
     remark_count: u64,
     bounds: Bounds,
+    /// The ids of reviews that are there, by source, author and text; `None` where several have the same.
+    same_texts: Option<HashMap<u64, Option<String>>>,
+    /// What the operator says of the business, where the file has placeholders.
+    business: BusinessFacts,
     /// Bytes that the new file has so far, or one more where it holds a review.
     bytes: u64,
 }
@@ -97,6 +102,8 @@ struct Arrived {
     line: u64,
     /// What decides between two versions: the time of the change, then the bytes.
     rank: Rank,
+    /// Whether the source hides it.
+    hidden: bool,
     /// The review where it is new or different.
     fresh: Option<Fresh>,
 }
@@ -124,6 +131,8 @@ impl<'f> Merge<'f> {
             remarks: Vec::new(),
             remark_count: 0,
             bounds,
+            same_texts: None,
+            business: BusinessFacts::default(),
             bytes: 0,
         };
         let Some(file) = file else {
@@ -176,6 +185,9 @@ impl<'f> Merge<'f> {
                 Ok(mut candidate) => {
                     let number = self.number(&candidate.source);
                     self.spoken.insert(number);
+                    if rules.merges_same_text && !record.is_ours {
+                        self.adopt_id(&mut candidate);
+                    }
                     let slot = self.slots.get(&candidate.id);
                     let kept = slot.and_then(|slot| Stored::parse(slot.kept.as_ref()?.json.get()));
                     if let Some(reason) = taken(&record, &candidate, kept.as_ref()) {
@@ -185,7 +197,7 @@ impl<'f> Merge<'f> {
                     for text in unusable(&record) {
                         self.remark(source, record.line, text);
                     }
-                    let rank = rank(&candidate);
+                    let (rank, hidden) = (rank(&candidate), candidate.hidden);
                     // Of a review that is there the operator may have said by hand that it is not verified.
                     let vouched = match rules.vouched {
                         Vouched::Nothing => false,
@@ -201,6 +213,7 @@ impl<'f> Merge<'f> {
                         source,
                         line: record.line,
                         rank,
+                        hidden,
                         fresh: (kept.as_ref() != Some(&stored)).then(|| Fresh {
                             json: json.into(),
                             date: stored.review.date,

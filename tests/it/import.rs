@@ -3,8 +3,10 @@
 mod bounds;
 mod fetch;
 mod folder;
+mod formats;
 mod forms;
 mod remarks;
+mod runs;
 mod sources;
 mod volume;
 
