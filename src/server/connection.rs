@@ -115,10 +115,10 @@ impl<H: Handler> Protocols<H> {
                 stall: limits.stall_time,
                 rate_min: limits.rate_min,
                 rate_time: limits.rate_time,
+                farewell: FAREWELL.min(config.drain_time / 2),
             },
             requests_max: limits.connection_requests,
             header_bytes: limits.header_bytes,
-                farewell: FAREWELL.min(config.drain_time / 2),
             fast_path: config.fast_path,
             counters,
             tls,
@@ -205,12 +205,12 @@ impl<H: Handler> Protocols<H> {
             Ok(End::Hand(first)) => {
                 Box::pin(self.serve_plain(stream, first, peer, sentry)).await;
             }
+            // Nothing was sent that the peer might not have read, and the place is another's.
+            Ok(End::Close) if sentry.is_evicted() => {}
             Ok(End::Close) => {
                 let socket = Socket::new(stream, Arc::clone(&activity));
                 Box::pin(Watched::new(socket, activity).linger()).await;
             }
-            // Nothing was sent that the peer might not have read, and the place is another's.
-            Ok(End::Close) if sentry.is_evicted() => {}
             // Of one that has not said a word there is nothing to tell.
             Err(Ending::HeadTimeout) if !has_begun => {}
             Err(Ending::HeadTimeout) => {
@@ -312,13 +312,13 @@ impl<H: Handler> Protocols<H> {
         .await;
         let io = connection.into_parts().io;
         match cut {
+            None if sentry.is_evicted() => {}
             None => io.linger().await,
+            Some(Ending::Idle) => {}
             Some(Ending::HeadTimeout) => self.end_late(io).await,
             Some(ending) => {
                 self.counters.count_ending(ending);
-            None if sentry.is_evicted() => {}
                 sentry.activity.note_reset();
-            Some(Ending::Idle) => {}
             }
         }
     }
@@ -377,7 +377,7 @@ impl<H: Handler> Protocols<H> {
             sentry.activity.note_leaving();
         }
         let handler = self.handler.clone();
-        Service::new(handler, peer, Arc::clone(&sentry.activity), requests_max)
+        Service::new(handler, peer, Arc::clone(&sentry.activity), self.requests_max)
     }
 
     /// Waits for `event`; `None` if the connection is closed for another before, or the server stops and the event does

@@ -117,11 +117,11 @@ pub(super) async fn accept(
     let mut place = |stream, peer: SocketAddr| match connections.admit(peer.ip()) {
         Ok((membership, closed_for)) => {
             counters.count_accepted();
-            pass_on(stream, peer, membership);
-        }
             if let Some(full) = closed_for {
                 crowds.tell(full, connections.max());
             }
+            pass_on(stream, peer, membership);
+        }
         // Closed at once: cheaper for both sides than a queue that only grows.
         Err(full) => {
             match full {
