@@ -47,6 +47,7 @@ pub(super) fn run(args: &BundleArgs) -> Result<(), Failure> {
         editorial: given.editorial.clone(),
         insights: given.insights.clone(),
         check: given.check.clone(),
+        ignored: given.ignored.clone(),
     };
     let dataset = dataset::decode(given, crate::clock::now())
         .map_err(|problems| Failure::new(Status::Data, problems.to_string()))?

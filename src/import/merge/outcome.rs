@@ -35,9 +35,8 @@ impl Merge<'_> {
 
     /// Whether the file would be another one.
     pub(crate) fn is_change(&self) -> bool {
-        self.tallies
-            .iter()
-            .any(|tally| tally.added + tally.changed > 0)
+        let is_changed = |tally: &Tally| tally.added + tally.changed > 0;
+        !self.pruned.is_empty() || self.tallies.iter().any(is_changed)
     }
 
     /// How many reviews the file would hold, and how many of them would be published.
@@ -57,17 +56,10 @@ impl Merge<'_> {
 
     /// How many reviews of the sources that were imported are not in them any more, and the first of their ids.
     pub(crate) fn missing(&self) -> (u64, Vec<&str>) {
-        let gone = |slot: &Slot<'_>| {
-            !slot.named
-                && slot
-                    .kept
-                    .as_ref()
-                    .is_some_and(|kept| self.spoken.contains(&kept.source))
-        };
         let mut ids: Vec<&str> = self
             .slots
             .iter()
-            .filter(|(_, slot)| gone(slot))
+            .filter(|(_, slot)| self.is_gone(slot))
             .map(|(id, _)| id.as_str())
             .collect();
         ids.sort_unstable();

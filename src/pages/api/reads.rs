@@ -54,8 +54,9 @@ pub(super) const SINCE: Entry = Entry {
     operations: &[Operation {
         id: "listReviewsSince",
         summary: "Every review of a day and later",
-        description: "Without a limit, newest first. The entity-tag changes only when these reviews do, so it is the \
-                      cheapest way to keep a copy up to date.",
+        description: "Without a limit, newest first; `removed` lists reviews that were removed for good since. The \
+                      entity-tag changes only when these reviews do, so it is the cheapest way to keep a copy up to \
+                      date.",
         parameters: parameters::DATE,
         others: ASKED,
         ..stored("application/json", "SinceList", Document::Since, VALIDATED)

@@ -28,6 +28,7 @@ pub fn pack(files: &Files, updated_at: Timestamp) -> io::Result<Vec<u8>> {
         files.editorial.as_ref(),
         files.insights.as_ref(),
         files.check.as_ref(),
+        files.ignored.as_ref(),
     ];
     for (name, bytes) in NAMES.into_iter().zip(contents) {
         let Some(bytes) = bytes else { continue };
