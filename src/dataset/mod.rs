@@ -5,7 +5,6 @@
 //! that was not checked.
 
 mod allow;
-pub mod bundle;
 mod business;
 mod field;
 mod given;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tracing::warn;
 
-use super::StartError;
 use super::config::Config;
+use super::{StartError, threads};
 use crate::delivery::{Health, Hub, Outside};
 use crate::http::{App, Readiness, Reason};
 
@@ -32,8 +32,11 @@ pub(super) fn start(config: &Config, app: &Arc<App>, is_public: bool) -> Result<
     Ok(())
 }
 
-/// Tells on `/readyz` what hinders the hub. Reads go on, so traffic need not go elsewhere.
+/// Tells on `/readyz` what hinders the hub. Reads go on, so traffic need not go elsewhere, but after a panic.
 fn report(readiness: &Readiness, health: &Health) {
+    if health.panicked {
+        threads::report(readiness, "hub");
+    }
     for (code, message, is_so, internal) in [
         (
             STORE,
