@@ -332,7 +332,11 @@ fn mentions(record: &Record) -> Result<(), String> {
 
 /// The verification that a platform states. A table of the operator's own speaks for the business, and a source that does
 /// not speak of it takes nothing away from what is there.
-fn stated_verification(record: &Record, verified: Option<bool>, source: &str) -> Option<Option<Verification>> {
+fn stated_verification(
+    record: &Record,
+    verified: Option<bool>,
+    source: &str,
+) -> Option<Option<Verification>> {
     let by = || Verification {
         by: source.to_owned(),
         method: None,
