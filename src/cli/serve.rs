@@ -187,6 +187,8 @@ fn welcome(source: &DataSource, base: &str) -> String {
     format!(
         "reviewd serves {data}
 
+  {base}/                      the page for people
+  {base}/developers            every address, with examples to try
   {base}/reviews.json          every review
   {base}/insights.json         what they say, counted
   {base}/api/feed.json         the newest 50, JSON Feed

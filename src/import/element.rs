@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::columns::{Columns, Mapping};
 use super::formats::{Form, SourceFormat};
-use super::record::{Field, Record};
+use super::record::{Extra, Field, Record};
+use super::stored::{media, verification};
 
 /// The nodes of a schema.org document to which others refer by `@id`.
 pub(super) type Nodes<'v> = HashMap<&'v str, &'v Value>;
@@ -81,6 +82,13 @@ impl<'v> ElementReader<'_, 'v> {
                         .collect(),
                 )
             });
+            // A review without these keys, of an older reviewd, takes nothing away from what is there.
+            let given = |key: &str| value.get(key);
+            record.extra = Extra {
+                verification: given("verification").map(verification),
+                language: given("language").map(|tag| tag.as_str().map(str::to_owned)),
+                media: given("media").map(media),
+            };
         }
         for (field, path) in self.mapping {
             match lookup(object, path) {

@@ -51,3 +51,4 @@ mod startup;
 mod support;
 mod timeouts;
 mod tls;
+mod verification;
