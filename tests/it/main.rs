@@ -30,6 +30,7 @@ mod insights_command;
 mod insights_later;
 mod interface;
 mod limits;
+mod lost_log;
 mod manners;
 mod mcp;
 mod negotiation;
