@@ -89,6 +89,13 @@ impl<'v> ElementReader<'_, 'v> {
                         .collect(),
                 )
             });
+            // A review without these keys, of an older reviewd, takes nothing away from what is there.
+            let given = |key: &str| value.get(key);
+            record.extra = Extra {
+                verification: given("verification").map(verification),
+                language: given("language").map(|tag| tag.as_str().map(str::to_owned)),
+                media: given("media").map(media),
+            };
         }
         for (field, path) in self.mapping {
             match lookup(object, path) {

@@ -61,8 +61,8 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
     if author.is_empty() && wrong.is_empty() {
         wrong.push("author: is missing".to_owned());
     }
-    let stated = short(record, Field::Source, &mut wrong);
-    let source = source(record, stated, rules);
+    let named = short(record, Field::Source, &mut wrong);
+    let source = source(record, named, rules);
     let stars = note(stars(record, rules), &mut wrong);
     let day = match record.filled(Field::Date) {
         Some(given) => note(day(given, "date", rules), &mut wrong),
