@@ -87,6 +87,8 @@ pub struct Files {
     pub insights: Option<Vec<u8>>,
     /// `check.json`: warnings that the operator has looked at; nothing of it is published.
     pub check: Option<Vec<u8>>,
+    /// The newest modification time of the files that decide about what is published; `None` for files from memory.
+    pub modified: Option<Timestamp>,
 }
 
 impl Files {
@@ -132,7 +134,8 @@ pub struct Unremarked {
     pub room: Vec<u8>,
 }
 
-/// Decodes and checks the operator's files; `now` decides what lies in the future.
+/// Decodes and checks the operator's files; `now` decides what lies in the future. The dataset is dated by the later of
+/// `updated_at`, where it is given, and the modification time of the files.
 ///
 /// Takes the files by value to free each as soon as it is read. Beside the files and the result it needs memory
 /// for one review at a time and for the ids.
@@ -187,26 +190,26 @@ pub fn decode_by(
         Some(bytes) => given::check(bytes, &reviews, &mut check(INSIGHTS, &mut problems)),
         None => None,
     };
-    let (Some(business), Some(disclaimer), Some(updated_at), true) = (
-        file.business,
-        file.disclaimer,
-        file.updated_at,
-        problems.is_empty(),
-    ) else {
+    let (Some(business), Some(disclaimer), true) =
+        (file.business, file.disclaimer, problems.is_empty())
+    else {
         return Err(problems);
     };
+    // A disk whose clock is ahead of ours must not date the content after now.
+    let modified = files.modified.map(|time| time.min(now));
+    let updated_at = file.updated_at.max(modified);
     let remarks = Remarks {
         taxonomy_given: files.taxonomy.is_some(),
         editorial_given: files.editorial.is_some(),
         matcher,
         today: now.date(),
-        insights_at,
+        insights_at: insights_at.filter(|time| file.updated_at.is_some_and(|at| at != *time)),
         allowed,
     };
     let dataset = Dataset {
         business,
         disclaimer,
-        updated_at,
+        updated_at: updated_at.unwrap_or(Timestamp::from_unix(0)),
         reviews: reviews.published,
         taxonomy,
         editorial,
@@ -282,5 +285,6 @@ pub fn embedded() -> Files {
         editorial: Some(include_bytes!("../../data/editorial.json").to_vec()),
         insights: None,
         check: Some(include_bytes!("../../data/check.json").to_vec()),
+        modified: None,
     }
 }
