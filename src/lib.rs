@@ -17,7 +17,7 @@
 //! | [`insights`] | reviews and taxonomy into what can be said about them |
 //! | [`search`] | parameters into a filter (one rule set for REST and MCP), reviews into an index, both into rows |
 //! | [`snapshot`] | dataset, documents and index into one immutable [`snapshot::Snapshot`] |
-//! | [`pages`] | a snapshot into what people see: pages, badge, widget, linked data; and the table of all addresses, described |
+//! | [`pages`] | a snapshot into what people see: pages, badge, widget, linked data, and the description of the interface |
 //! | [`mcp`] | JSON-RPC bytes and head fields into a reply; knows no hyper |
 //! | [`websub`] | hub requests and events into decisions and stored state |
 //! | [`clock`] | the operating system's time into a value; all that know the time were told it |

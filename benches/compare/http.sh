@@ -18,8 +18,9 @@
 #
 #   ROUNDS=5 SECONDS_EACH=1              rounds of each server and request, and their length
 #   ONLY=""                              only the requests over HTTP/1.1 whose name contains it, such as "large document"
+#   CSV=""                               a file to which each round is appended, for docs/benchmarks/data/requests.csv
 #   REVIEWS=100000                       reviews of the service whose searches are asked for
-#   REVIEWD=target/release/reviewd       a reviewd that is built already; without it, it is built here
+#   REVIEWD=target/dist/reviewd          a reviewd that is built already; without it, it is built here
 #   FLAGS="--flag value"                 more flags for reviewd
 #   PORT=18620                           this port and the nine after it are listened on
 set -euo pipefail

@@ -12,7 +12,7 @@
 # were started here are ended.
 #
 #   ROUNDS=5 SECONDS_EACH=2              rounds of each server and call, and their length
-#   REVIEWD=target/release/reviewd       a reviewd that is built already; without it, it is built here
+#   REVIEWD=target/dist/reviewd          a reviewd that is built already; without it, it is built here
 #   PORT=18600                           this port and the next are listened on
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -75,6 +75,9 @@ impl Iterator for Recombined<'_> {
             verified: true,
             mentioned_technicians: mentions.mentioned_technicians.clone(),
             mentioned_services: mentions.mentioned_services.clone(),
+            verification: None,
+            language: base.language.clone(),
+            media: Vec::new(),
         })
     }
 }

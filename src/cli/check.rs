@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
-use super::exit::Status;
+use super::exit::{Status, tell};
 use super::values::parse_file_size;
 use crate::dataset::{self, Decoded, Problem, Problems, Warning};
 use crate::server::files;
@@ -61,7 +61,7 @@ pub fn run(args: &CheckArgs) -> ExitCode {
     let files = match files::read(&args.data, args.data_file_bytes) {
         Ok(files) => files,
         Err(error) => {
-            eprintln!("reviewd: {error}");
+            tell(&error);
             return match &error {
                 error if error.is_missing() => Status::NoInput.into(),
                 error if error.is_wrong() => Status::Data.into(),

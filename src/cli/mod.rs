@@ -28,7 +28,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use config::ServeArgs;
-use exit::{Failure, Status};
+use exit::{Failure, Status, tell};
 use values::parse_switch;
 
 /// Serves the verified reviews of one business: REST, feeds, MCP and a WebSub hub
@@ -224,7 +224,7 @@ pub fn run() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("reviewd: {failure}");
+            tell(&failure);
             failure.status.into()
         }
     }
@@ -287,7 +287,7 @@ fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
 /// Prints help, a version, or what is wrong with the flags.
 fn explain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if error.use_stderr() {
-        eprintln!("reviewd: {}", refusal::line(error, command(), arguments));
+        tell(refusal::line(error, command(), arguments));
         return Status::Usage.into();
     }
     // Nothing is left to be done where the terminal is gone.

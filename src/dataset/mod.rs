@@ -33,7 +33,8 @@ pub(crate) use field::{is_absolute_url, is_id};
 pub use problem::{Problem, Problems, Warning};
 pub(crate) use remarks::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
 pub use remarks::{RULES, Remarks};
-pub(crate) use review::REQUIRED_KEYS;
+pub use review::MEDIA_MAX;
+pub(crate) use review::{REQUIRED_KEYS, is_language_tag, is_media_type};
 pub use reviews::REVIEWS_MAX;
 
 use crate::model::{Dataset, Editorial, Taxonomy, sort_newest_first};

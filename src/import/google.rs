@@ -7,7 +7,8 @@
 use serde_json::Value;
 
 use super::lines::{plain, put};
-use super::record::{Field, Record};
+use super::record::{Extra, Field, Record};
+use super::stored::{media, verification};
 
 /// How Google calls people who do not show their name.
 pub(super) const ANONYMOUS: &str = "A Google user";
@@ -88,6 +89,13 @@ pub(super) fn reviewd(value: &Value, line: u64) -> Result<Record, String> {
         let name = |name| plain(name).unwrap_or_default();
         Some(names.iter().map(name).collect())
     });
+    // A review without these keys, of an older reviewd, takes nothing away from what is there.
+    let given = |key: &str| value.get(key);
+    record.extra = Extra {
+        verification: given("verification").map(verification),
+        language: given("language").map(|tag| tag.as_str().map(str::to_owned)),
+        media: given("media").map(media),
+    };
     Ok(record)
 }
 

@@ -2,10 +2,13 @@
 
 use super::candidate::Candidate;
 use super::date::{self, Order};
-use super::record::{Field, Record};
+use super::record::{Extra, Field, Record};
 use super::{identity, rating, text};
-use crate::dataset::{LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, is_absolute_url};
-use crate::model::OwnerReply;
+use crate::dataset::{
+    LIST_MAX, MEDIA_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, is_absolute_url,
+    is_language_tag, is_media_type,
+};
+use crate::model::{Media, OwnerReply, Verification, platform};
 use crate::wire::date::Date;
 
 /// A text with its markup, four times of what is published.
@@ -61,12 +64,19 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
     let owner_reply = note(reply(record, day, rules), &mut wrong).flatten();
     let verified = note(verified(record), &mut wrong).flatten();
     note(mentions(record), &mut wrong);
+    note(extra(record), &mut wrong);
     let (Some(rating), Some(date), true) = (stars, day, wrong.is_empty()) else {
         return Err(wrong.join("; "));
     };
     let id = id(record, &source).unwrap_or_else(|| {
         identity::of_content(&source, &author, date, words.as_deref().unwrap_or_default())
     });
+    let Extra {
+        verification,
+        language,
+        media,
+    } = record.extra.clone();
+    let verification = verification.or_else(|| stated(record, verified, &source));
     Ok(Candidate {
         id,
         author,
@@ -79,6 +89,9 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
         owner_reply,
         verified,
         mentions: record.mentions.clone(),
+        verification,
+        language,
+        media,
         updated: record
             .filled(Field::Updated)
             .and_then(|given| date::moment(given, rules.order)),
@@ -233,6 +246,58 @@ fn mentions(record: &Record) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The verification that a platform states. A table of the operator's own speaks for the business, and a source that does
+/// not speak of it takes nothing away from what is there.
+fn stated(record: &Record, verified: Option<bool>, source: &str) -> Option<Option<Verification>> {
+    let by = || Verification {
+        by: source.to_owned(),
+        method: None,
+    };
+    match verified {
+        Some(is_verified) if !record.is_ours && platform(source).is_some() => {
+            Some(is_verified.then(by))
+        }
+        _ => None,
+    }
+}
+
+/// Refuses what only another reviewd says where it could not be published.
+fn extra(record: &Record) -> Result<(), String> {
+    let is_name = |name: &String| {
+        !name.trim().is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control)
+    };
+    let Extra {
+        verification,
+        language,
+        media,
+    } = &record.extra;
+    if let Some(Some(Verification { by, method })) = verification
+        && !(is_name(by) && method.iter().all(is_name))
+    {
+        return Err(
+            "verification: holds a text that is empty, too long or of several lines".into(),
+        );
+    }
+    if let Some(Some(tag)) = language
+        && !is_language_tag(tag)
+    {
+        return Err(format!("language: {} is no language tag", text::quote(tag)));
+    }
+    let is_whole = |each: &Media| {
+        is_absolute_url(&each.url)
+            && each.url.len() <= URL_BYTES_MAX
+            && each.alt.len() <= NAME_BYTES_MAX
+            && !each.alt.contains(char::is_control)
+            && is_media_type(&each.media_type)
+    };
+    match media {
+        Some(media) if media.len() > MEDIA_MAX || !media.iter().all(is_whole) => {
+            Err("media: holds more than can be published, or something else".into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What is left out of a record that is taken: addresses that cannot be published are no reason to lose a review.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::model::{Media, Verification};
+
 /// What a record can say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
@@ -83,6 +85,16 @@ pub(crate) struct Record {
     pub(crate) is_ours: bool,
     /// People and services, where the source lists them.
     pub(crate) mentions: [Option<Vec<String>>; 2],
+    /// The keys of a reviewd's review that no other source has.
+    pub(crate) extra: Extra,
+}
+
+/// What only another reviewd says of a review.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extra {
+    pub(crate) verification: Option<Option<Verification>>,
+    pub(crate) language: Option<Option<String>>,
+    pub(crate) media: Option<Vec<Media>>,
 }
 
 impl Record {

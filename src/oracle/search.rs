@@ -281,6 +281,9 @@ impl Source<'_> {
                 .filter(|(place, _)| bits >> (place + 3) & 1 == 1)
                 .map(|(_, service)| service.id.clone())
                 .collect(),
+            verification: None,
+            language: None,
+            media: Vec::new(),
         }
     }
 

@@ -44,6 +44,9 @@ pub(super) fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Ve
         verified: true,
         mentioned_technicians: Vec::new(),
         mentioned_services: Vec::new(),
+        verification: None,
+        language: None,
+        media: Vec::new(),
     };
     texts.into_iter().enumerate().map(review).collect()
 }

@@ -178,9 +178,10 @@ pub struct Reload {
 /// Bounds of connections and requests.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections open at a time; one more is closed at once.
+    /// Connections open at a time; for one more the one that is idle longest is closed.
     pub connections: u32,
-    /// Connections open at a time from one client address that is no proxy's; 0 for any number.
+    /// Connections open at a time from one client address that is no proxy's, and four times as many from a /48 of
+    /// IPv6; 0 for any number.
     pub connections_per_address: u32,
     /// Requests of one client in a minute.
     pub rates: http::Rates,

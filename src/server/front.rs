@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::runtime;
@@ -17,6 +17,7 @@ use super::connections::Connections;
 use super::counters::Counters;
 use super::listen;
 use super::service::Handler;
+use super::threads::Threads;
 use super::workers::Workers;
 
 /// How far the stop has come; it only ever goes forward.
@@ -67,11 +68,12 @@ impl Front {
         config: &Config,
         tls: Option<TlsAcceptor>,
         counters: Arc<Counters>,
+        threads: Threads,
     ) -> io::Result<Front> {
         let address = listeners.public.local_addr()?;
         let connections = Arc::new(Connections::new(&config.limits, config.proxies.clone()));
         let protocols = Protocols::new(handler, config, tls, Arc::clone(&counters));
-        let workers = Workers::start(config.threads, &Arc::new(protocols))?;
+        let workers = Workers::start(config.threads, &Arc::new(protocols), &threads)?;
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -83,9 +85,7 @@ impl Front {
             drain_time: config.drain_time,
             address,
         };
-        let thread = thread::Builder::new()
-            .name("accept".to_owned())
-            .spawn(move || acceptor.run(&runtime, listeners, heard))?;
+        let thread = threads.spawn("accept", move || acceptor.run(&runtime, listeners, heard))?;
         Ok(Front {
             address,
             phase,
@@ -120,8 +120,12 @@ impl Front {
     }
 
     /// Waits for the end; false if connections had to be cut.
-    pub(super) fn join(self) -> bool {
-        self.thread.join().unwrap_or(false)
+    ///
+    /// # Errors
+    /// When the thread has panicked, which ends every connection.
+    pub(super) fn join(self) -> io::Result<bool> {
+        let ended = self.thread.join();
+        ended.map_err(|_| io::Error::other("the thread that accepts connections has panicked"))
     }
 }
 

@@ -40,8 +40,8 @@ const BACK_OFF: Duration = Duration::from_millis(100);
 /// Least time between two log lines about failed accepts.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Least time between two log lines about connections for which there was no place; `reviewd_connections_refused_total`
-/// counts each of them.
+/// Least time between two log lines about limits of connections that are reached; `reviewd_connections_refused_total` and
+/// `reviewd_connections_cut_total` count each connection.
 const FULL_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Takes `address`, without listening yet: a port in use is told before the dataset is read.
@@ -115,8 +115,11 @@ pub(super) async fn accept(
     let mut failures = Complaint::every(FAILURE_INTERVAL);
     let mut crowds = Crowds::default();
     let mut place = |stream, peer: SocketAddr| match connections.admit(peer.ip()) {
-        Ok(membership) => {
+        Ok((membership, closed_for)) => {
             counters.count_accepted();
+            if let Some(full) = closed_for {
+                crowds.tell(full, connections.max());
+            }
             pass_on(stream, peer, membership);
         }
         // Closed at once: cheaper for both sides than a queue that only grows.
@@ -170,7 +173,7 @@ fn is_the_peers(error: &io::Error) -> bool {
     )
 }
 
-/// Says that there was no place, for somebody or for anybody.
+/// Says that a limit of connections is reached.
 #[derive(Debug)]
 struct Crowds {
     all: Complaint,
@@ -195,7 +198,8 @@ impl Crowds {
                     warn!(
                         max,
                         since_last,
-                        "a connection was closed at once, as --max-connections are open"
+                        "--max-connections are open: the one that is idle longest is closed for each new one, or that one \
+                         where none is"
                     );
                 }
             }
@@ -203,8 +207,8 @@ impl Crowds {
                 if let Some(since_last) = self.address.take(now) {
                     warn!(
                         since_last,
-                        "a connection was closed at once, as its address has as many as --address-connections allow; \
-                         a proxy is to be named by --trusted-proxy"
+                        "an address has as many connections as --address-connections allow: the one that is idle longest is \
+                         closed for each new one, or that one where none is; a proxy is to be named by --trusted-proxy"
                     );
                 }
             }

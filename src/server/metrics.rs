@@ -14,6 +14,7 @@ use crate::wire::openmetrics::{Exposition, Kind};
 
 use super::connections::Connections;
 use super::counters::Counters;
+use super::logs;
 use super::process;
 use super::reloads::{Reloaded, Reloads};
 use super::tls::Expiry;
@@ -215,13 +216,14 @@ impl Observed {
         out.family(
             "reviewd_connections_cut",
             Kind::Counter,
-            "Connections that we ended for what the client did or left undone.",
+            "Connections that we ended for what the client did or left undone, or for a new one where a limit was reached (evicted).",
         );
         for (reason, count) in [
             ("handshake", counters.handshake_failures()),
             ("head_timeout", counters.head_timeouts()),
             ("slow_reader", counters.slow_readers()),
             ("stalled", counters.stalls()),
+            ("evicted", self.connections.evicted()),
         ] {
             out.sample("_total", &[("reason", reason)], count);
         }
@@ -298,6 +300,12 @@ impl Observed {
     }
 
     fn process(&self, out: &mut Exposition) {
+        out.family(
+            "reviewd_log_lines_dropped",
+            Kind::Counter,
+            "Lines of the log that standard error did not take.",
+        );
+        out.sample("_total", &[], logs::dropped_lines());
         let process = process::look();
         out.family("process_cpu_seconds", Kind::Counter, "Processor time used.");
         out.nanoseconds("_total", &[], process.cpu_ns);

@@ -41,6 +41,7 @@ mod session_key;
 pub mod signals;
 mod start_error;
 pub mod supervisor;
+mod threads;
 mod tls;
 mod turn;
 mod wake;
@@ -75,6 +76,7 @@ use running::Parts;
 use service::Handler;
 use signals::Signals;
 use supervisor::{Probe, Supervisor};
+use threads::Threads;
 use tls::Keeper;
 
 /// Starts a server; when it returns, the first request can be sent.
@@ -131,7 +133,9 @@ fn start_with(
     let listener = listen::listen(socket).map_err(refused)?;
     let handler = Requests(Arc::clone(&app));
     let (listeners, watched) = listeners(listener, &config).map_err(StartError::Threads)?;
-    let front = Front::start(listeners, handler, &config, acceptor, Arc::clone(&counters))
+    let threads = Threads::new(&app.readiness, "");
+    let count = Arc::clone(&counters);
+    let front = Front::start(listeners, handler, &config, acceptor, count, threads)
         .map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
     if let Some(deferred) = deferred {

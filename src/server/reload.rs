@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tracing::{info, warn};
@@ -33,6 +33,7 @@ use super::files::{QUIET, Stamps};
 use super::load::{LoadError, Loader};
 use super::reloads::{Reloaded, Reloads};
 use super::supervisor::Supervisor;
+use super::threads::Threads;
 use super::tls::Keeper;
 use super::wake::{self, Wake, Waker, Woken};
 use super::watch::{Directory, time_to_look};
@@ -99,9 +100,8 @@ impl Reloader {
             published,
             supervisor: config.supervisor.clone(),
         };
-        let thread = thread::Builder::new()
-            .name("reload".to_owned())
-            .spawn(move || state.run(&woken))?;
+        let threads = Threads::new(&state.app.readiness, "");
+        let thread = threads.spawn("reload", move || state.run(&woken))?;
         Ok(Reloader {
             wake,
             stopping,
@@ -123,7 +123,7 @@ impl Reloader {
     /// Ends the thread, after the reload that it is at.
     pub(super) fn stop(self) {
         self.begin_stop();
-        // Its panics are caught inside; one that was not has been printed, and the server stops anyway.
+        // A panic has been told by the thread, and the server stops anyway.
         let _panic = self.thread.join();
     }
 }

@@ -11,6 +11,7 @@ mod escaped;
 pub mod resource;
 mod since;
 mod tags;
+mod verifications;
 
 use std::mem;
 use std::num::NonZeroUsize;
@@ -32,6 +33,7 @@ pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
 use tags::ReviewTags;
+pub use verifications::Verifications;
 
 /// What a snapshot depends on besides the dataset.
 #[derive(Clone, Debug)]
@@ -82,6 +84,8 @@ pub struct Snapshot {
     pub with_text: u32,
     /// How many reviews of the files are not verified and so left out.
     pub unverified_count: u32,
+    /// How the published reviews were verified.
+    pub verifications: Verifications,
     /// Finds rows.
     pub index: Index,
     version: String,
@@ -195,6 +199,7 @@ impl Snapshot {
                 .filter(|review| !review.text.is_empty())
                 .count() as u32,
             unverified_count: dataset.unverified_count,
+            verifications: Verifications::of(&dataset.reviews),
             index,
             version: digest[..4]
                 .iter()

@@ -184,6 +184,11 @@ fn the_watchdog_is_told_although_all_places_are_taken() {
 
 /// Starts `reviewd` as a service manager does that holds the listening socket.
 pub(crate) fn activated(listener: &TcpListener, arguments: &[&str]) -> Program {
+    Program::spawn(activated_command(listener, arguments))
+}
+
+/// Returns the command that [`activated`] starts.
+pub(crate) fn activated_command(listener: &TcpListener, arguments: &[&str]) -> Command {
     let mut shell = Command::new("sh");
     // The manager hands sockets over from descriptor 3 on, to the process of this number.
     let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
@@ -193,7 +198,7 @@ pub(crate) fn activated(listener: &TcpListener, arguments: &[&str]) -> Program {
         .args(["serve", "--log-format", "json"])
         .args(arguments)
         .stdin(Stdio::from(socket));
-    Program::spawn(shell)
+    shell
 }
 
 /// Clients that ask one request a connection, as fast as they can.

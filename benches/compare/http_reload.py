@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Searches over HTTP while the service reloads, beside those while it does nothing else, in turns on one process.
 
-    benches/http_reload.py CORPUS [PROGRAM [ROUNDS [CONNECTIONS]]]
+    benches/compare/http_reload.py CORPUS [PROGRAM [ROUNDS [CONNECTIONS]]]
 
 CORPUS holds a reviews.json; it is copied, and each reload finds one review more in the copy and a later date. Each
 connection is a process of its own that sends random searches of all classes, one every 10 ms, so that the cores have
@@ -157,7 +157,7 @@ def line(name, times, late):
 
 
 def main():
-    corpus, program = sys.argv[1], (sys.argv[2:] or ["target/release/reviewd"])[0]
+    corpus, program = sys.argv[1], (sys.argv[2:] or ["target/dist/reviewd"])[0]
     rounds, connections = (int(number) for number in (sys.argv[3:5] + ["3", "2"][len(sys.argv[3:5]) :]))
     with tempfile.TemporaryDirectory() as folder:
         service = Service(program, folder, corpus)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A first start, a restart and a reload of a large dataset: when they answer, what they take, and searches meanwhile.
 
-    benches/http_restart.py CORPUS [PROGRAM]
+    benches/compare/http_restart.py CORPUS [PROGRAM]
 
 CORPUS holds a reviews.json; it is copied, and a hundred reviews of the copy change for the reload. One search is sent
 every 10 ms on one connection, and its time taken by the client. Only the standard library is needed.
@@ -113,7 +113,7 @@ class Service:
 
 
 def main():
-    corpus, program = sys.argv[1], (sys.argv[2:] or ["target/release/reviewd"])[0]
+    corpus, program = sys.argv[1], (sys.argv[2:] or ["target/dist/reviewd"])[0]
     with tempfile.TemporaryDirectory() as folder:
         data, state = os.path.join(folder, "data"), os.path.join(folder, "state")
         shutil.copytree(corpus, data)

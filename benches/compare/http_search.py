@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Searches against a stored document of the same size, end to end, under the same load.
 
-    benches/http_search.py HOST:PORT [SECONDS [CONNECTIONS]]
+    benches/compare/http_search.py HOST:PORT [SECONDS [CONNECTIONS]]
 
 Each connection is a process of its own that sends one request after another: random searches of all classes for
 pages about as large as /api/feed.json, and between them that document itself, so that both meet the same load. The
