@@ -14,6 +14,7 @@ mod clock;
 mod config;
 mod connection;
 mod connections;
+mod content_dates;
 mod counters;
 pub mod descriptors;
 mod fast;
@@ -120,8 +121,9 @@ fn start_with(
     let loader = Loader::new(&config, &base_url);
     // Looked at before reading: what changes meanwhile is read once more, never missed.
     let seen = stamps(&config.data);
-    let decoded = loader.decode(config.threads)?;
+    let decoded = loader.decode_when_written(config.threads)?;
     let (site, deferred) = loader.build_first(decoded, config.threads)?;
+    loader.remember(site.snapshot());
     let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
     let app = make_app(&config, base_url, site)?;
     let log_writer = observers::start_access_log(&config, &app)?;
