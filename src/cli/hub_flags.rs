@@ -39,7 +39,7 @@ pub(super) struct HubFlags {
         long,
         env = "REVIEWD_RETRY_DELAYS",
         value_name = "TIMES",
-        default_value = "30s,5m",
+        default_value = "1m,15m",
         value_delimiter = ',',
         value_parser = time(Duration::from_millis(1), MONTH)
     )]
@@ -272,7 +272,7 @@ mod tests {
         );
         assert_eq!(
             settings.policy.retry_delays,
-            [Duration::from_secs(30), Duration::from_secs(300)]
+            [Duration::from_secs(60), Duration::from_secs(900)]
         );
         assert_eq!(settings.policy.failures_max, 3);
         let caps = settings.caps;
