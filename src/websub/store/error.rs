@@ -60,7 +60,7 @@ impl fmt::Display for StoreError {
             ),
             StoreError::Corrupt(path, what) => write!(
                 f,
-                "{}: the file is damaged ({what}); restore a backup, or move it away to start without subscriptions",
+                "{}: the file is damaged ({what}); restore a backup, or move all hub.* files away to start without subscriptions",
                 path.display()
             ),
             StoreError::Foreign(path) => write!(
