@@ -4,6 +4,7 @@
 //! second. Neither secrets nor the queries of callbacks, which often are capabilities, are ever printed; `export` alone
 //! writes them.
 
+mod requests;
 mod transfer;
 
 use std::io::{self, Write};
@@ -52,6 +53,9 @@ enum Action {
         /// List those that ended instead, the latest first
         #[arg(long)]
         removed: bool,
+        /// List the requests that wait for their verification instead, the oldest first
+        #[arg(long, conflicts_with = "removed")]
+        requests: bool,
     },
     /// Show one subscription
     Show {
@@ -108,8 +112,9 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     match &args.action {
         Action::Export(export) => return transfer::export(export, &place, store),
         Action::Import(_) => {}
-        Action::List { removed: false } => list(store, args.format, &mut out)?,
-        Action::List { removed: true } => list_removed(store, args.format, &mut out)?,
+        Action::List { removed: true, .. } => list_removed(store, args.format, &mut out)?,
+        Action::List { requests: true, .. } => requests::list(store, args.format, &mut out)?,
+        Action::List { .. } => list(store, args.format, &mut out)?,
         Action::Show { id } => show(store, *id, args.format, &mut out)?,
         Action::Remove { id } => operate(store, *id, Order::Remove, args.format, &mut out)?,
         Action::Retry { id } => operate(store, *id, Order::Retry, args.format, &mut out)?,

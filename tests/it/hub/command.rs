@@ -171,3 +171,25 @@ fn what_is_owed_now_is_said_to_be_and_no_date_of_1970() {
     assert!(shown.contains("next attempt\tnow\n"), "{shown}");
     assert!(!shown.contains("1970"), "{shown}");
 }
+
+#[test]
+fn requests_that_wait_are_listed_with_what_happened_last() {
+    let hour = std::time::Duration::from_secs(3600);
+    let rig = Rig::start_with(|settings| settings.policy.retry_delays = vec![hour]);
+    rig.names.set("dead.sub.test", &[&[]]);
+    rig.subscribe_with("https://dead.sub.test:8443/cb?token=hidden", &[])
+        .unwrap();
+    let waiting = || json(&rig, &["list", "--requests"])["requests"][0].clone();
+    wait_until("one attempt", || waiting()["last_status"] == "resolve");
+    let request = waiting();
+    assert_eq!(
+        (&request["mode"], &request["host"], &request["attempts"]),
+        (&"subscribe".into(), &"dead.sub.test".into(), &1.into())
+    );
+    let (status, out, _) = hub(&rig, &["list", "--requests"]);
+    assert_eq!(status, 0);
+    assert!(
+        out.ends_with("\t1\tresolve\n") && !out.contains("hidden"),
+        "{out}"
+    );
+}
