@@ -1,7 +1,7 @@
 //! `reviewd import SOURCE… --into DIR`: other people's exports into a folder of reviews.
 
 mod fetch;
-mod folder;
+pub(super) mod folder;
 mod report;
 mod sample;
 mod source;
@@ -89,6 +89,10 @@ pub(super) struct ImportArgs {
     /// Show what would be done, and write nothing
     #[arg(long, env = "REVIEWD_IMPORT_DRY_RUN")]
     dry_run: bool,
+
+    /// Remove the reviews of these sources that are not in them any more; only for exports that are complete
+    #[arg(long, env = "REVIEWD_IMPORT_PRUNE")]
+    prune: bool,
 
     /// Write nothing if any record is refused
     #[arg(long, env = "REVIEWD_IMPORT_STRICT")]
@@ -243,6 +247,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let folder = Folder::open(&args.into, args.data_file_bytes, args.dry_run)?;
     let merge = Merge::new(folder.reviews(), Bounds::of(args.data_file_bytes));
     let mut merge = merge.map_err(|error| Failure::new(Status::Data, error))?;
+    merge.ignore(folder.ignored()?.into_iter().map(|entry| entry.id));
     let total = sources.iter().map(Source::bytes).sum();
     let mut bar = Bar::new(total, "bytes");
     if total >= LINES_BYTES_MIN {
@@ -257,6 +262,11 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
         shapes.push(shape);
     }
     fill_in(args, &mut merge).map_err(|error| Failure::new(Status::Data, error))?;
+    if args.prune {
+        merge
+            .prune()
+            .map_err(|error| Failure::new(Status::Data, error))?;
+    }
     let refused: u64 = merge.tallies().iter().map(|tally| tally.refused).sum();
     let outcome = if args.strict && refused > 0 {
         Outcome::Refused

@@ -28,13 +28,14 @@ pub(crate) const PLACEHOLDER_NAME: &str = "Fill in: the name of your business";
 pub(crate) const PLACEHOLDER_URL: &str = "https://fill-in.example/";
 
 /// The rules, by the code of their warnings.
-pub const RULES: [&str; 18] = [
+pub const RULES: [&str; 19] = [
     "no_taxonomy",
     "no_editorial",
     "business_type",
     "no_disclaimer",
     "no_reviews",
     "unverified",
+    "ignored",
     "future_date",
     "early_reply",
     "unknown_technician",
@@ -71,6 +72,8 @@ pub struct Remarks {
     pub(super) insights_at: Option<Timestamp>,
     /// What the operator does not want to hear again.
     pub(super) allowed: Allowed,
+    /// Reviews of the file that are on the ignore list, and so left out.
+    pub(super) ignored_count: u64,
 }
 
 impl Remarks {
@@ -119,6 +122,7 @@ impl Remarks {
         }
         for (code, message) in [
             ("unverified", unverified(dataset)),
+            ("ignored", self.ignored()),
             ("future_date", self.future_dates(dataset)),
             ("early_reply", self.early_replies(dataset)),
             ("unknown_technician", unknown_technicians(dataset)),
@@ -172,6 +176,15 @@ impl Remarks {
             }
         }
         warnings
+    }
+
+    fn ignored(&self) -> Option<String> {
+        (self.ignored_count > 0).then(|| {
+            format!(
+                "{} on the list of ignored.json and so not published: remove them with `reviewd forget`, or from the list",
+                self.ignored_count
+            )
+        })
     }
 
     fn future_dates(&self, dataset: &Dataset) -> Option<String> {

@@ -72,6 +72,13 @@ impl<'v> ElementReader<'_, 'v> {
         }
         if format.flag == "reviewd" {
             record.is_ours = true;
+            // A review without these keys, of an older reviewd, takes nothing away from what is there.
+            let given = |key: &str| value.get(key);
+            record.extra = Extra {
+                verification: given("verification").map(verification),
+                language: given("language").map(|tag| tag.as_str().map(str::to_owned)),
+                media: given("media").map(media),
+            };
             record.mentions = ["mentioned_technicians", "mentioned_services"].map(|key| {
                 let names = value[key].as_array()?;
                 // A name that is none is refused as an empty one is.

@@ -86,7 +86,7 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
         media,
     } = record.extra.clone();
     let language = language.or_else(|| self::language(record));
-    let verification = verification.or_else(|| stated(record, verified, &source));
+    let verification = verification.or_else(|| stated_verification(record, verified, &source));
     Ok(Candidate {
         id,
         author,
@@ -343,7 +343,11 @@ fn mentions(record: &Record) -> Result<(), String> {
 
 /// The verification that a platform states. A table of the operator's own speaks for the business, and a source that does
 /// not speak of it takes nothing away from what is there.
-fn stated(record: &Record, verified: Option<bool>, source: &str) -> Option<Option<Verification>> {
+fn stated_verification(
+    record: &Record,
+    verified: Option<bool>,
+    source: &str,
+) -> Option<Option<Verification>> {
     let by = || Verification {
         by: source.to_owned(),
         method: None,

@@ -3,6 +3,7 @@
 mod bounds;
 mod fetch;
 mod folder;
+mod forget;
 mod formats;
 mod forms;
 mod remarks;

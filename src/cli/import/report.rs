@@ -7,7 +7,7 @@ use encoding_rs::Encoding;
 use super::folder::BACKUP;
 use super::sample::push_sample;
 use super::source::Shown;
-use crate::import::merge::{Merge, Note, Tally};
+use crate::import::merge::{MISSING_MAX, Merge, Note, Tally};
 use crate::wire::date::Timestamp;
 use crate::wire::json::{Array, Object};
 
@@ -70,8 +70,43 @@ impl Report<'_> {
                 ids.join(", ")
             ));
         }
+        self.push_removed(&mut out);
         self.push_end(&mut out);
         out
+    }
+
+    /// What was not added as it is on the ignore list, and what was removed as its source has it no more.
+    fn push_removed(&self, out: &mut String) {
+        let ignored: u64 = self.merge.tallies().iter().map(|tally| tally.ignored).sum();
+        if ignored > 0 {
+            let noun = if ignored == 1 {
+                "record is"
+            } else {
+                "records are"
+            };
+            out.push_str(&format!(
+                "{ignored} {noun} on the ignore list and not added\n"
+            ));
+        }
+        let pruned = self.merge.pruned();
+        if !pruned.is_empty() {
+            let noun = if pruned.len() == 1 {
+                "review is"
+            } else {
+                "reviews are"
+            };
+            let named = &pruned[..pruned.len().min(MISSING_MAX)];
+            let more = if named.len() < pruned.len() {
+                ", …"
+            } else {
+                ""
+            };
+            out.push_str(&format!(
+                "{} {noun} not in the source any more and removed: {}{more}\n",
+                pruned.len(),
+                named.join(", ")
+            ));
+        }
     }
 
     /// A line for each note, and one for those that were only counted.
@@ -218,6 +253,15 @@ impl Report<'_> {
         object
             .u64("missing_count", missing)
             .strings("missing_ids", ids)
+            .u64("pruned_count", self.merge.pruned().len() as u64)
+            .strings(
+                "pruned_ids",
+                self.merge
+                    .pruned()
+                    .iter()
+                    .take(MISSING_MAX)
+                    .map(String::as_str),
+            )
             .u64("review_count", reviews)
             .u64("published_count", published)
             .u64("unpublished_count", reviews - published)
@@ -341,7 +385,8 @@ fn push_source(out: &mut Vec<u8>, source: &Shown, tally: &Tally) {
         .u64("changed", tally.changed)
         .u64("unchanged", tally.unchanged)
         .u64("repeated", tally.repeated)
-        .u64("refused", tally.refused);
+        .u64("refused", tally.refused)
+        .u64("ignored", tally.ignored);
     object.end();
 }
 

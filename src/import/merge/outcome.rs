@@ -39,8 +39,9 @@ impl Merge<'_> {
 
     /// Whether the file would be another one.
     pub(crate) fn is_change(&self) -> bool {
-        let mut tallies = self.tallies.iter();
-        tallies.any(|tally| tally.added + tally.changed > 0)
+        let is_changed = |tally: &Tally| tally.added + tally.changed > 0;
+        !self.pruned.is_empty()
+            || self.tallies.iter().any(is_changed)
             || (!self.is_skeleton() && self.business() != self.stored_business())
     }
 
@@ -80,17 +81,10 @@ impl Merge<'_> {
 
     /// How many reviews of the sources that were imported are not in them any more, and the first of their ids.
     pub(crate) fn missing(&self) -> (u64, Vec<&str>) {
-        let gone = |slot: &Slot<'_>| {
-            !slot.named
-                && slot
-                    .kept
-                    .as_ref()
-                    .is_some_and(|kept| self.spoken.contains(&kept.source))
-        };
         let mut ids: Vec<&str> = self
             .slots
             .iter()
-            .filter(|(_, slot)| gone(slot))
+            .filter(|(_, slot)| self.is_gone(slot))
             .map(|(id, _)| id.as_str())
             .collect();
         ids.sort_unstable();

@@ -230,7 +230,7 @@ fn a_result_that_the_service_would_refuse_is_not_written() {
     let output = raw(folder.path(), &[&fixture("trustpilot.csv")]);
     assert_eq!(output.status.code(), Some(65));
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(message.contains("would not be valid\neditorial.json: faq[0].review_ids[0]: \"gone\" is not the id of a review"), "{message}");
+    assert!(message.contains("would not be valid\neditorial.json: line 1, column 85: faq[0].review_ids[0]: \"gone\" is not the id of a review"), "{message}");
     assert!(!folder.path().join("reviews.json").exists());
 }
 
