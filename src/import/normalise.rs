@@ -85,6 +85,7 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
         language,
         media,
     } = record.extra.clone();
+    let language = language.or_else(|| self::language(record));
     let verification = verification.or_else(|| stated_verification(record, verified, &source));
     Ok(Candidate {
         id,
@@ -149,6 +150,16 @@ fn stars(record: &Record, rules: &Rules) -> Result<Rating, String> {
         .find(|(word, _)| given.eq_ignore_ascii_case(word));
     let given = word.map_or(given, |(_, stars)| stars);
     rating::parse(given, record.filled(Field::Best))
+}
+
+/// The language that the source states as a tag; a name such as "English" is none, though it has the form of one.
+fn language(record: &Record) -> Option<Option<String>> {
+    let tag = record.value(Field::Language)?.trim().replace('_', "-");
+    let is_short = tag
+        .split('-')
+        .next()
+        .is_some_and(|primary| primary.len() <= 3);
+    Some((is_short && is_language_tag(&tag)).then_some(tag))
 }
 
 /// Whether the platform's owner hides the review: of a known format whatever it does not call published, else what is
