@@ -3,6 +3,6 @@
 
 need python3 python3
 need objcopy binutils
-need_cargo_tool cargo-deb 3.6.3
+need_cargo_tool cargo-deb 3.8.0
 PROFILE=release deploy/package/build.sh
 .ci/package.sh

@@ -69,7 +69,10 @@ pub fn run(args: &CheckArgs) -> ExitCode {
             };
         }
     };
-    let mut outcome = dataset::decode(files, crate::clock::now());
+    let mut outcome = dataset::decode(files, crate::clock::now()).and_then(|decoded| {
+        dataset::refuse_placeholders(&decoded.dataset)?;
+        Ok(decoded)
+    });
     if let Ok(decoded) = &mut outcome {
         let is_allowed = |warning: &Warning| args.allow.iter().any(|rule| rule == warning.code);
         decoded.warnings.retain(|warning| !is_allowed(warning));

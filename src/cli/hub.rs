@@ -132,9 +132,11 @@ fn list(store: &mut dyn Store, format: Format, out: &mut Vec<u8>) -> Result<(), 
             break;
         }
     }
+    let is_paused = store.is_paused(now()).map_err(|error| failure(&error))?;
     match format {
         Format::Json => {
             let mut object = Object::begin(out);
+            object.bool("deliveries_paused", is_paused);
             let mut array = Array::begin(object.key("subscriptions"));
             for listed in &all {
                 push_listed(array.item(), listed);
@@ -144,6 +146,9 @@ fn list(store: &mut dyn Store, format: Format, out: &mut Vec<u8>) -> Result<(), 
             out.push(b'\n');
         }
         Format::Text => {
+            if is_paused {
+                eprintln!("reviewd: deliveries are paused: most callback hosts cannot be reached");
+            }
             line(out, "id\thost\ttopic\tlease ends\towed\tfailures\tlast");
             for listed in &all {
                 let Listed {
@@ -352,7 +357,7 @@ pub(super) fn failure(error: &StoreError) -> Failure {
     let status = match error {
         StoreError::Corrupt(..) | StoreError::Foreign(_) | StoreError::Newer(..) => Status::Data,
         StoreError::Busy(_) | StoreError::Unreachable(..) => Status::Unavailable,
-        StoreError::Exposed(..) | StoreError::Refused(..) => Status::Config,
+        StoreError::Refused(..) => Status::Config,
         StoreError::Full(_) | StoreError::ReadOnly(_) | StoreError::Io(..) => Status::Io,
     };
     Failure::new(status, error.to_string())

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, IsTerminal, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::io::Errno;
@@ -136,7 +136,37 @@ fn check_state(directory: &Path) -> Result<(), Failure> {
             );
             Err(Failure::new(Status::Config, message))
         }
-        _ => Ok(()),
+        _ => {
+            warn_of_writers(directory);
+            close_files(directory);
+            Ok(())
+        }
+    }
+}
+
+/// Warns of a directory in which any user can replace the files of the state, whatever the modes of those.
+fn warn_of_writers(directory: &Path) {
+    let mode = fs::metadata(directory).map_or(0, |metadata| metadata.permissions().mode());
+    if mode & 0o002 != 0 {
+        warn!(
+            "every user of this machine can write to the state directory {} (mode {:o}): chmod o-w it",
+            directory.display(),
+            mode & 0o7777
+        );
+    }
+}
+
+/// Makes files of the state readable by their owner alone: a volume or a restored copy may have opened them to others.
+/// Their modes are changed by path, as closing a descriptor of the hub's files would end all locks of this process.
+fn close_files(directory: &Path) {
+    for name in PRIVATE_FILES {
+        let path = directory.join(name);
+        let is_open = |metadata: fs::Metadata| metadata.permissions().mode() & 0o077 != 0;
+        if fs::metadata(&path).is_ok_and(is_open)
+            && let Err(error) = fs::set_permissions(&path, fs::Permissions::from_mode(0o600))
+        {
+            warn!(file = %path.display(), %error, "other users of this machine may read a file of the state");
+        }
     }
 }
 
@@ -206,6 +236,15 @@ Ctrl-C stops it.
 "
     )
 }
+
+/// Files of the state directory that are their owner's alone: they hold subscribers' secrets and the key of MCP sessions.
+const PRIVATE_FILES: [&str; 5] = [
+    FILE_NAME,
+    "hub.sqlite3-wal",
+    "hub.sqlite3-shm",
+    "hub.lock",
+    "session-key",
+];
 
 #[cfg(test)]
 mod tests {

@@ -35,7 +35,7 @@ pub(crate) use field::{is_absolute_url, is_id};
 pub use ignored::{Ignored, parse_ignored, render_ignored};
 pub use problem::{Position, Problem, Problems, Warning};
 pub(crate) use remarks::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
-pub use remarks::{RULES, Remarks};
+pub use remarks::{RULES, Remarks, refuse_placeholders};
 pub use review::MEDIA_MAX;
 pub(crate) use review::{REQUIRED_KEYS, is_language_tag, is_media_type};
 pub use reviews::REVIEWS_MAX;

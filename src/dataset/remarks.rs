@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use super::allow::Allowed;
 use super::mentions::{Comparable, Matcher};
 use super::practice::{self, Finding, Rule};
-use super::problem::{Warning, quote};
+use super::problem::{Problems, Warning, quote};
 use super::{EDITORIAL, INSIGHTS, REVIEWS, TAXONOMY};
 use crate::model::{Business, Dataset, Review};
 use crate::wire::date::{Date, Timestamp};
@@ -28,10 +28,9 @@ pub(crate) const PLACEHOLDER_NAME: &str = "Fill in: the name of your business";
 pub(crate) const PLACEHOLDER_URL: &str = "https://fill-in.example/";
 
 /// The rules, by the code of their warnings.
-pub const RULES: [&str; 20] = [
+pub const RULES: [&str; 19] = [
     "no_taxonomy",
     "no_editorial",
-    "no_business",
     "business_type",
     "no_disclaimer",
     "no_reviews",
@@ -297,10 +296,6 @@ fn of_rule<'f, 'd>(
 /// What is to be filled in: code, place and message.
 fn of_business(business: &Business) -> Vec<(&'static str, &'static str, String)> {
     let mut warnings = Vec::new();
-    if is_placeholder(business) {
-        let message = "is as an import makes it: fill in name, url and type, which decides about further rules";
-        warnings.push(("no_business", "business", message.to_owned()));
-    }
     let kind = &business.kind;
     if practice::is_open(kind) {
         let message = format!(
@@ -311,8 +306,28 @@ fn of_business(business: &Business) -> Vec<(&'static str, &'static str, String)>
     warnings
 }
 
-fn is_placeholder(business: &Business) -> bool {
-    business.name == PLACEHOLDER_NAME || business.url == PLACEHOLDER_URL
+/// Refuses a business with what an import writes where the operator has not said it: it is checked, but never served.
+///
+/// # Errors
+/// Each placeholder with its key and the remedy.
+pub fn refuse_placeholders(dataset: &Dataset) -> Result<(), Problems> {
+    let business = &dataset.business;
+    let mut problems = Problems::default();
+    for (key, value, placeholder) in [
+        ("name", &business.name, PLACEHOLDER_NAME),
+        ("url", &business.url, PLACEHOLDER_URL),
+    ] {
+        if value == placeholder {
+            let message = format!(
+                "is the placeholder of an import: write the {key} of the business there, or import again with --business-{key}"
+            );
+            problems.push("reviews.json", &format!("business.{key}"), message, None);
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(problems),
+    }
 }
 
 fn unverified(dataset: &Dataset) -> Option<String> {

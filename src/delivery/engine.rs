@@ -79,6 +79,8 @@ pub(super) struct Engine {
     health: Health,
     flights: Flights,
     breaker: Breaker,
+    /// The last subscription whose host was probed: the next probe asks those after it.
+    probed_id: i64,
     contents: HashMap<String, Arc<Content>>,
     /// Contents that others have published, of topics that hold something else here.
     others: HashMap<String, Arc<Content>>,
@@ -161,6 +163,7 @@ impl Engine {
             health: Health::default(),
             flights: Flights::new(lanes),
             breaker: Breaker::default(),
+            probed_id: 0,
             contents: HashMap::new(),
             others: HashMap::new(),
             unpublished: false,

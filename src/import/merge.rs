@@ -18,7 +18,7 @@ mod removal;
 mod tally;
 mod twins;
 
-pub(crate) use outcome::MISSING_MAX;
+pub(crate) use outcome::{BusinessFacts, MISSING_MAX};
 pub(crate) use tally::{Note, Tally};
 
 /// Refusals that are kept with their reasons; further ones are counted.
@@ -73,6 +73,10 @@ pub(crate) struct Merge<'f> {
     /// How many there are.
     remark_count: u64,
     bounds: Bounds,
+    /// The ids of reviews that are there, by source, author and text; `None` where several have the same.
+    same_texts: Option<HashMap<u64, Option<String>>>,
+    /// What the operator says of the business, where the file has placeholders.
+    business: BusinessFacts,
     /// Bytes that the new file has so far, or one more where it holds a review.
     bytes: u64,
 }
@@ -105,6 +109,8 @@ struct Arrived {
     line: u64,
     /// What decides between two versions: the time of the change, then the bytes.
     rank: Rank,
+    /// Whether the source hides it.
+    hidden: bool,
     /// The review where it is new or different.
     fresh: Option<Fresh>,
 }
@@ -135,6 +141,8 @@ impl<'f> Merge<'f> {
             remarks: Vec::new(),
             remark_count: 0,
             bounds,
+            same_texts: None,
+            business: BusinessFacts::default(),
             bytes: 0,
         };
         let Some(file) = file else {
@@ -190,6 +198,9 @@ impl<'f> Merge<'f> {
                 Ok(mut candidate) => {
                     let number = self.number(&candidate.source);
                     self.spoken.insert(number);
+                    if rules.merges_same_text && !record.is_ours {
+                        self.adopt_id(&mut candidate);
+                    }
                     if self.ignored.contains(&candidate.id) {
                         self.tallies[source].ignored += 1;
                         return Ok(());
@@ -204,7 +215,7 @@ impl<'f> Merge<'f> {
                     for text in unusable(&record) {
                         self.remark(source, record.line, text);
                     }
-                    let rank = rank(&candidate);
+                    let (rank, hidden) = (rank(&candidate), candidate.hidden);
                     // Of a review that is there the operator may have said by hand that it is not verified.
                     let vouched = match rules.vouched {
                         Vouched::Nothing => false,
@@ -220,6 +231,7 @@ impl<'f> Merge<'f> {
                         source,
                         line: record.line,
                         rank,
+                        hidden,
                         fresh: (kept.as_ref() != Some(&stored)).then(|| Fresh {
                             json: json.into(),
                             date: stored.review.date,

@@ -332,6 +332,16 @@ impl Store for PostgresStore {
         })
     }
 
+    fn set_paused(&mut self, lasts: Option<Duration>, now: Moment) -> Result<(), StoreError> {
+        self.write(Lock::None, Some(now), |link, now| {
+            upkeep::set_paused(link, lasts.map_or(Moment::ZERO, |lasts| now.plus(lasts)))
+        })
+    }
+
+    fn is_paused(&mut self, now: Moment) -> Result<bool, StoreError> {
+        self.write(Lock::None, Some(now), upkeep::is_paused)
+    }
+
     fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
         let told = self.told(now);
         let counts = self.look(|link| upkeep::counts(link, told))?;

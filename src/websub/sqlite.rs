@@ -44,11 +44,12 @@ pub struct Role {
 }
 
 impl SqliteStore {
-    /// Opens the store of `dir`, which is made (mode 0700) when it does not exist; so is the file (mode 0600).
+    /// Opens the store of `dir`, which is made (mode 0700) when it does not exist; so is the file (mode 0600). A
+    /// directory that exists keeps its mode.
     ///
     /// # Errors
-    /// [`StoreError::Exposed`] for a directory that others may enter and that is not ours to close, `Corrupt`,
-    /// `Foreign` or `Newer` for a file that cannot be used, `ReadOnly`, `Full`, `Busy` or `Io` as the disk has it.
+    /// [`StoreError::Corrupt`], `Foreign` or `Newer` for a file that cannot be used, `ReadOnly`, `Full`, `Busy` or `Io` as
+    /// the disk has it.
     pub fn open(dir: &Path) -> Result<SqliteStore, StoreError> {
         directory::prepare(dir)?;
         let path = dir.join(FILE_NAME);
@@ -264,6 +265,15 @@ impl Store for SqliteStore {
 
     fn shift(&mut self, by_ms: i64) -> Result<(), StoreError> {
         self.write(|tx| upkeep::shift(tx, by_ms))
+    }
+
+    fn set_paused(&mut self, lasts: Option<Duration>, now: Moment) -> Result<(), StoreError> {
+        let until = lasts.map_or(Moment::ZERO, |lasts| now.plus(lasts));
+        self.write(|tx| upkeep::set_paused(tx, until))
+    }
+
+    fn is_paused(&mut self, now: Moment) -> Result<bool, StoreError> {
+        self.read(|tx| upkeep::is_paused(tx, now))
     }
 
     fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {

@@ -141,6 +141,22 @@ pub trait Store: Send {
     /// See [`StoreError`].
     fn shift(&mut self, by_ms: i64) -> Result<(), StoreError>;
 
+    /// Notes for [`Store::is_paused`] that deliveries pause for `lasts` or until the next call, or that they go on.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn set_paused(&mut self, _lasts: Option<Duration>, _now: Moment) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Tells whether a process that delivers from this store has paused its deliveries.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn is_paused(&mut self, _now: Moment) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
     /// Counts what is there, and what of it is due.
     ///
     /// # Errors

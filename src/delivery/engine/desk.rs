@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use super::super::client::Exchange;
 use super::super::exchange::End;
@@ -91,8 +91,9 @@ impl Engine {
         };
         let (exchange, report) = match end {
             End::Probed { reached } => {
-                if self.breaker.probed(reached, Instant::now()) {
-                    info!("the network is back, deliveries go on");
+                if self.breaker.end_probe(reached, Instant::now()) {
+                    info!("a callback host can be reached again, deliveries go on");
+                    self.write_store(|store| store.set_paused(None, now));
                 }
                 return;
             }
@@ -124,6 +125,7 @@ impl Engine {
                 attempt,
                 exchange,
             } => {
+                self.record_reached(&flight.host, flight.port, &exchange);
                 let outcome = self.outcome(&exchange, elapsed);
                 if matches!(exchange.answer, Some(Answer::Status(200..=299))) {
                     self.flights.note_acknowledged(elapsed);
@@ -139,7 +141,6 @@ impl Engine {
                 (exchange, report)
             }
         };
-        self.note_network(&flight.host, flight.port, &exchange);
         let answer = answer_text(&exchange);
         let logged = Logged {
             topic: flight.topic,
@@ -152,7 +153,8 @@ impl Engine {
 
     /// Counts the end of a delivery and returns what it means for the subscription.
     fn outcome(&self, exchange: &Exchange, elapsed: Duration) -> Outcome {
-        let Some(answer) = exchange.answer else {
+        let is_ours = !exchange.reached && self.breaker.is_trial(Instant::now());
+        let Some(answer) = exchange.answer.filter(|_| !is_ours) else {
             self.shared.stats.withheld.add(1);
             return Outcome::Withheld;
         };
@@ -164,14 +166,15 @@ impl Engine {
         }
     }
 
-    fn note_network(&mut self, host: &str, port: u16, exchange: &Exchange) {
+    /// Takes note of whether a delivery reached its host. Verifications do not count: anybody can ask for them.
+    fn record_reached(&mut self, host: &str, port: u16, exchange: &Exchange) {
         if exchange.answer.is_some()
             && self
                 .breaker
-                .note(host, port, exchange.reached, Instant::now())
+                .record(host, port, exchange.reached, Instant::now())
         {
-            tracing::warn!(
-                "most callback hosts cannot be reached, so the fault is ours: deliveries pause until one can"
+            warn!(
+                "most callback hosts cannot be reached, so our own network may be at fault: deliveries pause until one can"
             );
         }
     }

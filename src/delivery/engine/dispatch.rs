@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tracing::{debug, error, info};
+use tracing::{debug, error, info, warn};
 
+use super::super::breaker::{PROBE_WAIT_MAX, PROBES};
 use super::super::client::delivery_timeout;
 use super::super::exchange::{Content, End, Job};
 use super::super::flights::{Flight, Kind};
@@ -17,13 +18,13 @@ impl Engine {
     /// Begins what may begin; true when it is worth looking again soon: a lane is full, a look was left out, or claims are
     /// to be given back.
     pub(super) fn dispatch(&mut self, now: Moment) -> bool {
-        self.dispatch_probe();
+        self.dispatch_probe(now);
         let Some(agenda) = self.agenda(now) else {
             return false;
         };
         let mut more = agenda.requests && self.dispatch_requests(now);
         let mut is_flowing = false;
-        if !self.breaker.is_open() && !self.unpublished && self.carrier.is_idle() {
+        if !self.breaker.is_paused() && !self.unpublished && self.carrier.is_idle() {
             is_flowing = agenda.fast && self.dispatch_deliveries(Lane::Fast, now);
             more |= agenda.slow && self.dispatch_deliveries(Lane::Slow, now);
         }
@@ -43,10 +44,29 @@ impl Engine {
         self.with_store(|store| store.agenda(now))
     }
 
-    fn dispatch_probe(&mut self) {
-        if let Some(targets) = self.breaker.probe(Instant::now()) {
-            self.begin(Kind::Other, None, String::new(), Job::Probe(targets));
+    /// Probes hosts of active subscriptions while deliveries pause: those reached last, and others by turns.
+    fn dispatch_probe(&mut self, now: Moment) {
+        if self.breaker.end_long_pause(Instant::now()) {
+            warn!(
+                "deliveries go on after the longest pause, although no callback host was reached"
+            );
+            self.write_store(|store| store.set_paused(None, now));
         }
+        let Some(mut targets) = self.breaker.begin_probe(Instant::now()) else {
+            return;
+        };
+        self.write_store(|store| store.set_paused(Some(PAUSE_NOTED), now));
+        let (after, wanted) = (self.probed_id, PROBES - targets.len());
+        let others = self.with_store(|store| store.list(after, wanted, now));
+        let others = others.unwrap_or_default();
+        // From the first again when the last was among them.
+        self.probed_id = match others.last() {
+            Some(last) if others.len() == wanted => last.id,
+            _ => 0,
+        };
+        let address = |callback: &Callback| (callback.host().to_string(), callback.port());
+        targets.extend(others.iter().map(|listed| address(&listed.callback)));
+        self.begin(Kind::Other, None, String::new(), Job::Probe(targets));
     }
 
     /// Returns the time of day within a turn that began at `now`: booking and publishing may have taken a while, which
@@ -277,6 +297,9 @@ impl Engine {
 /// A claim outlives the deadline of its exchange by this much, and half of it is for the way to the thread. As long, at
 /// most, and the time of an exchange, deliveries that a replica had begun wait when it is gone.
 const CLAIM_SLACK: Duration = Duration::from_secs(10);
+
+/// How long the store says that deliveries pause after a probe began: until the next one has begun, however long it took.
+const PAUSE_NOTED: Duration = PROBE_WAIT_MAX.saturating_mul(2);
 
 /// How often leases are looked at.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);

@@ -55,7 +55,7 @@ fn version(link: &mut Link) -> Result<i64, Fault> {
 }
 
 /// The steps, oldest first; one that has been published is never changed, and the number of them is the version.
-pub(super) const MIGRATIONS: [&str; 3] = [TABLES, BODIES, TOPICS];
+pub(super) const MIGRATIONS: [&str; 4] = [TABLES, BODIES, TOPICS, PAUSED];
 
 /// Version 1. Moments are milliseconds since the epoch by the database's clock. `pair` is a digest of callback and
 /// topic, as both together are too long for an index; `slow` repeats what follows from `failures` and `elapsed_ms`, for
@@ -151,3 +151,6 @@ ALTER TABLE reviewd.subscription ADD CONSTRAINT subscription_topic
     FOREIGN KEY (topic_id) REFERENCES reviewd.topic (id) ON DELETE CASCADE NOT VALID;
 DELETE FROM reviewd.subscription s WHERE NOT EXISTS (SELECT 1 FROM reviewd.topic t WHERE t.id = s.topic_id);
 ";
+
+/// Version 4: until when a replica's deliveries pause.
+const PAUSED: &str = "ALTER TABLE reviewd.meta ADD COLUMN paused_until BIGINT NOT NULL DEFAULT 0";

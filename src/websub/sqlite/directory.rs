@@ -1,35 +1,22 @@
-//! The state directory: who may enter it, who opens a store in it just now, and whether it has been in use.
+//! The state directory: made where there is none, who opens a store in it just now, and whether it has been in use.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
 
 use super::super::store::StoreError;
 use super::{BUSY_TIMEOUT, FILE_NAME, LOCK_NAME};
 
-/// Makes the directory, or makes sure that an existing one is closed to others. One that is empty or already ours is
-/// closed here; any other might be somebody's `/tmp` and is left alone.
+/// Makes the directory where there is none. One that exists keeps its mode: it may be a volume with an owner and a group
+/// of its own. What protects the state are the modes of its files.
 pub(super) fn prepare(dir: &Path) -> Result<(), StoreError> {
-    let fail = |error: std::io::Error| StoreError::io(dir, &error);
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(dir)
-        .map_err(fail)?;
-    let mode = fs::metadata(dir).map_err(fail)?.permissions().mode() & 0o777;
-    if mode & 0o077 == 0 {
-        return Ok(());
-    }
-    for entry in fs::read_dir(dir).map_err(fail)? {
-        let name = entry.map_err(fail)?.file_name();
-        let name = name.to_string_lossy();
-        if !OWN_NAMES.into_iter().any(|own| name.starts_with(own)) {
-            return Err(StoreError::Exposed(dir.to_owned(), mode));
-        }
-    }
-    fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(fail)
+        .map_err(|error| StoreError::io(dir, &error))
 }
 
 /// Locks the directory for as long as the value lives; whoever comes second waits.
@@ -80,9 +67,6 @@ pub(super) fn leave_mark(dir: &Path) -> Result<(), StoreError> {
     }
     Ok(())
 }
-
-/// What the names of our files in a state directory begin with: the store's, its lock's, and the session key's.
-const OWN_NAMES: [&str; 2] = ["hub.", "session-key"];
 
 /// The smallest page of an SQLite file: every whole file is a multiple of it.
 const PAGE_BYTES: u64 = 512;

@@ -162,6 +162,18 @@ pub(super) fn shift(tx: &Transaction<'_>, by_ms: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Stores until when deliveries pause.
+pub(super) fn set_paused(tx: &Transaction<'_>, until: Moment) -> rusqlite::Result<()> {
+    tx.execute("UPDATE meta SET paused_until = ?1", [until.unix_ms()])?;
+    Ok(())
+}
+
+/// Tells whether deliveries pause.
+pub(super) fn is_paused(tx: &Transaction<'_>, now: Moment) -> rusqlite::Result<bool> {
+    let sql = "SELECT paused_until > ?1 FROM meta";
+    tx.query_row(sql, [now.unix_ms()], |row| row.get(0))
+}
+
 /// Counts what is there.
 pub(super) fn counts(tx: &Transaction<'_>, now: Moment) -> rusqlite::Result<Counts> {
     let count = |sql: &str| -> rusqlite::Result<u64> {
