@@ -377,7 +377,12 @@ impl<H: Handler> Protocols<H> {
             sentry.activity.note_leaving();
         }
         let handler = self.handler.clone();
-        Service::new(handler, peer, Arc::clone(&sentry.activity), self.requests_max)
+        Service::new(
+            handler,
+            peer,
+            Arc::clone(&sentry.activity),
+            self.requests_max,
+        )
     }
 
     /// Waits for `event`; `None` if the connection is closed for another before, or the server stops and the event does
