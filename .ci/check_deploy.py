@@ -88,7 +88,7 @@ def check_workflow(document, told):
         for other in [needs] if isinstance(needs, str) else needs:
             if other not in jobs:
                 told(f"{name}: no job {other}")
-        if "timeout-minutes" not in job and name != "draft":
+        if "timeout-minutes" not in job:
             told(f"{name}: no time limit")
         for step in job["steps"]:
             if ("uses" in step) == ("run" in step):

@@ -42,7 +42,7 @@ for archive in "$out"/*.tar.gz; do
     for file in man/reviewd.1 man/reviewd-serve.1 completions/reviewd.bash systemd/reviewd.service README.md LICENSE-MIT; do
         [ -s "$work/$name/$file" ] || fail "$name has no $file"
     done
-    if readelf --sections "$work/$name/bin/reviewd" | grep -q '\.debug_\|\.symtab'; then fail "$name is not stripped"; fi
+    if readelf --sections "$work/$name/bin/reviewd" | grep -q '\.debug_info\|\.symtab'; then fail "$name is not stripped"; fi
     settings=(REVIEWD_STATE="$work/state-archive" REVIEWD_DATA="$PWD/data")
     serve "$work/$name/bin/reviewd" serve
     echo "$name: $(stat --format=%s "$work/$name/bin/reviewd") bytes, serves"
@@ -63,7 +63,7 @@ for package in "$out"/*.deb; do
         [ -s "$file" ] || fail "the package has no $file"
     done
     read -r program arguments < <(sed -n 's/^ExecStart=//p' "$unit")
-    program=$(find "$root/usr/bin" "$root/usr/local/bin" -name "${program##*/}" 2>/dev/null | head -1)
+    program=$root/usr/bin/${program##*/}
     [ -x "$program" ] || fail "the program of the unit is not in the package"
     cp -r data "$root/srv/reviewd"
     # The settings of the unit, with its folders in the root.

@@ -103,6 +103,15 @@ pub fn platform(name: &str) -> Option<&'static str> {
     found.map(|(_, label)| *label)
 }
 
+/// A review that the operator has removed for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemovedReview {
+    /// The id that it had.
+    pub id: String,
+    /// The day of its removal.
+    pub date: Date,
+}
+
 /// A picture, a film or a recording that belongs to a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Media {
@@ -293,6 +302,8 @@ pub struct Dataset {
     pub insights: Option<Vec<u8>>,
     /// How many reviews of the file are not verified and so not published.
     pub unverified_count: u32,
+    /// Reviews that the operator has removed for good, newest first: date descending, then id descending.
+    pub removed: Vec<RemovedReview>,
     /// SHA-256 over the bytes of all files, so that two replicas can compare what they serve.
     pub digest: [u8; 32],
 }

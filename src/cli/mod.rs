@@ -5,6 +5,7 @@ pub mod check;
 mod config;
 mod data_flags;
 pub mod exit;
+mod forget;
 pub mod healthcheck;
 mod hub;
 mod hub_flags;
@@ -61,6 +62,9 @@ enum Command {
     /// Bring reviews in from exports of Google, Trustpilot, spreadsheets, web pages and other services
     #[command(after_help = IMPORT_AFTER_HELP)]
     Import(Box<import::ImportArgs>),
+    /// Remove reviews for good, and list them so that no import adds them again
+    #[command(after_help = forget::AFTER_HELP)]
+    Forget(forget::ForgetArgs),
     /// Print the insights that the service would publish, explain them, or measure the method
     #[command(after_help = INSIGHTS_AFTER_HELP)]
     Insights(Box<insights::InsightsArgs>),
@@ -143,7 +147,7 @@ Examples:
 
 const IMPORT_AFTER_HELP: &str = "\
 Importing twice changes nothing: reviews are matched by id, edits and replies update, and what is gone from a source
-stays. The file is replaced at once and as a whole, and the previous one kept as reviews.json.bak.
+stays unless --prune. What `reviewd forget` removed is not added again. The file is replaced at once and as a whole, and the previous one kept as reviews.json.bak.
 
 Fields for --map: id, author, author_avatar_url, rating, best_rating, date, text, title, source, source_url,
 owner_reply, owner_reply_date, verified, updated.
@@ -208,6 +212,7 @@ pub fn run() -> ExitCode {
         Some(Command::Check(args)) => return check::run(&args),
         Some(Command::Hub(args)) => hub::run(&args),
         Some(Command::Import(args)) => import::run(&args),
+        Some(Command::Forget(args)) => forget::run(&args),
         Some(Command::Insights(args)) => insights::run(&args),
         Some(Command::Mcp(args)) => mcp::run(&args),
         Some(Command::Config(args)) => {

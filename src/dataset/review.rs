@@ -1,8 +1,9 @@
 //! One review of `reviews.json`, and all that were read so far.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::field::{Check, Kind};
+use super::ignored::Ignored;
 use super::mentions::{Comparable, Derive};
 use super::node::Node;
 use super::place::Place;
@@ -43,6 +44,20 @@ impl Reviews {
             None if self.incomplete => None,
             None => Some("is not the id of a review"),
         }
+    }
+
+    /// Takes out the reviews on the ignore list, which are not to be published though the file has them, and returns
+    /// how many there were.
+    pub(super) fn hide(&mut self, ignored: &[Ignored]) -> u64 {
+        if ignored.is_empty() {
+            return 0;
+        }
+        let hidden: HashSet<&str> = ignored.iter().map(|entry| entry.id.as_str()).collect();
+        let before = self.published.len();
+        self.published
+            .retain(|review| !hidden.contains(review.id.as_str()));
+        self.ids.retain(|id, _| !hidden.contains(id.as_str()));
+        (before - self.published.len()) as u64
     }
 
     /// Reads one entry: keeps it if it is verified, counts it if not, remembers its id in both cases.

@@ -19,6 +19,8 @@ pub(crate) struct Candidate {
     pub(crate) source_url: Option<Option<String>>,
     pub(crate) owner_reply: Option<Option<OwnerReply>>,
     pub(crate) verified: Option<bool>,
+    /// Whether the source does not publish it, so that it is not published here.
+    pub(crate) hidden: bool,
     /// People and services.
     pub(crate) mentions: [Option<Vec<String>>; 2],
     /// Who verified it, where the source says so.

@@ -35,11 +35,15 @@ pub(crate) enum Field {
     Verified,
     /// When it was last changed; of two versions the later one counts.
     Updated,
+    /// Whether the source publishes it, in the source's own words.
+    Status,
+    /// The language of the words, a BCP 47 tag.
+    Language,
 }
 
 impl Field {
     /// All fields with the names that `--map` takes.
-    pub(crate) const NAMES: [(&'static str, Field); 14] = [
+    pub(crate) const NAMES: [(&'static str, Field); 16] = [
         ("id", Field::Id),
         ("author", Field::Author),
         ("author_avatar_url", Field::Avatar),
@@ -54,6 +58,8 @@ impl Field {
         ("owner_reply_date", Field::ReplyDate),
         ("verified", Field::Verified),
         ("updated", Field::Updated),
+        ("status", Field::Status),
+        ("language", Field::Language),
     ];
 
     /// Returns the field that `--map` and reports call `name`.

@@ -278,7 +278,7 @@ impl Snapshot {
     /// Returns the reviews of `date` and later: a slice of the stored array, found by binary search, not copied.
     #[must_use]
     pub fn since(&self, date: Date) -> Since {
-        let (matched, tag) = self.since.find(date);
+        let (matched, removed, tag) = self.since.find(date);
         let array = match matched.checked_sub(1) {
             None => Bytes::new(),
             Some(last) => {
@@ -290,6 +290,7 @@ impl Snapshot {
         Since {
             matched,
             array,
+            removed,
             tag,
         }
     }

@@ -3,8 +3,11 @@
 mod bounds;
 mod fetch;
 mod folder;
+mod forget;
+mod formats;
 mod forms;
 mod remarks;
+mod runs;
 mod sources;
 mod volume;
 

@@ -1,14 +1,19 @@
-//! Lists of reviews in JSON documents of any size, one element in memory at a time.
+//! JSON objects: one a line, in an array, or in the lists of documents of any size, one in memory at a time.
 
 use std::fmt;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 use serde_core::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::read::{Counted, Progress, ReadError};
+use super::RECORD_BYTES_MAX;
+use super::columns::{Columns, Mapping};
+use super::element::{ElementReader, lookup};
+use super::formats::FORMATS;
+use super::read::{Counted, Progress, ReadError, Reading};
+use super::record::{Field, Found, Sink};
 
 /// The keys under which documents hold their reviews.
 pub(super) const LISTS: [&str; 6] = [
@@ -20,13 +25,124 @@ pub(super) const LISTS: [&str; 6] = [
     "response",
 ];
 
+/// Reads objects: one a line, in an array, or in the lists of a document.
+///
+/// # Errors
+/// When the source cannot be read further, or `sink` wants no more.
+pub(super) fn read(
+    source: impl BufRead,
+    reading: &Reading,
+    sink: &mut Sink<'_>,
+) -> Result<(), ReadError> {
+    if is_document(&reading.head, &reading.mapping) {
+        return elements(source, &mut |line, value| {
+            hand_on(value, line, reading, sink)
+        });
+    }
+    each_line(source, |line, text| {
+        let value = match serde_json::from_str(text) {
+            Ok(value) => value,
+            Err(error) => {
+                let (reason, column) = (reason(&error), error.column());
+                let reason = format!("is not JSON: {reason} at column {column}");
+                return sink(Found::Refused { line, reason });
+            }
+        };
+        let reviews = page(&value, &reading.mapping).unwrap_or_else(|| vec![&value]);
+        let mut reviews = reviews.into_iter();
+        reviews.try_for_each(|review| hand_on(review, line, reading, sink))
+    })
+}
+
+/// Hands on what one element says.
+fn hand_on(value: &Value, line: u64, reading: &Reading, sink: &mut Sink<'_>) -> Result<(), String> {
+    let reader = ElementReader {
+        format: reading.format,
+        mapping: &reading.mapping,
+        nodes: None,
+    };
+    sink(match reader.record(value, line) {
+        Ok(record) => Found::Record(record),
+        Err(reason) => Found::Refused { line, reason },
+    })
+}
+
+/// Whether a text is one document, or several: its first line is not a whole object, or it is all there is and lists
+/// reviews.
+fn is_document(head: &str, mapping: &Mapping) -> bool {
+    let mut lines = head.lines().filter(|line| !line.trim().is_empty());
+    match serde_json::from_str::<Value>(lines.next().unwrap_or_default()) {
+        Ok(value @ Value::Object(_)) => {
+            let is_alone = !lines.any(|line| line.trim_start().starts_with('{'));
+            is_alone && page(&value, mapping).is_some()
+        }
+        _ => head.trim_start().starts_with(['{', '[']),
+    }
+}
+
+/// The reviews of an object that is none itself and lists some, such as a page of an interface's answer.
+fn page<'v>(value: &'v Value, mapping: &Mapping) -> Option<Vec<&'v Value>> {
+    let object = value.as_object()?;
+    let mut listed = None;
+    for value in LISTS.iter().filter_map(|key| object.get(*key)) {
+        match value {
+            Value::Array(list) => listed.get_or_insert_with(Vec::new).extend(list),
+            value => {
+                if let Some(inner) = page(value, mapping) {
+                    listed.get_or_insert_with(Vec::new).extend(inner);
+                }
+            }
+        }
+    }
+    listed.filter(|_| !is_review(object, mapping))
+}
+
+/// Whether an object has stars and a day, whatever it lists besides.
+fn is_review(object: &Map<String, Value>, mapping: &Mapping) -> bool {
+    let keys: Vec<&str> = object.keys().map(String::as_str).collect();
+    let known = Columns::find(&keys, &[], &Mapping::new(), &FORMATS[0]);
+    [Field::Rating, Field::Date].into_iter().all(|field| {
+        let mut named = mapping.iter().filter(|(mapped, _)| *mapped == field);
+        named.any(|(_, path)| lookup(object, path).is_some())
+            || known.as_ref().is_ok_and(|columns| columns.has(field))
+    })
+}
+
+/// Hands on each line that is not blank.
+fn each_line(
+    mut source: impl BufRead,
+    mut on: impl FnMut(u64, &str) -> Result<(), String>,
+) -> Result<(), ReadError> {
+    let mut bytes = Vec::new();
+    for line in 1.. {
+        bytes.clear();
+        let mut bounded = source.by_ref().take(RECORD_BYTES_MAX + 1);
+        let read = bounded.read_until(b'\n', &mut bytes);
+        if read.map_err(|error| ReadError::of(error, line))? == 0 {
+            break;
+        }
+        if bytes.len() as u64 > RECORD_BYTES_MAX {
+            return Err(ReadError::at(
+                line,
+                format!("is longer than {RECORD_BYTES_MAX} bytes"),
+            ));
+        }
+        // The source is UTF-8 by now, and a line ends between two characters.
+        let text = String::from_utf8_lossy(&bytes);
+        if !text.trim().is_empty() {
+            on(line, text.trim()).map_err(ReadError::Full)?;
+        }
+    }
+    Ok(())
+}
+
 /// Takes an element and the line on which it begins.
 pub(super) type OnElement<'o> = dyn FnMut(u64, &Value) -> Result<(), String> + 'o;
 
 /// Reads a document, or several one after the other, to the end and hands on each element of their lists.
 pub(super) fn elements(source: impl BufRead, on: &mut OnElement<'_>) -> Result<(), ReadError> {
     let progress = Progress::new();
-    let mut parser = serde_json::Deserializer::from_reader(Counted::new(source, &progress, 1));
+    let mut parser = serde_json::Deserializer::from_reader(Counted::new(source, &progress));
     let mut walk = Walk {
         progress: &progress,
         on,
