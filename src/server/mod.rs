@@ -8,7 +8,6 @@
 mod access_log;
 mod activity;
 mod admin;
-mod background;
 mod certificate;
 mod clock;
 mod config;
@@ -29,9 +28,11 @@ pub mod logs;
 pub mod memory;
 mod metrics;
 mod observers;
+mod post_reload;
 mod preface;
 mod process;
 mod reload;
+mod reload_trigger;
 mod reloads;
 mod running;
 mod send;
@@ -44,7 +45,6 @@ pub mod supervisor;
 mod threads;
 mod tls;
 mod turn;
-mod wake;
 mod watch;
 mod workers;
 
@@ -139,7 +139,7 @@ fn start_with(
         .map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
     if let Some(deferred) = deferred {
-        background::finish_first(Arc::clone(&app), loader.clone(), deferred, config.threads);
+        post_reload::finish_first(Arc::clone(&app), loader.clone(), deferred, config.threads);
     }
     let reloads = Arc::new(Reloads::default());
     let reloader = start_reloader(&config, &app, loader, seen, keeper, Arc::clone(&reloads))?;

@@ -26,16 +26,16 @@ use crate::wire::date::Timestamp;
 use build::Build;
 use error::ReloadError;
 
-use super::background::Aftermath;
 use super::clock;
 use super::config::{Config, DataSource};
 use super::files::{QUIET, Stamps};
 use super::load::{LoadError, Loader};
+use super::post_reload::PostReloadJobs;
+use super::reload_trigger::{self, ReloadEvent, ReloadEvents, ReloadTrigger};
 use super::reloads::{Reloaded, Reloads};
 use super::supervisor::Supervisor;
 use super::threads::Threads;
 use super::tls::Keeper;
-use super::wake::{self, Wake, Waker, Woken};
 use super::watch::{Directory, time_to_look};
 
 /// Builds in a row that are dropped because the files have changed again; the next is finished whatever happens, so
@@ -57,7 +57,7 @@ pub(super) type Published = Box<dyn Fn(&Site) + Send>;
 /// The thread that reloads.
 #[derive(Debug)]
 pub(super) struct Reloader {
-    wake: Waker,
+    trigger: ReloadTrigger,
     stopping: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
@@ -76,7 +76,7 @@ impl Reloader {
         tls: Option<Keeper>,
         published: Published,
     ) -> io::Result<Reloader> {
-        let (wake, woken) = wake::channel();
+        let (trigger, events) = reload_trigger::channel();
         let stopping = Arc::new(AtomicBool::new(false));
         let directory = match &config.data {
             DataSource::Directory(directory) => Some(directory.clone()),
@@ -86,7 +86,7 @@ impl Reloader {
         let state = State {
             app,
             loader,
-            watched: watched.map(|directory| Directory::new(directory, wake.clone())),
+            watched: watched.map(|directory| Directory::new(directory, trigger.clone())),
             directory,
             poll: Some(config.reload.poll)
                 .filter(|poll| !poll.is_zero())
@@ -94,30 +94,30 @@ impl Reloader {
             seen,
             due: None,
             stopping: Arc::clone(&stopping),
-            aftermath: Aftermath::default(),
+            post_reload: PostReloadJobs::default(),
             reloads,
             tls,
             published,
             supervisor: config.supervisor.clone(),
         };
         let threads = Threads::new(&state.app.readiness, "");
-        let thread = threads.spawn("reload", move || state.run(&woken))?;
+        let thread = threads.spawn("reload", move || state.run(&events))?;
         Ok(Reloader {
-            wake,
+            trigger,
             stopping,
             thread,
         })
     }
 
-    /// Returns what asks for a reload.
-    pub(super) fn waker(&self) -> Waker {
-        self.wake.clone()
+    /// Returns what requests a reload.
+    pub(super) fn trigger(&self) -> ReloadTrigger {
+        self.trigger.clone()
     }
 
     /// Asks the thread to end after the reload that it is at.
     pub(super) fn begin_stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
-        self.wake.hint();
+        self.trigger.poke();
     }
 
     /// Ends the thread, after the reload that it is at.
@@ -141,11 +141,11 @@ struct State {
     /// When files that were refused for their date alone are to be read again.
     due: Option<Timestamp>,
     stopping: Arc<AtomicBool>,
-    aftermath: Aftermath,
+    post_reload: PostReloadJobs,
     reloads: Arc<Reloads>,
     tls: Option<Keeper>,
     published: Published,
-    /// Is told when a reload begins that somebody asked for, and when it has ended.
+    /// Notified when a requested reload begins and ends.
     supervisor: Supervisor,
 }
 
@@ -160,7 +160,7 @@ enum ReloadResult {
 }
 
 impl State {
-    fn run(mut self, woken: &Woken) {
+    fn run(mut self, events: &ReloadEvents) {
         // A site is built while another is served, which comes first.
         give_way(Behind::Well);
         self.after_publishing(None);
@@ -170,45 +170,45 @@ impl State {
                 watched.renew();
             }
             let wait = time_to_look(self.poll, looked.elapsed(), self.tls.is_some());
-            let (mut asked, is_due) = match woken.wait(wait) {
-                Wake::Asked => (true, true),
-                Wake::Changed => (false, true),
-                Wake::Late => (false, looked.elapsed() >= self.poll),
-                Wake::Alone => return,
+            let (mut requested, is_due) = match events.wait(wait) {
+                ReloadEvent::Requested => (true, true),
+                ReloadEvent::Changed => (false, true),
+                ReloadEvent::Timeout => (false, looked.elapsed() >= self.poll),
+                ReloadEvent::Disconnected => return,
             };
-            if asked {
+            if requested {
                 self.supervisor.reloading();
             }
             if is_due {
-                asked |= self.look(woken, asked);
+                requested |= self.look(events, requested);
                 looked = clock::instant();
             }
             if let Some(tls) = &mut self.tls {
-                tls.look(&self.app.readiness, asked);
+                tls.look(&self.app.readiness, requested);
             }
-            // Whoever has asked since then is heard at the next turn, and told of that one.
+            // A request since then is taken in the next iteration.
             self.supervisor.reloaded();
         }
     }
 
-    /// Looks at the files, and reads them if they have changed or somebody asked; tells whether somebody asked while it
+    /// Looks at the files, and reads them if they have changed or a reload was requested; tells whether one was requested while it
     /// waited for them to be written.
-    fn look(&mut self, woken: &Woken, asked: bool) -> bool {
+    fn look(&mut self, events: &ReloadEvents, requested: bool) -> bool {
         let Some(directory) = self.directory.clone() else {
             return false;
         };
         let is_due = self.due.is_some_and(|due| due <= crate::clock::now());
-        if Stamps::of(&directory) == self.seen && !asked && !is_due {
+        if Stamps::of(&directory) == self.seen && !requested && !is_due {
             return false;
         }
-        let mut asked_again = false;
+        let mut requested_again = false;
         for dropped in 0..=DROPPED_MAX {
-            let Some(stamps) = self.wait_until_written(&directory, woken) else {
+            let Some(stamps) = self.wait_until_written(&directory, events) else {
                 break;
             };
-            // Answered by the reading that follows.
-            if woken.take_asked() {
-                asked_again = true;
+            // The reading that follows answers this request.
+            if events.take_request() {
+                requested_again = true;
                 self.supervisor.reloading();
             }
             self.seen = stamps;
@@ -222,19 +222,19 @@ impl State {
                 break;
             }
         }
-        asked_again
+        requested_again
     }
 
     /// Waits until nothing has changed for [`QUIET`] since the last look that led to something, and returns the state of
     /// the files; `None` where the server stops.
-    fn wait_until_written(&self, directory: &Path, woken: &Woken) -> Option<Stamps> {
+    fn wait_until_written(&self, directory: &Path, events: &ReloadEvents) -> Option<Stamps> {
         let mut stamps = Stamps::of(directory);
         if stamps == self.seen {
             return (!self.is_stopping()).then_some(stamps);
         }
         let mut changed = clock::instant();
         while changed.elapsed() < QUIET {
-            woken.pause(QUIET.saturating_sub(changed.elapsed()));
+            events.pause(QUIET.saturating_sub(changed.elapsed()));
             if self.is_stopping() {
                 return None;
             }
@@ -339,7 +339,7 @@ impl State {
     fn after_publishing(&mut self, previous: Option<Arc<Site>>) {
         let site = self.app.current();
         (self.published)(&site);
-        self.aftermath.start(site, previous);
+        self.post_reload.start(site, previous);
     }
 
     fn is_stopping(&self) -> bool {

@@ -147,28 +147,7 @@ impl Snapshot {
         room: Vec<u8>,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Snapshot> {
-        let index = || {
-            let (reviews, taxonomy) = (&dataset.reviews, &dataset.taxonomy);
-            Index::build_unless(reviews, taxonomy, &settings.index, cancelled)
-        };
-        let room = Mutex::new(room);
-        let documents = || {
-            let room = mem::take(&mut *room.lock().unwrap_or_else(PoisonError::into_inner));
-            Documents::build(dataset, &settings.base_url, room, settings.index.threads)
-        };
-        let (index, documents) = if settings.index.threads.get() == 1 {
-            (index()?, documents())
-        } else {
-            thread::scope(|scope| {
-                let spawned = thread::Builder::new().spawn_scoped(scope, documents);
-                let index = index();
-                let documents = match spawned {
-                    Ok(thread) => thread.join().expect("rendering has no panic"),
-                    Err(_refused) => documents(),
-                };
-                Some((index?, documents))
-            })?
-        };
+        let (index, documents) = index_and_documents(dataset, settings, room, cancelled)?;
         let Documents {
             reviews,
             feed_json,
@@ -371,6 +350,37 @@ fn neighbours(rows: &[Row]) -> impl Iterator<Item = (Row, Row)> {
         let last = *rest.get(length.checked_sub(1)?)?;
         rest = rest.get(length..)?;
         Some((first, last))
+    })
+}
+
+/// Builds the index and renders the documents, side by side where there is more than one thread; `None` once
+/// `cancelled`.
+fn index_and_documents(
+    dataset: &Dataset,
+    settings: &Settings,
+    room: Vec<u8>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<(Index, Documents)> {
+    let index = || {
+        let (reviews, taxonomy) = (&dataset.reviews, &dataset.taxonomy);
+        Index::build_unless(reviews, taxonomy, &settings.index, cancelled)
+    };
+    let room = Mutex::new(room);
+    let documents = || {
+        let room = mem::take(&mut *room.lock().unwrap_or_else(PoisonError::into_inner));
+        Documents::build(dataset, &settings.base_url, room, settings.index.threads)
+    };
+    if settings.index.threads.get() == 1 {
+        return Some((index()?, documents()));
+    }
+    thread::scope(|scope| {
+        let spawned = thread::Builder::new().spawn_scoped(scope, documents);
+        let index = index();
+        let documents = match spawned {
+            Ok(thread) => thread.join().expect("rendering has no panic"),
+            Err(_refused) => documents(),
+        };
+        Some((index?, documents))
     })
 }
 
