@@ -9,7 +9,7 @@ rm -rf "$work"
 mkdir -p "$work"
 cp deploy/systemd/*.service deploy/systemd/*.socket "$work/"
 # The program that a unit starts has to be there.
-sed -i "s#/usr/local/bin/reviewd#$PWD/target/release/reviewd#" "$work"/*.service
+sed -i "s#^ExecStart=reviewd #ExecStart=$PWD/target/release/reviewd #" "$work"/*.service
 systemd-analyze verify --man=no "$work"/*.service "$work"/*.socket >"$work/verify.log" 2>&1 || true
 version=$(systemd-analyze --version | sed -n '1s/^systemd \([0-9]*\).*/\1/p')
 if [ -s "$work/verify.log" ]; then

@@ -1,7 +1,14 @@
 //! Exit statuses, as sysexits.h numbers them.
 
 use std::fmt;
+use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// Writes a line for people to standard error. One that cannot be written changes nothing: there is nobody left to tell,
+/// and the exit status says the most of it.
+pub(super) fn tell(line: impl fmt::Display) {
+    let _closed = writeln!(io::stderr(), "reviewd: {line}");
+}
 
 /// Why a command failed, as a shell sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use url::Url;
 use crate::delivery::tls::{TlsConnector, client_config};
 use crate::server::supervisor::reachable;
 
-use super::exit::{Failure, Status};
+use super::exit::{Failure, Status, tell};
 use super::values::{parse_listen, time};
 
 /// The flags of `healthcheck`.
@@ -55,11 +55,14 @@ pub(super) fn run(args: &HealthcheckArgs) -> Result<ExitCode, Failure> {
     match agent.get(&url).call() {
         Ok(response) if response.status().is_success() => Ok(ExitCode::SUCCESS),
         Ok(response) => {
-            eprintln!("reviewd: {url} answered {}", response.status().as_u16());
+            tell(format_args!(
+                "{url} answered {}",
+                response.status().as_u16()
+            ));
             Ok(ExitCode::FAILURE)
         }
         Err(error) => {
-            eprintln!("reviewd: {url} did not answer: {error}");
+            tell(format_args!("{url} did not answer: {error}"));
             Ok(ExitCode::FAILURE)
         }
     }

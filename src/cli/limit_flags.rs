@@ -36,12 +36,12 @@ const MIN_RATE_MAX: u64 = 1 << 20;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Limits")]
 pub(super) struct LimitFlags {
-    /// Connections open at a time; one more is closed at once
+    /// Connections open at a time; for one more the one that is idle longest is closed
     #[arg(long, env = "REVIEWD_MAX_CONNECTIONS", value_name = "NUMBER", default_value = "10000",
         value_parser = whole::<u32>(1, 1_000_000))]
     max_connections: u32,
-    /// Connections open at a time from one address, an IPv6 client being its /64; trusted proxies may have any number;
-    /// 0 for any number
+    /// Connections open at a time from one address, an IPv6 client being its /64, and four times as many from a /48;
+    /// trusted proxies may have any number; 0 for any number
     #[arg(
         long = "address-connections",
         env = "REVIEWD_ADDRESS_CONNECTIONS",

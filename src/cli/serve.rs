@@ -40,7 +40,7 @@ fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
     check_data(&config.data)?;
     if let Some(hub) = &config.hub {
         check_place(&hub.place, &config)?;
-        warn_of_others(&hub.place, config.cache.as_deref());
+        warn_of_others(&hub.place, config.state.as_deref());
     }
     let listened = config.clone();
     let unavailable = |error| {
@@ -59,7 +59,8 @@ fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
         // A closed standard output is no reason not to serve.
         let _closed = io::stdout().write_all(text.as_bytes());
     }
-    running.run_until_signal(signals).map_err(unavailable)
+    let ended = running.run_until_signal(signals);
+    ended.map_err(|error| Failure::new(Status::Unavailable, error.to_string()))
 }
 
 /// Refuses data that are no directory; what is wrong in one is said by whoever reads it.
@@ -197,10 +198,6 @@ fn failure(error: &StartError) -> Failure {
         StartError::Read(error) if error.is_wrong() => Status::Data,
         StartError::Read(_) => Status::Io,
         StartError::Data(_) => Status::Data,
-        StartError::Follow(error) if error.is_of_the_settings() => Status::Config,
-        StartError::Follow(error) if error.is_from_elsewhere() => Status::Unavailable,
-        StartError::Follow(error) if error.is_of_the_data() => Status::Data,
-        StartError::Follow(_) => Status::Io,
         StartError::Settings(_)
         | StartError::AccessLog { .. }
         | StartError::Tls(_)
@@ -214,7 +211,6 @@ fn failure(error: &StartError) -> Failure {
 fn welcome(source: &DataSource, base: &str) -> String {
     let data = match source {
         DataSource::Directory(directory) => format!("the reviews in `{}`", directory.display()),
-        DataSource::Remote(remote) => format!("the reviews at {}", remote.location),
         DataSource::Sample => {
             "a sample (there is no `data` directory here; --data DIR serves yours)".to_owned()
         }
@@ -222,6 +218,8 @@ fn welcome(source: &DataSource, base: &str) -> String {
     format!(
         "reviewd serves {data}
 
+  {base}/                      the page for people
+  {base}/developers            every address, with examples to try
   {base}/reviews.json          every review
   {base}/insights.json         what they say, counted
   {base}/api/feed.json         the newest 50, JSON Feed

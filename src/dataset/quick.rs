@@ -148,7 +148,8 @@ fn run(text: &str, range: Range<usize>, means: Means<'_>) -> Option<Part> {
         rest.skip_blanks();
     }
     reviews.unverified_count = u32::try_from(unverified.len()).ok()?;
-    Some(Part {
+    // An unknown key further in leaves the review whole and is a problem all the same.
+    problems.is_empty().then_some(Part {
         reviews,
         unverified,
         end: rest.at,

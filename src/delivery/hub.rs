@@ -4,6 +4,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -58,6 +59,8 @@ pub struct Health {
     pub delivering: bool,
     /// Whether deliveries pause because most hosts could not be reached at once.
     pub paused: bool,
+    /// Whether the hub's thread has ended by a panic: requests are refused and nothing is delivered.
+    pub panicked: bool,
 }
 
 /// Why the hub does not start.
@@ -83,10 +86,12 @@ impl Hub {
         settings: Settings,
         outside: Outside,
         topics: [Topic; 3],
-        on_health: impl Fn(&Health) + Send + 'static,
+        on_health: impl Fn(&Health) + Send + Sync + 'static,
     ) -> Result<Hub, StartError> {
         let (mailbox, letters) = sync_channel(MAILBOX);
         let shared = Arc::new(Shared::default());
+        let on_health = Arc::new(on_health);
+        let told = Arc::clone(&on_health);
         let urls = topics
             .iter()
             .map(|topic| format!("{base_url}{}", topic.path))
@@ -101,11 +106,22 @@ impl Hub {
             outside,
             Arc::clone(&shared),
             mailbox.clone(),
-            Box::new(on_health),
+            Box::new(move |health| told(health)),
         )?;
+        let died = Arc::clone(&shared);
         let builder = thread::Builder::new().name("hub".to_owned());
         builder
-            .spawn(move || engine.run(&letters))
+            .spawn(move || {
+                let run = AssertUnwindSafe(|| engine.run(&letters));
+                if catch_unwind(run).is_err() {
+                    let health = Health {
+                        panicked: true,
+                        ..Health::clone(&died.health.load())
+                    };
+                    on_health(&health);
+                    died.health.store(Arc::new(health));
+                }
+            })
             .map_err(StartError::Thread)?;
         Ok(Hub {
             inner: Arc::new(Inner {

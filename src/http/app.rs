@@ -99,7 +99,7 @@ pub struct App {
     /// What is served now; a request loads it once.
     pub(crate) site: ArcSwap<Site>,
     /// Whether traffic should be sent here, and why not.
-    pub readiness: Readiness,
+    pub readiness: Arc<Readiness>,
     /// What requests leave behind.
     pub traffic: Traffic,
     pub(crate) limits: Limits,
@@ -137,7 +137,7 @@ impl App {
         let own_authority = host::authority_of(&settings.base_url).to_owned();
         Ok(App {
             site: ArcSwap::from_pointee(site),
-            readiness: Readiness::default(),
+            readiness: Arc::default(),
             traffic: Traffic::default(),
             limits: settings.limits,
             proxies: settings.proxies,

@@ -1,6 +1,6 @@
 //! Texts as their authors wrote them, out of the wrappings of exports: HTML, translations, line ends.
 
-use super::entities::entity;
+use html_escape::decode_html_entities;
 
 /// How much of an offending value a reason quotes, in characters.
 const QUOTED_MAX: usize = 48;
@@ -109,9 +109,7 @@ const TAG_BYTES_MAX: usize = 2_048;
 fn is_marked_up(text: &str) -> bool {
     text.match_indices('<')
         .any(|(at, _)| tag(&text[at..]).is_some())
-        || text
-            .match_indices('&')
-            .any(|(at, _)| entity(&text[at..]).is_some())
+        || decode_html_entities(text) != text
 }
 
 /// Splits a tag off the beginning of `text`: its name, whether it closes, and its length in bytes.
@@ -138,8 +136,8 @@ fn tag(text: &str) -> Option<(&'static str, bool, usize)> {
 fn without_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(['<', '&']) {
-        out.push_str(&rest[..at]);
+    while let Some(at) = rest.find('<') {
+        out.push_str(&decode_html_entities(&rest[..at]));
         rest = &rest[at..];
         if let Some((name, closes, length)) = tag(rest) {
             rest = &rest[length..];
@@ -150,15 +148,12 @@ fn without_markup(text: &str) -> String {
             } else if BLOCKS.contains(&name) {
                 end_line(&mut out, name, closes);
             }
-        } else if let Some((character, length)) = entity(rest) {
-            out.push_str(character.encode_utf8(&mut [0; 4]));
-            rest = &rest[length..];
         } else {
             out.push_str(&rest[..1]);
             rest = &rest[1..];
         }
     }
-    out.push_str(rest);
+    out.push_str(&decode_html_entities(rest));
     out.replace('\u{a0}', " ")
 }
 

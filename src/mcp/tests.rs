@@ -41,6 +41,7 @@ fn read_corpus() -> Option<Catalog> {
         editorial: read("editorial.json"),
         insights: read("insights.json"),
         check: None,
+        ignored: None,
     }))
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::api::{Interface, Operation};
 use super::developers::FILES;
 use super::figures::Figures;
-use super::text::{counted, push_markdown};
+use super::text::{counted, push_markdown, verification};
 use crate::snapshot::Snapshot;
 use crate::wire::json::{Array, Object};
 use crate::wire::xml;
@@ -17,8 +17,9 @@ pub(super) fn llms(snapshot: &Snapshot, figures: &Figures, interface: &Interface
     out.push_str("\n\n> ");
     match figures.mean_short() {
         Some(mean) => {
-            let count = counted(figures.count, "verified review", "verified reviews");
-            write(&mut out, format_args!("{mean} of 5 stars from {count}."));
+            let count = counted(figures.count, "review", "reviews");
+            write(&mut out, format_args!("{mean} of 5 stars from {count}. "));
+            push_markdown(&mut out, &verification(snapshot));
         }
         None => out.push_str("No review has been published yet."),
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -19,6 +19,7 @@ use crate::wire::json::{Object, push_string};
 
 use super::clock;
 use super::config::AccessLogTarget;
+use super::threads::Threads;
 
 /// The least time between two complaints about a log that cannot be written, and between two attempts to open it anew.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
@@ -30,7 +31,10 @@ const BATCH_BYTES: usize = 64 << 10;
 ///
 /// # Errors
 /// When the file cannot be opened, or the system refuses a thread.
-pub(super) fn start(target: &AccessLogTarget) -> io::Result<(AccessLog, JoinHandle<()>)> {
+pub(super) fn start(
+    target: &AccessLogTarget,
+    threads: &Threads,
+) -> io::Result<(AccessLog, JoinHandle<()>)> {
     let (path, file) = match target {
         // Not by the library's handle: that one keeps what it could not write, and we could not count it.
         AccessLogTarget::Stdout => (None, io::stdout().as_fd().try_clone_to_owned()?.into()),
@@ -38,9 +42,7 @@ pub(super) fn start(target: &AccessLogTarget) -> io::Result<(AccessLog, JoinHand
     };
     let (log, letters) = AccessLog::new();
     let writer = Writer::new(path, Box::new(file), Arc::clone(log.ledger()));
-    let thread = thread::Builder::new()
-        .name("access-log".to_owned())
-        .spawn(move || writer.run(&letters))?;
+    let thread = threads.spawn("access-log", move || writer.run(&letters))?;
     Ok((log, thread))
 }
 

@@ -39,6 +39,8 @@ pub(super) struct Allowances {
     pub(super) rate_min: u64,
     /// The stretches of time over which that rate is measured.
     pub(super) rate_time: Duration,
+    /// From the order to stop until idle connections are closed: a request that is on its way is answered.
+    pub(super) farewell: Duration,
 }
 
 /// Which protocol a connection speaks: HTTP/2 shows its state through its streams, HTTP/1.1 through its bytes.
@@ -79,6 +81,8 @@ pub(super) struct Activity {
     sending: AtomicU32,
     /// Counts the times at which nothing more was owed, so that two slow replies are not taken for one.
     settled: AtomicU32,
+    /// The next reply is to be the last.
+    leaving: AtomicBool,
     /// The socket is to be reset when it is closed.
     reset: AtomicBool,
     /// The socket refused bytes, and not everything has been flushed since.
@@ -117,6 +121,7 @@ impl Activity {
             handling: AtomicU32::new(0),
             sending: AtomicU32::new(0),
             settled: AtomicU32::new(0),
+            leaving: AtomicBool::new(false),
             reset: AtomicBool::new(false),
             refused: AtomicBool::new(false),
             listening: AtomicBool::new(false),
@@ -221,6 +226,16 @@ impl Activity {
         }
     }
 
+    /// Notes that the next reply is to be the last.
+    pub(super) fn note_leaving(&self) {
+        self.leaving.store(true, Relaxed);
+    }
+
+    /// Returns whether the next reply is to be the last.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.leaving.load(Relaxed)
+    }
+
     /// Notes that no further request is welcome; the first time counts.
     pub(super) fn note_closing(&self) {
         if self.closing_since.load(Relaxed) == NEVER {
@@ -243,6 +258,22 @@ impl Activity {
         self.closing_since.load(Relaxed) != NEVER
     }
 
+    /// Returns since when nothing but a request, or the rest of its head, is waited for; `None` while a request or its
+    /// reply is under way.
+    pub(super) fn waits_since(&self) -> Option<u64> {
+        let is_busy = self.is_owing() || self.handling.load(Relaxed) > 0;
+        let head_since = self.head_since.load(Relaxed);
+        (!is_busy).then(|| match head_since {
+            NEVER => self.idle_since(),
+            since => since,
+        })
+    }
+
+    /// Returns whether output waits for the peer to take it.
+    fn is_owing(&self) -> bool {
+        self.refused.load(Relaxed) || self.sending.load(Relaxed) > 0
+    }
+
     /// Returns when the connection last had something to do, of a connection that has nothing to do.
     fn idle_since(&self) -> u64 {
         let answered = self.last_answer.load(Relaxed);
@@ -255,7 +286,7 @@ impl Activity {
     }
 
     /// Returns the time since acceptance, in milliseconds, as of the last [`Activity::tick`].
-    fn elapsed(&self) -> u64 {
+    pub(super) fn elapsed(&self) -> u64 {
         self.now.load(Relaxed)
     }
 }
@@ -311,7 +342,7 @@ impl Watch {
     pub(super) fn review(&mut self, activity: &Activity) -> Verdict {
         let now = activity.elapsed();
         let last_io = activity.last_io.load(Relaxed);
-        let owed = activity.refused.load(Relaxed) || activity.sending.load(Relaxed) > 0;
+        let owed = activity.is_owing();
         if owed && self.allowances.rate_min > 0 {
             return self.review_output(activity, now);
         }

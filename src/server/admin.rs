@@ -17,6 +17,7 @@ use super::config::{Config, Limits};
 use super::front::{Front, Listeners};
 use super::metrics::Observed;
 use super::service::Handler;
+use super::threads::Threads;
 
 /// Connections of the administrator's at a time: a few scrapers and probes.
 const CONNECTIONS_MAX: u32 = 32;
@@ -62,7 +63,8 @@ pub(super) fn start(
     // Counted apart: the public connections are what the numbers are about.
     let counters = Arc::clone(&observed.admin_counters);
     let listeners = Listeners::alone(listener);
-    Front::start(listeners, Admin(observed), &config, None, counters)
+    let threads = Threads::new(&observed.app.readiness, "admin-");
+    Front::start(listeners, Admin(observed), &config, None, counters, threads)
 }
 
 /// The service of the administrator's connections.

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bundle::Remote;
 use super::supervisor::Supervisor;
 use crate::delivery;
 use crate::http;
@@ -22,18 +21,14 @@ pub struct Config {
     pub search_memory: Option<u64>,
     /// Mentions from which on an aspect of the insights is scored.
     pub mentions_min: u32,
-    /// The directory of what outlives a restart and only saves work; `None` keeps nothing of it.
-    pub cache: Option<PathBuf>,
-    /// Bytes of text below which their index is sooner built than read, and not kept there.
-    pub index_texts_min: u64,
+    /// The state directory; `None` for a server that remembers nothing.
+    pub state: Option<PathBuf>,
     /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
     /// A listening socket that somebody else made, and keeps over our restarts; it takes the place of the address.
     pub inherited: Option<Arc<TcpListener>>,
     /// Whom to tell how we are.
     pub supervisor: Supervisor,
-    /// Take the address although another process listens on it, which then shares what comes in.
-    pub reuse_port: bool,
     /// Where metrics and the state of the process are served; `None` for nowhere.
     pub admin_listen: Option<SocketAddr>,
     /// Where each answered request is logged; `None` for nowhere.
@@ -165,8 +160,6 @@ pub enum AccessLogTarget {
 pub enum DataSource {
     /// A directory with `reviews.json` and its companions.
     Directory(PathBuf),
-    /// An address that is followed.
-    Remote(Remote),
     /// The sample that is compiled into the program.
     Sample,
 }
@@ -185,9 +178,10 @@ pub struct Reload {
 /// Bounds of connections and requests.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections open at a time; one more is closed at once.
+    /// Connections open at a time; for one more the one that is idle longest is closed.
     pub connections: u32,
-    /// Connections open at a time from one client address that is no proxy's; 0 for any number.
+    /// Connections open at a time from one client address that is no proxy's, and four times as many from a /48 of
+    /// IPv6; 0 for any number.
     pub connections_per_address: u32,
     /// Requests of one client in a minute.
     pub rates: http::Rates,

@@ -12,13 +12,13 @@ use bytes::Bytes;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
 use super::activity::{Activity, Allowances, Ending, Protocol};
 use super::clock;
 use super::config::Config;
-use super::connections::Membership;
+use super::connections::{Leave, Membership};
 use super::counters::Counters;
 use super::fast::{BODY_WAIT, End, FastPath, Terms};
 use super::gather::{Gathered, Gathering};
@@ -49,8 +49,9 @@ const PING_INTERVAL: Duration = Duration::from_secs(10);
 /// How long the peer may take to answer a ping before its connection is closed.
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long after its acceptance a connection may be silent although the server stops.
-const FRESH: Duration = Duration::from_secs(1);
+/// How long an idle connection stays open when the server begins to stop: a request that is on its way by then is
+/// answered, and told that it is the last. At most half of the drain time. Our choice: more than a round trip.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The last words to a peer that has not finished its first head in time.
 const TOO_LATE: &[u8] =
@@ -114,6 +115,7 @@ impl<H: Handler> Protocols<H> {
                 stall: limits.stall_time,
                 rate_min: limits.rate_min,
                 rate_time: limits.rate_time,
+                farewell: FAREWELL.min(config.drain_time / 2),
             },
             requests_max: limits.connection_requests,
             header_bytes: limits.header_bytes,
@@ -138,7 +140,7 @@ impl<H: Handler> Protocols<H> {
         // large is boxed, so that a connection that has not said a word costs none of it.
         if let Some(acceptor) = self.tls.clone() {
             let first = preface::first_byte(&stream, deadline);
-            if let Some(Ok(Some(first))) = unless_draining(first, &mut membership, accepted).await {
+            if let Some(Ok(Some(first))) = self.unless_leaving(first, &mut membership).await {
                 let activity = Arc::new(Activity::new(Protocol::Http1, accepted));
                 let socket = Socket::new(stream, Arc::clone(&activity));
                 match first {
@@ -160,7 +162,7 @@ impl<H: Handler> Protocols<H> {
             return Box::pin(self.serve_plain(stream, Vec::new(), peer, sentry)).await;
         }
         let readable = timeout_at(deadline, stream.readable());
-        if let Some(Ok(Ok(()))) = unless_draining(readable, &mut membership, accepted).await {
+        if let Some(Ok(Ok(()))) = self.unless_leaving(readable, &mut membership).await {
             let activity = Arc::new(Activity::new(Protocol::Http1, accepted));
             let sentry = Sentry::new(activity, self.allowances, membership);
             self.serve_fast(stream, peer, sentry).await;
@@ -184,7 +186,7 @@ impl<H: Handler> Protocols<H> {
         let mut fast = FastPath::new(&mut stream, &self.handler, &activity, terms);
         let end = poll_fn(|context| {
             loop {
-                if let Poll::Ready(end) = fast.poll(context, sentry.is_finishing()) {
+                if let Poll::Ready(end) = fast.poll(context, sentry.is_leaving()) {
                     return Poll::Ready(Ok(end));
                 }
                 if sentry.is_finishing() && !fast.is_busy() {
@@ -203,6 +205,8 @@ impl<H: Handler> Protocols<H> {
             Ok(End::Hand(first)) => {
                 Box::pin(self.serve_plain(stream, first, peer, sentry)).await;
             }
+            // Nothing was sent that the peer might not have read, and the place is another's.
+            Ok(End::Close) if sentry.is_evicted() => {}
             Ok(End::Close) => {
                 let socket = Socket::new(stream, Arc::clone(&activity));
                 Box::pin(Watched::new(socket, activity).linger()).await;
@@ -213,7 +217,8 @@ impl<H: Handler> Protocols<H> {
                 let socket = Socket::new(stream, Arc::clone(&activity));
                 Box::pin(self.end_late(Watched::new(socket, activity))).await;
             }
-            Ok(End::Gone) => {}
+            // What is cut while it is idle has its place taken by another already.
+            Ok(End::Gone) | Err(Ending::Idle) => {}
             Err(ending) => {
                 self.counters.count_ending(ending);
                 activity.note_reset();
@@ -235,7 +240,7 @@ impl<H: Handler> Protocols<H> {
         if sentry.activity.requests() == 0 {
             let deadline = accepted + self.allowances.head;
             let found = preface::detect(&mut stream, &mut first, deadline);
-            match unless_draining(found, &mut sentry.membership, accepted).await {
+            match self.unless_leaving(found, &mut sentry.membership).await {
                 Some(Ok(Some(Protocol::Http2))) => sentry.activity.note_http2(),
                 Some(Ok(Some(Protocol::Http1))) => {}
                 _ => return,
@@ -258,8 +263,7 @@ impl<H: Handler> Protocols<H> {
         let accepted = sentry.accepted;
         let deadline = accepted + self.allowances.head;
         let handshake = timeout_at(deadline, acceptor.accept(socket));
-        let Some(outcome) = unless_draining(handshake, &mut sentry.membership, accepted).await
-        else {
+        let Some(outcome) = self.unless_leaving(handshake, &mut sentry.membership).await else {
             return;
         };
         let Ok(Ok(stream)) = outcome else {
@@ -308,7 +312,9 @@ impl<H: Handler> Protocols<H> {
         .await;
         let io = connection.into_parts().io;
         match cut {
+            None if sentry.is_evicted() => {}
             None => io.linger().await,
+            Some(Ending::Idle) => {}
             Some(Ending::HeadTimeout) => self.end_late(io).await,
             Some(ending) => {
                 self.counters.count_ending(ending);
@@ -359,36 +365,41 @@ impl<H: Handler> Protocols<H> {
             }
         })
         .await;
-        if let Some(ending) = cut {
+        if let Some(ending) = cut.filter(|ending| *ending != Ending::Idle) {
             self.counters.count_ending(ending);
             sentry.activity.note_reset();
         }
     }
 
     fn service(&self, peer: SocketAddr, sentry: &Sentry) -> Service<H> {
-        // What was read before hyper has it, while the server drained, is answered and is the last.
-        let requests_max = match sentry.is_finishing() {
-            true => 0,
-            false => self.requests_max,
-        };
+        // What was read before hyper has it is answered and is the last.
+        if sentry.is_leaving() {
+            sentry.activity.note_leaving();
+        }
         let handler = self.handler.clone();
-        Service::new(handler, peer, Arc::clone(&sentry.activity), requests_max)
+        Service::new(
+            handler,
+            peer,
+            Arc::clone(&sentry.activity),
+            self.requests_max,
+        )
     }
-}
 
-/// Waits for `event`; `None` if the server drains before, and the connection is no longer fresh: whoever has just
-/// connected is about to ask, and gets an answer.
-async fn unless_draining<T>(
-    event: impl Future<Output = T>,
-    membership: &mut Membership,
-    accepted: Instant,
-) -> Option<T> {
-    let mut event = pin!(event);
-    tokio::select! {
-        biased;
-        outcome = &mut event => Some(outcome),
-        () = poll_fn(|context| membership.poll_drain(context)) => {
-            timeout_at(accepted + FRESH, event).await.ok()
+    /// Waits for `event`; `None` if the connection is closed for another before, or the server stops and the event does
+    /// not follow soon.
+    async fn unless_leaving<T>(
+        &self,
+        event: impl Future<Output = T>,
+        membership: &mut Membership,
+    ) -> Option<T> {
+        let mut event = pin!(event);
+        tokio::select! {
+            biased;
+            outcome = &mut event => Some(outcome),
+            leave = poll_fn(|context| membership.poll_leave(context)) => match leave {
+                Leave::Evicted => None,
+                Leave::Drain => timeout(self.allowances.farewell, event).await.ok(),
+            },
         }
     }
 }

@@ -1,5 +1,8 @@
-//! The connections that are open: counted against their limits, in all and for each address, and reached when the
-//! server drains.
+//! The connections that are open: counted against their limits, in all and for each client, and reached when the server
+//! drains.
+//!
+//! Where a limit is reached, the connection that has waited longest for a request is closed for the new one. One with a
+//! request or a reply under way is never closed for another; where all have one, the new connection is closed.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,11 +12,17 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
+use super::activity::millis;
+use super::clock;
 use super::config::Limits;
 use crate::http::Proxies;
-use crate::wire::network::client_key;
+use crate::wire::network::Network;
+
+/// How many times its share of connections a whole /48 of IPv6 may have. A /48 is what one customer of a provider is
+/// given (RFC 6177 §2), and holds 65,536 clients of a /64 each. Our choice.
+const SITE_SHARES: u32 = 4;
 
 /// Every open connection.
 ///
@@ -24,24 +33,62 @@ pub(super) struct Connections {
     permits: Arc<Semaphore>,
     /// How many may be open at a time.
     max: u32,
-    /// How many one address may have; 0 for any number.
+    /// How many one client may have; 0 for any number.
     per_address_max: u32,
     /// Who may have any number.
     proxies: Proxies,
-    next: AtomicU64,
-    /// Wakes the task of each connection.
-    wakers: Mutex<HashMap<u64, Waker>>,
-    /// How many each client has that has any, by [`client_key`].
-    addresses: Mutex<HashMap<u64, u32>>,
+    began: Instant,
+    evicted: AtomicU64,
+    table: Mutex<Table>,
 }
 
-/// Why a connection gets no place.
+#[derive(Debug, Default)]
+struct Table {
+    next: u64,
+    entries: HashMap<u64, Entry>,
+    /// How many connections each network has that has any.
+    networks: HashMap<Network, u32>,
+}
+
+/// A connection as the others see it; removing it makes room.
+#[derive(Debug)]
+struct Entry {
+    link: Arc<Link>,
+    /// Wakes its task.
+    waker: Option<Waker>,
+    /// Among whose connections it is counted: none for a proxy's.
+    networks: [Option<Network>; 2],
+    _permit: OwnedSemaphorePermit,
+}
+
+/// What a connection and the table tell each other.
+#[derive(Debug)]
+struct Link {
+    /// Since when nothing but a request is waited for, in milliseconds since the table began; `BUSY` otherwise.
+    waits_since: AtomicU64,
+    /// It is to be closed for another.
+    is_evicted: AtomicBool,
+}
+
+/// The time of a connection that does not wait for a request.
+const BUSY: u64 = u64::MAX;
+
+/// A limit that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Full {
-    /// All are taken.
+    /// That of all connections.
     All,
-    /// Its address has its share.
+    /// That of an address, or of its /48.
     Address,
+}
+
+/// Why a connection is to end although its client may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// The server stops.
+    Drain,
+    /// Its place is another's.
+    Evicted,
 }
 
 impl Connections {
@@ -54,37 +101,83 @@ impl Connections {
             max,
             per_address_max: limits.connections_per_address,
             proxies,
-            next: AtomicU64::new(0),
-            wakers: Mutex::new(HashMap::new()),
-            addresses: Mutex::new(HashMap::new()),
+            began: clock::instant(),
+            evicted: AtomicU64::new(0),
+            table: Mutex::default(),
         }
     }
 
-    /// Takes a place for one more connection, from `peer`.
+    /// Takes a place for one more connection, from `peer`; tells which limit was reached, if another was closed for it.
+    /// Linear in the number of connections where one is closed.
     ///
     /// # Errors
-    /// When there is none, for it or for anybody.
-    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<Membership, Full> {
+    /// The limit that is reached, where no connection waits for a request.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        peer: IpAddr,
+    ) -> Result<(Membership, Option<Full>), Full> {
+        let is_counted = self.per_address_max > 0 && !self.proxies.contain(peer);
+        let networks = match is_counted {
+            true => Network::of_client(peer),
+            false => [None; 2],
+        };
+        let mut table = self.lock();
+        let mut closed_for = None;
+        let shares = [1, SITE_SHARES].map(|shares| self.per_address_max.saturating_mul(shares));
+        for (network, max) in networks.into_iter().zip(shares) {
+            let open = network.and_then(|network| table.networks.get(&network));
+            if open.is_some_and(|open| *open >= max) {
+                self.evict(&mut table, network).ok_or(Full::Address)?;
+                closed_for = Some(Full::Address);
+            }
+        }
+        if self.permits.available_permits() == 0 {
+            self.evict(&mut table, None).ok_or(Full::All)?;
+            closed_for = Some(Full::All);
+        }
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| Full::All)?;
-        let is_counted = self.per_address_max > 0 && !self.proxies.contain(peer);
-        let address = is_counted.then(|| client_key(peer));
-        if let Some(address) = address {
-            let mut addresses = lock(&self.addresses);
-            let open = addresses.entry(address).or_insert(0);
-            // One that has none is below every limit, so no entry of 0 is left behind.
-            if *open >= self.per_address_max {
-                return Err(Full::Address);
-            }
-            *open += 1;
-        }
-        Ok(Membership {
-            connections: Arc::clone(self),
-            key: self.next.fetch_add(1, Ordering::Relaxed),
-            address,
+        let accepted_ms = millis(self.began.elapsed());
+        let link = Arc::new(Link {
+            waits_since: AtomicU64::new(accepted_ms),
+            is_evicted: AtomicBool::new(false),
+        });
+        let key = table.insert(Entry {
+            link: Arc::clone(&link),
             waker: None,
+            networks,
             _permit: permit,
-        })
+        });
+        let membership = Membership {
+            connections: Arc::clone(self),
+            key,
+            accepted_ms,
+            link,
+            waker: None,
+        };
+        Ok((membership, closed_for))
+    }
+
+    /// Has the connection closed that has waited longest for a request, of those of `network` or of all; `None` where
+    /// none waits. Its place is free at once.
+    fn evict(&self, table: &mut Table, network: Option<Network>) -> Option<()> {
+        let of_network = |entry: &Entry| network.is_none() || entry.networks.contains(&network);
+        let entries = table.entries.iter().filter(|(_, entry)| of_network(entry));
+        let waiting =
+            entries.map(|(key, entry)| (entry.link.waits_since.load(Ordering::Relaxed), *key));
+        let (_, key) = waiting.min().filter(|(since, _)| *since != BUSY)?;
+        let entry = table.remove(key)?;
+        entry.link.is_evicted.store(true, Ordering::SeqCst);
+        if let Some(waker) = entry.waker {
+            waker.wake();
+        }
+        self.evicted.fetch_add(1, Ordering::Relaxed);
+        Some(())
+    }
+
+    /// Returns how many connections were closed for another.
+    pub(super) fn evicted(&self) -> u64 {
+        self.evicted.load(Ordering::Relaxed)
     }
 
     /// Returns how many connections are open.
@@ -98,10 +191,14 @@ impl Connections {
         self.max
     }
 
-    /// Asks every connection to end after the request that it is working on; idle ones end at once.
+    /// Asks every connection to end after the next request, or a moment without one.
     pub(super) fn begin_drain(&self) {
         self.draining.store(true, Ordering::SeqCst);
-        let wakers: Vec<Waker> = lock(&self.wakers).drain().map(|(_, waker)| waker).collect();
+        let entries = &mut self.lock().entries;
+        let wakers: Vec<Waker> = entries
+            .values_mut()
+            .filter_map(|entry| entry.waker.take())
+            .collect();
         for waker in wakers {
             waker.wake();
         }
@@ -113,11 +210,36 @@ impl Connections {
             .await
             .is_ok()
     }
+
+    /// Locks the table; a panic elsewhere cannot leave it half changed.
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// Locks a table; a panic elsewhere cannot leave a map half changed.
-fn lock<T>(table: &Mutex<HashMap<u64, T>>) -> MutexGuard<'_, HashMap<u64, T>> {
-    table.lock().unwrap_or_else(PoisonError::into_inner)
+impl Table {
+    fn insert(&mut self, entry: Entry) -> u64 {
+        for network in entry.networks.into_iter().flatten() {
+            *self.networks.entry(network).or_insert(0) += 1;
+        }
+        let key = self.next;
+        self.next += 1;
+        self.entries.insert(key, entry);
+        key
+    }
+
+    fn remove(&mut self, key: u64) -> Option<Entry> {
+        let entry = self.entries.remove(&key)?;
+        for network in entry.networks.into_iter().flatten() {
+            match self.networks.get_mut(&network) {
+                Some(open) if *open > 1 => *open -= 1,
+                _ => {
+                    self.networks.remove(&network);
+                }
+            }
+        }
+        Some(entry)
+    }
 }
 
 /// A connection's place among the others; dropping it makes room.
@@ -125,48 +247,52 @@ fn lock<T>(table: &Mutex<HashMap<u64, T>>) -> MutexGuard<'_, HashMap<u64, T>> {
 pub(super) struct Membership {
     connections: Arc<Connections>,
     key: u64,
-    /// Among whose connections it is counted; `None` for a proxy's.
-    address: Option<u64>,
+    /// When it was accepted, in milliseconds since the table began.
+    accepted_ms: u64,
+    link: Arc<Link>,
     /// What the table holds for this connection, to tell without a lock that it is still right.
     waker: Option<Waker>,
-    _permit: OwnedSemaphorePermit,
 }
 
 impl Membership {
-    /// Is ready once the server drains, and has the task woken when that begins.
-    pub(super) fn poll_drain(&mut self, context: &Context<'_>) -> Poll<()> {
+    /// Is ready once the connection is to leave, and has the task woken when that begins.
+    pub(super) fn poll_leave(&mut self, context: &Context<'_>) -> Poll<Leave> {
         let known = self.waker.as_ref();
         if !known.is_some_and(|known| known.will_wake(context.waker())) {
             let waker = context.waker().clone();
             self.waker = Some(waker.clone());
-            lock(&self.connections.wakers).insert(self.key, waker);
+            if let Some(entry) = self.connections.lock().entries.get_mut(&self.key) {
+                entry.waker = Some(waker);
+            }
         }
-        // Asked after the waker is in the table: a drain that begins now finds it there.
-        if self.is_draining() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
+        // Asked after the waker is in the table: what begins now finds it there.
+        match self.leave() {
+            Some(leave) => Poll::Ready(leave),
+            None => Poll::Pending,
         }
     }
 
-    /// Tells whether the server drains.
-    pub(super) fn is_draining(&self) -> bool {
-        self.connections.draining.load(Ordering::SeqCst)
+    /// Tells whether the connection is to leave, and why.
+    pub(super) fn leave(&self) -> Option<Leave> {
+        if self.link.is_evicted.load(Ordering::SeqCst) {
+            return Some(Leave::Evicted);
+        }
+        let is_draining = self.connections.draining.load(Ordering::SeqCst);
+        is_draining.then_some(Leave::Drain)
+    }
+
+    /// Notes since when nothing but a request is waited for, in milliseconds after acceptance, or that something is under
+    /// way.
+    pub(super) fn note_waiting(&self, since: Option<u64>) {
+        let since = since.map_or(BUSY, |since| self.accepted_ms.saturating_add(since));
+        self.link.waits_since.store(since, Ordering::Relaxed);
     }
 }
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        lock(&self.connections.wakers).remove(&self.key);
-        if let Some(address) = self.address {
-            let mut addresses = lock(&self.connections.addresses);
-            match addresses.get_mut(&address) {
-                Some(open) if *open > 1 => *open -= 1,
-                _ => {
-                    addresses.remove(&address);
-                }
-            }
-        }
+        // One that was evicted is gone already.
+        let _entry = self.connections.lock().remove(self.key);
     }
 }
 
@@ -174,7 +300,6 @@ impl Drop for Membership {
 mod tests {
     use super::*;
     use crate::http::ProxyField;
-    use crate::wire::network::Network;
 
     fn table(max: u32, per_address_max: u32) -> Arc<Connections> {
         let mut limits = crate::server::connection::tests::config().limits;
@@ -187,38 +312,84 @@ mod tests {
         Arc::new(Connections::new(&limits, proxies))
     }
 
-    fn admit(table: &Arc<Connections>, address: &str) -> Result<Membership, Full> {
-        table.admit(address.parse().expect(address))
+    /// Admits a connection that has a request under way, which is closed for no other.
+    fn busy(table: &Arc<Connections>, address: &str) -> Result<Membership, Full> {
+        let (membership, _) = table.admit(address.parse().expect(address))?;
+        membership.note_waiting(None);
+        Ok(membership)
     }
 
     #[test]
     fn an_address_may_have_its_share_and_gets_a_place_back() {
         let table = table(100, 2);
-        let first = admit(&table, "192.0.2.1").unwrap();
-        let _second = admit(&table, "::ffff:192.0.2.1").unwrap();
-        assert_eq!(admit(&table, "192.0.2.1").unwrap_err(), Full::Address);
-        assert!(admit(&table, "192.0.2.2").is_ok());
+        let first = busy(&table, "192.0.2.1").unwrap();
+        let _second = busy(&table, "::ffff:192.0.2.1").unwrap();
+        assert_eq!(busy(&table, "192.0.2.1").unwrap_err(), Full::Address);
+        assert!(busy(&table, "192.0.2.2").is_ok());
         drop(first);
-        let _third = admit(&table, "192.0.2.1").unwrap();
-        assert_eq!(admit(&table, "192.0.2.1").unwrap_err(), Full::Address);
+        let _third = busy(&table, "192.0.2.1").unwrap();
+        assert_eq!(busy(&table, "192.0.2.1").unwrap_err(), Full::Address);
         assert_eq!(table.open(), 2);
     }
 
     #[test]
-    fn an_ipv6_client_is_its_64() {
+    fn an_ipv6_client_is_its_64_and_a_48_has_the_shares_of_four() {
         let table = table(100, 1);
-        let _first = admit(&table, "2001:db8::1").unwrap();
-        assert_eq!(admit(&table, "2001:db8::2").unwrap_err(), Full::Address);
-        assert!(admit(&table, "2001:db8:0:1::1").is_ok());
+        let _first = busy(&table, "2001:db8::1").unwrap();
+        assert_eq!(busy(&table, "2001:db8::2").unwrap_err(), Full::Address);
+        let others: Vec<_> = (1..4)
+            .map(|number| busy(&table, &format!("2001:db8:0:{number}::1")).unwrap())
+            .collect();
+        assert_eq!(busy(&table, "2001:db8:0:4::1").unwrap_err(), Full::Address);
+        assert!(busy(&table, "2001:db8:1::1").is_ok());
+        drop(others);
+        assert!(busy(&table, "2001:db8:0:4::1").is_ok());
     }
 
     #[test]
     fn a_proxy_may_have_all_places_and_no_more() {
         let table = table(3, 1);
-        let held: Vec<_> = (0..3).map(|_| admit(&table, "10.1.2.3").unwrap()).collect();
-        assert_eq!(admit(&table, "10.1.2.3").unwrap_err(), Full::All);
+        let held: Vec<_> = (0..3).map(|_| busy(&table, "10.1.2.3").unwrap()).collect();
+        assert_eq!(busy(&table, "10.1.2.3").unwrap_err(), Full::All);
         drop(held);
         assert_eq!(table.open(), 0);
+    }
+
+    #[test]
+    fn the_one_that_has_waited_longest_is_closed_for_a_new_one() {
+        let table = table(3, 0);
+        let held: Vec<_> = [5, 3, 4]
+            .iter()
+            .map(|since| {
+                let (membership, closed_for) = table.admit([192, 0, 2, 1].into()).unwrap();
+                assert_eq!(closed_for, None);
+                // The times of acceptance differ by less than the numbers.
+                membership.note_waiting(Some(since * 1_000_000));
+                membership
+            })
+            .collect();
+        let (_new, closed_for) = table.admit([192, 0, 2, 2].into()).unwrap();
+        assert_eq!(closed_for, Some(Full::All));
+        let leaving = |at: usize| held[at].leave();
+        assert_eq!(
+            [leaving(0), leaving(1), leaving(2)],
+            [None, Some(Leave::Evicted), None]
+        );
+        assert_eq!((table.open(), table.evicted()), (3, 1));
+        drop(held);
+        assert_eq!(table.open(), 1);
+    }
+
+    #[test]
+    fn an_address_makes_room_among_its_own() {
+        let table = table(100, 1);
+        let (other, _) = table.admit([192, 0, 2, 1].into()).unwrap();
+        other.note_waiting(Some(0));
+        let (own, _) = table.admit([192, 0, 2, 2].into()).unwrap();
+        own.note_waiting(Some(1_000_000));
+        let (_new, closed_for) = table.admit([192, 0, 2, 2].into()).unwrap();
+        assert_eq!(closed_for, Some(Full::Address));
+        assert_eq!((other.leave(), own.leave()), (None, Some(Leave::Evicted)));
     }
 
     #[test]
@@ -227,6 +398,6 @@ mod tests {
         for number in 0..50_u32 {
             drop(table.admit(IpAddr::V4(number.into())).unwrap());
         }
-        assert!(lock(&table.addresses).is_empty());
+        assert!(table.lock().networks.is_empty() && table.lock().entries.is_empty());
     }
 }

@@ -24,8 +24,11 @@ pub(crate) const INSIGHTS: &str = "insights.json";
 /// The file of warnings that were looked at.
 pub(crate) const CHECK: &str = "check.json";
 
+/// The file of reviews that were removed for good.
+pub(crate) const IGNORED: &str = "ignored.json";
+
 /// All the files of a data directory.
-pub(super) const NAMES: [&str; 5] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK];
+pub(super) const NAMES: [&str; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
 
 /// How often a file that changes under our eyes is read again before we give up.
 const ATTEMPTS: u32 = 3;
@@ -137,6 +140,7 @@ impl Place<'_> {
             editorial: self.read(EDITORIAL, bytes_max)?,
             insights: self.read(INSIGHTS, bytes_max)?,
             check: self.read(CHECK, bytes_max)?,
+            ignored: self.read(IGNORED, bytes_max)?,
         })
     }
 

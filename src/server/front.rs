@@ -3,12 +3,11 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::runtime;
 use tokio::sync::watch;
-use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 use tracing::{error, info, warn};
 
@@ -18,6 +17,7 @@ use super::connections::Connections;
 use super::counters::Counters;
 use super::listen;
 use super::service::Handler;
+use super::threads::Threads;
 use super::workers::Workers;
 
 /// How far the stop has come; it only ever goes forward.
@@ -38,23 +38,14 @@ pub(super) struct Listeners {
     pub(super) public: TcpListener,
     /// For the watchdog alone.
     pub(super) own: Option<TcpListener>,
-    /// Another process may listen on the public address, too, on a socket of its own.
-    pub(super) is_shared: bool,
 }
 
 impl Listeners {
     /// Returns a listener that nobody shares, without a watchdog.
     pub(super) fn alone(public: TcpListener) -> Listeners {
-        Listeners {
-            public,
-            own: None,
-            is_shared: false,
-        }
+        Listeners { public, own: None }
     }
 }
-
-/// How long a client may take from its first packet to the one that makes the connection ours to accept: a round trip.
-const HANDSHAKE: Duration = Duration::from_millis(300);
 
 /// A listener that is being served.
 #[derive(Debug)]
@@ -77,11 +68,12 @@ impl Front {
         config: &Config,
         tls: Option<TlsAcceptor>,
         counters: Arc<Counters>,
+        threads: Threads,
     ) -> io::Result<Front> {
         let address = listeners.public.local_addr()?;
         let connections = Arc::new(Connections::new(&config.limits, config.proxies.clone()));
         let protocols = Protocols::new(handler, config, tls, Arc::clone(&counters));
-        let workers = Workers::start(config.threads, &Arc::new(protocols))?;
+        let workers = Workers::start(config.threads, &Arc::new(protocols), &threads)?;
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -93,9 +85,7 @@ impl Front {
             drain_time: config.drain_time,
             address,
         };
-        let thread = thread::Builder::new()
-            .name("accept".to_owned())
-            .spawn(move || acceptor.run(&runtime, listeners, heard))?;
+        let thread = threads.spawn("accept", move || acceptor.run(&runtime, listeners, heard))?;
         Ok(Front {
             address,
             phase,
@@ -130,8 +120,12 @@ impl Front {
     }
 
     /// Waits for the end; false if connections had to be cut.
-    pub(super) fn join(self) -> bool {
-        self.thread.join().unwrap_or(false)
+    ///
+    /// # Errors
+    /// When the thread has panicked, which ends every connection.
+    pub(super) fn join(self) -> io::Result<bool> {
+        let ended = self.thread.join();
+        ended.map_err(|_| io::Error::other("the thread that accepts connections has panicked"))
     }
 }
 
@@ -173,21 +167,17 @@ impl Acceptor {
     }
 
     async fn accept(&self, listeners: Listeners, heard: &watch::Receiver<Phase>) -> io::Result<()> {
-        let Listeners {
-            public,
-            own,
-            is_shared,
-        } = listeners;
-        let shared = is_shared.then(|| public.try_clone()).transpose()?;
+        let Listeners { public, own } = listeners;
+        let draining = |mut heard| async move { reached(&mut heard, Phase::Drain).await };
         let pass_on = |stream, peer, membership| self.workers.pass_on(stream, peer, membership);
         let accept = |listener, end| {
             listen::accept(listener, &self.connections, &self.counters, pass_on, end)
         };
-        let public = accept(public, handed_over(shared, heard.clone()));
+        let public = accept(public, draining(heard.clone()));
         match own {
             None => public.await,
             Some(own) => {
-                let own = accept(own, handed_over(None, heard.clone()));
+                let own = accept(own, draining(heard.clone()));
                 tokio::try_join!(public, own).map(|_| ())
             }
         }
@@ -211,21 +201,6 @@ impl Acceptor {
             );
         }
         clean
-    }
-}
-
-/// Waits until nothing more is to be accepted: at the order to stop, or, on an address that another process shares, once
-/// the handshakes have ended that the kernel had begun for us.
-async fn handed_over(shared: Option<TcpListener>, mut heard: watch::Receiver<Phase>) {
-    reached(&mut heard, Phase::Drain).await;
-    // A system that knows no such filter leaves it at what is in the queue.
-    if let Some(listener) = shared
-        && listen::refuse_newcomers(&listener).is_ok()
-    {
-        tokio::select! {
-            () = sleep(HANDSHAKE) => {}
-            () = reached(&mut heard, Phase::Quit) => {}
-        }
     }
 }
 

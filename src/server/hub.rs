@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tracing::warn;
 
-use super::StartError;
 use super::config::Config;
+use super::{StartError, threads};
 use crate::delivery::{Health, Hub, Outside};
 use crate::http::{App, Readiness, Reason};
 
@@ -39,9 +39,12 @@ pub(super) fn start(config: &Config, app: &Arc<App>, is_public: bool) -> Result<
     Ok(())
 }
 
-/// Tells on `/readyz` what hinders the hub. Traffic goes elsewhere only where the store could not be opened since the
-/// start and the operator has to act: a later fault is no reason to give up reads.
+/// Tells on `/readyz` what hinders the hub. Traffic goes elsewhere only after a panic, and where the store could not be
+/// opened since the start and the operator has to act: a later fault is no reason to give up reads.
 fn report(readiness: &Readiness, health: &Health) {
+    if health.panicked {
+        threads::report(readiness, "hub");
+    }
     for (code, message, is_so, internal, blocking) in [
         (
             STORE,

@@ -4,7 +4,6 @@
 //! day as on its first.
 
 mod hub;
-mod source;
 
 use std::sync::Arc;
 
@@ -13,9 +12,9 @@ use crate::http::{App, BOUNDS_NS, Class, PLACES, Searcher};
 use crate::mcp::calls::TOOLS;
 use crate::wire::openmetrics::{Exposition, Kind};
 
-use super::bundle::Polls;
 use super::connections::Connections;
 use super::counters::Counters;
+use super::logs;
 use super::process;
 use super::reloads::{Reloaded, Reloads};
 use super::tls::Expiry;
@@ -37,8 +36,6 @@ pub(super) struct Observed {
     pub(super) expiry: Option<Expiry>,
     pub(super) connections: Arc<Connections>,
     pub(super) reloads: Arc<Reloads>,
-    /// Looks at the address of the dataset, if it has one.
-    pub(super) polls: Option<Arc<Polls>>,
     /// When the process began, in milliseconds since 1970.
     pub(super) started_ms: i64,
 }
@@ -55,9 +52,6 @@ impl Observed {
         self.connections(&mut out);
         self.certificate(&mut out);
         self.dataset(&mut out);
-        if let Some(polls) = &self.polls {
-            source::render(&mut out, polls);
-        }
         self.readiness(&mut out);
         if let Some(hub) = self.app.hub() {
             hub::render(&mut out, hub);
@@ -222,13 +216,14 @@ impl Observed {
         out.family(
             "reviewd_connections_cut",
             Kind::Counter,
-            "Connections that we ended for what the client did or left undone.",
+            "Connections that we ended for what the client did or left undone, or for a new one where a limit was reached (evicted).",
         );
         for (reason, count) in [
             ("handshake", counters.handshake_failures()),
             ("head_timeout", counters.head_timeouts()),
             ("slow_reader", counters.slow_readers()),
             ("stalled", counters.stalls()),
+            ("evicted", self.connections.evicted()),
         ] {
             out.sample("_total", &[("reason", reason)], count);
         }
@@ -305,6 +300,12 @@ impl Observed {
     }
 
     fn process(&self, out: &mut Exposition) {
+        out.family(
+            "reviewd_log_lines_dropped",
+            Kind::Counter,
+            "Lines of the log that standard error did not take.",
+        );
+        out.sample("_total", &[], logs::dropped_lines());
         let process = process::look();
         out.family("process_cpu_seconds", Kind::Counter, "Processor time used.");
         out.nanoseconds("_total", &[], process.cpu_ns);

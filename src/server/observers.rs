@@ -13,6 +13,7 @@ use crate::http::App;
 use super::config::{AccessLogTarget, Config};
 use super::front::{Front, Phase};
 use super::metrics::Observed;
+use super::threads::Threads;
 use super::{StartError, access_log, admin, clock, listen};
 
 /// How long the last lines of the access log may take to be written.
@@ -78,7 +79,7 @@ pub(super) fn bind_admin(config: &Config) -> Result<Option<Socket>, StartError> 
     let Some(address) = config.admin_listen else {
         return Ok(None);
     };
-    let bound = listen::bind(address, false);
+    let bound = listen::bind(address);
     bound
         .map(Some)
         .map_err(|cause| refused_admin(address, cause))
@@ -127,7 +128,9 @@ pub(super) fn start_access_log(
     let Some(target) = &config.access_log else {
         return Ok(None);
     };
-    let (log, writer) = access_log::start(target).map_err(|cause| StartError::AccessLog {
+    let threads = Threads::new(&app.readiness, "");
+    let started = access_log::start(target, &threads);
+    let (log, writer) = started.map_err(|cause| StartError::AccessLog {
         path: match target {
             AccessLogTarget::File(path) => path.clone(),
             AccessLogTarget::Stdout => "-".into(),

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tracing::{error, info, warn};
@@ -28,6 +28,7 @@ use super::files::Stamps;
 use super::load::{LoadError, Loader};
 use super::reloads::{Reloaded, Reloads};
 use super::supervisor::Supervisor;
+use super::threads::Threads;
 use super::tls::Keeper;
 use super::wake::{self, Wake, Waker, Woken};
 use super::watch::{Directory, time_to_look};
@@ -76,7 +77,7 @@ impl Reloader {
         let stopping = Arc::new(AtomicBool::new(false));
         let directory = match &config.data {
             DataSource::Directory(directory) => Some(directory.clone()),
-            DataSource::Remote(_) | DataSource::Sample => None,
+            DataSource::Sample => None,
         };
         let watched = directory.as_deref().filter(|_| config.reload.watch);
         let state = State {
@@ -96,9 +97,8 @@ impl Reloader {
             published,
             supervisor: config.supervisor.clone(),
         };
-        let thread = thread::Builder::new()
-            .name("reload".to_owned())
-            .spawn(move || state.run(&woken))?;
+        let threads = Threads::new(&state.app.readiness, "");
+        let thread = threads.spawn("reload", move || state.run(&woken))?;
         Ok(Reloader {
             wake,
             stopping,
@@ -120,7 +120,7 @@ impl Reloader {
     /// Ends the thread, after the reload that it is at.
     pub(super) fn stop(self) {
         self.begin_stop();
-        // Its panics are caught inside; one that was not has been printed, and the server stops anyway.
+        // A panic has been told by the thread, and the server stops anyway.
         let _panic = self.thread.join();
     }
 }
@@ -334,12 +334,12 @@ impl State {
         });
     }
 
-    /// Does what follows a new site: whoever wants to know, the end of the `previous` one, the stored index, compressed
+    /// Does what follows a new site: whoever wants to know, the end of the `previous` one, compressed
     /// variants.
     fn after_publishing(&mut self, previous: Option<Arc<Site>>) {
         let site = self.app.current();
         (self.published)(&site);
-        self.aftermath.start(site, previous, &self.loader);
+        self.aftermath.start(site, previous);
     }
 
     fn is_stopping(&self) -> bool {

@@ -3,14 +3,12 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use tracing::error;
 
 use crate::http::{App, Reason};
 
-use super::bundle::Following;
 use super::config::Config;
 use super::counters::Counters;
 use super::front::{Front, Phase, advance};
@@ -18,6 +16,7 @@ use super::observers::Observers;
 use super::reload::Reloader;
 use super::signals::{Order, Signals};
 use super::supervisor::Supervisor;
+use super::threads::Threads;
 
 /// A server that runs; dropping it ends it at once.
 pub struct Running {
@@ -34,8 +33,6 @@ pub struct Running {
 /// The threads of a server.
 pub(super) struct Parts {
     pub(super) front: Front,
-    /// Follows the address of the dataset, if it has one.
-    pub(super) following: Option<Following>,
     pub(super) reloader: Reloader,
     pub(super) observers: Observers,
 }
@@ -105,7 +102,7 @@ impl Running {
     /// Serves until SIGTERM or SIGINT, then drains; a second signal ends at once. SIGHUP reads the data again.
     ///
     /// # Errors
-    /// When the system refuses a thread.
+    /// When the system refuses a thread, or the one that accepts connections has panicked.
     pub fn run_until_signal(mut self, signals: Signals) -> io::Result<()> {
         let Some(parts) = self.parts.take() else {
             return Ok(());
@@ -113,15 +110,12 @@ impl Running {
         let Parts {
             front, reloader, ..
         } = &parts;
-        let follow = parts.following.as_ref().map(Following::waker);
         let (phase, reload, app) = (front.control(), reloader.waker(), Arc::clone(&self.app));
         let supervisor = self.supervisor.clone();
         let order = move |order| match order {
             Order::Reload => {
                 reopen_access_log(&app);
                 reload.ask();
-                // A look that is asked for already will do.
-                let _asked = follow.as_ref().map(|follow| follow.try_send(()));
             }
             Order::Reopen => reopen_access_log(&app),
             Order::Stop => {
@@ -135,17 +129,18 @@ impl Running {
             }
         };
         // On a thread of its own, so that a second signal is heard while the first is being obeyed; it ends with us.
-        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        Threads::new(&self.app.readiness, "").spawn("signals", move || {
             if let Err(error) = signals.obey(order) {
                 error!(%error, "signals cannot be received, SIGTERM ends the program without draining");
             }
         })?;
-        let clean = parts.front.join();
-        // A reload under way ends with the process: what it leaves half done on disk is a draft that the next start removes.
+        let ended = parts.front.join();
+        let clean = ended.as_ref().is_ok_and(|clean| *clean);
+        // A reload under way ends with the process.
         parts.reloader.begin_stop();
         self.stop_hub(clean);
         parts.observers.stop(&self.app);
-        Ok(())
+        ended.map(drop)
     }
 
     fn end(&mut self, phase: Phase) -> bool {
@@ -155,7 +150,7 @@ impl Running {
         self.supervisor.stopping();
         report_draining(&self.app);
         parts.front.advance(phase);
-        let clean = parts.front.join();
+        let clean = parts.front.join().unwrap_or(false);
         parts.reloader.stop();
         self.stop_hub(clean && phase == Phase::Drain);
         parts.observers.stop(&self.app);

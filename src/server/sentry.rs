@@ -11,7 +11,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::activity::{Activity, Allowances, Ending, Protocol, Verdict, Watch, millis};
 use super::clock;
-use super::connections::Membership;
+use super::connections::{Leave, Membership};
 
 /// What the sentry of a connection asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,9 @@ pub(super) struct Sentry {
     woken: Option<Waker>,
     /// [`Order::Finish`] has been given.
     finishing: bool,
+    /// When an idle connection is closed because the server stops, in milliseconds after acceptance.
+    drain_ends: Option<u64>,
+    farewell: Duration,
 }
 
 impl Sentry {
@@ -53,6 +56,8 @@ impl Sentry {
             set: millis(allowances.head),
             woken: None,
             finishing: false,
+            drain_ends: None,
+            farewell: allowances.farewell,
         }
     }
 
@@ -62,17 +67,30 @@ impl Sentry {
     }
 
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Order> {
-        let drains = self.membership.poll_drain(context).is_ready();
-        // HTTP/1.1 closes by its own header; HTTP/2 has to be told.
-        let told = self.activity.protocol() == Protocol::Http2 && self.activity.is_closing();
-        if (drains || told) && !self.finishing {
-            return Poll::Ready(self.finish());
-        }
+        let waits_since = self.activity.waits_since();
+        self.membership.note_waiting(waits_since);
+        let leave = self.membership.poll_leave(context);
         loop {
+            let leave_at = match leave {
+                Poll::Ready(leave) => self.leave_at(leave),
+                // HTTP/1.1 closes by its own header; HTTP/2 has to be told.
+                Poll::Pending => match self.activity.protocol() {
+                    Protocol::Http2 if self.activity.is_closing() => 0,
+                    _ => u64::MAX,
+                },
+            };
+            if !self.finishing && leave_at <= self.activity.elapsed() {
+                return Poll::Ready(self.finish());
+            }
+            // Its place is another's already.
+            if leave == Poll::Ready(Leave::Evicted) && waits_since.is_some() {
+                return Poll::Ready(Order::Cut(Ending::Idle));
+            }
             let until = match self.watch.review(&self.activity) {
                 Verdict::End(Ending::Idle) if !self.finishing => return Poll::Ready(self.finish()),
                 Verdict::End(ending) => return Poll::Ready(Order::Cut(ending)),
-                Verdict::Wait(until) => until,
+                Verdict::Wait(until) if self.finishing => until,
+                Verdict::Wait(until) => until.min(leave_at),
             };
             // A deadline that has moved away is left to the timer that is set: most connections move theirs with
             // each request, and setting the timer each time would cost more than waking once too early.
@@ -98,9 +116,33 @@ impl Sentry {
         pin!(unconstrained(self.sleep.as_mut())).poll(context)
     }
 
-    /// Tells whether the connection is to take no further request.
+    /// Tells whether the next request is to be the last.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.finishing || self.membership.leave().is_some()
+    }
+
+    /// Tells whether the connection is closed for another.
+    pub(super) fn is_evicted(&self) -> bool {
+        self.membership.leave() == Some(Leave::Evicted)
+    }
+
+    /// Tells whether [`Order::Finish`] has been given.
     pub(super) fn is_finishing(&self) -> bool {
-        self.finishing || self.membership.is_draining()
+        self.finishing
+    }
+
+    /// Returns when a connection that is to leave is to be closed if no further request comes, in milliseconds after
+    /// acceptance; from now on the next reply is the last.
+    fn leave_at(&mut self, leave: Leave) -> u64 {
+        self.activity.note_leaving();
+        // HTTP/2 has its own way to tell which requests were taken (RFC 9113 §6.8).
+        if leave == Leave::Evicted || self.activity.protocol() == Protocol::Http2 {
+            return 0;
+        }
+        let now = self.activity.elapsed();
+        *self
+            .drain_ends
+            .get_or_insert_with(|| now.saturating_add(millis(self.farewell)))
     }
 
     fn set(&mut self, until: u64) {
@@ -135,13 +177,14 @@ mod tests {
             field: ProxyField::Forwarded,
         };
         let table = Arc::new(Connections::new(&config().limits, proxies));
-        let membership = table.admit([127, 0, 0, 1].into()).expect("a place");
+        let (membership, _) = table.admit([127, 0, 0, 1].into()).expect("a place");
         let allowances = Allowances {
             head,
             idle: Duration::from_secs(60),
             stall: Duration::from_secs(60),
             rate_min: 0,
             rate_time: Duration::from_secs(60),
+            farewell: Duration::from_secs(1),
         };
         let activity = Arc::new(Activity::new(Protocol::Http1, clock::instant()));
         Sentry::new(activity, allowances, membership)

@@ -221,7 +221,7 @@ impl<H: Handler> Reply<H> {
         let activity = &self.link.activity;
         activity.note_answer();
         self.is_answered = true;
-        if self.last {
+        if self.last || activity.is_leaving() {
             close(&mut response);
         }
         let http2 = activity.protocol() == Protocol::Http2;

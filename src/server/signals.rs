@@ -2,10 +2,11 @@
 //! latter, SIGTERM and SIGINT stop it.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokio::runtime::{self, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tracing::info;
+use tracing::{error, info};
 
 /// SIGHUP and SIGUSR1 are caught from the beginning; the others from [`Signals::catch_stops`] on, and until then they end the
 /// program at once.
@@ -66,7 +67,16 @@ impl Signals {
     ///
     /// # Errors
     /// When the system refuses, at the beginning.
-    pub(super) fn obey(self, mut order: impl FnMut(Order)) -> io::Result<()> {
+    pub(super) fn obey(self, mut obey: impl FnMut(Order)) -> io::Result<()> {
+        // A panic over one signal must not leave the next one, SIGTERM perhaps, without an answer.
+        let mut order = |order| {
+            if catch_unwind(AssertUnwindSafe(|| obey(order))).is_err() {
+                error!(
+                    ?order,
+                    "obeying a signal panicked, which is an error in reviewd"
+                );
+            }
+        };
         let Signals {
             runtime,
             mut hangup,

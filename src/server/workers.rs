@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 use tokio::runtime;
 use tokio::sync::mpsc;
@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use super::connection::Protocols;
 use super::connections::Membership;
 use super::service::Handler;
+use super::threads::Threads;
 
 /// A connection on its way to a worker; their number is bounded by the places for connections.
 type Parcel = (TcpStream, SocketAddr, Membership);
@@ -43,8 +44,10 @@ impl Workers {
     pub(super) fn start<H: Handler>(
         threads: NonZeroUsize,
         protocols: &Arc<Protocols<H>>,
+        starter: &Threads,
     ) -> io::Result<Workers> {
-        let workers = (0..threads.get()).map(|number| Worker::start(number, Arc::clone(protocols)));
+        let start = |number| Worker::start(number, Arc::clone(protocols), starter);
+        let workers = (0..threads.get()).map(start);
         Ok(Workers {
             workers: workers.collect::<io::Result<_>>()?,
         })
@@ -78,16 +81,20 @@ impl Workers {
 }
 
 impl Worker {
-    fn start<H: Handler>(number: usize, protocols: Arc<Protocols<H>>) -> io::Result<Worker> {
+    fn start<H: Handler>(
+        number: usize,
+        protocols: Arc<Protocols<H>>,
+        starter: &Threads,
+    ) -> io::Result<Worker> {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let (parcels, arrivals) = mpsc::unbounded_channel();
         let open = Arc::new(AtomicUsize::new(0));
         let ended = Arc::clone(&open);
-        let thread = thread::Builder::new()
-            .name(format!("serve-{number}"))
-            .spawn(move || runtime.block_on(work(protocols, arrivals, ended)))?;
+        let thread = starter.spawn(&format!("serve-{number}"), move || {
+            runtime.block_on(work(protocols, arrivals, ended));
+        })?;
         Ok(Worker {
             parcels,
             open,

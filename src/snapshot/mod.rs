@@ -11,6 +11,7 @@ mod escaped;
 pub mod resource;
 mod since;
 mod tags;
+mod verifications;
 
 use std::mem;
 use std::num::NonZeroUsize;
@@ -22,7 +23,6 @@ use bytes::Bytes;
 use crate::insights;
 use crate::model::{Business, Dataset, Editorial, Row, Taxonomy};
 use crate::search::index::{Index, IndexOptions};
-use crate::search::stored::{Restored, Wanted};
 use crate::wire::date::{Date, Timestamp};
 use crate::wire::etag::EntityTag;
 use crate::wire::json::push_escaped;
@@ -33,6 +33,7 @@ pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
 use tags::ReviewTags;
+pub use verifications::Verifications;
 
 /// What a snapshot depends on besides the dataset.
 #[derive(Clone, Debug)]
@@ -83,6 +84,8 @@ pub struct Snapshot {
     pub with_text: u32,
     /// How many reviews of the files are not verified and so left out.
     pub unverified_count: u32,
+    /// How the published reviews were verified.
+    pub verifications: Verifications,
     /// Finds rows.
     pub index: Index,
     version: String,
@@ -115,36 +118,25 @@ impl Snapshot {
     /// 100,000 reviews, so off the request threads.
     #[must_use]
     pub fn build(dataset: Dataset, settings: &Settings) -> Snapshot {
-        let snapshot = Snapshot::build_without_insights(&dataset, settings);
+        let snapshot = Snapshot::build_without_insights(&dataset, settings, Vec::new());
         let options = settings.insights(settings.index.threads);
         snapshot.set_insights(insights::document(&dataset, &options));
         snapshot
     }
 
     /// Builds what is served but for the insights, which [`Snapshot::set_insights`] adds: O(bytes of text), a few
-    /// seconds at 100,000 reviews.
-    #[must_use]
-    pub fn build_without_insights(dataset: &Dataset, settings: &Settings) -> Snapshot {
-        Snapshot::build_or_restore(dataset, settings, Vec::new(), |_| None)
-    }
-
-    /// Builds like [`Snapshot::build_without_insights`], but with a text index that `stored` has read, where it has
-    /// one that fits. Documents and index are made side by side where there is more than one thread, `/reviews.json`
-    /// in the empty `room` where that is large enough.
+    /// seconds at 100,000 reviews. Documents and index are made side by side where there is more than one thread,
+    /// `/reviews.json` in the empty `room` where that is large enough.
     ///
     /// # Panics
     /// If the renderer and the index disagree about the number of reviews, which would be our own error.
     #[must_use]
-    pub fn build_or_restore(
+    pub fn build_without_insights(
         dataset: &Dataset,
         settings: &Settings,
         room: Vec<u8>,
-        stored: impl FnOnce(&Wanted<'_>) -> Option<Restored>,
     ) -> Snapshot {
-        let index = || {
-            let (reviews, taxonomy) = (&dataset.reviews, &dataset.taxonomy);
-            Index::build_or_restore(reviews, taxonomy, &settings.index, stored)
-        };
+        let index = || Index::build(&dataset.reviews, &dataset.taxonomy, &settings.index);
         let room = Mutex::new(room);
         let documents = || {
             let room = mem::take(&mut *room.lock().unwrap_or_else(PoisonError::into_inner));
@@ -193,6 +185,7 @@ impl Snapshot {
                 .filter(|review| !review.text.is_empty())
                 .count() as u32,
             unverified_count: dataset.unverified_count,
+            verifications: Verifications::of(&dataset.reviews),
             index,
             version: digest[..4]
                 .iter()
@@ -292,7 +285,7 @@ impl Snapshot {
     /// Returns the reviews of `date` and later: a slice of the stored array, found by binary search, not copied.
     #[must_use]
     pub fn since(&self, date: Date) -> Since {
-        let (matched, tag) = self.since.find(date);
+        let (matched, removed, tag) = self.since.find(date);
         let array = match matched.checked_sub(1) {
             None => Bytes::new(),
             Some(last) => {
@@ -304,6 +297,7 @@ impl Snapshot {
         Since {
             matched,
             array,
+            removed,
             tag,
         }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// Addresses that share their first bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Network {
     /// In canonical form: an IPv4 address is never wrapped in IPv6.
     address: IpAddr,
@@ -80,6 +80,21 @@ impl Network {
             Err(NetworkError::Beyond(network))
         } else {
             Ok(network)
+        }
+    }
+
+    /// Returns the networks that a client at `address` is counted in: its own, an IPv4 address or the /64 of an IPv6 one,
+    /// and the /48 of an IPv6 one.
+    #[must_use]
+    pub fn of_client(address: IpAddr) -> [Option<Network>; 2] {
+        let address = address.to_canonical();
+        let network = |prefix| Network {
+            address: masked(address, prefix),
+            prefix,
+        };
+        match address {
+            IpAddr::V4(_) => [Some(network(32)), None],
+            IpAddr::V6(_) => [Some(network(64)), Some(network(48))],
         }
     }
 

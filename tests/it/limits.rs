@@ -1,5 +1,8 @@
 //! Limits of connections and heads, on both sides of each.
 
+use std::time::Instant;
+
+use crate::support::frames::{Frames, kind};
 use crate::support::{Connection, Program, Server, get, wait_until};
 
 /// Returns a request whose head has exactly `bytes` bytes.
@@ -46,24 +49,92 @@ fn hundred_and_one_fields_are_431_by_hyper_itself() {
 }
 
 #[test]
-fn a_connection_beyond_the_limit_is_closed_at_once_and_a_free_place_is_taken_again() {
-    let server = Server::start_with(|config| config.limits.connections = 2);
-    let mut first = server.connect();
-    let mut second = server.connect();
-    assert_eq!(first.get("/healthz").status, 200);
-    assert_eq!(second.get("/healthz").status, 200);
-    assert_eq!(server.connect().rest(), b"");
-    assert_eq!(server.running().counters().turned_away(), 1);
-    drop(first);
-    wait_until("the place is free", || {
-        server.running().open_connections() == 1
+fn at_the_limit_the_connection_that_is_idle_longest_is_closed_for_a_new_one() {
+    let server = Server::start_with(|config| config.limits.connections = 3);
+    // One of them is hyper's, as it has sent what the fast path leaves to hyper; one has never sent anything.
+    let mut kept: Vec<Connection> = (0..2).map(|_| server.connect()).collect();
+    kept.iter_mut().for_each(|connection| {
+        let fields = [("TE", "trailers")];
+        assert_eq!(connection.send("GET", "/healthz", &fields).status, 200);
     });
-    assert_eq!(server.get("/healthz").status, 200);
-    assert_eq!(second.get("/healthz").status, 200);
+    let mut silent = server.connect();
+    wait_until("it has its place", || {
+        server.running().open_connections() == 3
+    });
+    // Idle times are told apart by milliseconds.
+    let then = Instant::now();
+    wait_until("the clock goes on", || then.elapsed().as_millis() > 2);
+    assert_eq!(kept[0].get("/healthz").status, 200);
+    for number in 0..2 {
+        let mut new = server.connect();
+        assert_eq!(new.get("/healthz").status, 200);
+        let closed = [&mut kept[1], &mut silent].into_iter().nth(number);
+        assert_eq!(closed.unwrap().rest(), b"");
+        kept.push(new);
+    }
+    for open in [0, 2, 3] {
+        assert_eq!(kept[open].get("/healthz").status, 200);
+    }
+    assert_eq!(server.running().counters().turned_away(), 0);
+    assert_eq!(server.running().open_connections(), 3);
 }
 
 #[test]
-fn connections_without_a_place_are_told_of_once() {
+fn an_idle_http2_connection_is_told_to_go_for_a_new_one() {
+    let server = Server::start_with(|config| config.limits.connections = 1);
+    let mut frames = Frames::open(server.address(), &[]);
+    frames.get(1, "/healthz");
+    frames.answer(1);
+    assert_eq!(server.get("/healthz").status, 200);
+    frames.wait_for(kind::GOAWAY);
+    while frames.next().is_some() {}
+}
+
+#[test]
+fn where_every_connection_has_a_request_a_new_one_is_closed_at_once() {
+    let server = Server::start_with(|config| config.limits.connections = 2);
+    let mut busy: Vec<Connection> = (0..2).map(|_| server.connect()).collect();
+    busy.iter_mut().for_each(crate::shutdown::begin);
+    assert_eq!(server.connect().rest(), b"");
+    assert_eq!(server.running().counters().turned_away(), 1);
+    busy[0].write(crate::shutdown::BODY);
+    assert!(busy[0].response("POST").status < 600);
+    // It waits for its next request now, and so is closed for a new one.
+    let mut new = server.connect();
+    assert_eq!(new.get("/healthz").status, 200);
+    assert_eq!(busy[0].rest(), b"");
+}
+
+/// The one whose head does not end has waited longer.
+#[test]
+fn a_head_that_does_not_end_keeps_no_one_out() {
+    let server = Server::start_with(|config| config.limits.connections = 2);
+    let mut slow = server.connect();
+    slow.write(b"GET /healthz HTTP/1.1\r\nHost:");
+    wait_until("it is accepted", || {
+        server.running().open_connections() == 1
+    });
+    let mut kept = server.connect();
+    assert_eq!(kept.get("/healthz").status, 200);
+    assert_eq!(server.get("/healthz").status, 200);
+    assert_eq!(slow.rest(), b"");
+    assert_eq!(kept.get("/healthz").status, 200);
+}
+
+#[test]
+fn a_crowd_of_idle_connections_does_not_lock_out_new_ones() {
+    let server = Server::start_with(|config| config.limits.connections = 50);
+    let mut crowd = Vec::new();
+    for _ in 0..200 {
+        let mut connection = server.connect();
+        assert_eq!(connection.get("/healthz").status, 200);
+        crowd.push(connection);
+    }
+    assert!(server.running().open_connections() <= 50);
+}
+
+#[test]
+fn a_limit_of_connections_that_is_reached_is_told_of_once() {
     let program = Program::serve(&["--max-connections", "3", "--address-connections", "2"]);
     let mut held: Vec<_> = (0..2)
         .map(|_| Connection::open(program.address()))
@@ -71,9 +142,10 @@ fn connections_without_a_place_are_told_of_once() {
     for connection in &mut held {
         assert_eq!(connection.get("/healthz").status, 200);
     }
-    for _ in 0..3 {
-        assert_eq!(Connection::open(program.address()).rest(), b"");
-    }
+    let mut newer: Vec<_> = (0..3)
+        .map(|_| Connection::open(program.address()))
+        .collect();
+    assert_eq!(newer[2].get("/healthz").status, 200);
     let line = program.wait_for_log("--address-connections");
     assert!(line.contains("\"since_last\":0"), "{line}");
     program.signal("TERM");

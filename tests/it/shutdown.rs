@@ -1,4 +1,5 @@
-//! The end: idle connections at once, requests in flight within a time, a second signal without waiting.
+//! The end: idle connections after a moment in which requests on their way are answered, requests in flight within a time,
+//! a second signal without waiting.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
@@ -9,7 +10,7 @@ use crate::support::frames::{Frames, kind};
 use crate::support::{Connection, Program, Server, wait_until};
 
 /// The first part of a request whose body is still to come; it is in flight once the server asks for the rest.
-fn begin(connection: &mut Connection) {
+pub(crate) fn begin(connection: &mut Connection) {
     let fields = [
         ("Content-Type", "application/json"),
         ("Accept", "application/json"),
@@ -33,10 +34,10 @@ fn begin(connection: &mut Connection) {
 /// Well before anything is cut.
 const SOON: Duration = Duration::from_secs(4);
 
-const BODY: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+pub(crate) const BODY: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 #[test]
-fn idle_connections_end_at_once() {
+fn idle_connections_end_soon() {
     let server = Server::start();
     let mut idle: Vec<_> = (0..20).map(|_| server.connect()).collect();
     for connection in &mut idle {
@@ -101,6 +102,36 @@ fn a_request_that_does_not_end_is_cut_after_the_drain_time() {
     let mut connection = server.connect();
     begin(&mut connection);
     assert!(!server.shutdown(), "a connection had to be cut");
+}
+
+/// A client does not know of the stop when it sends its next request.
+#[test]
+fn requests_on_their_way_at_the_stop_are_answered_and_told_that_they_are_the_last() {
+    let program = Program::serve(&[]);
+    let clients: Vec<_> = [true, false, true, false]
+        .into_iter()
+        .map(|is_plain| {
+            let mut connection = Connection::open(program.address());
+            // What the fast path leaves to hyper stays with hyper.
+            let fields = [("TE", "trailers")];
+            let fields = if is_plain { &[][..] } else { &fields[..] };
+            assert_eq!(connection.send("GET", "/healthz", fields).status, 200);
+            thread::spawn(move || {
+                loop {
+                    let response = connection.send("GET", "/reviews.json", &[]);
+                    assert_eq!(response.status, 200);
+                    if response.field("connection") == Some("close") {
+                        return connection.rest();
+                    }
+                }
+            })
+        })
+        .collect();
+    program.signal("TERM");
+    for client in clients {
+        assert_eq!(client.join().expect("no request is lost"), b"");
+    }
+    assert_eq!(program.wait().0, Some(0));
 }
 
 #[test]

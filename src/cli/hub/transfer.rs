@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::{Format, PAGE, failure, now};
-use crate::cli::exit::{Failure, Status};
+use crate::cli::exit::{Failure, Status, tell};
 use crate::websub::Place;
 use crate::websub::store::Store;
 use crate::websub::transfer::{Adopted, LINE_BYTES, LineError, Moved, parse_line, render_line};
@@ -55,7 +55,7 @@ pub(super) fn export(
     } else {
         format!(", {signed} of them without the secret that they have (--secrets)")
     };
-    eprintln!("reviewd: {} exported{without}", subscriptions(lines));
+    tell(format_args!("{} exported{without}", subscriptions(lines)));
     // Whoever goes on delivering does what the file then knows nothing of.
     let who = match place {
         // Nobody holds a role there, so nobody can be asked.
@@ -64,9 +64,9 @@ pub(super) fn export(
         Place::Directory(_) if matches!(place.try_take_role(), Ok(None)) => "a service runs on",
         Place::Directory(_) => return Ok(()),
     };
-    eprintln!(
-        "reviewd: {who} {place}: what is done from now on is not in the export; stop the service before the last one"
-    );
+    tell(format_args!(
+        "{who} {place}: what is done from now on is not in the export; stop the service before the last one"
+    ));
     Ok(())
 }
 
@@ -255,11 +255,11 @@ impl Tally {
         let is_taken = matches!(adopted, Adopted::Added | Adopted::Updated);
         if is_taken && moved.signed && moved.state.secret.is_none() {
             self.unsigned += 1;
-            eprintln!(
-                "reviewd: line {number}: {} has lost its secret for {}: its deliveries are not signed until it subscribes again",
+            tell(format_args!(
+                "line {number}: {} has lost its secret for {}: its deliveries are not signed until it subscribes again",
                 moved.callback.host(),
                 moved.topic
-            );
+            ));
         }
     }
 

@@ -25,7 +25,7 @@ pub(super) fn since<'s>(site: &'s Site, date: &str, read: &Read<'_>) -> Reply<'s
             let head = arena::cut(HEAD_BYTES_MAX, |head| put_head(head, since.matched));
             Reply::Serve(
                 representation,
-                Body::joined(head, since.array, Bytes::from_static(b"]}")),
+                Body::joined(head, since.array, tail(&since.removed)),
             )
         },
     )
@@ -41,6 +41,20 @@ fn put_head(head: &mut BytesMut, matched: u32) {
     put_decimal(head, matched);
     head.put_slice(b",\"reviews\":[");
 }
+
+/// Everything after the last review; `removed` only where there are some.
+fn tail(removed: &[u8]) -> Bytes {
+    if removed.is_empty() {
+        return Bytes::from_static(b"]}");
+    }
+    arena::cut(REMOVED.len() + removed.len() + 2, |tail| {
+        tail.put_slice(REMOVED);
+        tail.put_slice(removed);
+        tail.put_slice(b"]}");
+    })
+}
+
+const REMOVED: &[u8] = b"],\"removed\":[";
 
 fn put_decimal(out: &mut BytesMut, mut number: u32) {
     let mut digits = [0; 10];

@@ -33,9 +33,6 @@ pub(super) struct Grown {
 /// Places that one thread holds at a time, 16 bytes each: 256 MiB.
 const BATCH_PLACES_MAX: u64 = 1 << 24;
 
-/// How many times its budget a tree with tight lists may take before they are made tight: of ordinary texts it is 1.76.
-const TIGHT_SLACK: u64 = 2;
-
 /// Grows the tree of `arena` on up to `threads` threads; `None` where it would take more than `bytes_max` bytes or
 /// the arena is larger than its 32-bit positions can tell. The same tree comes of any number of threads.
 ///
@@ -46,12 +43,8 @@ pub(in crate::search) fn grow_tree(
     threads: NonZeroUsize,
     bytes_max: u64,
 ) -> Option<Tree> {
-    // Lists are made tight once all are there, and take so much more before.
-    let slack = if tuning.tight_lists { TIGHT_SLACK } else { 1 };
-    let shelf = Shelf::new(bytes_max.saturating_mul(slack));
-    let mut tree = grow_on(&shelf, arena, tuning, threads)?;
-    let is_whole = !tuning.tight_lists || tree.tighten(arena.rows(), threads);
-    (is_whole && tree.memory() <= bytes_max).then_some(tree)
+    let shelf = Shelf::new(bytes_max);
+    grow_on(&shelf, arena, tuning, threads).filter(|tree| tree.memory() <= bytes_max)
 }
 
 fn grow_on(shelf: &Shelf, arena: &Arena, tuning: Tuning, threads: NonZeroUsize) -> Option<Tree> {

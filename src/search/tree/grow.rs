@@ -301,8 +301,7 @@ impl<'a> Grower<'a> {
         self.tree.nodes[node].steps = steps;
         if steps > self.tuning.union_steps_max {
             let mut bits = std::mem::take(&mut self.bits);
-            self.tree
-                .mark(&self.tree.nodes[node], &mut bits, &mut Vec::new());
+            self.tree.mark(&self.tree.nodes[node], &mut bits);
             self.keep_own(node, rows_of(&[&bits], 0..bits.len() as u32 * 64));
             bits.fill(0);
             self.bits = bits;

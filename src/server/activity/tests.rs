@@ -12,6 +12,7 @@ const ALLOWANCES: Allowances = Allowances {
     stall: Duration::from_secs(20),
     rate_min: 4_096,
     rate_time: WINDOW,
+    farewell: Duration::from_secs(1),
 };
 
 /// A connection on a clock of its own.

@@ -21,6 +21,7 @@ use crate::server::counters::Counters;
 use crate::server::front::{Front, Listeners, Phase};
 use crate::server::listen;
 use crate::server::service::Handler;
+use crate::server::threads::Threads;
 use crate::wire::plain::NotPlain;
 
 /// The size of a reply that the kernel does not take in one piece.
@@ -137,12 +138,13 @@ impl Served {
         let mut config = config();
         change(&mut config.limits);
         let counters = Arc::new(Counters::default());
-        let socket = listen::bind(config.listen, false).unwrap();
+        let socket = listen::bind(config.listen).unwrap();
         // A kernel that takes little at a time, so that the server has to wait for its clients.
         socket.set_send_buffer_size(64 << 10).unwrap();
         let listener = listen::listen(socket).unwrap();
-        let front =
-            Front::start(Listeners::alone(listener), handler, &config, None, counters).unwrap();
+        let threads = Threads::new(&Arc::default(), "");
+        let listeners = Listeners::alone(listener);
+        let front = Front::start(listeners, handler, &config, None, counters, threads).unwrap();
         Served { front: Some(front) }
     }
 
@@ -195,7 +197,7 @@ impl Drop for Served {
     fn drop(&mut self) {
         if let Some(front) = self.front.take() {
             front.advance(Phase::Quit);
-            front.join();
+            let _ended = front.join();
         }
     }
 }
@@ -206,12 +208,10 @@ pub(in crate::server) fn config() -> Config {
         data: DataSource::Sample,
         search_memory: Some(0),
         mentions_min: 5,
-        cache: None,
-        index_texts_min: 0,
+        state: None,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         inherited: None,
         supervisor: Default::default(),
-        reuse_port: false,
         fast_path: true,
         admin_listen: None,
         access_log: None,

@@ -268,7 +268,7 @@ fn what_is_no_text_is_refused_with_what_to_do() {
     for (bytes, what) in [
         (
             &b"PK\x03\x04\x14\0\x06"[..],
-            "is a workbook or an archive: save the sheet as CSV",
+            "is an archive, and no workbook (.xlsx) that can be read: ",
         ),
         (b"\x1F\x8B\x08\0\0\0", "is compressed: unpack it"),
     ] {

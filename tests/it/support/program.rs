@@ -132,6 +132,11 @@ impl Program {
         self.earlier.iter().any(|line| line.contains(part))
     }
 
+    /// Closes the pipe of its log, at the next line that it writes.
+    pub(crate) fn stop_reading_the_log(&mut self) {
+        self.log = channel().1;
+    }
+
     /// Waits for a line of the log that contains `part`, and returns it.
     pub(crate) fn wait_for_log(&self, part: &str) -> String {
         self.collect_until(part, &mut Vec::new())

@@ -1,0 +1,105 @@
+//! Threads that the server needs as long as it runs: one that ends by a panic makes `/readyz` fail with its name.
+//!
+//! The panic itself is printed by the standard library. Nothing is restarted: what a thread owned is in an unknown state,
+//! and a process that is not ready is replaced by whatever runs it.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use tracing::error;
+
+use crate::http::{Readiness, Reason};
+
+/// Under this code `/readyz` tells that a thread has ended by a panic.
+pub(super) const PANICKED: &str = "thread_panicked";
+
+/// Starts the threads of one part of the server.
+#[derive(Clone, Debug)]
+pub(super) struct Threads {
+    readiness: Arc<Readiness>,
+    /// Put before each name, such as `admin-`.
+    prefix: &'static str,
+}
+
+impl Threads {
+    /// Prepares to start threads whose panics are told to `readiness`.
+    pub(super) fn new(readiness: &Arc<Readiness>, prefix: &'static str) -> Threads {
+        Threads {
+            readiness: Arc::clone(readiness),
+            prefix,
+        }
+    }
+
+    /// Starts a thread.
+    ///
+    /// # Errors
+    /// When the system refuses one.
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        name: &str,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        let name = format!("{}{name}", self.prefix);
+        let guard = PanicGuard {
+            readiness: Arc::clone(&self.readiness),
+            name: name.clone(),
+        };
+        thread::Builder::new().name(name).spawn(move || {
+            let _guard = guard;
+            body()
+        })
+    }
+}
+
+/// Reports the thread that it is dropped on, if that panics.
+struct PanicGuard {
+    readiness: Arc<Readiness>,
+    name: String,
+}
+
+impl Drop for PanicGuard {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            report(&self.readiness, &self.name);
+        }
+    }
+}
+
+/// Tells the log and `/readyz` that the thread `name` has ended by a panic.
+pub(super) fn report(readiness: &Readiness, name: &str) {
+    let message = format!(
+        "the thread {name} has panicked, which is an error in reviewd; restart the process"
+    );
+    error!("{message}");
+    readiness.report(&Reason {
+        code: PANICKED,
+        message,
+        details: Vec::new(),
+        internal: None,
+        blocking: true,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_panics_is_named_and_one_that_ends_is_not() {
+        let readiness = Arc::new(Readiness::default());
+        let threads = Threads::new(&readiness, "admin-");
+        let ended = threads.spawn("ends", || 7).unwrap();
+        assert_eq!(ended.join().unwrap(), 7);
+        assert!(readiness.reasons().is_empty());
+        let panics = threads.spawn("accept", || panic!("on purpose")).unwrap();
+        assert!(panics.join().is_err());
+        let reasons = readiness.reasons();
+        assert!(reasons[0].blocking && reasons[0].code == PANICKED);
+        assert!(
+            reasons[0]
+                .message
+                .contains("the thread admin-accept has panicked")
+        );
+    }
+}
