@@ -8,27 +8,41 @@ use crate::http::arena;
 use crate::http::body::Body;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::site::Site;
+use crate::search::envelope::push_tail;
 use crate::search::query;
+use crate::wire::etag::{EntityTag, TagHasher};
 
-/// Answers with a contiguous slice of the stored array between a head and a tail; nothing of it is copied.
+/// Answers with a contiguous slice of the stored array between a head and a tail; nothing of it is copied. Parameters,
+/// of which there are none here, are listed at the end.
 pub(super) fn since<'s>(site: &'s Site, date: &str, read: &Read<'_>) -> Reply<'s> {
     let date = match query::parse_since(date.as_bytes()) {
         Ok(date) => date,
         Err(issues) => return Reply::Refuse(Refusal::Issues(Bytes::from(issues.render()))),
     };
     let since = site.snapshot().since(date);
-    read.judge(
-        site,
-        &since.tag,
-        made(site, tag_value(&since.tag), None),
-        |representation| {
-            let head = arena::cut(HEAD_BYTES_MAX, |head| put_head(head, since.matched));
-            Reply::Serve(
-                representation,
-                Body::joined(head, since.array, Bytes::from_static(b"]}")),
-            )
-        },
-    )
+    let (tag, tail) = match read.query.is_empty() {
+        true => (since.tag, Bytes::from_static(b"]}")),
+        false => with_ignored(since.tag, read.query),
+    };
+    let representation = made(site, tag_value(&tag), None);
+    read.judge(site, &tag, representation, |representation| {
+        let head = arena::cut(HEAD_BYTES_MAX, |head| put_head(head, since.matched));
+        Reply::Serve(representation, Body::joined(head, since.array, tail))
+    })
+}
+
+/// Returns the end of an answer that lists the parameters in `query`, and its entity-tag: `tag` is that of the reviews.
+fn with_ignored(tag: EntityTag, query: &str) -> (EntityTag, Bytes) {
+    let ignored = query::parameter_names(query.as_bytes());
+    let mut tail = Vec::new();
+    push_tail(&mut tail, &ignored);
+    if ignored.is_empty() {
+        return (tag, tail.into());
+    }
+    let mut hasher = TagHasher::new();
+    hasher.update(tag.as_bytes());
+    hasher.update(&tail);
+    (hasher.tag(), tail.into())
 }
 
 /// The head's fixed words and two numbers of at most ten digits.
