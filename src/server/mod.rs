@@ -53,6 +53,7 @@ use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
+use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
 
 use crate::http::{self, App, Body, Site};
@@ -131,12 +132,8 @@ fn start_with(
     before_listening()?;
     let admin_listener = observers::listen_admin(admin_socket, &config)?;
     let listener = listen::listen(socket).map_err(refused)?;
-    let handler = Requests(Arc::clone(&app));
     let (listeners, watched) = listeners(listener, &config).map_err(StartError::Threads)?;
-    let threads = Threads::new(&app.readiness, "");
-    let count = Arc::clone(&counters);
-    let front = Front::start(listeners, handler, &config, acceptor, count, threads)
-        .map_err(StartError::Threads)?;
+    let front = start_front(listeners, &app, &config, acceptor, &counters)?;
     hub::start(&config, &app, is_public)?;
     if let Some(deferred) = deferred {
         post_reload::finish_first(Arc::clone(&app), loader.clone(), deferred, config.threads);
@@ -165,6 +162,20 @@ fn start_with(
         observers,
     };
     Ok(Running::new(app, counters, parts, &config))
+}
+
+/// Begins to serve the public address.
+fn start_front(
+    listeners: Listeners,
+    app: &Arc<App>,
+    config: &Config,
+    acceptor: Option<TlsAcceptor>,
+    counters: &Arc<Counters>,
+) -> Result<Front, StartError> {
+    let (handler, counters) = (Requests(Arc::clone(app)), Arc::clone(counters));
+    let threads = Threads::new(&app.readiness, "");
+    let front = Front::start(listeners, handler, config, acceptor, counters, threads);
+    front.map_err(StartError::Threads)
 }
 
 /// Returns the state of the files.

@@ -189,7 +189,11 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
+/// Checks the value of a Content-Type field.
+///
+/// # Errors
+/// [`RefusalKind::MediaType`](super::RefusalKind::MediaType), as [`parse`] has it.
+pub fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
     let Some(value) = content_type else {
         return Err(Refusal::media_type(format_args!(
             "is missing, must be {FORM}"
