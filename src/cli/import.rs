@@ -4,6 +4,7 @@ mod fetch;
 pub(super) mod folder;
 mod report;
 mod sample;
+mod shape;
 mod source;
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
