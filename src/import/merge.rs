@@ -325,22 +325,6 @@ impl<'f> Merge<'f> {
         Ok(())
     }
 
-    fn refuse(&mut self, source: usize, line: u64, reason: String) {
-        if let Some(tally) = self.tallies.get_mut(source) {
-            tally.refused += 1;
-        }
-        if self.refusals.len() < REFUSALS_MAX {
-            self.refusals.push(Note::new(source, line, reason));
-        }
-    }
-
-    fn remark(&mut self, source: usize, line: u64, text: String) {
-        self.remark_count += 1;
-        if self.remarks.len() < REMARKS_MAX {
-            self.remarks.push(Note::new(source, line, text));
-        }
-    }
-
     /// The number of a source.
     fn number(&mut self, source: &str) -> u32 {
         let next = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
