@@ -1,6 +1,7 @@
-"""The YAML in deploy/, parsed, and what in it must fit together; `kubeconform` would fetch schemas from elsewhere."""
+"""The YAML in deploy/ and .github/, parsed, and what in it must fit together; `kubeconform` would fetch schemas."""
 
 import pathlib
+import re
 import sys
 
 import yaml
@@ -76,6 +77,27 @@ def check_compose(document, told):
                 told(f"{name}: no volume {source}")
 
 
+def check_workflow(document, told):
+    """Steps have one thing to do, jobs that are waited for exist, and so do the scripts that are run."""
+    # `on:` is the boolean of YAML 1.1.
+    if not {"name", True, "permissions", "jobs"} <= document.keys():
+        told("name, on, permissions and jobs are needed")
+    jobs = document["jobs"]
+    for name, job in jobs.items():
+        needs = job.get("needs", [])
+        for other in [needs] if isinstance(needs, str) else needs:
+            if other not in jobs:
+                told(f"{name}: no job {other}")
+        if "timeout-minutes" not in job:
+            told(f"{name}: no time limit")
+        for step in job["steps"]:
+            if ("uses" in step) == ("run" in step):
+                told(f"{name}: a step uses or runs something")
+            for script in re.findall(r"(?:\.ci|deploy|benches)/[\w./-]+", step.get("run", "")):
+                if not pathlib.Path(script).exists():
+                    told(f"{name}: no script {script}")
+
+
 def main():
     faults = []
     files = sorted(pathlib.Path("deploy").rglob("*.yaml"))
@@ -90,7 +112,10 @@ def main():
             check_kubernetes(documents, told)
         elif path.parent.name == "compose":
             check_compose(documents[0], told)
-    print("\n".join(faults) or f"{len(files)} files")
+    workflows = sorted(pathlib.Path(".github/workflows").glob("*.yml"))
+    for path in workflows:
+        check_workflow(yaml.safe_load(path.read_text(encoding="utf-8")), lambda what, path=path: faults.append(f"{path}: {what}"))
+    print("\n".join(faults) or f"{len(files) + len(workflows)} files")
     return 1 if faults else 0
 
 

@@ -4,7 +4,7 @@
 //! the others and its shortest time counts, since on a shared machine the longest is the scheduler's.
 //!
 //! `REVIEWD_CORPUS=DIR REVIEWD_BENCH_REVIEWS=1000000 cargo bench --bench search_random`; `REVIEWD_BENCH_MEMORY` is the
-//! budget of the index in bytes for each review, and `REVIEWD_BENCH_TUNING=T,bitmap,steps,tight` sets its tree by hand, or
+//! budget of the index in bytes for each review, and `REVIEWD_BENCH_TUNING=T,bitmap,steps` sets its tree by hand, or
 //! several, between spaces, to be measured one after the other.
 
 mod support;
@@ -63,7 +63,6 @@ fn build(data: &Data, tuning: &str) -> Index {
         bitmap_rows_min: numbers[1],
         union_steps_max: numbers[2],
         unit_places_max: 1 << 26,
-        tight_lists: numbers[3] > 0,
     };
     Index::build_tuned(&data.reviews, &data.taxonomy, tuning, &options)
 }

@@ -17,7 +17,7 @@
 //! | [`insights`] | reviews and taxonomy into what can be said about them |
 //! | [`search`] | parameters into a filter (one rule set for REST and MCP), reviews into an index, both into rows |
 //! | [`snapshot`] | dataset, documents and index into one immutable [`snapshot::Snapshot`] |
-//! | [`pages`] | a snapshot into what people see: pages, badge, widget, linked data; and the table of all addresses, described |
+//! | [`pages`] | a snapshot into what people see: pages, badge, widget, linked data, and the description of the interface |
 //! | [`mcp`] | JSON-RPC bytes and head fields into a reply; knows no hyper |
 //! | [`websub`] | hub requests and events into decisions and stored state |
 //! | [`clock`] | the operating system's time into a value; all that know the time were told it |
@@ -69,9 +69,7 @@
 //! and renders the page. Without parameters `/` is a stored document like the others.
 //!
 //! **A changed file.** A signal or the watched directory wakes the reload thread; it reads and decodes the files,
-//! builds a snapshot and swaps it in. Any error keeps the old snapshot and shows in `/readyz` and the log. A text
-//! index of the same texts is read from the state directory and not built; one that was built is stored there in the
-//! background. Compressed variants follow, and the hub is told the new digests of its topics.
+//! builds a snapshot and swaps it in. Any error keeps the old snapshot and shows in `/readyz` and the log. Compressed variants follow, and the hub is told the new digests of its topics.
 //!
 //! **A subscription.** The form becomes a `HubRequest`; it is on disk before the 202 leaves. A delivery thread asks
 //! the callback to confirm; a confirmed subscription is owed the topic's content whenever the digest of its last

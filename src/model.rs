@@ -58,6 +58,69 @@ pub struct Review {
     pub mentioned_technicians: Vec<String>,
     /// Ids of services in the taxonomy, given by the file or derived from the text.
     pub mentioned_services: Vec<String>,
+    /// How it was verified; `None` means by the business itself.
+    pub verification: Option<Verification>,
+    /// The language of the text, a BCP 47 tag such as "en" or "pt-BR".
+    pub language: Option<String>,
+    /// Pictures and films that belong to the review.
+    pub media: Vec<Media>,
+}
+
+/// Who verified that the author of a review was a client, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Verification {
+    /// Who did, such as "trustpilot".
+    pub by: String,
+    /// How, in a few words such as "purchase" or "invitation"; `None` where that is not known.
+    pub method: Option<String>,
+}
+
+/// Platforms that publish reviews, or verify them: names as `source` and `by` hold them, in lower case without marks, and
+/// as readers know them.
+const PLATFORMS: [(&str, &str); 14] = [
+    ("avvo", "Avvo"),
+    ("facebook", "Facebook"),
+    ("google", "Google"),
+    ("judgeme", "Judge.me"),
+    ("lawyerscom", "Lawyers.com"),
+    ("loox", "Loox"),
+    ("martindale", "Martindale"),
+    ("okendo", "Okendo"),
+    ("reviewsio", "Reviews.io"),
+    ("stamped", "Stamped"),
+    ("tripadvisor", "Tripadvisor"),
+    ("trustpilot", "Trustpilot"),
+    ("yelp", "Yelp"),
+    ("yotpo", "Yotpo"),
+];
+
+/// Returns the name of the platform that `name` means, whatever its case, dots and blanks; `None` where it is not known.
+#[must_use]
+pub fn platform(name: &str) -> Option<&'static str> {
+    let plain = name.chars().filter(|character| character.is_alphanumeric());
+    let plain: String = plain.flat_map(char::to_lowercase).collect();
+    let found = PLATFORMS.iter().find(|(known, _)| *known == plain);
+    found.map(|(_, label)| *label)
+}
+
+/// A review that the operator has removed for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemovedReview {
+    /// The id that it had.
+    pub id: String,
+    /// The day of its removal.
+    pub date: Date,
+}
+
+/// A picture, a film or a recording that belongs to a review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Media {
+    /// An absolute URL.
+    pub url: String,
+    /// What it shows, for those who do not see it; may be empty.
+    pub alt: String,
+    /// A media type such as "image/jpeg" (JSON key `type`).
+    pub media_type: String,
 }
 
 /// Returns the first 16 bytes of `id` as a number, zeros where it is shorter: ids whose numbers differ are in the same
@@ -239,6 +302,8 @@ pub struct Dataset {
     pub insights: Option<Vec<u8>>,
     /// How many reviews of the file are not verified and so not published.
     pub unverified_count: u32,
+    /// Reviews that the operator has removed for good, newest first: date descending, then id descending.
+    pub removed: Vec<RemovedReview>,
     /// SHA-256 over the bytes of all files, so that two replicas can compare what they serve.
     pub digest: [u8; 32],
 }

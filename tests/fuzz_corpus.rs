@@ -1,6 +1,6 @@
 //! Replays every file of the fuzz corpora through the check that its target calls.
 //!
-//! `CHECKS` (in `src/oracle/mod.rs`), `fuzz/src/bin` and `fuzz/corpus` must name the same targets; to add one,
+//! `CHECKS` (in `src/oracle/mod.rs`), `fuzz/fuzz_targets` and `fuzz/corpus` must name the same targets; to add one,
 //! follow `fuzz/README.md`.
 
 use std::collections::BTreeSet;
@@ -52,13 +52,21 @@ fn every_check_has_a_target_and_every_target_a_check() {
         .iter()
         .map(|(target, _)| (*target).to_owned())
         .collect::<BTreeSet<_>>();
-    let targets = stems(&fuzz().join("src/bin"));
+    let targets = stems(&fuzz().join("fuzz_targets"));
     assert_eq!(
         checks, targets,
-        "CHECKS in src/oracle/mod.rs (left) against fuzz/src/bin (right)"
+        "CHECKS in src/oracle/mod.rs (left) against fuzz/fuzz_targets (right)"
     );
+    let manifest = fs::read_to_string(fuzz().join("Cargo.toml")).expect("fuzz/Cargo.toml");
     for target in targets {
-        let file = fuzz().join("src/bin").join(&target).with_extension("rs");
+        assert!(
+            manifest.contains(&format!("path = \"fuzz_targets/{target}.rs\"")),
+            "fuzz/Cargo.toml has no [[bin]] for {target}"
+        );
+        let file = fuzz()
+            .join("fuzz_targets")
+            .join(&target)
+            .with_extension("rs");
         let source = fs::read_to_string(&file).expect("a readable target");
         let call = format!("reviewd::oracle::check_{target}(data)");
         assert!(

@@ -4,6 +4,8 @@
 //! Every message names file and line. Code under `#[cfg(test)]` and files of tests are not looked at, nor are
 //! comments and strings.
 
+#[path = "tidy/docs.rs"]
+mod docs;
 #[path = "tidy/source.rs"]
 mod source;
 

@@ -1,4 +1,4 @@
-# The release build twice, in two folders: the same bytes.
+# What is shipped, built twice, in two folders: the same bytes.
 # limit: 5400 s
 
 work=$ci_dir/reproducible
@@ -10,9 +10,9 @@ build() {
     (
         cd "$folder"
         RUSTFLAGS="--remap-path-prefix=$folder=/reviewd --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
-            CARGO_TARGET_DIR="$folder/target" cargo build --quiet --locked --release --bin reviewd
+            CARGO_TARGET_DIR="$folder/target" cargo build --quiet --locked --profile dist --bin reviewd
     )
-    sha256sum <"$folder/target/release/reviewd"
+    sha256sum <"$folder/target/dist/reviewd"
 }
 first=$(build one)
 second=$(build a-longer-second)

@@ -26,7 +26,7 @@ replay() {
 
 # The columns of llvm-cov: 2 to 4 are regions, those missed, the part reached; 8 to 10 the same of lines.
 printf '%-18s %10s %10s\n' target regions lines
-for file in fuzz/src/bin/*.rs; do
+for file in fuzz/fuzz_targets/*.rs; do
     target=$(basename "$file" .rs)
     replay "$target" "$target"
     awk -v name="$target" '$1 == "TOTAL" { printf "%-18s %10d %10d\n", name, $2 - $3, $8 - $9 }' "$work/$target.txt"

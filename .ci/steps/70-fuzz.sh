@@ -13,8 +13,11 @@ if ! cargo fuzz build --sanitizer "$sanitizer"; then
     echo "fuzzing without the address sanitizer: it does not build with this toolchain"
 fi
 
+# What cargo-fuzz lists is what is run below.
+diff <(cargo fuzz list) <(basename -s .rs fuzz/fuzz_targets/*.rs | sort) || fail "cargo fuzz list and fuzz_targets differ"
+
 # Two targets at a time on two cores, so that each gets twice its share of the time.
-targets=(fuzz/src/bin/*.rs)
+targets=(fuzz/fuzz_targets/*.rs)
 cores=$(nproc)
 [ "$cores" -le "${#targets[@]}" ] || cores=${#targets[@]}
 seconds=$((${FUZZ_SECONDS:-180} * cores / ${#targets[@]}))

@@ -19,8 +19,8 @@ peers=benches/compare/target/release
 # Builds reviewd, if REVIEWD names none that is built already, and packages of the peers' workspace.
 build() { # package...
     if [ -z "${REVIEWD:-}" ]; then
-        cargo build --release --locked --quiet --bin reviewd
-        REVIEWD=target/release/reviewd
+        cargo build --profile dist --locked --quiet --bin reviewd
+        REVIEWD=target/dist/reviewd
     fi
     local packages=() package
     for package; do packages+=(--package "$package"); done

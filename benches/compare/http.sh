@@ -18,8 +18,9 @@
 #
 #   ROUNDS=5 SECONDS_EACH=1              rounds of each server and request, and their length
 #   ONLY=""                              only the requests over HTTP/1.1 whose name contains it, such as "large document"
+#   CSV=""                               a file to which each round is appended, for docs/benchmarks/data/requests.csv
 #   REVIEWS=100000                       reviews of the service whose searches are asked for
-#   REVIEWD=target/release/reviewd       a reviewd that is built already; without it, it is built here
+#   REVIEWD=target/dist/reviewd          a reviewd that is built already; without it, it is built here
 #   FLAGS="--flag value"                 more flags for reviewd
 #   PORT=18620                           this port and the nine after it are listened on
 set -euo pipefail
@@ -31,8 +32,8 @@ rounds=${ROUNDS:-5} seconds=${SECONDS_EACH:-1} port=${PORT:-18620}
 servers=${*:-reviewd nginx bare-hyper axum actix epoll}
 build http-load http-peers
 # 2,200 reviews are a megabyte.
-"$REVIEWD" generate --reviews 2200 --seed 1 --into "$work/documents" >/dev/null
-"$REVIEWD" generate --reviews "${REVIEWS:-100000}" --seed 1 --into "$work/search" >/dev/null
+cargo run --quiet --release --example generate -- --reviews 2200 --seed 1 --into "$work/documents" >/dev/null
+cargo run --quiet --release --example generate -- --reviews "${REVIEWS:-100000}" --seed 1 --into "$work/search" >/dev/null
 
 start_reviewd documents "$port"
 documents=${started[-1]}

@@ -12,7 +12,7 @@
 # were started here are ended.
 #
 #   ROUNDS=5 SECONDS_EACH=2              rounds of each server and call, and their length
-#   REVIEWD=target/release/reviewd       a reviewd that is built already; without it, it is built here
+#   REVIEWD=target/dist/reviewd          a reviewd that is built already; without it, it is built here
 #   PORT=18600                           this port and the next are listened on
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -21,7 +21,7 @@ source benches/compare/common.sh
 
 rounds=${ROUNDS:-5} seconds=${SECONDS_EACH:-2} port=${PORT:-18600}
 build mcp-load mcp-peer
-"$REVIEWD" generate --reviews 500 --seed 1 --into "$work/data" >/dev/null
+cargo run --quiet --release --example generate -- --reviews 500 --seed 1 --into "$work/data" >/dev/null
 start_reviewd data "$port"
 ours=${started[-1]}@127.0.0.1:$port
 

@@ -3,11 +3,14 @@
 //! `REVIEWD_CORPUS` names a directory with the files of a large dataset; without it the sample lends its sentences.
 //! `REVIEWD_BENCH_REVIEWS` sets the number of reviews (default 10,000 and 100,000, or 1,000 as a test).
 
+#[path = "../../examples/generate/recombine.rs"]
+mod recombine;
+
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use reviewd::cli::generate::recombine::{Random, Recombined};
+use recombine::{Random, Recombined};
 use reviewd::dataset::{self, Files};
 use reviewd::model::{Rating, Review, Taxonomy, sort_newest_first};
 use reviewd::search::cursor::Cursor;

@@ -69,7 +69,10 @@ pub fn run(args: &CheckArgs) -> ExitCode {
             };
         }
     };
-    let mut outcome = dataset::decode(files, crate::clock::now());
+    let mut outcome = dataset::decode(files, crate::clock::now()).and_then(|decoded| {
+        dataset::refuse_placeholders(&decoded.dataset)?;
+        Ok(decoded)
+    });
     if let Ok(decoded) = &mut outcome {
         let is_allowed = |warning: &Warning| args.allow.iter().any(|rule| rule == warning.code);
         decoded.warnings.retain(|warning| !is_allowed(warning));
@@ -181,8 +184,17 @@ fn render_json(outcome: &Result<Decoded, Problems>) -> String {
 fn render_problem(out: &mut Vec<u8>, problem: &Problem) {
     let mut each = Object::begin(out);
     each.string("file", problem.file)
-        .string("place", &problem.place)
-        .opt_string("value", problem.value.as_deref())
+        .string("place", &problem.place);
+    for (key, number) in [
+        ("line", problem.position.map(|position| position.line)),
+        ("column", problem.position.map(|position| position.column)),
+    ] {
+        match number {
+            Some(number) => each.u64(key, number),
+            None => each.null(key),
+        };
+    }
+    each.opt_string("value", problem.value.as_deref())
         .string("message", &problem.message);
     each.end();
 }
@@ -254,7 +266,7 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&render_json(&broken("[]"))).unwrap();
         let expected = serde_json::json!({
             "valid": false, "published_count": null, "unverified_count": null, "error_count": 1,
-            "errors": [{"file": "reviews.json", "place": "", "value": "an array", "message": "is not an object"}],
+            "errors": [{"file": "reviews.json", "place": "", "line": null, "column": null, "value": "an array", "message": "is not an object"}],
             "warnings": []
         });
         assert_eq!(value, expected);

@@ -30,9 +30,6 @@ pub(super) const DATA_DEFAULT: &str = "data";
 /// The file in the state directory that keeps the key of session ids.
 const SESSION_KEY_FILE: &str = "session-key";
 
-/// Bytes of text below which the index of them is built within a second, and not worth a file.
-const INDEX_TEXTS_MIN: u64 = 1 << 20;
-
 /// Longest time that requests in flight can be given.
 const DRAIN_MAX: Duration = Duration::from_secs(60 * 60);
 
@@ -69,10 +66,6 @@ struct AddressArgs {
         value_parser = parse_listen
     )]
     listen: SocketAddr,
-    /// Listen also where another reviewd does that was started with this flag, so that a new one can begin before the
-    /// old one ends; --admin-listen is never shared
-    #[arg(long, env = "REVIEWD_REUSE_PORT")]
-    reuse_port: bool,
     /// Public address, such as https://reviews.example [default: the listening address]
     #[arg(long, env = "REVIEWD_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
     base_url: Option<String>,
@@ -205,16 +198,14 @@ impl ServeArgs {
     pub(super) fn config(&self) -> Result<Config, Failure> {
         let cores = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Config {
-            data: self.data.source(Path::new(DATA_DEFAULT))?,
+            data: self.data.source(Path::new(DATA_DEFAULT)),
             search_memory: self.data.search_memory,
             mentions_min: self.data.mentions_min,
-            cache: Some(self.process.state.clone()),
-            index_texts_min: INDEX_TEXTS_MIN,
+            state: Some(self.process.state.clone()),
             listen: self.address.listen,
             // Both come from whoever has started the process, not from its flags.
             inherited: None,
             supervisor: Supervisor::default(),
-            reuse_port: self.address.reuse_port,
             admin_listen: self.observe.admin_listen,
             access_log: self.observe.access_log(),
             base_url: self.address.base_url.clone(),

@@ -1,21 +1,25 @@
 //! `reviewd import SOURCE… --into DIR`: other people's exports into a folder of reviews.
 
 mod fetch;
-mod folder;
+pub(super) mod folder;
 mod report;
+mod sample;
 mod source;
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::bar::Bar;
 use super::exit::{Failure, Status};
 use super::values::parse_file_size;
+use crate::dataset::{NAME_BYTES_MAX, URL_BYTES_MAX, is_absolute_url};
 use crate::import::date::Order;
-use crate::import::kind::Kind;
-use crate::import::merge::{Bounds, Merge};
+use crate::import::detect;
+use crate::import::formats::{FORMATS, SourceFormat};
+use crate::import::merge::{Bounds, BusinessFacts, Merge};
 use crate::import::normalise::Vouched;
 use crate::import::{Mapping, parse_mapping};
 use encoding_rs::Encoding;
@@ -26,7 +30,7 @@ use source::Source;
 /// Flags of `import`.
 #[derive(Debug, Args)]
 pub(super) struct ImportArgs {
-    /// Files to read, or https addresses
+    /// Files to read, https addresses, or - for standard input
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<String>,
 
@@ -35,8 +39,8 @@ pub(super) struct ImportArgs {
     into: PathBuf,
 
     /// What wrote the sources [default: found from their contents]
-    #[arg(long, env = "REVIEWD_IMPORT_FROM", value_name = "KIND")]
-    from: Option<KindName>,
+    #[arg(long, env = "REVIEWD_IMPORT_FROM", value_name = "FORMAT", value_parser = format_parser())]
+    from: Option<&'static SourceFormat>,
 
     /// Columns that hold fields, where their names do not say it: rating=Points,date=Posted on
     #[arg(long, env = "REVIEWD_IMPORT_MAP", value_name = "FIELD=COLUMN,…", value_parser = parse_mapping_value)]
@@ -54,9 +58,21 @@ pub(super) struct ImportArgs {
     #[arg(long, env = "REVIEWD_IMPORT_ENCODING", value_name = "NAME", value_parser = parse_encoding)]
     encoding: Option<&'static Encoding>,
 
-    /// Where the reviews were left, if the source does not say it [default: google, trustpilot, else import]
+    /// Where the reviews were left, whatever a column says [default: the platform whose export it is, else import]
     #[arg(long, env = "REVIEWD_IMPORT_SOURCE", value_name = "NAME", value_parser = parse_source)]
     source: Option<String>,
+
+    /// Name of the business, where the file does not have it yet [default: asked for on a terminal]
+    #[arg(long, env = "REVIEWD_IMPORT_BUSINESS_NAME", value_name = "NAME", value_parser = parse_business_name)]
+    business_name: Option<String>,
+
+    /// Address of its website, likewise
+    #[arg(long, env = "REVIEWD_IMPORT_BUSINESS_URL", value_name = "URL", value_parser = parse_business_url)]
+    business_url: Option<String>,
+
+    /// Take a review without an id for the one that is there with the same source, author and text; older Google Takeouts have no ids
+    #[arg(long, env = "REVIEWD_IMPORT_MERGE_SAME_TEXT")]
+    merge_same_text: bool,
 
     /// Vouch for the reviews of sources that do not say whether they are verified; only verified ones are published
     #[arg(long, env = "REVIEWD_IMPORT_VERIFIED")]
@@ -73,6 +89,10 @@ pub(super) struct ImportArgs {
     /// Show what would be done, and write nothing
     #[arg(long, env = "REVIEWD_IMPORT_DRY_RUN")]
     dry_run: bool,
+
+    /// Remove the reviews of these sources that are not in them any more; only for exports that are complete
+    #[arg(long, env = "REVIEWD_IMPORT_PRUNE")]
+    prune: bool,
 
     /// Write nothing if any record is refused
     #[arg(long, env = "REVIEWD_IMPORT_STRICT")]
@@ -103,34 +123,13 @@ impl ImportArgs {
     }
 }
 
-/// What wrote a source, as flags name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum KindName {
-    /// A table with a header
-    Csv,
-    /// Google Business Profile: its API's answers or a Takeout export
-    Google,
-    /// JSON objects, one a line or in an array
-    Jsonl,
-    /// schema.org Review nodes, or a saved page with some
-    Jsonld,
-    /// Another reviewd's /reviews.json
-    Reviewd,
-    /// Trustpilot's CSV export
-    Trustpilot,
-}
-
-impl From<KindName> for Kind {
-    fn from(name: KindName) -> Kind {
-        match name {
-            KindName::Csv => Kind::Csv,
-            KindName::Google => Kind::Google,
-            KindName::Jsonl => Kind::JsonLines,
-            KindName::Jsonld => Kind::JsonLd,
-            KindName::Reviewd => Kind::Reviewd,
-            KindName::Trustpilot => Kind::Trustpilot,
-        }
-    }
+/// Takes the name of a format.
+fn format_parser() -> impl TypedValueParser<Value = &'static SourceFormat> {
+    let values = FORMATS
+        .iter()
+        .map(|format| PossibleValue::new(format.flag).help(format.title));
+    let values: Vec<PossibleValue> = values.collect();
+    PossibleValuesParser::new(values).map(|flag| detect::named(&flag).unwrap_or(&FORMATS[0]))
 }
 
 /// Smaller sources are read before anyone wonders: no plain lines of progress for them.
@@ -175,6 +174,68 @@ fn parse_source(text: &str) -> Result<String, String> {
     }
 }
 
+fn parse_business_name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    let fits = !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control);
+    match fits {
+        true => Ok(name.to_owned()),
+        false => Err(format!(
+            "must be one line of at most {NAME_BYTES_MAX} bytes"
+        )),
+    }
+}
+
+fn parse_business_url(text: &str) -> Result<String, String> {
+    let url = text.trim();
+    match url.len() <= URL_BYTES_MAX && is_absolute_url(url) {
+        true => Ok(url.to_owned()),
+        false => Err("must be an http or https address such as https://example.com/".to_owned()),
+    }
+}
+
+/// Fills in what the flags say of the business, and asks on a terminal for what they do not; an empty answer, or the end
+/// of the input, leaves the placeholder.
+fn fill_in(args: &ImportArgs, merge: &mut Merge<'_>) -> Result<(), String> {
+    let mut business = BusinessFacts {
+        name: args.business_name.clone(),
+        url: args.business_url.clone(),
+    };
+    merge.fill_in(business.clone())?;
+    if args.dry_run || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Ok(());
+    }
+    let [name, url] = merge.placeholders();
+    if name {
+        business.name = asked("Name of the business: ", parse_business_name);
+    }
+    if url {
+        business.url = asked("Its website (https://…): ", parse_business_url);
+    }
+    merge.fill_in(business)
+}
+
+/// Asks until the answer fits; `None` for an empty one.
+fn asked(question: &str, parse: impl Fn(&str) -> Result<String, String>) -> Option<String> {
+    loop {
+        eprint!("{question}");
+        let mut answer = String::new();
+        let read = io::stdin()
+            .lock()
+            .take(ANSWER_BYTES_MAX)
+            .read_line(&mut answer);
+        if read.is_err() || answer.trim().is_empty() {
+            return None;
+        }
+        match parse(&answer) {
+            Ok(value) => return Some(value),
+            Err(why) => eprintln!("{why}"),
+        }
+    }
+}
+
+/// An answer has at most 4 KiB; what is beyond is the next one.
+const ANSWER_BYTES_MAX: u64 = 4 << 10;
+
 /// Reads the sources, merges them and writes the folder, or says what would come of it.
 ///
 /// # Errors
@@ -186,6 +247,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let folder = Folder::open(&args.into, args.data_file_bytes, args.dry_run)?;
     let merge = Merge::new(folder.reviews(), Bounds::of(args.data_file_bytes));
     let mut merge = merge.map_err(|error| Failure::new(Status::Data, error))?;
+    merge.ignore(folder.ignored()?.into_iter().map(|entry| entry.id));
     let total = sources.iter().map(Source::bytes).sum();
     let mut bar = Bar::new(total, "bytes");
     if total >= LINES_BYTES_MIN {
@@ -198,6 +260,12 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
         done += source.bytes();
         bar.show(done);
         shapes.push(shape);
+    }
+    fill_in(args, &mut merge).map_err(|error| Failure::new(Status::Data, error))?;
+    if args.prune {
+        merge
+            .prune()
+            .map_err(|error| Failure::new(Status::Data, error))?;
     }
     let refused: u64 = merge.tallies().iter().map(|tally| tally.refused).sum();
     let outcome = if args.strict && refused > 0 {
@@ -216,6 +284,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
         sources: &shapes,
         merge: &merge,
         outcome,
+        is_dry: args.dry_run,
     };
     let rendered = match args.format {
         Format::Text => report.render_text(),
@@ -238,7 +307,10 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
         )),
         _ if nothing => Err(Failure::new(
             Status::Data,
-            format!("all {refused} refused: nothing was written"),
+            match refused {
+                1 => "the only record was refused: nothing was written".to_owned(),
+                _ => format!("all {refused} refused: nothing was written"),
+            },
         )),
         _ => Ok(()),
     }

@@ -1,12 +1,11 @@
 //! Commands: flags and environment become a plain configuration, and each command one function.
 
 mod bar;
-mod bundle;
 pub mod check;
 mod config;
 mod data_flags;
 pub mod exit;
-pub mod generate;
+mod forget;
 pub mod healthcheck;
 mod hub;
 mod hub_flags;
@@ -31,7 +30,6 @@ use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, S
 
 pub use config::ServeArgs;
 use exit::{Failure, Status, tell};
-use generate::GenerateArgs;
 use values::parse_switch;
 
 /// Serves the verified reviews of one business: REST, feeds, MCP and a WebSub hub
@@ -55,21 +53,18 @@ enum Command {
     /// Check the data files as the service would, and say all that is wrong
     #[command(after_help = CHECK_AFTER_HELP)]
     Check(check::CheckArgs),
-    /// Pack the data files for replicas that follow an address, and their digest beside it
-    #[command(after_help = BUNDLE_AFTER_HELP)]
-    Bundle(bundle::BundleArgs),
     /// Answer the Model Context Protocol on standard input and output, for programs that start their tools themselves
     #[command(after_help = MCP_AFTER_HELP)]
     Mcp(mcp::McpArgs),
-    /// Make a larger dataset out of the sentences of a given one, for tests and measurements
-    #[command(after_help = GENERATE_AFTER_HELP)]
-    Generate(GenerateArgs),
     /// Look at the hub's subscriptions, remove one, or send what it is owed; also while the service runs
     #[command(after_help = HUB_AFTER_HELP)]
     Hub(hub::HubArgs),
     /// Bring reviews in from exports of Google, Trustpilot, spreadsheets, web pages and other services
     #[command(after_help = IMPORT_AFTER_HELP)]
     Import(Box<import::ImportArgs>),
+    /// Remove reviews for good, and list them so that no import adds them again
+    #[command(after_help = forget::AFTER_HELP)]
+    Forget(forget::ForgetArgs),
     /// Print the insights that the service would publish, explain them, or measure the method
     #[command(after_help = INSIGHTS_AFTER_HELP)]
     Insights(Box<insights::InsightsArgs>),
@@ -118,26 +113,12 @@ Examples:
   reviewd man | man -l -
   reviewd man serve > /usr/local/share/man/man1/reviewd-serve.1";
 
-const BUNDLE_AFTER_HELP: &str = "\
-The same files give the same bytes. Publish the bundle first and the .sha256 last: replicas look at that one.
-
-Examples:
-  reviewd bundle --data /srv/reviews --out reviews.tar.zst
-  reviewd serve --data https://store.example/reviews.tar.zst --data-poll 30s";
-
 const MCP_AFTER_HELP: &str = "\
 One message a line; nothing but answers goes to standard output.
 
 Examples:
   reviewd mcp --data /srv/reviews
   reviewd mcp --url https://reviews.example";
-
-const GENERATE_AFTER_HELP: &str = "\
-Each review is made of sentences of the given ones, with mentions, date and author drawn at random.
-
-Examples:
-  reviewd generate --reviews 100000 --into /tmp/large
-  reviewd generate --from data --reviews 1000000 --seed 7 --into /tmp/million";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -166,7 +147,7 @@ Examples:
 
 const IMPORT_AFTER_HELP: &str = "\
 Importing twice changes nothing: reviews are matched by id, edits and replies update, and what is gone from a source
-stays. The file is replaced at once and as a whole, and the previous one kept as reviews.json.bak.
+stays unless --prune. What `reviewd forget` removed is not added again. The file is replaced at once and as a whole, and the previous one kept as reviews.json.bak.
 
 Fields for --map: id, author, author_avatar_url, rating, best_rating, date, text, title, source, source_url,
 owner_reply, owner_reply_date, verified, updated.
@@ -229,12 +210,11 @@ pub fn run() -> ExitCode {
         None => serve::run_default(),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Check(args)) => return check::run(&args),
-        Some(Command::Bundle(args)) => bundle::run(&args),
         Some(Command::Hub(args)) => hub::run(&args),
         Some(Command::Import(args)) => import::run(&args),
+        Some(Command::Forget(args)) => forget::run(&args),
         Some(Command::Insights(args)) => insights::run(&args),
         Some(Command::Mcp(args)) => mcp::run(&args),
-        Some(Command::Generate(args)) => generate::run(&args),
         Some(Command::Config(args)) => {
             let matches = matches.subcommand_matches("config");
             settings::run(&args, matches.unwrap_or(&ArgMatches::default()))

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, IsTerminal, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::io::Errno;
@@ -40,7 +40,7 @@ fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
     check_data(&config.data)?;
     if let Some(hub) = &config.hub {
         check_place(&hub.place, &config)?;
-        warn_of_others(&hub.place, config.cache.as_deref());
+        warn_of_others(&hub.place, config.state.as_deref());
     }
     let listened = config.clone();
     let unavailable = |error| {
@@ -136,7 +136,37 @@ fn check_state(directory: &Path) -> Result<(), Failure> {
             );
             Err(Failure::new(Status::Config, message))
         }
-        _ => Ok(()),
+        _ => {
+            warn_of_writers(directory);
+            close_files(directory);
+            Ok(())
+        }
+    }
+}
+
+/// Warns of a directory in which any user can replace the files of the state, whatever the modes of those.
+fn warn_of_writers(directory: &Path) {
+    let mode = fs::metadata(directory).map_or(0, |metadata| metadata.permissions().mode());
+    if mode & 0o002 != 0 {
+        warn!(
+            "every user of this machine can write to the state directory {} (mode {:o}): chmod o-w it",
+            directory.display(),
+            mode & 0o7777
+        );
+    }
+}
+
+/// Makes files of the state readable by their owner alone: a volume or a restored copy may have opened them to others.
+/// Their modes are changed by path, as closing a descriptor of the hub's files would end all locks of this process.
+fn close_files(directory: &Path) {
+    for name in PRIVATE_FILES {
+        let path = directory.join(name);
+        let is_open = |metadata: fs::Metadata| metadata.permissions().mode() & 0o077 != 0;
+        if fs::metadata(&path).is_ok_and(is_open)
+            && let Err(error) = fs::set_permissions(&path, fs::Permissions::from_mode(0o600))
+        {
+            warn!(file = %path.display(), %error, "other users of this machine may read a file of the state");
+        }
     }
 }
 
@@ -168,10 +198,6 @@ fn failure(error: &StartError) -> Failure {
         StartError::Read(error) if error.is_wrong() => Status::Data,
         StartError::Read(_) => Status::Io,
         StartError::Data(_) => Status::Data,
-        StartError::Follow(error) if error.is_of_the_settings() => Status::Config,
-        StartError::Follow(error) if error.is_from_elsewhere() => Status::Unavailable,
-        StartError::Follow(error) if error.is_of_the_data() => Status::Data,
-        StartError::Follow(_) => Status::Io,
         StartError::Settings(_)
         | StartError::AccessLog { .. }
         | StartError::Tls(_)
@@ -185,7 +211,6 @@ fn failure(error: &StartError) -> Failure {
 fn welcome(source: &DataSource, base: &str) -> String {
     let data = match source {
         DataSource::Directory(directory) => format!("the reviews in `{}`", directory.display()),
-        DataSource::Remote(remote) => format!("the reviews at {}", remote.location),
         DataSource::Sample => {
             "a sample (there is no `data` directory here; --data DIR serves yours)".to_owned()
         }
@@ -193,6 +218,8 @@ fn welcome(source: &DataSource, base: &str) -> String {
     format!(
         "reviewd serves {data}
 
+  {base}/                      the page for people
+  {base}/developers            every address, with examples to try
   {base}/reviews.json          every review
   {base}/insights.json         what they say, counted
   {base}/api/feed.json         the newest 50, JSON Feed
@@ -209,6 +236,15 @@ Ctrl-C stops it.
 "
     )
 }
+
+/// Files of the state directory that are their owner's alone: they hold subscribers' secrets and the key of MCP sessions.
+const PRIVATE_FILES: [&str; 5] = [
+    FILE_NAME,
+    "hub.sqlite3-wal",
+    "hub.sqlite3-shm",
+    "hub.lock",
+    "session-key",
+];
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
 //! Who and what a text speaks of, by the names and phrases of the taxonomy.
 //!
 //! Names and phrases are found as whole words, without regard to case, accents counting; any blank stands for any
-//! run of blanks. A person is found by full name, by alias, and by a title with the surname ("Ms. Okafor"). A name
+//! run of blanks. A service is also found by the plural, the possessive and the simple verb forms of its phrases, as
+//! an aspect is. A person is found by full name, by alias, and by a title with the surname ("Ms. Okafor"). A name
 //! that fits two people names nobody, as a wrong name in a law practice's reviews is worse than none. Inside a
 //! longer name or phrase that fits, a shorter one does not count: "Daniel Kim" is not the Daniel who is an alias.
 
@@ -75,7 +76,7 @@ impl Matcher {
         let (names, ambiguous) = names(&taxonomy.technicians);
         Ok(Matcher {
             technicians: Finder::new(names, true)?,
-            services: Finder::new(phrases(&taxonomy.services), false)?,
+            services: Finder::new(with_inflections(phrases(&taxonomy.services)), false)?,
             service_areas: Finder::new(phrases(&taxonomy.service_areas), false)?,
             ambiguous,
         })
@@ -249,6 +250,51 @@ fn phrases(concepts: &[Concept]) -> BTreeMap<String, Option<usize>> {
     }
     patterns.remove("");
     patterns
+}
+
+/// Adds the inflections of `patterns`; what the taxonomy gives outright keeps its owner.
+fn with_inflections(
+    mut patterns: BTreeMap<String, Option<usize>>,
+) -> BTreeMap<String, Option<usize>> {
+    let mut given: Vec<(String, Option<usize>)> = patterns
+        .iter()
+        .map(|(phrase, owner)| (phrase.clone(), *owner))
+        .collect();
+    // Of two inflections that are the same, the one of the concept that comes first in the taxonomy counts.
+    given.sort_by_key(|(_, owner)| *owner);
+    for (phrase, owner) in given {
+        for form in inflections(&phrase) {
+            patterns.entry(form).or_insert(owner);
+        }
+    }
+    patterns
+}
+
+/// The phrase, which has to be folded, and its simple inflections.
+pub(crate) fn inflections(phrase: &str) -> Vec<String> {
+    let mut forms = vec![phrase.to_owned()];
+    if !phrase.ends_with(|last: char| last.is_ascii_alphabetic()) {
+        return forms;
+    }
+    forms.extend([format!("{phrase}s"), format!("{phrase}'s")]);
+    if phrase.ends_with(['s', 'x', 'z']) || phrase.ends_with("ch") || phrase.ends_with("sh") {
+        forms.push(format!("{phrase}es"));
+    }
+    if let Some(stem) = phrase.strip_suffix('y') {
+        forms.push(format!("{stem}ies"));
+    }
+    let verbs = |form: &String| {
+        let (first, rest) = form.split_once(' ')?;
+        let stem = first.strip_suffix('e').unwrap_or(first);
+        Some([
+            format!("{first}s {rest}"),
+            format!("{stem}ed {rest}"),
+            format!("{stem}ing {rest}"),
+        ])
+    };
+    let inflected: Vec<String> = forms.iter().filter_map(verbs).flatten().collect();
+    forms.extend(inflected);
+    forms
 }
 
 /// The patterns of people, and the names among those given that fit more than one person.

@@ -5,10 +5,11 @@
 //! that was not checked.
 
 mod allow;
-pub mod bundle;
 mod business;
 mod field;
 mod given;
+mod ignored;
+mod locate;
 pub mod mentions;
 mod node;
 mod place;
@@ -31,10 +32,12 @@ use sha2::{Digest, Sha256};
 
 pub use field::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub(crate) use field::{is_absolute_url, is_id};
-pub use problem::{Problem, Problems, Warning};
+pub use ignored::{Ignored, parse_ignored, render_ignored};
+pub use problem::{Position, Problem, Problems, Warning};
 pub(crate) use remarks::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
-pub use remarks::{RULES, Remarks};
-pub(crate) use review::REQUIRED_KEYS;
+pub use remarks::{RULES, Remarks, refuse_placeholders};
+pub use review::MEDIA_MAX;
+pub(crate) use review::{REQUIRED_KEYS, is_language_tag, is_media_type};
 pub use reviews::REVIEWS_MAX;
 
 use crate::model::{Dataset, Editorial, Taxonomy, sort_newest_first};
@@ -75,6 +78,11 @@ const CHECK: Subject = Subject {
     bytes_max: LISTS_BYTES_MAX,
 };
 
+const IGNORED: Subject = Subject {
+    file: "ignored.json",
+    bytes_max: LISTS_BYTES_MAX,
+};
+
 /// The bytes of the operator's files, as they were read.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
@@ -88,6 +96,10 @@ pub struct Files {
     pub insights: Option<Vec<u8>>,
     /// `check.json`: warnings that the operator has looked at; nothing of it is published.
     pub check: Option<Vec<u8>>,
+    /// `ignored.json`: reviews that were removed for good; ids and days are published.
+    pub ignored: Option<Vec<u8>>,
+    /// The newest modification time of the files that decide about what is published; `None` for files from memory.
+    pub modified: Option<Timestamp>,
 }
 
 impl Files {
@@ -102,7 +114,9 @@ impl Files {
             self.insights.as_ref(),
         ];
         let mut hash = Sha256::new();
-        for part in parts {
+        // Without the list the digest is as it was before there were such lists.
+        let ignored = self.ignored.as_ref().map(Some);
+        for part in parts.into_iter().chain(ignored) {
             hash.update([u8::from(part.is_some())]);
             if let Some(bytes) = part {
                 hash.update((bytes.len() as u64).to_be_bytes());
@@ -133,7 +147,8 @@ pub struct Unremarked {
     pub room: Vec<u8>,
 }
 
-/// Decodes and checks the operator's files; `now` decides what lies in the future.
+/// Decodes and checks the operator's files; `now` decides what lies in the future. The dataset is dated by the later of
+/// `updated_at`, where it is given, and the modification time of the files.
 ///
 /// Takes the files by value to free each as soon as it is read. Beside the files and the result it needs memory
 /// for one review at a time and for the ids.
@@ -178,8 +193,13 @@ pub fn decode_by(
         || reviews::decode(&files.reviews, means, &mut check(REVIEWS, &mut problems)),
     );
     let mut room = files.reviews;
+    if !problems.is_empty() {
+        locate::locate(REVIEWS, &room, &mut problems);
+    }
     room.clear();
     let mut reviews = file.reviews;
+    let ignored = ignored(files.ignored.as_deref(), &mut problems);
+    let ignored_count = reviews.hide(&ignored);
     let editorial = editorial(files.editorial.as_deref(), &reviews, &mut problems);
     let allowed = allowed(files.check.as_deref(), &mut problems);
     // Newest first; ids are unique, so that the order does not depend on the order of the file.
@@ -188,31 +208,44 @@ pub fn decode_by(
         Some(bytes) => given::check(bytes, &reviews, &mut check(INSIGHTS, &mut problems)),
         None => None,
     };
-    let (Some(business), Some(disclaimer), Some(updated_at), true) = (
-        file.business,
-        file.disclaimer,
-        file.updated_at,
-        problems.is_empty(),
-    ) else {
+    let (Some(business), Some(disclaimer), true) =
+        (file.business, file.disclaimer, problems.is_empty())
+    else {
+        for (subject, bytes) in [
+            (TAXONOMY, &files.taxonomy),
+            (EDITORIAL, &files.editorial),
+            (INSIGHTS, &files.insights),
+            (CHECK, &files.check),
+            (IGNORED, &files.ignored),
+        ] {
+            if let Some(bytes) = bytes {
+                locate::locate(subject, bytes, &mut problems);
+            }
+        }
         return Err(problems);
     };
+    // A disk whose clock is ahead of ours must not date the content after now.
+    let modified = files.modified.map(|time| time.min(now));
+    let updated_at = file.updated_at.max(modified);
     let remarks = Remarks {
         taxonomy_given: files.taxonomy.is_some(),
         editorial_given: files.editorial.is_some(),
         matcher,
         today: now.date(),
-        insights_at,
+        insights_at: insights_at.filter(|time| file.updated_at.is_some_and(|at| at != *time)),
         allowed,
+        ignored_count,
     };
     let dataset = Dataset {
         business,
         disclaimer,
-        updated_at,
+        updated_at: updated_at.unwrap_or(Timestamp::from_unix(0)),
         reviews: reviews.published,
         taxonomy,
         editorial,
         insights: files.insights,
         unverified_count: reviews.unverified_count,
+        removed: ignored::published(&ignored),
         digest,
     };
     Ok(Unremarked {
@@ -235,6 +268,11 @@ fn editorial(file: Option<&[u8]>, reviews: &Reviews, problems: &mut Problems) ->
 
 fn allowed(file: Option<&[u8]>, problems: &mut Problems) -> Allowed {
     let decoded = file.and_then(|bytes| allow::decode(bytes, &mut check(CHECK, problems)));
+    decoded.unwrap_or_default()
+}
+
+fn ignored(file: Option<&[u8]>, problems: &mut Problems) -> Vec<Ignored> {
+    let decoded = file.and_then(|bytes| ignored::decode(bytes, &mut check(IGNORED, problems)));
     decoded.unwrap_or_default()
 }
 
@@ -283,5 +321,7 @@ pub fn embedded() -> Files {
         editorial: Some(include_bytes!("../../data/editorial.json").to_vec()),
         insights: None,
         check: Some(include_bytes!("../../data/check.json").to_vec()),
+        ignored: None,
+        modified: None,
     }
 }

@@ -24,10 +24,27 @@ pub struct Problem {
     pub file: &'static str,
     /// A path such as `reviews[12].rating`, or "" where the whole file is meant.
     pub place: String,
+    /// Where in the file that is, unless the place itself says so.
+    pub position: Option<Position>,
     /// What is wrong, beginning with a verb: "is not from 1 to 5".
     pub message: String,
     /// The value in question as JSON-like text, at most 64 bytes of a string, where one helps.
     pub value: Option<String>,
+}
+
+/// A line and a column of a file, both counted from 1, columns in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The line.
+    pub line: u64,
+    /// The column.
+    pub column: u64,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
 }
 
 /// All problems of a dataset: at most 100 of them are kept, all of them are counted.
@@ -51,6 +68,7 @@ impl Problems {
             self.kept.push(Problem {
                 file,
                 place: place.to_owned(),
+                position: None,
                 message: message.into(),
                 value,
             });
@@ -65,6 +83,13 @@ impl Problems {
     /// Counts a problem that is not kept.
     pub(super) fn count(&mut self) {
         self.total += 1;
+    }
+
+    /// The kept problems of one file that have a path.
+    pub(super) fn of_file_mut(&mut self, file: &str) -> impl Iterator<Item = &mut Problem> {
+        let of_file =
+            move |problem: &&mut Problem| problem.file == file && !problem.place.is_empty();
+        self.kept.iter_mut().filter(of_file)
     }
 
     /// The problems kept, at most 100, in the order they were found.
@@ -89,6 +114,9 @@ impl Problems {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.file)?;
+        if let Some(position) = self.position {
+            write!(f, ": {position}")?;
+        }
         if !self.place.is_empty() {
             write!(f, ": {}", self.place)?;
         }

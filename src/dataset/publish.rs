@@ -9,7 +9,8 @@ mod feed;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::model::{Business, Dataset, OwnerReply, Review};
+use crate::model::{Business, Dataset, Media, OwnerReply, Review, Verification};
+use crate::wire::date::Timestamp;
 use crate::wire::json::{Array, Object, push_string};
 
 /// Reviews in each feed: the 50 newest.
@@ -91,7 +92,7 @@ fn reviews_json(dataset: &Dataset, room: Vec<u8>) -> (Vec<u8>, Vec<u64>) {
     (out, offsets)
 }
 
-/// Guesses the size of the document, a little high: keys and short fields take about 300 bytes a review.
+/// Guesses the size of the document, a little high: keys and short fields take about 350 bytes a review.
 fn estimate(dataset: &Dataset) -> usize {
     let words = |review: &Review| {
         review.text.len()
@@ -101,10 +102,10 @@ fn estimate(dataset: &Dataset) -> usize {
                 .map_or(0, |reply| reply.text.len())
     };
     let total: usize = dataset.reviews.iter().map(words).sum();
-    total + total / 32 + 384 * dataset.reviews.len() + 16_384
+    total + total / 32 + 440 * dataset.reviews.len() + 16_384
 }
 
-/// Appends a review with its twelve keys, as every endpoint publishes it.
+/// Appends a review with its fifteen keys, as every endpoint publishes it.
 pub fn render_review(out: &mut Vec<u8>, review: &Review) {
     let mut object = Object::begin(out);
     object
@@ -132,7 +133,38 @@ pub fn render_review(out: &mut Vec<u8>, review: &Review) {
             "mentioned_services",
             review.mentioned_services.iter().map(String::as_str),
         );
+    match &review.verification {
+        Some(verification) => render_verification(object.key("verification"), verification),
+        None => {
+            object.null("verification");
+        }
+    }
+    object.opt_string("language", review.language.as_deref());
+    render_media(object.key("media"), &review.media);
     object.end();
+}
+
+/// Appends who verified a review, and how.
+pub(crate) fn render_verification(out: &mut Vec<u8>, verification: &Verification) {
+    let mut object = Object::begin(out);
+    object
+        .string("by", &verification.by)
+        .opt_string("method", verification.method.as_deref());
+    object.end();
+}
+
+/// Appends the array of a review's media.
+pub(crate) fn render_media(out: &mut Vec<u8>, media: &[Media]) {
+    let mut list = Array::begin(out);
+    for each in media {
+        let mut object = Object::begin(list.item());
+        object
+            .string("url", &each.url)
+            .string("alt", &each.alt)
+            .string("type", &each.media_type);
+        object.end();
+    }
+    list.end();
 }
 
 fn render_reply(out: &mut Vec<u8>, reply: &OwnerReply) {
@@ -288,13 +320,9 @@ fn entry_id(host: &str, review: &Review) -> String {
 }
 
 /// Midnight of the day of the review, or of the owner's reply where that came later.
-fn updated(review: &Review) -> String {
+fn updated(review: &Review) -> Timestamp {
     let reply = review.owner_reply.as_ref().map(|reply| reply.date);
-    review
-        .date
-        .max(reply.unwrap_or(review.date))
-        .timestamp()
-        .to_string()
+    review.date.max(reply.unwrap_or(review.date)).timestamp()
 }
 
 /// Appends `prefix` and `rest` as one JSON string.

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use super::allow::Allowed;
 use super::mentions::{Comparable, Matcher};
 use super::practice::{self, Finding, Rule};
-use super::problem::{Warning, quote};
+use super::problem::{Problems, Warning, quote};
 use super::{EDITORIAL, INSIGHTS, REVIEWS, TAXONOMY};
 use crate::model::{Business, Dataset, Review};
 use crate::wire::date::{Date, Timestamp};
@@ -31,11 +31,11 @@ pub(crate) const PLACEHOLDER_URL: &str = "https://fill-in.example/";
 pub const RULES: [&str; 19] = [
     "no_taxonomy",
     "no_editorial",
-    "no_business",
     "business_type",
     "no_disclaimer",
     "no_reviews",
     "unverified",
+    "ignored",
     "future_date",
     "early_reply",
     "unknown_technician",
@@ -72,6 +72,8 @@ pub struct Remarks {
     pub(super) insights_at: Option<Timestamp>,
     /// What the operator does not want to hear again.
     pub(super) allowed: Allowed,
+    /// Reviews of the file that are on the ignore list, and so left out.
+    pub(super) ignored_count: u64,
 }
 
 impl Remarks {
@@ -120,6 +122,7 @@ impl Remarks {
         }
         for (code, message) in [
             ("unverified", unverified(dataset)),
+            ("ignored", self.ignored()),
             ("future_date", self.future_dates(dataset)),
             ("early_reply", self.early_replies(dataset)),
             ("unknown_technician", unknown_technicians(dataset)),
@@ -133,10 +136,7 @@ impl Remarks {
         for (code, file, place, message) in self.of_practice(dataset, threads) {
             warn(code, file, &place, message);
         }
-        if self
-            .insights_at
-            .is_some_and(|time| time != dataset.updated_at)
-        {
+        if self.insights_at.is_some() {
             let message = "is not the updated_at of reviews.json: readers cannot tell which reviews it speaks of";
             warn(
                 "insights_date",
@@ -173,6 +173,15 @@ impl Remarks {
             }
         }
         warnings
+    }
+
+    fn ignored(&self) -> Option<String> {
+        (self.ignored_count > 0).then(|| {
+            format!(
+                "{} on the list of ignored.json and so not published: remove them with `reviewd forget`, or from the list",
+                self.ignored_count
+            )
+        })
     }
 
     fn future_dates(&self, dataset: &Dataset) -> Option<String> {
@@ -284,10 +293,6 @@ fn of_rule<'f, 'd>(
 /// What is to be filled in: code, place and message.
 fn of_business(business: &Business) -> Vec<(&'static str, &'static str, String)> {
     let mut warnings = Vec::new();
-    if is_placeholder(business) {
-        let message = "is as an import makes it: fill in name, url and type, which decides about further rules";
-        warnings.push(("no_business", "business", message.to_owned()));
-    }
     let kind = &business.kind;
     if practice::is_open(kind) {
         let message = format!(
@@ -298,8 +303,28 @@ fn of_business(business: &Business) -> Vec<(&'static str, &'static str, String)>
     warnings
 }
 
-fn is_placeholder(business: &Business) -> bool {
-    business.name == PLACEHOLDER_NAME || business.url == PLACEHOLDER_URL
+/// Refuses a business with what an import writes where the operator has not said it: it is checked, but never served.
+///
+/// # Errors
+/// Each placeholder with its key and the remedy.
+pub fn refuse_placeholders(dataset: &Dataset) -> Result<(), Problems> {
+    let business = &dataset.business;
+    let mut problems = Problems::default();
+    for (key, value, placeholder) in [
+        ("name", &business.name, PLACEHOLDER_NAME),
+        ("url", &business.url, PLACEHOLDER_URL),
+    ] {
+        if value == placeholder {
+            let message = format!(
+                "is the placeholder of an import: write the {key} of the business there, or import again with --business-{key}"
+            );
+            problems.push("reviews.json", &format!("business.{key}"), message, None);
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(problems),
+    }
 }
 
 fn unverified(dataset: &Dataset) -> Option<String> {

@@ -1,12 +1,13 @@
 //! One review of `reviews.json`, and all that were read so far.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::field::{Check, Kind};
+use super::ignored::Ignored;
 use super::mentions::{Comparable, Derive};
 use super::node::Node;
 use super::place::Place;
-use crate::model::{OwnerReply, Rating, Review};
+use crate::model::{Media, OwnerReply, Rating, Review, Verification};
 use crate::wire::date::Date;
 
 /// The reviews that passed, and the ids of all.
@@ -43,6 +44,20 @@ impl Reviews {
             None if self.incomplete => None,
             None => Some("is not the id of a review"),
         }
+    }
+
+    /// Takes out the reviews on the ignore list, which are not to be published though the file has them, and returns
+    /// how many there were.
+    pub(super) fn hide(&mut self, ignored: &[Ignored]) -> u64 {
+        if ignored.is_empty() {
+            return 0;
+        }
+        let hidden: HashSet<&str> = ignored.iter().map(|entry| entry.id.as_str()).collect();
+        let before = self.published.len();
+        self.published
+            .retain(|review| !hidden.contains(review.id.as_str()));
+        self.ids.retain(|id, _| !hidden.contains(id.as_str()));
+        (before - self.published.len()) as u64
     }
 
     /// Reads one entry: keeps it if it is verified, counts it if not, remembers its id in both cases.
@@ -88,6 +103,9 @@ impl Reviews {
             verified,
             people,
             services,
+            verification,
+            language,
+            media,
         ] = slots;
         let id = check.review_id(id, &at.key("id"));
         let author = check.string(author, &at.key("author"), Kind::Name);
@@ -103,6 +121,9 @@ impl Reviews {
         let verified = check.boolean(verified, &at.key("verified"));
         let (people, services) =
             self.mentions(people, services, text.as_deref(), at, derive, check);
+        let verification = read_verification(verification, &at.key("verification"), check);
+        let language = read_language(language, &at.key("language"), check);
+        let media = read_media(media, &at.key("media"), check);
         Entry {
             id,
             author,
@@ -116,6 +137,9 @@ impl Reviews {
             verified,
             people,
             services,
+            verification,
+            language,
+            media,
         }
     }
 
@@ -183,6 +207,9 @@ pub(super) struct Entry {
     verified: Option<bool>,
     people: Option<Vec<String>>,
     services: Option<Vec<String>>,
+    verification: Option<Option<Verification>>,
+    language: Option<Option<String>>,
+    media: Option<Vec<Media>>,
 }
 
 impl Entry {
@@ -201,6 +228,9 @@ impl Entry {
             verified: self.verified?,
             mentioned_technicians: self.people?,
             mentioned_services: self.services?,
+            verification: self.verification?,
+            language: self.language?,
+            media: self.media?,
         })
     }
 }
@@ -222,11 +252,104 @@ fn owner_reply(
     }))
 }
 
+/// Reads who verified the review; without the key it was the business.
+fn read_verification(
+    slot: Option<Node<'_>>,
+    at: &Place<'_>,
+    check: &mut Check<'_>,
+) -> Option<Option<Verification>> {
+    if matches!(slot, None | Some(Node::Null)) {
+        return Some(None);
+    }
+    let [by, method] = check.object(slot, at, ["by", "method"])?;
+    let by = check.string(by, &at.key("by"), Kind::Name);
+    let method = check.optional(method, &at.key("method"), Kind::Name);
+    Some(Some(Verification {
+        by: by?,
+        method: method?,
+    }))
+}
+
+fn read_language(
+    slot: Option<Node<'_>>,
+    at: &Place<'_>,
+    check: &mut Check<'_>,
+) -> Option<Option<String>> {
+    let Some(node) = slot else {
+        return Some(None);
+    };
+    match &node {
+        Node::Null => Some(None),
+        Node::Text(tag) if is_language_tag(tag) => Some(Some(tag.to_string())),
+        _ => check.mismatch(at, &node, "a language tag such as \"en\" or \"pt-BR\""),
+    }
+}
+
+fn read_media(slot: Option<Node<'_>>, at: &Place<'_>, check: &mut Check<'_>) -> Option<Vec<Media>> {
+    let node = match slot {
+        None => return Some(Vec::new()),
+        Some(Node::List(nodes)) if nodes.len() > MEDIA_MAX => {
+            let message = format!("holds {} entries, more than {MEDIA_MAX}", nodes.len());
+            check.refuse(at, None, message);
+            return None;
+        }
+        Some(node) => node,
+    };
+    check.each(Some(node), at, |check, node, at| {
+        let [url, alt, media_type] = check.object(Some(node), at, ["url", "alt", "type"])?;
+        let url = check.string(url, &at.key("url"), Kind::Url);
+        let alt = check.string(alt, &at.key("alt"), Kind::Line);
+        let type_at = at.key("type");
+        let media_type = check.string(media_type, &type_at, Kind::Name)?;
+        if !is_media_type(&media_type) {
+            let wanted = "a media type of an image, a video or a recording, such as \"image/jpeg\"";
+            return check.mismatch(&type_at, &Node::Text(media_type.into()), wanted);
+        }
+        Some(Media {
+            url: url?,
+            alt: alt?,
+            media_type,
+        })
+    })
+}
+
+/// Entries of `media` of one review, at most: 32; more are refused.
+pub const MEDIA_MAX: usize = 32;
+
+/// Bytes of a language tag, at most: 35, the length that RFC 5646 (section 4.4.1) asks buffers to have.
+const LANGUAGE_BYTES_MAX: usize = 35;
+
+/// Tells whether `tag` has the form of a language tag (BCP 47): a primary subtag of 2 to 8 letters, or `x` or `i`, then
+/// subtags of 1 to 8 letters and digits. Whether the subtags are registered is not looked up.
+pub(crate) fn is_language_tag(tag: &str) -> bool {
+    let mut subtags = tag.split('-');
+    let primary = subtags.next().unwrap_or_default();
+    let is_primary =
+        (2..=8).contains(&primary.len()) && primary.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_prefix = primary.eq_ignore_ascii_case("x") || primary.eq_ignore_ascii_case("i");
+    tag.len() <= LANGUAGE_BYTES_MAX
+        && (is_primary || (is_prefix && tag.len() > 2))
+        && subtags.all(|subtag| {
+            (1..=8).contains(&subtag.len())
+                && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+}
+
+/// Tells whether `text` names a type of images, videos or recordings: RFC 6838, section 4.2, without parameters.
+pub(crate) fn is_media_type(text: &str) -> bool {
+    let is_mark = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
+    text.split_once('/').is_some_and(|(kind, subtype)| {
+        matches!(kind, "image" | "video" | "audio")
+            && (1..=127).contains(&subtype.len())
+            && subtype.bytes().all(is_mark)
+    })
+}
+
 /// The keys that every review has: with fewer it could be anyone's, whose ids and texts are not ours.
 pub(crate) const REQUIRED_KEYS: &[&str] = REVIEW_KEYS.split_at(10).0;
 
-/// The keys of a review, the last two of them optional.
-pub(super) const REVIEW_KEYS: [&str; 12] = [
+/// The keys of a review, the last five of them optional.
+pub(super) const REVIEW_KEYS: [&str; 15] = [
     "id",
     "author",
     "author_avatar_url",
@@ -239,4 +362,7 @@ pub(super) const REVIEW_KEYS: [&str; 12] = [
     "verified",
     "mentioned_technicians",
     "mentioned_services",
+    "verification",
+    "language",
+    "media",
 ];

@@ -1,8 +1,12 @@
-//! Is it them, or is it us? When most hosts cannot be reached at the same time, the fault is likely our own network,
-//! and counting failures would remove everybody. So deliveries pause, and probes find out when to go on.
+//! Circuit breaker over all deliveries. When most callback hosts cannot be reached at the same time, the fault is likely
+//! our own network, and counting failures would remove every subscription: deliveries pause.
 //!
-//! Only hosts that were not reached at all count: no name, no route, no connection in time. A refused connection, a
-//! broken handshake or a bad status prove that the network works.
+//! Only attempts to deliver to active subscriptions count, never verifications, whose hosts anybody can choose. Only
+//! hosts that were not reached at all count: no name, no route, no connection in time. A refused connection, a broken
+//! handshake or a bad status prove that the network works.
+//!
+//! A pause ends when one probed host of an active subscription can be reached, and by itself after [`PAUSE_MAX`]: then
+//! deliveries are attempted for [`TRIAL`], in which attempts that reach no host do not count as failures.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -10,32 +14,37 @@ use std::time::{Duration, Instant};
 /// What has been seen of the network lately, and whether deliveries pause. Pure: the time is handed in.
 #[derive(Debug, Default)]
 pub struct Breaker {
-    /// The last exchange with each host, oldest first.
+    /// The last attempt to each host, oldest first.
     seen: VecDeque<Seen>,
-    /// Hosts that were reached before, the latest last: the best ones to probe.
+    /// Hosts and ports that were reached by a delivery, the latest last: the best ones to probe.
     reached: VecDeque<(String, u16)>,
-    open: Option<Open>,
+    state: State,
 }
 
 #[derive(Debug)]
 struct Seen {
     host: String,
-    port: u16,
     at: Instant,
     reached: bool,
 }
 
-#[derive(Debug)]
-struct Open {
-    probe_at: Instant,
-    wait: Duration,
-    probing: bool,
-    turn: usize,
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Closed,
+    Paused {
+        until: Instant,
+        probe_at: Instant,
+        wait: Duration,
+        probing: bool,
+    },
+    /// A pause ended by itself, and no host has been reached since.
+    Trial { until: Instant },
 }
 
 impl Breaker {
-    /// Notes whether a host was reached; returns true when this makes deliveries pause.
-    pub fn note(&mut self, host: &str, port: u16, reached: bool, now: Instant) -> bool {
+    /// Records whether a delivery reached its host; returns true when this makes deliveries pause.
+    pub fn record(&mut self, host: &str, port: u16, reached: bool, now: Instant) -> bool {
         self.seen
             .retain(|seen| now.saturating_duration_since(seen.at) < WINDOW && seen.host != host);
         if self.seen.len() >= HOSTS_MAX {
@@ -43,7 +52,6 @@ impl Breaker {
         }
         self.seen.push_back(Seen {
             host: host.to_owned(),
-            port,
             at: now,
             reached,
         });
@@ -53,78 +61,88 @@ impl Breaker {
             if self.reached.len() > REACHED_MAX {
                 self.reached.pop_front();
             }
+            if matches!(self.state, State::Trial { .. }) {
+                self.state = State::Closed;
+            }
             return false;
         }
         let lost = self.seen.iter().filter(|seen| !seen.reached).count();
-        if self.open.is_some() || lost < HOSTS_MIN || lost * 2 <= self.seen.len() {
+        let may_pause = !self.is_paused() && !self.is_trial(now);
+        if !may_pause || lost < HOSTS_MIN || lost * 2 <= self.seen.len() {
             return false;
         }
-        self.open = Some(Open {
+        self.state = State::Paused {
+            until: now + PAUSE_MAX,
             probe_at: now,
             wait: PROBE_WAIT,
             probing: false,
-            turn: 0,
-        });
+        };
         true
     }
 
     /// Tells whether deliveries pause.
     #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.open.is_some()
+    pub fn is_paused(&self) -> bool {
+        matches!(self.state, State::Paused { .. })
     }
 
-    /// Returns hosts and ports to connect to, when it is time: the last ones that were reached, and some of those that
-    /// were not, in turn. Any connection will do.
-    pub fn probe(&mut self, now: Instant) -> Option<Vec<(String, u16)>> {
-        let open = self.open.as_mut()?;
-        if open.probing || now < open.probe_at {
-            return None;
-        }
-        open.probing = true;
-        let lost: Vec<&Seen> = self.seen.iter().filter(|seen| !seen.reached).collect();
-        let mut targets: Vec<(String, u16)> = self
-            .reached
-            .iter()
-            .rev()
-            .take(PROBES / 2)
-            .cloned()
-            .collect();
-        let turn = open.turn;
-        for seen in (0..lost.len()).filter_map(|step| lost.get((turn + step) % lost.len())) {
-            if targets.len() < PROBES && !targets.iter().any(|(host, _)| *host == seen.host) {
-                targets.push((seen.host.clone(), seen.port));
-            }
-        }
-        open.turn += PROBES / 2;
-        Some(targets)
+    /// Tells whether a pause ended by itself a short while ago and no host has been reached since: an attempt that
+    /// reaches no host is then no failure of the subscriber.
+    #[must_use]
+    pub fn is_trial(&self, now: Instant) -> bool {
+        matches!(self.state, State::Trial { until } if now < until)
     }
 
-    /// Notes the end of a probe; returns true when deliveries go on.
-    pub fn probed(&mut self, reached: bool, now: Instant) -> bool {
-        let Some(open) = self.open.as_mut() else {
+    /// Ends a pause that has lasted for [`PAUSE_MAX`]; returns true when it did.
+    pub fn end_long_pause(&mut self, now: Instant) -> bool {
+        let is_over = matches!(self.state, State::Paused { until, .. } if now >= until);
+        if is_over {
+            self.state = State::Trial { until: now + TRIAL };
+            self.seen.clear();
+        }
+        is_over
+    }
+
+    /// Begins a probe when it is time for one: returns the hosts that were reached last, at most half of [`PROBES`]. The
+    /// caller adds hosts of other active subscriptions.
+    pub fn begin_probe(&mut self, now: Instant) -> Option<Vec<(String, u16)>> {
+        match &mut self.state {
+            State::Paused {
+                probe_at, probing, ..
+            } if !*probing && now >= *probe_at => *probing = true,
+            _ => return None,
+        }
+        let latest = self.reached.iter().rev().take(PROBES / 2);
+        Some(latest.cloned().collect())
+    }
+
+    /// Records the end of a probe; returns true when deliveries go on.
+    pub fn end_probe(&mut self, reached: bool, now: Instant) -> bool {
+        let State::Paused {
+            probe_at,
+            wait,
+            probing,
+            ..
+        } = &mut self.state
+        else {
             return false;
         };
         if reached {
-            self.open = None;
+            self.state = State::Closed;
             self.seen.clear();
             return true;
         }
-        open.probing = false;
-        open.probe_at = now + open.wait;
-        open.wait = (open.wait * 2).min(PROBE_WAIT_MAX);
-        // What was seen stays, although it grows old: those are the hosts to probe.
-        for seen in &mut self.seen {
-            seen.at = now;
-        }
+        *probing = false;
+        *probe_at = now + *wait;
+        *wait = (*wait * 2).min(PROBE_WAIT_MAX);
         false
     }
 }
 
-/// Exchanges longer ago say nothing of now.
+/// Attempts longer ago say nothing of now.
 const WINDOW: Duration = Duration::from_secs(30);
 
-/// Fewer hosts than this are their own fault.
+/// Fewer unreachable hosts than this do not begin a pause.
 const HOSTS_MIN: usize = 3;
 
 /// Hosts looked at; of more the latest.
@@ -134,13 +152,20 @@ const HOSTS_MAX: usize = 256;
 const REACHED_MAX: usize = 32;
 
 /// Hosts connected to in one probe.
-const PROBES: usize = 4;
+pub const PROBES: usize = 4;
 
 /// The wait after the first probe that failed; it doubles.
 const PROBE_WAIT: Duration = Duration::from_secs(2);
 
 /// The longest wait between probes.
-const PROBE_WAIT_MAX: Duration = Duration::from_secs(60);
+pub const PROBE_WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// The longest pause. Our choice: no set of unreachable hosts can hold up the others for longer.
+const PAUSE_MAX: Duration = Duration::from_secs(10 * 60);
+
+/// How long deliveries are attempted after that before they may pause again. Our choice: every subscriber that is due
+/// gets its attempt meanwhile, also behind a few thousand that cannot be reached.
+const TRIAL: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {
@@ -150,30 +175,38 @@ mod tests {
         now + Duration::from_secs(s)
     }
 
+    fn paused(now: Instant) -> Breaker {
+        let mut breaker = Breaker::default();
+        for host in ["a", "b", "c"] {
+            breaker.record(host, 443, false, now);
+        }
+        assert!(breaker.is_paused());
+        breaker
+    }
+
     #[test]
     fn most_hosts_lost_at_once_pause_and_one_connection_resumes() {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
-        breaker.note("good", 443, true, now);
-        assert!(!breaker.note("a", 443, false, now));
-        assert!(!breaker.note("b", 443, false, now));
-        assert!(breaker.note("c", 443, false, now));
-        assert!(breaker.is_open());
-        let targets = breaker.probe(now).expect("at once");
-        assert_eq!(targets[0], ("good".to_owned(), 443));
-        assert_eq!(targets.len(), 4);
-        assert!(breaker.probe(now).is_none(), "one probe at a time");
-        assert!(!breaker.probed(false, now));
-        assert!(breaker.probe(at(now, 1)).is_none());
-        assert!(breaker.probe(at(now, 2)).is_some());
-        assert!(breaker.probed(true, at(now, 3)));
-        assert!(!breaker.is_open());
+        breaker.record("good", 443, true, now);
+        assert!(!breaker.record("a", 443, false, now));
+        assert!(!breaker.record("b", 443, false, now));
+        assert!(breaker.record("c", 443, false, now));
+        assert!(breaker.is_paused());
+        let targets = breaker.begin_probe(now).expect("at once");
+        assert_eq!(targets, [("good".to_owned(), 443)]);
+        assert!(breaker.begin_probe(now).is_none(), "one probe at a time");
+        assert!(!breaker.end_probe(false, now));
+        assert!(breaker.begin_probe(at(now, 1)).is_none());
+        assert!(breaker.begin_probe(at(now, 2)).is_some());
+        assert!(breaker.end_probe(true, at(now, 3)));
+        assert!(!breaker.is_paused());
     }
 
     #[test]
     fn one_host_that_fails_often_does_not_pause() {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
         for _ in 0..100 {
-            assert!(!breaker.note("a", 443, false, now));
+            assert!(!breaker.record("a", 443, false, now));
         }
     }
 
@@ -181,15 +214,15 @@ mod tests {
     fn half_of_the_hosts_do_not_pause() {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
         for number in 0..10 {
-            breaker.note(&format!("good{number}"), 443, true, now);
+            breaker.record(&format!("good{number}"), 443, true, now);
         }
         for number in 0..10 {
             assert!(
-                !breaker.note(&format!("bad{number}"), 443, false, now),
+                !breaker.record(&format!("bad{number}"), 443, false, now),
                 "{number}"
             );
         }
-        assert!(breaker.note("bad10", 443, false, now));
+        assert!(breaker.record("bad10", 443, false, now));
     }
 
     #[test]
@@ -197,7 +230,7 @@ mod tests {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
         for (number, s) in [(0, 0), (1, 20), (2, 40), (3, 60)] {
             assert!(
-                !breaker.note(&format!("h{number}"), 443, false, at(now, s)),
+                !breaker.record(&format!("h{number}"), 443, false, at(now, s)),
                 "{number}"
             );
         }
@@ -205,19 +238,37 @@ mod tests {
 
     #[test]
     fn probes_wait_longer_each_time_up_to_a_minute() {
-        let (mut breaker, now) = (Breaker::default(), Instant::now());
-        for host in ["a", "b", "c"] {
-            breaker.note(host, 443, false, now);
-        }
+        let now = Instant::now();
+        let mut breaker = paused(now);
         let mut s = 0;
         for wait in [2, 4, 8, 16, 32, 60, 60] {
-            assert_eq!(
-                breaker.probe(at(now, s)).map(|targets| targets.len()),
-                Some(3)
-            );
-            breaker.probed(false, at(now, s));
-            assert!(breaker.probe(at(now, s + wait - 1)).is_none());
+            assert!(breaker.begin_probe(at(now, s)).is_some());
+            breaker.end_probe(false, at(now, s));
+            assert!(breaker.begin_probe(at(now, s + wait - 1)).is_none());
             s += wait;
         }
+    }
+
+    #[test]
+    fn a_pause_ends_by_itself_after_ten_minutes_and_a_minute_passes_before_the_next() {
+        let now = Instant::now();
+        let mut breaker = paused(now);
+        assert!(!breaker.end_long_pause(at(now, 599)) && breaker.is_paused());
+        assert!(breaker.end_long_pause(at(now, 600)) && !breaker.is_paused());
+        for number in 0..10 {
+            let host = format!("h{number}");
+            assert!(!breaker.record(&host, 443, false, at(now, 659)));
+        }
+        assert!(breaker.is_trial(at(now, 659)) && !breaker.is_trial(at(now, 660)));
+        assert!(breaker.record("h", 443, false, at(now, 660)));
+    }
+
+    #[test]
+    fn one_host_that_is_reached_ends_the_trial() {
+        let now = Instant::now();
+        let mut breaker = paused(now);
+        breaker.end_long_pause(at(now, 600));
+        breaker.record("good", 443, true, at(now, 601));
+        assert!(!breaker.is_trial(at(now, 601)));
     }
 }

@@ -79,6 +79,8 @@ pub(super) struct Engine {
     health: Health,
     flights: Flights,
     breaker: Breaker,
+    /// The last subscription whose host was probed: the next probe asks those after it.
+    probed_id: i64,
     contents: HashMap<String, Arc<Content>>,
     /// Contents that others have published, of topics that hold something else here.
     others: HashMap<String, Arc<Content>>,
@@ -122,7 +124,7 @@ impl Engine {
         let tls = client_config(settings.ca_file.as_deref())?;
         let agent = format!("reviewd/{} (+{})", env!("CARGO_PKG_VERSION"), base_url);
         let lookups = |threads: usize| Lookups::new(&outside.lookup, Arc::clone(&guard), threads);
-        let asking = lookups(lanes.verify);
+        let asking = lookups(lanes.verify_threads());
         let client =
             |lookups: Lookups, idle: usize| Client::new(&agent, Arc::clone(&tls), lookups, idle);
         let exchanger = Exchanger {
@@ -151,7 +153,7 @@ impl Engine {
             base_url: base_url.to_owned(),
             shared,
             on_health,
-            asking: pool("hub-ask", lanes.verify, None),
+            asking: pool("hub-ask", lanes.verify_threads(), None),
             delivering: pool("hub-deliver", lanes.deliveries(), Some(Behind::Far)),
             clients,
             store: None,
@@ -161,6 +163,7 @@ impl Engine {
             health: Health::default(),
             flights: Flights::new(lanes),
             breaker: Breaker::default(),
+            probed_id: 0,
             contents: HashMap::new(),
             others: HashMap::new(),
             unpublished: false,

@@ -53,6 +53,8 @@ pub struct Health {
     pub is_open: bool,
     /// Why the store cannot be used at present; `None` when it can.
     pub store_error: Option<String>,
+    /// Whether the store was never opened, for a reason that only the operator can mend.
+    pub is_off: bool,
     /// Whether this process delivers; another one that shares the state directory may.
     pub delivering: bool,
     /// Whether deliveries pause because most hosts could not be reached at once.

@@ -218,11 +218,9 @@ fn put_options(headers: &mut HeaderMap, allow: &'static str, preflight: bool) {
 fn coding_name(coding: Coding) -> Option<&'static HeaderValue> {
     static GZIP: HeaderValue = HeaderValue::from_static("gzip");
     static BROTLI: HeaderValue = HeaderValue::from_static("br");
-    static ZSTD: HeaderValue = HeaderValue::from_static("zstd");
     match coding {
         Coding::Identity => None,
         Coding::Gzip => Some(&GZIP),
         Coding::Brotli => Some(&BROTLI),
-        Coding::Zstd => Some(&ZSTD),
     }
 }

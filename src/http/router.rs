@@ -1,9 +1,8 @@
-//! Paths to endpoints by the table of addresses, and which methods each endpoint has.
+//! The route table: paths to endpoints, and which methods each endpoint has.
 
 use hyper::Method;
 
 use crate::pages::Page;
-use crate::pages::api::{self, Address};
 
 /// An address of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,40 +56,54 @@ impl Document {
     ];
 }
 
-/// The addresses as metrics name them, each at the number that a route has: no label is made of anything
-/// that a client sends.
-pub const PLACES: [&str; 30] = [
-    "other",
-    "/reviews.json",
-    "/insights.json",
-    "/api/feed.json",
-    "/feed.xml",
-    "/mcp/server-card",
-    "/.well-known/ai-catalog.json",
-    "/",
-    "/page.css",
-    "/page.js",
-    "/favicon.svg",
-    "/reviews.jsonld",
-    "/badge.svg",
-    "/widget.html",
-    "/widget.css",
-    "/widget.js",
-    "/api/reviews/search",
-    "/api/reviews/since/{date}",
-    "/api/reviews/{id}",
-    "/healthz",
-    "/readyz",
-    "/api/websub/hub",
-    "/mcp",
-    "/developers",
-    "/developers.js",
-    "/openapi.json",
-    "/llms.txt",
-    "/robots.txt",
-    "/sitemap.xml",
-    "/.well-known/api-catalog",
+/// The route table: every path with its route, a parameter in braces. The index of a row, plus one, is the number of
+/// its route in metrics.
+pub(crate) const ROUTES: [(&str, Route<'static>); 29] = [
+    ("/reviews.json", Route::Document(Document::Reviews)),
+    ("/insights.json", Route::Document(Document::Insights)),
+    ("/api/feed.json", Route::Document(Document::FeedJson)),
+    ("/feed.xml", Route::Document(Document::FeedXml)),
+    ("/mcp/server-card", Route::Document(Document::ServerCard)),
+    (
+        "/.well-known/ai-catalog.json",
+        Route::Document(Document::AiCatalog),
+    ),
+    ("/", Route::Page(Page::Home)),
+    ("/page.css", Route::Page(Page::Stylesheet)),
+    ("/page.js", Route::Page(Page::Script)),
+    ("/favicon.svg", Route::Page(Page::Favicon)),
+    ("/reviews.jsonld", Route::Page(Page::ReviewsJsonLd)),
+    ("/badge.svg", Route::Page(Page::Badge)),
+    ("/widget.html", Route::Page(Page::Widget)),
+    ("/widget.css", Route::Page(Page::WidgetStylesheet)),
+    ("/widget.js", Route::Page(Page::WidgetScript)),
+    ("/api/reviews/search", Route::Search),
+    ("/api/reviews/since/{date}", Route::Since("")),
+    ("/api/reviews/{id}", Route::Review("")),
+    ("/healthz", Route::Health),
+    ("/readyz", Route::Ready),
+    ("/api/websub/hub", Route::Hub),
+    ("/mcp", Route::Mcp),
+    ("/developers", Route::Page(Page::Developers)),
+    ("/developers.js", Route::Page(Page::DevelopersScript)),
+    ("/openapi.json", Route::Page(Page::OpenApi)),
+    ("/llms.txt", Route::Page(Page::LlmsText)),
+    ("/robots.txt", Route::Page(Page::Robots)),
+    ("/sitemap.xml", Route::Page(Page::Sitemap)),
+    ("/.well-known/api-catalog", Route::Page(Page::ApiCatalog)),
 ];
+
+/// The paths as metrics name them, each at the number that a route has: no label is made of anything that a client
+/// sends.
+pub const PLACES: [&str; ROUTES.len() + 1] = {
+    let mut places = ["other"; ROUTES.len() + 1];
+    let mut row = 0;
+    while row < ROUTES.len() {
+        places[row + 1] = ROUTES[row].0;
+        row += 1;
+    }
+    places
+};
 
 /// The place of a request that was refused before it had a route.
 pub(crate) const NO_PLACE: usize = 0;
@@ -131,21 +144,50 @@ pub(crate) fn route<'a>(parent: &[u8], last: &'a [u8]) -> Option<Route<'a>> {
             id => str::from_utf8(id).ok().map(Route::Review),
         };
     }
-    match api::find(parent, last)? {
-        Address::Reviews => Some(Route::Document(Document::Reviews)),
-        Address::Insights => Some(Route::Document(Document::Insights)),
-        Address::FeedJson => Some(Route::Document(Document::FeedJson)),
-        Address::FeedXml => Some(Route::Document(Document::FeedXml)),
-        Address::ServerCard => Some(Route::Document(Document::ServerCard)),
-        Address::AiCatalog => Some(Route::Document(Document::AiCatalog)),
-        Address::Health => Some(Route::Health),
-        Address::Ready => Some(Route::Ready),
-        Address::Mcp => Some(Route::Mcp),
-        Address::Hub => Some(Route::Hub),
-        Address::Page(page) => Some(Route::Page(page)),
-        // Found above, and by their parameters.
-        Address::Search | Address::Since | Address::Review => None,
+    let mut slot = slot_of(parent.len(), last);
+    // At least half of the slots are empty.
+    while let Some((path, route)) = ROUTES.get(usize::from(SLOTS[slot])) {
+        if path.as_bytes().strip_prefix(parent) == Some(last) {
+            return Some(*route);
+        }
+        slot = (slot + 1) % SLOTS.len();
     }
+    None
+}
+
+/// A hash table of the rows of [`ROUTES`] without parameters: each row in its slot or the next free one, and a number
+/// that is no row where there is none. Every request is looked up.
+const SLOTS: [u8; 64] = {
+    let mut slots = [u8::MAX; 64];
+    assert!(ROUTES.len() <= slots.len() / 2);
+    let mut row = 0;
+    while row < ROUTES.len() {
+        let path = ROUTES[row].0.as_bytes();
+        let mut cut = path.len();
+        while path[cut - 1] != b'/' {
+            cut -= 1;
+        }
+        let (_, last) = path.split_at(cut);
+        if !matches!(last, [b'{', ..]) {
+            let mut slot = slot_of(cut, last);
+            while slots[slot] != u8::MAX {
+                slot = (slot + 1) % slots.len();
+            }
+            slots[slot] = row as u8;
+        }
+        row += 1;
+    }
+    slots
+};
+
+/// Returns the slot to begin at, for a path whose last segment follows `cut` bytes.
+const fn slot_of(cut: usize, last: &[u8]) -> usize {
+    let first = match last {
+        [first, ..] => *first as usize,
+        [] => 0,
+    };
+    // Our choice: of the first letters and the lengths few are alike.
+    (first + 5 * last.len() + 11 * cut) % 64
 }
 
 impl Route<'_> {
@@ -214,64 +256,42 @@ mod tests {
     }
 
     #[test]
-    fn every_address_of_the_interface_has_its_route() {
+    fn the_part_behind_the_last_slash_is_the_parameter() {
         for (path, expected) in [
-            ("/reviews.json", Route::Document(Document::Reviews)),
-            ("/insights.json", Route::Document(Document::Insights)),
-            ("/api/feed.json", Route::Document(Document::FeedJson)),
-            ("/feed.xml", Route::Document(Document::FeedXml)),
-            ("/api/reviews/search", Route::Search),
             ("/api/reviews/since/2024-01-01", Route::Since("2024-01-01")),
             ("/api/reviews/since/..", Route::Since("..")),
             ("/api/reviews/01J", Route::Review("01J")),
             ("/api/reviews/..", Route::Review("..")),
-            ("/healthz", Route::Health),
-            ("/readyz", Route::Ready),
-            ("/api/websub/hub", Route::Hub),
-            ("/mcp", Route::Mcp),
-            ("/mcp/server-card", Route::Document(Document::ServerCard)),
-            (
-                "/.well-known/ai-catalog.json",
-                Route::Document(Document::AiCatalog),
-            ),
         ] {
             assert_eq!(find(path), Some(expected), "{path}");
         }
     }
 
     #[test]
-    fn every_page_has_an_address() {
-        for (path, page) in [
-            ("/", Page::Home),
-            ("/page.css", Page::Stylesheet),
-            ("/page.js", Page::Script),
-            ("/favicon.svg", Page::Favicon),
-            ("/reviews.jsonld", Page::ReviewsJsonLd),
-            ("/badge.svg", Page::Badge),
-            ("/widget.html", Page::Widget),
-            ("/widget.css", Page::WidgetStylesheet),
-            ("/widget.js", Page::WidgetScript),
-            ("/developers", Page::Developers),
-            ("/developers.js", Page::DevelopersScript),
-            ("/openapi.json", Page::OpenApi),
-            ("/llms.txt", Page::LlmsText),
-            ("/robots.txt", Page::Robots),
-            ("/sitemap.xml", Page::Sitemap),
-            ("/.well-known/api-catalog", Page::ApiCatalog),
-        ] {
-            assert_eq!(find(path), Some(Route::Page(page)), "{path}");
+    fn every_stored_document_has_a_row() {
+        for document in Document::ALL {
+            assert!(
+                ROUTES
+                    .iter()
+                    .any(|(_, route)| *route == Route::Document(document))
+            );
+        }
+        for page in Page::ALL {
+            // The badge in colours is a parameter of the badge.
+            let expected = !matches!(page, Page::BadgeLight | Page::BadgeDark);
+            let found = ROUTES.iter().any(|(_, route)| *route == Route::Page(page));
+            assert_eq!(found, expected, "{page:?}");
         }
     }
 
     #[test]
     fn every_place_is_named_by_its_own_address() {
-        let mut found = 0;
-        for (place, path) in PLACES.iter().enumerate().skip(1) {
-            let route = find(path).expect(path);
-            assert_eq!(route.place(), place, "{path}");
-            found += 1;
+        for (row, (path, route)) in ROUTES.iter().enumerate() {
+            assert_eq!((route.place(), PLACES[row + 1]), (row + 1, *path));
+            // No id has braces, but the router does not mind.
+            assert_eq!(find(path).map(Route::place), Some(row + 1), "{path}");
         }
-        assert_eq!((found, PLACES[NO_PLACE]), (PLACES.len() - 1, "other"));
+        assert_eq!(PLACES[NO_PLACE], "other");
     }
 
     #[test]
@@ -303,36 +323,38 @@ mod tests {
     }
 
     #[test]
-    fn the_table_describes_the_methods_that_routes_have() {
+    fn every_route_is_described_with_its_methods() {
         const METHODS: [&str; 9] = [
             "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT",
         ];
-        for entry in api::TABLE {
-            let path = entry.path();
-            // No id has braces, but the router does not mind.
-            let route = find(&path).unwrap_or_else(|| panic!("{path} is described and not served"));
-            assert_eq!(entry.methods().join(", "), route.allow(), "{path}");
+        let document: serde_json::Value =
+            serde_json::from_str(include_str!("../../templates/openapi.json")).expect("JSON");
+        let paths = document["paths"].as_object().expect("paths");
+        assert_eq!(paths.len(), ROUTES.len());
+        for (path, route) in ROUTES {
+            let item = paths
+                .get(path)
+                .unwrap_or_else(|| panic!("{path} is not described"));
             for method in METHODS {
-                let known = Method::from_bytes(method.as_bytes()).expect("a method");
+                let is_described = match method {
+                    "HEAD" => item.get("get").is_some(),
+                    "OPTIONS" => true,
+                    method => item.get(method.to_ascii_lowercase()).is_some(),
+                };
+                let is_allowed = route.allow().split(", ").any(|allowed| allowed == method);
+                assert_eq!(is_described, is_allowed, "{method} {path}");
                 // What /mcp refuses it refuses in the words of its protocol.
-                let is_taken = route.action(&known) != Action::Refuse && route != Route::Mcp;
-                let is_described = entry.methods().contains(&method) && route != Route::Mcp;
-                assert_eq!(is_taken, is_described, "{method} {path}");
+                if route != Route::Mcp {
+                    let known = Method::from_bytes(method.as_bytes()).expect("a method");
+                    assert_eq!(
+                        route.action(&known) != Action::Refuse,
+                        is_allowed,
+                        "{method} {path}"
+                    );
+                }
             }
         }
         assert_eq!(Route::Mcp.allow(), crate::mcp::METHODS);
-    }
-
-    #[test]
-    fn every_page_is_in_the_table_once() {
-        for page in Page::ALL {
-            let addresses = api::TABLE
-                .iter()
-                .filter(|entry| entry.address == Address::Page(page));
-            // The badge in colours is a parameter of the badge.
-            let expected = usize::from(!matches!(page, Page::BadgeLight | Page::BadgeDark));
-            assert_eq!(addresses.count(), expected, "{page:?}");
-        }
     }
 
     #[test]

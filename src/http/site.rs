@@ -38,7 +38,7 @@ pub struct Site {
 struct Prepared {
     media_type: HeaderValue,
     /// The body in each coding has its own, at `Coding as usize`.
-    tags: [(EntityTag, HeaderValue); 4],
+    tags: [(EntityTag, HeaderValue); 3],
     /// The hub and the topic itself, on the documents that are topics.
     link: Option<HeaderValue>,
     ready: Ready,
@@ -242,7 +242,6 @@ impl Prepared {
                 tag(Coding::Identity)?,
                 tag(Coding::Gzip)?,
                 tag(Coding::Brotli)?,
-                tag(Coding::Zstd)?,
             ],
             link,
             ready: Ready::default(),
@@ -275,7 +274,7 @@ impl Prepared {
 }
 
 fn available(resource: &Resource) -> CodingSet {
-    [Coding::Gzip, Coding::Brotli, Coding::Zstd]
+    [Coding::Gzip, Coding::Brotli]
         .into_iter()
         .filter(|coding| resource.encoded(*coding).is_some())
         .fold(CodingSet::IDENTITY, CodingSet::with)
@@ -296,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_place_of_a_coding_is_its_number() {
-        let codings = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
-        assert_eq!(codings.map(|coding| coding as usize), [0, 1, 2, 3]);
+        let codings = [Coding::Identity, Coding::Gzip, Coding::Brotli];
+        assert_eq!(codings.map(|coding| coding as usize), [0, 1, 2]);
     }
 }

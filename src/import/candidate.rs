@@ -1,6 +1,6 @@
 //! One review of a source, every value checked, ready to be laid over what is there.
 
-use crate::model::{OwnerReply, Rating};
+use crate::model::{Media, OwnerReply, Rating, Verification};
 use crate::wire::date::Date;
 
 /// A review as its source has it.
@@ -19,8 +19,14 @@ pub(crate) struct Candidate {
     pub(crate) source_url: Option<Option<String>>,
     pub(crate) owner_reply: Option<Option<OwnerReply>>,
     pub(crate) verified: Option<bool>,
+    /// Whether the source does not publish it, so that it is not published here.
+    pub(crate) hidden: bool,
     /// People and services.
     pub(crate) mentions: [Option<Vec<String>>; 2],
+    /// Who verified it, where the source says so.
+    pub(crate) verification: Option<Option<Verification>>,
+    pub(crate) language: Option<Option<String>>,
+    pub(crate) media: Option<Vec<Media>>,
     /// When the source last changed it, in seconds and billionths; `None` where it does not say.
     pub(crate) updated: Option<(i64, u32)>,
 }

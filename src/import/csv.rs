@@ -1,219 +1,148 @@
-//! Tables: the first row names the columns, every further one is a review.
+//! The rows of a table in text, as RFC 4180 has it, with any delimiter and any ends of lines.
+//!
+//! A quotation mark that is out of place is no reason to guess where columns end: the row says so, and is refused. One
+//! that is never closed ends the reading, as everything behind it would be one value. The `csv` crate forgives both,
+//! and does not say on which line a value begins.
 
-use std::io::{self, BufRead, Read};
+use std::io::BufRead;
 
-use ::csv::{ErrorKind, ReaderBuilder, StringRecord};
-
-use super::columns::Columns;
-use super::read::{Counted, Progress, ReadError, Reading, Shape};
-use super::record::{Field, Found, Record, Sink};
-use super::text::quote;
-
-mod quotes;
-
-use quotes::Quotes;
+use super::RECORD_BYTES_MAX;
+use super::read::{ReadError, Reading, TOO_LONG};
+use super::table::{Row, Rows};
 
 /// What may separate columns, the most usual first: it wins where two are equally frequent.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// How far the parser reads ahead: its own buffer.
-const AHEAD_BYTES: usize = 64 << 10;
-
-/// More columns than this are no table of reviews.
-const COLUMNS_MAX: usize = 1_000;
-
-/// Reads a table.
-pub(super) fn read(
-    source: impl BufRead,
-    reading: &Reading,
-    sink: &mut Sink<'_>,
-) -> Result<Shape, ReadError> {
-    let delimiter = reading
-        .delimiter
-        .unwrap_or_else(|| delimiter(&reading.head));
-    let progress = Progress::new();
-    let quotes = Quotes::new(delimiter);
-    let mut table = ReaderBuilder::new()
-        .delimiter(delimiter)
-        .flexible(true)
-        .has_headers(false)
-        .buffer_capacity(AHEAD_BYTES)
-        .from_reader(LineFeeds::new(
-            Counted::new(source, &progress, AHEAD_BYTES as u64),
-            &quotes,
-        ));
-    let mut row = StringRecord::new();
-    // Whether there was another row, the line after it, and that of a quotation mark in it that is out of place.
-    let mut next = |row: &mut StringRecord| -> Result<Option<(u64, Option<u64>)>, ReadError> {
-        progress.end_record();
-        let outcome = table.read_record(row);
-        let is_there = outcome.map_err(|error| failed(error, progress.line(), &quotes))?;
-        let end = table.position();
-        Ok(is_there.then(|| (end.line(), quotes.misplaced(end.byte()))))
-    };
-    let mut after_header = next(&mut row)?;
-    // Excel's own line that names the delimiter.
-    if after_header.is_some() && separator_line(&reading.head).is_some() {
-        after_header = next(&mut row)?;
-    }
-    let Some((_, misplaced)) = after_header else {
-        let message = "is empty: a table begins with a row that names its columns";
-        return Err(ReadError::at(0, message));
-    };
-    if let Some(opened) = misplaced {
-        return Err(ReadError::at(opened, MISPLACED));
-    }
-    let header = row.clone();
-    let columns = find(&header, reading)?;
-    while let Some((after, misplaced)) = next(&mut row)? {
-        // A spreadsheet's empty rows are no reviews.
-        if row.iter().all(|value| value.trim().is_empty()) {
-            continue;
-        }
-        // The parser's own position of a row is before the empty lines that it skips.
-        let feeds = row.iter().map(|value| value.matches('\n').count() as u64);
-        let line = after.saturating_sub(1 + feeds.sum::<u64>()).max(1);
-        let found = match misplaced {
-            None => found(&row, header.len(), &columns, line),
-            Some(opened) if opened == line => refused(line, MISPLACED),
-            Some(opened) => refused(line, format!("line {opened}: {MISPLACED}")),
-        };
-        sink(found).map_err(ReadError::Full)?;
-    }
-    let name = |at: usize| header.get(at).unwrap_or_default().trim().to_owned();
-    Ok(Shape {
-        delimiter: Some(delimiter),
-        used: columns
-            .used
-            .iter()
-            .map(|(field, at)| (field.to_string(), name(*at)))
-            .collect(),
-        unused: columns.unused.iter().map(|at| name(*at)).collect(),
-    })
-}
-
-/// Why a row is refused, or the table: where a mark is missing, columns and rows have run together.
-const MISPLACED: &str = "a quotation mark opens here that closes in the middle of a column; is one missing, or not doubled?";
-
-fn refused(line: u64, reason: impl Into<String>) -> Found {
-    let reason = reason.into();
-    Found::Refused { line, reason }
-}
-
-/// Bytes on their way to the parser: every line ends in a line feed, the last one too, so that lines can be counted.
-struct LineFeeds<R> {
+/// A table that is read row by row.
+pub(super) struct CsvRows<R> {
     source: R,
-    quotes: Quotes,
-    /// The byte before, as it was read.
-    before: u8,
-    is_done: bool,
+    delimiter: u8,
+    /// The line of the next byte, from 1.
+    line: u64,
+    /// Whether the byte before was a carriage return: a line feed behind it ends no further line.
+    after_return: bool,
 }
 
-impl<R: Read> LineFeeds<R> {
-    fn new(source: R, quotes: &Quotes) -> LineFeeds<R> {
-        LineFeeds {
-            source,
-            quotes: quotes.clone(),
-            before: b'\n',
-            is_done: false,
+/// Where in a value the reader is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before its first byte.
+    Start,
+    /// In one without quotation marks, or behind those of one.
+    Plain,
+    /// Between quotation marks.
+    Quoted,
+    /// Behind a mark that closes the value, or is the first of two.
+    Closing,
+}
+
+/// Begins to read a table, and returns its delimiter too.
+///
+/// # Errors
+/// As for a row.
+pub(super) fn rows<R: BufRead>(
+    source: R,
+    reading: &Reading,
+) -> Result<(CsvRows<R>, u8), ReadError> {
+    let delimiter = reading.delimiter;
+    let delimiter = delimiter.unwrap_or_else(|| find_delimiter(&reading.head));
+    let mut rows = CsvRows {
+        source,
+        delimiter,
+        line: 1,
+        after_return: false,
+    };
+    // Excel's own line that names the delimiter.
+    if separator_line(&reading.head).is_some() {
+        rows.next(&mut Row::default())?;
+    }
+    Ok((rows, delimiter))
+}
+
+impl<R: BufRead> CsvRows<R> {
+    /// Takes the next bytes that belong to a value as they are, and the one behind them, which may mean more; `None`
+    /// at the end of the source.
+    fn take(&mut self, state: State, value: &mut Vec<u8>) -> Result<Option<u8>, ReadError> {
+        loop {
+            let bytes = self.source.fill_buf();
+            let bytes = bytes.map_err(|error| ReadError::of(error, self.line))?;
+            let run = match state {
+                State::Quoted => memchr::memchr3(b'"', b'\n', b'\r', bytes),
+                State::Plain => memchr::memchr3(self.delimiter, b'\n', b'\r', bytes),
+                State::Start | State::Closing => Some(0),
+            };
+            let run = run.unwrap_or(bytes.len());
+            value.extend_from_slice(&bytes[..run]);
+            let (byte, is_end) = (bytes.get(run).copied(), bytes.is_empty());
+            let is_second = self.after_return && run == 0 && byte == Some(b'\n');
+            self.after_return = byte == Some(b'\r');
+            self.source.consume(run + usize::from(byte.is_some()));
+            if matches!(byte, Some(b'\n' | b'\r')) && !is_second {
+                self.line += 1;
+            }
+            if byte.is_some() || is_end || value.len() as u64 > RECORD_BYTES_MAX {
+                return Ok(byte.filter(|_| !is_end));
+            }
         }
     }
+}
 
-    /// Reads some bytes; none at the end alone.
-    fn feed(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while !self.is_done && !buffer.is_empty() {
-            let read = self.source.read(buffer)?;
-            if read == 0 {
-                self.is_done = true;
-                if matches!(self.before, b'\n' | b'\r') {
-                    break;
+impl<R: BufRead> Rows for CsvRows<R> {
+    fn next(&mut self, row: &mut Row) -> Result<bool, ReadError> {
+        let (mut state, mut opened, mut value, mut bytes) = (State::Start, 0, Vec::new(), 0);
+        *row = Row {
+            line: self.line,
+            ..Row::default()
+        };
+        loop {
+            let byte = self.take(state, &mut value)?;
+            if (bytes + value.len()) as u64 > RECORD_BYTES_MAX {
+                return Err(ReadError::at(row.line, TOO_LONG));
+            }
+            let is_new = state == State::Start && row.cells.is_empty();
+            let is_line_end = matches!(byte, None | Some(b'\n' | b'\r'));
+            state = match (state, byte) {
+                (State::Quoted, None) => {
+                    let message = "a quotation mark opens here and is never closed";
+                    return Err(ReadError::at(opened, message));
                 }
-                buffer[0] = b'\n';
-                return Ok(1);
-            }
-            // Most tables hold no carriage return at all, and then a look costs less than a loop.
-            if self.before != b'\r' && !buffer[..read].contains(&b'\r') {
-                self.before = buffer[read - 1];
-                return Ok(read);
-            }
-            let mut kept = 0;
-            for at in 0..read {
-                let byte = buffer[at];
-                let is_second = byte == b'\n' && self.before == b'\r';
-                self.before = byte;
-                if !is_second {
-                    buffer[kept] = if byte == b'\r' { b'\n' } else { byte };
-                    kept += 1;
+                (State::Quoted, Some(b'"')) => State::Closing,
+                (State::Quoted, Some(byte)) => {
+                    value.push(byte);
+                    State::Quoted
                 }
-            }
-            if kept > 0 {
-                return Ok(kept);
-            }
+                (State::Closing, Some(b'"')) => {
+                    value.push(b'"');
+                    State::Quoted
+                }
+                (State::Start, Some(b'"')) => {
+                    opened = self.line;
+                    State::Quoted
+                }
+                (_, None) if is_new => return Ok(false),
+                // An empty line is no row.
+                _ if is_line_end && is_new => {
+                    row.line = self.line;
+                    State::Start
+                }
+                (_, byte) if is_line_end || byte == Some(self.delimiter) => {
+                    bytes += value.len() + 1;
+                    row.cells.push(String::from_utf8_lossy(&value).into_owned());
+                    value.clear();
+                    if is_line_end {
+                        return Ok(true);
+                    }
+                    State::Start
+                }
+                (before, byte) => {
+                    if before == State::Closing {
+                        row.misplaced.get_or_insert(opened);
+                    }
+                    value.extend(byte);
+                    State::Plain
+                }
+            };
         }
-        Ok(0)
-    }
-}
-
-impl<R: Read> Read for LineFeeds<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.feed(buffer)?;
-        self.quotes.follow(&buffer[..read]);
-        if self.is_done && read == 0 && self.quotes.open().is_some() {
-            let message = "a quotation mark opens here and is never closed";
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
-        }
-        Ok(read)
-    }
-}
-
-/// Finds the columns, and refuses a table that cannot hold reviews.
-fn find(header: &StringRecord, reading: &Reading) -> Result<Columns, ReadError> {
-    if header.len() > COLUMNS_MAX {
-        return Err(ReadError::at(
-            1,
-            format!("has {} columns, more than {COLUMNS_MAX}", header.len()),
-        ));
-    }
-    let columns = Columns::find(header.iter(), &reading.mapping)
-        .map_err(|message| ReadError::at(1, message))?;
-    let missing = [Field::Author, Field::Rating, Field::Date]
-        .into_iter()
-        .find(|field| !columns.has(*field));
-    if let Some(field) = missing {
-        let names: Vec<String> = header.iter().take(30).map(quote).collect();
-        let message = format!(
-            "no column is known to hold the {field}: name it with --map {field}=COLUMN; the columns are {}",
-            names.join(", ")
-        );
-        return Err(ReadError::at(1, message));
-    }
-    Ok(columns)
-}
-
-/// Makes a record of a row.
-fn found(row: &StringRecord, width: usize, columns: &Columns, line: u64) -> Found {
-    // Rows may end early where the last columns are empty; more columns mean that a quotation mark is missing.
-    let extra = row.iter().skip(width).any(|value| !value.trim().is_empty());
-    if extra {
-        let reason = format!("has {} columns, and the header {width}", row.len());
-        return refused(line, reason);
-    }
-    let mut record = Record::at(line);
-    for (field, at) in &columns.used {
-        record.set(*field, row.get(*at).unwrap_or_default());
-    }
-    Found::Record(record)
-}
-
-fn failed(error: ::csv::Error, line: u64, quotes: &Quotes) -> ReadError {
-    let message = error.to_string();
-    match error.into_kind() {
-        ErrorKind::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            ReadError::at(quotes.open().unwrap_or(line), error.to_string())
-        }
-        ErrorKind::Io(error) => ReadError::of(error, line),
-        // The source is UTF-8 and rows may be of any length, so nothing else is left.
-        _ => ReadError::at(line, message),
     }
 }
 
@@ -230,60 +159,85 @@ fn separator_line(head: &str) -> Option<u8> {
 }
 
 /// Finds what separates the columns: the most frequent candidate of the header, outside of quotation marks.
-fn delimiter(head: &str) -> u8 {
+fn find_delimiter(head: &str) -> u8 {
     if let Some(delimiter) = separator_line(head) {
         return delimiter;
     }
-    let mut counts = [0usize; DELIMITERS.len()];
     let mut is_quoted = false;
-    for byte in head.trim_start().bytes() {
-        match byte {
-            b'"' => is_quoted = !is_quoted,
-            b'\n' | b'\r' if !is_quoted => break,
-            _ if is_quoted => {}
-            _ => {
-                if let Some(at) = DELIMITERS.iter().position(|known| *known == byte) {
-                    counts[at] += 1;
-                }
-            }
+    let header: Vec<u8> = head
+        .trim_start()
+        .bytes()
+        .take_while(|byte| {
+            is_quoted ^= *byte == b'"';
+            is_quoted || !matches!(byte, b'\n' | b'\r')
+        })
+        .collect();
+    let mut is_quoted = false;
+    let mut counts = [0usize; DELIMITERS.len()];
+    for byte in header {
+        is_quoted ^= byte == b'"';
+        let at = DELIMITERS.iter().position(|known| *known == byte);
+        if let Some(at) = at.filter(|_| !is_quoted) {
+            counts[at] += 1;
         }
     }
-    let most = counts.iter().max().copied().unwrap_or_default();
-    let at = counts
-        .iter()
-        .position(|count| *count == most)
-        .unwrap_or_default();
-    DELIMITERS[at]
+    let most = (0..counts.len()).rev().max_by_key(|at| counts[*at]);
+    DELIMITERS[most.unwrap_or_default()]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LineFeeds, Quotes, delimiter, separator_line};
-    use std::io::Read;
+    use super::{CsvRows, Row, Rows, find_delimiter, separator_line};
+    use std::io::{BufReader, Read};
+
+    /// The rows of a table, each with its line and that of a misplaced mark, read in chunks of `size` bytes.
+    fn rows(table: &[u8], size: usize) -> Vec<(u64, Option<u64>, Vec<String>)> {
+        let mut rows = CsvRows {
+            source: BufReader::with_capacity(size, table.take(u64::MAX)),
+            delimiter: b',',
+            line: 1,
+            after_return: false,
+        };
+        let (mut found, mut row) = (Vec::new(), Row::default());
+        while rows.next(&mut row).unwrap() {
+            found.push((row.line, row.misplaced, row.cells.clone()));
+        }
+        found
+    }
 
     #[test]
-    fn line_ends_of_every_kind_become_line_feeds() {
-        for chunk in [1, 2, 3, 64] {
-            let mut reader = LineFeeds::new(&b"a\r\nb\rc\n\r\nd"[..], &Quotes::new(b','));
-            let (mut text, mut buffer) = (Vec::new(), vec![0; chunk]);
-            loop {
-                match reader.read(&mut buffer).unwrap() {
-                    0 => break,
-                    read => text.extend_from_slice(&buffer[..read]),
-                }
-            }
-            assert_eq!(text, b"a\nb\nc\n\nd\n", "{chunk}");
+    fn rows_are_the_same_however_the_bytes_are_cut() {
+        let table =
+            b"a,b\r\n\r\n\"x \"\"y\"\" z\",5\" wide\r1,\"two\r\nlines\" too\n\n,\n2,\"\"\n\"\",3";
+        for size in [1, 2, 3, 7, 100] {
+            let expected = [
+                (1, None, vec!["a", "b"]),
+                (3, None, vec!["x \"y\" z", "5\" wide"]),
+                (4, Some(4), vec!["1", "two\r\nlines too"]),
+                (7, None, vec!["", ""]),
+                (8, None, vec!["2", ""]),
+                (9, None, vec!["", "3"]),
+            ];
+            let found = rows(table, size);
+            let found: Vec<(u64, Option<u64>, Vec<&str>)> = found
+                .iter()
+                .map(|(line, mark, cells)| {
+                    (*line, *mark, cells.iter().map(String::as_str).collect())
+                })
+                .collect();
+            assert_eq!(found, expected, "{size}");
         }
+        assert!(rows(b"\n\r\n", 1).is_empty());
     }
 
     #[test]
     fn the_delimiter_is_that_of_the_header() {
-        assert_eq!(delimiter("a,b,c\n1;2;3;4\n"), b',');
-        assert_eq!(delimiter("\n\"a,x\";\"b,y\";c\r\n"), b';');
-        assert_eq!(delimiter("a\tb\tc"), b'\t');
-        assert_eq!(delimiter("a|b|c"), b'|');
-        assert_eq!(delimiter("one"), b',');
-        assert_eq!(delimiter("sep=;\na,b,c;d\n"), b';');
+        assert_eq!(find_delimiter("a,b,c\n1;2;3;4\n"), b',');
+        assert_eq!(find_delimiter("\n\"a,x\";\"b,y\";c\r\n"), b';');
+        assert_eq!(find_delimiter("a\tb\tc"), b'\t');
+        assert_eq!(find_delimiter("a|b|c"), b'|');
+        assert_eq!(find_delimiter("one"), b',');
+        assert_eq!(find_delimiter("sep=;\na,b,c;d\n"), b';');
         assert_eq!(separator_line("sep=,\n"), Some(b','));
         assert_eq!(separator_line("separate=1\n"), None);
     }

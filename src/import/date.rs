@@ -124,7 +124,10 @@ impl Evidence {
 /// A line that says what is wrong, naming `field`.
 pub(crate) fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Date, String> {
     let text = text.trim();
-    if let Some(date) = unix(text) {
+    if let Some(date) = unix(text)
+        .or_else(|| compact(text))
+        .or_else(|| serial(text))
+    {
         return Ok(date);
     }
     let tokens = tokens(text).unwrap_or_default();
@@ -306,6 +309,25 @@ fn unix(text: &str) -> Option<Date> {
         _ => return None,
     };
     Some(crate::wire::date::Timestamp::from_unix(seconds.parse().ok()?).date())
+}
+
+/// A day as eight digits, 20240305; the year decides that they are not in another order.
+fn compact(text: &str) -> Option<Date> {
+    let number: u32 = text.parse().ok().filter(|_| text.len() == 8)?;
+    let found = date(number / 10_000, number / 100 % 100, number % 100)?;
+    (found.year() >= YEAR_MIN).then_some(found)
+}
+
+/// A day as Excel stores it: days since 1899-12-30, with a fraction for the time; from [`YEAR_MIN`] to 2099.
+fn serial(text: &str) -> Option<Date> {
+    let (days, time) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if days.len() != 5 || !digits(days) || !digits(time) {
+        return None;
+    }
+    let epoch = Date::new(1899, 12, 30).ok()?;
+    let found = Date::from_days(epoch.days() + days.parse::<u32>().ok()?)?;
+    (YEAR_MIN..=2_099).contains(&found.year()).then_some(found)
 }
 
 #[cfg(test)]

@@ -1,16 +1,14 @@
-//! schema.org `Review` nodes of a JSON-LD document, or of a saved page that holds some.
+//! schema.org `Review` nodes of a JSON-LD document, or of the scripts of a saved page that hold some.
 
-use std::collections::HashMap;
 use std::io::{BufRead, Read};
 
 use serde_json::Value;
 
 use super::LINKED_BYTES_MAX;
-use super::lines::put;
-use super::page::scripts;
-use super::read::{ReadError, Shape};
-use super::record::{Field, Found, Record, Sink};
-use super::stream::{failed, reason};
+use super::element::{ElementReader, Nodes, plain};
+use super::json::{failed, reason};
+use super::read::{ReadError, Reading};
+use super::record::{Field, Found, Sink};
 
 /// Nodes of one document: more are no page that a person saved.
 const NODES_MAX: usize = 1_000_000;
@@ -19,7 +17,14 @@ const NODES_MAX: usize = 1_000_000;
 const BODIES: [&str; 3] = ["reviewBody", "description", "text"];
 
 /// Reads a document or a page, whole.
-pub(super) fn read(source: impl BufRead, sink: &mut Sink<'_>) -> Result<Shape, ReadError> {
+///
+/// # Errors
+/// When it is too large, holds no review, or `sink` wants no more.
+pub(super) fn read(
+    source: impl BufRead,
+    reading: &Reading,
+    sink: &mut Sink<'_>,
+) -> Result<(), ReadError> {
     let mut bytes = Vec::new();
     let read = source.take(LINKED_BYTES_MAX + 1).read_to_end(&mut bytes);
     // What was read before an error is there, so its lines can be counted.
@@ -41,7 +46,7 @@ pub(super) fn read(source: impl BufRead, sink: &mut Sink<'_>) -> Result<Shape, R
             .into_iter()
             .collect();
         let value = Value::Array(values.map_err(|error| failed(error, 0))?);
-        let reviews = document(&value, 1, &lines(&text), sink)?;
+        let reviews = document(&value, 1, &lines(&text), reading, sink)?;
         return ended(reviews, "no schema.org Review");
     }
     let scripts = scripts(&text);
@@ -51,7 +56,7 @@ pub(super) fn read(source: impl BufRead, sink: &mut Sink<'_>) -> Result<Shape, R
     let mut reviews = 0;
     for (line, script) in scripts {
         match serde_json::from_str(script) {
-            Ok(value) => reviews += document(&value, line, &lines(script), sink)?,
+            Ok(value) => reviews += document(&value, line, &lines(script), reading, sink)?,
             Err(error) => {
                 // One broken script of a page does not make the others wrong.
                 let at = line + (error.line() as u64).saturating_sub(1);
@@ -63,10 +68,10 @@ pub(super) fn read(source: impl BufRead, sink: &mut Sink<'_>) -> Result<Shape, R
     ended(reviews, "no schema.org Review in its scripts")
 }
 
-fn ended(reviews: u64, nothing: &str) -> Result<Shape, ReadError> {
+fn ended(reviews: u64, nothing: &str) -> Result<(), ReadError> {
     match reviews {
         0 => Err(ReadError::at(0, format!("holds {nothing}"))),
-        _ => Ok(Shape::default()),
+        _ => Ok(()),
     }
 }
 
@@ -93,30 +98,76 @@ fn document(
     value: &Value,
     first_line: u64,
     lines: &[u64],
+    reading: &Reading,
     sink: &mut Sink<'_>,
 ) -> Result<u64, ReadError> {
-    let mut nodes = Vec::new();
-    collect(value, &mut nodes);
-    if nodes.len() > NODES_MAX {
-        return Err(ReadError::at(
-            first_line,
-            format!("holds more than {NODES_MAX} nodes"),
-        ));
+    let mut all = Vec::new();
+    collect(value, &mut all);
+    if all.len() > NODES_MAX {
+        let message = format!("holds more than {NODES_MAX} nodes");
+        return Err(ReadError::at(first_line, message));
     }
-    let reviews: Vec<&Value> = nodes
-        .iter()
-        .copied()
-        .filter(|node| is_review(node))
-        .collect();
+    // Others refer to a node that says more than its name.
+    let mut nodes = Nodes::new();
+    for node in &all {
+        let says_more = node.as_object().is_some_and(|object| object.len() > 1);
+        if let Some(id) = node["@id"].as_str().filter(|_| says_more) {
+            nodes.entry(id).or_insert(*node);
+        }
+    }
+    let reader = ElementReader {
+        format: reading.format,
+        mapping: &reading.mapping,
+        nodes: Some(&nodes),
+    };
+    let reviews: Vec<&Value> = all.into_iter().filter(|node| is_review(node)).collect();
     // Where types are stated in another way than once for each node, the script's own line has to do.
     let exact = lines.len() == reviews.len();
-    let graph = Graph::of(&nodes);
     for (at, review) in reviews.iter().enumerate() {
         let offset = lines.get(at).filter(|_| exact).copied().unwrap_or_default();
-        let record = record(review, &graph, first_line + offset);
-        sink(Found::Record(record)).map_err(ReadError::Full)?;
+        let line = first_line + offset;
+        sink(found(&reader, review, line)).map_err(ReadError::Full)?;
     }
     Ok(reviews.len() as u64)
+}
+
+/// Reads a review.
+fn found<'v>(reader: &ElementReader<'_, 'v>, node: &'v Value, line: u64) -> Found {
+    let mut record = match reader.record(node, line) {
+        Ok(record) => record,
+        Err(reason) => return Found::Refused { line, reason },
+    };
+    let own = node.get("@id");
+    let own = own.filter(|id| id.as_str().is_some_and(is_absolute));
+    match own.or_else(|| identifier(reader, node)).map(plain) {
+        Some(Ok(id)) => record.set(Field::Id, id),
+        Some(Err(what)) => record.refuse(Field::Id, what),
+        None => {}
+    }
+    // Of several names the first will do; of several texts none is the whole.
+    let body = BODIES.iter().find_map(|key| node.get(*key));
+    if body
+        .and_then(Value::as_array)
+        .is_some_and(|all| all.len() > 1)
+    {
+        record.refuse(Field::Text, "an array");
+    }
+    Found::Record(record)
+}
+
+/// What `identifier` says: a text, or the value of a `PropertyValue`, whose name is that of the property.
+fn identifier<'v>(reader: &ElementReader<'_, 'v>, node: &'v Value) -> Option<&'v Value> {
+    let value = reader.key(node, "identifier")?;
+    if !value.is_object() {
+        return Some(value);
+    }
+    let keys = ["value", "@value", "url"];
+    let stated = keys.iter().find_map(|key| reader.key(value, key));
+    stated.or_else(|| {
+        value
+            .get("@id")
+            .filter(|id| id.as_str().is_some_and(is_absolute))
+    })
 }
 
 /// All objects of a document, in its order; the parser's own limit bounds the recursion to 128 levels.
@@ -143,60 +194,6 @@ fn is_review(node: &Value) -> bool {
     }
 }
 
-/// The nodes that others refer to by `@id`.
-struct Graph<'v>(HashMap<&'v str, &'v Value>);
-
-impl<'v> Graph<'v> {
-    fn of(nodes: &[&'v Value]) -> Graph<'v> {
-        let mut known = HashMap::new();
-        for node in nodes {
-            let says_more = node.as_object().is_some_and(|object| object.len() > 1);
-            if let Some(id) = node["@id"].as_str().filter(|_| says_more) {
-                known.entry(id).or_insert(*node);
-            }
-        }
-        Graph(known)
-    }
-
-    /// The first of `keys` that the node has; of a list the first, of a reference the node that it means.
-    fn value(&self, node: &'v Value, keys: &[&str]) -> Option<&'v Value> {
-        let value = keys.iter().find_map(|key| node.get(*key))?;
-        let value = match value {
-            Value::Array(values) => values.first()?,
-            value => value,
-        };
-        let reference = value["@id"]
-            .as_str()
-            .filter(|_| value.as_object().is_some_and(|object| object.len() == 1));
-        match reference {
-            Some(id) => self.0.get(id).copied(),
-            None => Some(value),
-        }
-    }
-
-    /// The text of the first of `keys` that the node has; of a node its name, of a typed value the value.
-    fn text(&self, node: &'v Value, keys: &[&str]) -> Option<&'v Value> {
-        let value = self.value(node, keys)?;
-        let inner = ["@value", "name", "url", "contentUrl", "@id"];
-        let inner = value.is_object().then(|| self.value(value, &inner));
-        Some(inner.flatten().unwrap_or(value))
-    }
-
-    /// What `identifier` says: a text, or the value of a `PropertyValue`, whose name is that of the property.
-    fn identifier(&self, node: &'v Value) -> Option<&'v Value> {
-        let value = self.value(node, &["identifier"])?;
-        if !value.is_object() {
-            return Some(value);
-        }
-        let stated = self.value(value, &["value", "@value", "url"]);
-        stated.or_else(|| {
-            value
-                .get("@id")
-                .filter(|id| id.as_str().is_some_and(is_absolute))
-        })
-    }
-}
-
 /// Whether a node's name means the same node on every page: neither "#review1", nor "/reviews/1", nor "_:b0".
 fn is_absolute(id: &str) -> bool {
     let Some((scheme, rest)) = id.trim().split_once(':') else {
@@ -208,55 +205,63 @@ fn is_absolute(id: &str) -> bool {
         && !rest.is_empty()
 }
 
-/// Makes a record of a node.
-fn record<'v>(node: &'v Value, graph: &Graph<'v>, line: u64) -> Record {
-    let mut record = Record::at(line);
-    let rating = graph.value(node, &["reviewRating", "rating"]);
-    let (stars, best) = match rating {
-        Some(rating) if rating.is_object() => (
-            graph.text(rating, &["ratingValue"]),
-            graph.text(rating, &["bestRating"]),
-        ),
-        Some(rating) => (Some(rating), None),
-        None => (graph.text(node, &["ratingValue"]), None),
-    };
-    let own = node.get("@id");
-    let own = own.filter(|id| id.as_str().is_some_and(is_absolute));
-    let id = own.or_else(|| graph.identifier(node));
-    let author = graph.value(node, &["author", "creator"]);
-    let fields = [
-        (Field::Id, id),
-        (Field::Author, graph.text(node, &["author", "creator"])),
-        (
-            Field::Avatar,
-            author.and_then(|author| graph.text(author, &["image"])),
-        ),
-        (Field::Rating, stars),
-        (Field::Best, best),
-        (
-            Field::Date,
-            graph.text(node, &["datePublished", "dateCreated", "uploadDate"]),
-        ),
-        (Field::Updated, graph.text(node, &["dateModified"])),
-        (Field::Text, graph.text(node, &BODIES)),
-        (Field::Title, graph.text(node, &["headline", "name"])),
-        (Field::Source, graph.text(node, &["publisher", "provider"])),
-        (Field::SourceUrl, graph.text(node, &["url"])),
-    ];
-    for (field, value) in fields {
-        // An organisation without a name says no more than one that is left out.
-        let value = value.filter(|value| field != Field::Source || !value.is_object());
-        if let Some(value) = value {
-            put(&mut record, field, value);
+/// The scripts of `page` that hold JSON-LD, each with the line on which it begins.
+fn scripts(page: &str) -> Vec<(u64, &str)> {
+    let mut found = Vec::new();
+    let (mut rest, mut line) = (page, 1);
+    while let Some(script) = find(rest, "<script") {
+        let Some(open) = rest[script..].find('>').map(|end| script + end + 1) else {
+            break;
+        };
+        let content = open..find(&rest[open..], "</script").map_or(rest.len(), |end| open + end);
+        line += feeds(&rest[..open]);
+        let attributes = rest[script..open].to_ascii_lowercase();
+        if attributes.contains("application/ld+json") {
+            found.push((line, unwrapped(&rest[content.clone()])));
         }
+        line += feeds(&rest[content.clone()]);
+        rest = &rest[content.end..];
     }
-    // Of several names the first will do; of several texts none is the whole.
-    let body = BODIES.iter().find_map(|key| node.get(*key));
-    if body
-        .and_then(Value::as_array)
-        .is_some_and(|all| all.len() > 1)
-    {
-        record.refuse(Field::Text, "an array");
+    found
+}
+
+/// Takes the comments away that old pages put around scripts.
+fn unwrapped(script: &str) -> &str {
+    let wrappings = [
+        ("<!--", "-->"),
+        ("//<![CDATA[", "//]]>"),
+        ("/*<![CDATA[*/", "/*]]>*/"),
+    ];
+    let script = script.trim();
+    let inner = wrappings
+        .iter()
+        .find_map(|(open, close)| script.strip_prefix(open)?.strip_suffix(close));
+    inner.unwrap_or(script)
+}
+
+fn feeds(text: &str) -> u64 {
+    text.bytes().filter(|byte| *byte == b'\n').count() as u64
+}
+
+/// Finds ASCII letters in any case.
+fn find(text: &str, what: &str) -> Option<usize> {
+    let (first, what) = (what.as_bytes().first()?, what.as_bytes());
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(*first, bytes).find(|at| {
+        let candidate = bytes.get(*at..at + what.len());
+        candidate.is_some_and(|candidate| candidate.eq_ignore_ascii_case(what))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scripts;
+
+    #[test]
+    fn scripts_are_found_with_their_lines() {
+        let page = "<html>\n<script>var a = '<b>';\n</script>\n<SCRIPT id=x type='application/ld+json'>\n{\"a\":1}\n</SCRIPT>\n<script type=\"application/ld+json\"><!--{}--></script>\n<script type=\"application/ld+json\">[]";
+        assert_eq!(scripts(page), [(4, "{\"a\":1}"), (7, "{}"), (8, "[]")]);
+        assert_eq!(scripts("<script"), []);
+        assert_eq!(scripts("İ<script>ß"), []);
     }
-    record
 }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::candidate::Candidate;
-use super::normalise::{Rules, Vouched, known_id, normalise, unusable};
+use super::normalise::{Rules, Vouched, normalise, unusable};
 use super::record::{Field, Found, Record};
 use super::stored::Stored;
 use super::text::quote;
@@ -14,9 +14,11 @@ use crate::dataset::{REVIEWS_BYTES_MAX, REVIEWS_MAX};
 use crate::wire::date::Date;
 
 mod outcome;
+mod removal;
 mod tally;
 mod twins;
 
+pub(crate) use outcome::{BusinessFacts, MISSING_MAX};
 pub(crate) use tally::{Note, Tally};
 
 /// Refusals that are kept with their reasons; further ones are counted.
@@ -58,6 +60,12 @@ pub(crate) struct Merge<'f> {
     sources: HashMap<String, u32>,
     /// The sources that this import has spoken of.
     spoken: HashSet<u32>,
+    /// Ids that are never added.
+    ignored: HashSet<String>,
+    /// Refused records of which it is not known which reviews they are.
+    unknown_count: u64,
+    /// Ids of the reviews that were removed, as their sources have them no more.
+    pruned: Vec<String>,
     tallies: Vec<Tally>,
     refusals: Vec<Note>,
     /// What was left out of records that were taken, at most [`REMARKS_MAX`] of them.
@@ -65,6 +73,10 @@ pub(crate) struct Merge<'f> {
     /// How many there are.
     remark_count: u64,
     bounds: Bounds,
+    /// The ids of reviews that are there, by source, author and text; `None` where several have the same.
+    same_texts: Option<HashMap<u64, Option<String>>>,
+    /// What the operator says of the business, where the file has placeholders.
+    business: BusinessFacts,
     /// Bytes that the new file has so far, or one more where it holds a review.
     bytes: u64,
 }
@@ -97,6 +109,8 @@ struct Arrived {
     line: u64,
     /// What decides between two versions: the time of the change, then the bytes.
     rank: Rank,
+    /// Whether the source hides it.
+    hidden: bool,
     /// The review where it is new or different.
     fresh: Option<Fresh>,
 }
@@ -119,11 +133,16 @@ impl<'f> Merge<'f> {
             slots: HashMap::new(),
             sources: HashMap::new(),
             spoken: HashSet::new(),
+            ignored: HashSet::new(),
+            unknown_count: 0,
+            pruned: Vec::new(),
             tallies: Vec::new(),
             refusals: Vec::new(),
             remarks: Vec::new(),
             remark_count: 0,
             bounds,
+            same_texts: None,
+            business: BusinessFacts::default(),
             bytes: 0,
         };
         let Some(file) = file else {
@@ -167,7 +186,10 @@ impl<'f> Merge<'f> {
     pub(crate) fn take(&mut self, found: Found, rules: &Rules) -> Result<(), String> {
         let source = self.tallies.len().saturating_sub(1);
         match found {
-            Found::Refused { line, reason } => self.refuse(source, line, reason),
+            Found::Refused { line, reason } => {
+                self.unknown_count += 1;
+                self.refuse(source, line, reason);
+            }
             Found::Record(record) => match normalise(&record, rules) {
                 Err(reason) => {
                     self.name(&record, rules);
@@ -176,16 +198,24 @@ impl<'f> Merge<'f> {
                 Ok(mut candidate) => {
                     let number = self.number(&candidate.source);
                     self.spoken.insert(number);
+                    if rules.merges_same_text && !record.is_ours {
+                        self.adopt_id(&mut candidate);
+                    }
+                    if self.ignored.contains(&candidate.id) {
+                        self.tallies[source].ignored += 1;
+                        return Ok(());
+                    }
                     let slot = self.slots.get(&candidate.id);
                     let kept = slot.and_then(|slot| Stored::parse(slot.kept.as_ref()?.json.get()));
                     if let Some(reason) = taken(&record, &candidate, kept.as_ref()) {
+                        self.name(&record, rules);
                         self.refuse(source, record.line, reason);
                         return Ok(());
                     }
                     for text in unusable(&record) {
                         self.remark(source, record.line, text);
                     }
-                    let rank = rank(&candidate);
+                    let (rank, hidden) = (rank(&candidate), candidate.hidden);
                     // Of a review that is there the operator may have said by hand that it is not verified.
                     let vouched = match rules.vouched {
                         Vouched::Nothing => false,
@@ -201,6 +231,7 @@ impl<'f> Merge<'f> {
                         source,
                         line: record.line,
                         rank,
+                        hidden,
                         fresh: (kept.as_ref() != Some(&stored)).then(|| Fresh {
                             json: json.into(),
                             date: stored.review.date,
@@ -212,14 +243,6 @@ impl<'f> Merge<'f> {
             },
         }
         Ok(())
-    }
-
-    /// Remembers that the source still has a review, though its record was refused.
-    fn name(&mut self, record: &Record, rules: &Rules) {
-        let slot = known_id(record, rules).and_then(|id| self.slots.get_mut(&id));
-        if let Some(slot) = slot {
-            slot.named = true;
-        }
     }
 
     /// Puts a version in its place, or decides between it and the one that came before.

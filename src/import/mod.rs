@@ -4,12 +4,13 @@
 //! A source is bytes that the caller opened; nothing here opens a file or asks for the time. It flows one way:
 //!
 //! 1. `encoding` finds how the bytes are written (byte order mark, UTF-16, UTF-8, else Windows-1252) and turns
-//!    them into UTF-8 as they stream; `kind` finds what wrote them from their first `HEAD_BYTES`.
-//! 2. A *reader* for each kind streams `record::Record`s: what the source says of one review, as text, field by
-//!    field, with the line on which it begins. `csv` reads tables (Trustpilot's among them, a table with known
-//!    names), `lines` and `stream` JSON (lines, arrays, Google, another reviewd), `linked` schema.org nodes, which
-//!    `page` finds in a saved HTML page. A record that cannot be read is refused and the next one read; a source
-//!    that cannot be read further ends the import, as half an export is not an export.
+//!    them into UTF-8 as they stream; `detect` finds what wrote them from their first `HEAD_BYTES`. `formats` is the
+//!    table of what is known: the marks of each format, and under which names it holds what.
+//! 2. A *reader* for each form streams `record::Record`s: what the source says of one review, as text, field by
+//!    field, with the line on which it begins. `table` takes rows from `csv` or `xlsx`, `json` reads objects (lines,
+//!    arrays, documents), `linked` schema.org nodes and saved pages; the latter two share `element`. A record that
+//!    cannot be read is refused and the next one read; a source that cannot be read further ends the import, as half
+//!    an export is not an export.
 //! 3. `normalise` turns a record into a `candidate::Candidate`: `rating`, `date`, `text` and `identity` hold the rules,
 //!    which are the same for all sources. Whatever is not certain is refused with its reason, never guessed: dates
 //!    such as 03/04/2024 need a file whose other dates decide (`date::Evidence`) or a format.
@@ -31,28 +32,28 @@ pub(crate) mod candidate;
 mod columns;
 mod csv;
 pub(crate) mod date;
+pub(crate) mod detect;
+mod element;
 pub(crate) mod encoding;
-mod entities;
-mod google;
+pub(crate) mod formats;
 mod identity;
-pub(crate) mod kind;
-mod lines;
+mod json;
 mod linked;
 pub(crate) mod merge;
 pub(crate) mod normalise;
-mod page;
 mod rating;
 pub(crate) mod read;
 pub(crate) mod record;
 mod stored;
-mod stream;
+mod table;
 mod text;
+pub(crate) mod xlsx;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use columns::{Mapping, parse_mapping};
-pub(crate) use read::{ReadError, Reading, Shape, read};
+pub(crate) use read::{ReadError, Reading, Shape, read, read_workbook};
 
 /// One review of a source, at most: 1 MiB, more than any text that is published; a longer one ends the import, since
 /// it is mostly a quotation mark that was never closed.

@@ -1,11 +1,18 @@
 //! A record into a candidate: every value by the same rules, whatever the source; all that is wrong in one reason.
 
+use std::net::IpAddr;
+
 use super::candidate::Candidate;
+use super::columns::{is_listed, normal};
 use super::date::{self, Order};
-use super::record::{Field, Record};
+use super::formats::{ANONYMOUS, CHANNELS, HIDDEN, SourceFormat};
+use super::record::{Extra, Field, Record};
 use super::{identity, rating, text};
-use crate::dataset::{LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, is_absolute_url};
-use crate::model::OwnerReply;
+use crate::dataset::{
+    LIST_MAX, MEDIA_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, is_absolute_url,
+    is_language_tag, is_media_type,
+};
+use crate::model::{Media, OwnerReply, Rating, Verification, platform};
 use crate::wire::date::Date;
 
 /// A text with its markup, four times of what is published.
@@ -14,10 +21,14 @@ const MARKED_UP_BYTES_MAX: usize = 4 * PROSE_BYTES_MAX;
 /// What values depend on beside the record.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
-    /// Where reviews were left that do not say it themselves.
-    pub(crate) source: String,
+    /// What wrote the source.
+    pub(crate) format: &'static SourceFormat,
+    /// Where reviews were left, where the operator said it; that of a reviewd says it for each.
+    pub(crate) source: Option<String>,
     /// What the operator vouches for where the source does not speak.
     pub(crate) vouched: Vouched,
+    /// Whether a review is taken for the one that is there with the same source, author and text.
+    pub(crate) merges_same_text: bool,
     /// How dates of numbers are read.
     pub(crate) order: Option<Order>,
     /// The day; a review cannot be from the day after tomorrow, whatever the zone.
@@ -41,18 +52,18 @@ pub(crate) enum Vouched {
 /// All that is wrong with it, as one line.
 pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, String> {
     let mut wrong: Vec<String> = record.unread().collect();
-    let author = short(record, Field::Author, &mut wrong).unwrap_or_default();
+    let named = short(record, Field::Author, &mut wrong).unwrap_or_default();
+    let author = match without_addresses(&named) {
+        Some(rest) if !record.is_ours => rest,
+        _ if named.is_empty() => rules.format.anonymous.to_owned(),
+        _ => named,
+    };
     if author.is_empty() && wrong.is_empty() {
         wrong.push("author: is missing".to_owned());
     }
-    let source = match short(record, Field::Source, &mut wrong) {
-        Some(source) if !source.is_empty() => source,
-        _ => rules.source.clone(),
-    };
-    let stars = match record.filled(Field::Rating) {
-        Some(given) => note(rating::parse(given, record.filled(Field::Best)), &mut wrong),
-        None => note(Err("rating: is missing".to_owned()), &mut wrong),
-    };
+    let named = short(record, Field::Source, &mut wrong);
+    let source = source(record, named, rules);
+    let stars = note(stars(record, rules), &mut wrong);
     let day = match record.filled(Field::Date) {
         Some(given) => note(day(given, "date", rules), &mut wrong),
         None => note(Err("date: is missing".to_owned()), &mut wrong),
@@ -60,13 +71,22 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
     let words = note(words(record), &mut wrong).flatten();
     let owner_reply = note(reply(record, day, rules), &mut wrong).flatten();
     let verified = note(verified(record), &mut wrong).flatten();
+    let hidden = is_hidden(record, rules);
     note(mentions(record), &mut wrong);
+    note(extra(record), &mut wrong);
     let (Some(rating), Some(date), true) = (stars, day, wrong.is_empty()) else {
         return Err(wrong.join("; "));
     };
     let id = id(record, &source).unwrap_or_else(|| {
         identity::of_content(&source, &author, date, words.as_deref().unwrap_or_default())
     });
+    let Extra {
+        verification,
+        language,
+        media,
+    } = record.extra.clone();
+    let language = language.or_else(|| self::language(record));
+    let verification = verification.or_else(|| stated_verification(record, verified, &source));
     Ok(Candidate {
         id,
         author,
@@ -77,8 +97,12 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
         source,
         source_url: url(record, Field::SourceUrl),
         owner_reply,
-        verified,
+        verified: if hidden { Some(false) } else { verified },
+        hidden,
         mentions: record.mentions.clone(),
+        verification,
+        language,
+        media,
         updated: record
             .filled(Field::Updated)
             .and_then(|given| date::moment(given, rules.order)),
@@ -87,8 +111,90 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
 
 /// The id of a record that names its own, even where the rest of it is refused.
 pub(crate) fn known_id(record: &Record, rules: &Rules) -> Option<String> {
-    let source = record.filled(Field::Source).map(text::line);
-    id(record, source.as_deref().unwrap_or(&rules.source))
+    let stated = record.filled(Field::Source).map(text::line);
+    id(record, &source(record, stated, rules))
+}
+
+/// Where the review was left: as the operator says, as the source does, or what its format says of all.
+fn source(record: &Record, stated: Option<String>, rules: &Rules) -> String {
+    let is_place = |source: &String| {
+        !source.is_empty() && (record.is_ours || !is_listed(CHANNELS, &normal(source)))
+    };
+    let stated = stated.filter(is_place);
+    let asked = rules.source.clone();
+    let found = match record.is_ours {
+        true => stated.or(asked),
+        false => asked.or(stated),
+    };
+    found.unwrap_or_else(|| rules.format.source.to_owned())
+}
+
+fn stars(record: &Record, rules: &Rules) -> Result<Rating, String> {
+    let words = rules.format.ratings;
+    let Some(given) = record.filled(Field::Rating) else {
+        let taken: Vec<String> = words
+            .iter()
+            .map(|(word, stars)| format!("{word} for {stars}"))
+            .collect();
+        let remedy = match taken.is_empty() {
+            true => String::new(),
+            false => format!(
+                ", as in a recommendation; --map rating=recommendation_type takes {}",
+                taken.join(", ")
+            ),
+        };
+        return Err(format!("rating: is missing{remedy}"));
+    };
+    let word = words
+        .iter()
+        .find(|(word, _)| given.eq_ignore_ascii_case(word));
+    let given = word.map_or(given, |(_, stars)| stars);
+    rating::parse(given, record.filled(Field::Best))
+}
+
+/// The language that the source states as a tag; a name such as "English" is none, though it has the form of one.
+fn language(record: &Record) -> Option<Option<String>> {
+    let tag = record.value(Field::Language)?.trim().replace('_', "-");
+    let is_short = tag
+        .split('-')
+        .next()
+        .is_some_and(|primary| primary.len() <= 3);
+    Some((is_short && is_language_tag(&tag)).then_some(tag))
+}
+
+/// Whether the platform's owner hides the review: of a known format whatever it does not call published, else what is
+/// known to mean it.
+fn is_hidden(record: &Record, rules: &Rules) -> bool {
+    let Some(status) = record.value(Field::Status) else {
+        return false;
+    };
+    let status = normal(status);
+    match rules.format.published {
+        "" => is_listed(HIDDEN, &status),
+        published => !is_listed(published, &status),
+    }
+}
+
+/// A name without e-mail and IP addresses, which are never kept; `None` where it holds none.
+fn without_addresses(name: &str) -> Option<String> {
+    let is_address = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let is_mail = word
+            .split_once('@')
+            .is_some_and(|(own, host)| !own.is_empty() && host.contains('.'));
+        is_mail || word.parse::<IpAddr>().is_ok()
+    };
+    if !name.split_whitespace().any(|word| is_address(&word)) {
+        return None;
+    }
+    let rest: Vec<&str> = name
+        .split_whitespace()
+        .filter(|word| !is_address(word))
+        .collect();
+    match rest.as_slice() {
+        [] => Some(ANONYMOUS[ANONYMOUS.len() - 1].to_owned()),
+        words => Some(words.join(" ")),
+    }
 }
 
 fn id(record: &Record, source: &str) -> Option<String> {
@@ -233,6 +339,62 @@ fn mentions(record: &Record) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The verification that a platform states. A table of the operator's own speaks for the business, and a source that does
+/// not speak of it takes nothing away from what is there.
+fn stated_verification(
+    record: &Record,
+    verified: Option<bool>,
+    source: &str,
+) -> Option<Option<Verification>> {
+    let by = || Verification {
+        by: source.to_owned(),
+        method: None,
+    };
+    match verified {
+        Some(is_verified) if !record.is_ours && platform(source).is_some() => {
+            Some(is_verified.then(by))
+        }
+        _ => None,
+    }
+}
+
+/// Refuses what only another reviewd says where it could not be published.
+fn extra(record: &Record) -> Result<(), String> {
+    let is_name = |name: &String| {
+        !name.trim().is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control)
+    };
+    let Extra {
+        verification,
+        language,
+        media,
+    } = &record.extra;
+    if let Some(Some(Verification { by, method })) = verification
+        && !(is_name(by) && method.iter().all(is_name))
+    {
+        return Err(
+            "verification: holds a text that is empty, too long or of several lines".into(),
+        );
+    }
+    if let Some(Some(tag)) = language
+        && !is_language_tag(tag)
+    {
+        return Err(format!("language: {} is no language tag", text::quote(tag)));
+    }
+    let is_whole = |each: &Media| {
+        is_absolute_url(&each.url)
+            && each.url.len() <= URL_BYTES_MAX
+            && each.alt.len() <= NAME_BYTES_MAX
+            && !each.alt.contains(char::is_control)
+            && is_media_type(&each.media_type)
+    };
+    match media {
+        Some(media) if media.len() > MEDIA_MAX || !media.iter().all(is_whole) => {
+            Err("media: holds more than can be published, or something else".into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What is left out of a record that is taken: addresses that cannot be published are no reason to lose a review.

@@ -1,4 +1,4 @@
-//! One source, read to its end: the reader of its kind, and what all readers share.
+//! One source, read to its end: the reader of its form, and what all readers share.
 
 use std::cell::Cell;
 use std::fmt;
@@ -6,21 +6,54 @@ use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
 use super::columns::Mapping;
-use super::kind::Kind;
+use super::formats::{FORMATS, Form, SourceFormat};
 use super::record::Sink;
-use super::{RECORD_BYTES_MAX, csv, google, lines, linked};
+use super::{RECORD_BYTES_MAX, csv, detect, json, linked, table, xlsx};
 
 /// How a source is read.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
     /// What wrote it.
-    pub(crate) kind: Kind,
+    pub(crate) format: &'static SourceFormat,
     /// Columns that the operator named.
     pub(crate) mapping: Mapping,
     /// What separates the columns of a table, where the operator said it.
     pub(crate) delimiter: Option<u8>,
-    /// The beginning of the text, at most `super::HEAD_BYTES` bytes of the source.
+    /// The beginning of the text, at most `super::HEAD_BYTES` bytes of the source; empty for a workbook.
     pub(crate) head: String,
+}
+
+impl Reading {
+    /// How a text is read that begins so, in a format that is found from it.
+    pub(crate) fn of_text(head: String, mapping: Mapping, delimiter: Option<u8>) -> Reading {
+        let mut reading = Reading {
+            format: &FORMATS[0],
+            mapping,
+            delimiter,
+            head,
+        };
+        let columns = || {
+            let (mut rows, _) = csv::rows(reading.head.as_bytes(), &reading).ok()?;
+            Some(detect::of_columns(&table::header(&mut rows).ok()?))
+        };
+        let format = detect::of_text(&reading.head).or_else(columns);
+        reading.format = format.unwrap_or(reading.format);
+        reading
+    }
+
+    /// How a workbook is read, in a format that is found from its columns.
+    ///
+    /// # Errors
+    /// Where it is none, or is empty.
+    pub(crate) fn of_workbook(bytes: &[u8], mapping: Mapping) -> Result<Reading, ReadError> {
+        let names = table::header(&mut xlsx::rows(&mut xlsx::open(bytes)?)?)?;
+        Ok(Reading {
+            format: detect::of_columns(&names),
+            mapping,
+            delimiter: None,
+            head: String::new(),
+        })
+    }
 }
 
 /// What a reader made of a source, to be shown.
@@ -96,17 +129,35 @@ pub(crate) fn read(
     reading: &Reading,
     sink: &mut Sink<'_>,
 ) -> Result<Shape, ReadError> {
-    match reading.kind {
-        Kind::Csv | Kind::Trustpilot => csv::read(source, reading, sink),
-        Kind::JsonLines => {
-            let make = |value: &_, line| lines::record(value, &reading.mapping, line);
-            lines::read(source, reading, make, sink)
+    match reading.format.form {
+        Form::Table => {
+            let (rows, delimiter) = csv::rows(source, reading)?;
+            let mut shape = table::read(rows, reading, sink)?;
+            shape.delimiter = Some(delimiter);
+            return Ok(shape);
         }
-        Kind::Google => lines::read(source, reading, google::record, sink),
-        Kind::Reviewd => lines::read(source, reading, google::reviewd, sink),
-        Kind::JsonLd => linked::read(source, sink),
+        Form::Json | Form::WholeJson => json::read(source, reading, sink)?,
+        Form::Linked => linked::read(source, reading, sink)?,
     }
+    Ok(Shape::default())
 }
+
+/// Reads a workbook to its end and hands on what it finds.
+///
+/// # Errors
+/// As for a source of text.
+pub(crate) fn read_workbook(
+    bytes: &[u8],
+    reading: &Reading,
+    sink: &mut Sink<'_>,
+) -> Result<Shape, ReadError> {
+    let mut book = xlsx::open(bytes)?;
+    table::read(xlsx::rows(&mut book)?, reading, sink)
+}
+
+/// Why a record without an end is refused: it is 1 MiB long, and most of it is no review.
+pub(super) const TOO_LONG: &str =
+    "a record here is longer than 1048576 bytes; is a quotation mark or bracket never closed?";
 
 /// How far a reader is, shared with the bytes that it reads through.
 #[derive(Clone, Debug)]
@@ -141,16 +192,14 @@ impl Progress {
 pub(super) struct Counted<R> {
     source: R,
     progress: Progress,
-    record_bytes_max: u64,
 }
 
 impl<R: BufRead> Counted<R> {
-    /// Counts into `progress`. `ahead` is how far the reader may read beyond a record's end.
-    pub(super) fn new(source: R, progress: &Progress, ahead: u64) -> Counted<R> {
+    /// Counts into `progress`.
+    pub(super) fn new(source: R, progress: &Progress) -> Counted<R> {
         Counted {
             source,
             progress: progress.clone(),
-            record_bytes_max: RECORD_BYTES_MAX + ahead,
         }
     }
 }
@@ -166,11 +215,9 @@ impl<R: BufRead> Read for Counted<R> {
         self.progress.line.set(self.progress.line.get() + feeds);
         let bytes = self.progress.bytes.get() + length as u64;
         self.progress.bytes.set(bytes);
-        if bytes > self.record_bytes_max {
-            let message = format!(
-                "a record here is longer than {RECORD_BYTES_MAX} bytes; is a quotation mark or bracket never closed?"
-            );
-            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        if bytes > RECORD_BYTES_MAX + 1 {
+            // The parser reads one byte beyond a record.
+            return Err(io::Error::new(io::ErrorKind::InvalidData, TOO_LONG));
         }
         Ok(length)
     }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::model::{Media, Verification};
+
 /// What a record can say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
@@ -33,11 +35,15 @@ pub(crate) enum Field {
     Verified,
     /// When it was last changed; of two versions the later one counts.
     Updated,
+    /// Whether the source publishes it, in the source's own words.
+    Status,
+    /// The language of the words, a BCP 47 tag.
+    Language,
 }
 
 impl Field {
     /// All fields with the names that `--map` takes.
-    pub(crate) const NAMES: [(&'static str, Field); 14] = [
+    pub(crate) const NAMES: [(&'static str, Field); 16] = [
         ("id", Field::Id),
         ("author", Field::Author),
         ("author_avatar_url", Field::Avatar),
@@ -52,6 +58,8 @@ impl Field {
         ("owner_reply_date", Field::ReplyDate),
         ("verified", Field::Verified),
         ("updated", Field::Updated),
+        ("status", Field::Status),
+        ("language", Field::Language),
     ];
 
     /// Returns the field that `--map` and reports call `name`.
@@ -83,6 +91,16 @@ pub(crate) struct Record {
     pub(crate) is_ours: bool,
     /// People and services, where the source lists them.
     pub(crate) mentions: [Option<Vec<String>>; 2],
+    /// The keys of a reviewd's review that no other source has.
+    pub(crate) extra: Extra,
+}
+
+/// What only another reviewd says of a review.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extra {
+    pub(crate) verification: Option<Option<Verification>>,
+    pub(crate) language: Option<Option<String>>,
+    pub(crate) media: Option<Vec<Media>>,
 }
 
 impl Record {

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::candidate::Candidate;
-use crate::model::{OwnerReply, Rating, Review};
+use crate::dataset::publish::{render_media, render_verification};
+use crate::model::{Media, OwnerReply, Rating, Review, Verification};
 use crate::wire::date::parse_date;
 use crate::wire::json::{push_string, push_strings};
 
@@ -51,6 +52,9 @@ impl Stored {
                 verified: value["verified"].as_bool()?,
                 mentioned_technicians: people.unwrap_or_default(),
                 mentioned_services: services.unwrap_or_default(),
+                verification: verification(&value["verification"]),
+                language: text("language"),
+                media: media(&value["media"]),
             },
         })
     }
@@ -89,6 +93,16 @@ impl Stored {
                     .unwrap_or_default(),
                 mentioned_services: services
                     .or_else(|| old.map(|old| old.mentioned_services.clone()))
+                    .unwrap_or_default(),
+                verification: candidate
+                    .verification
+                    .unwrap_or_else(|| old.and_then(|old| old.verification.clone())),
+                language: candidate
+                    .language
+                    .unwrap_or_else(|| old.and_then(|old| old.language.clone())),
+                media: candidate
+                    .media
+                    .or_else(|| old.map(|old| old.media.clone()))
                     .unwrap_or_default(),
             },
         }
@@ -130,10 +144,42 @@ impl Stored {
             let names = review.mentioned_services.iter().map(String::as_str);
             push_strings(key(&mut out, "mentioned_services"), names);
         }
+        // Optional keys, left out where they would say nothing.
+        if let Some(verification) = &review.verification {
+            render_verification(key(&mut out, "verification"), verification);
+        }
+        if let Some(language) = &review.language {
+            push_string(key(&mut out, "language"), language);
+        }
+        if !review.media.is_empty() {
+            render_media(key(&mut out, "media"), &review.media);
+        }
         out.extend_from_slice(b"\n    }");
         // What was written is UTF-8, being made of strings; were it not, the check of the file would say so.
         String::from_utf8_lossy(&out).into_owned()
     }
+}
+
+/// Reads `verification` of a checked review.
+pub(super) fn verification(value: &Value) -> Option<Verification> {
+    Some(Verification {
+        by: value["by"].as_str()?.to_owned(),
+        method: value["method"].as_str().map(str::to_owned),
+    })
+}
+
+/// Reads `media` of a checked review.
+pub(super) fn media(value: &Value) -> Vec<Media> {
+    let text = |each: &Value, key: &str| each[key].as_str().map(str::to_owned);
+    let read = |each: &Value| {
+        Some(Media {
+            url: text(each, "url")?,
+            alt: text(each, "alt")?,
+            media_type: text(each, "type")?,
+        })
+    };
+    let list = value.as_array().into_iter().flatten();
+    list.filter_map(read).collect()
 }
 
 /// Begins the line of a key.

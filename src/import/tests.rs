@@ -88,8 +88,10 @@ fn review(id: &str, author: &str, text: &str) -> Record {
 
 fn rules(vouched: Vouched) -> Rules {
     Rules {
-        source: "import".to_owned(),
+        format: &super::formats::FORMATS[0],
+        source: None,
         vouched,
+        merges_same_text: false,
         order: None,
         today: Date::MAX,
     }

@@ -1,6 +1,8 @@
 //! Texts as their authors wrote them, out of the wrappings of exports: HTML, translations, line ends.
 
-use super::entities::entity;
+use html_escape::decode_html_entities;
+
+use super::columns::is_listed;
 
 /// How much of an offending value a reason quotes, in characters.
 const QUOTED_MAX: usize = 48;
@@ -77,30 +79,12 @@ fn original(text: &str) -> &str {
 }
 
 /// Elements after which a new line begins.
-const BLOCKS: [&str; 15] = [
-    "br",
-    "p",
-    "div",
-    "li",
-    "ul",
-    "ol",
-    "tr",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "blockquote",
-    "section",
-];
+const BLOCKS: &str = "br p div li ul ol tr h1 h2 h3 h4 h5 h6 blockquote section";
 /// Further elements that are known for markup; `<3` and `<name>` are not.
-const INLINE: [&str; 19] = [
-    "a", "abbr", "b", "body", "em", "font", "head", "html", "i", "img", "mark", "s", "small",
-    "span", "strong", "sub", "sup", "table", "u",
-];
+const INLINE: &str =
+    "a abbr b body em font head html i img mark s small span strong sub sup table u";
 /// Elements whose content is no text.
-const HIDDEN: [&str; 3] = ["script", "style", "td"];
+const HIDDEN: &str = "script style td";
 
 /// A longer tag is none, so that a text of nothing but `<b` is not searched to its end for each of them.
 const TAG_BYTES_MAX: usize = 2_048;
@@ -109,9 +93,7 @@ const TAG_BYTES_MAX: usize = 2_048;
 fn is_marked_up(text: &str) -> bool {
     text.match_indices('<')
         .any(|(at, _)| tag(&text[at..]).is_some())
-        || text
-            .match_indices('&')
-            .any(|(at, _)| entity(&text[at..]).is_some())
+        || decode_html_entities(text) != text
 }
 
 /// Splits a tag off the beginning of `text`: its name, whether it closes, and its length in bytes.
@@ -124,11 +106,10 @@ fn tag(text: &str) -> Option<(&'static str, bool, usize)> {
     let end = inner
         .find(|c: char| !c.is_ascii_alphanumeric())
         .unwrap_or(inner.len());
-    let name = BLOCKS
-        .iter()
-        .chain(&INLINE)
-        .chain(&HIDDEN)
-        .find(|known| known.eq_ignore_ascii_case(&inner[..end]))?;
+    let mut known = [BLOCKS, INLINE, HIDDEN]
+        .into_iter()
+        .flat_map(str::split_whitespace);
+    let name = known.find(|known| known.eq_ignore_ascii_case(&inner[..end]))?;
     let bytes = text.as_bytes();
     let end = memchr::memchr(b'>', bytes.get(..TAG_BYTES_MAX).unwrap_or(bytes))?;
     Some((name, closes, end + 1))
@@ -138,8 +119,8 @@ fn tag(text: &str) -> Option<(&'static str, bool, usize)> {
 fn without_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(['<', '&']) {
-        out.push_str(&rest[..at]);
+    while let Some(at) = rest.find('<') {
+        out.push_str(&decode_html_entities(&rest[..at]));
         rest = &rest[at..];
         if let Some((name, closes, length)) = tag(rest) {
             rest = &rest[length..];
@@ -147,18 +128,15 @@ fn without_markup(text: &str) -> String {
                 rest = after_hidden(rest, name);
             } else if name == "td" {
                 out.push(' ');
-            } else if BLOCKS.contains(&name) {
+            } else if is_listed(BLOCKS, name) {
                 end_line(&mut out, name, closes);
             }
-        } else if let Some((character, length)) = entity(rest) {
-            out.push_str(character.encode_utf8(&mut [0; 4]));
-            rest = &rest[length..];
         } else {
             out.push_str(&rest[..1]);
             rest = &rest[1..];
         }
     }
-    out.push_str(rest);
+    out.push_str(&decode_html_entities(rest));
     out.replace('\u{a0}', " ")
 }
 

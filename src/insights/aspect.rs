@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use aho_corasick::{AhoCorasick, BuildError};
 
+use crate::dataset::mentions::inflections;
 use crate::model::Concept;
 use crate::wire::fold::fold_into;
 
@@ -125,33 +126,6 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
 /// Whether the character combines with the letter before it, which makes another letter of that one.
 fn is_mark(character: char) -> bool {
     ('\u{300}'..='\u{36f}').contains(&character)
-}
-
-/// The phrase, which has to be folded, and its simple inflections.
-fn inflections(phrase: &str) -> Vec<String> {
-    let mut forms = vec![phrase.to_owned()];
-    if !phrase.ends_with(|last: char| last.is_ascii_alphabetic()) {
-        return forms;
-    }
-    forms.extend([format!("{phrase}s"), format!("{phrase}'s")]);
-    if phrase.ends_with(['s', 'x', 'z']) || phrase.ends_with("ch") || phrase.ends_with("sh") {
-        forms.push(format!("{phrase}es"));
-    }
-    if let Some(stem) = phrase.strip_suffix('y') {
-        forms.push(format!("{stem}ies"));
-    }
-    let verbs = |form: &String| {
-        let (first, rest) = form.split_once(' ')?;
-        let stem = first.strip_suffix('e').unwrap_or(first);
-        Some([
-            format!("{first}s {rest}"),
-            format!("{stem}ed {rest}"),
-            format!("{stem}ing {rest}"),
-        ])
-    };
-    let inflected: Vec<String> = forms.iter().filter_map(verbs).flatten().collect();
-    forms.extend(inflected);
-    forms
 }
 
 /// A text in the form to compare, and where each of its bytes came from.

@@ -6,7 +6,6 @@ use tracing::info;
 
 use super::Options;
 use super::aspect::{Finder, Found};
-use super::kept::{Earlier, Key};
 use super::language::Language;
 use super::parallel::over_chunks;
 use super::polarity::{Judge, Polarity};
@@ -58,8 +57,6 @@ impl Outcome {
 /// What the pass made of a dataset.
 #[derive(Debug, Default)]
 pub(super) struct Derived {
-    /// What each review is known by, in order.
-    pub(super) keys: Vec<Key>,
     /// One for each review, in order.
     pub(super) outcomes: Vec<Outcome>,
     /// Those of scored reviews, in order of row and place.
@@ -67,12 +64,11 @@ pub(super) struct Derived {
 }
 
 impl Derived {
-    /// Reads every review of `dataset` that was not read `earlier`; `None` once `cancelled`, which is asked every
+    /// Reads every review of `dataset`; `None` once `cancelled`, which is asked every
     /// [`CHUNK_ROWS`](super::parallel::CHUNK_ROWS) reviews.
     pub(super) fn of(
         dataset: &Dataset,
         options: &Options,
-        earlier: &Earlier<'_>,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Derived> {
         let progress = Progress::of(dataset.reviews.len());
@@ -93,40 +89,32 @@ impl Derived {
                     return None;
                 }
                 let mut part = Derived::default();
-                let (count, mut known_count) = (rows.len(), 0);
+                let count = rows.len();
                 for row in rows {
                     let (review, mentions) = (&dataset.reviews[row], &mut part.mentions);
-                    let key = Key::of(review);
-                    let known = earlier.take(key, row as u32, mentions);
-                    known_count += usize::from(known.is_some());
-                    let outcome = known.unwrap_or_else(|| match reader {
+                    part.outcomes.push(match reader {
                         Some(reader) => reader.read(review, row as u32, mentions),
                         None => Outcome::Silent,
                     });
-                    part.keys.push(key);
-                    part.outcomes.push(outcome);
                 }
-                progress.add(count, known_count);
+                progress.add(count);
                 Some(part)
             },
         );
         let mut whole = Derived::default();
         for part in parts {
             let part = part?;
-            whole.keys.extend(part.keys);
             whole.outcomes.extend(part.outcomes);
             whole.mentions.extend(part.mentions);
         }
-        progress.end();
         Some(whole)
     }
 }
 
-/// Tells the log how far the reading of a large dataset has come: ten lines in all, and one of what was known.
+/// Logs how far the reading of a large dataset has come: ten lines in all.
 struct Progress {
     count: usize,
     done: AtomicUsize,
-    known: AtomicUsize,
 }
 
 impl Progress {
@@ -134,23 +122,10 @@ impl Progress {
         Progress {
             count,
             done: AtomicUsize::new(0),
-            known: AtomicUsize::new(0),
         }
     }
 
-    fn end(&self) {
-        let known = self.known.load(Ordering::Relaxed);
-        if known > 0 {
-            info!(
-                reviews = known,
-                of = self.count,
-                "insights: these were read before"
-            );
-        }
-    }
-
-    fn add(&self, rows: usize, known: usize) {
-        self.known.fetch_add(known, Ordering::Relaxed);
+    fn add(&self, rows: usize) {
         let before = self.done.fetch_add(rows, Ordering::Relaxed);
         let tenths = |done: usize| done * 10 / self.count;
         let done = before + rows;

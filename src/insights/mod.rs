@@ -3,8 +3,7 @@
 //!
 //! The way through: `derive` reads each review once (language gate, sentences, aspects, the judgement of each
 //! mention); `aspects`, `phrases`, `temporal` and `count` add up; `render` writes the document; `card` says how good
-//! the method is. Rendering depends on nothing but the dataset, so replicas agree. What `derive` reads and the document
-//! are [`kept::Kept`] for the next time.
+//! the method is. Rendering depends on nothing but the dataset, so replicas agree.
 
 mod aspect;
 mod aspects;
@@ -13,7 +12,6 @@ mod count;
 mod derive;
 pub mod evaluate;
 pub mod explain;
-pub mod kept;
 mod language;
 mod lexicon;
 mod number;
@@ -37,7 +35,6 @@ use crate::model::Dataset;
 
 pub use card::MODEL;
 use derive::Derived;
-use kept::{Earlier, Kept};
 
 /// Version of the document's schema; keys are only ever added to it.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -55,35 +52,25 @@ pub struct Options {
 }
 
 /// Renders the bytes of `/insights.json`: the operator's own document as it stands, else the derived one.
-#[must_use]
-pub fn document(dataset: &Dataset, options: &Options) -> Vec<u8> {
-    match &dataset.insights {
-        Some(given) => given.clone(),
-        None => derive(dataset, options, None).into_document(),
-    }
-}
-
-/// Derives the insights of `dataset`. Reviews of the same words and stars as one in `earlier` are not read again; the
-/// bytes are those of a derivation without it.
 ///
 /// Reads every text a few times: 100,000 reviews with 37 MB of text took 8.5 s of processor time, shared by the
 /// threads, so off the request threads. The document of those is 14 MB, mostly `per_review`: evidence is bounded for
 /// each aspect. Beside it there are some 30 bytes for each mention and at most a few million phrases.
 #[must_use]
-pub fn derive(dataset: &Dataset, options: &Options, earlier: Option<&Kept>) -> Kept {
-    derive_unless(dataset, options, earlier, &|| false).expect("nothing cancels it")
+pub fn document(dataset: &Dataset, options: &Options) -> Vec<u8> {
+    document_unless(dataset, options, &|| false).expect("nothing cancels it")
 }
 
-/// Does what [`derive()`] does; `None` where `cancelled` said so before all reviews were read.
+/// Renders what [`document`] renders; `None` where `cancelled` returned true before all reviews were read.
 #[must_use]
-pub fn derive_unless(
+pub fn document_unless(
     dataset: &Dataset,
     options: &Options,
-    earlier: Option<&Kept>,
     cancelled: &(dyn Fn() -> bool + Sync),
-) -> Option<Kept> {
-    let earlier = Earlier::of(earlier, &dataset.taxonomy);
-    let derived = Derived::of(dataset, options, &earlier, cancelled)?;
-    let document = render::Document::of(dataset, options, &derived).render();
-    Some(Kept::new(dataset, options, derived, document))
+) -> Option<Vec<u8>> {
+    if let Some(given) = &dataset.insights {
+        return Some(given.clone());
+    }
+    let derived = Derived::of(dataset, options, cancelled)?;
+    Some(render::Document::of(dataset, options, &derived).render())
 }

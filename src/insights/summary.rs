@@ -18,12 +18,13 @@ pub(super) fn summary(
         .map(|review| i64::from(review.rating.stars()))
         .sum();
     let mean = decimal(ratio(stars, reviews.len() as u64, 100), 2);
-    let mut text = format!(
-        "{} from {} to {} give {mean} of 5 stars on average.",
-        counted(reviews.len() as u64, "review"),
-        earliest.date,
-        latest.date
-    );
+    let mut text = match reviews.len() as u64 {
+        1 => format!("1 review of {} gives {mean} of 5 stars.", latest.date),
+        count => format!(
+            "{count} reviews from {} to {} give {mean} of 5 stars on average.",
+            earliest.date, latest.date
+        ),
+    };
     let scored: u64 = signs.iter().sum();
     if scored > 0 {
         let [negative, _, positive] =
@@ -57,10 +58,10 @@ fn most(aspects: &[Aspect<'_>], polarity: Polarity, mentions_min: u32) -> Vec<St
         .take(NAMED_MAX)
         .map(|aspect| {
             format!(
-                "{} ({} of {} mentions)",
+                "{} ({} of {})",
                 aspect.concept.label,
                 count(aspect),
-                aspect.mentions()
+                counted(aspect.mentions(), "mention")
             )
         })
         .collect()

@@ -3,8 +3,8 @@
 
 use crate::dataset::{Files, decode};
 use crate::import::date::{Order, parse};
+use crate::import::detect::named;
 use crate::import::encoding::{Utf8, detect, head};
-use crate::import::kind::Kind;
 use crate::import::merge::{Bounds, Merge};
 use crate::import::normalise::{Rules, Vouched};
 use crate::import::record::{Field, Found, Record};
@@ -19,7 +19,7 @@ const NOW: i64 = 4_000_000_000;
 /// # Panics
 /// If one of the laws does not hold.
 pub fn check_import_csv(data: &[u8]) {
-    check(Kind::Csv, data);
+    check("csv", data);
 }
 
 /// Checks the import of JSON: the first byte says whether it is Google's (`g`), a reviewd's (`r`) or any.
@@ -28,9 +28,9 @@ pub fn check_import_csv(data: &[u8]) {
 /// If one of the laws does not hold.
 pub fn check_import_json(data: &[u8]) {
     match data.split_first() {
-        Some((b'g', rest)) => check(Kind::Google, rest),
-        Some((b'r', rest)) => check(Kind::Reviewd, rest),
-        _ => check(Kind::JsonLines, data),
+        Some((b'g', rest)) => check("google", rest),
+        Some((b'r', rest)) => check("reviewd", rest),
+        _ => check("jsonl", data),
     }
 }
 
@@ -39,7 +39,7 @@ pub fn check_import_json(data: &[u8]) {
 /// # Panics
 /// If one of the laws does not hold.
 pub fn check_import_linked(data: &[u8]) {
-    check(Kind::JsonLd, data);
+    check("jsonld", data);
 }
 
 /// Checks the rules for values: the first line is a rating, the second a date, the third an author, the rest a text.
@@ -79,15 +79,11 @@ pub fn check_import_values(data: &[u8]) {
 }
 
 /// Reads a source as the command does, and checks what it holds.
-fn check(kind: Kind, data: &[u8]) {
+fn check(flag: &str, data: &[u8]) {
     let encoding = detect(data).expect("memory can be read");
-    let reading = Reading {
-        kind,
-        mapping: Vec::new(),
-        delimiter: None,
-        head: head(data, encoding).expect("memory can be read"),
-    };
-    Kind::detect(&reading.head);
+    let head = head(data, encoding).expect("memory can be read");
+    let mut reading = Reading::of_text(head, Vec::new(), None);
+    reading.format = named(flag).expect("there is such a format");
     let mut records = Vec::new();
     let outcome = read(Utf8::new(data, encoding), &reading, &mut |found| {
         match found {
@@ -153,8 +149,10 @@ pub(crate) fn check_records(records: &[Record]) {
 
 fn merged<'f>(file: Option<&'f str>, records: impl Iterator<Item = &'f Record>) -> Merge<'f> {
     let rules = Rules {
-        source: "import".to_owned(),
+        format: named("csv").expect("there is such a format"),
+        source: None,
         vouched: Vouched::Nothing,
+        merges_same_text: false,
         order: None,
         today: Date::MAX,
     };

@@ -6,7 +6,6 @@
 //!
 //! `CHECKS` names them all; `fuzz/README.md` says how to add one.
 
-mod bundle;
 mod conditional;
 mod dataset;
 mod date;
@@ -22,10 +21,8 @@ mod negotiate;
 mod plain_reply;
 mod query;
 mod search;
-mod stored_index;
 mod xml;
 
-pub use bundle::check_bundle;
 pub use conditional::check_conditional;
 pub use dataset::check_dataset;
 pub use date::check_date;
@@ -43,14 +40,12 @@ pub use negotiate::check_accept_encoding;
 pub use plain_reply::check_plain_reply;
 pub use query::{check_cursor, check_query, check_since_path};
 pub use search::{check_answer, check_search, search_naively};
-pub use stored_index::check_stored_index;
 pub use xml::check_xml;
 
 /// Every check by the name of its fuzz target, in alphabetical order; it panics where code and twin differ.
 #[expect(clippy::type_complexity, reason = "a name and a function")]
 pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("accept_encoding", check_accept_encoding),
-    ("bundle", check_bundle),
     ("conditional", check_conditional),
     ("cursor", check_cursor),
     ("dataset", check_dataset),
@@ -72,7 +67,6 @@ pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("query", check_query),
     ("search", check_search),
     ("since_path", check_since_path),
-    ("stored_index", check_stored_index),
     ("xml", check_xml),
 ];
 

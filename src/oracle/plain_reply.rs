@@ -87,7 +87,7 @@ impl World {
         assert!(sites[0].has_file(), "no reply of the kernel's is checked");
         let fixed = [&FRAME[..], &TARGETS, &NAMES, &VALUES].concat();
         let mut words: Vec<_> = fixed.iter().map(|word| word.as_bytes().to_vec()).collect();
-        for coding in ["", "gzip", "br", "zstd"] {
+        for coding in ["", "gzip", "br"] {
             let heads = TAGGED.map(|target| sites[0].head(target, coding));
             words.extend(heads.iter().map(|head| value(head, "etag: ")));
         }
@@ -132,7 +132,7 @@ impl Served {
         };
         let snapshot = match whole {
             true => Snapshot::build(decoded.dataset, &settings),
-            false => Snapshot::build_without_insights(&decoded.dataset, &settings),
+            false => Snapshot::build_without_insights(&decoded.dataset, &settings, Vec::new()),
         };
         let site = Site::new(Arc::new(snapshot)).expect("the base URL fits a header");
         let watched = field.is_some();

@@ -229,15 +229,11 @@ impl Source<'_> {
 
     pub(super) fn tuning(&mut self) -> Tuning {
         let first = u32::from(self.next());
-        let tight_lists = first & 8 > 0;
-        // Lists of few rows have no base.
-        let times = if tight_lists { 5 } else { 1 };
         Tuning {
-            leaf_rows_max: (1 + first % 8) * times,
+            leaf_rows_max: 1 + first % 8,
             bitmap_rows_min: 1 + u32::from(self.next() % 24),
             union_steps_max: u32::from(self.next() % 32),
             unit_places_max: if self.next() < 64 { 16 } else { 1 << 20 },
-            tight_lists,
         }
     }
 
@@ -285,6 +281,9 @@ impl Source<'_> {
                 .filter(|(place, _)| bits >> (place + 3) & 1 == 1)
                 .map(|(_, service)| service.id.clone())
                 .collect(),
+            verification: None,
+            language: None,
+            media: Vec::new(),
         }
     }
 

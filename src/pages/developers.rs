@@ -6,9 +6,9 @@ use askama::Template;
 
 use self::sent::Sent;
 use super::Context;
-use super::api::{
-    Body, Entry, Examples, Kind, Operation, Parameter, Place, TABLE, Tag, VERSION, Verb,
-};
+use serde_json::Value;
+
+use super::api::{Operation, Parameter, plain};
 use super::shell::{Shell, rendered};
 
 /// What copies and tries the examples; the page can be read without.
@@ -19,23 +19,29 @@ const SUBSCRIBER: &str = include_str!("assets/subscriber.py");
 /// Renders the page.
 pub(super) fn render(context: &Context<'_>) -> Vec<u8> {
     let Context {
-        shell, examples, ..
+        shell, interface, ..
     } = context;
-    let base_url = &examples.base_url;
-    let described = |tag: &Tag| *tag != Tag::Files;
-    let groups = Tag::ALL
-        .into_iter()
-        .filter(described)
-        .map(|tag| Group::of(tag, examples))
-        .collect();
-    let files = TABLE.iter().filter(|entry| entry.tag == Tag::Files);
+    let base_url = &context.snapshot.base_url;
+    let groups = interface.groups().filter(|group| group.id != FILES);
+    let groups = groups.map(|group| Group {
+        id: group.id,
+        name: group.name,
+        description: group.description,
+        endpoints: group
+            .operations
+            .iter()
+            .map(|operation| Endpoint::of(operation, base_url))
+            .collect(),
+    });
+    let files = interface.groups().filter(|group| group.id == FILES);
+    let files = files.flat_map(|group| group.operations);
     rendered(&Developers {
         shell,
         title: format!("For developers – Reviews of {}", shell.title),
         base_url,
-        version: VERSION,
-        groups,
-        files: files.map(Entry::path).collect(),
+        version: interface.version(),
+        groups: groups.collect(),
+        files: files.map(|operation| operation.path).collect(),
         etag: context.snapshot.reviews.etag.as_str(),
         subscriber: SUBSCRIBER.replace("{base_url}", base_url),
         limits: LIMITS,
@@ -43,109 +49,82 @@ pub(super) fn render(context: &Context<'_>) -> Vec<u8> {
     .into_bytes()
 }
 
+/// The group of what pages load by themselves, which clients do not call by themselves.
+pub(super) const FILES: &str = "files";
+
 /// The endpoints of one purpose.
-struct Group {
-    id: &'static str,
-    name: &'static str,
-    description: &'static str,
-    endpoints: Vec<Endpoint>,
+struct Group<'d> {
+    id: &'d str,
+    name: &'d str,
+    description: &'d str,
+    endpoints: Vec<Endpoint<'d>>,
 }
 
 /// One operation with its examples.
-struct Endpoint {
-    id: &'static str,
-    verb: &'static str,
-    path: String,
-    summary: &'static str,
-    description: &'static str,
-    parameters: Vec<Line>,
+struct Endpoint<'d> {
+    id: &'d str,
+    method: String,
+    path: &'d str,
+    summary: &'d str,
+    description: &'d str,
+    parameters: Vec<Line<'d>>,
     /// How to try it; nothing for what needs a session.
-    form: Option<TryForm>,
+    form: Option<TryForm<'d>>,
     curl: String,
     script: String,
     python: String,
 }
 
 /// One parameter, in words.
-struct Line {
-    name: &'static str,
-    description: &'static str,
+struct Line<'d> {
+    name: &'d str,
+    description: &'d str,
     values: String,
 }
 
 /// A form that sends the request of an example.
-struct TryForm {
-    method: &'static str,
+struct TryForm<'d> {
+    method: String,
     /// Where it goes without the script.
     action: String,
     /// Where it goes with the script, which fills in the parameter in braces.
-    path: String,
+    path: &'d str,
     /// Whether it is of no use without the script.
     needs_script: bool,
-    fields: Vec<Field>,
-    message: &'static str,
+    fields: Vec<Field<'d>>,
+    message: String,
 }
 
-struct Field {
+struct Field<'d> {
     id: String,
-    name: &'static str,
-    control: Control,
+    name: &'d str,
+    control: Control<'d>,
     value: String,
 }
 
-enum Control {
+enum Control<'d> {
     Text,
     Number {
-        min: u32,
-        max: u32,
+        min: String,
+        max: String,
         step: &'static str,
     },
     Date,
-    Select(&'static [&'static str]),
+    Select(Vec<&'d str>),
 }
 
-impl Group {
-    fn of(tag: Tag, examples: &Examples) -> Group {
-        let entries = TABLE.iter().filter(|entry| entry.tag == tag);
-        Group {
-            id: anchor(tag),
-            name: tag.name(),
-            description: tag.description(),
-            endpoints: entries
-                .flat_map(|entry| {
-                    let operations = entry.operations.iter();
-                    operations.map(|operation| Endpoint::of(entry, operation, examples))
-                })
-                .collect(),
-        }
-    }
-}
-
-fn anchor(tag: Tag) -> &'static str {
-    match tag {
-        Tag::Reviews => "reviews",
-        Tag::Feeds => "feeds",
-        Tag::Agents => "agents",
-        Tag::Push => "hub",
-        Tag::Pages => "pages",
-        Tag::Discovery => "discovery",
-        Tag::State => "state",
-        Tag::Files => "files",
-    }
-}
-
-impl Endpoint {
-    fn of(entry: &Entry, operation: &'static Operation, examples: &Examples) -> Endpoint {
-        let url = format!("{}{}", examples.base_url, examples.target(entry, operation));
-        let sent = Sent::of(operation, examples);
+impl<'d> Endpoint<'d> {
+    fn of(operation: &Operation<'d>, base_url: &str) -> Endpoint<'d> {
+        let url = format!("{base_url}{}", operation.target());
+        let sent = Sent::of(operation);
         Endpoint {
-            id: operation.id,
-            verb: operation.verb.name(),
-            path: entry.path(),
-            summary: operation.summary,
-            description: operation.description,
-            parameters: operation.parameters.iter().map(Line::of).collect(),
-            form: TryForm::of(entry, operation, examples),
+            id: operation.id(),
+            method: operation.method(),
+            path: operation.path,
+            summary: operation.summary(),
+            description: operation.description(),
+            parameters: operation.parameters().map(Line::of).collect(),
+            form: TryForm::of(operation),
             curl: sent.curl(&url),
             script: sent.script(&url, operation),
             python: sent.python(&url, operation),
@@ -153,18 +132,29 @@ impl Endpoint {
     }
 }
 
-impl Line {
-    fn of(parameter: &Parameter) -> Line {
-        let values = match parameter.kind {
-            Kind::Integer { min, max, default } => {
-                let default = default.map(|default| format!("; without it {default}"));
-                format!("{min} to {max}{}", default.unwrap_or_default())
+impl<'d> Line<'d> {
+    fn of(parameter: Parameter<'d>) -> Line<'d> {
+        let schema = parameter.schema;
+        let bound = |key: &str| plain(&schema[key]);
+        let values = if schema.get("minimum").is_some() {
+            let default = schema
+                .get("default")
+                .map(|default| format!("; without it {default}"));
+            format!(
+                "{} to {}{}",
+                bound("minimum"),
+                bound("maximum"),
+                default.unwrap_or_default()
+            )
+        } else if schema["format"] == "date" {
+            "YYYY-MM-DD".to_owned()
+        } else if schema.get("maxLength").is_some() {
+            format!("at most {} bytes", bound("maxLength"))
+        } else {
+            match words(&parameter) {
+                Some(words) => words.join(", "),
+                None => "text".to_owned(),
             }
-            Kind::Decimal { min, max } => format!("{min} to {max}"),
-            Kind::Date => "YYYY-MM-DD".to_owned(),
-            Kind::Text { bytes_max } => format!("at most {bytes_max} bytes"),
-            Kind::Pattern(_) | Kind::Aspect => "text".to_owned(),
-            Kind::Choice { words, .. } | Kind::Hint(words) => words.join(", "),
         };
         Line {
             name: parameter.name,
@@ -174,72 +164,69 @@ impl Line {
     }
 }
 
-impl TryForm {
-    fn of(entry: &Entry, operation: &'static Operation, examples: &Examples) -> Option<TryForm> {
-        if operation.verb == Verb::Delete {
+/// Returns the words that a parameter takes, where these are few and known.
+fn words<'d>(parameter: &Parameter<'d>) -> Option<Vec<&'d str>> {
+    let schema = parameter.schema;
+    let words = schema.get("enum").or_else(|| schema.get("examples"))?;
+    Some(words.as_array()?.iter().filter_map(Value::as_str).collect())
+}
+
+impl<'d> TryForm<'d> {
+    fn of(operation: &Operation<'d>) -> Option<TryForm<'d>> {
+        if operation.method() == "DELETE" {
             return None;
         }
         let sendable = operation
-            .parameters
-            .iter()
-            .filter(|parameter| parameter.place != Place::Header);
+            .parameters()
+            .filter(|parameter| parameter.location != "header");
         let mut fields: Vec<Field> = sendable
-            .map(|parameter| Field::of(operation.id, parameter, examples))
+            .map(|parameter| Field::of(operation, &parameter))
             .collect();
-        if matches!(operation.body, Body::Form) {
-            fields.extend(examples.form().into_iter().map(|(name, value)| Field {
-                id: format!("{}-{name}", operation.id),
-                name,
-                control: match name {
-                    "hub.mode" => Control::Select(&["subscribe", "unsubscribe"]),
-                    _ => Control::Text,
-                },
-                value,
-            }));
-        }
-        let message = Examples::message(operation).unwrap_or_default();
-        let example = examples.target(entry, operation);
-        Some(TryForm {
-            method: match operation.verb {
-                Verb::Get => "get",
-                _ => "post",
+        let form = operation.form().into_iter().flatten();
+        fields.extend(form.map(|(name, value)| Field {
+            id: format!("{}-{name}", operation.id()),
+            name,
+            control: match name {
+                "hub.mode" => Control::Select(vec!["subscribe", "unsubscribe"]),
+                _ => Control::Text,
             },
+            value: value.to_owned(),
+        }));
+        let message = operation.message().unwrap_or_default();
+        let example = operation.target();
+        Some(TryForm {
+            method: operation.method().to_ascii_lowercase(),
             action: match example.split_once('?') {
                 Some((path, _)) => path.to_owned(),
                 None => example,
             },
-            path: entry.path(),
-            needs_script: entry.has_parameter() || !message.is_empty(),
+            path: operation.path,
+            needs_script: operation.has_path_parameter() || !message.is_empty(),
             fields,
             message,
         })
     }
 }
 
-impl Field {
-    fn of(operation: &str, parameter: &Parameter, examples: &Examples) -> Field {
-        let value = examples
-            .value(parameter.example)
-            .filter(|_| parameter.is_shown);
+impl<'d> Field<'d> {
+    fn of(operation: &Operation<'d>, parameter: &Parameter<'d>) -> Field<'d> {
+        let schema = parameter.schema;
+        let number = |step| Control::Number {
+            min: plain(&schema["minimum"]),
+            max: plain(&schema["maximum"]),
+            step,
+        };
         Field {
-            id: format!("{operation}-{}", parameter.name),
+            id: format!("{}-{}", operation.id(), parameter.name),
             name: parameter.name,
-            control: match parameter.kind {
-                Kind::Integer { min, max, .. } => Control::Number {
-                    min,
-                    max,
-                    step: "1",
-                },
-                Kind::Decimal { min, max } => Control::Number {
-                    min,
-                    max,
-                    step: "any",
-                },
-                Kind::Date => Control::Date,
-                Kind::Text { .. } | Kind::Pattern(_) | Kind::Aspect => Control::Text,
-                Kind::Choice { words, .. } | Kind::Hint(words) => Control::Select(words),
+            control: match (schema["type"].as_str(), words(parameter)) {
+                (Some("integer"), _) => number("1"),
+                (Some("number"), _) => number("any"),
+                _ if schema["format"] == "date" => Control::Date,
+                (_, Some(words)) => Control::Select(words),
+                (_, None) => Control::Text,
             },
-            value: value.unwrap_or_default().to_owned(),
+            value: operation.example_of(parameter),
         }
     }
 }
@@ -281,9 +268,9 @@ struct Developers<'p> {
     shell: &'p Shell,
     title: String,
     base_url: &'p str,
-    version: &'static str,
-    groups: Vec<Group>,
-    files: Vec<String>,
+    version: &'p str,
+    groups: Vec<Group<'p>>,
+    files: Vec<&'p str>,
     etag: &'p str,
     subscriber: String,
     limits: &'static [(&'static str, &'static str)],

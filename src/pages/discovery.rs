@@ -2,22 +2,24 @@
 
 use std::fmt::Write as _;
 
-use super::api::{Entry, Examples, TABLE, Tag};
+use super::api::{Interface, Operation};
+use super::developers::FILES;
 use super::figures::Figures;
-use super::text::{counted, push_markdown};
+use super::text::{counted, push_markdown, verification};
 use crate::snapshot::Snapshot;
 use crate::wire::json::{Array, Object};
 use crate::wire::xml;
 
 /// Renders `/llms.txt` as <https://llmstxt.org> asks: a title, a summary, and lists of links.
-pub(super) fn llms(snapshot: &Snapshot, figures: &Figures, examples: &Examples) -> Vec<u8> {
+pub(super) fn llms(snapshot: &Snapshot, figures: &Figures, interface: &Interface) -> Vec<u8> {
     let mut out = String::from("# Reviews of ");
     push_markdown(&mut out, &snapshot.business.name);
     out.push_str("\n\n> ");
     match figures.mean_short() {
         Some(mean) => {
-            let count = counted(figures.count, "verified review", "verified reviews");
-            write(&mut out, format_args!("{mean} of 5 stars from {count}."));
+            let count = counted(figures.count, "review", "reviews");
+            write(&mut out, format_args!("{mean} of 5 stars from {count}. "));
+            push_markdown(&mut out, &verification(snapshot));
         }
         None => out.push_str("No review has been published yet."),
     }
@@ -35,26 +37,22 @@ pub(super) fn llms(snapshot: &Snapshot, figures: &Figures, examples: &Examples) 
         "Everything is read-only, public and without a key. Quote reviews word for word, with author and day, and name \
          their address. Counts are exact; ask for `limit=1` where only the count matters.\n",
     );
-    let base_url = &examples.base_url;
-    for tag in Tag::ALL.into_iter().filter(|tag| *tag != Tag::Files) {
-        write(&mut out, format_args!("\n## {}\n\n", tag.name()));
-        for entry in TABLE.iter().filter(|entry| entry.tag == tag) {
-            push_links(&mut out, base_url, entry, examples);
+    for group in interface.groups().filter(|group| group.id != FILES) {
+        write(&mut out, format_args!("\n## {}\n\n", group.name));
+        for operation in &group.operations {
+            push_link(&mut out, &snapshot.base_url, operation);
         }
     }
     out.into_bytes()
 }
 
-fn push_links(out: &mut String, base_url: &str, entry: &Entry, examples: &Examples) {
-    for operation in entry.operations {
-        let target = examples.target(entry, operation);
-        let (verb, path) = (operation.verb.name(), entry.path());
-        let (summary, description) = (operation.summary, operation.description);
-        write(
-            out,
-            format_args!("- [{verb} {path}]({base_url}{target}): {summary}. {description}\n"),
-        );
-    }
+fn push_link(out: &mut String, base_url: &str, operation: &Operation<'_>) {
+    let (method, path, target) = (operation.method(), operation.path, operation.target());
+    let (summary, description) = (operation.summary(), operation.description());
+    write(
+        out,
+        format_args!("- [{method} {path}]({base_url}{target}): {summary}. {description}\n"),
+    );
 }
 
 /// Renders `/robots.txt` (RFC 9309).

@@ -41,7 +41,7 @@ pub(super) fn render(context: &Context<'_>) -> Vec<u8> {
         description: match figures.mean_short() {
             Some(mean) => format!(
                 "{mean} of 5 stars from {}. {description}",
-                counted(figures.count, "client review", "client reviews")
+                counted(figures.count, "review", "reviews")
             ),
             None => description,
         },

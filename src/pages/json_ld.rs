@@ -1,8 +1,9 @@
 //! The practice and its newest reviews in the words of schema.org, as JSON-LD: at `/reviews.jsonld`, and in the page.
 
 use super::figures::Figures;
+use super::review::publisher;
 use super::text::newest;
-use crate::model::Business;
+use crate::model::{Business, platform};
 use crate::snapshot::Snapshot;
 use crate::wire::json::{Array, Object};
 
@@ -29,7 +30,7 @@ pub(super) fn render(snapshot: &Snapshot, figures: &Figures) -> Vec<u8> {
         put_rating(&mut object, figures, &mean);
         let mut reviews = Array::begin(object.key("review"));
         for row in newest(snapshot, REVIEWS_MAX) {
-            put_review(reviews.item(), &snapshot.base_url, snapshot.review(row));
+            put_review(reviews.item(), snapshot, snapshot.review(row));
         }
         reviews.end();
     }
@@ -93,7 +94,8 @@ fn put_rating(object: &mut Object<'_>, figures: &Figures, mean: &str) {
     rating.end();
 }
 
-fn put_review(out: &mut Vec<u8>, base_url: &str, review: &[u8]) {
+fn put_review(out: &mut Vec<u8>, snapshot: &Snapshot, review: &[u8]) {
+    let base_url = &snapshot.base_url;
     // Our own rendering, so an object; anything else would be a review without words.
     let review: serde_json::Value = serde_json::from_slice(review).unwrap_or_default();
     let text = |key: &str| {
@@ -128,7 +130,31 @@ fn put_review(out: &mut Vec<u8>, base_url: &str, review: &[u8]) {
     if !text("text").is_empty() {
         object.string("reviewBody", text("text"));
     }
+    if !text("language").is_empty() {
+        object.string("inLanguage", text("language"));
+    }
+    let url = text("source_url");
+    if is_of_another(text("source"), url, &snapshot.business) {
+        let mut organization = Object::begin(object.key("publisher"));
+        organization
+            .string("@type", "Organization")
+            .string("name", &publisher(text("source")));
+        organization.end();
+        if !url.is_empty() {
+            object.string("url", url);
+        }
+    }
     object.end();
+}
+
+/// Tells whether a review was published by another than the business: by a platform, or at an address of another host.
+fn is_of_another(source: &str, url: &str, business: &Business) -> bool {
+    let host = |url: &str| {
+        let url = url::Url::parse(url).ok()?;
+        let host = url.host_str()?;
+        Some(host.trim_start_matches("www.").to_owned())
+    };
+    platform(source).is_some() || (host(url).is_some() && host(url) != host(&business.url))
 }
 
 /// The business's type, if it can be a name of schema.org.

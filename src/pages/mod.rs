@@ -1,14 +1,14 @@
 //! The pages for people, and what other sites show of the reviews: rendered once for each snapshot, but for searches.
 //!
 //! [`Page`] is the table of all stored documents of this folder, and [`Pages`] holds their bytes. One file renders one
-//! document; `shell` has what all pages have in common. `api` is the table of all addresses of the service, from which
-//! the router, `/openapi.json` and the documentation are made. A search
+//! document; `shell` has what all pages have in common. `api` is the description of the
+//! interface, from which `/openapi.json` and the documentation are made. A search
 //! page is rendered per request, from the same parts and by the rules of the interface's own search.
 //!
 //! Every value from the dataset is escaped by the templates, which are compiled; what is not a template (drawings,
 //! JSON-LD) escapes by `wire`. A URL becomes a link only if `text::link` knows its scheme.
 
-pub(crate) mod api;
+mod api;
 mod badge;
 mod chart;
 mod developers;
@@ -38,6 +38,7 @@ use bytes::Bytes;
 use crate::snapshot::{Resource, Snapshot};
 use crate::wire::etag::{EntityTag, QueryTags};
 
+use api::Interface;
 use figures::Figures;
 use form::Lists;
 use insights::Insights;
@@ -219,11 +220,8 @@ impl Page {
             Page::WidgetScript => widget::SCRIPT.into(),
             Page::Developers => developers::render(context),
             Page::DevelopersScript => developers::SCRIPT.into(),
-            Page::OpenApi => {
-                let name = &context.snapshot.business.name;
-                api::render(name, context.examples)
-            }
-            Page::LlmsText => discovery::llms(context.snapshot, context.figures, context.examples),
+            Page::OpenApi => context.interface.render(),
+            Page::LlmsText => discovery::llms(context.snapshot, context.figures, context.interface),
             Page::Robots => discovery::robots(&context.snapshot.base_url),
             Page::Sitemap => discovery::sitemap(context.snapshot),
             Page::ApiCatalog => discovery::api_catalog(&context.snapshot.base_url),
@@ -242,7 +240,7 @@ struct Context<'s> {
     lists: &'s Lists,
     shell: &'s Shell,
     json_ld: &'s [u8],
-    examples: &'s api::Examples,
+    interface: &'s Interface,
 }
 
 /// The stored documents of one snapshot, and the parts that searches are rendered from.
@@ -271,7 +269,7 @@ impl Pages {
         let lists = Lists::new(&snapshot, insights.as_ref());
         let shell = Shell::new(&snapshot, &figures);
         let json_ld = json_ld::render(&snapshot, &figures);
-        let examples = api::Examples::new(&snapshot, insights.as_ref(), &json_ld);
+        let interface = Interface::new(&snapshot, insights.as_ref(), &json_ld);
         let context = Context {
             snapshot: &snapshot,
             figures: &figures,
@@ -279,7 +277,7 @@ impl Pages {
             lists: &lists,
             shell: &shell,
             json_ld: &json_ld,
-            examples: &examples,
+            interface: &interface,
         };
         let resource = |page: Page| {
             let body = Bytes::from(page.render(&context));

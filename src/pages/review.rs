@@ -5,8 +5,8 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::marks::{Marked, bytes_of_points};
-use super::text::{day, link, push_encoded, service_label};
-use crate::model::Row;
+use super::text::{day, link, push_encoded, service_label, verifier};
+use crate::model::{Row, platform};
 use crate::search::fold::find_folded;
 use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
@@ -24,8 +24,12 @@ pub(super) struct Shown {
     /// The same for people.
     pub(super) day: String,
     pub(super) text: Marked,
-    /// Where it was left, with a capital.
+    /// Where it was left, as readers know it.
     pub(super) source: String,
+    /// Who verified it, unless the business itself.
+    pub(super) verifier: Option<String>,
+    /// The language of the text.
+    pub(super) language: Option<String>,
     /// Its address there, where that may become a link.
     pub(super) source_url: Option<String>,
     pub(super) reply: Option<Reply>,
@@ -119,7 +123,12 @@ impl Shown {
             day: readable(&date),
             date,
             text: Marked::new(text, marks),
-            source: capital(&take(&mut object, "source")),
+            source: publisher(&take(&mut object, "source")),
+            verifier: verified_by(&object),
+            language: object
+                .get("language")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
             source_url,
             reply: reply(&mut object),
             mentions: mentions(snapshot, &object),
@@ -137,6 +146,12 @@ fn take(object: &mut Map<String, Value>, key: &str) -> String {
         Some(Value::String(text)) => text,
         _ => String::new(),
     }
+}
+
+fn verified_by(object: &Map<String, Value>) -> Option<String> {
+    let verification = object.get("verification")?;
+    let method = verification["method"].as_str();
+    Some(verifier(verification["by"].as_str()?, method))
 }
 
 fn reply(object: &mut Map<String, Value>) -> Option<Reply> {
@@ -174,7 +189,11 @@ fn readable(date: &str) -> String {
     parse_date(date.as_bytes()).map_or_else(|_| date.to_owned(), day)
 }
 
-fn capital(word: &str) -> String {
+/// A source as readers know it: the name of a platform, else with a capital.
+pub(super) fn publisher(word: &str) -> String {
+    if let Some(label) = platform(word) {
+        return label.to_owned();
+    }
     let mut rest = word.chars();
     let first = rest.next().into_iter().flat_map(char::to_uppercase);
     first.chain(rest.clone()).collect()

@@ -7,7 +7,9 @@ use sha2::{Digest, Sha256};
 
 use super::figures::Figures;
 use super::filters;
-use super::text::{address_line, count, counted, day, link, mailbox, telephone, without_direction};
+use super::text::{
+    address_line, count, counted, day, link, mailbox, telephone, verification, without_direction,
+};
 use crate::model::Business;
 use crate::snapshot::Snapshot;
 
@@ -46,6 +48,7 @@ impl Shell {
                 disclaimer: snapshot.disclaimer.as_deref(),
                 day: day(snapshot.updated_at.date()),
                 date: snapshot.updated_at.date().to_string(),
+                verification: verification(snapshot),
             }),
         }
     }
@@ -142,4 +145,5 @@ struct Footer<'s> {
     disclaimer: Option<&'s str>,
     day: String,
     date: String,
+    verification: String,
 }

@@ -1,7 +1,7 @@
 //! Small texts: numbers, days, links and addresses as people read them.
 
-use crate::model::{Business, Row};
-use crate::snapshot::Snapshot;
+use crate::model::{Business, Row, Verification, platform};
+use crate::snapshot::{Snapshot, Verifications};
 use crate::wire::date::Date;
 
 use super::filters::turns_direction;
@@ -17,6 +17,39 @@ pub(super) fn count(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Returns who verified a review and how, as readers know them: `Judge.me (purchase)`.
+pub(super) fn verifier(by: &str, method: Option<&str>) -> String {
+    let by = platform(by).unwrap_or(by);
+    match method {
+        Some(method) => format!("{by} ({method})"),
+        None => by.to_owned(),
+    }
+}
+
+/// Returns how the published reviews were verified, as a sentence; empty where there is none.
+pub(super) fn verification(snapshot: &Snapshot) -> String {
+    let business = || format!("{} itself", snapshot.business.name);
+    let name = |one: &Option<Verification>| {
+        one.as_ref()
+            .map_or_else(business, |one| verifier(&one.by, one.method.as_deref()))
+    };
+    let Verifications { named, other_count } = &snapshot.verifications;
+    let text = match &named[..] {
+        [] => return String::new(),
+        [(one, _)] => format!("Every review was verified by {}.", name(one)),
+        _ => {
+            let parts = named.iter().map(|(one, count)| (*count, name(one)));
+            let others = (*other_count > 0).then(|| (*other_count, "others".to_owned()));
+            let parts: Vec<String> = parts
+                .chain(others)
+                .map(|(number, name)| format!("{} by {name}", count(number)))
+                .collect();
+            format!("Reviews were verified: {}.", parts.join(", "))
+        }
+    };
+    without_direction(&text)
 }
 
 /// Returns `number` and the word, in the plural where there is not exactly one.

@@ -2,7 +2,6 @@
 
 use crate::model::Review;
 use crate::search::fold::fold_into;
-use sha2::{Digest, Sha256};
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -124,11 +123,6 @@ impl Arena {
         }
         let near = &starts[bound / 2..bound.min(starts.len())];
         from + (bound / 2 + near.partition_point(|start| *start <= position)) as u32
-    }
-
-    /// Returns the SHA-256 of all texts, which tells whether another arena is the same.
-    pub(in crate::search) fn sum(&self) -> [u8; 32] {
-        Sha256::digest(&self.bytes).into()
     }
 
     /// Returns the bytes that texts and starts take.

@@ -7,19 +7,20 @@ use std::num::NonZeroUsize;
 /// Grows the finest tree of `arena` that takes at most `bytes_max` bytes; `None` where even the coarsest takes more, and texts are scanned.
 ///
 /// A step that is unlikely to fit is left out unseen, as the number of bytes of text tells roughly what a step takes;
-/// one that is tried and does not fit is given up as soon as it passes the budget, and one with tight lists as soon as it
-/// passes twice that, or when its lists are packed.
+/// one that is tried and does not fit is given up as soon as it passes the budget. `None` as well once `cancelled`.
 pub(in crate::search) fn grow_within(
     arena: &Arena,
     bytes_max: u64,
     threads: NonZeroUsize,
+    cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Tree> {
     let steps = STEPS
         .iter()
         .filter(|step| (arena.len() as f64 * step.bytes_per_byte) as u64 <= bytes_max);
     steps
         .map(|step| step.tuning(arena.rows()))
-        .find_map(|tuning| grow_tree(arena, tuning, threads, bytes_max))
+        .take_while(|_| !cancelled())
+        .find_map(|tuning| grow_tree(arena, tuning, threads, bytes_max, cancelled))
 }
 
 /// One way to tune a tree, relative to the number of reviews.
@@ -28,7 +29,6 @@ struct Step {
     leaf_rows_min: u32,
     bitmap_one_in: u32,
     union_steps_max: u32,
-    tight_lists: bool,
     /// What the tree of ordinary texts takes, for each byte of folded text; measured on 100,000 and a million reviews.
     bytes_per_byte: f64,
 }
@@ -40,7 +40,6 @@ impl Step {
             bitmap_rows_min: (rows / self.bitmap_one_in).max(64),
             union_steps_max: self.union_steps_max,
             unit_places_max: UNIT_PLACES_MAX,
-            tight_lists: self.tight_lists,
         }
     }
 }
@@ -49,13 +48,12 @@ impl Step {
 const UNIT_PLACES_MAX: u64 = 1 << 26;
 
 /// From the fastest to the smallest.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 7] = [
     Step {
         leaf_one_in: 4096,
         leaf_rows_min: 64,
         bitmap_one_in: 32,
         union_steps_max: 8192,
-        tight_lists: false,
         bytes_per_byte: 4.5,
     },
     Step {
@@ -63,7 +61,6 @@ const STEPS: [Step; 8] = [
         leaf_rows_min: 64,
         bitmap_one_in: 16,
         union_steps_max: 16_384,
-        tight_lists: false,
         bytes_per_byte: 3.5,
     },
     Step {
@@ -71,41 +68,28 @@ const STEPS: [Step; 8] = [
         leaf_rows_min: 128,
         bitmap_one_in: 8,
         union_steps_max: 65_536,
-        tight_lists: false,
         bytes_per_byte: 2.3,
     },
     Step {
-        leaf_one_in: 256,
-        leaf_rows_min: 128,
-        bitmap_one_in: 4,
-        union_steps_max: u32::MAX,
-        tight_lists: true,
-        bytes_per_byte: 1.15,
-    },
-    Step {
-        leaf_one_in: 96,
+        leaf_one_in: 128,
         leaf_rows_min: 256,
         bitmap_one_in: 4,
         union_steps_max: u32::MAX,
-        tight_lists: true,
-        bytes_per_byte: 0.82,
+        bytes_per_byte: 1.65,
     },
-    // The smallest that answers nearly all searches of a million reviews within 5 ms.
     Step {
         leaf_one_in: 64,
         leaf_rows_min: 256,
         bitmap_one_in: 4,
         union_steps_max: u32::MAX,
-        tight_lists: true,
-        bytes_per_byte: 0.79,
+        bytes_per_byte: 1.45,
     },
     Step {
         leaf_one_in: 24,
         leaf_rows_min: 512,
         bitmap_one_in: 2,
         union_steps_max: u32::MAX,
-        tight_lists: true,
-        bytes_per_byte: 0.65,
+        bytes_per_byte: 1.1,
     },
     // Little more than an index of grams of two and three letters.
     Step {
@@ -113,7 +97,6 @@ const STEPS: [Step; 8] = [
         leaf_rows_min: 512,
         bitmap_one_in: 2,
         union_steps_max: u32::MAX,
-        tight_lists: true,
-        bytes_per_byte: 0.4,
+        bytes_per_byte: 0.65,
     },
 ];

@@ -6,11 +6,9 @@ use crate::search::budget::grow_within;
 use crate::search::filter::RatingSet;
 use crate::search::names::Names;
 use crate::search::rows::{insert, words_for};
-use crate::search::stored::{Restored, Wanted};
 use crate::search::tree::{Tree, Tuning, grow_tree};
 use crate::wire::date::Date;
 use std::num::NonZeroUsize;
-use std::thread;
 
 /// What building an index may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +30,6 @@ pub struct Index {
     pub(in crate::search) arena: Arena,
     /// `None` where the budget is too small for any tree, and texts are scanned.
     pub(in crate::search) tree: Option<Tree>,
-    /// The budget of the tree.
-    pub(in crate::search) memory_bytes: u64,
-    is_restored: bool,
 }
 
 /// All of an index but texts and tree.
@@ -73,43 +68,21 @@ impl Index {
     /// Builds the index over `reviews`, which are published and newest first: date descending, then id descending.
     #[must_use]
     pub fn build(reviews: &[Review], taxonomy: &Taxonomy, options: &IndexOptions) -> Index {
-        Index::build_or_restore(reviews, taxonomy, options, |_| None)
+        Index::build_unless(reviews, taxonomy, options, &|| false).expect("nothing cancels it")
     }
 
-    /// Builds the index like [`Index::build`], but with a tree that `stored` has read, where it has one that fits.
+    /// Builds the index like [`Index::build`]; `None` once `cancelled`, which then has to stay true.
     #[must_use]
-    pub fn build_or_restore(
+    pub fn build_unless(
         reviews: &[Review],
         taxonomy: &Taxonomy,
         options: &IndexOptions,
-        stored: impl FnOnce(&Wanted<'_>) -> Option<Restored>,
-    ) -> Index {
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Index> {
         let arena = Arena::build(reviews, options.threads);
-        let wanted = Wanted {
-            arena: &arena,
-            options,
-        };
+        let tree = grow_within(&arena, options.memory_bytes, options.threads, cancelled);
         let columns = || Columns::of(reviews, taxonomy);
-        let (restored, columns) = thread::scope(|scope| {
-            // While the stored index is waited for and judged, which is a second of work for a million reviews.
-            let spawned = (options.threads.get() > 1)
-                .then(|| thread::Builder::new().spawn_scoped(scope, columns));
-            let restored = stored(&wanted);
-            let columns = match spawned {
-                Some(Ok(thread)) => thread.join().expect("columns have no panic"),
-                Some(Err(_)) | None => columns(),
-            };
-            (restored, columns)
-        });
-        let is_restored = restored.is_some();
-        let tree = match restored {
-            Some(restored) => restored.tree,
-            None => grow_within(&arena, options.memory_bytes, options.threads),
-        };
-        Index {
-            is_restored,
-            ..Index::around(columns, arena, tree, options)
-        }
+        (!cancelled()).then(|| Index::around(columns(), arena, tree))
     }
 
     /// Builds the index with a tree tuned just so, for tests and measurements.
@@ -122,11 +95,17 @@ impl Index {
         options: &IndexOptions,
     ) -> Index {
         let arena = Arena::build(reviews, options.threads);
-        let tree = grow_tree(&arena, tuning, options.threads, options.memory_bytes);
-        Index::around(Columns::of(reviews, taxonomy), arena, tree, options)
+        let tree = grow_tree(
+            &arena,
+            tuning,
+            options.threads,
+            options.memory_bytes,
+            &|| false,
+        );
+        Index::around(Columns::of(reviews, taxonomy), arena, tree)
     }
 
-    fn around(columns: Columns, arena: Arena, tree: Option<Tree>, options: &IndexOptions) -> Index {
+    fn around(columns: Columns, arena: Arena, tree: Option<Tree>) -> Index {
         let Columns {
             ids,
             dates,
@@ -142,21 +121,7 @@ impl Index {
             services,
             arena,
             tree,
-            memory_bytes: options.memory_bytes,
-            is_restored: false,
         }
-    }
-
-    /// Tells whether its tree was read and not built.
-    #[must_use]
-    pub fn is_restored(&self) -> bool {
-        self.is_restored
-    }
-
-    /// Returns the bytes of all folded texts.
-    #[must_use]
-    pub fn texts_bytes(&self) -> u64 {
-        self.arena.len()
     }
 
     /// Returns the number of reviews.

@@ -15,7 +15,6 @@ mod reach;
 mod rows;
 pub mod run;
 mod select;
-pub mod stored;
 mod text;
 mod tree;
 

@@ -35,7 +35,6 @@ pub(in crate::search) fn reach_of(
     known: Known<'_>,
     reach: Reach<'_>,
     rows: &mut Vec<u32>,
-    spare: &mut Vec<u32>,
 ) -> Option<u32> {
     let (packed, count) = match known {
         Known::Leaf(packed) => (packed, packed_count(packed)),
@@ -59,7 +58,7 @@ pub(in crate::search) fn reach_of(
             }
             if rows.len() < rows_max {
                 rows.clear();
-                tree.first_below(node, from..index.len(), rows_max, rows, spare);
+                tree.first_below(node, from..index.len(), rows_max, rows);
             }
             return Some(node.count);
         }

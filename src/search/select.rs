@@ -17,7 +17,6 @@ pub(in crate::search) struct Memory {
     rows: Vec<u32>,
     candidates: Vec<u32>,
     bits: Vec<u64>,
-    spare: Vec<u32>,
 }
 
 /// The rows that a filter selects.
@@ -141,9 +140,8 @@ pub(in crate::search) fn select<'s>(
         rows,
         candidates,
         bits,
-        spare,
     } = memory;
-    let Some(mut plan) = plan(index, filter, candidates, spare) else {
+    let Some(mut plan) = plan(index, filter, candidates) else {
         return Selection {
             matched: 0,
             rows: Rows::List(&[]),
@@ -151,7 +149,7 @@ pub(in crate::search) fn select<'s>(
     };
     rows.clear();
     if plan.is_text_alone(index)
-        && let Some(matched) = reach_of(index, plan.text, reach, rows, spare)
+        && let Some(matched) = reach_of(index, plan.text, reach, rows)
     {
         return Selection {
             matched,
@@ -166,7 +164,7 @@ pub(in crate::search) fn select<'s>(
         Known::Below(node) => {
             start();
             if let Some(tree) = &index.tree {
-                tree.mark(node, bits, spare);
+                tree.mark(node, bits);
             }
             plan.bitmaps.push(bits, node.count);
             plan.text = Known::All;
@@ -198,12 +196,7 @@ pub(in crate::search) fn select<'s>(
 }
 
 /// Looks up every part of `filter`; `None` where one of them selects nothing.
-fn plan<'s>(
-    index: &'s Index,
-    filter: &Filter<'s>,
-    candidates: &mut Vec<u32>,
-    spare: &mut Vec<u32>,
-) -> Option<Plan<'s>> {
+fn plan<'s>(index: &'s Index, filter: &Filter<'s>, candidates: &mut Vec<u32>) -> Option<Plan<'s>> {
     let start = filter.until.map_or(0, |until| index.rows_after(until));
     let end = filter
         .since
@@ -233,7 +226,7 @@ fn plan<'s>(
         let few = plan.lists[0]
             .map_or(u32::MAX, |list| list.len() as u32)
             .min(end - start);
-        let (mut known, mut exact) = text::look_up(index, needle.as_bytes(), candidates, spare);
+        let (mut known, mut exact) = text::look_up(index, needle.as_bytes(), candidates);
         if text::steps(known) > few.saturating_mul(STEPS_PER_TEXT) {
             (known, exact) = (Known::All, false);
         }

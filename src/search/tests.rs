@@ -4,7 +4,6 @@ mod hard;
 
 pub(super) use hard::de_bruijn;
 
-use std::io::{ErrorKind, Read};
 use std::num::NonZeroUsize;
 
 use proptest::prelude::*;
@@ -17,7 +16,6 @@ use crate::search::filter::{Filter, Query, RatingSet, Sort};
 use crate::search::fold::fold_into;
 use crate::search::index::{Index, IndexOptions};
 use crate::search::run::Scratch;
-use crate::search::stored::StoredError;
 use crate::search::tree::grow_tree;
 use crate::wire::date::Date;
 
@@ -46,6 +44,9 @@ pub(super) fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Ve
         verified: true,
         mentioned_technicians: Vec::new(),
         mentioned_services: Vec::new(),
+        verification: None,
+        language: None,
+        media: Vec::new(),
     };
     texts.into_iter().enumerate().map(review).collect()
 }
@@ -57,19 +58,13 @@ fn options(memory_bytes: u64) -> IndexOptions {
     }
 }
 
-fn tuning(leaf_rows_max: u32, tight_lists: bool) -> Tuning {
+fn tuning(leaf_rows_max: u32) -> Tuning {
     Tuning {
         leaf_rows_max,
         bitmap_rows_min: 24,
         union_steps_max: 16,
         unit_places_max: 1 << 26,
-        tight_lists,
     }
-}
-
-/// Each of these cuts with both kinds of lists.
-fn each_cut(cuts: impl IntoIterator<Item = u32>) -> impl Iterator<Item = (u32, bool)> {
-    cuts.into_iter().flat_map(|cut| [(cut, false), (cut, true)])
 }
 
 /// Compares the answers to `needles`, unfolded, in all orders and with a filter.
@@ -143,11 +138,11 @@ fn every_alphabet_is_found_at_every_cut() {
         .map(String::as_str)
         .filter(|needle| !needle.is_empty())
         .collect();
-    for (leaf_rows_max, tight_lists) in each_cut([1, 3, 17, 120]) {
+    for leaf_rows_max in [1, 3, 17, 120] {
         let index = Index::build_tuned(
             &reviews,
             &Taxonomy::default(),
-            tuning(leaf_rows_max, tight_lists),
+            tuning(leaf_rows_max),
             &options(u64::MAX),
         );
         check(&reviews, &index, &needles);
@@ -164,11 +159,11 @@ fn every_cut_from_one_review_to_all_of_them_gives_the_same_answers() {
         _ => ALPHABETS[number / 2 % 14].to_owned(),
     });
     let reviews = reviews(texts);
-    for (leaf_rows_max, tight_lists) in each_cut(1..=29) {
+    for leaf_rows_max in 1..=29 {
         let index = Index::build_tuned(
             &reviews,
             &Taxonomy::default(),
-            tuning(leaf_rows_max, tight_lists),
+            tuning(leaf_rows_max),
             &options(u64::MAX),
         );
         let needles = [
@@ -189,33 +184,11 @@ fn each_index_of_a_growing_dataset_answers_for_its_own_reviews_alone() {
             )
         })
         .collect();
-    let mut stored: Option<Vec<u8>> = None;
     for count in 0..=all.len() {
         // The newest come first, so that each step moves every row.
         let reviews = reviews(all[..count].iter().rev());
-        let index = Index::build_or_restore(
-            &reviews,
-            &Taxonomy::default(),
-            &options(u64::MAX),
-            |wanted| {
-                let bytes = stored.take()?;
-                let mut rest = bytes.as_slice();
-                let refused = wanted.decode(bytes.len() as u64, |part| {
-                    rest.read_exact(part).map_err(|error| error.kind())
-                });
-                assert_eq!(refused.expect_err("of fewer reviews"), StoredError::Texts);
-                None
-            },
-        );
+        let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
         check(&reviews, &index, &["slow", "kind", "k", "ß", "straße s"]);
-        let mut bytes = Vec::new();
-        index
-            .encode(|part| {
-                bytes.extend_from_slice(part);
-                Ok::<_, ErrorKind>(())
-            })
-            .expect("memory takes all");
-        stored = Some(bytes);
     }
 }
 
@@ -224,20 +197,14 @@ fn the_tree_does_not_depend_on_the_number_of_threads() {
     let reviews =
         reviews((0..3_000).map(|number| format!("{} {}", ALPHABETS[number % 14], number * number)));
     let arena = Arena::build(&reviews, NonZeroUsize::MIN);
-    for tight_lists in [false, true] {
-        let grow = |threads| {
-            grow_tree(
-                &arena,
-                tuning(40, tight_lists),
-                NonZeroUsize::new(threads).expect("threads"),
-                u64::MAX,
-            )
-        };
-        let one = grow(1);
-        assert!(one.is_some());
-        assert_eq!(one, grow(2));
-        assert_eq!(one, grow(5));
-    }
+    let grow = |threads| {
+        let threads = NonZeroUsize::new(threads).expect("threads");
+        grow_tree(&arena, tuning(40), threads, u64::MAX, &|| false)
+    };
+    let one = grow(1);
+    assert!(one.is_some());
+    assert_eq!(one, grow(2));
+    assert_eq!(one, grow(5));
 }
 
 #[test]
@@ -266,7 +233,7 @@ fn a_unit_too_large_to_hold_is_cut_short() {
     let reviews = reviews((0..300).map(|number| format!("ab{}c{number}", "ab".repeat(number % 9))));
     let tuning = Tuning {
         unit_places_max: 100,
-        ..tuning(4, false)
+        ..tuning(4)
     };
     let index = Index::build_tuned(&reviews, &Taxonomy::default(), tuning, &options(u64::MAX));
     check(
@@ -306,11 +273,11 @@ fn texts_of_64_kib_among_short_ones_are_found_at_every_cut() {
     let reviews = reviews(texts);
     let needle: String = long(4).chars().skip(9).take(1_500).collect();
     let needle = &needle[..needle.floor_char_boundary(8_192)];
-    for (leaf_rows_max, tight_lists) in each_cut([1, 4, 40]) {
+    for leaf_rows_max in [1, 4, 40] {
         let index = Index::build_tuned(
             &reviews,
             &Taxonomy::default(),
-            tuning(leaf_rows_max, tight_lists),
+            tuning(leaf_rows_max),
             &options(u64::MAX),
         );
         check(
@@ -333,16 +300,12 @@ fn a_page_of_a_long_list_equals_the_twins_page_in_every_order() {
     });
     let reviews = reviews(texts);
     let mut scratch = Scratch::default();
-    let trees = [(601, 0), (601, 1_000), (90, 16)].into_iter();
-    for ((bitmap_rows_min, union_steps_max), tight_lists) in
-        trees.flat_map(|tree| [(tree, false), (tree, true)])
-    {
+    for (bitmap_rows_min, union_steps_max) in [(601, 0), (601, 1_000), (90, 16)] {
         let tuning = Tuning {
             leaf_rows_max: 40,
             bitmap_rows_min,
             union_steps_max,
             unit_places_max: 1 << 20,
-            tight_lists,
         };
         let index = Index::build_tuned(&reviews, &Taxonomy::default(), tuning, &options(u64::MAX));
         for (text, sort) in ["al", "xyz", "a", "zx", "alpha xyzx"]

@@ -32,7 +32,6 @@ pub(in crate::search) fn look_up<'t>(
     index: &'t Index,
     needle: &[u8],
     candidates: &mut Vec<u32>,
-    spare: &mut Vec<u32>,
 ) -> (Known<'t>, bool) {
     let Some(tree) = &index.tree else {
         return (Known::All, false);
@@ -41,17 +40,14 @@ pub(in crate::search) fn look_up<'t>(
         return (Known::Nothing, true);
     };
     match found.within {
-        Within::Leaf(leaf) if found.exact && !tree.is_tight => (Known::Leaf(tree.leaf(leaf)), true),
-        Within::Leaf(leaf) => {
+        Within::Leaf(packed) if found.exact => (Known::Leaf(packed), true),
+        Within::Leaf(packed) => {
             candidates.clear();
-            tree.each_row(leaf, index.len(), spare, |row| {
+            unpack(packed, index.len(), |row| {
                 candidates.push(row);
                 true
             });
-            if found.exact {
-                return (Known::Candidates, true);
-            }
-            (narrow(tree, needle, found.seen, candidates, spare), false)
+            (narrow(tree, needle, found.seen, candidates), false)
         }
         Within::Own(own) => (Known::Own(own), found.exact),
         Within::Bitmap(words, count) => (Known::Bitmap(words, count), found.exact),
@@ -74,13 +70,7 @@ const NARROWING_BYTES_MAX: usize = 4096;
 
 /// Leaves what `list`, the reviews of the first `seen` bytes, has in common with those that other parts of the needle
 /// lead to in `candidates`.
-fn narrow<'t>(
-    tree: &'t Tree,
-    needle: &[u8],
-    seen: usize,
-    candidates: &mut Vec<u32>,
-    spare: &mut Vec<u32>,
-) -> Known<'t> {
+fn narrow<'t>(tree: &'t Tree, needle: &[u8], seen: usize, candidates: &mut Vec<u32>) -> Known<'t> {
     let mut idle = 0;
     for part in PARTS {
         if candidates.len() <= CANDIDATES_FEW || idle == IDLE_WALKS_MAX {
@@ -98,18 +88,14 @@ fn narrow<'t>(
         };
         let before = candidates.len();
         match found.within {
-            Within::Leaf(leaf) => {
+            Within::Own(own) if own.packed.len() > NARROWING_BYTES_MAX => {}
+            Within::Leaf(packed) | Within::Own(Own { packed, .. }) => {
                 let mut common = Common::of(candidates);
-                tree.each_row(leaf, u32::MAX, spare, |row| common.meet(row));
-                common.end();
-            }
-            Within::Own(own) if own.packed.len() <= NARROWING_BYTES_MAX => {
-                let mut common = Common::of(candidates);
-                unpack(own.packed, u32::MAX, |row| common.meet(row));
+                unpack(packed, u32::MAX, |row| common.meet(row));
                 common.end();
             }
             Within::Bitmap(words, _) => candidates.retain(|row| has(words, *row)),
-            Within::Own(_) | Within::Below(_) => {}
+            Within::Below(_) => {}
         }
         idle = if candidates.len() > before - before / 8 {
             idle + 1

@@ -14,7 +14,7 @@ use crate::delivery::priority::{Behind, give_way};
 use crate::http::{App, Site};
 
 use super::clock;
-use super::load::{Loader, Rest};
+use super::load::{DeferredWork, Loader};
 
 /// How long a site that was replaced waits for the requests that began with it; the last of those left then frees it.
 const REQUESTS_WAIT_MAX: Duration = Duration::from_secs(2);
@@ -22,8 +22,7 @@ const REQUESTS_WAIT_MAX: Duration = Duration::from_secs(2);
 /// Between two looks whether they have ended.
 const REQUESTS_LOOK: Duration = Duration::from_millis(10);
 
-/// Does what follows a site, for one at a time, the newest: the one before is freed, its index is stored, its documents
-/// are compressed.
+/// Does what follows a site, for one at a time, the newest: the one before is freed, its documents are compressed.
 ///
 /// Until a variant is there its document is sent as it is, so nothing waits for this.
 #[derive(Debug, Default)]
@@ -39,11 +38,10 @@ struct Job {
 
 impl Aftermath {
     /// Begins with `site`, and gives up the one before, which was `previous`.
-    pub(super) fn start(&mut self, site: Arc<Site>, previous: Option<Arc<Site>>, loader: &Loader) {
+    pub(super) fn start(&mut self, site: Arc<Site>, previous: Option<Arc<Site>>) {
         self.stop();
         let cancelled = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&cancelled);
-        let loader = loader.clone();
         let spawned = thread::Builder::new()
             .name("compress".to_owned())
             .spawn(move || {
@@ -51,8 +49,6 @@ impl Aftermath {
                 if let Some(previous) = previous {
                     retire(previous, REQUESTS_WAIT_MAX, &asked);
                 }
-                // First, as it is read sooner than compressed variants are missed, and takes a fraction of the time.
-                loader.store_index(site.snapshot(), &asked);
                 site.compress(|| asked.load(Ordering::Relaxed));
             });
         match spawned {
@@ -61,7 +57,7 @@ impl Aftermath {
         }
     }
 
-    /// Gives up what is being written or compressed, and waits for the variant that is under way.
+    /// Gives up what is being compressed, and waits for the variant that is under way.
     fn stop(&mut self) {
         if let Some(job) = self.current.take() {
             job.cancelled.store(true, Ordering::Relaxed);
@@ -91,25 +87,25 @@ fn retire<T>(shared: Arc<T>, wait_max: Duration, cancelled: &AtomicBool) {
     }
 }
 
-/// Does what the start of a large dataset left out, on a thread of its own, which nothing waits for: serves the
-/// insights, those that were kept or derived ones, and logs the remarks. Until then `/insights.json` answers 503; a
-/// reload in the meantime brings its own.
-pub(super) fn finish_first(app: Arc<App>, loader: Loader, mut rest: Rest, threads: NonZeroUsize) {
+/// Does what the start of a large dataset left out, on a thread of its own, which nothing waits for: logs the remarks,
+/// derives the insights and serves them. Until then `/insights.json` answers 503; a reload in the meantime brings its
+/// own.
+pub(super) fn finish_first(
+    app: Arc<App>,
+    loader: Loader,
+    deferred: DeferredWork,
+    threads: NonZeroUsize,
+) {
     let site = app.current();
     let spawned = thread::Builder::new()
         .name("insights".to_owned())
         .spawn(move || {
             give_way(Behind::Well);
-            let began = clock::instant();
-            let is_restored =
-                rest.awaits_insights && loader.restore_first(site.snapshot(), &mut rest);
-            let mut is_whole = is_restored && serve_whole(&app, &loader, &site, began);
-            rest.remark();
-            if rest.awaits_insights && !is_restored {
-                is_whole = derive_insights(&app, &loader, &site, &rest, threads);
-            }
+            deferred.log_remarks();
+            let is_whole = deferred.awaits_insights
+                && derive_insights(&app, &loader, &site, &deferred, threads);
             // Of a million reviews the dataset is a gigabyte, and compressing takes minutes.
-            drop(rest);
+            drop(deferred);
             if is_whole {
                 let whole = app.current();
                 whole.compress(|| !Arc::ptr_eq(&app.current(), &whole));
@@ -125,21 +121,17 @@ fn derive_insights(
     app: &App,
     loader: &Loader,
     site: &Arc<Site>,
-    rest: &Rest,
+    deferred: &DeferredWork,
     threads: NonZeroUsize,
 ) -> bool {
     let began = clock::instant();
     let snapshot = site.snapshot();
     let is_overtaken = || !Arc::ptr_eq(&app.current(), site);
-    let Some(unkept) = loader.derive_first(snapshot, rest, threads, &is_overtaken) else {
+    if !loader.derive_first(snapshot, deferred, threads, &is_overtaken) {
         debug!("a newer dataset is served, with insights of its own");
         return false;
-    };
-    let is_whole = serve_whole(app, loader, site, began);
-    if is_whole {
-        loader.keep_first(unkept);
     }
-    is_whole
+    serve_whole(app, loader, site, began)
 }
 
 /// Puts a site with the insights, which `site`'s snapshot has by now, in place of `site`; tells whether it did.

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use hyper::header::HeaderValue;
 
-use super::bundle::Remote;
 use super::supervisor::Supervisor;
 use crate::delivery;
 use crate::http;
@@ -24,18 +23,14 @@ pub struct Config {
     pub search_memory: Option<u64>,
     /// Mentions from which on an aspect of the insights is scored.
     pub mentions_min: u32,
-    /// The directory of what outlives a restart and only saves work; `None` keeps nothing of it.
-    pub cache: Option<PathBuf>,
-    /// Bytes of text below which their index is sooner built than read, and not kept there.
-    pub index_texts_min: u64,
+    /// The state directory; `None` for a server that remembers nothing.
+    pub state: Option<PathBuf>,
     /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
     /// A listening socket that somebody else made, and keeps over our restarts; it takes the place of the address.
     pub inherited: Option<Arc<TcpListener>>,
     /// Whom to tell how we are.
     pub supervisor: Supervisor,
-    /// Take the address although another process listens on it, which then shares what comes in.
-    pub reuse_port: bool,
     /// Where metrics and the state of the process are served; `None` for nowhere.
     pub admin_listen: Option<SocketAddr>,
     /// Where each answered request is logged; `None` for nowhere.
@@ -176,8 +171,6 @@ pub enum AccessLogTarget {
 pub enum DataSource {
     /// A directory with `reviews.json` and its companions.
     Directory(PathBuf),
-    /// An address that is followed.
-    Remote(Remote),
     /// The sample that is compiled into the program.
     Sample,
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use tokio::runtime;
 use tokio::sync::watch;
-use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 use tracing::{error, info, warn};
 
@@ -39,23 +38,14 @@ pub(super) struct Listeners {
     pub(super) public: TcpListener,
     /// For the watchdog alone.
     pub(super) own: Option<TcpListener>,
-    /// Another process may listen on the public address, too, on a socket of its own.
-    pub(super) is_shared: bool,
 }
 
 impl Listeners {
     /// Returns a listener that nobody shares, without a watchdog.
     pub(super) fn alone(public: TcpListener) -> Listeners {
-        Listeners {
-            public,
-            own: None,
-            is_shared: false,
-        }
+        Listeners { public, own: None }
     }
 }
-
-/// How long a client may take from its first packet to the one that makes the connection ours to accept: a round trip.
-const HANDSHAKE: Duration = Duration::from_millis(300);
 
 /// A listener that is being served.
 #[derive(Debug)]
@@ -177,21 +167,17 @@ impl Acceptor {
     }
 
     async fn accept(&self, listeners: Listeners, heard: &watch::Receiver<Phase>) -> io::Result<()> {
-        let Listeners {
-            public,
-            own,
-            is_shared,
-        } = listeners;
-        let shared = is_shared.then(|| public.try_clone()).transpose()?;
+        let Listeners { public, own } = listeners;
+        let draining = |mut heard| async move { reached(&mut heard, Phase::Drain).await };
         let pass_on = |stream, peer, membership| self.workers.pass_on(stream, peer, membership);
         let accept = |listener, end| {
             listen::accept(listener, &self.connections, &self.counters, pass_on, end)
         };
-        let public = accept(public, handed_over(shared, heard.clone()));
+        let public = accept(public, draining(heard.clone()));
         match own {
             None => public.await,
             Some(own) => {
-                let own = accept(own, handed_over(None, heard.clone()));
+                let own = accept(own, draining(heard.clone()));
                 tokio::try_join!(public, own).map(|_| ())
             }
         }
@@ -215,21 +201,6 @@ impl Acceptor {
             );
         }
         clean
-    }
-}
-
-/// Waits until nothing more is to be accepted: at the order to stop, or, on an address that another process shares, once
-/// the handshakes have ended that the kernel had begun for us.
-async fn handed_over(shared: Option<TcpListener>, mut heard: watch::Receiver<Phase>) {
-    reached(&mut heard, Phase::Drain).await;
-    // A system that knows no such filter leaves it at what is in the queue.
-    if let Some(listener) = shared
-        && listen::refuse_newcomers(&listener).is_ok()
-    {
-        tokio::select! {
-            () = sleep(HANDSHAKE) => {}
-            () = reached(&mut heard, Phase::Quit) => {}
-        }
     }
 }
 

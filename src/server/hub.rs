@@ -16,6 +16,13 @@ pub(super) fn start(config: &Config, app: &Arc<App>, is_public: bool) -> Result<
     };
     if !is_public {
         warn!("without --base-url subscribers could not name the topics, so the hub answers 503");
+        app.readiness.report(&Reason {
+            code: OFF,
+            message: "the hub needs --base-url; use --no-hub where there is to be none".to_owned(),
+            details: Vec::new(),
+            internal: None,
+            blocking: true,
+        });
         return Ok(());
     }
     let topics = app.current().snapshot().topics();
@@ -32,23 +39,26 @@ pub(super) fn start(config: &Config, app: &Arc<App>, is_public: bool) -> Result<
     Ok(())
 }
 
-/// Tells on `/readyz` what hinders the hub. Reads go on, so traffic need not go elsewhere, but after a panic.
+/// Tells on `/readyz` what hinders the hub. Traffic goes elsewhere only after a panic, and where the store could not be
+/// opened since the start and the operator has to act: a later fault is no reason to give up reads.
 fn report(readiness: &Readiness, health: &Health) {
     if health.panicked {
         threads::report(readiness, "hub");
     }
-    for (code, message, is_so, internal) in [
+    for (code, message, is_so, internal, blocking) in [
         (
             STORE,
             "the hub's store cannot be used",
             health.store_error.is_some(),
             health.store_error.clone(),
+            health.is_off,
         ),
         (
             PAUSED,
-            "most callback hosts cannot be reached, deliveries pause until one can",
+            "deliveries are paused: most callback hosts cannot be reached",
             health.paused,
             None,
+            false,
         ),
     ] {
         if is_so {
@@ -57,7 +67,7 @@ fn report(readiness: &Readiness, health: &Health) {
                 message: message.to_owned(),
                 details: Vec::new(),
                 internal,
-                blocking: false,
+                blocking,
             });
         } else {
             readiness.withdraw(code);
@@ -68,5 +78,8 @@ fn report(readiness: &Readiness, health: &Health) {
 /// Under this code `/readyz` tells that the hub's store cannot be used.
 const STORE: &str = "hub_store";
 
-/// Under this code `/readyz` tells that deliveries pause.
+/// Under this code `/readyz` tells that there is no public address for the hub.
+const OFF: &str = "hub_off";
+
+/// Under this code `/readyz` tells that deliveries are paused.
 const PAUSED: &str = "hub_paused";

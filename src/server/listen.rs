@@ -12,7 +12,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use socket2::{Domain, Protocol, SockFilter, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 
@@ -41,12 +41,11 @@ const FAILURE_INTERVAL: Duration = Duration::from_secs(1);
 /// `reviewd_connections_cut_total` count each connection.
 const FULL_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Takes `address`, without listening yet: a port in use is told before the dataset is read. With `shared` it may be
-/// in use by another process that shares it.
+/// Takes `address`, without listening yet: a port in use is told before the dataset is read.
 ///
 /// # Errors
 /// When the address is taken, not ours, or forbidden.
-pub(super) fn bind(address: SocketAddr, shared: bool) -> io::Result<Socket> {
+pub(super) fn bind(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(
         Domain::for_address(address),
         Type::STREAM,
@@ -54,10 +53,6 @@ pub(super) fn bind(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     )?;
     // A restart must not wait for the last connections of the process before it.
     socket.set_reuse_address(true)?;
-    if shared {
-        // The next process may listen before this one has stopped.
-        socket.set_reuse_port(true)?;
-    }
     if address.is_ipv6() {
         // `[::]` means every address, also where the system's default says otherwise.
         socket.set_only_v6(false)?;
@@ -74,7 +69,7 @@ pub(super) fn bind(address: SocketAddr, shared: bool) -> io::Result<Socket> {
 pub(super) fn obtain(config: &Config) -> io::Result<Socket> {
     match &config.inherited {
         Some(listener) => adopt(listener),
-        None => bind(config.listen, config.reuse_port),
+        None => bind(config.listen),
     }
 }
 
@@ -91,17 +86,6 @@ fn set_options(socket: &Socket) -> io::Result<()> {
     socket.set_nonblocking(true)
 }
 
-/// Where the flags are in a header of TCP (RFC 9293 §3.1).
-const TCP_FLAGS: u32 = 13;
-const SYN: u8 = 0x02;
-const ACK: u8 = 0x10;
-
-/// Instructions of classic BPF (linux/bpf_common.h): `ldb [k]`, `and #k`, `jeq #k`, `ret #k`.
-const BPF_LOAD_BYTE: u16 = 0x30;
-const BPF_AND: u16 = 0x54;
-const BPF_JUMP_EQUAL: u16 = 0x15;
-const BPF_RETURN: u16 = 0x06;
-
 /// Begins to listen.
 ///
 /// # Errors
@@ -109,26 +93,6 @@ const BPF_RETURN: u16 = 0x06;
 pub(super) fn listen(socket: Socket) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)?;
     Ok(socket.into())
-}
-
-/// Has the kernel drop every packet that would begin a connection to `listener`, and go on with those that have begun.
-///
-/// Where another process listens on the same address, a client that sends its first packet again (after a second) comes
-/// to that one, as the kernel chooses among the listeners that are still there; one whose connection was completed for a
-/// listener that closes before it is accepted is reset.
-///
-/// # Errors
-/// When the system has no such filters.
-pub(super) fn refuse_newcomers(listener: &TcpListener) -> io::Result<()> {
-    // Classic BPF over the TCP header: the byte of flags, SYN and ACK of it, and 0 bytes of what has SYN alone.
-    let program = [
-        SockFilter::new(BPF_LOAD_BYTE, 0, 0, TCP_FLAGS),
-        SockFilter::new(BPF_AND, 0, 0, u32::from(SYN | ACK)),
-        SockFilter::new(BPF_JUMP_EQUAL, 0, 1, u32::from(SYN)),
-        SockFilter::new(BPF_RETURN, 0, 0, 0),
-        SockFilter::new(BPF_RETURN, 0, 0, u32::MAX),
-    ];
-    SockRef::from(listener).attach_filter(&program)
 }
 
 /// Accepts connections until `end`, and passes each on with its place among the others.
@@ -279,9 +243,7 @@ impl Complaint {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        Complaint, FULL_INTERVAL, Instant, UNSENT_BYTES_MAX, bind, listen, refuse_newcomers,
-    };
+    use super::{Complaint, FULL_INTERVAL, Instant, UNSENT_BYTES_MAX, bind, listen};
     use socket2::SockRef;
     use std::net::TcpStream;
     use std::time::Duration;
@@ -304,7 +266,7 @@ mod tests {
 
     #[test]
     fn accepted_sockets_inherit_what_the_listener_was_given() {
-        let listener = listen(bind("127.0.0.1:0".parse().unwrap(), false).unwrap()).unwrap();
+        let listener = listen(bind("127.0.0.1:0".parse().unwrap()).unwrap()).unwrap();
         listener.set_nonblocking(false).unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (accepted, _) = listener.accept().unwrap();
@@ -317,30 +279,7 @@ mod tests {
 
     #[test]
     fn an_address_that_is_listened_on_is_refused() {
-        let first = listen(bind("127.0.0.1:0".parse().unwrap(), false).unwrap()).unwrap();
-        assert!(bind(first.local_addr().unwrap(), false).is_err());
-        assert!(bind(first.local_addr().unwrap(), true).is_err());
-    }
-
-    #[test]
-    fn a_listener_that_refuses_newcomers_keeps_whom_it_has() {
-        let ours = listen(bind("127.0.0.1:0".parse().unwrap(), true).unwrap()).unwrap();
-        let address = ours.local_addr().unwrap();
-        let early = TcpStream::connect(address).unwrap();
-        refuse_newcomers(&ours).unwrap();
-        let moment = Duration::from_millis(100);
-        let late = TcpStream::connect_timeout(&address, moment).unwrap_err();
-        assert_eq!(late.kind(), std::io::ErrorKind::TimedOut);
-        let (_, peer) = ours.accept().unwrap();
-        assert_eq!(peer, early.local_addr().unwrap());
-        assert!(ours.accept().is_err(), "nobody else waits");
-    }
-
-    #[test]
-    fn an_address_is_shared_where_both_say_so() {
-        let first = listen(bind("127.0.0.1:0".parse().unwrap(), true).unwrap()).unwrap();
-        let address = first.local_addr().unwrap();
-        assert!(bind(address, false).is_err());
-        assert!(listen(bind(address, true).unwrap()).is_ok());
+        let first = listen(bind("127.0.0.1:0".parse().unwrap()).unwrap()).unwrap();
+        assert!(bind(first.local_addr().unwrap()).is_err());
     }
 }

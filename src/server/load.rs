@@ -2,16 +2,16 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use tracing::{info, warn};
 
 use crate::clock;
 use crate::dataset::{self, Files, Problems, Remarks, Unremarked, Warning};
 use crate::http::{SettingsError, Site};
-use crate::insights::{self, kept::Kept};
+use crate::insights;
 use crate::mcp;
 use crate::model::Dataset;
 use crate::search::index::IndexOptions;
@@ -20,17 +20,15 @@ use crate::wire::date::Timestamp;
 
 use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
+use super::content_dates::ContentDates;
 use super::files::{self, ReadError};
-use super::index_file::{Ahead, IndexFile};
-use super::insights_store::InsightsStore;
 use super::memory;
 
 /// Bytes of review text up to which a start waits for remarks and insights: a fifth of a second of processor time.
 const AT_ONCE_BYTES: u64 = 1 << 20;
 
-/// Bytes of review text up to which insights that were kept are read before the first request is answered: a tenth of
-/// a second. Those of a million reviews take two seconds, most of them for the pages.
-const KEPT_AT_ONCE_BYTES: u64 = 64 << 20;
+/// How long a start waits for files that are being written.
+const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Turns files into sites, the first time and at every reload.
 #[derive(Clone, Debug)]
@@ -41,24 +39,17 @@ pub(super) struct Loader {
     base_url: String,
     search_memory: Option<u64>,
     mentions_min: u32,
-    index_file: Option<IndexFile>,
-    insights: InsightsStore,
+    dates: Arc<Mutex<ContentDates>>,
 }
 
 /// What is left to do for the first dataset while it is served.
 #[derive(Debug)]
-pub(super) struct Rest {
+pub(super) struct DeferredWork {
     dataset: Dataset,
     remarks: Remarks,
-    /// Whether the insights are still to come: those that were kept, or derived ones.
+    /// Whether the insights are still to be derived.
     pub(super) awaits_insights: bool,
-    /// Kept insights of another dataset, which help to derive those of this one.
-    earlier: Option<Kept>,
 }
-
-/// Insights that are served, and not kept yet.
-#[derive(Debug)]
-pub(super) struct Unkept(Kept);
 
 impl Loader {
     /// Returns the loader for `config`, with documents that carry `base_url`.
@@ -70,18 +61,8 @@ impl Loader {
             base_url: base_url.to_owned(),
             search_memory: config.search_memory,
             mentions_min: config.mentions_min,
-            index_file: IndexFile::new(config.cache.as_deref(), config.index_texts_min),
-            insights: InsightsStore::new(config.cache.as_deref()),
+            dates: Arc::new(Mutex::new(ContentDates::load(config.state.as_deref()))),
         }
-    }
-
-    /// Begins to read the stored index, beside the files, where there is more than one thread.
-    pub(super) fn begin(&self, threads: NonZeroUsize) -> Option<Ahead> {
-        let memory_max = self
-            .search_memory
-            .unwrap_or_else(|| memory::search_memory(u64::MAX));
-        let file = self.index_file.as_ref()?;
-        (threads.get() > 1).then(|| file.begin(memory_max))?
     }
 
     /// Reads and checks the files by as many threads as given.
@@ -92,14 +73,46 @@ impl Loader {
         let began = instant();
         let files: Files = match &self.source {
             DataSource::Directory(directory) => files::read(directory, self.file_bytes)?,
-            // What is kept elsewhere was fetched into a directory before.
-            DataSource::Remote(_) | DataSource::Sample => dataset::embedded(),
+            DataSource::Sample => dataset::embedded(),
         };
         let read_ms = elapsed_ms(began);
-        let decoded = dataset::decode_by(files, clock::now(), threads)?;
+        let mut decoded = dataset::decode_by(files, clock::now(), threads)?;
+        dataset::refuse_placeholders(&decoded.dataset)?;
+        self.dates().date(&mut decoded.dataset);
         let elapsed_ms = elapsed_ms(began);
         info!(read_ms, elapsed_ms, "the data files are read and checked");
         Ok(decoded)
+    }
+
+    fn dates(&self) -> MutexGuard<'_, ContentDates> {
+        self.dates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers the date of `snapshot`, which is about to be served.
+    pub(super) fn remember(&self, snapshot: &Snapshot) {
+        self.dates().remember(snapshot.digest, snapshot.updated_at);
+    }
+
+    /// Reads and checks the files like [`Loader::decode`], at a start: waits while they are being written.
+    ///
+    /// # Errors
+    /// As [`Loader::decode`], and when they are still being written after [`WRITTEN_WAIT_MAX`].
+    pub(super) fn decode_when_written(
+        &self,
+        threads: NonZeroUsize,
+    ) -> Result<Unremarked, LoadError> {
+        let began = instant();
+        loop {
+            match self.decode(threads) {
+                Err(LoadError::Read(error))
+                    if error.is_transient() && began.elapsed() < WRITTEN_WAIT_MAX =>
+                {
+                    info!("waiting for the data files to be written");
+                    thread::sleep(files::QUIET);
+                }
+                decoded => return decoded,
+            }
+        }
     }
 
     /// Returns the date of a dataset that was refused, if nothing but the clock is against it.
@@ -107,11 +120,12 @@ impl Loader {
         let DataSource::Directory(directory) = &self.source else {
             return None;
         };
-        let judged = judge(directory, self.file_bytes, Timestamp::MAX).ok()?;
-        Some(judged.updated_at)
+        let files = files::read(directory, self.file_bytes).ok()?;
+        let decoded = dataset::decode_by(files, Timestamp::MAX, NonZeroUsize::MIN).ok()?;
+        Some(decoded.dataset.updated_at)
     }
 
-    /// Builds the first site, by as many threads as given, with the index that is read `ahead` if it fits. What need not be there before requests are answered is left
+    /// Builds the first site, by as many threads as given. What need not be there before requests are answered is left
     /// out where the dataset is large, and handed back: the remarks, and the insights unless the operator gave them.
     ///
     /// # Errors
@@ -119,85 +133,59 @@ impl Loader {
     pub(super) fn build_first(
         &self,
         decoded: Unremarked,
-        ahead: Option<Ahead>,
         threads: NonZeroUsize,
-    ) -> Result<(Site, Option<Rest>), LoadError> {
+    ) -> Result<(Site, Option<DeferredWork>), LoadError> {
         let Unremarked {
             dataset,
             remarks,
             room,
         } = decoded;
         let settings = self.settings(&dataset, threads);
-        let snapshot = self.snapshot(&dataset, &settings, room, ahead);
-        let bytes = text_bytes(&dataset);
-        let is_large = bytes > AT_ONCE_BYTES;
-        let mut rest = Rest {
+        let snapshot = Snapshot::build_without_insights(&dataset, &settings, room);
+        let is_large = text_bytes(&dataset) > AT_ONCE_BYTES;
+        let deferred = DeferredWork {
             awaits_insights: is_large && dataset.insights.is_none(),
             dataset,
             remarks,
-            earlier: None,
         };
-        if rest.awaits_insights && bytes <= KEPT_AT_ONCE_BYTES {
-            rest.awaits_insights = !self.restore_first(&snapshot, &mut rest);
-        }
-        if !is_large || rest.dataset.insights.is_some() {
-            let earlier = self.insights.read(&rest.dataset);
+        if !deferred.awaits_insights {
             let options = settings.insights(threads);
-            snapshot.set_insights(self.insights.document(&rest.dataset, &options, earlier));
+            snapshot.set_insights(insights::document(&deferred.dataset, &options));
         }
         if !is_large {
-            rest.remark();
+            deferred.log_remarks();
         }
-        Ok((self.site(Arc::new(snapshot))?, is_large.then_some(rest)))
+        let site = self.site(Arc::new(snapshot))?;
+        Ok((site, is_large.then_some(deferred)))
     }
 
-    /// Gives the first `snapshot` the insights that were kept of the same files; `false` where there are none, and `rest`
-    /// then has those of other files.
-    pub(super) fn restore_first(&self, snapshot: &Snapshot, rest: &mut Rest) -> bool {
-        // However many threads there are, they are the same.
-        let options = self
-            .settings(&rest.dataset, NonZeroUsize::MIN)
-            .insights(NonZeroUsize::MIN);
-        match self.insights.read(&rest.dataset) {
-            Some(kept) if kept.is_of(&rest.dataset, &options) => {
-                info!("the kept insights are of the same files, so they are served as they are");
-                snapshot.set_insights(kept.into_document());
-                true
-            }
-            earlier => {
-                rest.earlier = earlier;
-                false
-            }
-        }
-    }
-
-    /// Gives the first `snapshot` its insights while it is served, by as many threads as given; `None` once
+    /// Gives the first `snapshot` its insights while it is served, by as many threads as given; `false` once
     /// `cancelled`.
     pub(super) fn derive_first(
         &self,
         snapshot: &Snapshot,
-        rest: &Rest,
+        deferred: &DeferredWork,
         threads: NonZeroUsize,
         cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Option<Unkept> {
-        let options = self.settings(&rest.dataset, threads).insights(threads);
-        let earlier = rest.earlier.as_ref();
-        let derived = insights::derive_unless(&rest.dataset, &options, earlier, cancelled)?;
-        snapshot.set_insights(derived.document().to_vec());
-        Some(Unkept(derived))
-    }
-
-    /// Keeps the insights of the first dataset, unless those of another are.
-    pub(super) fn keep_first(&self, unkept: Unkept) {
-        self.insights.keep_first(&unkept.0);
+    ) -> bool {
+        let dataset = &deferred.dataset;
+        let options = self.settings(dataset, threads).insights(threads);
+        let document = insights::document_unless(dataset, &options, cancelled);
+        document
+            .map(|document| snapshot.set_insights(document))
+            .is_some()
     }
 
     /// Builds a site that replaces another, whole and by one thread, since the other is served meanwhile and a
-    /// reload is in no hurry.
+    /// reload is in no hurry; `None` once `cancelled`, which then has to stay true.
     ///
     /// # Errors
     /// When the public address cannot be written into a header.
-    pub(super) fn build(&self, decoded: Unremarked) -> Result<Site, LoadError> {
+    pub(super) fn build(
+        &self,
+        decoded: Unremarked,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Site>, LoadError> {
         let Unremarked {
             dataset,
             remarks,
@@ -205,13 +193,21 @@ impl Loader {
         } = decoded;
         // By one thread the index comes before the documents, and would have to do without this memory.
         drop(room);
-        log(&remarks.of(&dataset, NonZeroUsize::MIN));
         let settings = self.settings(&dataset, NonZeroUsize::MIN);
-        let snapshot = self.snapshot(&dataset, &settings, Vec::new(), None);
-        let earlier = self.insights.read(&dataset);
+        let Some(snapshot) = Snapshot::build_unless(&dataset, &settings, Vec::new(), cancelled)
+        else {
+            return Ok(None);
+        };
         let options = settings.insights(NonZeroUsize::MIN);
-        snapshot.set_insights(self.insights.document(&dataset, &options, earlier));
-        self.site(Arc::new(snapshot))
+        let Some(insights) = insights::document_unless(&dataset, &options, cancelled) else {
+            return Ok(None);
+        };
+        snapshot.set_insights(insights);
+        if cancelled() {
+            return Ok(None);
+        }
+        log(&remarks.of(&dataset, NonZeroUsize::MIN));
+        self.site(Arc::new(snapshot)).map(Some)
     }
 
     fn settings(&self, dataset: &Dataset, threads: NonZeroUsize) -> Settings {
@@ -226,27 +222,6 @@ impl Loader {
         }
     }
 
-    /// Builds all but the insights, the index from its file where that fits, `/reviews.json` in `room`.
-    fn snapshot(
-        &self,
-        dataset: &Dataset,
-        settings: &Settings,
-        room: Vec<u8>,
-        ahead: Option<Ahead>,
-    ) -> Snapshot {
-        Snapshot::build_or_restore(dataset, settings, room, |wanted| {
-            self.index_file.as_ref()?.read(wanted, ahead)
-        })
-    }
-
-    /// Stores the index of `snapshot` where it was not read but built; gives up once `cancelled`. Seconds for a
-    /// large one.
-    pub(super) fn store_index(&self, snapshot: &Snapshot, cancelled: &AtomicBool) {
-        if let Some(file) = &self.index_file {
-            file.write(&snapshot.index, cancelled);
-        }
-    }
-
     /// Prepares the replies of `snapshot`.
     ///
     /// # Errors
@@ -257,9 +232,9 @@ impl Loader {
     }
 }
 
-impl Rest {
+impl DeferredWork {
     /// Logs what deserves a look.
-    pub(super) fn remark(&self) {
+    pub(super) fn log_remarks(&self) {
         log(&self.remarks.of(&self.dataset, NonZeroUsize::MIN));
     }
 }
@@ -268,30 +243,6 @@ fn log(warnings: &[Warning]) {
     for warning in warnings {
         warn!("{warning}");
     }
-}
-
-/// What tells one dataset from another, and which of two is the later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Judged {
-    pub(super) digest: [u8; 32],
-    pub(super) updated_at: Timestamp,
-}
-
-/// Reads and checks the files of `directory` as a reload at `now` would, and serves nothing.
-///
-/// # Errors
-/// When a file cannot be read, or its contents are refused.
-pub(super) fn judge(
-    directory: &Path,
-    file_bytes: u64,
-    now: Timestamp,
-) -> Result<Judged, LoadError> {
-    let files = files::read(directory, file_bytes)?;
-    let dataset = dataset::decode_by(files, now, NonZeroUsize::MIN)?.dataset;
-    Ok(Judged {
-        digest: dataset.digest,
-        updated_at: dataset.updated_at,
-    })
 }
 
 /// Returns the bytes of all published texts.

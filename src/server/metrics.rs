@@ -4,7 +4,6 @@
 //! day as on its first.
 
 mod hub;
-mod source;
 
 use std::sync::Arc;
 
@@ -13,7 +12,6 @@ use crate::http::{App, BOUNDS_NS, Class, PLACES, Searcher};
 use crate::mcp::calls::TOOLS;
 use crate::wire::openmetrics::{Exposition, Kind};
 
-use super::bundle::Polls;
 use super::connections::Connections;
 use super::counters::Counters;
 use super::logs;
@@ -38,8 +36,6 @@ pub(super) struct Observed {
     pub(super) expiry: Option<Expiry>,
     pub(super) connections: Arc<Connections>,
     pub(super) reloads: Arc<Reloads>,
-    /// Looks at the address of the dataset, if it has one.
-    pub(super) polls: Option<Arc<Polls>>,
     /// When the process began, in milliseconds since 1970.
     pub(super) started_ms: i64,
 }
@@ -56,9 +52,6 @@ impl Observed {
         self.connections(&mut out);
         self.certificate(&mut out);
         self.dataset(&mut out);
-        if let Some(polls) = &self.polls {
-            source::render(&mut out, polls);
-        }
         self.readiness(&mut out);
         if let Some(hub) = self.app.hub() {
             hub::render(&mut out, hub);

@@ -2,31 +2,26 @@
 //!
 //! [`start`] is the way in, for the program and for every test over a socket alike. The threads, by name: `accept`
 //! takes connections and waits for the end, `serve-N` serve them, `reload` reads changed files and builds what is
-//! served, `compress` stores its index and makes its compressed variants, and `insights` makes the remarks and insights
-//! that a large dataset starts without, all three at low priority; `follow` looks at the address of a dataset; `hub` and
-//! its helpers are delivery's own.
+//! served, `compress` makes its compressed variants, and `insights` makes the remarks and insights
+//! that a large dataset starts without, all three at low priority; `hub` and its helpers are delivery's own.
 
 mod access_log;
 mod activity;
 mod admin;
 mod background;
-pub mod bundle;
-mod cache_file;
 mod certificate;
 mod clock;
 mod config;
 mod connection;
 mod connections;
+mod content_dates;
 mod counters;
 pub mod descriptors;
 mod fast;
-pub mod fetch;
 pub mod files;
 mod front;
 mod gather;
 mod hub;
-mod index_file;
-mod insights_store;
 mod io;
 mod listen;
 mod load;
@@ -72,7 +67,6 @@ pub use running::Running;
 pub use start_error::StartError;
 pub use tls::TlsError;
 
-use bundle::{Follower, Following};
 use files::Stamps;
 use front::{Front, Listeners};
 use load::Loader;
@@ -105,7 +99,7 @@ pub fn start_obeying(config: Config, signals: &mut Signals) -> Result<Running, S
 }
 
 fn start_with(
-    mut config: Config,
+    config: Config,
     before_listening: impl FnOnce() -> Result<(), StartError>,
 ) -> Result<Running, StartError> {
     let started_ms = crate::clock::unix_ms();
@@ -113,7 +107,6 @@ fn start_with(
     let keeper = config.tls.as_ref().map(Keeper::load).transpose()?;
     let acceptor = keeper.as_ref().map(Keeper::acceptor);
     let expiry = keeper.as_ref().map(Keeper::expiry);
-    let mut follower = bundle::prepare(&mut config).map_err(StartError::Follow)?;
     let refused = |cause| StartError::Listen {
         flag: "--listen",
         address: config.listen,
@@ -129,9 +122,9 @@ fn start_with(
     let loader = Loader::new(&config, &base_url);
     // Looked at before reading: what changes meanwhile is read once more, never missed.
     let seen = stamps(&config.data);
-    let ahead = loader.begin(config.threads);
-    let decoded = bundle::decode(&loader, follower.as_mut(), config.threads)?;
-    let (site, rest) = loader.build_first(decoded, ahead, config.threads)?;
+    let decoded = loader.decode_when_written(config.threads)?;
+    let (site, deferred) = loader.build_first(decoded, config.threads)?;
+    loader.remember(site.snapshot());
     let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
     let app = make_app(&config, base_url, site)?;
     let log_writer = observers::start_access_log(&config, &app)?;
@@ -142,8 +135,8 @@ fn start_with(
     let (listeners, watched) = listeners(listener, &config).map_err(StartError::Threads)?;
     let front = start_front(listeners, &app, &config, acceptor, &counters)?;
     hub::start(&config, &app, is_public)?;
-    if let Some(rest) = rest {
-        background::finish_first(Arc::clone(&app), loader.clone(), rest, config.threads);
+    if let Some(deferred) = deferred {
+        background::finish_first(Arc::clone(&app), loader.clone(), deferred, config.threads);
     }
     let reloads = Arc::new(Reloads::default());
     let reloader = start_reloader(&config, &app, loader, seen, keeper, Arc::clone(&reloads))?;
@@ -154,7 +147,6 @@ fn start_with(
         expiry,
         connections: Arc::clone(front.connections()),
         reloads,
-        polls: follower.as_ref().map(Follower::polls),
         started_ms,
     };
     let observers = Observers {
@@ -166,7 +158,6 @@ fn start_with(
     info!(%address, version, reviews, elapsed_ms, "serving");
     let parts = Parts {
         front,
-        following: start_following(follower, &app, &reloader)?,
         reloader,
         observers,
     };
@@ -187,38 +178,20 @@ fn start_front(
     front.map_err(StartError::Threads)
 }
 
-/// Begins to follow the address of the dataset, if it has one.
-fn start_following(
-    follower: Option<Follower>,
-    app: &Arc<App>,
-    reloader: &Reloader,
-) -> Result<Option<Following>, StartError> {
-    let started = follower.map(|follower| follower.start(app, reloader.waker()));
-    started.transpose().map_err(StartError::Threads)
-}
-
 /// Returns the state of the files.
 fn stamps(data: &DataSource) -> Stamps {
     match data {
         DataSource::Directory(directory) => Stamps::of(directory),
-        DataSource::Remote(_) | DataSource::Sample => Stamps::default(),
+        DataSource::Sample => Stamps::default(),
     }
 }
 
 /// Returns what is listened on, and where the watchdog asks whether anybody answers.
 fn listeners(public: TcpListener, config: &Config) -> std::io::Result<(Listeners, SocketAddr)> {
     let is_inherited = config.inherited.is_some();
-    let own = config
-        .supervisor
-        .private_listener(config.reuse_port || is_inherited)?;
+    let own = config.supervisor.private_listener(is_inherited)?;
     let watched = own.as_ref().unwrap_or(&public).local_addr()?;
-    let listeners = Listeners {
-        public,
-        own,
-        // One that was inherited is not ours to close to newcomers.
-        is_shared: config.reuse_port && !is_inherited,
-    };
-    Ok((listeners, watched))
+    Ok((Listeners { public, own }, watched))
 }
 
 /// Tells the service manager that requests are served, and then that they still are.

@@ -79,7 +79,7 @@ pub(super) fn bind_admin(config: &Config) -> Result<Option<Socket>, StartError> 
     let Some(address) = config.admin_listen else {
         return Ok(None);
     };
-    let bound = listen::bind(address, false);
+    let bound = listen::bind(address);
     bound
         .map(Some)
         .map_err(|cause| refused_admin(address, cause))

@@ -9,7 +9,6 @@ use tracing::error;
 
 use crate::http::{App, Reason};
 
-use super::bundle::Following;
 use super::config::Config;
 use super::counters::Counters;
 use super::front::{Front, Phase, advance};
@@ -34,8 +33,6 @@ pub struct Running {
 /// The threads of a server.
 pub(super) struct Parts {
     pub(super) front: Front,
-    /// Follows the address of the dataset, if it has one.
-    pub(super) following: Option<Following>,
     pub(super) reloader: Reloader,
     pub(super) observers: Observers,
 }
@@ -113,15 +110,12 @@ impl Running {
         let Parts {
             front, reloader, ..
         } = &parts;
-        let follow = parts.following.as_ref().map(Following::waker);
         let (phase, reload, app) = (front.control(), reloader.waker(), Arc::clone(&self.app));
         let supervisor = self.supervisor.clone();
         let order = move |order| match order {
             Order::Reload => {
                 reopen_access_log(&app);
                 reload.ask();
-                // A look that is asked for already will do.
-                let _asked = follow.as_ref().map(|follow| follow.try_send(()));
             }
             Order::Reopen => reopen_access_log(&app),
             Order::Stop => {
@@ -142,7 +136,7 @@ impl Running {
         })?;
         let ended = parts.front.join();
         let clean = ended.as_ref().is_ok_and(|clean| *clean);
-        // A reload under way ends with the process: what it leaves half done on disk is a draft that the next start removes.
+        // A reload under way ends with the process.
         parts.reloader.begin_stop();
         self.stop_hub(clean);
         parts.observers.stop(&self.app);

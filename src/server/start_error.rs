@@ -4,7 +4,6 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::bundle::FollowError;
 use super::files::ReadError;
 use super::load::LoadError;
 use super::tls::TlsError;
@@ -42,8 +41,6 @@ pub enum StartError {
     Read(ReadError),
     /// The data files are refused.
     Data(Problems),
-    /// The dataset's address cannot be followed, and nothing of it is kept.
-    Follow(FollowError),
     /// A setting cannot be used.
     Settings(SettingsError),
     /// The certificate or its key cannot be used.
@@ -85,7 +82,6 @@ impl fmt::Display for StartError {
             ),
             StartError::Read(error) => error.fmt(formatter),
             StartError::Data(problems) => problems.fmt(formatter),
-            StartError::Follow(error) => write!(formatter, "no dataset could be fetched: {error}"),
             StartError::Settings(error) => error.fmt(formatter),
             StartError::Tls(error) => error.fmt(formatter),
             StartError::Hub(error) => error.fmt(formatter),

@@ -37,7 +37,8 @@ impl Documents {
         let resource =
             |body: Bytes, media_type| Resource::new(body, media_type, dataset.updated_at);
         let reviews_json = Bytes::from(reviews_json);
-        let since = || SinceTable::build(&dataset.reviews, &reviews_json, &offsets);
+        let since =
+            || SinceTable::build(&dataset.reviews, &reviews_json, &offsets, &dataset.removed);
         let (reviews, since) = thread::scope(|scope| {
             let spawned =
                 (threads.get() > 1).then(|| thread::Builder::new().spawn_scoped(scope, since));

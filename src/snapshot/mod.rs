@@ -11,6 +11,7 @@ mod escaped;
 pub mod resource;
 mod since;
 mod tags;
+mod verifications;
 
 use std::mem;
 use std::num::NonZeroUsize;
@@ -22,7 +23,6 @@ use bytes::Bytes;
 use crate::insights;
 use crate::model::{Business, Dataset, Editorial, Row, Taxonomy};
 use crate::search::index::{Index, IndexOptions};
-use crate::search::stored::{Restored, Wanted};
 use crate::wire::date::{Date, Timestamp};
 use crate::wire::etag::EntityTag;
 use crate::wire::json::push_escaped;
@@ -33,6 +33,7 @@ pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
 use tags::ReviewTags;
+pub use verifications::Verifications;
 
 /// What a snapshot depends on besides the dataset.
 #[derive(Clone, Debug)]
@@ -83,6 +84,8 @@ pub struct Snapshot {
     pub with_text: u32,
     /// How many reviews of the files are not verified and so left out.
     pub unverified_count: u32,
+    /// How the published reviews were verified.
+    pub verifications: Verifications,
     /// Finds rows.
     pub index: Index,
     version: String,
@@ -115,35 +118,38 @@ impl Snapshot {
     /// 100,000 reviews, so off the request threads.
     #[must_use]
     pub fn build(dataset: Dataset, settings: &Settings) -> Snapshot {
-        let snapshot = Snapshot::build_without_insights(&dataset, settings);
+        let snapshot = Snapshot::build_without_insights(&dataset, settings, Vec::new());
         let options = settings.insights(settings.index.threads);
         snapshot.set_insights(insights::document(&dataset, &options));
         snapshot
     }
 
     /// Builds what is served but for the insights, which [`Snapshot::set_insights`] adds: O(bytes of text), a few
-    /// seconds at 100,000 reviews.
+    /// seconds at 100,000 reviews. Documents and index are made side by side where there is more than one thread,
+    /// `/reviews.json` in the empty `room` where that is large enough.
     #[must_use]
-    pub fn build_without_insights(dataset: &Dataset, settings: &Settings) -> Snapshot {
-        Snapshot::build_or_restore(dataset, settings, Vec::new(), |_| None)
+    pub fn build_without_insights(
+        dataset: &Dataset,
+        settings: &Settings,
+        room: Vec<u8>,
+    ) -> Snapshot {
+        Snapshot::build_unless(dataset, settings, room, &|| false).expect("nothing cancels it")
     }
 
-    /// Builds like [`Snapshot::build_without_insights`], but with a text index that `stored` has read, where it has
-    /// one that fits. Documents and index are made side by side where there is more than one thread, `/reviews.json`
-    /// in the empty `room` where that is large enough.
+    /// Builds like [`Snapshot::build_without_insights`]; `None` once `cancelled`, which then has to stay true.
     ///
     /// # Panics
     /// If the renderer and the index disagree about the number of reviews, which would be our own error.
     #[must_use]
-    pub fn build_or_restore(
+    pub fn build_unless(
         dataset: &Dataset,
         settings: &Settings,
         room: Vec<u8>,
-        stored: impl FnOnce(&Wanted<'_>) -> Option<Restored>,
-    ) -> Snapshot {
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Snapshot> {
         let index = || {
             let (reviews, taxonomy) = (&dataset.reviews, &dataset.taxonomy);
-            Index::build_or_restore(reviews, taxonomy, &settings.index, stored)
+            Index::build_unless(reviews, taxonomy, &settings.index, cancelled)
         };
         let room = Mutex::new(room);
         let documents = || {
@@ -151,7 +157,7 @@ impl Snapshot {
             Documents::build(dataset, &settings.base_url, room, settings.index.threads)
         };
         let (index, documents) = if settings.index.threads.get() == 1 {
-            (index(), documents())
+            (index()?, documents())
         } else {
             thread::scope(|scope| {
                 let spawned = thread::Builder::new().spawn_scoped(scope, documents);
@@ -160,8 +166,8 @@ impl Snapshot {
                     Ok(thread) => thread.join().expect("rendering has no panic"),
                     Err(_refused) => documents(),
                 };
-                (index, documents)
-            })
+                Some((index?, documents))
+            })?
         };
         let Documents {
             reviews,
@@ -176,7 +182,7 @@ impl Snapshot {
             "the index holds every published review, and each has an offset"
         );
         let digest = dataset.digest;
-        Snapshot {
+        Some(Snapshot {
             digest,
             updated_at: dataset.updated_at,
             base_url: settings.base_url.clone(),
@@ -193,6 +199,7 @@ impl Snapshot {
                 .filter(|review| !review.text.is_empty())
                 .count() as u32,
             unverified_count: dataset.unverified_count,
+            verifications: Verifications::of(&dataset.reviews),
             index,
             version: digest[..4]
                 .iter()
@@ -203,7 +210,7 @@ impl Snapshot {
             tags: ReviewTags::default(),
             insights: OnceLock::new(),
             escaped: OnceLock::new(),
-        }
+        })
     }
 
     /// Returns `/insights.json`, or `None` while it is being derived.
@@ -292,7 +299,7 @@ impl Snapshot {
     /// Returns the reviews of `date` and later: a slice of the stored array, found by binary search, not copied.
     #[must_use]
     pub fn since(&self, date: Date) -> Since {
-        let (matched, tag) = self.since.find(date);
+        let (matched, removed, tag) = self.since.find(date);
         let array = match matched.checked_sub(1) {
             None => Bytes::new(),
             Some(last) => {
@@ -304,6 +311,7 @@ impl Snapshot {
         Since {
             matched,
             array,
+            removed,
             tag,
         }
     }

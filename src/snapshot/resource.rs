@@ -28,7 +28,6 @@ pub struct Resource {
     pub digest: [u8; 32],
     gzip: OnceLock<Option<Bytes>>,
     brotli: OnceLock<Option<Bytes>>,
-    zstd: OnceLock<Option<Bytes>>,
 }
 
 impl Resource {
@@ -44,7 +43,6 @@ impl Resource {
             last_modified,
             gzip: OnceLock::new(),
             brotli: OnceLock::new(),
-            zstd: OnceLock::new(),
         }
     }
 
@@ -59,7 +57,7 @@ impl Resource {
 
     /// Makes the variants that are missing; asks `cancelled` before each.
     pub fn compress(&self, cancelled: &impl Fn() -> bool) {
-        for coding in [Coding::Zstd, Coding::Gzip, Coding::Brotli] {
+        for coding in [Coding::Gzip, Coding::Brotli] {
             let Some(slot) = self.slot(coding) else {
                 continue;
             };
@@ -76,7 +74,6 @@ impl Resource {
             Coding::Identity => None,
             Coding::Gzip => Some(&self.gzip),
             Coding::Brotli => Some(&self.brotli),
-            Coding::Zstd => Some(&self.zstd),
         }
     }
 }
@@ -91,7 +88,6 @@ fn smaller(body: &[u8], coding: Coding) -> Option<Bytes> {
         Coding::Identity => return None,
         Coding::Gzip => gzip(body),
         Coding::Brotli => brotli(body),
-        Coding::Zstd => zstd::bulk::compress(body, ZSTD_LEVEL),
     };
     let mut encoded = encoded.ok().filter(|encoded| encoded.len() < body.len())?;
     encoded.shrink_to_fit();
@@ -104,8 +100,6 @@ const GZIP_LEVEL: u32 = 6;
 const BROTLI_QUALITY: i32 = 5;
 /// Window of brotli, as the power of two: 4 MiB, which every browser takes.
 const BROTLI_WINDOW: i32 = 22;
-/// Level of zstd, 1 to 22. Windows stay within the 8 MiB of RFC 9659.
-const ZSTD_LEVEL: i32 = 9;
 
 fn gzip(body: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut encoder =

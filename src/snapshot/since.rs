@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 
-use crate::model::Review;
+use crate::model::{RemovedReview, Review};
 use crate::wire::date::Date;
 use crate::wire::etag::{EntityTag, TagHasher};
+use crate::wire::json::Object;
 
 /// The reviews on or after a day.
 #[derive(Clone, Debug)]
@@ -13,7 +14,10 @@ pub struct Since {
     pub matched: u32,
     /// Their JSON objects with commas between them, shared with `/reviews.json`; empty if there is none.
     pub array: Bytes,
-    /// Changes only when these reviews change.
+    /// The JSON objects of the reviews that were removed on or after the day, with commas between them; empty if
+    /// there is none.
+    pub removed: Bytes,
+    /// Changes only when these reviews, or those removed, change.
     pub tag: EntityTag,
 }
 
@@ -22,6 +26,19 @@ pub struct Since {
 pub(super) struct SinceTable {
     days: Vec<Day>,
     empty: EntityTag,
+    /// The removed reviews as JSON objects with commas between them, newest first.
+    removed: Bytes,
+    removals: Vec<RemovalDay>,
+}
+
+/// One entry for each day on which reviews were removed, newest day first.
+#[derive(Debug)]
+struct RemovalDay {
+    date: Date,
+    /// Where in `removed` those of this day end.
+    end: usize,
+    /// Digest of the bytes up to there.
+    tag: EntityTag,
 }
 
 #[derive(Debug)]
@@ -36,7 +53,12 @@ struct Day {
 impl SinceTable {
     /// Hashes the stored array once, newest review first, and notes the digest at the end of each day: since a
     /// later day's answer is a prefix of an earlier day's, all tags cost one pass.
-    pub(super) fn build(reviews: &[Review], json: &[u8], offsets: &[u64]) -> SinceTable {
+    pub(super) fn build(
+        reviews: &[Review],
+        json: &[u8],
+        offsets: &[u64],
+        removed: &[RemovedReview],
+    ) -> SinceTable {
         let mut hasher = TagHasher::new();
         hasher.update(b"since\0");
         let empty = hasher.tag();
@@ -57,15 +79,51 @@ impl SinceTable {
                 });
             }
         }
-        SinceTable { days, empty }
-    }
-
-    /// Returns the number of rows on or after `date` and their tag: O(log days).
-    pub(super) fn find(&self, date: Date) -> (u32, EntityTag) {
-        let days = self.days.partition_point(|day| day.date >= date);
-        match days.checked_sub(1) {
-            None => (0, self.empty),
-            Some(last) => (self.days[last].rows, self.days[last].tag),
+        let (removed, removals) = render_removed(removed);
+        SinceTable {
+            days,
+            empty,
+            removed,
+            removals,
         }
     }
+
+    /// Returns the number of rows on or after `date`, the reviews removed since, and the tag of both: O(log days).
+    pub(super) fn find(&self, date: Date) -> (u32, Bytes, EntityTag) {
+        let days = self.days.partition_point(|day| day.date >= date);
+        let (rows, tag) = match days.checked_sub(1) {
+            None => (0, self.empty),
+            Some(last) => (self.days[last].rows, self.days[last].tag),
+        };
+        let days = self.removals.partition_point(|day| day.date >= date);
+        let Some(last) = days.checked_sub(1).map(|last| &self.removals[last]) else {
+            return (rows, Bytes::new(), tag);
+        };
+        let tag = EntityTag::of(&[tag.as_bytes(), last.tag.as_bytes()]);
+        (rows, self.removed.slice(..last.end), tag)
+    }
+}
+
+/// Renders the removed reviews, newest first, and notes where each day ends.
+fn render_removed(removed: &[RemovedReview]) -> (Bytes, Vec<RemovalDay>) {
+    let mut json = Vec::new();
+    let mut days = Vec::new();
+    for of_day in removed.chunk_by(|left, right| left.date == right.date) {
+        for review in of_day {
+            if !json.is_empty() {
+                json.push(b',');
+            }
+            let mut object = Object::begin(&mut json);
+            object
+                .string("id", &review.id)
+                .string("date", &review.date.to_string());
+            object.end();
+        }
+        days.push(RemovalDay {
+            date: of_day[0].date,
+            end: json.len(),
+            tag: EntityTag::of(&[&json]),
+        });
+    }
+    (json.into(), days)
 }

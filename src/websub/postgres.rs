@@ -32,7 +32,7 @@ use bytes::Bytes;
 use super::moment::Moment;
 use super::store::{
     Accept, Agenda, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order,
-    Published, Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
+    Published, Recorded, Report, Store, StoreError, Swept, Tombstone, Verification, WaitingRequest,
 };
 use super::subscription::{Event, Policy, Removal};
 use super::transfer::{Adopted, Moved};
@@ -332,6 +332,16 @@ impl Store for PostgresStore {
         })
     }
 
+    fn set_paused(&mut self, lasts: Option<Duration>, now: Moment) -> Result<(), StoreError> {
+        self.write(Lock::None, Some(now), |link, now| {
+            upkeep::set_paused(link, lasts.map_or(Moment::ZERO, |lasts| now.plus(lasts)))
+        })
+    }
+
+    fn is_paused(&mut self, now: Moment) -> Result<bool, StoreError> {
+        self.write(Lock::None, Some(now), upkeep::is_paused)
+    }
+
     fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
         let told = self.told(now);
         let counts = self.look(|link| upkeep::counts(link, told))?;
@@ -345,6 +355,10 @@ impl Store for PostgresStore {
 
     fn tombstones(&mut self, limit: usize) -> Result<Vec<Tombstone>, StoreError> {
         self.read(|link| rows::tombstones(link, limit))
+    }
+
+    fn requests(&mut self, limit: usize) -> Result<Vec<WaitingRequest>, StoreError> {
+        self.read(|link| requests::list(link, limit))
     }
 
     fn operate(

@@ -23,7 +23,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use super::moment::Moment;
 use super::store::{
     Accept, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order, Published,
-    Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
+    Recorded, Report, Store, StoreError, Swept, Tombstone, Verification, WaitingRequest,
 };
 use super::subscription::Policy;
 use super::transfer::{Adopted, Moved};
@@ -44,11 +44,12 @@ pub struct Role {
 }
 
 impl SqliteStore {
-    /// Opens the store of `dir`, which is made (mode 0700) when it does not exist; so is the file (mode 0600).
+    /// Opens the store of `dir`, which is made (mode 0700) when it does not exist; so is the file (mode 0600). A
+    /// directory that exists keeps its mode.
     ///
     /// # Errors
-    /// [`StoreError::Exposed`] for a directory that others may enter and that is not ours to close, `Corrupt`,
-    /// `Foreign` or `Newer` for a file that cannot be used, `ReadOnly`, `Full`, `Busy` or `Io` as the disk has it.
+    /// [`StoreError::Corrupt`], `Foreign` or `Newer` for a file that cannot be used, `ReadOnly`, `Full`, `Busy` or `Io` as
+    /// the disk has it.
     pub fn open(dir: &Path) -> Result<SqliteStore, StoreError> {
         directory::prepare(dir)?;
         let path = dir.join(FILE_NAME);
@@ -198,9 +199,9 @@ impl Store for SqliteStore {
     fn claim_requests(
         &mut self,
         claim: &Claim<'_>,
-        _now: Moment,
+        now: Moment,
     ) -> Result<Vec<Verification>, StoreError> {
-        let found = self.read(|tx| requests::find(tx, claim))?;
+        let found = self.read(|tx| requests::find(tx, claim, now))?;
         if found.is_empty() {
             Ok(found)
         } else {
@@ -266,6 +267,15 @@ impl Store for SqliteStore {
         self.write(|tx| upkeep::shift(tx, by_ms))
     }
 
+    fn set_paused(&mut self, lasts: Option<Duration>, now: Moment) -> Result<(), StoreError> {
+        let until = lasts.map_or(Moment::ZERO, |lasts| now.plus(lasts));
+        self.write(|tx| upkeep::set_paused(tx, until))
+    }
+
+    fn is_paused(&mut self, now: Moment) -> Result<bool, StoreError> {
+        self.read(|tx| upkeep::is_paused(tx, now))
+    }
+
     fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
         self.read(|tx| upkeep::counts(tx, now))
     }
@@ -276,6 +286,10 @@ impl Store for SqliteStore {
 
     fn tombstones(&mut self, limit: usize) -> Result<Vec<Tombstone>, StoreError> {
         self.read(|tx| rows::tombstones(tx, limit))
+    }
+
+    fn requests(&mut self, limit: usize) -> Result<Vec<WaitingRequest>, StoreError> {
+        self.read(|tx| requests::list(tx, limit))
     }
 
     fn operate(

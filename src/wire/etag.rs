@@ -230,10 +230,6 @@ mod tests {
             tag.with_coding(Coding::Brotli).as_str(),
             "\"ba7816bf8f01cfea414140de5dae2223-br\""
         );
-        assert_eq!(
-            tag.with_coding(Coding::Zstd).as_str(),
-            "\"ba7816bf8f01cfea414140de5dae2223-zst\""
-        );
         assert_eq!(tag.with_coding(Coding::Identity), tag);
     }
 
@@ -241,11 +237,12 @@ mod tests {
     fn suffix_replaces_the_one_before() {
         let tag = EntityTag::of(&[b"abc"]);
         assert_eq!(
-            tag.with_coding(Coding::Zstd).with_coding(Coding::Gzip),
+            tag.with_coding(Coding::Brotli).with_coding(Coding::Gzip),
             tag.with_coding(Coding::Gzip)
         );
         assert_eq!(
-            tag.with_coding(Coding::Zstd).with_coding(Coding::Identity),
+            tag.with_coding(Coding::Brotli)
+                .with_coding(Coding::Identity),
             tag
         );
     }

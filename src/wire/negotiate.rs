@@ -9,13 +9,11 @@ pub enum Coding {
     Gzip,
     /// RFC 7932.
     Brotli,
-    /// RFC 8878.
-    Zstd,
 }
 
 impl Coding {
     /// All codings, those with the smallest bodies first: the order in which ties are decided.
-    pub const ALL: [Coding; 4] = [Coding::Brotli, Coding::Zstd, Coding::Gzip, Coding::Identity];
+    pub const ALL: [Coding; 3] = [Coding::Brotli, Coding::Gzip, Coding::Identity];
 
     /// Returns the name that Content-Encoding carries; `Identity` is never sent.
     #[must_use]
@@ -24,7 +22,6 @@ impl Coding {
             Coding::Identity => "identity",
             Coding::Gzip => "gzip",
             Coding::Brotli => "br",
-            Coding::Zstd => "zstd",
         }
     }
 
@@ -35,7 +32,6 @@ impl Coding {
             Coding::Identity => "",
             Coding::Gzip => "-gz",
             Coding::Brotli => "-br",
-            Coding::Zstd => "-zst",
         }
     }
 
@@ -58,7 +54,7 @@ impl CodingSet {
     /// A body without encoded variants.
     pub const IDENTITY: CodingSet = CodingSet(1 << Coding::Identity as u8);
     /// A body in every coding.
-    pub const ALL: CodingSet = CodingSet(0b1111);
+    pub const ALL: CodingSet = CodingSet(0b111);
 
     /// Returns the set with `coding` in it.
     #[must_use]
@@ -77,7 +73,7 @@ impl CodingSet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preferences {
     /// For each coding (at `Coding as usize`) its quality, 0 to 1000, if it was named.
-    named: [Option<u16>; 4],
+    named: [Option<u16>; 3],
     /// The quality of `*`.
     others: Option<u16>,
 }
@@ -89,7 +85,7 @@ impl Preferences {
     /// is named twice its first mention counts, and members after the 32nd are not read.
     pub fn parse<'a>(field_values: impl IntoIterator<Item = &'a [u8]>) -> Preferences {
         let mut preferences = Preferences {
-            named: [None; 4],
+            named: [None; 3],
             others: None,
         };
         let members = field_values
@@ -114,7 +110,7 @@ impl Preferences {
     }
 
     /// Returns the coding to send: the best liked of `available`, and among equals the one with the smallest
-    /// body (brotli, zstd, gzip, identity).
+    /// body (brotli, gzip, identity).
     ///
     /// Without a field, or without an acceptable coding, that is identity: a client that says nothing may not
     /// be able to decode, and a body it did not ask for serves it better than 406 (RFC 9110 §12.5.3 allows both).
@@ -261,12 +257,12 @@ mod tests {
             ("GZip", Gzip),
             ("x-gzip", Gzip),
             ("gzip, deflate, br, zstd", Brotli),
-            ("gzip, deflate, zstd", Zstd),
+            ("gzip, deflate, zstd", Gzip),
             ("gzip;q=1.0, br;q=0.9", Gzip),
             ("gzip;q=0.001, br;q=0", Gzip),
             ("*", Brotli),
             ("*;q=0.5, gzip", Gzip),
-            ("br;q=0, *", Zstd),
+            ("br;q=0, *", Gzip),
             ("gzip;q=0.5, identity", Identity),
             ("gzip;q=0.5, identity;q=0.5", Gzip),
             ("gzip;q=0.5, *;q=0", Gzip),
@@ -333,7 +329,7 @@ mod tests {
             Coding::Brotli
         );
         assert!(
-            CodingSet::ALL.contains(Coding::Zstd) && !CodingSet::IDENTITY.contains(Coding::Gzip)
+            CodingSet::ALL.contains(Coding::Brotli) && !CodingSet::IDENTITY.contains(Coding::Gzip)
         );
     }
 

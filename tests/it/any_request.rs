@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn an_entity_tag_confirms_what_it_came_with(target in target(), accepted in "(gzip|br|zstd|)") {
+    fn an_entity_tag_confirms_what_it_came_with(target in target(), accepted in "(gzip|br|)") {
         let fields = [("accept-encoding", accepted)];
         let Some(reply) = answer("GET", &target, &fields) else { return Ok(()) };
         let Some(tag) = reply.headers().get("etag") else { return Ok(()) };

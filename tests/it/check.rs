@@ -127,3 +127,50 @@ fn a_file_over_the_size_limit_ends_with_65() {
     let output = check(&[text(directory.path()), "--data-file-bytes", "1KiB"]);
     assert_eq!(output.status.code(), Some(65));
 }
+
+#[test]
+fn an_error_of_a_value_names_its_line_and_column() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
+    let business = r#"{"name":"A","type":"LegalService","description":"","url":"a.example","telephone":"","email":"","address":{"street_address":"","locality":"","region":"","postal_code":"","country":""},"geo":null,"opening_hours":[],"service_areas":[],"services":[],"technicians":[],"same_as":[]}"#;
+    let review = |id: &str, rating: &str| {
+        format!(
+            "    {{\n      \"id\": \"{id}\", \"author\": \"é\", \"author_avatar_url\": null,\n      \"rating\": {rating},\n      \"date\": \"2026-01-02\", \"text\": \"\\n\", \"source\": \"google\", \"source_url\": null, \"owner_reply\": null, \"verified\": true\n    }}"
+        )
+    };
+    let reviews = format!(
+        "{{\n  \"business\": {business},\n  \"disclaimer\": null,\n  \"updated_at\": \"2026-01-03T00:00:00Z\",\n  \"reviews\": [\n{},\n{}\n  ]\n}}\n",
+        review("a", "5"),
+        review("b", "7, \"extra\": [1,\n2]"),
+    );
+    write("reviews.json", &reviews);
+    write(
+        "editorial.json",
+        "{\"summary\":null,\"pull_quote\":null,\n\"faq\":[{\"question\":\"Q\",\n \"answer\":\"A\"}]}",
+    );
+    let output = check(&[text(directory.path())]);
+    assert_eq!(output.status.code(), Some(65));
+    let found = lines(&output);
+    for line in [
+        "error: reviews.json: line 2, column 72: business.url: \"a.example\" is not an absolute http or https URL",
+        "error: reviews.json: line 13, column 17: reviews[1].rating: 7 is not from 1 to 5",
+        "error: reviews.json: line 13, column 29: reviews[1].extra: is not a known key",
+        // What is missing is told with the object that lacks it.
+        "error: editorial.json: line 2, column 8: faq[0].review_ids: is missing",
+    ] {
+        assert!(found.contains(&format!("{line}\n")), "{line}: {found}");
+    }
+    let output = check(&[text(directory.path()), "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&lines(&output)).unwrap();
+    let error = &value["errors"][2];
+    assert_eq!(
+        (&error["line"], &error["column"]),
+        (&13.into(), &17.into()),
+        "{value}"
+    );
+    // A file that is no JSON has one position, that of the parser.
+    write("reviews.json", &reviews[..reviews.len() - 3]);
+    let found = lines(&check(&[text(directory.path())]));
+    assert!(!found.contains("business.url: line"), "{found}");
+    assert!(found.contains("ends too early"), "{found}");
+}

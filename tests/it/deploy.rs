@@ -107,6 +107,7 @@ fn each_alert_waits_says_how_urgent_it_is_and_what_it_means() {
         "reviewd_tls_certificate_expiry_timestamp_seconds",
         "reviewd_dataset_age_seconds",
         "reviewd_hub_oldest_due_age_seconds",
+        "reviewd_hub_paused",
     ] {
         assert!(text.contains(subject), "no alert for {subject}");
     }
@@ -118,7 +119,9 @@ fn the_unit_does_not_restart_what_only_another_setting_mends() {
     let unit = include_str!("../../deploy/systemd/reviewd.service");
     assert!(unit.contains("RestartPreventExitStatus=64 65 66 78\n"));
     for line in [
-        "Type=notify-reload",
+        // systemd 249 knows no notify-reload: there the unit would be a plain one that is never ready nor watched.
+        "Type=notify",
+        "ExecReload=kill -HUP $MAINPID",
         "WatchdogSec=30",
         "Requires=reviewd.socket",
     ] {

@@ -94,7 +94,7 @@ pub(crate) fn service() -> &'static Service {
             ["/reviews.json", "/api/feed.json", "/feed.xml"]
                 .iter()
                 .all(|path| {
-                    ["gzip", "br", "zstd"].iter().all(|coding| {
+                    ["gzip", "br"].iter().all(|coding| {
                         let reply = service.send("HEAD", path, &[("Accept-Encoding", coding)]);
                         reply.field("content-encoding").is_some()
                     })

@@ -61,7 +61,7 @@ fn a_state_directory_that_is_read_only_costs_the_hub_and_no_read_until_it_is_men
     let program = Program::serve(&flags);
     let address = program.address();
     wait_until("the reason", || has_reason(address));
-    assert_eq!(get(address, "/readyz", &[]).status, 200);
+    assert_eq!(get(address, "/readyz", &[]).status, 503);
     assert_eq!(get(address, "/reviews.json", &[]).status, 200);
     assert_eq!(subscribe(address, 0), 503);
     mount.make("rw");

@@ -48,33 +48,75 @@ fn the_help_of_serve_names_every_flag_with_default_and_variable() {
     }
 }
 
+/// docs/configuration.md is made from the help: a table for each of its groups.
 #[test]
-fn the_readme_lists_every_flag_of_serve_with_its_default() {
-    let help = printed(&["serve", "--help"]);
-    let readme = include_str!("../../README.md");
-    let flags = help
-        .lines()
-        .filter_map(|line| line.strip_prefix("      --"));
-    for flag in flags {
-        let name = flag.split(' ').next().unwrap_or_default();
-        let row = readme
-            .lines()
-            .find(|line| {
-                line.starts_with(&format!("| `--{name}`"))
-                    || line.starts_with(&format!("| `--{name} "))
-            })
-            .unwrap_or_else(|| panic!("README.md has no row for --{name}"));
-        let entry = help.split(&format!("      --{name} ")).nth(1);
-        let entry = entry.unwrap_or_default().split("\n      --").next();
-        let words: Vec<&str> = entry.unwrap_or_default().split_whitespace().collect();
-        let entry = words.join(" ");
-        let default = entry
-            .split("[default: ")
-            .nth(1)
-            .and_then(|rest| rest.split(']').next());
-        let default = default.unwrap_or_default().trim_matches('"');
-        assert!(row.contains(default), "--{name}: README.md says {row}");
+fn the_configuration_page_is_the_help_of_serve() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
+    let page = fs::read_to_string(&path).expect("docs/configuration.md");
+    let begin = page.find("<!-- Made from").expect("the mark");
+    let begin = begin + page[begin..].find("-->").expect("the mark's end") + 4;
+    let made = format!(
+        "{}{}",
+        &page[..begin],
+        tables(&printed(&["serve", "--help"]))
+    );
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, &made).expect("the page can be written");
+        return;
     }
+    assert_eq!(
+        made, page,
+        "run with UPDATE_GOLDEN=1 if the change is meant"
+    );
+}
+
+/// Turns the groups of flags in a help text into tables of Markdown.
+fn tables(help: &str) -> String {
+    let mut tables = String::new();
+    let groups = help
+        .split("\n\n")
+        .filter(|group| group.contains("\n      --"));
+    for group in groups {
+        let (heading, flags) = group.split_once('\n').expect("a heading");
+        let heading = heading.trim_end_matches(':');
+        tables += &format!(
+            "\n## {heading}\n\n| flag | variable | default | meaning |\n|---|---|---|---|\n"
+        );
+        for flag in format!("\n{flags}").split("\n      --").skip(1) {
+            let words: Vec<&str> = flag.split_whitespace().collect();
+            tables += &row(&words.join(" "));
+        }
+    }
+    tables
+}
+
+/// One flag: `NAME <VALUE> meaning [default: …] [env: …] [possible values: …]`, in any order of the brackets.
+fn row(flag: &str) -> String {
+    let mark = |name: &str| {
+        let rest = flag.split(&format!("[{name}: ")).nth(1)?;
+        rest.split(']').next()
+    };
+    let (name, rest) = flag.split_once(' ').expect("a meaning");
+    let (value, rest) = match rest
+        .strip_prefix('<')
+        .and_then(|rest| rest.split_once("> "))
+    {
+        Some((value, rest)) => (format!(" {value}"), rest),
+        None => (String::new(), rest),
+    };
+    let meaning = rest.split(" [").next().unwrap_or_default();
+    let possible = mark("possible values").map_or(String::new(), |values| format!(" ({values})"));
+    let default = mark("default").map_or(String::new(), |default| {
+        format!("`{}`", default.trim_matches('"').replace('`', ""))
+    });
+    let variable = mark("env").unwrap_or_default().trim_end_matches('=');
+    let escape = |text: &str| text.replace('|', "\\|");
+    format!(
+        "| `--{name}{}` | `{variable}` | {} | {} |\n",
+        escape(&value),
+        escape(&default),
+        escape(&format!("{meaning}{possible}"))
+    )
 }
 
 /// Whatever lists the flags lists the same: the help, `config`, the manual, and what completes them in each shell.

@@ -12,6 +12,8 @@ mod guard;
 mod handover;
 mod handshake;
 mod http;
+mod neighbours;
+mod pause;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "postgres")]
@@ -22,6 +24,8 @@ mod postgres_shared;
 mod replicas;
 mod resolver;
 pub(crate) mod rig;
+mod sample;
+mod state;
 pub(crate) mod subscriber;
 mod table;
 mod transfer;

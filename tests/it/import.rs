@@ -3,8 +3,11 @@
 mod bounds;
 mod fetch;
 mod folder;
+mod forget;
+mod formats;
 mod forms;
 mod remarks;
+mod runs;
 mod sources;
 mod volume;
 
@@ -22,27 +25,27 @@ fn fixture(name: &str) -> String {
 }
 
 /// Runs an import into `folder` with further arguments, and returns its report as JSON.
-fn import(folder: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
+pub(crate) fn import(folder: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
     let output = raw(folder, &[arguments, &["--format", "json"]].concat());
     let report = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
     (output.status.code(), report)
 }
 
 /// Runs an import into `folder` with further arguments.
-fn raw(folder: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn raw(folder: &Path, arguments: &[&str]) -> Output {
     let into = ["--into", folder.to_str().expect("a path of text")];
     run(&[&["import"], arguments, &into].concat())
 }
 
 /// The reviews of a folder, newest first.
-fn reviews(folder: &Path) -> Vec<Value> {
+pub(crate) fn reviews(folder: &Path) -> Vec<Value> {
     let text = std::fs::read(folder.join("reviews.json")).expect("there is a file");
     let file: Value = serde_json::from_slice(&text).expect("it is JSON");
     file["reviews"].as_array().expect("a list").clone()
 }
 
 /// A file in `folder` with these contents.
-fn file(folder: &Path, name: &str, contents: impl AsRef<[u8]>) -> String {
+pub(crate) fn file(folder: &Path, name: &str, contents: impl AsRef<[u8]>) -> String {
     let path: PathBuf = folder.join(name);
     std::fs::write(&path, contents).expect("the file can be written");
     path.to_str().expect("a path of text").to_owned()

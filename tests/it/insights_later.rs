@@ -1,14 +1,11 @@
-//! A large dataset is served before its insights are derived, or read where they were kept.
+//! A large dataset is served before its insights are derived.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use reviewd::http::Site;
 use reviewd::insights;
-use reviewd::server::DataSource;
 use reviewd::snapshot::{self, Snapshot};
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use crate::exchange::{BASE_URL, Service, index_options, sample};
 use crate::support::dataset::{DataDir, reviews_json};
@@ -27,7 +24,11 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
         index: index_options(),
         mentions_min: insights::MENTIONS_MIN,
     };
-    let snapshot = Arc::new(Snapshot::build_without_insights(&sample(), &settings));
+    let snapshot = Arc::new(Snapshot::build_without_insights(
+        &sample(),
+        &settings,
+        Vec::new(),
+    ));
     app.publish(Site::new(Arc::clone(&snapshot)).unwrap());
     let pending = service.get("/insights.json");
     pending.assert_error(503, "unavailable");
@@ -81,7 +82,11 @@ fn a_page_without_insights_is_never_taken_for_the_one_with_them() {
         mentions_min: insights::MENTIONS_MIN,
     };
     let whole = app.current();
-    let snapshot = Arc::new(Snapshot::build_without_insights(&sample(), &settings));
+    let snapshot = Arc::new(Snapshot::build_without_insights(
+        &sample(),
+        &settings,
+        Vec::new(),
+    ));
     app.publish(Site::new(snapshot).unwrap());
     let since = ("If-Modified-Since", "Fri, 31 Dec 9999 23:59:59 GMT");
     let until = ("If-Unmodified-Since", "Thu, 01 Jan 1970 00:00:00 GMT");
@@ -154,53 +159,6 @@ fn large() -> DataDir {
         .collect();
     data.write("reviews.json", &large.join(&format!(". {}", long_text())));
     data
-}
-
-fn start(data: &DataDir, state: &Path) -> Server {
-    Server::start_with(|config| {
-        config.data = DataSource::Directory(data.path().to_owned());
-        config.cache = Some(state.to_owned());
-    })
-}
-
-#[test]
-fn a_restart_takes_the_kept_insights_and_a_damaged_file_costs_only_time() {
-    let (data, state) = (large(), tempfile::tempdir().unwrap());
-    let kept = state.path().join("insights");
-    let served = || {
-        let server = start(&data, state.path());
-        wait_until("the insights are served", || {
-            server.get("/insights.json").status == 200
-        });
-        let front = server.get("/").body;
-        assert!(String::from_utf8_lossy(&front).contains("What clients talk about"));
-        server.get("/insights.json").body
-    };
-    let first = served();
-    wait_until("the insights are kept", || kept.exists());
-    let file = std::fs::read(&kept).unwrap();
-    // What no derivation gives shows that there was none.
-    std::fs::write(&kept, with_another_count(&file)).unwrap();
-    let taken = serde_json::from_slice::<serde_json::Value>(&served()).unwrap();
-    assert_eq!(taken["review_count"], 21);
-    for damaged in [&file[..file.len() - 1], &b"not ours"[..]] {
-        std::fs::write(&kept, damaged).unwrap();
-        assert_eq!(served(), first);
-        wait_until("the insights are kept again", || {
-            std::fs::read(&kept).is_ok_and(|kept| kept == file)
-        });
-    }
-}
-
-/// Returns kept insights that say there are 21 reviews, under a sum that fits.
-fn with_another_count(file: &[u8]) -> Vec<u8> {
-    let (count, other) = (b"\"review_count\":20", b"\"review_count\":21");
-    let at = memchr::memmem::find(file, count).expect("the document");
-    let mut bytes = file[..file.len() - 32].to_vec();
-    bytes[at..at + other.len()].copy_from_slice(other);
-    let sum = Sha256::digest(&bytes);
-    bytes.extend_from_slice(&sum);
-    bytes
 }
 
 #[test]

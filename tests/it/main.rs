@@ -49,7 +49,7 @@ mod shapes;
 mod shutdown;
 mod since;
 mod startup;
-mod stored_index;
 mod support;
 mod timeouts;
 mod tls;
+mod verification;

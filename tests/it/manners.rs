@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::program::{command, run};
+use crate::support::program::command;
 use crate::support::{Connection, DEADLINE, Program, get, wait_until};
 
 /// A service manager that listens to what it is told.
@@ -282,74 +282,6 @@ fn a_restart_on_an_inherited_socket_loses_no_request() {
     load.wait_for(50);
     let (answered, lost) = load.end();
     assert_eq!(lost, [] as [String; 0], "of {answered}");
-}
-
-#[test]
-fn a_new_process_shares_the_port_of_an_old_one_where_both_say_so() {
-    let old = Program::serve(&["--reuse-port"]);
-    let address = old.address().to_string();
-    let mut command = command();
-    command.args(["serve", "--listen", &address, "--reuse-port"]);
-    command.args(["--log-format", "json"]);
-    let new = Program::spawn(command);
-    let mut held = Connection::open(old.address());
-    assert_eq!(held.get("/healthz").status, 200);
-    old.signal("TERM");
-    assert_eq!(old.wait().0, Some(0));
-    for _ in 0..20 {
-        assert_eq!(get(new.address(), "/healthz", &[]).status, 200);
-    }
-    let alone = run(&["serve", "--listen", &address]);
-    assert_eq!(alone.status.code(), Some(69));
-}
-
-/// The kernel spreads newcomers over both sockets; those that it had given to the old one are not lost with it.
-#[test]
-fn a_restart_on_a_shared_port_loses_no_request() {
-    let shared = |address: &str| {
-        let mut command = command();
-        command.args(["serve", "--listen", address, "--reuse-port"]);
-        command.args(["--log-format", "json"]);
-        Program::spawn(command)
-    };
-    let mut old = shared("127.0.0.1:0");
-    let address = old.address();
-    let load = Load::on(address);
-    for _ in 0..5 {
-        load.wait_for(50);
-        let new = shared(&address.to_string());
-        load.wait_for(50);
-        old.signal("TERM");
-        assert_eq!(old.wait().0, Some(0));
-        old = new;
-    }
-    load.wait_for(50);
-    let (answered, lost) = load.end();
-    assert_eq!(lost, [] as [String; 0], "of {answered}");
-}
-
-/// Each asks itself: were the other one's answers taken for its own, or the other one's silence, a process that hangs
-/// would live on, and one that serves be ended.
-#[test]
-fn the_watchdog_of_a_process_that_shares_its_port_asks_that_process_alone() {
-    let watchdog = Some(Duration::from_millis(200));
-    let (hanging, serving) = (Manager::new(), Manager::new());
-    let first = hanging.start(&["--reuse-port"], watchdog);
-    let address = first.address().to_string();
-    let shared = ["--reuse-port", "--listen", &address];
-    let second = serving.start_plain(&shared, watchdog);
-    assert_eq!(serving.heard_other_than("WATCHDOG=1"), "READY=1");
-    first.signal("STOP");
-    for _ in 0..20 {
-        assert_eq!(serving.heard(), "WATCHDOG=1");
-    }
-    first.signal("CONT");
-    second.signal("TERM");
-    let (status, _, log) = second.wait_with_log();
-    assert_eq!(status, Some(0));
-    // Half of all requests would go unanswered; a busy machine may be late with one.
-    let missed = log.iter().filter(|line| line.contains("we do not answer"));
-    assert!(missed.count() < 5, "{log:#?}");
 }
 
 /// A connection that was accepted in the moment of the order to stop is about to ask.

@@ -280,23 +280,20 @@ fn the_administrators_port_in_use_is_69_and_named() {
 }
 
 #[test]
-fn one_port_for_both_services_is_64_even_where_it_may_be_shared() {
+fn one_port_for_both_services_is_64() {
     // A port that is free now; nobody listens on it, as the flags are refused before.
     let free = std::net::TcpListener::bind(ANY_PORT).unwrap();
     let address = free.local_addr().unwrap().to_string();
     drop(free);
-    for further in [&[][..], &["--reuse-port"]] {
-        let flags = ["serve", "--listen", &address, "--admin-listen", &address];
-        let output = run(&[&flags, further].concat());
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(64), "{said}");
-        assert!(said.contains("take another port"), "{said}");
-    }
+    let output = run(&["serve", "--listen", &address, "--admin-listen", &address]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(64), "{said}");
+    assert!(said.contains("take another port"), "{said}");
 }
 
 #[test]
-fn the_administrators_port_is_not_shared_with_another_process() {
-    let first = Program::serve(&["--reuse-port", "--admin-listen", ANY_PORT]);
+fn a_port_of_another_process_is_69() {
+    let first = Program::serve(&["--admin-listen", ANY_PORT]);
     let line = first.seen("served to the administrator");
     let event: serde_json::Value = serde_json::from_str(line).unwrap();
     let taken = event["address"].as_str().unwrap();
@@ -304,7 +301,7 @@ fn the_administrators_port_is_not_shared_with_another_process() {
         ["--listen", ANY_PORT, "--admin-listen", taken],
         ["--listen", taken, "--admin-listen", ANY_PORT],
     ] {
-        let output = run(&[&["serve", "--reuse-port"][..], &flags].concat());
+        let output = run(&[&["serve"][..], &flags].concat());
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(69), "{said}");
     }

@@ -1,7 +1,5 @@
 //! Several servers that know nothing of each other, and answer as one.
 
 mod balancer;
-mod bundle;
 mod identity;
 mod rolling;
-mod store;

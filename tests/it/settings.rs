@@ -13,9 +13,6 @@ use crate::support::program::{command, run};
 /// A flag without a row fails `every_flag_has_values_that_are_refused`.
 const IMPOSSIBLE: &[(&str, &[&str], u8)] = &[
     ("--data", &["/nowhere/at/all", "/dev/null"], 66),
-    ("--data", &["ftp://a.example/b.tar.zst", "https://"], 64),
-    ("--data-poll", &["999ms", "25h", "soon"], 64),
-    ("--data-ca", &["/nowhere/ca.pem", "/dev/null"], 78),
     ("--no-watch", &["banana"], 64),
     ("--poll", &["soon", "1", "99ms", "25h", "-1s"], 64),
     ("--data-file-bytes", &["0", "1025MiB", "1GB", "much"], 64),
@@ -34,7 +31,6 @@ const IMPOSSIBLE: &[(&str, &[&str], u8)] = &[
     ),
     ("--listen", &["192.0.2.1:0"], 69),
     ("--no-fast-path", &["banana"], 64),
-    ("--reuse-port", &["banana"], 64),
     (
         "--base-url",
         &[
@@ -162,10 +158,6 @@ fn each_impossible_value_is_refused_in_one_line_that_names_flag_and_value() {
                 .args(["serve", "--log-level", "error"])
                 .env("REVIEWD_STATE", temp.path())
                 .env("REVIEWD_LISTEN", "127.0.0.1:0");
-            if *flag == "--data-ca" {
-                // It is for an address, which is not asked before that is read.
-                command.env("REVIEWD_DATA", "https://127.0.0.1:1/b.tar.zst");
-            }
             if *flag == "--log-level" {
                 command = crate::support::program::command();
                 command.arg("serve");
@@ -338,14 +330,6 @@ fn flags_that_contradict_each_other_are_64_in_one_line_also_for_config() {
         (
             &["--lease-max", "1d"],
             ["--lease-default 10d", "--lease-max 1d"],
-        ),
-        (
-            &["--data", "/srv", "--data-poll", "5s"],
-            ["--data-poll 5s", "--data with an address"],
-        ),
-        (
-            &["--data-ca", "/a/ca.pem"],
-            ["--data-ca /a/ca.pem", "--data with an address"],
         ),
         (
             &["--tls-cert", "/a/cert.pem"],

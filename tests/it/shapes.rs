@@ -141,6 +141,9 @@ fn keys_come_in_the_order_of_the_documentation() {
         "verified",
         "mentioned_technicians",
         "mentioned_services",
+        "verification",
+        "language",
+        "media",
     ];
     in_order(&review, &keys);
 }

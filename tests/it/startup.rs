@@ -35,10 +35,12 @@ fn without_arguments_and_data_a_sample_is_served_with_three_commands_to_try() {
         3,
         "{printed}"
     );
-    assert!(
-        printed.contains(&format!("http://{address}/reviews.json")),
-        "{printed}"
-    );
+    for path in ["/ ", "/developers ", "/reviews.json "] {
+        assert!(
+            printed.contains(&format!("\n  http://{address}{path}")),
+            "{path}: {printed}"
+        );
+    }
 }
 
 #[test]

@@ -8,7 +8,6 @@ type Row = (&'static str, [&'static str; 4]);
 /// A flag of `serve` whose value is a number, a size or a time and that has no row fails
 /// `every_flag_that_counts_or_measures_has_a_row`.
 const BOUNDS: &[Row] = &[
-    ("--data-poll", ["999ms", "1s", "1d", "86400001ms"]),
     // 0 is apart: it never looks.
     ("--poll", ["99ms", "100ms", "24h", "86400001ms"]),
     ("--data-file-bytes", ["0", "1", "1GiB", "1073741825"]),

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::cli::exit::{Failure, Status};
-use crate::dataset::{self, Files, Problems};
+use crate::dataset::{self, Files, Ignored, Problems};
 use crate::import::merge::Merge;
-use crate::server::files::{self, REVIEWS};
+use crate::server::files::{self, IGNORED, REVIEWS};
 use crate::wire::date::Timestamp;
 
 /// The previous file's name.
 pub(super) const BACKUP: &str = "reviews.json.bak";
 
 /// A folder, and what is in it.
-pub(super) struct Folder {
+pub(in crate::cli) struct Folder {
     path: PathBuf,
     /// All files but the reviews.
     companions: Files,
@@ -32,7 +32,11 @@ struct Reviews {
 
 impl Folder {
     /// Reads and checks the folder; a dry run does not lock it.
-    pub(super) fn open(path: &Path, bytes_max: u64, is_dry: bool) -> Result<Folder, Failure> {
+    pub(in crate::cli) fn open(
+        path: &Path,
+        bytes_max: u64,
+        is_dry: bool,
+    ) -> Result<Folder, Failure> {
         let lock = match path.is_dir() && !is_dry {
             true => Some(lock(path)?),
             false => None,
@@ -60,8 +64,49 @@ impl Folder {
     }
 
     /// The text of `reviews.json`, where there is one.
-    pub(super) fn reviews(&self) -> Option<&str> {
+    pub(in crate::cli) fn reviews(&self) -> Option<&str> {
         self.reviews.as_ref().map(|reviews| reviews.text.as_str())
+    }
+
+    /// The reviews that were removed for good.
+    ///
+    /// # Errors
+    /// 65 with all that is wrong with the list.
+    pub(in crate::cli) fn ignored(&self) -> Result<Vec<Ignored>, Failure> {
+        let Some(bytes) = &self.companions.ignored else {
+            return Ok(Vec::new());
+        };
+        dataset::parse_ignored(bytes)
+            .map_err(|problems| refused(&self.path, "is not valid", &problems))
+    }
+
+    /// Writes the ignore list and the reviews without those on it, and removes the backup, which holds them, too.
+    ///
+    /// The list comes first: what is on it is not published, so that an end in between publishes nothing removed.
+    ///
+    /// # Errors
+    /// As [`Folder::write`].
+    pub(in crate::cli) fn forget(
+        &self,
+        merge: &Merge<'_>,
+        list: &[Ignored],
+    ) -> Result<Timestamp, Failure> {
+        let list = dataset::render_ignored(list);
+        let updated_at = self.later();
+        let text = merge.render(updated_at);
+        self.decode(text.clone(), Some(list.clone().into_bytes()))?;
+        let path = self.path.join(REVIEWS);
+        self.is_untouched(&path)?;
+        let failed = |path: &Path, error: &io::Error| {
+            let message = format!("{}: cannot be written: {error}", path.display());
+            Failure::new(Status::Io, message)
+        };
+        let list_path = self.path.join(IGNORED);
+        put(&list_path, list.as_bytes(), |_| Ok(())).map_err(|error| failed(&list_path, &error))?;
+        put(&path, text.as_bytes(), |_| Ok(())).map_err(|error| failed(&path, &error))?;
+        let backup = self.path.join(BACKUP);
+        remove(&backup).map_err(|error| failed(&backup, &error))?;
+        Ok(updated_at)
     }
 
     /// Checks that the service would take the result.
@@ -69,12 +114,17 @@ impl Folder {
     /// # Errors
     /// 65 with all that is wrong.
     pub(super) fn check(&self, merge: &Merge<'_>) -> Result<(), Failure> {
-        self.decode(merge.render(crate::clock::now()))
+        self.decode(
+            merge.render(crate::clock::now()),
+            self.companions.ignored.clone(),
+        )
     }
 
-    fn decode(&self, text: String) -> Result<(), Failure> {
+    /// Checks `text` with the files beside it and this ignore list.
+    fn decode(&self, text: String, ignored: Option<Vec<u8>>) -> Result<(), Failure> {
         let files = Files {
             reviews: text.into_bytes(),
+            ignored,
             ..self.companions.clone()
         };
         dataset::decode(files, crate::clock::now())
@@ -89,7 +139,7 @@ impl Folder {
     pub(super) fn write(&self, merge: &Merge<'_>) -> Result<Timestamp, Failure> {
         let updated_at = self.later();
         let text = merge.render(updated_at);
-        self.decode(text.clone())?;
+        self.decode(text.clone(), self.companions.ignored.clone())?;
         let made = |error: io::Error| {
             let message = format!("{}: cannot be made: {error}", self.path.display());
             Failure::new(Status::CannotCreate, message)
@@ -172,36 +222,52 @@ fn lock(path: &Path) -> Result<File, Failure> {
     }
 }
 
-/// Puts `bytes` in the place of the file at once, and keeps the previous file.
-///
-/// Each step leaves a whole `reviews.json`: the new one is complete on disk before it takes the name.
+/// Puts `bytes` in the place of `reviews.json` at once, and keeps the previous file.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(path, bytes, |path| {
+        let previous = beside(path, "bak");
+        // The folder is locked, so what bears this name was left by an import that was killed. It may be another name
+        // of the file that is served: nothing may be written into it.
+        remove(&previous)?;
+        if !path.exists() {
+            return Ok(());
+        }
+        let kept =
+            keep(path, &previous).and_then(|()| fs::rename(&previous, path.with_file_name(BACKUP)));
+        if kept.is_err() {
+            let _gone = remove(&previous);
+        }
+        kept
+    })
+}
+
+/// Puts `bytes` in the place of a file at once: the new one is complete on disk before it takes the name. Calls `before`
+/// with the file's path in between.
+fn put(path: &Path, bytes: &[u8], before: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     // A link stays one, and what it means is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let beside = |what: &str| folder.join(format!(".{REVIEWS}.{what}-{}", std::process::id()));
-    let (fresh, previous) = (beside("new"), beside("bak"));
-    // The folder is locked, so what bears these names was left by an import that was killed. The second one may be
-    // another name of the file that is served: nothing may be written into it.
-    forget(&fresh)?;
-    forget(&previous)?;
+    let fresh = beside(&path, "new");
+    remove(&fresh)?;
     let outcome = write(&fresh, &path, bytes).and_then(|()| {
-        if path.exists() {
-            keep(&path, &previous)?;
-            fs::rename(&previous, folder.join(BACKUP))?;
-        }
+        before(&path)?;
         fs::rename(&fresh, &path)?;
-        File::open(folder)?.sync_all()
+        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
     });
     if outcome.is_err() {
         // What could not be put in place is of no use, and may not be there at all.
-        let _gone = (forget(&fresh), forget(&previous));
+        let _gone = remove(&fresh);
     }
     outcome
 }
 
+/// The name of a file beside `path` that only this process uses.
+fn beside(path: &Path, what: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{what}-{}", std::process::id()))
+}
+
 /// Removes a file that may not be there.
-fn forget(path: &Path) -> io::Result<()> {
+fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

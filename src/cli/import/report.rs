@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use encoding_rs::Encoding;
+
 use super::folder::BACKUP;
+use super::sample::push_sample;
 use super::source::Shown;
-use crate::import::merge::{Merge, Note, Tally};
+use crate::import::merge::{MISSING_MAX, Merge, Note, Tally};
 use crate::wire::date::Timestamp;
 use crate::wire::json::{Array, Object};
 
@@ -30,6 +33,7 @@ pub(super) struct Report<'r> {
     pub(super) sources: &'r [Shown],
     pub(super) merge: &'r Merge<'r>,
     pub(super) outcome: Outcome,
+    pub(super) is_dry: bool,
 }
 
 impl Report<'_> {
@@ -46,6 +50,9 @@ impl Report<'_> {
         let remarks: Vec<&Note> = remarks.iter().collect();
         self.push_notes(&mut out, "remark: ", &remarks, count, "remarks");
         self.push_table(&mut out);
+        if self.is_dry {
+            push_sample(&mut out, &self.merge.sample());
+        }
         let (missing, ids) = self.merge.missing();
         if missing > 0 {
             let more = if missing > ids.len() as u64 {
@@ -63,8 +70,43 @@ impl Report<'_> {
                 ids.join(", ")
             ));
         }
+        self.push_removed(&mut out);
         self.push_end(&mut out);
         out
+    }
+
+    /// What was not added as it is on the ignore list, and what was removed as its source has it no more.
+    fn push_removed(&self, out: &mut String) {
+        let ignored: u64 = self.merge.tallies().iter().map(|tally| tally.ignored).sum();
+        if ignored > 0 {
+            let noun = if ignored == 1 {
+                "record is"
+            } else {
+                "records are"
+            };
+            out.push_str(&format!(
+                "{ignored} {noun} on the ignore list and not added\n"
+            ));
+        }
+        let pruned = self.merge.pruned();
+        if !pruned.is_empty() {
+            let noun = if pruned.len() == 1 {
+                "review is"
+            } else {
+                "reviews are"
+            };
+            let named = &pruned[..pruned.len().min(MISSING_MAX)];
+            let more = if named.len() < pruned.len() {
+                ", …"
+            } else {
+                ""
+            };
+            out.push_str(&format!(
+                "{} {noun} not in the source any more and removed: {}{more}\n",
+                pruned.len(),
+                named.join(", ")
+            ));
+        }
     }
 
     /// A line for each note, and one for those that were only counted.
@@ -75,6 +117,7 @@ impl Report<'_> {
         }
         match count.saturating_sub(notes.len() as u64) {
             0 => {}
+            1 => out.push_str(&format!("and 1 more {}\n", more.trim_end_matches('s'))),
             unnamed => out.push_str(&format!("and {unnamed} more {more}\n")),
         }
     }
@@ -117,8 +160,12 @@ impl Report<'_> {
         let file = file.display();
         match self.outcome {
             Outcome::Written(at) if self.merge.is_skeleton() => {
+                let what = match self.merge.placeholders() {
+                    [false, false] => "",
+                    _ => " (name and url too, without which it is not served)",
+                };
                 out.push_str(&format!(
-                    "{file}: written, updated_at {at}; fill in `business`, its type too (LegalService for a law practice), before you publish it\n"
+                    "{file}: written, updated_at {at}; fill in `business`{what}, its type too (LegalService for a law practice), before you publish it\n"
                 ));
             }
             Outcome::Written(at) => {
@@ -126,8 +173,11 @@ impl Report<'_> {
                     "{file}: written, updated_at {at}; the previous file is {BACKUP}\n"
                 ));
             }
+            Outcome::Unchanged if self.is_dry => {
+                out.push_str(&format!("{file}: a dry run, nothing would change\n"));
+            }
             Outcome::Unchanged => {
-                out.push_str(&format!("{file}: nothing to change, not written\n"))
+                out.push_str(&format!("{file}: nothing to change, not written\n"));
             }
             Outcome::DryRun => out.push_str(&format!("{file}: a dry run, not written\n")),
             Outcome::Refused => out.push_str(&format!("{file}: not written\n")),
@@ -139,6 +189,13 @@ impl Report<'_> {
             0 => {}
             count => out.push_str(&format!(
                 "{count} of those that were there newly verified\n"
+            )),
+        }
+        match self.merge.hidden() {
+            0 => {}
+            1 => out.push_str("1 review is hidden at its source, and not published here either\n"),
+            count => out.push_str(&format!(
+                "{count} reviews are hidden at their source, and not published here either\n"
             )),
         }
         let (reviews, published) = self.merge.counts();
@@ -175,7 +232,8 @@ impl Report<'_> {
         };
         object
             .bool("written", written)
-            .bool("dry_run", self.outcome == Outcome::DryRun)
+            .bool("dry_run", self.is_dry)
+            .bool("changes", self.merge.is_change())
             .opt_string("updated_at", updated_at.as_deref());
         let mut list = Array::begin(object.key("sources"));
         for (source, tally) in self.sources.iter().zip(self.merge.tallies()) {
@@ -195,11 +253,33 @@ impl Report<'_> {
         object
             .u64("missing_count", missing)
             .strings("missing_ids", ids)
+            .u64("pruned_count", self.merge.pruned().len() as u64)
+            .strings(
+                "pruned_ids",
+                self.merge
+                    .pruned()
+                    .iter()
+                    .take(MISSING_MAX)
+                    .map(String::as_str),
+            )
             .u64("review_count", reviews)
             .u64("published_count", published)
             .u64("unpublished_count", reviews - published)
+            .u64("hidden_count", self.merge.hidden())
             .u64("newly_verified_count", self.merge.newly_verified())
             .u64("byte_count", self.merge.bytes());
+        let sample = if self.is_dry {
+            self.merge.sample()
+        } else {
+            Vec::new()
+        };
+        let mut list = Array::begin(object.key("sample"));
+        for review in sample {
+            // On one line, as the rest is.
+            let lines = review.lines().map(str::trim_start);
+            list.raw(lines.collect::<String>().as_bytes());
+        }
+        list.end();
         object.end();
         out.push(b'\n');
         // What was written is UTF-8, being made of strings; were it not, the reader would see the replacement mark.
@@ -231,10 +311,8 @@ fn size_hint(bytes: u64) -> Option<String> {
 
 /// Says what a source was taken for.
 fn push_shape(out: &mut String, source: &Shown) {
-    let mut parts = vec![
-        source.kind.name().to_owned(),
-        source.encoding.name().to_owned(),
-    ];
+    let encoding = source.encoding.map_or("workbook", Encoding::name);
+    let mut parts = vec![source.format.title.to_owned(), encoding.to_owned()];
     if let Some(delimiter) = source.shape.delimiter {
         parts.push(match delimiter {
             b'\t' => "columns separated by tabs".to_owned(),
@@ -249,9 +327,6 @@ fn push_shape(out: &mut String, source: &Shown) {
         }
         Some((order, None)) => parts.push(format!("dates {}", order.name())),
         None => {}
-    }
-    if source.is_map_unused {
-        parts.push("--map not used".to_owned());
     }
     if let Some(line) = source.undecided {
         parts.push(format!("dates of two meanings (line {line})"));
@@ -278,7 +353,7 @@ fn push_shape(out: &mut String, source: &Shown) {
 }
 
 /// The text without what would move a terminal's cursor or change its colors.
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect()
@@ -292,8 +367,8 @@ fn push_source(out: &mut Vec<u8>, source: &Shown, tally: &Tally) {
         .map(|byte| char::from(byte).to_string());
     object
         .string("source", &source.name)
-        .string("kind", source.kind.name())
-        .string("encoding", source.encoding.name())
+        .string("kind", source.format.title)
+        .opt_string("encoding", source.encoding.map(Encoding::name))
         .opt_string("delimiter", delimiter.as_deref())
         .opt_string("date_order", source.order.map(|(order, _)| order.name()));
     let mut columns = Object::begin(object.key("columns"));
@@ -310,7 +385,8 @@ fn push_source(out: &mut Vec<u8>, source: &Shown, tally: &Tally) {
         .u64("changed", tally.changed)
         .u64("unchanged", tally.unchanged)
         .u64("repeated", tally.repeated)
-        .u64("refused", tally.refused);
+        .u64("refused", tally.refused)
+        .u64("ignored", tally.ignored);
     object.end();
 }
 

@@ -47,7 +47,7 @@ fn outcome(insights: &str) -> Result<Option<Vec<u8>>, String> {
     };
     decode(files, now())
         .map(|decoded| decoded.dataset.insights)
-        .map_err(|problems| problems.to_string())
+        .map_err(|problems| crate::dataset::tests::without_positions(&problems))
 }
 
 #[test]

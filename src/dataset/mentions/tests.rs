@@ -57,6 +57,15 @@ fn services(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn services_are_found_in_the_plural_as_aspects_are() {
+    assert_eq!(services("They drew up our last wills."), ["estate"]);
+    assert_eq!(services("Two closings in one week"), ["real-estate"]);
+    assert_eq!(services("He is DUI’s best"), ["dui"]);
+    // Another word that begins like a phrase is none of its forms.
+    assert_eq!(services("Estateless, at the last willing"), [""; 0]);
+}
+
+#[test]
 fn people_are_named_by_full_name_alias_and_title_with_surname() {
     for text in [
         "Adaeze Okafor was great",
@@ -147,7 +156,7 @@ fn a_longer_name_hides_a_shorter_one_within_it() {
 fn services_are_found_by_label_and_phrase_as_whole_words() {
     assert_eq!(services("DUI"), ["dui"]);
     assert_eq!(services("my Last  Will."), ["estate"]);
-    assert_eq!(services("residui foreclosing estates"), [] as [&str; 0]);
+    assert_eq!(services("residui foreclosing estateside"), [] as [&str; 0]);
     assert_eq!(services("estate-planning"), ["estate"]);
 }
 

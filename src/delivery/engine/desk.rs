@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use super::super::client::Exchange;
 use super::super::exchange::End;
@@ -91,8 +91,9 @@ impl Engine {
         };
         let (exchange, report) = match end {
             End::Probed { reached } => {
-                if self.breaker.probed(reached, Instant::now()) {
-                    info!("the network is back, deliveries go on");
+                if self.breaker.end_probe(reached, Instant::now()) {
+                    info!("a callback host can be reached again, deliveries go on");
+                    self.write_store(|store| store.set_paused(None, now));
                 }
                 return;
             }
@@ -111,6 +112,11 @@ impl Engine {
                 let asked_at = now.minus(elapsed);
                 let report = match exchange.answer {
                     None => Report::Unsent { id },
+                    Some(answer) if self.may_verify_again(answer) => Report::Unreached {
+                        id,
+                        answer,
+                        delay: self.verify_delay(),
+                    },
                     Some(_) => Report::Verified {
                         id,
                         asked_at,
@@ -124,6 +130,7 @@ impl Engine {
                 attempt,
                 exchange,
             } => {
+                self.record_reached(&flight.host, flight.port, &exchange);
                 let outcome = self.outcome(&exchange, elapsed);
                 if matches!(exchange.answer, Some(Answer::Status(200..=299))) {
                     self.flights.note_acknowledged(elapsed);
@@ -139,8 +146,17 @@ impl Engine {
                 (exchange, report)
             }
         };
-        self.note_network(&flight.host, flight.port, &exchange);
-        let answer = answer_text(&exchange);
+        let mut answer = answer_text(&exchange);
+        let is_unconfirmed = matches!(
+            report,
+            Report::Verified {
+                confirmed: false,
+                ..
+            }
+        );
+        if is_unconfirmed && matches!(exchange.answer, Some(Answer::Status(200..=299))) {
+            answer.push_str(" without the challenge");
+        }
         let logged = Logged {
             topic: flight.topic,
             host: flight.host,
@@ -150,9 +166,24 @@ impl Engine {
         self.reports.push((report, logged));
     }
 
+    /// Tells whether a verification failed for a fault of the network, which may pass, and there is room for requests that
+    /// wait: those that strangers make with dead hosts must not keep others out.
+    fn may_verify_again(&self, answer: Answer) -> bool {
+        let half = u64::from(self.settings.caps.requests / 2);
+        answer.is_of_network() && self.shared.stats.requests.value() <= half
+    }
+
+    /// The wait before a verification is tried again: as for a delivery, and at most a minute.
+    fn verify_delay(&mut self) -> Duration {
+        let jitter = self.jitter();
+        let delay = self.settings.policy.delay(1, None, jitter);
+        delay.min(VERIFY_DELAY_MAX)
+    }
+
     /// Counts the end of a delivery and returns what it means for the subscription.
     fn outcome(&self, exchange: &Exchange, elapsed: Duration) -> Outcome {
-        let Some(answer) = exchange.answer else {
+        let is_ours = !exchange.reached && self.breaker.is_trial(Instant::now());
+        let Some(answer) = exchange.answer.filter(|_| !is_ours) else {
             self.shared.stats.withheld.add(1);
             return Outcome::Withheld;
         };
@@ -164,14 +195,15 @@ impl Engine {
         }
     }
 
-    fn note_network(&mut self, host: &str, port: u16, exchange: &Exchange) {
+    /// Takes note of whether a delivery reached its host. Verifications do not count: anybody can ask for them.
+    fn record_reached(&mut self, host: &str, port: u16, exchange: &Exchange) {
         if exchange.answer.is_some()
             && self
                 .breaker
-                .note(host, port, exchange.reached, Instant::now())
+                .record(host, port, exchange.reached, Instant::now())
         {
-            tracing::warn!(
-                "most callback hosts cannot be reached, so the fault is ours: deliveries pause until one can"
+            warn!(
+                "most callback hosts cannot be reached, so our own network may be at fault: deliveries pause until one can"
             );
         }
     }
@@ -202,22 +234,33 @@ impl Engine {
             topic,
             host,
             answer,
-            elapsed,
+            ..
         } = logged;
-        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let stats = &self.shared.stats;
+        let (request, subscription) = ids(report);
         match recorded {
             Recorded::Activated => {
                 stats.confirmed.add(1);
-                info!(topic, callback_host = host, "a subscription is active");
+                info!(
+                    request,
+                    topic,
+                    callback_host = host,
+                    "a subscription is active"
+                );
             }
             Recorded::Renewed => {
                 stats.confirmed.add(1);
-                info!(topic, callback_host = host, "a subscription is renewed");
+                info!(
+                    request,
+                    topic,
+                    callback_host = host,
+                    "a subscription is renewed"
+                );
             }
             Recorded::Leaving => {
                 stats.confirmed.add(1);
                 info!(
+                    request,
                     topic,
                     callback_host = host,
                     "a subscription leaves with its attempt under way"
@@ -226,6 +269,7 @@ impl Engine {
             Recorded::Rejected => {
                 stats.rejected.add(1);
                 info!(
+                    request,
                     topic,
                     callback_host = host,
                     status = answer,
@@ -237,29 +281,40 @@ impl Engine {
                 if matches!(report, Report::Verified { .. }) {
                     stats.confirmed.add(1);
                 }
-                info!(topic, callback_host = host, reason = %removal, status = answer, "a subscription is removed");
+                info!(subscription, request, topic, callback_host = host, reason = %removal, status = answer, "a subscription is removed");
             }
-            Recorded::Waiting | Recorded::Stale | Recorded::Kept { .. } => {
-                let failures = if let Recorded::Kept { failures } = recorded {
-                    failures
-                } else {
-                    0
-                };
-                let kind = if matches!(report, Report::Delivered { .. }) {
-                    "delivery"
-                } else {
-                    "verification"
-                };
-                debug!(
+            Recorded::Waiting if matches!(report, Report::Unreached { .. }) => {
+                info!(
+                    request,
                     topic,
                     callback_host = host,
                     status = answer,
-                    elapsed_ms,
-                    failures,
-                    kind,
-                    "an exchange ended"
+                    "a callback could not be reached for its verification, which is tried again"
                 );
             }
+            Recorded::Waiting | Recorded::Stale => log_exchange(report, logged, 0),
+            Recorded::Kept { failures } => log_exchange(report, logged, failures),
+        }
+    }
+}
+
+/// Logs an exchange that changed nothing for the operator.
+fn log_exchange(report: &Report, logged: &Logged, failures: u32) {
+    let (request, subscription) = ids(report);
+    let (topic, callback_host, status) = (&logged.topic, &logged.host, &logged.answer);
+    let elapsed_ms = u64::try_from(logged.elapsed.as_millis()).unwrap_or(u64::MAX);
+    debug!(
+        subscription,
+        request, topic, callback_host, status, elapsed_ms, failures, "an exchange ended"
+    );
+}
+
+/// Returns the id of the request, or that of the subscription, that a report is about.
+fn ids(report: &Report) -> (Option<i64>, Option<i64>) {
+    match report {
+        Report::Delivered { id, .. } => (None, Some(*id)),
+        Report::Verified { id, .. } | Report::Unreached { id, .. } | Report::Unsent { id } => {
+            (Some(*id), None)
         }
     }
 }
@@ -270,6 +325,9 @@ fn answer_text(exchange: &Exchange) -> String {
         .as_ref()
         .map_or_else(|| "withheld".to_owned(), Answer::to_string)
 }
+
+/// The longest wait before a verification is tried again.
+const VERIFY_DELAY_MAX: Duration = Duration::from_secs(60);
 
 /// When to come back to a hub that has too many requests to verify.
 const VERIFIED_S: u32 = 30;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tracing::{debug, error, info};
+use tracing::{debug, error, info, warn};
 
+use super::super::breaker::{PROBE_WAIT_MAX, PROBES};
 use super::super::client::delivery_timeout;
 use super::super::exchange::{Content, End, Job};
 use super::super::flights::{Flight, Kind};
@@ -17,13 +18,13 @@ impl Engine {
     /// Begins what may begin; true when it is worth looking again soon: a lane is full, a look was left out, or claims are
     /// to be given back.
     pub(super) fn dispatch(&mut self, now: Moment) -> bool {
-        self.dispatch_probe();
+        self.dispatch_probe(now);
         let Some(agenda) = self.agenda(now) else {
             return false;
         };
         let mut more = agenda.requests && self.dispatch_requests(now);
         let mut is_flowing = false;
-        if !self.breaker.is_open() && !self.unpublished && self.carrier.is_idle() {
+        if !self.breaker.is_paused() && !self.unpublished && self.carrier.is_idle() {
             is_flowing = agenda.fast && self.dispatch_deliveries(Lane::Fast, now);
             more |= agenda.slow && self.dispatch_deliveries(Lane::Slow, now);
         }
@@ -43,10 +44,29 @@ impl Engine {
         self.with_store(|store| store.agenda(now))
     }
 
-    fn dispatch_probe(&mut self) {
-        if let Some(targets) = self.breaker.probe(Instant::now()) {
-            self.begin(Kind::Other, None, String::new(), Job::Probe(targets));
+    /// Probes hosts of active subscriptions while deliveries pause: those reached last, and others by turns.
+    fn dispatch_probe(&mut self, now: Moment) {
+        if self.breaker.end_long_pause(Instant::now()) {
+            warn!(
+                "deliveries go on after the longest pause, although no callback host was reached"
+            );
+            self.write_store(|store| store.set_paused(None, now));
         }
+        let Some(mut targets) = self.breaker.begin_probe(Instant::now()) else {
+            return;
+        };
+        self.write_store(|store| store.set_paused(Some(PAUSE_NOTED), now));
+        let (after, wanted) = (self.probed_id, PROBES - targets.len());
+        let others = self.with_store(|store| store.list(after, wanted, now));
+        let others = others.unwrap_or_default();
+        // From the first again when the last was among them.
+        self.probed_id = match others.last() {
+            Some(last) if others.len() == wanted => last.id,
+            _ => 0,
+        };
+        let address = |callback: &Callback| (callback.host().to_string(), callback.port());
+        targets.extend(others.iter().map(|listed| address(&listed.callback)));
+        self.begin(Kind::Other, None, String::new(), Job::Probe(targets));
     }
 
     /// Returns the time of day within a turn that began at `now`: booking and publishing may have taken a while, which
@@ -56,12 +76,12 @@ impl Engine {
     }
 
     fn dispatch_requests(&mut self, now: Moment) -> bool {
-        let room = self.flights.verify_room();
+        let room = self.flights.verify_room(Instant::now());
         if room == 0 {
             return true;
         }
         let now = self.later(now);
-        let busy = self.flights.busy(&[Kind::Verify]);
+        let busy = self.flights.busy(&[Kind::Verify], Instant::now());
         let until = now.plus(self.settings.verify_timeout + CLAIM_SLACK);
         let claim = Claim {
             limit: room,
@@ -89,14 +109,20 @@ impl Engine {
     }
 
     fn dispatch_deliveries(&mut self, lane: Lane, now: Moment) -> bool {
-        let (kind, room) = match lane {
-            Lane::Fast => (Kind::Fast, self.flights.fast_room(Instant::now())),
-            Lane::Slow => (Kind::Slow, self.flights.slow_room(Instant::now())),
+        let (instant, lanes) = (Instant::now(), self.settings.lanes);
+        let (kind, room, per_host) = match lane {
+            Lane::Fast => (Kind::Fast, self.flights.fast_room(instant), lanes.per_host),
+            // Subscribers known to be slow begin only in the half that those which hang may hold.
+            Lane::Slow => (
+                Kind::Slow,
+                self.flights.slow_room(instant),
+                lanes.half_of_host(),
+            ),
         };
         if room == 0 {
             return true;
         }
-        let busy = self.flights.busy(&[Kind::Fast, Kind::Slow]);
+        let busy = self.flights.busy(&[Kind::Fast, Kind::Slow], instant);
         let longest = self
             .contents
             .values()
@@ -109,7 +135,7 @@ impl Engine {
             now.plus(delivery_timeout(self.settings.delivery_timeout, longest) + CLAIM_SLACK);
         let claim = Claim {
             limit: room,
-            per_host: self.settings.lanes.per_host,
+            per_host,
             busy: &busy,
             until,
         };
@@ -167,7 +193,7 @@ impl Engine {
     }
 
     fn dispatch_notices(&mut self) -> bool {
-        let room = self.flights.verify_room();
+        let room = self.flights.verify_room(Instant::now());
         if room == 0 {
             return true;
         }
@@ -277,6 +303,9 @@ impl Engine {
 /// A claim outlives the deadline of its exchange by this much, and half of it is for the way to the thread. As long, at
 /// most, and the time of an exchange, deliveries that a replica had begun wait when it is gone.
 const CLAIM_SLACK: Duration = Duration::from_secs(10);
+
+/// How long the store says that deliveries pause after a probe began: until the next one has begun, however long it took.
+const PAUSE_NOTED: Duration = PROBE_WAIT_MAX.saturating_mul(2);
 
 /// How often leases are looked at.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);

@@ -146,6 +146,7 @@ impl Engine {
             );
         }
         self.health.store_error = Some(text);
+        self.health.is_off = !self.health.is_open && !error.may_pass();
         if !matches!(error, StoreError::Full(_) | StoreError::Busy(_)) {
             self.store = None;
         }
@@ -155,8 +156,9 @@ impl Engine {
 
     pub(super) fn report_health(&mut self) {
         self.health.is_open |= self.store.is_some();
+        self.health.is_off &= !self.health.is_open;
         self.health.delivering = self.role.is_some() && self.store.is_some();
-        self.health.paused = self.breaker.is_open();
+        self.health.paused = self.breaker.is_paused();
         if **self.shared.health.load() != self.health {
             self.shared.health.store(Arc::new(self.health.clone()));
             (self.on_health)(&self.health);

@@ -20,29 +20,28 @@ pub(super) fn since<'s>(site: &'s Site, date: &str, read: &Read<'_>) -> Reply<'s
         Err(issues) => return Reply::Refuse(Refusal::Issues(Bytes::from(issues.render()))),
     };
     let since = site.snapshot().since(date);
-    let (tag, tail) = match read.query.is_empty() {
-        true => (since.tag, Bytes::from_static(b"]}")),
-        false => with_ignored(since.tag, read.query),
+    let ignored = query::parameter_names(read.query.as_bytes());
+    let tag = match ignored.is_empty() {
+        true => since.tag,
+        false => tag_with(since.tag, &ignored),
     };
     let representation = made(site, tag_value(&tag), None);
     read.judge(site, &tag, representation, |representation| {
         let head = arena::cut(HEAD_BYTES_MAX, |head| put_head(head, since.matched));
+        let tail = tail(&since.removed, &ignored);
         Reply::Serve(representation, Body::joined(head, since.array, tail))
     })
 }
 
-/// Returns the end of an answer that lists the parameters in `query`, and its entity-tag: `tag` is that of the reviews.
-fn with_ignored(tag: EntityTag, query: &str) -> (EntityTag, Bytes) {
-    let ignored = query::parameter_names(query.as_bytes());
-    let mut tail = Vec::new();
-    push_tail(&mut tail, &ignored);
-    if ignored.is_empty() {
-        return (tag, tail.into());
-    }
+/// Returns the entity-tag of an answer that lists parameters; `tag` is that of the one without.
+fn tag_with(tag: EntityTag, ignored: &[String]) -> EntityTag {
     let mut hasher = TagHasher::new();
     hasher.update(tag.as_bytes());
-    hasher.update(&tail);
-    (hasher.tag(), tail.into())
+    for name in ignored {
+        hasher.update(name.as_bytes());
+        hasher.update(b"\0");
+    }
+    hasher.tag()
 }
 
 /// The head's fixed words and two numbers of at most ten digits.
@@ -55,6 +54,22 @@ fn put_head(head: &mut BytesMut, matched: u32) {
     put_decimal(head, matched);
     head.put_slice(b",\"reviews\":[");
 }
+
+/// Everything after the last review; `removed` and `ignored` only where there are some.
+fn tail(removed: &[u8], ignored: &[String]) -> Bytes {
+    if removed.is_empty() && ignored.is_empty() {
+        return Bytes::from_static(b"]}");
+    }
+    let mut tail = Vec::new();
+    if !removed.is_empty() {
+        tail.extend_from_slice(REMOVED);
+        tail.extend_from_slice(removed);
+    }
+    push_tail(&mut tail, ignored);
+    tail.into()
+}
+
+const REMOVED: &[u8] = b"],\"removed\":[";
 
 fn put_decimal(out: &mut BytesMut, mut number: u32) {
     let mut digits = [0; 10];

@@ -56,7 +56,7 @@ pub(super) fn answer(
     let elapsed = record(app, Route::Mcp.place(), &pushed, began, note);
     Ok(Answered {
         length: post.length,
-        // A batch holds up to 64 calls.
+        // A batch holds up to 32 calls.
         cost: cost(elapsed),
         body: pushed.body,
     })

@@ -5,9 +5,13 @@ use std::cmp::Reverse;
 use super::{Merge, Note, REMARKS_MAX, SEPARATOR, Slot, Tally};
 use crate::dataset::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
 use crate::wire::date::{Date, Timestamp};
+use crate::wire::json::push_string;
 
 /// Ids of missing reviews that are named; further ones are counted.
 pub(crate) const MISSING_MAX: usize = 10;
+
+/// Reviews that a dry run shows.
+const SAMPLE_MAX: usize = 3;
 
 impl Merge<'_> {
     /// What came of each source.
@@ -35,15 +39,35 @@ impl Merge<'_> {
 
     /// Whether the file would be another one.
     pub(crate) fn is_change(&self) -> bool {
-        self.tallies
-            .iter()
-            .any(|tally| tally.added + tally.changed > 0)
+        let is_changed = |tally: &Tally| tally.added + tally.changed > 0;
+        !self.pruned.is_empty()
+            || self.tallies.iter().any(is_changed)
+            || (!self.is_skeleton() && self.business() != self.stored_business())
     }
 
     /// How many reviews the file would hold, and how many of them would be published.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let verified = self.slots.values().filter(|slot| slot.version().2).count();
         (self.slots.len() as u64, verified as u64)
+    }
+
+    /// The newest reviews that are new or different, at most three, each as the file would hold it; those that would be
+    /// published come first.
+    pub(crate) fn sample(&self) -> Vec<&str> {
+        let fresh = self.slots.iter().filter_map(|(id, slot)| {
+            let fresh = slot.arrived.as_ref()?.fresh.as_ref()?;
+            Some((fresh.verified, fresh.date, id, &*fresh.json))
+        });
+        let mut fresh: Vec<_> = fresh.collect();
+        fresh.sort_unstable_by_key(|&(verified, date, id, _)| Reverse((verified, date, id)));
+        fresh.truncate(SAMPLE_MAX);
+        fresh.into_iter().map(|(.., json)| json).collect()
+    }
+
+    /// How many reviews of this import their sources hide, so that they are not published here.
+    pub(crate) fn hidden(&self) -> u64 {
+        let arrived = self.slots.values().filter_map(|slot| slot.arrived.as_ref());
+        arrived.filter(|arrived| arrived.hidden).count() as u64
     }
 
     /// How many reviews that were there, and not verified, are verified now.
@@ -57,17 +81,10 @@ impl Merge<'_> {
 
     /// How many reviews of the sources that were imported are not in them any more, and the first of their ids.
     pub(crate) fn missing(&self) -> (u64, Vec<&str>) {
-        let gone = |slot: &Slot<'_>| {
-            !slot.named
-                && slot
-                    .kept
-                    .as_ref()
-                    .is_some_and(|kept| self.spoken.contains(&kept.source))
-        };
         let mut ids: Vec<&str> = self
             .slots
             .iter()
-            .filter(|(_, slot)| gone(slot))
+            .filter(|(_, slot)| self.is_gone(slot))
             .map(|(id, _)| id.as_str())
             .collect();
         ids.sort_unstable();
@@ -122,13 +139,64 @@ impl Merge<'_> {
 
     /// The new file up to the first review.
     fn beginning(&self, updated_at: Timestamp) -> String {
-        let part = |key: &str| self.parts.get(key).map(|part| part.get().to_owned());
+        let disclaimer = self
+            .parts
+            .get("disclaimer")
+            .map_or("null", |part| part.get());
         format!(
-            "{{\n  \"business\": {},\n  \"disclaimer\": {},\n  \"updated_at\": \"{updated_at}\",\n  \"reviews\": [",
-            part("business").unwrap_or_else(skeleton),
-            part("disclaimer").as_deref().unwrap_or("null")
+            "{{\n  \"business\": {},\n  \"disclaimer\": {disclaimer},\n  \"updated_at\": \"{updated_at}\",\n  \"reviews\": [",
+            self.business(),
         )
     }
+
+    /// The business as the file that is there has it.
+    fn stored_business(&self) -> String {
+        let stored = self.parts.get("business");
+        stored.map_or_else(skeleton, |part| part.get().to_owned())
+    }
+
+    /// The business with what the operator said in the place of placeholders.
+    fn business(&self) -> String {
+        let mut business = self.stored_business();
+        let given = [&self.business.name, &self.business.url];
+        for (placeholder, value) in [PLACEHOLDER_NAME, PLACEHOLDER_URL].into_iter().zip(given) {
+            if let Some(value) = value {
+                business = business.replace(&quoted(placeholder), &quoted(value));
+            }
+        }
+        business
+    }
+
+    /// Which placeholders of the business are still to be filled in: that of the name, and that of the address.
+    pub(crate) fn placeholders(&self) -> [bool; 2] {
+        let business = self.business();
+        [PLACEHOLDER_NAME, PLACEHOLDER_URL].map(|value| business.contains(&quoted(value)))
+    }
+
+    /// Puts what the operator said in the place of placeholders; what was filled in before stays.
+    ///
+    /// # Errors
+    /// A line, where the result would exceed its bounds.
+    pub(crate) fn fill_in(&mut self, business: BusinessFacts) -> Result<(), String> {
+        let before = self.frame_bytes();
+        self.business = business;
+        self.bytes = self.bytes + self.frame_bytes() - before;
+        self.bound()
+    }
+}
+
+/// What an import is told of the business.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BusinessFacts {
+    pub(crate) name: Option<String>,
+    pub(crate) url: Option<String>,
+}
+
+/// A text as a JSON string.
+fn quoted(text: &str) -> String {
+    let mut out = Vec::new();
+    push_string(&mut out, text);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The end of the file.

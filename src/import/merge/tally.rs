@@ -15,6 +15,8 @@ pub(crate) struct Tally {
     pub(crate) repeated: u64,
     /// Records that are no reviews, with reasons.
     pub(crate) refused: u64,
+    /// Reviews on the ignore list, which are not added.
+    pub(crate) ignored: u64,
 }
 
 impl Tally {
@@ -27,9 +29,9 @@ impl Tally {
         }
     }
 
-    /// Records that became, or are, reviews of the file.
+    /// Records that are reviews, whether they are in the file or ignored.
     pub(crate) fn taken(&self) -> u64 {
-        self.added + self.changed + self.unchanged + self.repeated
+        self.added + self.changed + self.unchanged + self.repeated + self.ignored
     }
 
     /// Both counts together.
@@ -40,6 +42,7 @@ impl Tally {
             unchanged: self.unchanged + other.unchanged,
             repeated: self.repeated + other.repeated,
             refused: self.refused + other.refused,
+            ignored: self.ignored + other.ignored,
         }
     }
 }

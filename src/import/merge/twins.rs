@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::super::candidate::Candidate;
 use super::super::columns::normal;
-use super::super::google::ANONYMOUS;
+use super::super::formats::ANONYMOUS;
 use super::super::stored::Stored;
 use super::{Arrived, Merge, Note, Slot};
 use crate::model::Review;
@@ -18,6 +19,38 @@ struct Known<'m> {
 }
 
 impl Merge<'_> {
+    /// Gives a candidate whose id is not there the id of the only review that has its source, author and text.
+    pub(super) fn adopt_id(&mut self, candidate: &mut Candidate) {
+        let slots = &self.slots;
+        if slots.contains_key(&candidate.id) {
+            return;
+        }
+        let same_texts = self.same_texts.get_or_insert_with(|| {
+            let mut ids = HashMap::new();
+            for (id, slot) in slots {
+                let stored = slot
+                    .kept
+                    .as_ref()
+                    .and_then(|kept| Stored::parse(kept.json.get()));
+                let key = stored.and_then(|Stored { review, .. }| {
+                    words_key(&review.source, &review.author, &review.text)
+                });
+                if let Some(key) = key {
+                    let only = |known: &mut Option<String>| *known = None;
+                    ids.entry(key)
+                        .and_modify(only)
+                        .or_insert_with(|| Some(id.clone()));
+                }
+            }
+            ids
+        });
+        let text = candidate.text.as_deref().unwrap_or_default();
+        let key = words_key(&candidate.source, &candidate.author, text);
+        if let Some(Some(id)) = key.and_then(|key| same_texts.get(&key)) {
+            candidate.id.clone_from(id);
+        }
+    }
+
     /// What was added and looks like another review, by source and line; nothing is refused for it, since two people
     /// may bear one name and have one opinion on one day.
     pub(super) fn twins(&self) -> Vec<Note> {
@@ -68,11 +101,17 @@ impl Merge<'_> {
     }
 }
 
+/// A number for a source, an author and a text; none without a text.
+fn words_key(source: &str, author: &str, text: &str) -> Option<u64> {
+    let text = normal(text);
+    (!text.is_empty()).then(|| number(&(source.to_lowercase(), normal(author), text)))
+}
+
 /// What a review shares with one that is likely the same, as numbers, and in words.
 fn likeness(review: &Review) -> impl Iterator<Item = (u64, &'static str)> {
     let author = normal(&review.author);
     let words = normal(&review.text);
-    let is_named = !author.is_empty() && review.author != ANONYMOUS;
+    let is_named = !author.is_empty() && !ANONYMOUS.contains(&review.author.as_str());
     let text = (!author.is_empty() && !words.is_empty())
         .then(|| (number(&(&author, &words)), "author and text"));
     let day = is_named.then(|| {

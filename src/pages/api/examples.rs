@@ -1,41 +1,27 @@
 //! Examples made from the data that is served, so that each can be tried as it stands.
 
+use serde_json::{Value, json};
+
 use super::abridge::abridged;
-use super::operation::{Body, Document, Entry, Operation, Place, Value};
 use crate::model::Row;
 use crate::pages::insights::Insights;
-use crate::pages::text::{people, push_encoded, services};
+use crate::pages::text::{people, services};
 use crate::search::cursor::Cursor;
 use crate::search::envelope::{push_search_head, push_since_head, push_tail};
 use crate::search::query::{Buffers, parse_query};
 use crate::search::run;
 use crate::snapshot::Snapshot;
-use crate::wire::json::{Object, push_escaped};
+use crate::wire::json::Object;
 
-/// What examples are made of.
-#[derive(Debug)]
-pub(in crate::pages) struct Examples {
-    pub(in crate::pages) base_url: String,
-    id: String,
-    date: String,
-    service: Option<String>,
-    person: Option<String>,
-    /// Ids of the subjects, the most mentioned first.
-    pub(super) aspects: Vec<String>,
-    reviews: Option<Vec<u8>>,
-    search: Vec<u8>,
-    since: Vec<u8>,
-    review: Option<Vec<u8>>,
-    insights: Option<Vec<u8>>,
-    feed_json: Option<Vec<u8>>,
-    linked_data: Option<Vec<u8>>,
-    ready: Vec<u8>,
-    call: Vec<u8>,
+/// What the placeholders of the template stand for.
+pub(super) struct Examples {
+    /// Each placeholder with its value, `None` where the data has none.
+    values: [(&'static str, Option<Value>); 15],
 }
 
 impl Examples {
     /// Makes them; reads the insights once more, 15 ms of them at 100,000 reviews.
-    pub(in crate::pages) fn new(
+    pub(super) fn new(
         snapshot: &Snapshot,
         insights: Option<&Insights>,
         json_ld: &[u8],
@@ -45,116 +31,49 @@ impl Examples {
             let day = snapshot.updated_at.date().to_string();
             ("01J00000000000000000000000".to_owned(), day)
         });
+        let aspects = insights.into_iter().flat_map(|insights| &insights.aspects);
+        let aspects: Vec<&str> = aspects.map(|aspect| aspect.id.as_str()).collect();
         let search = search(snapshot);
+        let derived = snapshot.insights();
+        let derived = derived.and_then(|document| abridged(&document.body));
+        let text = |value: &str| Some(Value::from(value));
         Examples {
-            base_url: snapshot.base_url.clone(),
-            service: services(snapshot).next().map(|(id, _)| id.to_owned()),
-            person: people(snapshot).next().map(str::to_owned),
-            aspects: insights
-                .into_iter()
-                .flat_map(|insights| &insights.aspects)
-                .map(|aspect| aspect.id.clone())
-                .collect(),
-            reviews: reviews(snapshot),
-            since: since(snapshot),
-            review: newest.map(<[u8]>::to_vec),
-            insights: snapshot
-                .insights()
-                .and_then(|document| abridged(&document.body)),
-            feed_json: abridged(&snapshot.feed_json.body),
-            linked_data: abridged(json_ld),
-            ready: ready(snapshot),
-            call: call(&search),
-            search,
-            id,
-            date,
+            values: [
+                ("{id}", text(&id)),
+                ("{date}", text(&date)),
+                (
+                    "{service}",
+                    services(snapshot).next().and_then(|(id, _)| text(id)),
+                ),
+                ("{person}", people(snapshot).next().and_then(text)),
+                ("{aspect}", aspects.first().copied().and_then(text)),
+                ("{aspects}", (!aspects.is_empty()).then(|| json!(aspects))),
+                ("{reviews}", reviews(snapshot).and_then(parsed)),
+                ("{since}", parsed(since(snapshot))),
+                ("{review}", newest.map(<[u8]>::to_vec).and_then(parsed)),
+                ("{insights}", derived.and_then(parsed)),
+                (
+                    "{feed_json}",
+                    abridged(&snapshot.feed_json.body).and_then(parsed),
+                ),
+                ("{linked_data}", abridged(json_ld).and_then(parsed)),
+                ("{ready}", parsed(ready(snapshot))),
+                ("{call}", Some(call(&search))),
+                ("{search}", parsed(search)),
+            ],
         }
     }
 
-    /// Returns a value of a parameter.
-    pub(in crate::pages) fn value(&self, value: Value) -> Option<&str> {
-        match value {
-            Value::None => None,
-            Value::Fixed(text) => Some(text),
-            Value::Id => Some(&self.id),
-            Value::Date => Some(&self.date),
-            Value::Service => self.service.as_deref(),
-            Value::Person => self.person.as_deref(),
-            Value::Aspect => self.aspects.first().map(String::as_str),
-        }
+    /// Returns what `placeholder` stands for, or `None` where it is any other text.
+    pub(super) fn get(&self, placeholder: &str) -> Option<Option<&Value>> {
+        let mut values = self.values.iter();
+        let found = values.find(|(name, _)| *name == placeholder);
+        found.map(|(_, value)| value.as_ref())
     }
+}
 
-    /// Returns a body, JSON.
-    pub(super) fn document(&self, document: Document) -> Option<&[u8]> {
-        match document {
-            Document::None => None,
-            Document::Fixed(json) => Some(json.as_bytes()),
-            Document::Reviews => self.reviews.as_deref(),
-            Document::Search => Some(&self.search),
-            Document::Since => Some(&self.since),
-            Document::Review => self.review.as_deref(),
-            Document::Insights => self.insights.as_deref(),
-            Document::FeedJson => self.feed_json.as_deref(),
-            Document::LinkedData => self.linked_data.as_deref(),
-            Document::Ready => Some(&self.ready),
-            Document::Call => Some(&self.call),
-        }
-    }
-
-    /// Returns path and query of the example of an operation.
-    pub(in crate::pages) fn target(&self, entry: &Entry, operation: &Operation) -> String {
-        let mut target = entry.parent.to_owned();
-        match entry.has_parameter() {
-            false => target.push_str(entry.last),
-            true => {
-                let in_path = operation
-                    .parameters
-                    .iter()
-                    .filter(|parameter| parameter.place == Place::Path);
-                for parameter in in_path {
-                    push_encoded(
-                        &mut target,
-                        self.value(parameter.example).unwrap_or_default(),
-                    );
-                }
-            }
-        }
-        let shown = operation
-            .parameters
-            .iter()
-            .filter(|parameter| parameter.place == Place::Query && parameter.is_shown);
-        for (place, parameter) in shown.enumerate() {
-            target.push(if place == 0 { '?' } else { '&' });
-            target.push_str(parameter.name);
-            target.push('=');
-            push_encoded(
-                &mut target,
-                self.value(parameter.example).unwrap_or_default(),
-            );
-        }
-        target
-    }
-
-    /// Returns the fields of the hub's form, filled in.
-    pub(in crate::pages) fn form(&self) -> [(&'static str, String); 4] {
-        [
-            ("hub.mode", "subscribe".to_owned()),
-            ("hub.topic", format!("{}/api/feed.json", self.base_url)),
-            (
-                "hub.callback",
-                "https://subscriber.example/reviews".to_owned(),
-            ),
-            ("hub.secret", "change-me".to_owned()),
-        ]
-    }
-
-    /// Returns the first message of a body, if it has messages.
-    pub(in crate::pages) fn message(operation: &Operation) -> Option<&'static str> {
-        match operation.body {
-            Body::Messages(messages) => messages.first().map(|(_, json)| *json),
-            Body::None | Body::Form => None,
-        }
-    }
+fn parsed(json: Vec<u8>) -> Option<Value> {
+    serde_json::from_slice(&json).ok()
 }
 
 fn id_and_date(review: &[u8]) -> Option<(String, String)> {
@@ -232,12 +151,10 @@ fn ready(snapshot: &Snapshot) -> Vec<u8> {
 }
 
 /// What a call of the search tool is answered with.
-fn call(search: &[u8]) -> Vec<u8> {
-    let mut out =
-        br#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""#.to_vec();
-    push_escaped(&mut out, search);
-    out.extend_from_slice(b"\"}],\"structuredContent\":");
-    out.extend_from_slice(search);
-    out.extend_from_slice(b"}}");
-    out
+fn call(search: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(search);
+    let structured: Value = serde_json::from_slice(search).unwrap_or_default();
+    let result =
+        json!({"content": [{"type": "text", "text": text}], "structuredContent": structured});
+    json!({"jsonrpc": "2.0", "id": 1, "result": result})
 }

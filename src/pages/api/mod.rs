@@ -1,131 +1,167 @@
-//! The interface as data: every address, its methods, what goes in and what comes out.
+//! The interface as data: `templates/openapi.json`, filled in with examples made from the data that is served.
 //!
-//! [`TABLE`] is the only list of addresses. The router finds its routes in it; `/openapi.json`, the endpoints of
-//! `/developers`, `/llms.txt` and the API catalog are rendered from it. So none of them can name an address that is
-//! not served, or miss one that is; tests hold the methods of both sides against each other.
+//! The template is an OpenAPI 3.1 document. A string that is one name in braces stands for an example and is replaced
+//! by it, or removed with its key where the data has none; `{base_url}` and `{name}` are filled in anywhere. HEAD and
+//! OPTIONS are left out of the template and added to `/openapi.json`, as they follow from the other methods.
+//! `/developers` and `/llms.txt` list the operations of the same document. Tests hold it against the route table and
+//! against the bounds of the query parser.
 
 mod abridge;
 mod examples;
-mod openapi;
 mod operation;
-mod parameters;
-mod pushes;
-mod reads;
-mod shown;
 
-use super::Page;
+use serde_json::{Map, Value, json};
 
-pub(super) use examples::Examples;
-#[cfg(test)]
-pub(super) use openapi::TOPICS;
-pub(super) use openapi::{VERSION, render};
-pub(super) use operation::{Body, Entry, Kind, Operation, Parameter, Place, Tag, Verb};
+use super::insights::Insights;
+use crate::snapshot::Snapshot;
 
-/// What stands at an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Address {
-    /// `/reviews.json`.
-    Reviews,
-    /// `/insights.json`.
-    Insights,
-    /// `/api/feed.json`.
-    FeedJson,
-    /// `/feed.xml`.
-    FeedXml,
-    /// `/api/reviews/search`.
-    Search,
-    /// `/api/reviews/since/{date}`.
-    Since,
-    /// `/api/reviews/{id}`.
-    Review,
-    /// `/mcp`.
-    Mcp,
-    /// `/mcp/server-card`.
-    ServerCard,
-    /// `/.well-known/ai-catalog.json`.
-    AiCatalog,
-    /// `/api/websub/hub`.
-    Hub,
-    /// `/healthz`.
-    Health,
-    /// `/readyz`.
-    Ready,
-    /// A document of this folder.
-    Page(Page),
+use examples::Examples;
+pub(super) use operation::{Operation, Parameter, plain};
+
+const TEMPLATE: &str = include_str!("../../../templates/openapi.json");
+
+/// The description of the interface for one snapshot.
+#[derive(Debug)]
+pub(super) struct Interface {
+    document: Value,
 }
 
-/// Every address, in the order in which the descriptions list them; what readers want most comes first.
-pub(crate) const TABLE: &[Entry] = &[
-    reads::REVIEWS,
-    reads::SEARCH,
-    reads::SINCE,
-    reads::REVIEW,
-    reads::INSIGHTS,
-    reads::FEED_JSON,
-    reads::FEED_XML,
-    reads::LINKED_DATA,
-    pushes::MCP,
-    pushes::HUB,
-    shown::HOME,
-    shown::BADGE,
-    shown::WIDGET,
-    shown::WIDGET_SCRIPT,
-    shown::DEVELOPERS,
-    reads::OPENAPI,
-    reads::LLMS,
-    reads::API_CATALOG,
-    reads::SERVER_CARD,
-    reads::AI_CATALOG,
-    reads::SITEMAP,
-    reads::ROBOTS,
-    reads::HEALTH,
-    reads::READY,
-    shown::STYLESHEET,
-    shown::SCRIPT,
-    shown::WIDGET_STYLESHEET,
-    shown::DEVELOPERS_SCRIPT,
-    shown::FAVICON,
-];
+/// The operations of one purpose.
+pub(super) struct Group<'d> {
+    /// The anchor of the group on the page.
+    pub(super) id: &'d str,
+    pub(super) name: &'d str,
+    pub(super) description: &'d str,
+    pub(super) operations: Vec<Operation<'d>>,
+}
 
-/// Returns what stands at a path without parameters, which is cut before its last segment.
-pub(crate) fn find(parent: &[u8], last: &[u8]) -> Option<Address> {
-    let mut slot = slot_of(parent, last);
-    // At least half of the slots are empty.
-    while let Some(entry) = TABLE.get(usize::from(SLOTS[slot])) {
-        if entry.last.as_bytes() == last && entry.parent.as_bytes() == parent {
-            return Some(entry.address);
-        }
-        slot = (slot + 1) % SLOTS.len();
+impl Interface {
+    /// Fills the template in; about 2 ms.
+    pub(super) fn new(
+        snapshot: &Snapshot,
+        insights: Option<&Insights>,
+        json_ld: &[u8],
+    ) -> Interface {
+        let mut document = template();
+        fill(
+            &mut document,
+            &Examples::new(snapshot, insights, json_ld),
+            snapshot,
+        );
+        Interface { document }
     }
-    None
-}
 
-/// The places in [`TABLE`] of all addresses without parameters, each in its slot or in the next free one behind it; a
-/// place that it does not have is none. Every request is looked up.
-const SLOTS: [u8; 64] = {
-    let mut slots = [u8::MAX; 64];
-    assert!(TABLE.len() <= slots.len() / 2);
-    let mut place = 0;
-    while place < TABLE.len() {
-        let entry = &TABLE[place];
-        if !entry.has_parameter() {
-            let mut slot = slot_of(entry.parent.as_bytes(), entry.last.as_bytes());
-            while slots[slot] != u8::MAX {
-                slot = (slot + 1) % slots.len();
+    /// Returns the version of the interface: keys are only ever added to its documents.
+    pub(super) fn version(&self) -> &str {
+        text(&self.document["info"], "version")
+    }
+
+    /// Renders `/openapi.json`.
+    pub(super) fn render(&self) -> Vec<u8> {
+        let mut document = self.document.clone();
+        let paths = document["paths"].as_object_mut();
+        for item in paths.into_iter().flat_map(Map::values_mut) {
+            push_derived_methods(item);
+        }
+        document.to_string().into_bytes()
+    }
+
+    /// Returns all operations by their purpose, in the order of the document.
+    pub(super) fn groups(&self) -> impl Iterator<Item = Group<'_>> {
+        let tags = self.document["tags"].as_array();
+        tags.into_iter().flatten().map(|tag| {
+            let name = text(tag, "name");
+            Group {
+                id: text(tag, "x-anchor"),
+                name,
+                description: text(tag, "description"),
+                operations: self
+                    .operations()
+                    .filter(|operation| operation.tag() == name)
+                    .collect(),
             }
-            slots[slot] = place as u8;
-        }
-        place += 1;
+        })
     }
-    slots
-};
 
-/// Returns the slot to begin at.
-const fn slot_of(parent: &[u8], last: &[u8]) -> usize {
-    let first = match last {
-        [first, ..] => *first as usize,
-        [] => 0,
+    fn operations(&self) -> impl Iterator<Item = Operation<'_>> {
+        let paths = self.document["paths"].as_object();
+        paths.into_iter().flatten().flat_map(move |(path, item)| {
+            let methods = ["get", "post", "delete"].into_iter();
+            methods.filter_map(move |method| {
+                let operation = item.get(method)?;
+                Some(Operation::new(
+                    &self.document,
+                    path,
+                    item,
+                    method,
+                    operation,
+                ))
+            })
+        })
+    }
+}
+
+/// Returns the template as it stands.
+fn template() -> Value {
+    serde_json::from_str(TEMPLATE).expect("a test parses the template")
+}
+
+/// Replaces all placeholders within `value`; false if it is one itself and the data has nothing for it.
+fn fill(value: &mut Value, examples: &Examples, snapshot: &Snapshot) -> bool {
+    match value {
+        Value::String(string) => {
+            if let Some(example) = examples.get(string) {
+                let is_there = example.is_some();
+                *value = example.cloned().unwrap_or_default();
+                return is_there;
+            }
+            if string.contains('{') {
+                *string = string.replace("{base_url}", &snapshot.base_url);
+                *string = string.replace("{name}", &snapshot.business.name);
+            }
+        }
+        Value::Array(items) => items.retain_mut(|item| fill(item, examples, snapshot)),
+        Value::Object(members) => {
+            members.retain(|_, member| fill(member, examples, snapshot));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    true
+}
+
+/// Adds OPTIONS, and HEAD beside GET.
+fn push_derived_methods(item: &mut Value) {
+    let first = ["get", "post"]
+        .into_iter()
+        .find_map(|method| item.get(method));
+    let Some(first) = first.cloned() else {
+        return;
     };
-    // Our choice: of the first letters and the lengths few are alike.
-    (first + 5 * last.len() + 11 * parent.len()) % 64
+    let id = text(&first, "operationId");
+    let refused = |name| json!({"$ref": format!("#/components/responses/{name}")});
+    if let Some(get) = item.get("get") {
+        let mut head = json!({
+            "operationId": format!("head_{id}"),
+            "tags": get["tags"],
+            "summary": format!("{}: header fields alone", text(get, "summary")),
+            "parameters": get.get("parameters").cloned().unwrap_or_else(|| json!([])),
+            "responses": {"200": refused("HeadOk")},
+        });
+        if get["responses"].get("304").is_some() {
+            head["responses"]["304"] = refused("NotModified");
+        }
+        head["responses"]["default"] = refused("HeadRefused");
+        item["head"] = head;
+    }
+    item["options"] = json!({
+        "operationId": format!("options_{id}"),
+        "tags": first["tags"],
+        "summary": "The methods of this address",
+        "responses": {"204": refused("Options"), "default": refused("Refused")},
+    });
+}
+
+/// Returns the string at `key`, or nothing.
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
 }

@@ -1,256 +1,177 @@
-//! The words of the table: what an address, an operation and a parameter are made of.
+//! One operation of the description, with what its examples are made of.
 
-use super::Address;
+use serde_json::Value;
 
-/// One address with everything that can be done there.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    /// Up to and with the last slash.
-    pub(crate) parent: &'static str,
-    /// What follows it; a name in braces where it is a parameter.
-    pub(crate) last: &'static str,
-    pub(crate) address: Address,
-    pub(in crate::pages) tag: Tag,
-    /// One for each method, but for HEAD and OPTIONS, which follow from the others.
-    pub(in crate::pages) operations: &'static [Operation],
-}
+use super::text;
+use crate::pages::text::push_encoded;
 
-/// What can be done with one method.
-#[derive(Debug)]
-pub(in crate::pages) struct Operation {
-    pub(in crate::pages) verb: Verb,
-    /// Its name in generated clients, and its anchor on the page.
-    pub(in crate::pages) id: &'static str,
-    /// A few words.
-    pub(in crate::pages) summary: &'static str,
-    /// Whole sentences without markup.
-    pub(in crate::pages) description: &'static str,
-    pub(in crate::pages) parameters: &'static [Parameter],
-    pub(in crate::pages) body: Body,
-    pub(super) answer: Answer,
-    /// Statuses besides, each with its answer among the components.
-    pub(super) others: &'static [(&'static str, &'static str)],
-}
-
-/// A method that is described.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::pages) enum Verb {
-    Get,
-    Post,
-    Delete,
-}
-
-/// What an address is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::pages) enum Tag {
-    Reviews,
-    Feeds,
-    Agents,
-    Push,
-    Pages,
-    Discovery,
-    State,
-    /// What pages load by themselves.
-    Files,
+/// One method of one address.
+pub(in crate::pages) struct Operation<'d> {
+    document: &'d Value,
+    /// The path, with its parameter in braces.
+    pub(in crate::pages) path: &'d str,
+    item: &'d Value,
+    method: &'static str,
+    value: &'d Value,
 }
 
 /// A value that a request may carry.
-#[derive(Debug)]
-pub(in crate::pages) struct Parameter {
-    pub(in crate::pages) name: &'static str,
-    pub(in crate::pages) place: Place,
-    /// A phrase without its full stop.
-    pub(in crate::pages) description: &'static str,
-    pub(in crate::pages) kind: Kind,
-    pub(in crate::pages) example: Value,
-    pub(in crate::pages) is_required: bool,
-    /// Whether the example of the operation uses it.
-    pub(in crate::pages) is_shown: bool,
+pub(in crate::pages) struct Parameter<'d> {
+    pub(in crate::pages) name: &'d str,
+    pub(in crate::pages) description: &'d str,
+    /// Where it stands: `path`, `query` or `header`.
+    pub(in crate::pages) location: &'d str,
+    pub(in crate::pages) schema: &'d Value,
+    example: &'d Value,
 }
 
-/// Where a parameter stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::pages) enum Place {
-    Path,
-    Query,
-    Header,
-}
-
-/// Which values a parameter takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::pages) enum Kind {
-    /// A whole number, both bounds included.
-    Integer {
-        min: u32,
-        max: u32,
-        default: Option<u32>,
-    },
-    /// A number with at most six digits behind its point, both bounds included.
-    Decimal { min: u32, max: u32 },
-    /// `YYYY-MM-DD`.
-    Date,
-    /// Any text of at most so many bytes.
-    Text { bytes_max: usize },
-    /// A text of this form.
-    Pattern(&'static str),
-    /// The id of a subject of the insights that are served.
-    Aspect,
-    /// Any text; what is none of these words counts as not given.
-    Hint(&'static [&'static str]),
-    /// One of these words.
-    Choice {
-        words: &'static [&'static str],
-        default: Option<&'static str>,
-    },
-}
-
-/// A value of the data that is served, for an example.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::pages) enum Value {
-    /// Nothing would mean anything.
-    None,
-    /// The same for all data.
-    Fixed(&'static str),
-    /// The id of the newest review.
-    Id,
-    /// Its date.
-    Date,
-    /// The id of the first service.
-    Service,
-    /// The name of the first person.
-    Person,
-    /// The id of the subject that is mentioned most.
-    Aspect,
-}
-
-/// What a request carries.
-#[derive(Debug)]
-pub(in crate::pages) enum Body {
-    None,
-    /// JSON-RPC, with examples by name.
-    Messages(&'static [(&'static str, &'static str)]),
-    /// The form of the hub.
-    Form,
-}
-
-/// The answer where everything is well.
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: &'static str,
-    pub(super) description: &'static str,
-    /// Empty where there is no body.
-    pub(super) media_type: &'static str,
-    /// Its name among the components.
-    pub(super) schema: &'static str,
-    /// Header fields, each with its name among the components.
-    pub(super) headers: &'static [(&'static str, &'static str)],
-    pub(super) example: Document,
-}
-
-/// A body made of the data that is served, its lists cut to their first entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Document {
-    None,
-    /// JSON, the same for all data.
-    Fixed(&'static str),
-    Reviews,
-    Search,
-    Since,
-    Review,
-    Insights,
-    FeedJson,
-    LinkedData,
-    Ready,
-    Call,
-}
-
-impl Entry {
-    /// Returns the whole path, with its parameter in braces.
-    pub(crate) fn path(&self) -> String {
-        [self.parent, self.last].concat()
+impl<'d> Operation<'d> {
+    pub(super) fn new(
+        document: &'d Value,
+        path: &'d str,
+        item: &'d Value,
+        method: &'static str,
+        value: &'d Value,
+    ) -> Operation<'d> {
+        Operation {
+            document,
+            path,
+            item,
+            method,
+            value,
+        }
     }
 
-    /// Tells whether the last segment is a parameter.
-    pub(crate) const fn has_parameter(&self) -> bool {
-        matches!(self.last.as_bytes(), [b'{', ..])
+    /// Returns its name in generated clients, and its anchor on the page.
+    pub(in crate::pages) fn id(&self) -> &'d str {
+        text(self.value, "operationId")
     }
 
-    /// Returns every method of the address, HEAD beside each GET, and OPTIONS.
-    #[cfg(test)]
-    pub(crate) fn methods(&self) -> Vec<&'static str> {
-        let described = self.operations.iter().flat_map(|operation| {
-            let head = (operation.verb == Verb::Get).then_some("HEAD");
-            std::iter::once(operation.verb.name()).chain(head)
-        });
-        described.chain(["OPTIONS"]).collect()
+    /// Returns a few words on it.
+    pub(in crate::pages) fn summary(&self) -> &'d str {
+        text(self.value, "summary")
     }
-}
 
-impl Operation {
-    /// Tells whether what it answers with is JSON of one kind or another.
-    pub(in crate::pages) fn is_json(&self) -> bool {
-        self.answer.media_type.contains("json")
+    /// Returns whole sentences on it, without markup.
+    pub(in crate::pages) fn description(&self) -> &'d str {
+        text(self.value, "description")
     }
-}
 
-impl Verb {
     /// Returns the method as a request writes it.
-    pub(in crate::pages) fn name(self) -> &'static str {
-        match self {
-            Verb::Get => "GET",
-            Verb::Post => "POST",
-            Verb::Delete => "DELETE",
-        }
+    pub(in crate::pages) fn method(&self) -> String {
+        self.method.to_ascii_uppercase()
     }
 
-    /// Returns the method as OpenAPI writes it.
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            Verb::Get => "get",
-            Verb::Post => "post",
-            Verb::Delete => "delete",
+    pub(super) fn tag(&self) -> &'d str {
+        self.value["tags"][0].as_str().unwrap_or_default()
+    }
+
+    /// Tells whether the path has a parameter.
+    pub(in crate::pages) fn has_path_parameter(&self) -> bool {
+        self.path.ends_with('}')
+    }
+
+    /// Returns the parameters of its own, without those of conditions and codings, which all reads share.
+    pub(in crate::pages) fn parameters(&self) -> impl Iterator<Item = Parameter<'d>> {
+        let lists = [self.item.get("parameters"), self.value.get("parameters")];
+        let all = lists
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_array)
+            .flatten();
+        let all = all.map(|parameter| resolve(self.document, parameter));
+        let own = all.filter(|parameter| {
+            let name = text(parameter, "name");
+            !name.starts_with("If-") && name != "Accept-Encoding"
+        });
+        own.map(|parameter| Parameter {
+            name: text(parameter, "name"),
+            description: text(parameter, "description"),
+            location: text(parameter, "in"),
+            schema: &parameter["schema"],
+            example: &parameter["example"],
+        })
+    }
+
+    /// Returns the value of a parameter in the example of this operation; empty where the example leaves it out.
+    pub(in crate::pages) fn example_of(&self, parameter: &Parameter<'_>) -> String {
+        if parameter.location == "path" {
+            return plain(parameter.example);
         }
+        let mut pairs = self.example_query().split('&');
+        let value = pairs.find_map(|pair| {
+            let (name, value) = pair.split_once('=')?;
+            (name == parameter.name).then_some(value)
+        });
+        value.unwrap_or_default().to_owned()
+    }
+
+    /// Returns path and query of its example.
+    pub(in crate::pages) fn target(&self) -> String {
+        let (parent, last) = self.path.rsplit_once('/').unwrap_or_default();
+        let mut target = format!("{parent}/");
+        match self
+            .parameters()
+            .find(|parameter| parameter.location == "path")
+        {
+            Some(parameter) => push_encoded(&mut target, &plain(parameter.example)),
+            None => target.push_str(last),
+        }
+        if !self.example_query().is_empty() {
+            target.push('?');
+            target.push_str(self.example_query());
+        }
+        target
+    }
+
+    fn example_query(&self) -> &'d str {
+        text(self.value, "x-example-query")
+    }
+
+    /// Returns the JSON of the first example of its body, if it takes messages.
+    pub(in crate::pages) fn message(&self) -> Option<String> {
+        let examples = &self.value["requestBody"]["content"]["application/json"]["examples"];
+        let (_, first) = examples.as_object()?.iter().next()?;
+        Some(first["value"].to_string())
+    }
+
+    /// Returns the fields of its body, filled in, if it takes a form.
+    pub(in crate::pages) fn form(&self) -> Option<Vec<(&'d str, &'d str)>> {
+        let content = &self.value["requestBody"]["content"];
+        let example = content["application/x-www-form-urlencoded"]["example"].as_object()?;
+        let fields = example.iter();
+        Some(
+            fields
+                .map(|(name, value)| (name.as_str(), value.as_str().unwrap_or_default()))
+                .collect(),
+        )
+    }
+
+    /// Tells whether it answers with JSON of one kind or another.
+    pub(in crate::pages) fn is_json(&self) -> bool {
+        let content = &self.value["responses"]["200"]["content"];
+        let mut types = content
+            .as_object()
+            .into_iter()
+            .flat_map(|content| content.keys());
+        types
+            .next()
+            .is_some_and(|media_type| media_type.contains("json"))
     }
 }
 
-impl Tag {
-    /// Every tag that people read about, in order.
-    pub(in crate::pages) const ALL: [Tag; 8] = [
-        Tag::Reviews,
-        Tag::Feeds,
-        Tag::Agents,
-        Tag::Push,
-        Tag::Pages,
-        Tag::Discovery,
-        Tag::State,
-        Tag::Files,
-    ];
+/// Returns what a value stands for, itself or by reference.
+fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
+    let pointer = value.get("$ref").and_then(Value::as_str);
+    let component = pointer.and_then(|pointer| document.pointer(pointer.trim_start_matches('#')));
+    component.unwrap_or(value)
+}
 
-    /// Returns its name.
-    pub(in crate::pages) fn name(self) -> &'static str {
-        match self {
-            Tag::Reviews => "Reviews",
-            Tag::Feeds => "Feeds",
-            Tag::Agents => "AI agents",
-            Tag::Push => "Push",
-            Tag::Pages => "For people and other sites",
-            Tag::Discovery => "Discovery",
-            Tag::State => "State of the service",
-            Tag::Files => "Files of the pages",
-        }
-    }
-
-    /// Returns what it holds, in a sentence.
-    pub(in crate::pages) fn description(self) -> &'static str {
-        match self {
-            Tag::Reviews => "The reviews themselves, and what they say.",
-            Tag::Feeds => "The newest reviews for feed readers and search engines.",
-            Tag::Agents => "The same data for models, by the Model Context Protocol.",
-            Tag::Push => "Changes are pushed to you: WebSub.",
-            Tag::Pages => "Pages, and what other sites show of the reviews.",
-            Tag::Discovery => "How programs find everything else.",
-            Tag::State => "Whether the service is alive and what it serves.",
-            Tag::Files => "What the pages load by themselves.",
-        }
+/// Returns a string without quotation marks, any other value as JSON.
+pub(in crate::pages) fn plain(value: &Value) -> String {
+    match value {
+        Value::String(string) => string.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
     }
 }

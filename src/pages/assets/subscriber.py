@@ -16,19 +16,31 @@ import urllib.request
 
 HUB = "{base_url}/api/websub/hub"
 TOPIC = "{base_url}/api/feed.json"
-CALLBACK = os.environ["CALLBACK"]
+# Only the hub is told the key, so what comes without it is about a subscription that this program did not ask for.
+KEY = secrets.token_hex(16)
+CALLBACK = os.environ["CALLBACK"] + ("&" if "?" in os.environ["CALLBACK"] else "?") + "key=" + KEY
 SECRET = secrets.token_hex(32)
 BODY_BYTES_MAX = 64 << 20
+RETRY_S = float(os.environ.get("RETRY", "60"))
 
 
 def subscribe():
     fields = {"hub.mode": "subscribe", "hub.topic": TOPIC, "hub.callback": CALLBACK, "hub.secret": SECRET}
-    with urllib.request.urlopen(HUB, data=urllib.parse.urlencode(fields).encode()) as reply:
-        print(reply.status, reply.read().decode().strip(), flush=True)
+    try:
+        with urllib.request.urlopen(HUB, data=urllib.parse.urlencode(fields).encode(), timeout=30) as reply:
+            print(reply.status, reply.read().decode().strip(), flush=True)
+        # Where no verification follows, it is asked again; one that is confirmed sets a later time.
+        subscribe_in(10 * RETRY_S)
+    except OSError as error:
+        print("the hub cannot be asked:", error, flush=True)
+        subscribe_in(RETRY_S)
 
 
-def later(seconds, action):
-    timer = threading.Timer(seconds, action)
+def subscribe_in(seconds):
+    """Subscribes after this time, whatever time was set before."""
+    global timer
+    timer.cancel()
+    timer = threading.Timer(seconds, subscribe)
     timer.daemon = True
     timer.start()
 
@@ -36,18 +48,21 @@ def later(seconds, action):
 class Subscriber(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         """The hub asks whether we asked: yes is its challenge, no is 404."""
-        query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
-        if query.get("hub.mode") == "subscribe" and query.get("hub.topic") == TOPIC:
+        query = self.query()
+        if query.get("key") == KEY and query.get("hub.mode") == "subscribe" and query.get("hub.topic") == TOPIC:
             lease = int(query["hub.lease_seconds"])
             print("subscribed for", lease, "seconds", flush=True)
-            later(lease / 2, subscribe)
+            subscribe_in(lease / 2)
             self.answer(200, query["hub.challenge"])
         else:
-            print("refused:", query, flush=True)
+            print("refused:", query.get("hub.mode"), query.get("hub.topic"), query.get("hub.reason", ""), flush=True)
             self.answer(404)
 
     def do_POST(self):
         """The topic has changed: its whole new content, signed with our secret."""
+        if self.query().get("key") != KEY:
+            # From before a restart, or not ours: 410 Gone ends that subscription.
+            return self.answer(410)
         length = int(self.headers.get("Content-Length", 0))
         if length > BODY_BYTES_MAX:
             return self.answer(413)
@@ -59,9 +74,13 @@ class Subscriber(http.server.BaseHTTPRequestHandler):
         # A wrong signature is not from the hub: acknowledged all the same, so that nobody learns anything.
         self.answer(200)
 
+    def query(self):
+        return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
+
     def answer(self, status, text=""):
         self.send_response(status)
         self.send_header("Content-Type", "text/plain")
+        self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text.encode())
@@ -75,5 +94,7 @@ if "CERTIFICATE" in os.environ:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(os.environ["CERTIFICATE"], os.environ["KEY"])
     server.socket = context.wrap_socket(server.socket, server_side=True)
-later(1, subscribe)
+timer = threading.Timer(1, subscribe)
+timer.daemon = True
+timer.start()
 server.serve_forever()

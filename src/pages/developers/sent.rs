@@ -1,27 +1,27 @@
 //! The example of an operation in three languages.
 
-use crate::pages::api::{Body, Examples, Operation, Verb};
+use crate::pages::api::Operation;
 
 /// What begins the session that an example ends.
 const BEGIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"example","version":"1.0"}}}"#;
 
 /// What the example of an operation sends.
-pub(super) enum Sent {
+pub(super) enum Sent<'d> {
     Nothing,
-    Message(&'static str),
-    Form(Vec<(&'static str, String)>),
+    Message(String),
+    Form(Vec<(&'d str, &'d str)>),
     Delete,
 }
 
-impl Sent {
-    pub(super) fn of(operation: &Operation, examples: &Examples) -> Sent {
-        match (&operation.body, operation.verb) {
-            (_, Verb::Delete) => Sent::Delete,
-            (Body::Form, _) => Sent::Form(examples.form().into()),
-            (Body::Messages(_), _) => {
-                Sent::Message(Examples::message(operation).unwrap_or_default())
-            }
-            (Body::None, _) => Sent::Nothing,
+impl<'d> Sent<'d> {
+    pub(super) fn of(operation: &Operation<'d>) -> Sent<'d> {
+        if operation.method() == "DELETE" {
+            return Sent::Delete;
+        }
+        match (operation.form(), operation.message()) {
+            (Some(form), _) => Sent::Form(form),
+            (None, Some(message)) => Sent::Message(message),
+            (None, None) => Sent::Nothing,
         }
     }
 
@@ -46,7 +46,7 @@ impl Sent {
         }
     }
 
-    pub(super) fn script(&self, url: &str, operation: &Operation) -> String {
+    pub(super) fn script(&self, url: &str, operation: &Operation<'_>) -> String {
         let read = if operation.is_json() { "json" } else { "text" };
         let options = match self {
             Sent::Nothing => String::new(),
@@ -80,7 +80,7 @@ impl Sent {
         )
     }
 
-    pub(super) fn python(&self, url: &str, operation: &Operation) -> String {
+    pub(super) fn python(&self, url: &str, operation: &Operation<'_>) -> String {
         let (import, read) = match operation.is_json() {
             true => ("import json\n", "json.load(reply)"),
             false => ("", "reply.read().decode()"),

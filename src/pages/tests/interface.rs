@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::{HOSTILE, dataset_of, pages, sample, text};
-use crate::pages::api::{Kind, Parameter, Place, TABLE, TOPICS};
 use crate::pages::{Page, Pages};
 use crate::search::query::{Buffers, parse_query};
 
@@ -30,23 +29,32 @@ fn all<'v>(value: &'v Value, key: &str, found: &mut Vec<&'v Value>) {
 }
 
 #[test]
-fn every_address_is_described_with_its_methods_and_no_other() {
+fn placeholders_are_filled_in() {
+    for files in [crate::dataset::embedded(), dataset_of("word", 0)] {
+        let document = description(&pages(files));
+        assert_eq!(document["openapi"], "3.1.1");
+        assert_eq!(document["servers"][0]["url"], "https://reviews.example");
+        let mut examples = Vec::new();
+        all(&document, "example", &mut examples);
+        all(&document, "enum", &mut examples);
+        assert!(examples.len() > 40, "{}", examples.len());
+        for example in examples {
+            let is_filled = example.as_str().is_none_or(|text| !text.starts_with('{'));
+            assert!(is_filled, "{example}");
+        }
+    }
+}
+
+#[test]
+fn every_get_has_head_and_every_path_options() {
     let document = description(&sample());
-    assert_eq!(document["openapi"], "3.1.1");
-    assert_eq!(document["servers"][0]["url"], "https://reviews.example");
-    let paths = document["paths"].as_object().expect("paths");
-    assert_eq!(paths.len(), TABLE.len());
-    for entry in TABLE {
-        let path = paths.get(&entry.path()).expect("a path");
-        let described: HashSet<String> = path
-            .as_object()
-            .expect("an object")
-            .keys()
-            .filter(|key| *key != "parameters")
-            .map(|key| key.to_uppercase())
-            .collect();
-        let methods: HashSet<String> = entry.methods().into_iter().map(str::to_owned).collect();
-        assert_eq!(described, methods, "{}", entry.path());
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        assert_eq!(
+            item.get("get").is_some(),
+            item.get("head").is_some(),
+            "{path}"
+        );
+        assert!(item.get("options").is_some(), "{path}");
     }
 }
 
@@ -116,62 +124,82 @@ fn examples_of_bodies_are_what_their_schemas_say() {
 
 #[test]
 fn bounds_are_those_of_the_parser() {
-    let search = TABLE.iter().find(|entry| entry.last == "search");
-    let parameters = search.expect("the search").operations[0].parameters;
-    let takes = |parameter: &Parameter, value: String| {
-        let query = format!("{}={value}", parameter.name);
-        parse_query(query.as_bytes(), &mut Buffers::default()).is_ok()
-    };
-    for parameter in parameters {
-        let name = parameter.name;
-        assert_eq!(parameter.place, Place::Query, "{name}");
-        match parameter.kind {
-            Kind::Integer { min, max, .. } | Kind::Decimal { min, max } => {
-                assert!(
-                    takes(parameter, min.to_string()) && takes(parameter, max.to_string()),
-                    "{name}"
-                );
-                assert!(
-                    !takes(parameter, (min - 1).to_string())
-                        && !takes(parameter, (max + 1).to_string()),
-                    "{name}"
-                );
-            }
-            Kind::Text { bytes_max } => {
-                // Of a cursor the form is checked, too.
-                assert_eq!(
-                    takes(parameter, "x".repeat(bytes_max)),
-                    name != "cursor",
-                    "{name}"
-                );
-                assert!(!takes(parameter, "x".repeat(bytes_max + 1)), "{name}");
-            }
-            Kind::Date => {
-                assert!(
-                    takes(parameter, "2024-02-29".to_owned())
-                        && !takes(parameter, "2023-02-29".to_owned()),
-                    "{name}"
-                );
-            }
-            Kind::Choice { words, .. } => {
-                assert!(
-                    words
-                        .iter()
-                        .all(|word| takes(parameter, (*word).to_owned())),
-                    "{name}"
-                );
-                assert!(!takes(parameter, "other".to_owned()), "{name}");
-            }
-            Kind::Pattern(_) | Kind::Aspect | Kind::Hint(_) => panic!("{name}"),
+    let document = description(&sample());
+    let parameters = document["components"]["parameters"]
+        .as_object()
+        .expect("parameters");
+    let mut checked = 0;
+    for reference in document["paths"]["/api/reviews/search"]["get"]["parameters"]
+        .as_array()
+        .expect("a list")
+    {
+        let component = reference["$ref"]
+            .as_str()
+            .and_then(|text| text.rsplit('/').next());
+        let parameter = &parameters[component.expect("a reference")];
+        let name = parameter["name"].as_str().expect("a name");
+        if parameter["in"] != "query" {
+            continue;
+        }
+        checked += 1;
+        let takes = |value: String| {
+            let query = format!("{name}={value}");
+            parse_query(query.as_bytes(), &mut Buffers::default()).is_ok()
+        };
+        let schema = &parameter["schema"];
+        if let (Some(min), Some(max)) = (schema["minimum"].as_u64(), schema["maximum"].as_u64()) {
+            assert!(takes(min.to_string()) && takes(max.to_string()), "{name}");
+            assert!(
+                !takes((min - 1).to_string()) && !takes((max + 1).to_string()),
+                "{name}"
+            );
+        } else if schema["format"] == "date" {
+            assert!(
+                takes("2024-02-29".to_owned()) && !takes("2023-02-29".to_owned()),
+                "{name}"
+            );
+        } else if let Some(words) = schema["enum"].as_array() {
+            assert!(
+                words
+                    .iter()
+                    .all(|word| takes(word.as_str().expect("a word").to_owned())),
+                "{name}"
+            );
+            assert!(!takes("other".to_owned()), "{name}");
+        } else {
+            let bytes_max = schema["maxLength"].as_u64().expect("a length");
+            let bytes_max = usize::try_from(bytes_max).expect("a length");
+            // Of a cursor the form is checked, too.
+            assert_eq!(takes("x".repeat(bytes_max)), name != "cursor", "{name}");
+            assert!(!takes("x".repeat(bytes_max + 1)), "{name}");
         }
     }
+    assert_eq!(checked, 10);
 }
 
 #[test]
 fn topics_are_those_that_are_pushed() {
     let pages = sample();
-    let pushed = pages.snapshot.topics().map(|topic| topic.path);
-    assert!(TOPICS.iter().all(|path| pushed.contains(path)));
+    let document = description(&pages);
+    let form = &document["paths"]["/api/websub/hub"]["post"]["requestBody"]["content"];
+    let topics = &form["application/x-www-form-urlencoded"]["schema"]["allOf"][1]["properties"]["hub.topic"]
+        ["enum"];
+    let pushed = pages
+        .snapshot
+        .topics()
+        .map(|topic| format!("https://reviews.example{}", topic.path));
+    let described: Vec<&str> = topics
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(described.len(), 3);
+    assert!(
+        described
+            .iter()
+            .all(|topic| pushed.iter().any(|url| url == topic))
+    );
 }
 
 #[test]
@@ -240,21 +268,19 @@ fn machines_find_every_address() {
     let pages = sample();
     let llms = text(&pages, Page::LlmsText);
     let page = text(&pages, Page::Developers);
-    for entry in TABLE {
-        for operation in entry.operations {
-            let line = format!("[{} {}](", operation.verb.name(), entry.path());
-            let is_file =
-                entry.parent == "/" && operation.description.starts_with("The version that pages");
+    let document = description(&pages);
+    let paths = document["paths"].as_object().expect("paths");
+    for (path, item) in paths {
+        for method in ["get", "post", "delete"] {
+            let Some(operation) = item.get(method) else {
+                continue;
+            };
+            let line = format!("[{} {path}](", method.to_uppercase());
+            let is_file = operation["tags"][0] == "Files of the pages";
             assert_eq!(llms.contains(&line), !is_file, "{line}");
-            assert!(
-                page.contains(&format!("<code>{}</code>", entry.path())),
-                "{line}"
-            );
-            assert_eq!(
-                page.contains(&format!("id=\"{}\"", operation.id)),
-                !is_file,
-                "{line}"
-            );
+            assert!(page.contains(&format!("<code>{path}</code>")), "{line}");
+            let id = format!("id={}", operation["operationId"]);
+            assert_eq!(page.contains(&id), !is_file, "{line}");
         }
     }
     let catalog: Value = serde_json::from_str(&text(&pages, Page::ApiCatalog)).expect("JSON");
@@ -264,7 +290,7 @@ fn machines_find_every_address() {
     for link in links.iter().filter_map(|link| link.as_str()) {
         let path = link.strip_prefix("https://reviews.example").expect("ours");
         let path = path.split('#').next().unwrap_or(path);
-        assert!(TABLE.iter().any(|entry| entry.path() == path), "{path}");
+        assert!(paths.contains_key(path), "{path}");
     }
     let anchors: Vec<&str> = page
         .split("href=\"#")

@@ -8,7 +8,7 @@ fn long_runs_of_one_letter_stay_small() {
     let index = Index::build_tuned(
         &reviews,
         &Taxonomy::default(),
-        tuning(2, false),
+        tuning(2),
         &options(u64::MAX),
     );
     // One node for each byte of the longest gram at most, and each leaf lists twelve rows at most.
@@ -80,7 +80,7 @@ fn a_de_bruijn_sequence_takes_a_few_bytes_for_each_of_its_own() {
     let index = Index::build_tuned(
         &reviews,
         &Taxonomy::default(),
-        tuning(1, false),
+        tuning(1),
         &options(u64::MAX),
     );
     assert!(

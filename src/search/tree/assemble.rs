@@ -14,7 +14,7 @@ pub(super) fn assemble(
     arena: &Arena,
     grown: Vec<Grown>,
     tuning: Tuning,
-    shelf: &Shelf,
+    shelf: &Shelf<'_>,
 ) -> Option<Tree> {
     let sizes =
         |size: fn(&Tree) -> usize| grown.iter().map(|grown| size(&grown.tree)).sum::<usize>();
@@ -136,11 +136,9 @@ fn append(tree: &mut Tree, slot: usize, part: Tree) {
 }
 
 /// Counts the reviews of `node`, whose children are all there, and gives it the rows that it should keep.
-fn complete(grower: &mut Grower<'_>, rows: u32, node: usize, tuning: Tuning, shelf: &Shelf) {
+fn complete(grower: &mut Grower<'_>, rows: u32, node: usize, tuning: Tuning, shelf: &Shelf<'_>) {
     let mut bits = vec![0; words_for(rows)];
-    grower
-        .tree
-        .mark(&grower.tree.nodes[node], &mut bits, &mut Vec::new());
+    grower.tree.mark(&grower.tree.nodes[node], &mut bits);
     let grown = &mut grower.tree.nodes[node];
     grown.count = count_common(&[&bits]);
     if grown.count >= tuning.bitmap_rows_min {

@@ -14,7 +14,7 @@ pub(in crate::search) const GRAM_BYTES_MAX: u32 = 128;
 pub(super) struct Grower<'a> {
     arena: &'a [u8],
     tuning: Tuning,
-    shelf: &'a Shelf,
+    shelf: &'a Shelf<'a>,
     pub(super) tree: Tree,
     tally: Box<Tally>,
     /// Children of the nodes from the root to the one in hand.
@@ -41,7 +41,12 @@ struct Child {
 }
 
 impl<'a> Grower<'a> {
-    pub(super) fn new(arena: &'a [u8], rows: u32, tuning: Tuning, shelf: &'a Shelf) -> Grower<'a> {
+    pub(super) fn new(
+        arena: &'a [u8],
+        rows: u32,
+        tuning: Tuning,
+        shelf: &'a Shelf<'a>,
+    ) -> Grower<'a> {
         let tally = Box::new(Tally {
             places: [0; 256],
             rows: [0; 256],
@@ -301,8 +306,7 @@ impl<'a> Grower<'a> {
         self.tree.nodes[node].steps = steps;
         if steps > self.tuning.union_steps_max {
             let mut bits = std::mem::take(&mut self.bits);
-            self.tree
-                .mark(&self.tree.nodes[node], &mut bits, &mut Vec::new());
+            self.tree.mark(&self.tree.nodes[node], &mut bits);
             self.keep_own(node, rows_of(&[&bits], 0..bits.len() as u32 * 64));
             bits.fill(0);
             self.bits = bits;

@@ -10,11 +10,8 @@ mod build;
 mod grow;
 mod place;
 mod shelf;
-mod tight;
-mod tighten;
 
 pub(in crate::search) use build::grow_tree;
-pub(in crate::search) use grow::GRAM_BYTES_MAX;
 
 use crate::search::rows::{insert, unpack};
 use std::ops::Range;
@@ -31,8 +28,6 @@ pub struct Tuning {
     /// Places of the largest gram of two bytes, 32 bytes of memory each while the tree grows. Of a larger one, which
     /// takes two bytes that make up a good part of a huge text, only the reviews are kept.
     pub unit_places_max: u64,
-    /// Whether the lists of leaves are packed into bits, which take about half of the memory and several times as long to read.
-    pub tight_lists: bool,
 }
 
 /// The gram tree of an arena; node 0 is the root, and every node has a higher number than its parent.
@@ -52,8 +47,6 @@ pub(in crate::search) struct Tree {
     pub(in crate::search) own: Vec<u8>,
     /// The bitmaps of frequent grams, each kept once.
     pub(in crate::search) bitmaps: Vec<Box<[u64]>>,
-    /// Whether the lists of leaves are tight ones.
-    pub(in crate::search) is_tight: bool,
 }
 
 /// A gram that occurs in more reviews than a leaf may hold.
@@ -107,8 +100,8 @@ pub(in crate::search) struct Found<'t> {
 /// Some reviews.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::search) enum Within<'t> {
-    /// Those of the leaf of this number.
-    Leaf(u32),
+    /// Those of a leaf's packed list.
+    Leaf(&'t [u8]),
     /// Those of a node's own list.
     Own(Own<'t>),
     /// Those of a bitmap, and their number.
@@ -151,7 +144,7 @@ impl Tree {
                 None => node = self.nodes.get(node.inner as usize + child)?,
                 Some(leaf) => {
                     return Some(Found {
-                        within: Within::Leaf(node.leaves + leaf as u32),
+                        within: Within::Leaf(self.leaf(node.leaves + leaf as u32)),
                         exact: rest.is_empty(),
                         seen: needle.len() - rest.len(),
                     });
@@ -182,26 +175,12 @@ impl Tree {
     }
 
     /// Returns the list of leaf `leaf`; none where there is no such leaf.
-    pub(in crate::search) fn leaf(&self, leaf: u32) -> &[u8] {
+    fn leaf(&self, leaf: u32) -> &[u8] {
         let leaf = leaf as usize;
         let bounds = self.leaves.get(leaf).zip(self.leaves.get(leaf + 1));
         bounds
             .and_then(|(start, end)| self.lists.get(*start as usize..*end as usize))
             .unwrap_or_default()
-    }
-
-    /// Calls `each` with the rows of leaf `leaf`, ascending and below `end`, until it returns `false`; may use `spare`.
-    pub(in crate::search) fn each_row(
-        &self,
-        leaf: u32,
-        end: u32,
-        spare: &mut Vec<u32>,
-        each: impl FnMut(u32) -> bool,
-    ) {
-        match self.is_tight {
-            true => self.each_tight(leaf, end, spare, each),
-            false => unpack(self.leaf(leaf), end, each),
-        }
     }
 
     fn own_list(&self, own: u32, count: u32) -> Option<Own<'_>> {
@@ -230,15 +209,13 @@ impl Tree {
 
     /// Puts the first rows within `range` below `node`, at most `rows_max` of them, into `rows`, ascending.
     ///
-    /// Reads of each leaf what may be among them, so that a page of the newest reviews costs a step or two for each leaf; of
-    /// a tight list with a base all of the base is read.
+    /// Reads of each leaf what may be among them, so that a page of the newest reviews costs a step or two for each leaf.
     pub(in crate::search) fn first_below(
         &self,
         node: &Node,
         range: Range<u32>,
         rows_max: usize,
         rows: &mut Vec<u32>,
-        spare: &mut Vec<u32>,
     ) {
         let mut add = |row: u32| {
             let is_full = rows.len() >= rows_max;
@@ -255,22 +232,24 @@ impl Tree {
         };
         // A node without a bitmap has none below it.
         self.each_below(node, &mut |rows| match rows {
-            Within::Leaf(leaf) => self.each_row(leaf, range.end, spare, &mut add),
-            Within::Own(own) => unpack(own.packed, range.end, &mut add),
+            Within::Leaf(packed) | Within::Own(Own { packed, .. }) => {
+                unpack(packed, range.end, &mut add);
+            }
             Within::Bitmap(..) | Within::Below(_) => {}
         });
     }
 
-    /// Adds the rows below `node` to the bitmap `bits`, in as many steps as the node says; may use `spare`.
-    pub(in crate::search) fn mark(&self, node: &Node, bits: &mut [u64], spare: &mut Vec<u32>) {
+    /// Adds the rows below `node` to the bitmap `bits`, in as many steps as the node says.
+    pub(in crate::search) fn mark(&self, node: &Node, bits: &mut [u64]) {
         self.each_below(node, &mut |rows| {
             let add = |row: u32| {
                 insert(bits, row);
                 true
             };
             match rows {
-                Within::Leaf(leaf) => self.each_row(leaf, u32::MAX, spare, add),
-                Within::Own(own) => unpack(own.packed, u32::MAX, add),
+                Within::Leaf(packed) | Within::Own(Own { packed, .. }) => {
+                    unpack(packed, u32::MAX, add);
+                }
                 Within::Bitmap(words, _) => {
                     for (bits, word) in bits.iter_mut().zip(words) {
                         *bits |= word;
@@ -287,7 +266,7 @@ impl Tree {
             None => {}
             Some(Within::Below(_)) => {
                 for leaf in node.leaves..node.leaves + u32::from(node.leaf_len) {
-                    each(Within::Leaf(leaf));
+                    each(Within::Leaf(self.leaf(leaf)));
                 }
                 let inner = node.inner as usize;
                 let children = self.nodes.get(inner..inner + usize::from(node.inner_len));

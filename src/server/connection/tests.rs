@@ -138,7 +138,7 @@ impl Served {
         let mut config = config();
         change(&mut config.limits);
         let counters = Arc::new(Counters::default());
-        let socket = listen::bind(config.listen, false).unwrap();
+        let socket = listen::bind(config.listen).unwrap();
         // A kernel that takes little at a time, so that the server has to wait for its clients.
         socket.set_send_buffer_size(64 << 10).unwrap();
         let listener = listen::listen(socket).unwrap();
@@ -208,12 +208,10 @@ pub(in crate::server) fn config() -> Config {
         data: DataSource::Sample,
         search_memory: Some(0),
         mentions_min: 5,
-        cache: None,
-        index_texts_min: 0,
+        state: None,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         inherited: None,
         supervisor: Default::default(),
-        reuse_port: false,
         fast_path: true,
         admin_listen: None,
         access_log: None,

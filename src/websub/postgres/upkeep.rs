@@ -306,6 +306,21 @@ pub(super) fn recover(link: &mut Link, owner: i64) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Stores until when deliveries pause. Of several replicas that pause, the first that goes on ends the note, until another
+/// one probes again.
+pub(super) fn set_paused(link: &mut Link, until: Moment) -> Result<(), Fault> {
+    let sql = "UPDATE reviewd.meta SET paused_until = $1";
+    link.execute(sql, &[(&until.unix_ms(), Type::INT8)])
+        .map(drop)
+}
+
+/// Tells whether deliveries pause.
+pub(super) fn is_paused(link: &mut Link, now: Moment) -> Result<bool, Fault> {
+    let sql = "SELECT paused_until > $1 FROM reviewd.meta";
+    let row = link.first(sql, &[(&now.unix_ms(), Type::INT8)])?;
+    row.map_or(Ok(false), |row| get(&row, 0))
+}
+
 /// Counts what is there: what is owed by the ranges of the indexes, so that a hub that owes nothing looks at nothing.
 pub(super) fn counts(link: &mut Link, now: Option<i64>) -> Result<Counts, Fault> {
     let sql = format!(

@@ -1,35 +1,22 @@
-//! The state directory: who may enter it, who opens a store in it just now, and whether it has been in use.
+//! The state directory: made where there is none, who opens a store in it just now, and whether it has been in use.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
 
 use super::super::store::StoreError;
 use super::{BUSY_TIMEOUT, FILE_NAME, LOCK_NAME};
 
-/// Makes the directory, or makes sure that an existing one is closed to others. One that is empty or already ours is
-/// closed here; any other might be somebody's `/tmp` and is left alone.
+/// Makes the directory where there is none. One that exists keeps its mode: it may be a volume with an owner and a group
+/// of its own. What protects the state are the modes of its files.
 pub(super) fn prepare(dir: &Path) -> Result<(), StoreError> {
-    let fail = |error: std::io::Error| StoreError::io(dir, &error);
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(dir)
-        .map_err(fail)?;
-    let mode = fs::metadata(dir).map_err(fail)?.permissions().mode() & 0o777;
-    if mode & 0o077 == 0 {
-        return Ok(());
-    }
-    for entry in fs::read_dir(dir).map_err(fail)? {
-        let name = entry.map_err(fail)?.file_name();
-        let name = name.to_string_lossy();
-        if !OWN_NAMES.into_iter().any(|own| name.starts_with(own)) {
-            return Err(StoreError::Exposed(dir.to_owned(), mode));
-        }
-    }
-    fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(fail)
+        .map_err(|error| StoreError::io(dir, &error))
 }
 
 /// Locks the directory for as long as the value lives; whoever comes second waits.
@@ -50,12 +37,17 @@ pub(super) fn was_used(dir: &Path) -> bool {
     fs::metadata(dir.join(LOCK_NAME)).is_ok_and(|metadata| metadata.len() > 0)
 }
 
-/// Refuses a file that has been cut. SQLite takes a very short one for a new one, and every subscription would be gone
+/// Refuses a file that has been cut, or is missing where the directory has been in use. SQLite takes a very short one for a new one, and every subscription would be gone
 /// without a word. A file of length 0 is new unless the directory has been in use.
 pub(super) fn check_length(dir: &Path, path: &Path) -> Result<(), StoreError> {
+    if !path.exists() && was_used(dir) {
+        return Err(StoreError::Corrupt(
+            path.to_owned(),
+            "it is missing".to_owned(),
+        ));
+    }
     let length = fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let was_used = path.exists() && was_used(dir);
-    if (length == 0 && was_used) || !length.is_multiple_of(PAGE_BYTES) {
+    if (length == 0 && was_used(dir)) || !length.is_multiple_of(PAGE_BYTES) {
         return Err(StoreError::Corrupt(
             path.to_owned(),
             format!("it is {length} bytes long"),
@@ -80,9 +72,6 @@ pub(super) fn leave_mark(dir: &Path) -> Result<(), StoreError> {
     }
     Ok(())
 }
-
-/// What the names of our files in a state directory begin with: the store's, its lock's, and the session key's.
-const OWN_NAMES: [&str; 2] = ["hub.", "session-key"];
 
 /// The smallest page of an SQLite file: every whole file is a multiple of it.
 const PAGE_BYTES: u64 = 512;

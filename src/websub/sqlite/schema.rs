@@ -48,21 +48,41 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Makes the tables of a new file.
+/// Makes the tables of a new file, or takes those of an earlier version to this one.
 pub(super) fn prepare(tx: &Transaction<'_>) -> rusqlite::Result<()> {
     let version: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version == 0 {
-        tx.execute_batch(TABLES)?;
         tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    if version < SCHEMA_VERSION {
+        for sql in MIGRATIONS
+            .iter()
+            .skip(usize::try_from(version).unwrap_or(0))
+        {
+            tx.execute_batch(sql)?;
+        }
         tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     }
     Ok(())
 }
 
+/// The steps, oldest first; one that has been published is never changed.
+const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [TABLES, PAUSED, REQUESTS];
+
+/// Version 2: until when deliveries pause.
+const PAUSED: &str = "ALTER TABLE meta ADD COLUMN paused_until INTEGER NOT NULL DEFAULT 0";
+
+/// Version 3: what the topic held when a request was accepted, when it may be verified again, and how that ended last.
+const REQUESTS: &str = "
+ALTER TABLE request ADD COLUMN digest BLOB;
+ALTER TABLE request ADD COLUMN next_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE request ADD COLUMN last_answer TEXT;
+";
+
 /// "rvwd": tells our files from other people's.
 const APPLICATION_ID: i64 = 0x7276_7764;
 
-/// Schema 1. Moments are milliseconds since the epoch; `slow` repeats what follows from `failures` and `elapsed_ms`,
+/// Version 1. Moments are milliseconds since the epoch; `slow` repeats what follows from `failures` and `elapsed_ms`,
 /// for the two partial indexes that make "what is due" a range and not a scan.
 const TABLES: &str = "
 CREATE TABLE meta (only INTEGER PRIMARY KEY CHECK (only = 1), seen_at INTEGER NOT NULL) STRICT;

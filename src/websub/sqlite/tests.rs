@@ -5,6 +5,7 @@ mod opening;
 
 use std::os::unix::fs::PermissionsExt;
 
+use super::super::store::SCHEMA_VERSION;
 use super::super::subscription::Removal;
 use super::super::{Callback, HubRequest, Mode};
 use super::*;
@@ -144,25 +145,6 @@ fn the_directory_is_0700_and_its_files_0600() {
 }
 
 #[test]
-fn a_directory_open_to_others_is_closed_when_empty_and_refused_when_in_use() {
-    let temp = tempfile::tempdir().expect("directory");
-    let dir = temp.path().join("state");
-    fs::create_dir(&dir).expect("made");
-    fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("opened");
-    drop(SqliteStore::open(&dir).expect("closed and opened"));
-    assert_eq!(mode_of(&dir), 0o700);
-    let other = temp.path().join("other");
-    fs::create_dir(&other).expect("made");
-    fs::write(other.join("photo.jpg"), "x").expect("written");
-    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("opened");
-    assert_eq!(
-        SqliteStore::open(&other).expect_err("in use"),
-        StoreError::Exposed(other.clone(), 0o755)
-    );
-    assert_eq!(mode_of(&other), 0o755);
-}
-
-#[test]
 fn commits_wait_for_the_disk() {
     let (_temp, _dir, store) = fresh();
     let read = |name: &str| -> String {
@@ -281,7 +263,7 @@ fn a_truncated_file_is_named_at_every_length() {
 }
 
 #[test]
-fn an_emptied_file_is_damage_and_a_missing_one_is_a_fresh_start() {
+fn an_emptied_or_missing_file_is_damage_and_a_directory_without_any_is_a_fresh_start() {
     let (_temp, dir, mut store) = fresh();
     activate(&mut store, 0);
     drop(store);
@@ -291,6 +273,12 @@ fn an_emptied_file_is_damage_and_a_missing_one_is_a_fresh_start() {
         Err(StoreError::Corrupt(..))
     ));
     fs::remove_file(dir.join(FILE_NAME)).expect("removed");
+    assert!(matches!(
+        SqliteStore::open(&dir),
+        Err(StoreError::Corrupt(..))
+    ));
+    assert!(!dir.join(FILE_NAME).exists());
+    fs::remove_file(dir.join(LOCK_NAME)).expect("removed");
     assert_eq!(
         SqliteStore::open(&dir).expect("fresh").list(0, 10, at(2)),
         Ok(vec![])
@@ -302,15 +290,15 @@ fn a_file_of_a_later_version_or_of_someone_else_is_refused() {
     let (_temp, dir, store) = fresh();
     store
         .connection
-        .pragma_update(None, "user_version", 2)
+        .pragma_update(None, "user_version", 99)
         .expect("set");
     drop(store);
     let error = SqliteStore::open(&dir).expect_err("newer");
-    assert_eq!(error, StoreError::Newer(dir.join(FILE_NAME), 2));
+    assert_eq!(error, StoreError::Newer(dir.join(FILE_NAME), 99));
     assert!(
-        error
-            .to_string()
-            .ends_with("schema 2 is newer than this program's 1; use the version that wrote it"),
+        error.to_string().ends_with(&format!(
+            "schema 99 is newer than this program's {SCHEMA_VERSION}; use the version that wrote it"
+        )),
         "{error}"
     );
     let temp = tempfile::tempdir().expect("directory");

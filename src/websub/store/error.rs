@@ -16,8 +16,6 @@ pub enum StoreError {
     Foreign(PathBuf),
     /// The file was written by a later version.
     Newer(PathBuf, i64),
-    /// The directory is open to others and holds what is not ours.
-    Exposed(PathBuf, u32),
     /// Another process held the file for longer than the wait.
     Busy(PathBuf),
     /// Anything else that reading or writing met.
@@ -43,6 +41,12 @@ impl StoreError {
             _ => StoreError::Io(path.to_owned(), error.to_string()),
         }
     }
+
+    /// Tells whether it may pass without the operator: another process is done, or the database is back.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(self, StoreError::Busy(_) | StoreError::Unreachable(..))
+    }
 }
 
 impl fmt::Display for StoreError {
@@ -56,7 +60,7 @@ impl fmt::Display for StoreError {
             ),
             StoreError::Corrupt(path, what) => write!(
                 f,
-                "{}: the file is damaged ({what}); restore a backup, or move it away to start without subscriptions",
+                "{}: the file is damaged ({what}); restore a backup, or move all hub.* files away to start without subscriptions",
                 path.display()
             ),
             StoreError::Foreign(path) => write!(
@@ -67,11 +71,6 @@ impl fmt::Display for StoreError {
             StoreError::Newer(path, version) => write!(
                 f,
                 "{}: schema {version} is newer than this program's {SCHEMA_VERSION}; use the version that wrote it",
-                path.display()
-            ),
-            StoreError::Exposed(path, mode) => write!(
-                f,
-                "{}: open to others (mode {mode:03o}) and not empty; chmod 700 it or choose another --state",
                 path.display()
             ),
             StoreError::Busy(path) => write!(
@@ -88,5 +87,5 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// The version of the schema that this program reads and writes.
-pub const SCHEMA_VERSION: i64 = 1;
+/// The version of an SQLite file's schema that this program reads and writes; it takes earlier ones to this.
+pub const SCHEMA_VERSION: i64 = 3;

@@ -345,7 +345,7 @@ fn readiness_names_a_state_directory_that_cannot_be_used_and_reads_go_on() {
     wait_until("the reason", || {
         server.get("/readyz").text().contains("\"hub_store\"")
     });
-    assert_eq!(server.get("/readyz").status, 200);
+    assert_eq!(server.get("/readyz").status, 503);
     assert_eq!(server.get("/reviews.json").status, 200);
     let response = subscribe(&server, "/feed.xml", "https://127.0.0.1:8443/cb");
     assert_line(&response, 503, "the hub cannot store requests at present");

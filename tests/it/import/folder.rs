@@ -31,6 +31,10 @@ fn import_check_serve_and_search_in_one_go() {
             &fixture("trustpilot.csv"),
             &fixture("google.json"),
             "--verified",
+            "--business-name",
+            "Weiß",
+            "--business-url",
+            "https://weiss.example/",
         ],
     );
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -44,10 +48,6 @@ fn import_check_serve_and_search_in_one_go() {
     let directory = into.to_str().unwrap();
     let check = run(&["check", directory]);
     assert_eq!(check.status.code(), Some(0), "{check:?}");
-    assert!(
-        String::from_utf8_lossy(&check.stdout).contains("fill in name, url and type"),
-        "{check:?}"
-    );
     assert!(
         String::from_utf8_lossy(&check.stdout)
             .contains("the rules of a law practice were not looked at"),
@@ -113,7 +113,13 @@ fn edits_and_replies_update_and_what_is_gone_stays() {
             "3,Cy,3,2024-03-06,Fair.,,",
         ]),
     );
-    import(folder.path(), &[&source]);
+    let business = [
+        "--business-name",
+        "Weiß",
+        "--business-url",
+        "https://weiss.example/",
+    ];
+    import(folder.path(), &[&[source.as_str()], &business[..]].concat());
     let first = fs::read(folder.path().join("reviews.json")).unwrap();
     // The operator vouches for one by hand.
     let edited =
@@ -224,7 +230,7 @@ fn a_result_that_the_service_would_refuse_is_not_written() {
     let output = raw(folder.path(), &[&fixture("trustpilot.csv")]);
     assert_eq!(output.status.code(), Some(65));
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(message.contains("would not be valid\neditorial.json: faq[0].review_ids[0]: \"gone\" is not the id of a review"), "{message}");
+    assert!(message.contains("would not be valid\neditorial.json: line 1, column 85: faq[0].review_ids[0]: \"gone\" is not the id of a review"), "{message}");
     assert!(!folder.path().join("reviews.json").exists());
 }
 

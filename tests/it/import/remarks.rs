@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{file, fixture, import, raw};
+use super::{file, import, raw};
 
 /// The remarks of a report, one line each.
 fn remarks(report: &Value) -> Vec<String> {
@@ -44,22 +44,9 @@ fn an_address_that_cannot_be_published_is_named_and_the_review_is_taken() {
 }
 
 #[test]
-fn columns_that_were_named_in_vain_are_said_to_be() {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, is_used) in [("google.json", false), ("lines.jsonl", true)] {
-        let output = raw(
-            folder.path(),
-            &[&fixture(name), "--map", "title=headline", "--dry-run"],
-        );
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(text.contains(", --map not used\n"), !is_used, "{text}");
-    }
-}
-
-#[test]
 fn ten_remarks_are_shown_and_the_rest_is_counted() {
     let folder = tempfile::tempdir().unwrap();
-    for (rows, more) in [(10, None), (11, Some("and 1 more remarks\n"))] {
+    for (rows, more) in [(10, None), (11, Some("and 1 more remark\n"))] {
         let mut table = "id,author,rating,date,url\n".to_owned();
         for row in 0..rows {
             table.push_str(&format!("{row},Ann,5,2024-03-04,none\n"));

@@ -27,6 +27,7 @@ fn a_trustpilot_export_brings_titles_replies_and_days() {
         json!({"text": "Thank you, Renée.", "date": "2024-03-05"})
     );
     assert_eq!(first["verified"], false);
+    assert_eq!(first["language"], "en");
 }
 
 #[test]
@@ -268,7 +269,7 @@ fn what_is_no_text_is_refused_with_what_to_do() {
     for (bytes, what) in [
         (
             &b"PK\x03\x04\x14\0\x06"[..],
-            "is a workbook or an archive: save the sheet as CSV",
+            "is an archive, and no workbook (.xlsx) that can be read: ",
         ),
         (b"\x1F\x8B\x08\0\0\0", "is compressed: unpack it"),
     ] {

@@ -1,10 +1,7 @@
 //! Another dataset and another program over all replicas, one after the other, while clients ask without a pause.
 
-use std::fs;
-
 use super::balancer::Load;
-use super::store::Store;
-use crate::support::dataset::DataDir;
+use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::{Program, get, wait_until};
 
 const BASE_URL: &str = "https://reviews.example";
@@ -25,30 +22,18 @@ fn version(program: &Program) -> String {
 }
 
 #[test]
-fn a_new_bundle_reaches_every_replica_and_every_answer_is_whole_old_or_whole_new() {
-    let store = Store::start();
-    store.publish(40, FIRST);
-    let url = store.url("/reviews.tar.zst");
-    let ca = store.ca();
-    let arguments = [
-        "--data",
-        &url,
-        "--data-ca",
-        &ca,
-        "--data-poll",
-        "1s",
-        "--base-url",
-        BASE_URL,
-        "--no-hub",
-    ];
-    let replicas: Vec<Program> = (0..3).map(|_| Program::serve(&arguments)).collect();
+fn a_changed_directory_reaches_every_replica_and_every_answer_is_whole_old_or_whole_new() {
+    let data = DataDir::with_reviews(40, FIRST);
+    let folder = data.path().to_str().unwrap();
+    let start = || Program::serve(&["--data", folder, "--base-url", BASE_URL, "--no-hub"]);
+    let replicas: Vec<Program> = (0..3).map(|_| start()).collect();
     let before = version(&replicas[0]);
     let whole = |target: &str| get(replicas[0].address(), target, &[]).body;
     let old: Vec<Vec<u8>> = TARGETS.iter().map(|target| whole(target)).collect();
     let addresses = replicas.iter().map(Program::address).collect();
     let load = Load::start(addresses, TARGETS, 4);
     load.wait_for(50);
-    store.publish(60, SECOND);
+    data.write("reviews.json", &reviews_json(60, SECOND));
     wait_until("every replica serves the new dataset", || {
         let versions: Vec<String> = replicas.iter().map(version).collect();
         versions[0] != before && versions.iter().all(|version| *version == versions[0])
@@ -100,36 +85,4 @@ fn replicas_restarted_one_after_the_other_behind_a_balancer_lose_no_request() {
         );
     }
     assert!(outcome.answered > 200);
-}
-
-#[test]
-fn a_replica_restarts_without_its_source_on_what_it_had_last() {
-    let store = Store::start();
-    store.publish(7, FIRST);
-    let state = store.path("state");
-    fs::create_dir(&state).unwrap();
-    let (url, ca) = (store.url("/reviews.tar.zst"), store.ca());
-    let state = state.to_str().unwrap().to_owned();
-    let arguments = [
-        "--data",
-        &url,
-        "--data-ca",
-        &ca,
-        "--data-poll",
-        "1s",
-        "--state",
-        &state,
-        "--no-hub",
-    ];
-    let first = Program::serve(&arguments);
-    let body = get(first.address(), "/api/feed.json", &[]).json()["items"].clone();
-    drop(first);
-    store.spoil("/reviews.tar.zst.sha256");
-    let second = Program::serve(&arguments);
-    let again = get(second.address(), "/api/feed.json", &[]).json()["items"].clone();
-    assert_eq!(
-        again.as_array().map(Vec::len),
-        body.as_array().map(Vec::len)
-    );
-    second.wait_for_log("answers 500 Internal Server Error; what was read before is still served");
 }

@@ -22,12 +22,10 @@ pub(crate) fn config() -> Config {
         data: DataSource::Sample,
         search_memory: Some(64 << 20),
         mentions_min: reviewd::insights::MENTIONS_MIN,
-        cache: None,
-        index_texts_min: 0,
+        state: None,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         inherited: None,
         supervisor: Default::default(),
-        reuse_port: false,
         // The conformance tests run once with it and once without.
         fast_path: std::env::var_os("REVIEWD_TEST_NO_FAST_PATH").is_none(),
         admin_listen: None,

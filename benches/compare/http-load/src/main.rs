@@ -8,11 +8,13 @@
 //! each, and prints medians; a server is `NAME=PID@ADDRESS:PORT`, the first is the one that the others are compared
 //! with, and it may have a second process for the searches: `NAME=PID@ADDRESS:PORT,PID@ADDRESS:PORT`. A peer that has
 //! not got a document is left out for it; one that answers with other bytes, or with other fields than validators, ends
-//! the run. `ONLY` in the environment leaves only the requests whose name contains it. http.sh starts everything.
+//! the run. `ONLY` in the environment leaves only the requests whose name contains it; `CSV` names a file to which each
+//! round is appended. http.sh starts everything.
 
 mod cases;
 mod latency;
 
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -174,6 +176,9 @@ fn report(case: &Case, contenders: &[Contender], time: Duration, rounds: usize) 
             )?);
         }
     }
+    for contender in contenders {
+        record_rounds(case, contender)?;
+    }
     for (contender, paced) in contenders.iter().zip(&paced) {
         let times = latency::median(paced);
         println!(
@@ -186,6 +191,23 @@ fn report(case: &Case, contenders: &[Contender], time: Duration, rounds: usize) 
             times.p50.as_micros(),
             times.p99.as_micros(),
         );
+    }
+    Ok(())
+}
+
+/// Appends a contender's rounds to the file that `CSV` names, as `benches/plot.py` reads them: requests per second of CPU.
+fn record_rounds(case: &Case, contender: &Contender) -> Result<()> {
+    let Ok(path) = std::env::var("CSV") else {
+        return Ok(());
+    };
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)?;
+    for (run, round) in contender.rounds.iter().enumerate() {
+        let rate = 1_000_000.0 / round.cpu_us;
+        let (group, series) = (&case.name, contender.name);
+        writeln!(file, "\"{group}\",{series},{},{rate:.0}", run + 1)?;
     }
     Ok(())
 }

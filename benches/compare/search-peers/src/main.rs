@@ -16,6 +16,7 @@ mod ngrams;
 mod plain;
 
 use std::hint::black_box;
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -209,6 +210,15 @@ fn print(size: usize, outcomes: &[Outcome; 4]) {
             figure(grams / own),
             figure(linear / own)
         );
+        if let Ok(path) = std::env::var("CSV") {
+            let series = [
+                ("reviewd", own),
+                ("tantivy", grams),
+                ("SQLite FTS5", sql),
+                ("scan", linear),
+            ];
+            record(&path, class, size, &series);
+        }
         let is_text = *class != "filters";
         if is_text && sql / own < TIMES_FULLTEXT {
             short.push(format!("{class}: {:.1} times SQLite FTS5", sql / own));
@@ -230,6 +240,21 @@ fn print(size: usize, outcomes: &[Outcome; 4]) {
     row("bytes a review", &|outcome| outcome.bytes.to_string());
     for line in short {
         println!("falls short: {line}");
+    }
+}
+
+/// Appends the medians of a class to a file, as `benches/plot.py` reads them.
+fn record(path: &str, class: &str, size: usize, series: &[(&str, f64)]) {
+    let rows: String = series
+        .iter()
+        .map(|(name, median)| format!("\"{class}, {size} reviews\",{name},1,{median:.2}\n"))
+        .collect();
+    let file = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path);
+    if let Err(error) = file.and_then(|mut file| file.write_all(rows.as_bytes())) {
+        eprintln!("{path}: {error}");
     }
 }
 

@@ -12,9 +12,8 @@ fn work_per_place(texts: Vec<String>, leaf_rows_max: u32) -> f64 {
         bitmap_rows_min: u32::MAX,
         union_steps_max: u32::MAX,
         unit_places_max: 1 << 26,
-        tight_lists: false,
     };
-    let shelf = Shelf::new(u64::MAX);
+    let shelf = Shelf::new(u64::MAX, &|| false);
     assert!(grow_on(&shelf, &arena, tuning, NonZeroUsize::MIN).is_some());
     shelf.work() as f64 / places as f64
 }

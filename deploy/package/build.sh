@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Builds what is shipped, into target/package: an archive, a Debian package, debug information, a list of crates, checksums.
+#
+#   deploy/package/build.sh                              for this machine
+#   deploy/package/build.sh x86_64-unknown-linux-musl    static; needs the target (`rustup target add`) and musl-gcc
+#
+# Needs objcopy and strip (Debian: binutils). The Debian package needs cargo-deb, the list of crates cargo-cyclonedx; what
+# is missing is left out, with a line. PROFILE=release packs a build that is quicker to make.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+host=$(rustc -vV | sed -n 's/^host: //p')
+target=${1:-$host}
+profile=${PROFILE:-dist}
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
+name=reviewd-$version-$target
+out=$PWD/target/package
+stage=$out/stage
+rm -rf "$out"
+mkdir -p "$stage/bin" "$stage/man" "$stage/completions"
+
+# The date of the commit, so that the same commit gives the same bytes.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+export SOURCE_DATE_EPOCH
+
+built=target/$profile/reviewd
+arguments=(--locked --profile "$profile" --bin reviewd)
+if [ "$target" != "$host" ]; then
+    arguments+=(--target "$target")
+    built=target/$target/$profile/reviewd
+fi
+if [ "$profile" = dist ]; then
+    export RUSTFLAGS="--remap-path-prefix=$PWD=/reviewd --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+fi
+cargo build --quiet "${arguments[@]}"
+case $target in
+*-musl)
+    if readelf --program-headers "$built" | grep -q INTERP; then
+        echo "$built is not static" >&2
+        exit 1
+    fi
+    ;;
+esac
+
+objcopy --only-keep-debug "$built" "$out/$name.debug"
+strip --strip-all -o "$stage/bin/reviewd" "$built"
+(cd "$out" && objcopy --add-gnu-debuglink="$name.debug" stage/bin/reviewd)
+
+program=$stage/bin/reviewd
+"$program" man >"$stage/man/reviewd.1"
+for command in $("$program" --help | awk '/^Commands:/ { on = 1; next } /^$/ { on = 0 } on && /^  [a-z]/ { print $1 }'); do
+    "$program" man "$command" >"$stage/man/reviewd-$command.1"
+done
+for shell in bash zsh fish; do "$program" completions "$shell" >"$stage/completions/reviewd.$shell"; done
+cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$stage/"
+cp -r LICENSES deploy/systemd "$stage/"
+
+tar --create --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --directory="$out" \
+    --transform="s#^stage#$name#" stage | gzip --no-name -9 >"$out/$name.tar.gz"
+
+if cargo deb --version >/dev/null 2>&1; then
+    cargo deb --quiet --no-build --no-strip --target "$target" --output "$out/"
+else
+    echo "no Debian package: cargo-deb is not installed" >&2
+fi
+if cargo cyclonedx --version >/dev/null 2>&1; then
+    cargo cyclonedx --quiet --format json --target "$target" --override-filename "$name.cdx"
+    # The folder of this build is no part of what is shipped.
+    sed "s#path+file://$PWD#path+file:///reviewd#g" "$name.cdx.json" >"$out/$name.cdx.json"
+    rm "$name.cdx.json"
+else
+    echo "no list of crates: cargo-cyclonedx is not installed" >&2
+fi
+
+rm -rf "$stage"
+(cd "$out" && sha256sum -- * >SHA256SUMS && cat SHA256SUMS && ls -l)

@@ -1,0 +1,116 @@
+//! The subscriber that `/developers` shows, against a hub that this test plays.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use crate::support::client::Response;
+use crate::support::{get, send, wait_until};
+
+/// A running subscriber; dropping it ends it.
+struct Sample(Child);
+
+impl Drop for Sample {
+    fn drop(&mut self) {
+        let _ended = self.0.kill();
+        let _status = self.0.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// Takes the subscriber's next request to the hub, answers it, and returns its fields.
+fn take_request(hub: &TcpListener) -> Vec<(String, String)> {
+    let (mut stream, _) = hub.accept().unwrap();
+    let mut text = String::new();
+    let mut bytes = [0; 4096];
+    // Head and body come apart; the secret is the last field, and 64 digits long.
+    while text
+        .rsplit_once("hub.secret=")
+        .is_none_or(|(_, secret)| secret.len() < 64)
+    {
+        let count = stream.read(&mut bytes).unwrap();
+        assert!(count > 0, "{text}");
+        text.push_str(std::str::from_utf8(&bytes[..count]).unwrap());
+    }
+    let answer = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    stream.write_all(answer).unwrap();
+    let (_, body) = text.split_once("\r\n\r\n").unwrap();
+    let pairs = url::form_urlencoded::parse(body.as_bytes());
+    pairs.into_owned().collect()
+}
+
+fn value<'f>(fields: &'f [(String, String)], name: &str) -> &'f str {
+    &fields.iter().find(|(known, _)| known == name).unwrap().1
+}
+
+/// Asks the subscriber to confirm, as a hub does.
+fn verify(subscriber: SocketAddr, callback: &str, mode: &str, topic: &str) -> Response {
+    let callback = url::Url::parse(callback).unwrap();
+    let mut asked = callback.clone();
+    asked
+        .query_pairs_mut()
+        .append_pair("hub.mode", mode)
+        .append_pair("hub.topic", topic)
+        .append_pair("hub.challenge", "echo")
+        .append_pair("hub.lease_seconds", "600");
+    get(subscriber, &asked[url::Position::BeforePath..], &[])
+}
+
+#[test]
+fn it_waits_for_a_hub_that_is_away_and_confirms_only_what_it_asked_for() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("SKIPPED: there is no python3");
+        return;
+    }
+    let base = format!("http://127.0.0.1:{}", free_port());
+    let source = include_str!("../../../src/pages/assets/subscriber.py");
+    let subscriber = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let child = Command::new("python3")
+        .args(["-c", &source.replace("{base_url}", &base)])
+        .env("CALLBACK", "https://you.example/reviews")
+        .env("PORT", subscriber.port().to_string())
+        .env("RETRY", "0.2")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut sample = Sample(child);
+    // It has found the hub away when it says so.
+    let mut said = [0; 27];
+    sample
+        .0
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut said)
+        .unwrap();
+    assert_eq!(&said, b"the hub cannot be asked: <u");
+    wait_until("it listens", || TcpStream::connect(subscriber).is_ok());
+    let hub = TcpListener::bind(base.strip_prefix("http://").unwrap()).unwrap();
+    let fields = take_request(&hub);
+    let (callback, topic) = (value(&fields, "hub.callback"), value(&fields, "hub.topic"));
+    assert!(
+        callback.starts_with("https://you.example/reviews?"),
+        "{callback}"
+    );
+    let confirmed = verify(subscriber, callback, "subscribe", topic);
+    assert_eq!((confirmed.status, confirmed.text()), (200, "echo"));
+    assert_eq!(confirmed.field("x-content-type-options"), Some("nosniff"));
+    let without = "https://you.example/reviews";
+    for (callback, mode, topic) in [
+        (callback, "unsubscribe", topic),
+        (callback, "subscribe", "https://other.example/feed"),
+        (without, "subscribe", topic),
+    ] {
+        let refused = verify(subscriber, callback, mode, topic);
+        assert_eq!(
+            (refused.status, refused.text()),
+            (404, ""),
+            "{callback} {mode} {topic}"
+        );
+    }
+    assert_eq!(send(subscriber, "POST", "/reviews", &[], b"{}").status, 410);
+}

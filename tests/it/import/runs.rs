@@ -1,0 +1,254 @@
+//! What a run is told and shows: standard input, dry runs, the business, reviews without ids.
+
+use std::fs::File;
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+
+use super::{file, import, raw, reviews};
+use crate::support::program::{Program, command, run};
+
+const TABLE: &str = "id,name,stars,date,text\n1,Ann,5,2024-03-04,Good.\n2,Bob,2,2024-03-05,Slow.\n";
+
+/// Imports standard input into `folder`.
+fn piped(folder: &std::path::Path, bytes: &[u8], arguments: &[&str]) -> Output {
+    let path = file(folder, "stdin", bytes);
+    let mut command = command();
+    command.args(["import", "-", "--into", folder.to_str().unwrap()]);
+    command
+        .args(arguments)
+        .stdin(Stdio::from(File::open(path).unwrap()));
+    command.output().unwrap()
+}
+
+#[test]
+fn standard_input_is_a_source_of_any_format() {
+    let workbook = std::fs::read(super::fixture("workbook.xlsx")).unwrap();
+    for (bytes, count) in [(TABLE.as_bytes(), 2), (&workbook, 2)] {
+        let folder = tempfile::tempdir().unwrap();
+        let output = piped(folder.path(), bytes, &[]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stdout).starts_with("standard input: CSV, "));
+        assert_eq!(reviews(folder.path()).len(), count);
+    }
+}
+
+#[test]
+fn standard_input_may_have_the_size_of_a_data_file_and_no_byte_more() {
+    let folder = tempfile::tempdir().unwrap();
+    // The result needs more than the source, so a source that has the size alone is read and then refused.
+    for (limit, message) in [
+        (TABLE.len(), "reviews.json would be larger than"),
+        (
+            TABLE.len() - 1,
+            "-: is larger than 73 bytes (--data-file-bytes)",
+        ),
+    ] {
+        let limit = limit.to_string();
+        let output = piped(
+            folder.path(),
+            TABLE.as_bytes(),
+            &["--data-file-bytes", &limit],
+        );
+        assert_eq!(output.status.code(), Some(65));
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn a_dry_run_shows_three_reviews_as_they_would_be_published() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = "id,name,stars,date,text,reply,verified\n".to_owned();
+    for day in 1..=4 {
+        table.push_str(&format!(
+            "{day},Ann {day},{day},2024-03-0{day},\"<b>Word</b> {day}\",Thanks {day}.,yes\n"
+        ));
+    }
+    table.push_str("5,Eve,5,2024-03-05,Not verified.,,no\n");
+    let source = file(folder.path(), "a.csv", table);
+    let output = raw(folder.path(), &[&source, "--dry-run"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let expected = "as they would be published:\n  \
+        ★★★★☆ 2024-03-04 Ann 4, import\n    Word 4\n    reply: Thanks 4.\n  \
+        ★★★☆☆ 2024-03-03 Ann 3, import\n    Word 3\n    reply: Thanks 3.\n  \
+        ★★☆☆☆ 2024-03-02 Ann 2, import\n    Word 2\n    reply: Thanks 2.\n\n";
+    assert!(text.contains(expected), "{text}");
+    let (_, report) = import(folder.path(), &[&source, "--dry-run"]);
+    assert_eq!(report["sample"].as_array().unwrap().len(), 3);
+    assert_eq!(report["sample"][0]["text"], "Word 4");
+    let (_, report) = import(folder.path(), &[&source]);
+    assert_eq!(report["sample"], json!([]));
+}
+
+#[test]
+fn a_dry_run_says_so_when_nothing_would_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = file(folder.path(), "a.csv", TABLE);
+    let state = |report: &Value| json!([report["written"], report["dry_run"], report["changes"]]);
+    let (_, report) = import(folder.path(), &[&source, "--dry-run"]);
+    assert_eq!(state(&report), json!([false, true, true]));
+    let (_, report) = import(folder.path(), &[&source]);
+    assert_eq!(state(&report), json!([true, false, true]));
+    let (_, report) = import(folder.path(), &[&source, "--dry-run"]);
+    assert_eq!(state(&report), json!([false, true, false]));
+    let output = raw(folder.path(), &[&source, "--dry-run"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.contains("reviews.json: a dry run, nothing would change\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn placeholders_are_neither_served_nor_pass_the_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().to_str().unwrap();
+    let source = file(folder.path(), "a.csv", TABLE);
+    import(folder.path(), &[&source, "--verified"]);
+    let remedy = |key: &str| {
+        format!(
+            "business.{key}: is the placeholder of an import: write the {key} of the business there, or import again with --business-{key}"
+        )
+    };
+    let check = run(&["check", directory]);
+    assert_eq!(check.status.code(), Some(65));
+    let text = String::from_utf8_lossy(&check.stdout).into_owned();
+    assert!(
+        text.contains(&remedy("name")) && text.contains(&remedy("url")),
+        "{text}"
+    );
+    let serve = run(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--data",
+        directory,
+        "--no-hub",
+    ]);
+    assert_eq!(serve.status.code(), Some(65), "{serve:?}");
+    let text = String::from_utf8_lossy(&serve.stderr).into_owned();
+    assert!(
+        text.contains(&remedy("name")) && text.contains(&remedy("url")),
+        "{text}"
+    );
+    // The same import again, and nothing but the business changes.
+    let named = [
+        "--business-name",
+        "Weiß & Söhne \"Recht\"",
+        "--business-url",
+        "https://weiss.example/",
+    ];
+    let (status, report) = import(folder.path(), &[&[source.as_str()], &named[..]].concat());
+    assert_eq!(
+        (status, &report["written"]),
+        (Some(0), &json!(true)),
+        "{report}"
+    );
+    let text = std::fs::read(folder.path().join("reviews.json")).unwrap();
+    assert_eq!(report["byte_count"], text.len());
+    let written: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(written["business"]["name"], "Weiß & Söhne \"Recht\"");
+    assert_eq!(run(&["check", directory]).status.code(), Some(0));
+    let program = Program::serve(&["--data", directory]);
+    drop(program);
+    // What the operator has written stays.
+    let (_, report) = import(folder.path(), &[&source, "--business-name", "Other"]);
+    assert_eq!(report["written"], json!(false), "{report}");
+}
+
+#[test]
+fn a_name_of_the_business_may_have_1024_bytes_and_no_byte_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = file(folder.path(), "a.csv", TABLE);
+    for (bytes, status) in [(1_024, 0), (1_025, 64)] {
+        let name = "x".repeat(bytes);
+        let output = raw(
+            folder.path(),
+            &[&source, "--dry-run", "--business-name", &name],
+        );
+        assert_eq!(output.status.code(), Some(status), "{output:?}");
+    }
+}
+
+/// A Takeout of one review; an older one does not name it.
+fn takeout(name: &str, comment: &str) -> String {
+    format!(
+        r#"{{"reviews":[{{"reviewer":{{"displayName":"Ann"}},"starRating":"FIVE","comment":"{comment}","createTime":"2024-03-04T00:00:00Z"{name}}}]}}"#
+    )
+}
+
+#[test]
+fn a_takeout_without_ids_is_merged_by_its_texts_where_that_is_asked_for() {
+    let named = takeout(r#","name":"accounts/1/locations/2/reviews/AbC""#, "Good.");
+    for (first, second) in [
+        (&named, &takeout("", "Good.")),
+        (&takeout("", "Good."), &named),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let first = file(folder.path(), "first.json", first);
+        let second = file(folder.path(), "second.json", second);
+        import(folder.path(), &[&first]);
+        let (_, report) = import(folder.path(), &[&second, "--dry-run"]);
+        assert_eq!(
+            (&report["review_count"], &report["remark_count"]),
+            (&json!(2), &json!(1))
+        );
+        let (_, report) = import(folder.path(), &[&second, "--merge-same-text"]);
+        assert_eq!(
+            (&report["review_count"], &report["missing_count"]),
+            (&json!(1), &json!(0))
+        );
+        assert_eq!(report["changes"], json!(false), "{report}");
+    }
+}
+
+#[test]
+fn texts_that_differ_or_that_two_reviews_share_are_not_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = file(
+        folder.path(),
+        "a.csv",
+        "id,name,stars,date,text\n1,Ann,5,2024-03-04,Good.\n2,Ann,5,2024-04-04,Good.\n3,Bob,4,2024-04-05,\n",
+    );
+    let second = file(
+        folder.path(),
+        "b.csv",
+        "name,stars,date,text\nAnn,5,2024-03-04,Good.\nBob,4,2024-04-05,\nAnn,5,2024-03-04,Very good.\n",
+    );
+    import(folder.path(), &[&first]);
+    let (_, report) = import(folder.path(), &[&second, "--merge-same-text"]);
+    assert_eq!(report["sources"][0]["added"], 3, "{report}");
+}
+
+#[test]
+fn a_terminal_is_asked_for_the_business_until_the_answers_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = file(folder.path(), "a.csv", TABLE);
+    let answers = file(
+        folder.path(),
+        "answers",
+        "Weiß & Söhne\nno address\nhttps://weiss.example/\n",
+    );
+    let line = format!(
+        "{} import {source} --into {}",
+        env!("CARGO_BIN_EXE_reviewd"),
+        folder.path().display()
+    );
+    // A terminal of its own.
+    let mut terminal = std::process::Command::new("script");
+    terminal.args(["-qec", &line, "/dev/null"]);
+    terminal.stdin(Stdio::from(File::open(answers).unwrap()));
+    let output = terminal.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let again = "Its website (https://…): must be an http or https address";
+    assert!(
+        shown.contains("Name of the business: ") && shown.contains(again),
+        "{shown}"
+    );
+    let text = std::fs::read(folder.path().join("reviews.json")).unwrap();
+    let written: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(written["business"]["name"], "Weiß & Söhne");
+    assert_eq!(written["business"]["url"], "https://weiss.example/");
+}
