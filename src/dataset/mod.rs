@@ -22,6 +22,7 @@ mod review;
 mod reviews;
 mod spelling;
 mod taxonomy;
+mod trades;
 
 #[cfg(test)]
 mod tests;
@@ -172,7 +173,7 @@ pub fn decode_by(
     let is_large = files.reviews.len() > BESIDE_BYTES;
     let threads = if is_large { threads } else { NonZeroUsize::MIN };
     let mut problems = Problems::default();
-    let taxonomy = taxonomy(files.taxonomy.as_deref(), &mut problems);
+    let (mut taxonomy, extends) = taxonomy(files.taxonomy.as_deref(), &mut problems);
     let matcher = matcher(&taxonomy, &mut problems)?;
     let means = reviews::Means {
         derive: &Derive {
@@ -224,6 +225,14 @@ pub fn decode_by(
         }
         return Err(problems);
     };
+    // A taxonomy of the operator's own is left as it is, unless it extends a trade.
+    let trade = match files.taxonomy {
+        Some(_) => extends,
+        None => Some(trades::of_type(&business.kind)),
+    };
+    if let Some(trade) = trade {
+        trades::extend(&mut taxonomy.aspects, trade, &reviews.published);
+    }
     let remarks = Remarks {
         taxonomy_given: files.taxonomy.is_some(),
         editorial_given: files.editorial.is_some(),
@@ -252,7 +261,7 @@ pub fn decode_by(
     })
 }
 
-fn taxonomy(file: Option<&[u8]>, problems: &mut Problems) -> Taxonomy {
+fn taxonomy(file: Option<&[u8]>, problems: &mut Problems) -> (Taxonomy, Option<&'static str>) {
     let decode = |bytes| taxonomy::decode_taxonomy(bytes, &mut check(TAXONOMY, problems));
     file.and_then(decode).unwrap_or_default()
 }
