@@ -10,9 +10,9 @@ use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use reviewd::dataset::{Files, decode, embedded};
-use reviewd::insights::polarity::{Judge, Polarity};
-use reviewd::insights::sentiment::Scorer;
+use reviewd::insights::evidence::{Context, Judge};
 use reviewd::insights::{MENTIONS_MIN, Options, document};
+use reviewd::model::insights::Polarity;
 use reviewd::model::{Dataset, Rating};
 use reviewd::wire::date::Timestamp;
 
@@ -21,19 +21,17 @@ const SENTENCE: &str = "The lawyer was friendly and very helpful, but the waitin
 fn sentences(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("insights/sentence");
     group.throughput(Throughput::Bytes(SENTENCE.len() as u64));
-    let mut scorer = Scorer::default();
-    group.bench_function("compound", |bencher| {
-        bencher.iter(|| {
-            let compound = scorer.compound(black_box(SENTENCE));
-            assert_eq!(compound, -2489);
-            compound
-        });
-    });
     let mut judge = Judge::default();
     let from = SENTENCE.find("waiting room").expect("it stands there");
     group.bench_function("judge", |bencher| {
         bencher.iter(|| {
-            let judgement = judge.judge(black_box(SENTENCE), from, from + 12, Rating::new(3));
+            let context = Context {
+                is_english: true,
+                rating: Rating::new(2),
+                ..Context::default()
+            };
+            judge.read(black_box(SENTENCE));
+            let judgement = judge.mention(from..from + 12, &context);
             assert_eq!(judgement.polarity, Polarity::Negative);
             judgement
         });
@@ -56,7 +54,7 @@ fn documents(criterion: &mut Criterion) {
             group.bench_function(format!("threads-{threads}"), |bencher| {
                 bencher.iter(|| {
                     let document = document(black_box(&dataset), &options);
-                    assert!(document.ends_with(b"}"));
+                    assert!(document.bytes.ends_with(b"}"));
                     document
                 });
             });

@@ -2,7 +2,11 @@
 
 use std::cmp::Reverse;
 
+use serde::{Deserialize, Serialize};
+
 use crate::wire::date::{Date, Timestamp};
+
+pub mod insights;
 
 /// A star rating, a whole number from 1 to 5; the decoder refuses every other value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -273,7 +277,7 @@ pub struct Editorial {
 }
 
 /// A question, its answer, and the reviews that support it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// The question.
     pub question: String,

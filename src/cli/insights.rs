@@ -1,20 +1,18 @@
-//! `reviewd insights`: what can be derived from a folder, why, and how well.
+//! `reviewd insights`: what can be derived from a folder, and why.
 
-use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
 use super::exit::{Failure, Status};
 use super::values::{parse_file_size, whole};
 use crate::dataset;
-use crate::insights::evaluate::{self, evaluate};
-use crate::insights::explain::{Cause, Explanation, explain};
-use crate::insights::polarity::Polarity;
+use crate::insights::explain::{Explanation, Reason, explain};
 use crate::insights::{self, Options};
 use crate::model::Dataset;
+use crate::model::insights::Polarity;
 use crate::server::files;
 
 /// Flags of `insights`.
@@ -25,26 +23,8 @@ pub struct InsightsArgs {
     data: PathBuf,
 
     /// Show every mention of an aspect with its sentence, polarity and reasons instead of the document
-    #[arg(
-        long,
-        env = "REVIEWD_INSIGHTS_EXPLAIN",
-        value_name = "ASPECT",
-        conflicts_with = "evaluate"
-    )]
+    #[arg(long, env = "REVIEWD_INSIGHTS_EXPLAIN", value_name = "ASPECT")]
     explain: Option<String>,
-
-    /// Measure the method on labelled mentions instead: JSON lines {"text", "from", "to", "rating", "gold"}
-    #[arg(long, env = "REVIEWD_INSIGHTS_EVALUATE", value_name = "FILE")]
-    evaluate: Option<PathBuf>,
-
-    /// What to measure
-    #[arg(
-        long,
-        env = "REVIEWD_INSIGHTS_METHOD",
-        value_name = "METHOD",
-        default_value = "own"
-    )]
-    method: Method,
 
     /// Mentions from which on an aspect is scored; with fewer it is counted only
     #[arg(long, env = "REVIEWD_MENTIONS_MIN", value_name = "NUMBER", default_value_t = insights::MENTIONS_MIN,
@@ -69,17 +49,6 @@ pub struct InsightsArgs {
     data_file_bytes: u64,
 }
 
-/// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Method {
-    /// What the document is made with
-    Own,
-    /// The same without ratings
-    Unrated,
-    /// Plain VADER over the sentence, to compare
-    Vader,
-}
-
 /// When output is colored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Color {
@@ -94,22 +63,20 @@ enum Color {
 /// Threads that are used unless told otherwise.
 const THREADS_MAX: usize = 8;
 
-/// Derives, explains or measures, and prints the outcome.
+/// Derives or explains, and prints the result.
 ///
 /// # Errors
 /// When files cannot be read or are refused, when there is no such aspect, and when the output cannot be written.
 pub fn run(args: &InsightsArgs) -> Result<(), Failure> {
-    let output = match (&args.evaluate, &args.explain) {
-        (Some(file), _) => measured(file, args)?,
-        (None, Some(aspect)) => {
-            explained(&decoded(args)?, aspect, colored(args.color))?.into_bytes()
-        }
-        (None, None) => {
-            let options = Options {
-                threads: args.threads.unwrap_or_else(threads),
-                mentions_min: args.mentions_min,
-            };
-            let mut document = insights::document(&decoded(args)?, &options);
+    let options = Options {
+        threads: args.threads.unwrap_or_else(threads),
+        mentions_min: args.mentions_min,
+    };
+    let dataset = decoded(args)?;
+    let output = match &args.explain {
+        Some(aspect) => explained(&dataset, &options, aspect, colored(args.color))?.into_bytes(),
+        None => {
+            let mut document = insights::document(&dataset, &options).bytes;
             document.push(b'\n');
             document
         }
@@ -155,45 +122,13 @@ fn decoded(args: &InsightsArgs) -> Result<Dataset, Failure> {
     Ok(decoded.dataset)
 }
 
-fn measured(file: &Path, args: &InsightsArgs) -> Result<Vec<u8>, Failure> {
-    let failure = |status, message: &dyn std::fmt::Display| {
-        Failure::new(status, format!("{}: {message}", file.display()))
-    };
-    let open = File::open(file).map_err(|error| failure(Status::NoInput, &error))?;
-    let mut lines = String::new();
-    let read = open
-        .take(args.data_file_bytes + 1)
-        .read_to_string(&mut lines);
-    let bytes = read.map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => failure(Status::Data, &"is not UTF-8"),
-        _ => failure(Status::Io, &error),
-    })?;
-    if bytes as u64 > args.data_file_bytes {
-        let message = format!(
-            "is larger than {} bytes (--data-file-bytes)",
-            args.data_file_bytes
-        );
-        return Err(failure(Status::Data, &message));
-    }
-    let method = match args.method {
-        Method::Own => evaluate::Method::Own,
-        Method::Unrated => evaluate::Method::Unrated,
-        Method::Vader => evaluate::Method::Vader,
-    };
-    let confusion = evaluate(&lines, method).map_err(|error| failure(Status::Data, &error))?;
-    if confusion.n() == 0 {
-        return Err(failure(
-            Status::Data,
-            &"holds no case, so there is nothing to measure",
-        ));
-    }
-    let mut rendered = confusion.render();
-    rendered.push(b'\n');
-    Ok(rendered)
-}
-
-fn explained(dataset: &Dataset, aspect: &str, color: bool) -> Result<String, Failure> {
-    let Some(explanations) = explain(dataset, aspect) else {
+fn explained(
+    dataset: &Dataset,
+    options: &Options,
+    aspect: &str,
+    color: bool,
+) -> Result<String, Failure> {
+    let Some(explanations) = explain(dataset, options, aspect) else {
         let known: Vec<&str> = dataset
             .taxonomy
             .aspects
@@ -217,21 +152,19 @@ fn explained(dataset: &Dataset, aspect: &str, color: bool) -> Result<String, Fai
             .count()
     };
     out.push_str(&format!(
-        "{aspect}: {} positive, {} neutral, {} negative, {} unscored\n",
-        count(Some(Polarity::Positive)),
-        count(Some(Polarity::Neutral)),
-        count(Some(Polarity::Negative)),
-        count(None)
+        "{aspect}: {} positive, {} neutral or unclear, {} negative\n",
+        count(Polarity::Positive),
+        count(Polarity::Neutral),
+        count(Polarity::Negative)
     ));
     Ok(out)
 }
 
 fn push_explanation(out: &mut String, explanation: &Explanation<'_>, color: bool) {
     let (code, word) = match explanation.polarity {
-        Some(Polarity::Positive) => ("32", "positive"),
-        Some(Polarity::Neutral) => ("33", "neutral"),
-        Some(Polarity::Negative) => ("31", "negative"),
-        None => ("2", "unscored"),
+        Polarity::Positive => ("32", "positive"),
+        Polarity::Neutral => ("33", "neutral"),
+        Polarity::Negative => ("31", "negative"),
     };
     let paint = |code: &str, text: &str| match color {
         true => format!("\x1b[{code}m{text}\x1b[0m"),
@@ -257,25 +190,32 @@ fn push_explanation(out: &mut String, explanation: &Explanation<'_>, color: bool
         printable(before),
         printable(after)
     ));
-    let reasons: Vec<String> = explanation
-        .reasons
-        .iter()
-        .map(|reason| {
-            let what = match &reason.cause {
-                Cause::Stars => "the stars".to_owned(),
-                Cause::Tone => "the tone".to_owned(),
-                Cause::Number => "a number".to_owned(),
-                Cause::Word(word) => format!("\"{}\"", printable(word)),
-            };
-            format!("{what} {}.{}", reason.tenths / 10, reason.tenths % 10)
-        })
-        .collect();
-    let reasons = match explanation.polarity {
-        None => "not scored: not in English, or too short to tell".to_owned(),
-        Some(_) if reasons.is_empty() => "nothing spoke for more".to_owned(),
-        Some(_) => format!("for {word}, in log-odds: {}", reasons.join(", ")),
+    let reasons: Vec<String> = explanation.reasons.iter().map(reason_line).collect();
+    let reasons = match reasons.is_empty() {
+        true => "nothing speaks for either side".to_owned(),
+        false => format!(
+            "for praise (+) or complaint (-), in log-odds: {}",
+            reasons.join(", ")
+        ),
     };
     out.push_str(&format!("  {}\n\n", paint("2", &reasons)));
+}
+
+/// Such as `"late" -1.4 (in 41 reviews, 34 of them with one or two stars)`.
+fn reason_line(reason: &Reason) -> String {
+    let sign = if reason.tenths < 0 { '-' } else { '+' };
+    let size = reason.tenths.unsigned_abs();
+    let what = match &reason.word {
+        None => "the stars".to_owned(),
+        Some(word) => format!("\"{}\"", printable(word)),
+    };
+    let counts = reason.counts.map_or_else(String::new, |[low, high]| {
+        format!(
+            " (in {} reviews, {low} of them with one or two stars)",
+            low + high
+        )
+    });
+    format!("{what} {sign}{}.{}{counts}", size / 10, size % 10)
 }
 
 /// The text without what would move a terminal's cursor or change its colors.
@@ -303,34 +243,35 @@ mod tests {
             .dataset
     }
 
+    const OPTIONS: Options = Options {
+        threads: NonZeroUsize::MIN,
+        mentions_min: 5,
+    };
+
     #[test]
-    fn an_explanation_shows_sentence_polarity_and_reasons() {
-        let text = explained(&sample(), "fees", false).unwrap();
+    fn an_explanation_shows_sentence_polarity_and_content_words() {
+        let text = explained(&sample(), &OPTIONS, "fees", false).unwrap();
         assert!(text.contains("\nnegative  "), "{text}");
         assert!(
             text.contains("great communication, clear [fees], done\n"),
             "{text}"
         );
-        assert!(
-            text.contains("positive, in log-odds: the stars 1."),
-            "{text}"
-        );
-        let calls = explained(&sample(), "communication", false).unwrap();
-        assert!(calls.contains("\"for\" 1.0, a number 0.4, "), "{calls}");
-        let labelled = explained(&sample(), "FEES and billing", false).unwrap();
+        assert!(text.contains("the stars +1."), "{text}");
+        assert!(text.contains("\"great\" +"), "{text}");
+        for word in ["the", "and", "for", "to", "a"] {
+            assert!(!text.contains(&format!(" \"{word}\" ")), "{word}: {text}");
+        }
+        let labelled = explained(&sample(), &OPTIONS, "FEES and billing", false).unwrap();
         assert_eq!(labelled.lines().next(), text.lines().next());
-        assert!(text.ends_with(" unscored\n"), "{text}");
+        assert!(text.ends_with(" negative\n"), "{text}");
         assert!(!text.contains('\x1b'));
-        assert!(
-            explained(&sample(), "fees", true)
-                .unwrap()
-                .contains("\x1b[1mfees\x1b[0m")
-        );
+        let colored = explained(&sample(), &OPTIONS, "fees", true).unwrap();
+        assert!(colored.contains("\x1b[1mfees\x1b[0m"));
     }
 
     #[test]
     fn an_unknown_aspect_is_refused_with_the_known_ones() {
-        let failure = explained(&sample(), "fee", false).unwrap_err();
+        let failure = explained(&sample(), &OPTIONS, "fee", false).unwrap_err();
         assert_eq!(failure.status, Status::Usage);
         assert!(
             failure.message.contains("communication, fees, "),

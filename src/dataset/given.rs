@@ -206,6 +206,8 @@ impl Document<'_, '_> {
             "example_review_ids",
             "interval",
             "evidence",
+            "quarterly",
+            "change",
         ];
         let Some(slots) = self.check.object(Some(node), at, keys) else {
             return;
@@ -223,7 +225,10 @@ impl Document<'_, '_> {
             examples,
             interval,
             evidence,
+            quarterly,
+            change,
         ] = slots;
+        self.additions(quarterly, change, at);
         self.check.string(id, &at.key("id"), Kind::Name);
         self.check.string(label, &at.key("label"), Kind::Name);
         for (slot, key) in [mentions, positive, neutral, negative]
@@ -232,6 +237,24 @@ impl Document<'_, '_> {
         {
             self.check.whole(slot, &at.key(key), 0, COUNT_MAX);
         }
+        self.figures([share, score, interval], at);
+        self.check
+            .strings(phrases, &at.key("top_phrases"), Kind::Prose);
+        decode_review_ids(
+            examples,
+            &at.key("example_review_ids"),
+            self.reviews,
+            self.check,
+        );
+        let at = at.key("evidence");
+        let evidence = self.entries(evidence, &at);
+        for (index, piece) in evidence.into_iter().enumerate() {
+            self.evidence(piece, &at.index(index));
+        }
+    }
+
+    /// Checks the figures of an aspect.
+    fn figures(&mut self, [share, score, interval]: [Option<Node<'_>>; 3], at: &Place<'_>) {
         // An aspect with too few mentions to be scored has null in these three.
         if share != Some(Node::Null) {
             self.check
@@ -248,18 +271,15 @@ impl Document<'_, '_> {
                     .number(Some(bound), &at.index(index), -100.0, 100.0);
             }
         }
-        self.check
-            .strings(phrases, &at.key("top_phrases"), Kind::Prose);
-        decode_review_ids(
-            examples,
-            &at.key("example_review_ids"),
-            self.reviews,
-            self.check,
-        );
-        let at = at.key("evidence");
-        let evidence = self.entries(evidence, &at);
-        for (index, piece) in evidence.into_iter().enumerate() {
-            self.evidence(piece, &at.index(index));
+    }
+
+    /// Checks the keys of an aspect that came later, so that a document may lack them.
+    fn additions(&mut self, quarterly: Option<Node<'_>>, change: Option<Node<'_>>, at: &Place<'_>) {
+        if quarterly.is_some() {
+            self.list(quarterly, &at.key("quarterly"));
+        }
+        if change.is_some() {
+            self.check.optional(change, &at.key("change"), Kind::Prose);
         }
     }
 

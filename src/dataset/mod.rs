@@ -23,6 +23,7 @@ mod review;
 mod reviews;
 mod spelling;
 mod taxonomy;
+mod trades;
 
 #[cfg(test)]
 mod tests;
@@ -177,7 +178,7 @@ pub fn decode_by(
     let is_large = files.reviews.len() > BESIDE_BYTES;
     let threads = if is_large { threads } else { NonZeroUsize::MIN };
     let mut problems = Problems::default();
-    let taxonomy = taxonomy(files.taxonomy.as_deref(), &mut problems);
+    let (mut taxonomy, extends) = taxonomy(files.taxonomy.as_deref(), &mut problems);
     let matcher = matcher(&taxonomy, &mut problems)?;
     let means = reviews::Means {
         derive: &Derive {
@@ -229,6 +230,14 @@ pub fn decode_by(
     // A disk whose clock is ahead of ours must not date the content after now.
     let modified = files.modified.map(|time| time.min(now));
     let updated_at = file.updated_at.max(modified);
+    // A taxonomy of the operator's own is left as it is, unless it extends a trade.
+    let trade = match files.taxonomy {
+        Some(_) => extends,
+        None => Some(trades::of_type(&business.kind)),
+    };
+    if let Some(trade) = trade {
+        trades::extend(&mut taxonomy.aspects, trade, &reviews.published);
+    }
     let remarks = Remarks {
         taxonomy_given: files.taxonomy.is_some(),
         editorial_given: files.editorial.is_some(),
@@ -257,7 +266,7 @@ pub fn decode_by(
     })
 }
 
-fn taxonomy(file: Option<&[u8]>, problems: &mut Problems) -> Taxonomy {
+fn taxonomy(file: Option<&[u8]>, problems: &mut Problems) -> (Taxonomy, Option<&'static str>) {
     let decode = |bytes| taxonomy::decode_taxonomy(bytes, &mut check(TAXONOMY, problems));
     file.and_then(decode).unwrap_or_default()
 }

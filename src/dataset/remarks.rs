@@ -89,10 +89,12 @@ impl Remarks {
                 message,
             });
         };
+        let trade = super::trades::of_type(&dataset.business.kind);
         if !self.taxonomy_given {
-            let message =
-                "is not there: no person, service or subject is recognised in the reviews";
-            warn("no_taxonomy", TAXONOMY, "", message.to_owned());
+            let message = format!(
+                "is not there: subjects are those of the starter list \"{trade}\", and no person or service is recognised"
+            );
+            warn("no_taxonomy", TAXONOMY, "", message);
         }
         if !self.editorial_given {
             let message = "is not there: summary, pull quote and questions stay empty";
@@ -101,7 +103,7 @@ impl Remarks {
         for (code, place, message) in of_business(&dataset.business) {
             warn(code, REVIEWS, place, message);
         }
-        if dataset.disclaimer.is_none() {
+        if dataset.disclaimer.is_none() && trade == "legal" {
             let message =
                 "is null: many bars ask for a line saying that past results promise nothing";
             warn("no_disclaimer", REVIEWS, "disclaimer", message.to_owned());

@@ -4,24 +4,51 @@ use super::field::{Check, Kind};
 use super::node::{self, Node};
 use super::place::Place;
 use super::review::Reviews;
+use super::trades::TRADES;
 use crate::model::{Concept, Editorial, Question, Taxonomy, Technician};
 
-/// Decodes `taxonomy.json`; ids and labels are unique within each list, names of people too.
-pub(super) fn decode_taxonomy(bytes: &[u8], check: &mut Check<'_>) -> Option<Taxonomy> {
+/// Decodes `taxonomy.json`, and the trade that it extends; ids and labels are unique within each list, names of people
+/// too.
+pub(super) fn decode_taxonomy(
+    bytes: &[u8],
+    check: &mut Check<'_>,
+) -> Option<(Taxonomy, Option<&'static str>)> {
     let node = node::parse(check.subject, bytes, check.problems)?;
-    let keys = ["aspects", "technicians", "services", "service_areas"];
+    let keys = [
+        "aspects",
+        "technicians",
+        "services",
+        "service_areas",
+        "extends",
+    ];
     let at = Place::ROOT;
-    let [aspects, technicians, services, areas] = check.object(Some(node), &at, keys)?;
+    let [aspects, technicians, services, areas, extends] = check.object(Some(node), &at, keys)?;
     let aspects = decode_concepts(aspects, &at.key("aspects"), check);
     let technicians = decode_technicians(technicians, &at.key("technicians"), check);
     let services = decode_concepts(services, &at.key("services"), check);
     let service_areas = decode_concepts(areas, &at.key("service_areas"), check);
-    Some(Taxonomy {
+    let extends = extends.and_then(|node| decode_extends(node, &at.key("extends"), check));
+    let taxonomy = Taxonomy {
         aspects: aspects?,
         technicians: technicians?,
         services: services?,
         service_areas: service_areas?,
-    })
+    };
+    Some((taxonomy, extends))
+}
+
+fn decode_extends(node: Node<'_>, at: &Place<'_>, check: &mut Check<'_>) -> Option<&'static str> {
+    if node == Node::Null {
+        return None;
+    }
+    let name = check.string(Some(node), at, Kind::Name)?;
+    let known = TRADES.iter().find(|(trade, _)| *trade == name);
+    if known.is_none() {
+        let names = TRADES.map(|(trade, _)| trade).join(", ");
+        let message = format!("is none of the starter taxonomies: {names}");
+        check.refuse(at, Some(&Node::Text(name.into())), message);
+    }
+    known.map(|(trade, _)| *trade)
 }
 
 fn decode_concepts(

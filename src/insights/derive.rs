@@ -1,233 +1,227 @@
-//! One pass over the reviews: what each says about what, and how it sounds as a whole.
+//! Two passes over the reviews: first their languages and what their own stars teach, then what each says about what.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::{HashMap, HashSet};
 
 use tracing::info;
+use whatlang::Lang;
 
 use super::Options;
 use super::aspect::{Finder, Found};
-use super::language::Language;
+use super::evidence::{Context, Judge, review_score};
+use super::language::{Languages, certain};
+use super::own_stars::{OwnScore, OwnStars};
 use super::parallel::over_chunks;
-use super::polarity::{Judge, Polarity};
 use super::sentence::sentences;
-use super::sentiment::Scorer;
+use crate::model::insights::Polarity;
 use crate::model::{Dataset, Review};
 
 /// What a review says about an aspect in one sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mention {
-    /// Place in the dataset.
+    /// Row of the review.
     pub(super) row: u32,
-    /// Place in the taxonomy.
+    /// Index in the taxonomy.
     pub(super) aspect: u16,
-    /// The sentence's place in its review.
-    pub(super) sentence: u32,
     /// Range in code points of the review's text, the end exclusive.
     pub(super) start: u32,
     pub(super) end: u32,
+    /// The same in bytes.
+    pub(super) bytes: (u32, u32),
     pub(super) polarity: Polarity,
-    /// By how much the answer won, in weights.
+    /// By how much the answer won.
     pub(super) margin: i32,
 }
 
-/// How a review sounds as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// Without text.
-    Silent,
-    /// In a language that the lexicon does not speak, or too short to tell.
-    Unscored {
-        /// Mentions of aspects that were found and not judged.
-        mentions: u32,
-    },
-    /// Scored from -10,000 to 10,000.
-    Scored(i32),
+/// What is known of a dataset before its reviews are judged.
+pub(super) struct Basis {
+    /// The language of each review, `None` without letters.
+    pub(super) languages: Vec<Option<Lang>>,
+    pub(super) own: HashMap<Lang, OwnStars>,
+    pub(super) finder: Finder,
 }
 
-impl Outcome {
-    /// The score, if there is one.
-    pub(super) fn score(self) -> Option<i32> {
-        match self {
-            Outcome::Scored(score) => Some(score),
-            _ => None,
-        }
-    }
-}
-
-/// What the pass made of a dataset.
-#[derive(Debug, Default)]
+/// What the passes made of a dataset.
 pub(super) struct Derived {
-    /// One for each review, in order.
-    pub(super) outcomes: Vec<Outcome>,
-    /// Those of scored reviews, in order of row and place.
+    pub(super) basis: Basis,
+    /// Of each review, from -10,000 to 10,000.
+    pub(super) scores: Vec<i32>,
+    /// In order of row and place.
     pub(super) mentions: Vec<Mention>,
 }
 
+impl Basis {
+    /// Tells the languages and learns the own stars; `None` once `cancelled`.
+    pub(super) fn of(
+        dataset: &Dataset,
+        options: &Options,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Basis> {
+        let reviews = &dataset.reviews;
+        let told = over_chunks(
+            reviews.len(),
+            options.threads,
+            || (),
+            |(), rows| match cancelled() {
+                true => Vec::new(),
+                false => reviews[rows].iter().map(certain).collect(),
+            },
+        )
+        .concat();
+        if told.len() < reviews.len() {
+            return None;
+        }
+        let usual = Languages::of(&told);
+        let resolved = reviews.iter().zip(&told);
+        let languages: Vec<Option<Lang>> = resolved
+            .map(|(review, told)| usual.resolve(&review.text, *told))
+            .collect();
+        let known: HashSet<Option<Lang>> = languages.iter().copied().collect();
+        let mut own = HashMap::new();
+        for lang in known.iter().copied().flatten() {
+            if cancelled() {
+                return None;
+            }
+            let rows = reviews.iter().zip(&languages);
+            let of_language = rows
+                .filter(|(_, one)| **one == Some(lang))
+                .map(|(review, _)| review);
+            if let Some(model) = OwnStars::learn(of_language).filter(OwnStars::is_useful) {
+                own.insert(lang, model);
+            }
+        }
+        let finder = Finder::new(&dataset.taxonomy.aspects, &known);
+        Some(Basis {
+            languages,
+            own,
+            finder,
+        })
+    }
+
+    /// The own stars of the language of `row`.
+    pub(super) fn own(&self, row: usize) -> Option<&OwnStars> {
+        self.own.get(&self.languages[row]?)
+    }
+}
+
 impl Derived {
-    /// Reads every review of `dataset`; `None` once `cancelled`, which is asked every
-    /// [`CHUNK_ROWS`](super::parallel::CHUNK_ROWS) reviews.
+    /// Reads every review of `dataset`; `None` once `cancelled`, which is asked for every chunk.
     pub(super) fn of(
         dataset: &Dataset,
         options: &Options,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Derived> {
-        let progress = Progress::of(dataset.reviews.len());
-        // The decoder built automata of the same taxonomy, so this succeeds; without it no aspect counts.
-        let finder = Finder::new(&dataset.taxonomy.aspects).or_else(|_| Finder::new(&[]));
-        let reader = || {
-            finder
-                .as_ref()
-                .ok()
-                .map(|finder| Reader::new(finder.clone()))
+        let basis = Basis::of(dataset, options, cancelled)?;
+        let reader = || Reader {
+            basis: &basis,
+            judge: Judge::default(),
+            found: Vec::new(),
         };
         let parts = over_chunks(
             dataset.reviews.len(),
             options.threads,
             reader,
             |reader, rows| {
+                let mut part = (Vec::new(), Vec::new());
                 if cancelled() {
                     return None;
                 }
-                let mut part = Derived::default();
-                let count = rows.len();
                 for row in rows {
-                    let (review, mentions) = (&dataset.reviews[row], &mut part.mentions);
-                    part.outcomes.push(match reader {
-                        Some(reader) => reader.read(review, row as u32, mentions),
-                        None => Outcome::Silent,
-                    });
+                    let score = reader.read(&dataset.reviews[row], row, &mut part.1);
+                    part.0.push(score);
                 }
-                progress.add(count);
                 Some(part)
             },
         );
-        let mut whole = Derived::default();
+        let (mut scores, mut mentions) = (Vec::new(), Vec::new());
         for part in parts {
             let part = part?;
-            whole.outcomes.extend(part.outcomes);
-            whole.mentions.extend(part.mentions);
+            scores.extend(part.0);
+            mentions.extend(part.1);
         }
-        Some(whole)
+        info!(
+            reviews = scores.len(),
+            mentions = mentions.len(),
+            own_stars = basis.own.len(),
+            "insights: reviews read"
+        );
+        Some(Derived {
+            basis,
+            scores,
+            mentions,
+        })
     }
 }
-
-/// Logs how far the reading of a large dataset has come: ten lines in all.
-struct Progress {
-    count: usize,
-    done: AtomicUsize,
-}
-
-impl Progress {
-    fn of(count: usize) -> Progress {
-        Progress {
-            count,
-            done: AtomicUsize::new(0),
-        }
-    }
-
-    fn add(&self, rows: usize) {
-        let before = self.done.fetch_add(rows, Ordering::Relaxed);
-        let tenths = |done: usize| done * 10 / self.count;
-        let done = before + rows;
-        if self.count >= LARGE_ROWS && tenths(done) > tenths(before) {
-            info!(
-                reviews = done,
-                of = self.count,
-                "insights: reviews are read"
-            );
-        }
-    }
-}
-
-/// Reviews from which on the log is told how far the reading has come: some seconds of it.
-const LARGE_ROWS: usize = 20_000;
 
 /// Reads reviews, reusing its buffers from one to the next.
-pub(super) struct Reader {
-    finder: Finder,
+struct Reader<'b> {
+    basis: &'b Basis,
     judge: Judge,
-    scorer: Scorer,
     found: Vec<Found>,
 }
 
-impl Reader {
-    fn new(finder: Finder) -> Reader {
-        Reader {
-            finder,
-            judge: Judge::default(),
-            scorer: Scorer::default(),
-            found: Vec::new(),
-        }
-    }
-
-    /// Scores `review` and appends what it mentions to `mentions`; cost is linear in its text.
-    fn read(&mut self, review: &Review, row: u32, mentions: &mut Vec<Mention>) -> Outcome {
-        if review.text.trim().is_empty() {
-            return Outcome::Silent;
-        }
-        if Language::of(&review.text) == Language::Other {
-            return Outcome::Unscored {
-                mentions: self.count(&review.text),
-            };
-        }
-        let mut points = Points::of(&review.text);
-        let (mut sum, mut speaking) = (0i64, 0i64);
-        for (number, range) in sentences(&review.text).enumerate() {
-            let sentence = &review.text[range.clone()];
-            let compound = self.scorer.compound(sentence);
-            sum += i64::from(compound);
-            speaking += i64::from(compound != 0);
-            self.finder.find(sentence, &mut self.found);
+impl Reader<'_> {
+    /// Returns the score of `review` and appends what it mentions; cost is linear in its text.
+    fn read(&mut self, review: &Review, row: usize, mentions: &mut Vec<Mention>) -> i32 {
+        let lang = self.basis.languages[row];
+        let own = self.basis.own(row);
+        let mut points = CodePoints::of(&review.text);
+        let mut context = Context {
+            is_english: lang == Some(Lang::Eng),
+            rating: Some(review.rating),
+            ..Context::default()
+        };
+        let (mut sum, mut count, mut own_sum) = (0i64, 0i64, OwnScore::default());
+        for range in sentences(&review.text) {
+            self.judge.read(&review.text[range.clone()]);
+            let words = &self.judge.collector.words;
+            self.basis.finder.find(lang, words, &mut self.found);
+            context.own = own.map_or(0, |own| own.score(words));
+            if let Some(own) = own {
+                own_sum.add(own, words);
+            }
+            if count < SENTENCES_MAX {
+                sum += i64::from(self.judge.sentence(context.is_english));
+                count += 1;
+            }
             for found in &self.found {
-                let judgement =
-                    self.judge
-                        .judge(sentence, found.from, found.to, Some(review.rating));
+                context.opinion = found.opinion;
+                let judgement = self.judge.mention(found.range.clone(), &context);
                 mentions.push(Mention {
-                    row,
+                    row: row as u32,
                     aspect: found.aspect,
-                    sentence: number as u32,
-                    start: points.at(range.start + found.from),
-                    end: points.at(range.start + found.to),
+                    start: points.at(range.start + found.range.start),
+                    end: points.at(range.start + found.range.end),
+                    bytes: (
+                        (range.start + found.range.start) as u32,
+                        (range.start + found.range.end) as u32,
+                    ),
                     polarity: judgement.polarity,
                     margin: judgement.margin,
                 });
             }
         }
-        let text = sum.checked_div(speaking).unwrap_or(0);
-        let stars = (i64::from(review.rating.stars()) - 3) * 5_000;
-        // Both lie between -10,000 and 10,000, and so does their mean.
-        Outcome::Scored(((text + stars) / 2) as i32)
-    }
-
-    fn count(&mut self, text: &str) -> u32 {
-        let mut count = 0;
-        for range in sentences(text) {
-            self.finder.find(&text[range], &mut self.found);
-            count += self.found.len() as u32;
-        }
-        count
+        let own = own.map_or(0, |own| own_sum.finish(own));
+        review_score(
+            review.rating,
+            sum.checked_div(count).unwrap_or(0) as i32,
+            own,
+        )
     }
 }
 
-/// The sign of a review's score: an opinion from 0.2 on.
-pub(super) fn sign(score: i32) -> Polarity {
-    match score {
-        2_000.. => Polarity::Positive,
-        ..=-2_000 => Polarity::Negative,
-        _ => Polarity::Neutral,
-    }
-}
+/// Sentences that a review's own score rests on; mentions are judged in all.
+const SENTENCES_MAX: i64 = 50;
 
 /// Turns bytes of a text into code points, walking on from the place asked for last.
-struct Points<'t> {
+struct CodePoints<'t> {
     text: &'t str,
     byte: usize,
     point: u32,
 }
 
-impl<'t> Points<'t> {
-    fn of(text: &'t str) -> Points<'t> {
-        Points {
+impl<'t> CodePoints<'t> {
+    fn of(text: &'t str) -> CodePoints<'t> {
+        CodePoints {
             text,
             byte: 0,
             point: 0,
@@ -236,7 +230,6 @@ impl<'t> Points<'t> {
 
     fn at(&mut self, byte: usize) -> u32 {
         let count = |part: &str| part.chars().count() as u32;
-        // Mentions overlap at times, so the next place may lie a phrase back.
         match byte >= self.byte {
             true => self.point += count(&self.text[self.byte..byte]),
             false => self.point -= count(&self.text[byte..self.byte]),

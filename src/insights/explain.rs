@@ -1,9 +1,16 @@
-//! Why each mention of an aspect was judged as it was.
+//! Why each mention of an aspect was judged as it was: the content words that spoke for the answer, and the stars.
 
-use super::aspect::{Finder, Found};
-use super::language::Language;
-use super::polarity::{Judge, Polarity};
+use std::collections::BTreeMap;
+
+use whatlang::Lang;
+
+use super::Options;
+use super::derive::Basis;
+use super::evidence::{Context, Judge, Judgement, stars};
+use super::language::is_function_word;
 use super::sentence::sentences;
+use super::text_model::{self, UNIT};
+use crate::model::insights::Polarity;
 use crate::model::{Dataset, Review};
 
 /// A mention, the sentence around it, and what decided.
@@ -17,72 +24,67 @@ pub struct Explanation<'d> {
     pub from: usize,
     /// Exclusive.
     pub to: usize,
-    /// The answer, or `None` where the review is not scored.
-    pub polarity: Option<Polarity>,
-    /// What spoke for the answer, the strongest first.
+    /// The answer.
+    pub polarity: Polarity,
+    /// What spoke for praise (above 0) or complaint (below), the strongest first.
     pub reasons: Vec<Reason>,
 }
 
-/// Something that spoke for an answer.
+/// Something that spoke for praise or complaint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reason {
-    /// What it was.
-    pub cause: Cause,
-    /// By how much, in tenths of the logarithm of odds; above 0.
+    /// A word in lower case; `None` for the stars.
+    pub word: Option<String>,
+    /// By how much, in tenths of the logarithm of odds.
     pub tenths: i32,
-}
-
-/// What may speak for an answer.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
-    /// The review's own rating.
-    Stars,
-    /// The scores of phrase, clause and sentence.
-    Tone,
-    /// A number, whichever it is.
-    Number,
-    /// A word, in lower case.
-    Word(String),
+    /// Own reviews with the word: of one or two stars, and of four or five.
+    pub counts: Option<[u32; 2]>,
 }
 
 /// Explains every mention of the aspect with this id or, without regard to case, this label, in the order of the
 /// reviews; `None` if the taxonomy lists no such aspect.
 #[must_use]
-pub fn explain<'d>(dataset: &'d Dataset, id: &str) -> Option<Vec<Explanation<'d>>> {
-    let aspects = || dataset.taxonomy.aspects.iter();
-    let aspect = aspects()
-        .find(|aspect| aspect.id == id)
-        .or_else(|| aspects().find(|aspect| aspect.label.to_lowercase() == id.to_lowercase()))?;
-    // The decoder built an automaton of the same phrases. All aspects are looked for, as a longer phrase of one
-    // hides a shorter of another.
-    let mut finder = Finder::new(&dataset.taxonomy.aspects).ok()?;
-    let wanted = dataset
-        .taxonomy
-        .aspects
+pub fn explain<'d>(
+    dataset: &'d Dataset,
+    options: &Options,
+    id: &str,
+) -> Option<Vec<Explanation<'d>>> {
+    let aspects = &dataset.taxonomy.aspects;
+    let by_label = || {
+        aspects
+            .iter()
+            .position(|one| one.label.to_lowercase() == id.to_lowercase())
+    };
+    let wanted = aspects
         .iter()
-        .position(|one| one == aspect)?;
+        .position(|aspect| aspect.id == id)
+        .or_else(by_label)?;
+    let basis = Basis::of(dataset, options, &|| false)?;
     let (mut judge, mut found) = (Judge::default(), Vec::new());
     let mut explanations = Vec::new();
-    for review in &dataset.reviews {
-        let scored = Language::of(&review.text) == Language::English;
+    for (row, review) in dataset.reviews.iter().enumerate() {
+        let lang = basis.languages[row];
         for range in sentences(&review.text) {
             let sentence = &review.text[range];
-            finder.find(sentence, &mut found);
-            for &Found { from, to, .. } in
-                found.iter().filter(|one| usize::from(one.aspect) == wanted)
-            {
-                let judged = scored.then(|| judge.explain(sentence, from, to, Some(review.rating)));
-                let (polarity, reasons) = match judged {
-                    Some((judgement, reasons)) => (Some(judgement.polarity), reasons),
-                    None => (None, Vec::new()),
+            judge.read(sentence);
+            basis.finder.find(lang, &judge.collector.words, &mut found);
+            for one in found.iter().filter(|one| usize::from(one.aspect) == wanted) {
+                let context = Context {
+                    is_english: lang == Some(Lang::Eng),
+                    rating: Some(review.rating),
+                    opinion: one.opinion,
+                    own: basis
+                        .own(row)
+                        .map_or(0, |own| own.score(&judge.collector.words)),
                 };
+                let Judgement { polarity, .. } = judge.mention(one.range.clone(), &context);
                 explanations.push(Explanation {
                     review,
                     sentence,
-                    from,
-                    to,
+                    from: one.range.start,
+                    to: one.range.end,
                     polarity,
-                    reasons,
+                    reasons: reasons(&mut judge, one.range.clone(), &context, &basis, row),
                 });
             }
         }
@@ -90,42 +92,62 @@ pub fn explain<'d>(dataset: &'d Dataset, id: &str) -> Option<Vec<Explanation<'d>
     Some(explanations)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dataset::{decode, embedded};
-    use crate::insights::{Options, document};
-    use crate::wire::date::Timestamp;
-
-    #[test]
-    fn explanations_are_those_of_the_document() {
-        let dataset = decode(embedded(), Timestamp::from_unix(4_000_000_000))
-            .expect("the sample is valid")
-            .dataset;
-        let options = Options {
-            threads: std::num::NonZeroUsize::MIN,
-            mentions_min: 1,
-        };
-        let value: serde_json::Value =
-            serde_json::from_slice(&document(&dataset, &options)).expect("JSON");
-        for aspect in value["aspects"].as_array().expect("aspects") {
-            let explanations =
-                explain(&dataset, aspect["id"].as_str().expect("an id")).expect("listed");
-            for polarity in Polarity::ALL {
-                let count = explanations
-                    .iter()
-                    .filter(|one| one.polarity == Some(polarity))
-                    .count();
-                assert_eq!(aspect[format!("{}_count", polarity.word())], count);
-            }
-            for one in explanations.iter().filter(|one| one.polarity.is_some()) {
-                assert!(
-                    one.reasons.iter().all(|reason| reason.tenths > 0),
-                    "{one:?}"
-                );
-                assert!(one.reasons.len() <= 4, "{one:?}");
+/// The strongest of what spoke for praise or complaint: each content word by the features about it, and the stars.
+fn reasons(
+    judge: &mut Judge,
+    target: std::ops::Range<usize>,
+    context: &Context,
+    basis: &Basis,
+    row: usize,
+) -> Vec<Reason> {
+    let lang = basis.languages[row].unwrap_or(Lang::Eng);
+    let mut tilts: BTreeMap<usize, (i32, Option<[u32; 2]>)> = BTreeMap::new();
+    if context.is_english {
+        let target = (context.opinion == 0).then_some(target);
+        for feature in judge.collector.collect(target).to_vec() {
+            if let (Some(item), Some(weights)) = (feature.item, text_model::find(feature.hash)) {
+                tilts.entry(usize::from(item)).or_default().0 +=
+                    i32::from(weights[2]) - i32::from(weights[0]);
             }
         }
-        assert_eq!(explain(&dataset, "nothing"), None);
     }
+    let words = &judge.collector.words;
+    for (item, gram) in basis
+        .own(row)
+        .map(|own| own.grams(words))
+        .unwrap_or_default()
+    {
+        let tilt = tilts.entry(item).or_default();
+        tilt.0 += (gram.weight * UNIT as f32).round() as i32;
+        tilt.1 = tilt.1.or(Some(gram.counts));
+    }
+    let mut by_word: BTreeMap<&str, (i32, Option<[u32; 2]>)> = BTreeMap::new();
+    for (item, (tilt, counts)) in tilts {
+        let item = &words.items()[item];
+        let lower = words.lower(item);
+        if item.is_word && !is_function_word(lang, lower) {
+            let known = by_word.entry(lower).or_default();
+            known.0 += tilt;
+            known.1 = known.1.or(counts);
+        }
+    }
+    let tenths = |tilt: i32| tilt * 10 / UNIT;
+    let reason = |(word, (tilt, counts)): (&str, (i32, Option<[u32; 2]>))| Reason {
+        word: Some(word.to_owned()),
+        tenths: tenths(tilt),
+        counts,
+    };
+    let mut reasons: Vec<Reason> = by_word.into_iter().map(reason).collect();
+    reasons.push(Reason {
+        word: None,
+        tenths: tenths(stars(context.rating)),
+        counts: None,
+    });
+    reasons.retain(|reason| reason.tenths != 0);
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.tenths.abs()));
+    reasons.truncate(REASONS_MAX);
+    reasons
 }
+
+/// Reasons that an explanation gives.
+const REASONS_MAX: usize = 4;

@@ -1,120 +1,149 @@
-//! Whether a text is in English, the only language that the lexicon and the model speak.
-//!
-//! A simple rule that errs on the side of silence: a text counts as English if it holds at least as many of the
-//! small words of English as of other languages, and at least one of them or a word of the lexicon; and if at most a
-//! tenth of its letters belong to another script. "Super Anwalt" passes by its "super", and that is the price of
-//! a rule that fits on a page.
+//! The language of a review, and what is known about languages: stems and function words.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::lexicon::LEXICON;
+use rust_stemmers::{Algorithm, Stemmer};
+use whatlang::Lang;
 
-/// What the small words of a text speak for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
-    /// Scored.
-    English,
-    /// Another language, or too little to tell: counted as unscored.
-    Other,
+use crate::model::Review;
+
+/// Detects languages by trigrams; where a text is too short to tell, by the languages of the other reviews.
+pub(super) struct Languages {
+    /// Those of at least a twentieth of the reviews that tell, the most frequent first.
+    usual: Vec<Lang>,
 }
 
-impl Language {
-    /// The language of `text`; reads at most its first [`LOOK_BYTES_MAX`] bytes or so.
-    pub(super) fn of(text: &str) -> Language {
-        let (mut english, mut other, mut listed) = (0u32, 0u32, false);
-        let (mut latin, mut foreign) = (0u32, 0u32);
-        let mut lower = String::new();
-        let mut end = text.len().min(LOOK_BYTES_MAX);
-        while !text.is_char_boundary(end) {
-            end -= 1;
+impl Languages {
+    /// Counts what [`certain`] said of each review.
+    pub(super) fn of(certain: &[Option<Lang>]) -> Languages {
+        let mut counts: Vec<(usize, Lang)> = Lang::all().iter().map(|lang| (0, *lang)).collect();
+        for lang in certain.iter().flatten() {
+            counts[*lang as usize].0 += 1;
         }
-        for word in text[..end]
-            .split(|letter: char| !letter.is_alphanumeric() && letter != '\'' && letter != '’')
-        {
-            if word.is_empty() {
-                continue;
-            }
-            lower.clear();
-            for letter in word.chars() {
-                if letter.is_alphabetic() {
-                    let count = if letter < '\u{250}' {
-                        &mut latin
-                    } else {
-                        &mut foreign
-                    };
-                    *count += 1;
-                }
-                lower.extend(letter.to_lowercase());
-            }
-            match SMALL_WORDS.get(lower.as_str()) {
-                Some(true) => english += 1,
-                Some(false) => other += 1,
-                None => listed |= LEXICON.entry(&lower).valence.is_some(),
-            }
+        let told = certain.iter().flatten().count();
+        counts.retain(|(count, _)| *count > 0 && count * 20 >= told);
+        counts.sort_by_key(|(count, lang)| (std::cmp::Reverse(*count), *lang as usize));
+        Languages {
+            usual: counts.into_iter().map(|(_, lang)| lang).collect(),
         }
-        let spoken = english > 0 || (listed && other == 0);
-        match spoken && english >= other && foreign * 9 <= latin {
-            true => Language::English,
-            false => Language::Other,
+    }
+
+    /// The language of `text`, of which [`certain`] said `told`; `None` without letters.
+    ///
+    /// Function words decide about a short text, on which trigrams guess, and else the language of most reviews.
+    pub(super) fn resolve(&self, text: &str, told: Option<Lang>) -> Option<Lang> {
+        let head = head(text);
+        if told.is_some() || !head.chars().any(char::is_alphabetic) {
+            return told;
         }
+        let lower = head.to_lowercase();
+        let count = |lang: Lang| {
+            let words = lower.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+            words.filter(|word| is_function_word(lang, word)).count()
+        };
+        // The first of equals is the most usual one.
+        let best = self
+            .usual
+            .iter()
+            .copied()
+            .rev()
+            .max_by_key(|lang| count(*lang));
+        best.or_else(|| whatlang::detect(head).map(|info| info.lang()))
     }
 }
 
-/// Bytes of a text that decide about its language.
-const LOOK_BYTES_MAX: usize = 4_000;
+/// The language of `review` where its tag or its words leave no doubt.
+pub(super) fn certain(review: &Review) -> Option<Lang> {
+    let tag = review
+        .language
+        .as_deref()
+        .and_then(|tag| tag.split('-').next());
+    let tagged = tag.and_then(|code| TAGS.iter().find(|(tag, _)| *tag == code));
+    if let Some((_, lang)) = tagged {
+        return Some(*lang);
+    }
+    let info = whatlang::detect(head(&review.text))?;
+    (info.is_reliable() && review.text.len() >= 20).then(|| info.lang())
+}
 
-/// Small words and whether they are English; a word that English shares with another language is in neither list.
-static SMALL_WORDS: LazyLock<HashMap<&'static str, bool>> = LazyLock::new(|| {
-    let english = ENGLISH.split_ascii_whitespace().map(|word| (word, true));
-    let other = OTHER.split_ascii_whitespace().map(|word| (word, false));
-    english.chain(other).collect()
+/// BCP 47 tags of languages that reviews are often in; others are detected.
+const TAGS: [(&str, Lang); 7] = [
+    ("en", Lang::Eng),
+    ("es", Lang::Spa),
+    ("de", Lang::Deu),
+    ("fr", Lang::Fra),
+    ("it", Lang::Ita),
+    ("pt", Lang::Por),
+    ("nl", Lang::Nld),
+];
+
+/// The part of a text that tells its language.
+fn head(text: &str) -> &str {
+    let mut end = text.len().min(HEAD_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The stemmer of a language, if there is one.
+pub(super) fn stemmer(lang: Lang) -> Option<Stemmer> {
+    let algorithm = match lang {
+        Lang::Ara => Algorithm::Arabic,
+        Lang::Dan => Algorithm::Danish,
+        Lang::Nld => Algorithm::Dutch,
+        Lang::Eng => Algorithm::English,
+        Lang::Fin => Algorithm::Finnish,
+        Lang::Fra => Algorithm::French,
+        Lang::Deu => Algorithm::German,
+        Lang::Ell => Algorithm::Greek,
+        Lang::Hun => Algorithm::Hungarian,
+        Lang::Ita => Algorithm::Italian,
+        Lang::Nob => Algorithm::Norwegian,
+        Lang::Por => Algorithm::Portuguese,
+        Lang::Ron => Algorithm::Romanian,
+        Lang::Rus => Algorithm::Russian,
+        Lang::Spa => Algorithm::Spanish,
+        Lang::Swe => Algorithm::Swedish,
+        Lang::Tam => Algorithm::Tamil,
+        Lang::Tur => Algorithm::Turkish,
+        _ => return None,
+    };
+    Some(Stemmer::create(algorithm))
+}
+
+/// Whether `word`, in lower case, is an article, a pronoun, a preposition, an auxiliary or the like.
+pub(super) fn is_function_word(lang: Lang, word: &str) -> bool {
+    word.parse::<u64>().is_ok() || FUNCTION_WORDS.contains(&(lang, word))
+}
+
+/// Whether `word` may stand before a noun phrase and is not part of it.
+pub(super) fn is_determiner(word: &str) -> bool {
+    DETERMINERS.contains(word)
+}
+
+static FUNCTION_WORDS: LazyLock<HashSet<(Lang, &str)>> = LazyLock::new(|| {
+    let line = |line: &'static str| {
+        let (code, words) = line.split_once(' ')?;
+        let lang = Lang::from_code(code)?;
+        Some(words.split(' ').map(move |word| (lang, word)))
+    };
+    include_str!("function_words.txt")
+        .lines()
+        .filter_map(line)
+        .flatten()
+        .collect()
 });
 
-const ENGLISH: &str = "the and of to is it was for that with you this have my they are be not at what from by or when we there can \
-your which their if would who about been were our i i'm i've she her his him them these those has had how than \
-then very just got get never every any because after before could did didn't don't it's always nothing does \
-doing out up too us into all an only over where while why will without again";
+static DETERMINERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "a an the my your his her our their this that these those its any every some each no of with for \
+     el la los las un una unos unas mi mis su sus este esta estos estas de del al con sin por \
+     der die das den dem des ein eine einen einem einer mein meine meinen unser unsere ihr ihre kein keine keinen \
+     im am zum zur beim vom le les une mon ma mes notre nos leur leurs ce cette ces du au aux l d"
+        .split_whitespace()
+        .collect()
+});
 
-const OTHER: &str = "el los las del y que por para con una uno muy pero más fue mi mis su sus como cuando este esta todo todos nos \
-lo al yo porque siempre nunca también ser estar tiene gracias les le la et je nous vous est pas une dans avec \
-très tout tous mais ont sont être cette ces qui aux du des il elle und der das ist nicht ich wir sie mit ein \
-eine einen auf für von zu sehr auch aber wie bei sind haben nur wurde uma não é foi muito ele ela você meu \
-minha nosso nas ao che sono è molto anche gli della nel questo het een niet ik en dat wij zijn voor maar ook \
-heel zeer bij naar de nie się jest że bardzo och att det som är inte jag på af ikke og jeg til bir çok için \
-gern gerne wieder weg niemals danke leute anwalt anwältin merci avocat avocate grazie avvocato obrigado \
-obrigada polecam prawnik bedankt takk dziękuję teşekkürler";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn english_is_told_from_others() {
-        for text in [
-            "I would recommend this law firm to anyone.",
-            "great communication, clear fees, done",
-            "Mi abuela says the lawyer is the best and she would know.",
-            "so grateful ❤️",
-        ] {
-            assert_eq!(Language::of(text), Language::English, "{text}");
-        }
-        for text in [
-            "",
-            "👩‍👧‍👦💪",
-            "Me atendieron con mucha paciencia. El licenciado habla claro.",
-            "Sehr gute Beratung, und das für wenig Geld.",
-            "Très bon avocat, je recommande.",
-            "Отличный адвокат, спасибо",
-            "とても良い弁護士でした",
-            "Excelente atención",
-            "Brave Leute, gern wieder",
-            "Super avocate, service excellent",
-            "Super prawnik, polecam",
-            // Too little to tell.
-            "Professional.",
-        ] {
-            assert_eq!(Language::of(text), Language::Other, "{text}");
-        }
-    }
-}
+/// Bytes of a text that tell its language.
+const HEAD_BYTES: usize = 1_000;

@@ -20,7 +20,7 @@ fn options(threads: usize) -> Options {
 }
 
 fn parsed(dataset: &Dataset) -> Value {
-    serde_json::from_slice(&document(dataset, &options(1))).expect("JSON")
+    serde_json::from_slice(&document(dataset, &options(1)).bytes).expect("JSON")
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -66,7 +66,7 @@ fn every_quote_stands_where_the_evidence_says() {
                     .zip(quote.chars())
                     .take_while(|(one, other)| one == other)
                     .count();
-                same >= 2 && quote.chars().count().abs_diff(phrase.chars().count()) <= 3
+                same >= 2 && quote.chars().count().abs_diff(phrase.chars().count()) <= 8
             };
             assert!(
                 concept.phrases.iter().any(known),
@@ -142,9 +142,14 @@ fn every_count_adds_up() {
         .count() as u64;
     assert_eq!(count(&coverage["scored"]), scored);
     assert_eq!(
-        count(&coverage["with_text"]),
-        scored + count(&coverage["unscored"])
+        scored,
+        dataset.reviews.len() as u64,
+        "stars alone are a score"
     );
+    let of_languages = list(&coverage["languages"])
+        .iter()
+        .map(|one| count(&one["reviews"]));
+    assert_eq!(count(&coverage["with_text"]), of_languages.sum::<u64>());
     let with_aspect = per_review
         .values()
         .filter(|review| review["aspects"] != json!([]))
@@ -170,7 +175,8 @@ fn every_count_adds_up() {
 
 #[test]
 fn praise_and_complaint_both_come_with_examples() {
-    let value = parsed(&sample());
+    let dataset = sample();
+    let value = parsed(&dataset);
     let fees = list(&value["aspects"])
         .iter()
         .find(|aspect| aspect["id"] == "fees")
@@ -178,37 +184,63 @@ fn praise_and_complaint_both_come_with_examples() {
     assert!(count(&fees["positive_count"]) > 1 && count(&fees["negative_count"]) > 1);
     let examples = list(&fees["example_review_ids"]);
     assert!((4..=6).contains(&examples.len()), "{examples:?}");
-    assert!(
-        list(&value["topics"])
-            .iter()
-            .any(|topic| topic["phrase"] == "nobody" && topic["polarity"] == "negative")
-    );
+    assert!(!list(&value["topics"]).is_empty());
     for topic in list(&value["topics"]) {
         let better = topic["polarity"] == "positive";
         assert!(topic["weight"].as_f64().expect("a weight") >= 1.64);
         assert!(count(&topic["five_star_count"]) + count(&topic["low_star_count"]) >= 3);
         assert!(!better || count(&topic["five_star_count"]) > 0);
+        let ids = list(&topic["review_ids"]);
+        assert!((1..=5).contains(&ids.len()), "{topic}");
+        let phrase = topic["phrase"].as_str().expect("a phrase");
+        assert!(phrase.split(' ').count() <= 3, "{phrase}");
+        for id in ids {
+            let review = dataset
+                .reviews
+                .iter()
+                .find(|review| *id == review.id)
+                .expect("a review");
+            let text = review.text.to_lowercase();
+            assert!(
+                phrase.split(' ').all(|word| text.contains(word)),
+                "{phrase}: {text}"
+            );
+        }
     }
 }
 
 #[test]
-fn texts_in_other_languages_are_unscored() {
+fn spanish_reviews_of_the_sample_are_scored_and_have_aspects() {
     let dataset = sample();
     let value = parsed(&dataset);
-    let spanish = dataset
+    let spanish = list(&value["coverage"]["languages"])
+        .iter()
+        .find(|one| one["language"] == "spa");
+    assert!(count(&spanish.expect("Spanish")["reviews"]) >= 10);
+    let mut with_aspects = 0;
+    let is_spanish = |text: &str| {
+        [" muy ", " los ", " que "]
+            .iter()
+            .any(|word| text.contains(word))
+    };
+    for review in dataset
         .reviews
         .iter()
-        .filter(|review| review.text.contains(" muy ") || review.text.contains(" los "));
-    let mut seen = 0;
-    for review in spanish {
+        .filter(|review| is_spanish(&review.text))
+    {
+        let entry = &value["per_review"][&review.id];
+        let (score, stars) = (
+            entry["score"].as_f64().expect("a score"),
+            review.rating.stars(),
+        );
         assert!(
-            value["per_review"][&review.id]["score"].is_null(),
+            stars == 3 || (score > 0.0) == (stars > 3),
             "{}",
             review.text
         );
-        seen += 1;
+        with_aspects += list(&entry["aspects"]).len();
     }
-    assert!(seen >= 2 && count(&value["coverage"]["unscored"]) >= seen);
+    assert!(with_aspects > 0);
 }
 
 #[test]
@@ -225,10 +257,10 @@ fn the_document_does_not_depend_on_threads() {
             review.text.clear();
         }
     }
-    assert!(document(&dataset, &options(1)) == document(&dataset, &options(3)));
+    assert!(document(&dataset, &options(1)).bytes == document(&dataset, &options(3)).bytes);
     let value = parsed(&dataset);
     for aspect in list(&value["aspects"]) {
-        let most = aspects::EVIDENCE_MAX + 2 * aspects::EXAMPLES_MAX;
+        let most = totals::EVIDENCE_MAX + 2 * totals::EXAMPLES_MAX;
         assert!(list(&aspect["evidence"]).len() <= most);
     }
 }
@@ -258,7 +290,7 @@ fn an_aspect_with_too_few_mentions_has_counts_and_no_score() {
         mentions_min: 1_000,
         ..options(1)
     };
-    let value: Value = serde_json::from_slice(&document(&dataset, &few)).expect("JSON");
+    let value: Value = serde_json::from_slice(&document(&dataset, &few).bytes).expect("JSON");
     assert!(
         list(&value["aspects"])
             .iter()
@@ -284,7 +316,10 @@ fn generated_at_is_updated_at() {
 fn a_given_document_is_published_as_it_stands() {
     let mut dataset = sample();
     dataset.insights = Some(b"{ \"version\": 1 }\n".to_vec());
-    assert_eq!(document(&dataset, &options(1)), b"{ \"version\": 1 }\n");
+    assert_eq!(
+        document(&dataset, &options(1)).bytes,
+        b"{ \"version\": 1 }\n"
+    );
 }
 
 #[test]
@@ -301,4 +336,328 @@ fn an_empty_dataset_has_no_dates_no_means_and_no_scores() {
     assert_eq!(value["temporal"], json!({"monthly": [], "trend": null}));
     assert!(value["overall_sentiment"].is_null() && value["summary"].is_null());
     assert_eq!(value["method"]["summary"], "none");
+}
+
+fn review(id: usize, stars: u8, text: &str) -> crate::model::Review {
+    static FIRST: std::sync::LazyLock<crate::model::Review> =
+        std::sync::LazyLock::new(|| sample().reviews.swap_remove(0));
+    let mut review = FIRST.clone();
+    review.id = format!("r{id}");
+    review.rating = crate::model::Rating::new(stars).expect("1 to 5");
+    review.text = text.to_owned();
+    review.mentioned_technicians.clear();
+    review.mentioned_services.clear();
+    review.language = None;
+    review
+}
+
+fn dataset_of(reviews: &[(u8, &str)]) -> Dataset {
+    let mut dataset = sample();
+    let texts = reviews.iter().enumerate();
+    dataset.reviews = texts
+        .map(|(id, (stars, text))| review(id, *stars, text))
+        .collect();
+    dataset.editorial.summary = None;
+    dataset
+}
+
+#[test]
+fn one_review_is_told_as_one() {
+    let value = parsed(&dataset_of(&[(1, "Untrustworthy.")]));
+    assert_eq!(value["per_review"]["r0"]["sentiment"], "negative");
+    assert_eq!(value["overall_sentiment"]["negative_pct"], 100.0);
+    assert!(value["topics"] == json!([]) && value["temporal"]["trend"].is_null());
+    let summary = value["summary"].as_str().expect("a summary");
+    assert!(summary.starts_with("1 review of "), "{summary}");
+    assert!(!summary.contains("Praised"), "{summary}");
+}
+
+#[test]
+fn all_five_stars_have_no_critical_quote_without_a_clear_complaint() {
+    let texts = [
+        (
+            5,
+            "The emergency call came back at 5:30 in the morning. THANKS!",
+        ),
+        (
+            5,
+            "Nobody else could have handled my fees and my divorce with less trouble.",
+        ),
+        (
+            5,
+            "The staff was rude, the bill was a terrible rip-off and I hated every minute.",
+        ),
+    ];
+    let reviews: Vec<(u8, &str)> = texts.into_iter().cycle().take(60).collect();
+    let value = parsed(&dataset_of(&reviews));
+    for aspect in list(&value["aspects"]) {
+        for piece in list(&aspect["evidence"]) {
+            let id = piece["review_id"].as_str().expect("an id");
+            let row: usize = id[1..].parse().expect("a row");
+            assert!(piece["polarity"] != "negative" || row % 3 == 2, "{aspect}");
+        }
+        assert!(aspect["change"].is_null());
+    }
+    let staff = list(&value["aspects"])
+        .iter()
+        .find(|aspect| aspect["id"] == "staff");
+    assert!(count(&staff.expect("staff")["negative_count"]) > 0);
+    assert!(
+        list(&value["topics"])
+            .iter()
+            .all(|topic| topic["polarity"] == "positive")
+    );
+}
+
+#[test]
+fn ten_reviews_of_a_language_are_scored_by_their_stars_and_say_so() {
+    let reviews: Vec<(u8, &str)> = (0..10)
+        .map(|at| match at % 2 {
+            0 => (
+                5,
+                "Ik ben heel tevreden over deze advocaat en zijn medewerkers.",
+            ),
+            _ => (
+                1,
+                "Wij hebben wekenlang gewacht en kregen nooit een antwoord.",
+            ),
+        })
+        .collect();
+    let value = parsed(&dataset_of(&reviews));
+    let languages = &value["coverage"]["languages"];
+    assert_eq!(
+        languages,
+        &json!([{"language": "nld", "reviews": 10, "evidence": ["stars"]}])
+    );
+    for row in 0..10 {
+        let expected = if row % 2 == 0 { "positive" } else { "negative" };
+        assert_eq!(
+            value["per_review"][format!("r{row}")]["sentiment"],
+            expected
+        );
+    }
+}
+
+#[test]
+fn long_texts_emoji_and_mixed_languages_are_read() {
+    let long = "The lawyer was friendly and the fees were fair. ".repeat(1_250);
+    assert!(long.len() >= 60_000);
+    let cut = "x".repeat(60_000);
+    let reviews = [
+        (5, long.as_str()),
+        (4, "😀👍❤️"),
+        (1, "😡😡"),
+        (
+            2,
+            "The service was fine, pero nunca contestan y la factura fue muy alta. Schade!",
+        ),
+        (3, cut.as_str()),
+        (5, ""),
+    ];
+    let value = parsed(&dataset_of(&reviews));
+    for row in 0..reviews.len() {
+        let score = value["per_review"][format!("r{row}")]["score"]
+            .as_f64()
+            .expect("a score");
+        assert!(score.abs() <= 1.0);
+    }
+    assert_eq!(value["per_review"]["r1"]["sentiment"], "positive");
+    assert_eq!(value["per_review"]["r2"]["sentiment"], "negative");
+    assert_eq!(count(&value["coverage"]["with_text"]), 5);
+    let und = list(&value["coverage"]["languages"])
+        .iter()
+        .find(|one| one["language"] == "und");
+    assert_eq!(und.expect("emoji")["evidence"], json!(["stars"]));
+}
+
+/// Reviews of a German plumber: every pair of the sentences is one, three times as many praise.
+fn german(count: usize) -> Vec<(u8, String)> {
+    let praise = [
+        "Der Termin wurde pünktlich eingehalten.",
+        "Die Mitarbeiter waren sehr freundlich und haben alles erklärt.",
+        "Der Preis war fair und die Rechnung entsprach dem Angebot.",
+        "Die Reparatur wurde sauber und schnell ausgeführt.",
+        "Gerne wieder, ich kann die Firma nur empfehlen.",
+        "Der Notdienst kam noch am selben Abend.",
+        "Alles hat zuverlässig geklappt.",
+    ];
+    let complaint = [
+        "Niemand ruft zurück, und die Rückmeldung kam nach drei Wochen.",
+        "Die Anfahrtskosten sind eine Frechheit.",
+        "Der Monteur kam zwei Stunden zu spät und war unfreundlich.",
+        "Nach der Reparatur tropfte der Hahn noch immer.",
+        "Nie wieder, reine Abzocke.",
+    ];
+    (0..count)
+        .map(|at| {
+            let (stars, list): (u8, &[&str]) = match at % 4 {
+                0 => (1 + (at % 8 / 4) as u8, &complaint),
+                other => (if other == 1 { 4 } else { 5 }, &praise),
+            };
+            let [one, other] = [at / 4 % list.len(), (at / 4 * 3 + at) % list.len()];
+            (stars, format!("{} {}", list[one], list[other]))
+        })
+        .collect()
+}
+
+#[test]
+fn a_language_with_200_reviews_learns_from_its_own_stars() {
+    for (reviews, is_learnt) in [(199, false), (200, true)] {
+        let texts = german(reviews);
+        let texts: Vec<(u8, &str)> = texts
+            .iter()
+            .map(|(stars, text)| (*stars, text.as_str()))
+            .collect();
+        let value = parsed(&dataset_of(&texts));
+        let language = &value["coverage"]["languages"][0];
+        assert_eq!(language["language"], "deu");
+        assert_eq!(count(&language["reviews"]), reviews as u64);
+        let evidence = list(&language["evidence"]);
+        assert_eq!(
+            evidence.contains(&json!("own_stars")),
+            is_learnt,
+            "{reviews}"
+        );
+    }
+}
+
+#[test]
+fn german_reviews_are_counted_and_their_aspects_judged() {
+    let mut texts = german(240);
+    // Words that turn the stars: a complaint with three stars.
+    texts.push((
+        3,
+        "Die Anfahrtskosten sind eine Frechheit. Niemand ruft zurück.".to_owned(),
+    ));
+    let texts: Vec<(u8, &str)> = texts
+        .iter()
+        .map(|(stars, text)| (*stars, text.as_str()))
+        .collect();
+    let mut dataset = dataset_of(&texts);
+    let concept = |id: &str, phrases: &[&str]| crate::model::Concept {
+        id: id.to_owned(),
+        label: id.to_owned(),
+        phrases: phrases.iter().map(|phrase| (*phrase).to_owned()).collect(),
+    };
+    dataset.taxonomy.aspects = vec![
+        concept("price", &["preis", "kosten", "rechnung"]),
+        concept("speed", &["zu spät", "pünktlich"]),
+    ];
+    let value = parsed(&dataset);
+    let (mut low, mut found) = (0, 0);
+    for (row, (stars, _)) in texts.iter().enumerate() {
+        if *stars <= 2 {
+            low += 1;
+            found += u64::from(value["per_review"][format!("r{row}")]["sentiment"] == "negative");
+        }
+    }
+    assert!(found * 10 >= low * 9, "{found} of {low}");
+    assert_eq!(value["per_review"]["r240"]["sentiment"], "negative");
+    let aspect = |id: &str| {
+        list(&value["aspects"])
+            .iter()
+            .find(|one| one["id"] == id)
+            .expect("listed")
+            .clone()
+    };
+    let (price, speed) = (aspect("price"), aspect("speed"));
+    let compound = list(&price["top_phrases"]);
+    assert!(compound.contains(&json!("anfahrtskosten")), "{compound:?}");
+    for aspect in [&price, &speed] {
+        assert!(
+            count(&aspect["positive_count"]) > 10 && count(&aspect["negative_count"]) > 10,
+            "{aspect}"
+        );
+    }
+    assert_eq!(
+        count(&speed["neutral_count"]),
+        0,
+        "late and on time are opinions themselves"
+    );
+}
+
+#[test]
+fn a_significant_change_is_told_with_its_quarter() {
+    let mut dataset = dataset_of(&[(5, "The fees were fair and the service was great."); 60]);
+    for (row, review) in dataset.reviews.iter_mut().enumerate() {
+        let (month, is_new) = (1 + (row % 12) as u8, row < 30);
+        review.date = crate::wire::date::Date::new(if is_new { 2025 } else { 2024 }, month, 1)
+            .expect("a day");
+        if is_new {
+            review.rating = crate::model::Rating::MIN;
+            review.text = "The fees were a rip-off and far too expensive.".to_owned();
+        }
+    }
+    dataset
+        .reviews
+        .sort_by_key(|review| std::cmp::Reverse(review.date));
+    let value = parsed(&dataset);
+    let fees = list(&value["aspects"])
+        .iter()
+        .find(|one| one["id"] == "fees")
+        .expect("fees");
+    assert_eq!(
+        fees["change"],
+        "Favorable mentions fell from 100 % of 30 to 0 % of 30 since the first quarter of 2025."
+    );
+    let quarters = list(&fees["quarterly"]);
+    assert_eq!(quarters.len(), 8);
+    assert_eq!(
+        quarters
+            .iter()
+            .map(|one| count(&one["mention_count"]))
+            .sum::<u64>(),
+        60
+    );
+    assert_eq!(quarters[0]["quarter"], "2024-Q1");
+}
+
+#[test]
+fn names_of_people_and_plurals_of_aspects_are_no_topics() {
+    let reviews: Vec<(u8, &str)> = (0..80)
+        .map(|at| match at % 2 {
+            0 => (
+                5,
+                "The waiting list was short, and we met Zebulon there. The free coffee was great.",
+            ),
+            _ => (
+                1,
+                "There was no parking garage. The invoices of the court were wrong.",
+            ),
+        })
+        .collect();
+    let value = parsed(&dataset_of(&reviews));
+    let phrases: Vec<&str> = list(&value["topics"])
+        .iter()
+        .map(|topic| topic["phrase"].as_str().expect("a phrase"))
+        .collect();
+    assert!(
+        phrases.contains(&"waiting list") && phrases.contains(&"parking garage"),
+        "{phrases:?}"
+    );
+    for none in ["zebulon", "invoices", "the", "was great"] {
+        assert!(!phrases.contains(&none), "{phrases:?}");
+    }
+}
+
+#[test]
+fn given_insights_are_read_as_far_as_they_have_our_shape() {
+    let mut dataset = sample();
+    let mut value = parsed(&dataset);
+    value["topics"] = json!(["anything"]);
+    value["method"] = json!({"accuracy": "high"});
+    dataset.insights = Some(value.to_string().into_bytes());
+    let read = document(&dataset, &options(1)).insights;
+    dataset.insights = None;
+    let derived = document(&dataset, &options(1)).insights;
+    assert_eq!(read.topics, []);
+    let rows = |insights: &Insights| -> Vec<(String, Vec<Row>)> {
+        insights
+            .aspects
+            .iter()
+            .map(|aspect| (aspect.id.clone(), aspect.rows.clone()))
+            .collect()
+    };
+    assert_eq!(rows(&read), rows(&derived));
+    assert!(read.aspects.iter().all(|aspect| aspect.evidence.is_some()));
 }

@@ -69,6 +69,35 @@ impl Words {
         &self.lower[item.lower_start..item.lower_end]
     }
 
+    /// How the items that `belongs` accepts sound by the lexicon, from -10,000 to 10,000: valences with degree and
+    /// negation, drawn into the range as VADER does (Hutto and Gilbert, 2014).
+    pub(super) fn score(&self, belongs: impl Fn(&Item) -> bool) -> i32 {
+        let (mut sum, mut marks) = (0.0, 0u8);
+        for (at, item) in self
+            .items
+            .iter()
+            .enumerate()
+            .filter(|(_, item)| belongs(item))
+        {
+            marks += u8::from(marks < EMPHASIS_MAX && self.lower(item) == "!");
+            let Some(valence) = item.entry.valence else {
+                continue;
+            };
+            let before = self.items[at.saturating_sub(2)..at].iter();
+            let degree: f64 = before.map(|one| f64::from(one.entry.step) * DEGREE).sum();
+            let valence = valence + degree * valence.signum();
+            sum += if item.negated {
+                valence * NEGATED
+            } else {
+                valence
+            };
+        }
+        if sum != 0.0 {
+            sum += f64::from(marks) * DEGREE * f64::signum(sum);
+        }
+        (sum / (sum * sum + 15.0).sqrt() * 10_000.0).round() as i32
+    }
+
     fn push(&mut self, character: char) {
         match character {
             '’' => self.lower.push('\''),
@@ -88,11 +117,7 @@ impl Words {
             end,
             lower_start,
             lower_end: self.lower.len(),
-            entry: if is_word {
-                LEXICON.entry(lower)
-            } else {
-                Entry::default()
-            },
+            entry: LEXICON.entry(lower),
             is_word,
             negated: false,
             phrase: 0,
@@ -129,7 +154,11 @@ impl Words {
 }
 
 /// Words and marks that are looked at in one sentence; what follows is as if it were not there.
-pub(super) const ITEMS_MAX: usize = 200;
+pub(super) const ITEMS_MAX: usize = 512;
+/// What a word of degree or a mark of exclamation adds to a valence, and what a negation makes of it.
+const DEGREE: f64 = 0.293;
+const NEGATED: f64 = -0.74;
+const EMPHASIS_MAX: u8 = 4;
 /// Words after a negation that it turns around.
 const NEGATION_REACH: u8 = 4;
 /// Characters that join the parts of a word.

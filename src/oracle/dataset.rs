@@ -56,7 +56,7 @@ pub fn check_dataset(data: &[u8]) {
             assert!(value.is_ok(), "what is no JSON was accepted");
             let file = serde_json::from_slice(&reviews).expect("accepted, so JSON");
             check_documents(&decoded.dataset, &file);
-            let document = insights::document(&decoded.dataset, &OPTIONS);
+            let document = insights::document(&decoded.dataset, &OPTIONS).bytes;
             serde_json::from_slice::<Value>(&document).expect("the insights are JSON");
             assert!(
                 insights.is_none_or(|given| given == document),

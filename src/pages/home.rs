@@ -8,10 +8,12 @@ use super::figures::rounded;
 use super::filters;
 use super::form::{Field, Form};
 use super::given::Given;
-use super::insights::{Aspect, Insights, Question};
+use super::insights::{Aspect, Insights};
 use super::review::Shown;
 use super::shell::{Shell, rendered};
 use super::text::{count, counted, newest, push_encoded, without_direction};
+use crate::model::Question;
+use crate::model::insights::Quarter;
 
 /// Reviews on the page.
 const NEWEST_MAX: u32 = 10;
@@ -86,6 +88,13 @@ struct AspectLine<'i> {
     /// Where the bar of the critical ones begins.
     negative_from: u64,
     negative_percent: u64,
+    /// The shares by quarter as the inside of an `svg` of one unit for each quarter and one in height; empty with fewer
+    /// than three quarters.
+    quarters: String,
+    quarter_count: usize,
+    /// What the drawing shows, for those who do not see it.
+    quarters_label: String,
+    change: &'i str,
 }
 
 impl<'i> AspectLine<'i> {
@@ -95,6 +104,8 @@ impl<'i> AspectLine<'i> {
         let total = aspect.positive + aspect.neutral + aspect.negative;
         let percent = |part: u64| rounded(part, total, 100).unwrap_or(0);
         let (positive, negative) = (percent(aspect.positive), percent(aspect.negative));
+        let old = aspect.quarterly.len().saturating_sub(QUARTERS_SHOWN);
+        let shown = &aspect.quarterly[old..];
         AspectLine {
             label: &aspect.label,
             href,
@@ -106,9 +117,42 @@ impl<'i> AspectLine<'i> {
             positive_percent: positive,
             negative_from: 100_u64.saturating_sub(negative),
             negative_percent: negative,
+            quarters: quarters(shown),
+            quarter_count: shown.len(),
+            quarters_label: match shown {
+                [first, .., last] => format!(
+                    "Favorable and critical mentions by quarter, {} to {}",
+                    first.quarter, last.quarter
+                ),
+                _ => String::new(),
+            },
+            change: aspect.change.as_deref().unwrap_or_default(),
         }
     }
 }
+
+/// Draws the share of praise from below and of complaint from above, in each quarter with mentions.
+fn quarters(shown: &[Quarter]) -> String {
+    let mut drawing = String::new();
+    if shown.len() < 3 {
+        return drawing;
+    }
+    for (at, quarter) in shown.iter().enumerate() {
+        let percent = |part: u64| rounded(part, quarter.mention_count, 100).unwrap_or(0);
+        let (good, bad) = (
+            percent(quarter.positive_count),
+            percent(quarter.negative_count),
+        );
+        let top = 100 - good.min(100);
+        drawing.push_str(&format!(
+            r#"<rect class="good" x="{at}.1" y="{top}" width=".8" height="{good}"/><rect class="bad" x="{at}.1" width=".8" height="{bad}"/>"#
+        ));
+    }
+    drawing
+}
+
+/// Quarters in a drawing, the newest.
+const QUARTERS_SHOWN: usize = 12;
 
 #[derive(Template)]
 #[template(path = "home.html")]

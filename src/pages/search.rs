@@ -9,7 +9,7 @@ use super::Pages;
 use super::filters;
 use super::form::{Field, Form};
 use super::given::{ASPECT, Given, POLARITY, issue};
-use super::insights::{Aspect, Polarity};
+use super::insights::{Aspect, Polarity, label as tone_label};
 use super::review::{Shown, read_all};
 use super::shell::{Shell, rendered};
 use super::text::{counted, service_label};
@@ -207,7 +207,7 @@ impl Pages {
                 .flat_map(|insights| &insights.aspects)
                 .find(|aspect| aspect.id == value)
                 .map_or(value, |aspect| &aspect.label),
-            POLARITY => Polarity::parse(value).map_or(value, |polarity| polarity.label()),
+            POLARITY => Polarity::parse(value).map_or(value, |tone| tone_label(tone)),
             _ => value,
         }
     }
@@ -261,7 +261,7 @@ fn heading(matched: u32, aspect: Option<(&Aspect, Option<Polarity>)>) -> String 
 /// What the evidence of an aspect is, in a sentence.
 fn note(aspect: &Aspect, polarity: Option<Polarity>) -> String {
     let (kept, all) = aspect.kept_of(polarity);
-    let tone = polarity.map_or_else(String::new, |polarity| format!("{} ", polarity.label()));
+    let tone = polarity.map_or_else(String::new, |polarity| format!("{} ", tone_label(polarity)));
     let label = &aspect.label;
     let counted = counted(all, &format!("{tone}mention"), &format!("{tone}mentions"));
     if kept < all && polarity.is_none() {

@@ -21,6 +21,7 @@ use std::thread;
 use bytes::Bytes;
 
 use crate::insights;
+use crate::model::insights::Insights;
 use crate::model::{Business, Dataset, Editorial, Row, Taxonomy};
 use crate::search::index::{Index, IndexOptions};
 use crate::wire::date::{Date, Timestamp};
@@ -93,7 +94,7 @@ pub struct Snapshot {
     since: SinceTable,
     tags: ReviewTags,
     /// Written once: at 100,000 reviews it takes longer than everything else together.
-    insights: OnceLock<Resource>,
+    insights: OnceLock<(Resource, Insights)>,
     /// Written once, in the background; `None` within where it would be too large.
     escaped: OnceLock<Option<Escaped>>,
 }
@@ -195,15 +196,23 @@ impl Snapshot {
     /// Returns `/insights.json`, or `None` while it is being derived.
     #[must_use]
     pub fn insights(&self) -> Option<&Resource> {
-        self.insights.get()
+        self.insights.get().map(|(resource, _)| resource)
     }
 
-    /// Adds `/insights.json`, the `document` of the dataset that this snapshot was built of.
-    pub fn set_insights(&self, document: Vec<u8>) {
+    /// Returns what `/insights.json` says, but for single reviews; `None` while it is being derived.
+    #[must_use]
+    pub fn insights_value(&self) -> Option<&Insights> {
+        self.insights.get().map(|(_, insights)| insights)
+    }
+
+    /// Adds the insights, the `document` of the dataset that this snapshot was built of.
+    pub fn set_insights(&self, document: insights::Document) {
         // A second derivation of the same dataset gives the same bytes, so losing a race is fine.
-        let _ = self
-            .insights
-            .get_or_init(|| Resource::new(document.into(), "application/json", self.updated_at));
+        let _ = self.insights.get_or_init(|| {
+            let bytes = document.bytes.into();
+            let resource = Resource::new(bytes, "application/json", self.updated_at);
+            (resource, document.insights)
+        });
     }
 
     /// Returns the dataset's version: the first 8 hex digits of its digest.

@@ -27,6 +27,7 @@ mod hub;
 mod import;
 mod import_progress;
 mod init;
+mod insights_accuracy;
 mod insights_command;
 mod insights_later;
 mod interface;

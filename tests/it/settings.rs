@@ -252,10 +252,6 @@ fn what_is_no_flag_or_no_command_is_told_in_one_line_with_the_nearest_that_is() 
         (&["hub"], &["reviewd hub --help"]),
         (&["man", "a", "b"], &["'b'"]),
         (
-            &["insights", "data", "--explain", "a", "--evaluate", "b"],
-            &["cannot be used with"],
-        ),
-        (
             &["check", "--format", "yaml"],
             &["--format 'yaml'", "text, json", "reviewd check --help"],
         ),

@@ -5,6 +5,7 @@ use super::fit::fit;
 use crate::mcp::json::{Bounds, Value, parse};
 use crate::mcp::tools::{ANSWER_BYTES_MAX, push_ratings};
 use crate::model::Row;
+use crate::model::insights::Insights;
 use crate::search::filter::{Filter, Query, Sort};
 use crate::search::run::{Scratch, run};
 use crate::snapshot::Snapshot;
@@ -26,18 +27,18 @@ impl Facts {
     pub(super) fn of(snapshot: &Snapshot) -> Facts {
         let head = document_head(snapshot);
         let head = parse_own(&head);
-        // Figures of single reviews are many and of no use here, and the evidence is as long as the reviews.
-        let document = snapshot.insights().map(|resource| &resource.body[..]);
-        let insights = parse_own(document.unwrap_or(b"{}"));
+        let nothing = Insights::default();
+        let insights = snapshot.insights_value().unwrap_or(&nothing);
         let technicians = technicians(snapshot);
         let services = services(snapshot);
-        let aspects = aspects(snapshot, &insights);
+        let aspects = aspects(snapshot, insights);
         Facts {
             business: fit(&head, ANSWER_BYTES_MAX),
             rating_summary: rating_summary(snapshot, &head),
-            faq: faq(&insights),
+            faq: faq(insights),
             names: names(snapshot, &aspects, &technicians, &services),
-            insights: fit(&insights, ANSWER_BYTES_MAX),
+            // Figures of single reviews are many and of no use here, and the evidence is as long as the reviews.
+            insights: shortest(|items| serde_json::to_vec(&insights.brief(items))),
             aspects,
             technicians,
             services,
@@ -90,10 +91,26 @@ fn rating_summary(snapshot: &Snapshot, head: &Value<'_>) -> Vec<u8> {
     out
 }
 
-fn faq(insights: &Value<'_>) -> Vec<u8> {
-    let questions = insights.get("faq").cloned();
-    let faq = questions.unwrap_or_else(|| Value::Array(Vec::new()));
-    fit(&Value::Object(vec![("faq".into(), faq)]), ANSWER_BYTES_MAX)
+fn faq(insights: &Insights) -> Vec<u8> {
+    shortest(|items| {
+        let faq = &insights.faq[..insights.faq.len().min(items)];
+        serde_json::to_vec(&serde_json::json!({ "faq": faq }))
+    })
+}
+
+/// Returns the JSON object that `render` makes with as many items in each list as fit an answer, and
+/// `"shortened": true` where that is not all. The order of a list says what matters, so the front is what stays.
+fn shortest(render: impl Fn(usize) -> serde_json::Result<Vec<u8>>) -> Vec<u8> {
+    for items_max in [usize::MAX, 120, 60, 25, 10, 5, 2, 0] {
+        let mut json = render(items_max).unwrap_or_default();
+        if items_max < usize::MAX && json.pop().is_some() {
+            json.extend_from_slice(br#","shortened":true}"#);
+        }
+        if json.len() <= ANSWER_BYTES_MAX && !json.is_empty() {
+            return json;
+        }
+    }
+    br#"{"shortened":true}"#.to_vec()
 }
 
 fn technicians(snapshot: &Snapshot) -> Vec<Named> {
@@ -156,44 +173,31 @@ fn services(snapshot: &Snapshot) -> Vec<Named> {
 }
 
 /// The aspects of the taxonomy, and those that only the insights know; each with what the insights say about it.
-fn aspects(snapshot: &Snapshot, insights: &Value<'_>) -> Vec<Named> {
-    let measured = match insights.get("aspects") {
-        Some(Value::Array(items)) => &items[..],
-        _ => &[],
-    };
-    let word = |entry: &Value<'_>, key: &str| -> Option<String> {
-        entry.get(key).and_then(Value::as_str).map(str::to_owned)
-    };
-    let known = snapshot.taxonomy.aspects.iter();
-    let mut names: Vec<(String, String)> = known
-        .map(|aspect| (aspect.id.clone(), aspect.label.clone()))
-        .collect();
-    for entry in measured {
-        if let (Some(id), Some(label)) = (word(entry, "id"), word(entry, "label"))
-            && names.iter().all(|(other, _)| *other != id)
-        {
-            names.push((id, label));
+fn aspects(snapshot: &Snapshot, insights: &Insights) -> Vec<Named> {
+    let measured = &insights.aspects;
+    let known = snapshot
+        .taxonomy
+        .aspects
+        .iter()
+        .map(|one| (&one.id, &one.label));
+    let mut names: Vec<(&String, &String)> = known.collect();
+    for aspect in measured {
+        if names.iter().all(|(other, _)| **other != aspect.id) {
+            names.push((&aspect.id, &aspect.label));
         }
     }
-    let entry_of = |id: &str| {
-        let found = measured
-            .iter()
-            .find(|entry| entry.get("id").and_then(Value::as_str) == Some(id));
-        found.cloned().unwrap_or(Value::Null)
+    let named = |(id, label): (&String, &String)| {
+        let json = shortest(|items| {
+            let brief = insights
+                .aspects
+                .iter()
+                .find(|one| one.id == *id)
+                .map(|one| one.brief(items));
+            serde_json::to_vec(&serde_json::json!({ "id": id, "label": label, "sentiment": brief }))
+        });
+        Named::new(id, [id.as_str(), label.as_str()], json)
     };
-    names
-        .iter()
-        .map(|(id, label)| {
-            let text = |text: &str| Value::String(text.to_owned().into());
-            let json = Value::Object(vec![
-                ("id".into(), text(id)),
-                ("label".into(), text(label)),
-                ("sentiment".into(), entry_of(id)),
-            ]);
-            let json = fit(&json, ANSWER_BYTES_MAX);
-            Named::new(id, [id.as_str(), label.as_str()], json)
-        })
-        .collect()
+    names.into_iter().map(named).collect()
 }
 
 /// Every name that a filter accepts, with the number of reviews that mention it.
@@ -267,7 +271,7 @@ fn push_counted(out: &mut Vec<u8>, json: &[u8], mention_count: u64) {
 const OWN: Bounds = Bounds {
     values_max: 4_000_000,
     members_max: 4_096,
-    skipped: &["per_review", "evidence"],
+    skipped: &[],
 };
 /// Years of a summary, newest first.
 const YEARS_MAX: usize = 100;

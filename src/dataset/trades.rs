@@ -1,0 +1,186 @@
+//! Starter taxonomies: what reviews of a trade speak of, in English, Spanish, German and French, for a business without
+//! a `taxonomy.json` or with one that extends a trade.
+//!
+//! Each file of `trades/` begins with the schema.org types of the trade and the aspects that it takes from `common.txt`;
+//! then come, for each language, lines of id, label and phrases. Only languages in which reviews are written count, so
+//! that a word of one does not match another; labels are those of the most frequent.
+
+use whatlang::Lang;
+
+use crate::model::{Concept, Review};
+
+/// The trades by name, with their files; the last is for every type that no other lists.
+pub(super) const TRADES: [(&str, &str); 10] = [
+    ("legal", include_str!("trades/legal.txt")),
+    ("home-services", include_str!("trades/home-services.txt")),
+    ("medical", include_str!("trades/medical.txt")),
+    ("restaurant", include_str!("trades/restaurant.txt")),
+    ("hotel", include_str!("trades/hotel.txt")),
+    ("retail", include_str!("trades/retail.txt")),
+    ("automotive", include_str!("trades/automotive.txt")),
+    ("beauty", include_str!("trades/beauty.txt")),
+    ("education", include_str!("trades/education.txt")),
+    ("professional", include_str!("trades/professional.txt")),
+];
+
+const COMMON: &str = include_str!("trades/common.txt");
+
+/// Languages of the files, with the codes that begin their parts.
+const LANGUAGES: [(Lang, &str); 4] = [
+    (Lang::Eng, "# en"),
+    (Lang::Spa, "# es"),
+    (Lang::Deu, "# de"),
+    (Lang::Fra, "# fr"),
+];
+
+/// Reviews whose language is told.
+const REVIEWS_READ: usize = 500;
+
+/// Returns the trade of a schema.org type.
+pub(super) fn of_type(kind: &str) -> &'static str {
+    let bare = kind.rsplit('/').next().unwrap_or(kind);
+    let lists = |(_, file): &&(&str, &str)| {
+        words(file, "types").any(|listed| listed.eq_ignore_ascii_case(bare))
+    };
+    TRADES
+        .iter()
+        .find(lists)
+        .map_or("professional", |(name, _)| name)
+}
+
+/// Adds the aspects of `trade` that `aspects` does not define, in the languages of `reviews`.
+pub(super) fn extend(aspects: &mut Vec<Concept>, trade: &str, reviews: &[Review]) {
+    let Some((_, file)) = TRADES.iter().find(|(name, _)| *name == trade) else {
+        return;
+    };
+    let own = aspects.len();
+    for language in languages(reviews) {
+        let common = words(file, "common").filter_map(|id| {
+            part(COMMON, language).find(|line| line.split(" | ").next() == Some(id))
+        });
+        for line in part(file, language).chain(common) {
+            let mut fields = line.split(" | ");
+            let (Some(id), Some(label), Some(phrases)) =
+                (fields.next(), fields.next(), fields.next())
+            else {
+                continue;
+            };
+            let phrases = phrases.split(", ").map(str::to_owned);
+            let same = |aspect: &Concept| aspect.id == id || aspect.label == label;
+            match aspects.iter().position(same) {
+                Some(at) if at < own => {}
+                Some(at) => aspects[at].phrases.extend(phrases),
+                None => aspects.push(Concept {
+                    id: id.to_owned(),
+                    label: label.to_owned(),
+                    phrases: phrases.collect(),
+                }),
+            }
+        }
+    }
+}
+
+/// The words of the line of `file` that begins with `key`.
+fn words<'f>(file: &'f str, key: &str) -> impl Iterator<Item = &'f str> {
+    let line = file.lines().find_map(|line| line.strip_prefix(key));
+    line.into_iter().flat_map(str::split_ascii_whitespace)
+}
+
+/// The lines of `file` below `heading`.
+fn part<'f>(file: &'f str, heading: &'static str) -> impl Iterator<Item = &'f str> {
+    let below = file
+        .lines()
+        .skip_while(move |line| *line != heading)
+        .skip(1);
+    below.take_while(|line| !line.starts_with('#'))
+}
+
+/// The headings of the languages that at least a twentieth of the reviews are written in, the most frequent first;
+/// English where that cannot be told.
+fn languages(reviews: &[Review]) -> Vec<&'static str> {
+    let mut counts = LANGUAGES.map(|(_, heading)| (0, heading));
+    let mut told = 0;
+    for review in reviews
+        .iter()
+        .filter(|review| !review.text.is_empty())
+        .take(REVIEWS_READ)
+    {
+        let lang = whatlang::detect_lang(&review.text);
+        if let Some(at) = LANGUAGES.iter().position(|(one, _)| Some(*one) == lang) {
+            counts[at].0 += 1;
+            told += 1;
+        }
+    }
+    counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let usual = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0 && *count * 20 >= told);
+    let usual: Vec<&str> = usual.map(|(_, heading)| heading).collect();
+    match usual.is_empty() {
+        true => vec!["# en"],
+        false => usual,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_trade_has_aspects_in_every_language() {
+        for (trade, file) in TRADES {
+            for (_, heading) in LANGUAGES {
+                let ids = |file, heading| -> Vec<&str> {
+                    part(file, heading)
+                        .filter_map(|line| line.split(" | ").next())
+                        .collect()
+                };
+                assert!(ids(file, heading).len() >= 5, "{trade} {heading}");
+                assert_eq!(ids(file, heading), ids(file, "# en"), "{trade} {heading}");
+                assert_eq!(ids(COMMON, heading), ids(COMMON, "# en"), "{heading}");
+                for id in words(file, "common") {
+                    assert!(ids(COMMON, heading).contains(&id), "{trade}: {id}");
+                }
+            }
+            let lines = file.lines().chain(COMMON.lines());
+            for line in lines.filter(|line| line.contains('|')) {
+                assert_eq!(line.split(" | ").count(), 3, "{line}");
+                assert!(
+                    line.split(['|', ',']).all(|field| !field.trim().is_empty()),
+                    "{line}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_type_of_a_business_chooses_its_trade() {
+        assert_eq!(of_type("LegalService"), "legal");
+        assert_eq!(of_type("https://schema.org/attorney"), "legal");
+        assert_eq!(of_type("Plumber"), "home-services");
+        assert_eq!(of_type("Dentist"), "medical");
+        assert_eq!(of_type("ThingOfNoTrade"), "professional");
+    }
+
+    #[test]
+    fn own_aspects_win_and_others_are_added() {
+        let own = Concept {
+            id: "price".to_owned(),
+            label: "Fees".to_owned(),
+            phrases: vec!["fee".to_owned()],
+        };
+        let mut aspects = vec![own.clone()];
+        extend(&mut aspects, "legal", &[]);
+        assert_eq!(aspects[0], own);
+        assert!(aspects.iter().filter(|aspect| aspect.id == "price").count() == 1);
+        let outcome = aspects
+            .iter()
+            .find(|aspect| aspect.id == "outcome")
+            .expect("added");
+        assert!(outcome.phrases.contains(&"verdict".to_owned()));
+        assert!(
+            !outcome.phrases.contains(&"urteil".to_owned()),
+            "no review is in German"
+        );
+    }
+}

@@ -1,0 +1,358 @@
+//! What the reviews say, as a value: made once for each dataset, written as `/insights.json` by serde, read by pages and
+//! MCP. The order of the fields is that of the document.
+
+use std::fmt;
+
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Question, Row};
+
+mod method;
+
+pub use method::{Baseline, Coverage, Figure, LanguageCoverage, Method};
+
+/// The sign of what is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Polarity {
+    /// A complaint.
+    Negative,
+    /// No opinion, or none that is clear.
+    Neutral,
+    /// Praise.
+    Positive,
+}
+
+impl Polarity {
+    /// All three, in order.
+    pub const ALL: [Polarity; 3] = [Polarity::Negative, Polarity::Neutral, Polarity::Positive];
+
+    /// The word that documents and parameters use.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Polarity::Negative => "negative",
+            Polarity::Neutral => "neutral",
+            Polarity::Positive => "positive",
+        }
+    }
+
+    /// Returns the polarity of this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Polarity> {
+        Polarity::ALL
+            .into_iter()
+            .find(|polarity| polarity.word() == word)
+    }
+}
+
+/// The document. One that the operator made elsewhere is published as its bytes stand; of its value, parts of another
+/// shape than ours are empty.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(
+    missing_docs,
+    reason = "the keys of the document, described in docs and OpenAPI"
+)]
+pub struct Insights {
+    pub version: u64,
+    pub generated_at: String,
+    pub model: String,
+    #[serde(deserialize_with = "or_default")]
+    pub method: Method,
+    #[serde(deserialize_with = "or_default")]
+    pub coverage: Coverage,
+    #[serde(deserialize_with = "or_default")]
+    pub limits: String,
+    pub review_count: u64,
+    pub date_range: DateRange,
+    #[serde(deserialize_with = "or_default")]
+    pub overall_sentiment: Option<Overall>,
+    #[serde(deserialize_with = "those_of_our_shape")]
+    pub aspects: Vec<Aspect>,
+    #[serde(deserialize_with = "or_default")]
+    pub entities: Entities,
+    #[serde(deserialize_with = "those_of_our_shape")]
+    pub topics: Vec<Topic>,
+    #[serde(deserialize_with = "or_default")]
+    pub temporal: Temporal,
+    /// `None` once the document is written, as it is most of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_review: Option<PerReview>,
+    pub faq: Vec<Question>,
+    pub summary: Option<String>,
+    pub pull_quote: Option<String>,
+}
+
+/// First and last day.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "keys of the document")]
+pub struct DateRange {
+    pub earliest: Option<String>,
+    pub latest: Option<String>,
+}
+
+/// All reviews together.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "keys of the document")]
+pub struct Overall {
+    pub score: f64,
+    pub positive_pct: f64,
+    pub neutral_pct: f64,
+    pub negative_pct: f64,
+}
+
+/// A subject of praise and complaint.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "keys of the document")]
+pub struct Aspect {
+    pub id: String,
+    pub label: String,
+    pub mention_count: u64,
+    pub positive_count: u64,
+    pub neutral_count: u64,
+    pub negative_count: u64,
+    pub positive_pct: Option<f64>,
+    pub score: Option<f64>,
+    pub top_phrases: Vec<String>,
+    pub example_review_ids: Vec<String>,
+    pub interval: Option<[f64; 2]>,
+    /// Newest first; `None` where the value is written in brief.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "evidence")]
+    pub evidence: Option<Vec<Evidence>>,
+    #[serde(deserialize_with = "those_of_our_shape")]
+    pub quarterly: Vec<Quarter>,
+    /// One sentence, where the share of praise has changed more than chance explains.
+    pub change: Option<String>,
+    /// Every review that mentions it, ascending.
+    #[serde(skip)]
+    pub rows: Vec<Row>,
+}
+
+impl Aspect {
+    /// Returns the value without evidence, with at most `items_max` items in each list.
+    #[must_use]
+    pub fn brief(&self, items_max: usize) -> Aspect {
+        let mut brief = Aspect {
+            evidence: None,
+            rows: Vec::new(),
+            ..self.clone()
+        };
+        brief.top_phrases.truncate(items_max);
+        brief.example_review_ids.truncate(items_max);
+        let old = brief.quarterly.len().saturating_sub(items_max);
+        brief.quarterly.drain(..old);
+        brief
+    }
+
+    /// Returns how many mentions there are, of one polarity where that is asked for.
+    #[must_use]
+    pub fn count(&self, polarity: Option<Polarity>) -> u64 {
+        match polarity {
+            None => self.mention_count,
+            Some(Polarity::Positive) => self.positive_count,
+            Some(Polarity::Neutral) => self.neutral_count,
+            Some(Polarity::Negative) => self.negative_count,
+        }
+    }
+}
+
+/// The words that a count rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The review.
+    pub review_id: String,
+    /// Code point of its text where the mention begins.
+    pub start: u32,
+    /// Exclusive.
+    pub end: u32,
+    /// What it says.
+    pub polarity: Polarity,
+}
+
+/// The mentions of an aspect in three months.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "keys of the document")]
+pub struct Quarter {
+    /// Such as `2026-Q1`.
+    pub quarter: String,
+    pub mention_count: u64,
+    pub positive_count: u64,
+    pub neutral_count: u64,
+    pub negative_count: u64,
+    /// Of the share of praise.
+    pub interval: [f64; 2],
+}
+
+/// People, services, complaints and places.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "keys of the document")]
+pub struct Entities {
+    pub technicians: Vec<Person>,
+    pub services: Vec<Entity>,
+    pub problems: Vec<Entity>,
+    pub service_areas: Vec<Entity>,
+}
+
+/// A person who is named.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "keys of the document")]
+pub struct Person {
+    pub name: String,
+    pub mention_count: u64,
+    pub mean_rating: Option<f64>,
+}
+
+/// Something that is named; the mean is of the reviews that name it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "keys of the document")]
+pub struct Entity {
+    pub id: String,
+    pub label: String,
+    pub mention_count: u64,
+    pub mean_rating: Option<f64>,
+}
+
+/// A phrase that sets reviews of five stars and those of at most three apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "keys of the document")]
+pub struct Topic {
+    pub phrase: String,
+    pub polarity: Polarity,
+    pub five_star_count: u64,
+    pub low_star_count: u64,
+    /// Standard errors of the log-odds.
+    pub weight: f64,
+    /// The newest.
+    #[serde(default)]
+    pub review_ids: Vec<String>,
+}
+
+/// Months, and where they lead.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "keys of the document")]
+pub struct Temporal {
+    pub monthly: Vec<Month>,
+    pub trend: Option<String>,
+}
+
+/// The reviews of one month.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "keys of the document")]
+pub struct Month {
+    pub month: String,
+    pub scored_count: u64,
+    pub sentiment: Option<f64>,
+    pub review_count: u64,
+    pub mean_rating: Option<f64>,
+}
+
+/// What single reviews say, by id, in the order of the reviews.
+#[derive(Clone, Debug, Default)]
+pub struct PerReview(pub Vec<(String, ReviewInsights)>);
+
+/// What one review says.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "keys of the document")]
+pub struct ReviewInsights {
+    #[serde(deserialize_with = "or_default")]
+    pub sentiment: Option<Polarity>,
+    pub score: Option<f64>,
+    #[serde(deserialize_with = "those_of_our_shape")]
+    pub aspects: Vec<String>,
+    #[serde(deserialize_with = "those_of_our_shape")]
+    pub technicians: Vec<String>,
+    #[serde(deserialize_with = "those_of_our_shape")]
+    pub services: Vec<String>,
+}
+
+impl Serialize for PerReview {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (id, review) in &self.0 {
+            map.serialize_entry(id, review)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for PerReview {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PerReview, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = PerReview;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PerReview, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(PerReview(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+impl Insights {
+    /// Returns the value without evidence and single reviews, with at most `items_max` items in each list.
+    #[must_use]
+    pub fn brief(&self, items_max: usize) -> Insights {
+        let mut brief = Insights {
+            per_review: None,
+            ..self.clone()
+        };
+        brief.aspects.truncate(items_max);
+        for aspect in &mut brief.aspects {
+            *aspect = aspect.brief(items_max);
+        }
+        brief.topics.truncate(items_max);
+        for topic in &mut brief.topics {
+            topic.review_ids.truncate(items_max);
+        }
+        brief.entities.technicians.truncate(items_max);
+        for list in [
+            &mut brief.entities.services,
+            &mut brief.entities.problems,
+            &mut brief.entities.service_areas,
+        ] {
+            list.truncate(items_max);
+        }
+        let old = brief.temporal.monthly.len().saturating_sub(items_max);
+        brief.temporal.monthly.drain(..old);
+        brief.faq.truncate(items_max);
+        brief
+    }
+}
+
+/// What another method wrote here may have any shape.
+fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+fn those_of_our_shape<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let values: Vec<serde_json::Value> = or_default(deserializer)?;
+    Ok(values
+        .into_iter()
+        .filter_map(|value| serde_json::from_value(value).ok())
+        .collect())
+}
+
+fn evidence<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Evidence>>, D::Error> {
+    those_of_our_shape(deserializer).map(Some)
+}
