@@ -1,5 +1,5 @@
-//! The rules of the house that the compiler does not hold: who may import whom, how long a file and a function may
-//! be, who may name hyper, touch the disk and read the clock.
+//! The rules that the compiler does not hold: who may import whom, who may name hyper, touch the disk and read the
+//! clock. It also counts the lines of each module.
 //!
 //! Every message names file and line. Code under `#[cfg(test)]` and files of tests are not looked at, nor are
 //! comments and strings.
@@ -8,6 +8,8 @@
 mod docs;
 #[path = "tidy/source.rs"]
 mod source;
+
+use std::collections::BTreeMap;
 
 use source::{Source, sources};
 
@@ -31,11 +33,6 @@ const STORES: &[&str] = &[
 const CLOCK: &str = "src/clock.rs";
 /// The modules that measure durations, for deadlines and for logs.
 const MAY_MEASURE: &[&str] = &["clock", "server", "delivery"];
-
-/// Lines of a file, tests within it included.
-const FILE_LINES_MAX: usize = 400;
-/// Lines of a function, from its `fn` to its closing brace.
-const FUNCTION_LINES_MAX: usize = 70;
 
 #[test]
 fn modules_import_only_what_lies_below_them() {
@@ -189,35 +186,17 @@ fn only_the_commands_print() {
     ));
 }
 
+/// Prints the lines of each module without tests, comments included: `cargo test --test tidy lines -- --nocapture`.
 #[test]
-fn files_are_short() {
-    let mut faults = Vec::new();
+fn lines_by_module_are_counted() {
+    let mut modules = BTreeMap::new();
     for source in sources() {
-        let lines = source.text.lines().count();
-        if lines > FILE_LINES_MAX {
-            faults.push(format!(
-                "{}:{lines}: a file has at most {FILE_LINES_MAX} lines: make it two",
-                source.path
-            ));
-        }
+        *modules.entry(source.module().to_owned()).or_insert(0) += source.product_lines;
     }
-    report(faults);
-}
-
-#[test]
-fn functions_are_short() {
-    let mut faults = Vec::new();
-    for source in sources() {
-        for function in source.functions() {
-            if function.lines > FUNCTION_LINES_MAX {
-                faults.push(format!(
-                    "{}:{}: `{}` has {} lines, at most {FUNCTION_LINES_MAX} are allowed",
-                    source.path, function.line, function.name, function.lines
-                ));
-            }
-        }
+    for (module, lines) in &modules {
+        println!("{lines:>7} {module}");
     }
-    report(faults);
+    println!("{:>7} in all", modules.values().sum::<usize>());
 }
 
 #[test]
@@ -256,14 +235,7 @@ trait Shape { fn area(&self) -> u32; }
         [(2, "model".to_owned()), (2, "search".to_owned())]
     );
     assert_eq!(source.climbs(), [7]);
-    let functions: Vec<_> = source
-        .functions()
-        .map(|function| (function.name, function.line, function.lines))
-        .collect();
-    assert_eq!(
-        functions,
-        [("long".to_owned(), 3, 1), ("other".to_owned(), 6, 3)]
-    );
+    assert_eq!(source.product_lines, 7);
     assert_eq!(source.words("websub"), [7]);
     assert_eq!(source.words("mod"), [] as [usize; 0]);
     assert_eq!(

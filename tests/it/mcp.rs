@@ -252,7 +252,8 @@ fn over_stdio(arguments: &[&str], lines: &[Value]) -> Vec<Value> {
 
 #[test]
 fn the_same_server_answers_over_stdio_here_and_at_a_distance() {
-    let server = Server::start();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+    let server = Server::start_on(data.as_ref());
     let address = format!("http://{}/mcp", server.address());
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -272,11 +273,7 @@ fn the_same_server_answers_over_stdio_here_and_at_a_distance() {
             json!({"uri": "reviews://nothing é", "_meta": meta}),
         ),
     ];
-    // The sample, as no `data` lies in this directory for the server in this process.
-    let local = over_stdio(
-        &["--data", concat!(env!("CARGO_MANIFEST_DIR"), "/data")],
-        &lines,
-    );
+    let local = over_stdio(&["--data", data], &lines);
     let remote = over_stdio(&["--url", &address], &lines);
     assert_eq!(local.len(), 5);
     assert_eq!(local[1]["result"]["structuredContent"]["returned"], 2);

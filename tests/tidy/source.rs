@@ -11,15 +11,8 @@ pub(crate) struct Source {
     pub(crate) text: String,
     /// The file with comments, strings and tests turned into spaces, byte for byte.
     code: String,
-}
-
-/// A function with a body.
-pub(crate) struct Function {
-    pub(crate) name: String,
-    /// The line of its `fn`.
-    pub(crate) line: usize,
-    /// From there to the closing brace.
-    pub(crate) lines: usize,
+    /// Lines without tests, comments and empty lines included.
+    pub(crate) product_lines: usize,
 }
 
 /// All files of `src` that are not tests, in the order of their paths.
@@ -57,12 +50,13 @@ fn collect(folder: &Path, paths: &mut Vec<String>) {
 impl Source {
     pub(crate) fn of(path: &str, text: &str) -> Source {
         let mut code = blank_text(text.as_bytes());
-        blank_tests(&mut code);
+        let product_lines = text.lines().count() - blank_tests(&mut code);
         let code = String::from_utf8_lossy(&code).into_owned();
         Source {
             path: path.to_owned(),
             text: text.to_owned(),
             code,
+            product_lines,
         }
     }
 
@@ -131,19 +125,6 @@ impl Source {
             .filter(ends)
             .map(|at| self.line(at))
             .collect()
-    }
-
-    /// All functions with a body.
-    pub(crate) fn functions(&self) -> impl Iterator<Item = Function> {
-        self.places("fn ").filter_map(|at| {
-            let end = body_end(self.code.as_bytes(), at)?;
-            let lines = self.line(end) - self.line(at) + 1;
-            Some(Function {
-                name: identifier(&self.code[at + 3..]).to_owned(),
-                line: self.line(at),
-                lines,
-            })
-        })
     }
 
     /// Where `text` stands in the code without an identifier's character right before it.
@@ -216,10 +197,10 @@ fn body_end(code: &[u8], at: usize) -> Option<usize> {
     None
 }
 
-/// Blanks every item that follows `#[cfg(test)]`.
-fn blank_tests(code: &mut [u8]) {
+/// Blanks every item that follows `#[cfg(test)]`, and returns how many lines these have.
+fn blank_tests(code: &mut [u8]) -> usize {
     const MARK: &[u8] = b"#[cfg(test)]";
-    let mut at = 0;
+    let (mut at, mut lines) = (0, 0);
     while at + MARK.len() <= code.len() {
         if &code[at..at + MARK.len()] != MARK {
             at += 1;
@@ -233,9 +214,11 @@ fn blank_tests(code: &mut [u8]) {
         let end = body_end(code, after)
             .or(semicolon)
             .unwrap_or(code.len() - 1);
+        lines += 1 + code[at..end].iter().filter(|&&byte| byte == b'\n').count();
         blank(&mut code[at..=end]);
         at = end;
     }
+    lines
 }
 
 /// The code without comments and the insides of strings and characters.
