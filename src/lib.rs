@@ -68,8 +68,11 @@
 //! kept of the insights, searches among the reviews of its evidence, reads each found review back from its stored bytes
 //! and renders the page. Without parameters `/` is a stored document like the others.
 //!
-//! **A changed file.** A signal or the watched directory wakes the reload thread; it reads and decodes the files,
-//! builds a snapshot and swaps it in. Any error keeps the old snapshot and shows in `/readyz` and the log. Compressed variants follow, and the hub is told the new digests of its topics.
+//! **A changed file.** A signal, the watched directory or a timer triggers the reload thread (`server::reload_trigger`). It
+//! waits until the files are written, reads them as one set, validates and dates them, builds a snapshot, and swaps it in
+//! (`server::reload`, `load`, `content_dates`); a build is dropped when the files change again. Any error keeps the old
+//! snapshot and shows in `/readyz` and the log. Compressed variants follow (`post_reload`), and the hub is told the new
+//! digests of its topics.
 //!
 //! **A subscription.** The form becomes a `HubRequest`; it is on disk before the 202 leaves. A delivery thread asks
 //! the callback to confirm; a confirmed subscription is owed the topic's content whenever the digest of its last

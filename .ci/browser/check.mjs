@@ -231,6 +231,31 @@ for (const [name, options] of [
   });
 }
 
+const inView = (page) =>
+  page.waitForFunction(() => document.querySelector('#content').getBoundingClientRect().top < 400);
+await check('a search on a phone goes to its results', phone, async (page) => {
+  await page.goto(base);
+  await page.locator('#query').fill('probate');
+  await page.locator('#query').press('Enter');
+  await page.locator('mark').first().waitFor();
+  await inView(page);
+  await page.goto(base);
+  await page.selectOption('#rating', '5');
+  await reached(page, '?rating=5');
+  await page.locator('main:not([aria-busy])').waitFor();
+  await inView(page);
+});
+await check('and so it does without JavaScript', { ...phone, javaScriptEnabled: false }, async (page) => {
+  await page.goto(base);
+  await page.locator('#query').fill('probate');
+  await page.locator('#search button').click();
+  await page.waitForURL(/query=probate.*#content$/);
+  await inView(page);
+  await page.locator('.bars a').first().click();
+  await page.waitForURL(/rating=5#content$/);
+  await inView(page);
+});
+
 await check('a refused search tells why', desktop, async (page) => {
   const reply = await page.goto(`${base}/?rating=9`);
   assert.equal(reply.status(), 400);
@@ -264,6 +289,56 @@ await check('badge, frame and element work on another site under a strict policy
   await page.waitForFunction(() => document.querySelector('reviewd-reviews').shadowRoot.querySelectorAll('li').length === 1);
 });
 site.close();
+
+/** The contrast of an element's text with a background of one color (WCAG 2.2, relative luminance). */
+const contrast = (locator, background) => locator.evaluate((element, ground) => {
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const paint = (...colors) => {
+    for (const color of colors) { canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = (color) => {
+    const [r, g, b] = color.map((one) => (one /= 255) <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const [one, other] = [light(paint(ground)), light(paint(ground, getComputedStyle(element).color))];
+  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+}, background);
+
+// The documentation's own lines on pages of another site, light and dark.
+const snippet = readFileSync('docs/widgets.md', 'utf8').match(/^```html\n[^]*?^```/gm).slice(0, 3).join('\n').replaceAll(/^```.*$/gm, '');
+for (const [name, background, color] of [['light', '#ffffff', '#333333'], ['dark', '#14181b', '#e0e0e0']]) {
+  const own = createServer((request, reply) => {
+    if (request.url !== '/') { reply.writeHead(404).end(); return; }
+    reply.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' });
+    reply.end(`<!doctype html><html lang="en"><title>A site</title><meta name="viewport" content="width=device-width">
+<link rel="icon" href="${base}/favicon.svg"><style>body{background:${background};color:${color}}</style>
+${snippet.replaceAll('https://reviews.example', base)}</html>`);
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => own.once('listening', resolve));
+  await check(`the lines of the documentation fit a phone and can be read: ${name}`, phone, async (page) => {
+    await page.goto(`http://127.0.0.1:${own.address().port}/`);
+    await page.locator('reviewd-reviews li').first().waitFor();
+    const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+    assert.ok(content <= width, `${content} wide in ${width}`);
+    for (const part of ['.by', 'blockquote', '.mean a', '.note']) {
+      const ratio = await contrast(page.locator(`reviewd-reviews ${part}`).first(), background);
+      assert.ok(ratio >= 4.5, `${part}: ${ratio.toFixed(2)}:1`);
+    }
+  });
+  own.close();
+}
+await check('the frame keeps its colors in a dark system', { ...desktop, colorScheme: 'dark' }, async (page) => {
+  const ground = () => page.locator('body').evaluate((body) => getComputedStyle(body).backgroundColor);
+  await page.goto(`${base}/widget.html?theme=light`);
+  assert.equal(await ground(), 'rgb(255, 255, 255)');
+  await page.goto(`${base}/widget.html`);
+  const dark = await ground();
+  assert.notEqual(dark, 'rgb(255, 255, 255)');
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.goto(`${base}/widget.html?theme=dark`);
+  assert.equal(await ground(), dark);
+});
 await browser.close();
 
 const validator = new HtmlValidate({

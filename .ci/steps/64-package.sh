@@ -3,6 +3,9 @@
 
 need python3 python3
 need objcopy binutils
-need_cargo_tool cargo-deb 3.8.0
-PROFILE=release deploy/package/build.sh
+# The tools are built by .ci/long --only 64; without them there is an archive and no Debian package.
+for folder in "$ci_dir"/tools/cargo-{deb,cyclonedx}-*/bin; do
+    if [ -d "$folder" ]; then PATH=$folder:$PATH; fi
+done
+PROFILE=${PROFILE:-release} deploy/package/build.sh
 .ci/package.sh

@@ -65,7 +65,9 @@ else
 fi
 if cargo cyclonedx --version >/dev/null 2>&1; then
     cargo cyclonedx --quiet --format json --target "$target" --override-filename "$name.cdx"
-    mv "$name.cdx.json" "$out/"
+    # The folder of this build is no part of what is shipped.
+    sed "s#path+file://$PWD#path+file:///reviewd#g" "$name.cdx.json" >"$out/$name.cdx.json"
+    rm "$name.cdx.json"
 else
     echo "no list of crates: cargo-cyclonedx is not installed" >&2
 fi

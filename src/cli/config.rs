@@ -85,6 +85,9 @@ struct AddressArgs {
     /// Private key of that certificate in PEM, not encrypted
     #[arg(long, env = "REVIEWD_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
+    /// For how long browsers are to ask this host by https alone (Strict-Transport-Security), in seconds; 0 says nothing
+    #[arg(long, env = "REVIEWD_HSTS", value_name = "SECONDS", default_value = "0", value_parser = whole::<u32>(0, HSTS_MAX))]
+    hsts: u32,
     /// Proxies in front of the service, addresses or networks such as 10.0.0.0/8: a client is whom they name, not they
     /// themselves; may be given more than once
     #[arg(long = "trusted-proxy", env = "REVIEWD_TRUSTED_PROXY", value_name = "NETWORK", value_delimiter = ',',
@@ -237,6 +240,9 @@ impl ServeArgs {
     }
 }
 
+/// Longest time that --hsts can be set to, two years: what the preload lists of browsers ask for at the most.
+const HSTS_MAX: u64 = 63_072_000;
+
 impl AddressArgs {
     fn tls(&self) -> Result<Option<TlsFiles>, Failure> {
         let lonely = |flag: &str, path: &Path, other: &str| {
@@ -250,9 +256,17 @@ impl AddressArgs {
             (Some(certificate), Some(key)) => Ok(Some(TlsFiles {
                 certificate: certificate.clone(),
                 key: key.clone(),
+                hsts_s: self.hsts,
             })),
             (Some(certificate), None) => lonely("--tls-cert", certificate, "--tls-key"),
             (None, Some(key)) => lonely("--tls-key", key, "--tls-cert"),
+            (None, None) if self.hsts > 0 => {
+                let message = format!(
+                    "--hsts {} needs --tls-cert and --tls-key: without them https is the proxy's to promise",
+                    self.hsts
+                );
+                Err(Failure::new(Status::Usage, message))
+            }
             (None, None) => Ok(None),
         }
     }

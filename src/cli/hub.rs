@@ -4,6 +4,7 @@
 //! second. Neither secrets nor the queries of callbacks, which often are capabilities, are ever printed; `export` alone
 //! writes them.
 
+mod requests;
 mod transfer;
 
 use std::io::{self, Write};
@@ -52,6 +53,9 @@ enum Action {
         /// List those that ended instead, the latest first
         #[arg(long)]
         removed: bool,
+        /// List the requests that wait for their verification instead, the oldest first
+        #[arg(long, conflicts_with = "removed")]
+        requests: bool,
     },
     /// Show one subscription
     Show {
@@ -108,8 +112,9 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     match &args.action {
         Action::Export(export) => return transfer::export(export, &place, store),
         Action::Import(_) => {}
-        Action::List { removed: false } => list(store, args.format, &mut out)?,
-        Action::List { removed: true } => list_removed(store, args.format, &mut out)?,
+        Action::List { removed: true, .. } => list_removed(store, args.format, &mut out)?,
+        Action::List { requests: true, .. } => requests::list(store, args.format, &mut out)?,
+        Action::List { .. } => list(store, args.format, &mut out)?,
         Action::Show { id } => show(store, *id, args.format, &mut out)?,
         Action::Remove { id } => operate(store, *id, Order::Remove, args.format, &mut out)?,
         Action::Retry { id } => operate(store, *id, Order::Retry, args.format, &mut out)?,
@@ -214,7 +219,7 @@ fn show(store: &mut dyn Store, id: i64, format: Format, out: &mut Vec<u8>) -> Re
         .list(id.saturating_sub(1), 1, now())
         .map_err(|error| failure(&error))?;
     let Some(listed) = found.into_iter().find(|listed| listed.id == id) else {
-        return Err(unknown(id));
+        return Err(unknown(store, id));
     };
     if format == Format::Json {
         push_listed(out, &listed);
@@ -223,10 +228,11 @@ fn show(store: &mut dyn Store, id: i64, format: Format, out: &mut Vec<u8>) -> Re
     }
     let state = &listed.state;
     let signed = if state.secret.is_some() { "yes" } else { "no" };
-    let next = if listed.owed {
-        time(state.next_at)
-    } else {
-        "at the next change".to_owned()
+    let next = match listed.owed {
+        true if state.claimed => "under way".to_owned(),
+        true if state.next_at <= now() => "now".to_owned(),
+        true => time(state.next_at),
+        false => "at the next change".to_owned(),
     };
     for (name, value) in [
         ("id", id.to_string()),
@@ -266,7 +272,7 @@ fn operate(
         .operate(id, order, &POLICY, now())
         .map_err(|error| failure(&error))?;
     if !found {
-        return Err(unknown(id));
+        return Err(unknown(store, id));
     }
     let done = match order {
         Order::Remove => "removed",
@@ -345,11 +351,18 @@ fn now() -> Moment {
     Moment::from_unix_ms(clock::unix_ms())
 }
 
-fn unknown(id: i64) -> Failure {
-    Failure::new(
-        Status::NoInput,
-        format!("there is no subscription {id}; `reviewd hub list` names them"),
-    )
+/// Says that there is no such subscription, or when and why it ended.
+fn unknown(store: &mut dyn Store, id: i64) -> Failure {
+    let stones = store.tombstones(TOMBSTONES_MAX).unwrap_or_default();
+    let message = match stones.iter().find(|stone| stone.id == id) {
+        None => format!("there is no subscription {id}; `reviewd hub list` names them"),
+        Some(stone) => {
+            let (host, at) = (&stone.host, time(stone.at));
+            let (reason, last) = (stone.removal, last(stone.last.as_ref()));
+            format!("subscription {id} of {host} ended at {at}: {reason} (last attempt: {last})")
+        }
+    };
+    Failure::new(Status::NoInput, message)
 }
 
 /// Finds the exit status for a store that cannot be used.

@@ -39,7 +39,7 @@ pub(super) struct HubFlags {
         long,
         env = "REVIEWD_RETRY_DELAYS",
         value_name = "TIMES",
-        default_value = "30s,5m",
+        default_value = "1m,15m",
         value_delimiter = ',',
         value_parser = time(Duration::from_millis(1), MONTH)
     )]
@@ -134,10 +134,10 @@ pub(super) struct HubFlags {
     /// Deliveries at a time that take longer; at most half of them to subscribers whose last one did or failed
     #[arg(long, env = "REVIEWD_SLOW_DELIVERIES", value_name = "COUNT", default_value = "512", value_parser = whole::<usize>(1, LANE_MAX))]
     slow_deliveries: usize,
-    /// Verifications at a time
+    /// Verifications at a time; one that takes longer than half a second no longer counts here, up to eight times as many
     #[arg(long, env = "REVIEWD_VERIFICATIONS", value_name = "COUNT", default_value = "16", value_parser = whole::<usize>(1, LANE_MAX))]
     verifications: usize,
-    /// Deliveries at a time to one callback host, and as many verifications
+    /// Deliveries at a time to one callback host, and as many verifications; those that take long hold at most half of them
     #[arg(long, env = "REVIEWD_EXCHANGES_PER_HOST", value_name = "COUNT", default_value = "4", value_parser = whole::<usize>(1, LANE_MAX))]
     exchanges_per_host: usize,
     /// How long the hub remembers why a subscription ended
@@ -272,7 +272,7 @@ mod tests {
         );
         assert_eq!(
             settings.policy.retry_delays,
-            [Duration::from_secs(30), Duration::from_secs(300)]
+            [Duration::from_secs(60), Duration::from_secs(900)]
         );
         assert_eq!(settings.policy.failures_max, 3);
         let caps = settings.caps;

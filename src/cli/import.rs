@@ -4,6 +4,7 @@ mod fetch;
 pub(super) mod folder;
 mod report;
 mod sample;
+mod shape;
 mod source;
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
@@ -174,7 +175,7 @@ fn parse_source(text: &str) -> Result<String, String> {
     }
 }
 
-fn parse_business_name(text: &str) -> Result<String, String> {
+pub(super) fn parse_business_name(text: &str) -> Result<String, String> {
     let name = text.trim();
     let fits = !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control);
     match fits {
@@ -185,7 +186,7 @@ fn parse_business_name(text: &str) -> Result<String, String> {
     }
 }
 
-fn parse_business_url(text: &str) -> Result<String, String> {
+pub(super) fn parse_business_url(text: &str) -> Result<String, String> {
     let url = text.trim();
     match url.len() <= URL_BYTES_MAX && is_absolute_url(url) {
         true => Ok(url.to_owned()),
@@ -199,6 +200,7 @@ fn fill_in(args: &ImportArgs, merge: &mut Merge<'_>) -> Result<(), String> {
     let mut business = BusinessFacts {
         name: args.business_name.clone(),
         url: args.business_url.clone(),
+        kind: None,
     };
     merge.fill_in(business.clone())?;
     if args.dry_run || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
@@ -215,7 +217,10 @@ fn fill_in(args: &ImportArgs, merge: &mut Merge<'_>) -> Result<(), String> {
 }
 
 /// Asks until the answer fits; `None` for an empty one.
-fn asked(question: &str, parse: impl Fn(&str) -> Result<String, String>) -> Option<String> {
+pub(super) fn asked(
+    question: &str,
+    parse: impl Fn(&str) -> Result<String, String>,
+) -> Option<String> {
     loop {
         eprint!("{question}");
         let mut answer = String::new();

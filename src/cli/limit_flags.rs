@@ -82,11 +82,11 @@ pub(super) struct LimitFlags {
     /// Time without a byte in either direction while something is under way
     #[arg(long, env = "REVIEWD_STALL_TIME", value_name = "TIME", default_value = "20s", value_parser = time(SHORTEST, HOUR))]
     stall_time: Duration,
-    /// Bytes a second that a client has to take of its reply, over --rate-time; 0 for any
+    /// Bytes a second that a client has to take of its reply, on average, besides --rate-time; 0 for any
     #[arg(long, env = "REVIEWD_MIN_RATE", value_name = "SIZE", default_value = "4KiB", value_parser = parse_rate)]
     min_rate: u64,
-    /// The time over which --min-rate is measured
-    #[arg(long, env = "REVIEWD_RATE_TIME", value_name = "TIME", default_value = "10s", value_parser = time(SHORTEST, HOUR))]
+    /// How long a client may take nothing of its reply; what it takes prolongs that at --min-rate, to five times as long
+    #[arg(long, env = "REVIEWD_RATE_TIME", value_name = "TIME", default_value = "60s", value_parser = time(SHORTEST, HOUR))]
     rate_time: Duration,
     /// A request's head in bytes, all lines together (431)
     #[arg(long, env = "REVIEWD_HEADER_BYTES", value_name = "SIZE", default_value = "16KiB", value_parser = parse_header_size)]

@@ -11,6 +11,7 @@ mod hub;
 mod hub_flags;
 mod import;
 mod inherited;
+mod init;
 pub mod insights;
 mod limit_flags;
 pub mod manual;
@@ -62,6 +63,9 @@ enum Command {
     /// Bring reviews in from exports of Google, Trustpilot, spreadsheets, web pages and other services
     #[command(after_help = IMPORT_AFTER_HELP)]
     Import(Box<import::ImportArgs>),
+    /// Make a folder for a business, without reviews yet
+    #[command(after_help = init::AFTER_HELP)]
+    Init(init::InitArgs),
     /// Remove reviews for good, and list them so that no import adds them again
     #[command(after_help = forget::AFTER_HELP)]
     Forget(forget::ForgetArgs),
@@ -212,6 +216,7 @@ pub fn run() -> ExitCode {
         Some(Command::Check(args)) => return check::run(&args),
         Some(Command::Hub(args)) => hub::run(&args),
         Some(Command::Import(args)) => import::run(&args),
+        Some(Command::Init(args)) => init::run(&args),
         Some(Command::Forget(args)) => forget::run(&args),
         Some(Command::Insights(args)) => insights::run(&args),
         Some(Command::Mcp(args)) => mcp::run(&args),

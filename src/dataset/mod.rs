@@ -13,6 +13,7 @@ mod locate;
 pub mod mentions;
 mod node;
 mod place;
+mod placeholders;
 mod practice;
 pub mod problem;
 pub mod publish;
@@ -34,9 +35,10 @@ use sha2::{Digest, Sha256};
 pub use field::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub(crate) use field::{is_absolute_url, is_id};
 pub use ignored::{Ignored, parse_ignored, render_ignored};
+pub use placeholders::refuse_placeholders;
+pub(crate) use placeholders::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
 pub use problem::{Position, Problem, Problems, Warning};
-pub(crate) use remarks::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
-pub use remarks::{RULES, Remarks, refuse_placeholders};
+pub use remarks::{RULES, Remarks};
 pub use review::MEDIA_MAX;
 pub(crate) use review::{REQUIRED_KEYS, is_language_tag, is_media_type};
 pub use reviews::REVIEWS_MAX;
@@ -99,6 +101,8 @@ pub struct Files {
     pub check: Option<Vec<u8>>,
     /// `ignored.json`: reviews that were removed for good; ids and days are published.
     pub ignored: Option<Vec<u8>>,
+    /// The newest modification time of the files that decide about what is published; `None` for files from memory.
+    pub modified: Option<Timestamp>,
 }
 
 impl Files {
@@ -146,7 +150,8 @@ pub struct Unremarked {
     pub room: Vec<u8>,
 }
 
-/// Decodes and checks the operator's files; `now` decides what lies in the future.
+/// Decodes and checks the operator's files; `now` decides what lies in the future. The dataset is dated by the later of
+/// `updated_at`, where it is given, and the modification time of the files.
 ///
 /// Takes the files by value to free each as soon as it is read. Beside the files and the result it needs memory
 /// for one review at a time and for the ids.
@@ -206,12 +211,9 @@ pub fn decode_by(
         Some(bytes) => given::check(bytes, &reviews, &mut check(INSIGHTS, &mut problems)),
         None => None,
     };
-    let (Some(business), Some(disclaimer), Some(updated_at), true) = (
-        file.business,
-        file.disclaimer,
-        file.updated_at,
-        problems.is_empty(),
-    ) else {
+    let (Some(business), Some(disclaimer), true) =
+        (file.business, file.disclaimer, problems.is_empty())
+    else {
         for (subject, bytes) in [
             (TAXONOMY, &files.taxonomy),
             (EDITORIAL, &files.editorial),
@@ -233,19 +235,22 @@ pub fn decode_by(
     if let Some(trade) = trade {
         trades::extend(&mut taxonomy.aspects, trade, &reviews.published);
     }
+    // A disk whose clock is ahead of ours must not date the content after now.
+    let modified = files.modified.map(|time| time.min(now));
+    let updated_at = file.updated_at.max(modified);
     let remarks = Remarks {
         taxonomy_given: files.taxonomy.is_some(),
         editorial_given: files.editorial.is_some(),
         matcher,
         today: now.date(),
-        insights_at,
+        insights_at: insights_at.filter(|time| file.updated_at.is_some_and(|at| at != *time)),
         allowed,
         ignored_count,
     };
     let dataset = Dataset {
         business,
         disclaimer,
-        updated_at,
+        updated_at: updated_at.unwrap_or(Timestamp::from_unix(0)),
         reviews: reviews.published,
         taxonomy,
         editorial,
@@ -328,5 +333,6 @@ pub fn embedded() -> Files {
         insights: None,
         check: Some(include_bytes!("../../data/check.json").to_vec()),
         ignored: None,
+        modified: None,
     }
 }

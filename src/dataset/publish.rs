@@ -10,6 +10,7 @@ mod feed;
 pub(crate) mod tests;
 
 use crate::model::{Business, Dataset, Media, OwnerReply, Review, Verification};
+use crate::wire::date::Timestamp;
 use crate::wire::json::{Array, Object, push_string};
 
 /// Reviews in each feed: the 50 newest.
@@ -319,13 +320,9 @@ fn entry_id(host: &str, review: &Review) -> String {
 }
 
 /// Midnight of the day of the review, or of the owner's reply where that came later.
-fn updated(review: &Review) -> String {
+fn updated(review: &Review) -> Timestamp {
     let reply = review.owner_reply.as_ref().map(|reply| reply.date);
-    review
-        .date
-        .max(reply.unwrap_or(review.date))
-        .timestamp()
-        .to_string()
+    review.date.max(reply.unwrap_or(review.date)).timestamp()
 }
 
 /// Appends `prefix` and `rest` as one JSON string.

@@ -20,7 +20,7 @@ use super::node::{Key, Node};
 use super::place::Place;
 use super::problem::Problems;
 use super::review::{REVIEW_KEYS, Reviews, Seen};
-use super::reviews::{FILE_KEYS, Means, ReviewsFile, updated_at};
+use super::reviews::{FILE_KEYS, Means, OPTIONAL_KEY, ReviewsFile, updated_at};
 use crate::model::{Review, id_order};
 
 /// Reads the file, or returns `None` where anything about it is unusual.
@@ -53,7 +53,9 @@ pub(super) fn decode(text: &str, means: Means<'_>) -> Option<ReviewsFile> {
         }
     }
     rest.take(b'}')?;
-    let is_whole = given == [true; FILE_KEYS.len()] && rest.is_at_end() && problems.is_empty();
+    let mut keys = given.iter().zip(FILE_KEYS);
+    let has_keys = keys.all(|(given, name)| *given || name == OPTIONAL_KEY);
+    let is_whole = has_keys && rest.is_at_end() && problems.is_empty();
     is_whole.then_some(file)
 }
 

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use super::allow::Allowed;
 use super::mentions::{Comparable, Matcher};
 use super::practice::{self, Finding, Rule};
-use super::problem::{Problems, Warning, quote};
+use super::problem::{Warning, quote};
 use super::{EDITORIAL, INSIGHTS, REVIEWS, TAXONOMY};
 use crate::model::{Business, Dataset, Review};
 use crate::wire::date::{Date, Timestamp};
@@ -20,12 +20,6 @@ const EXAMPLES_MAX: usize = 3;
 
 /// Fewer reviews than this say nothing by having no low rating.
 const LOW_RATING_REVIEWS_MIN: usize = 10;
-
-/// The name of a business that is yet to be filled in.
-pub(crate) const PLACEHOLDER_NAME: &str = "Fill in: the name of your business";
-
-/// Its address.
-pub(crate) const PLACEHOLDER_URL: &str = "https://fill-in.example/";
 
 /// The rules, by the code of their warnings.
 pub const RULES: [&str; 19] = [
@@ -138,10 +132,7 @@ impl Remarks {
         for (code, file, place, message) in self.of_practice(dataset, threads) {
             warn(code, file, &place, message);
         }
-        if self
-            .insights_at
-            .is_some_and(|time| time != dataset.updated_at)
-        {
+        if self.insights_at.is_some() {
             let message = "is not the updated_at of reviews.json: readers cannot tell which reviews it speaks of";
             warn(
                 "insights_date",
@@ -306,30 +297,6 @@ fn of_business(business: &Business) -> Vec<(&'static str, &'static str, String)>
         warnings.push(("business_type", "business.type", message));
     }
     warnings
-}
-
-/// Refuses a business with what an import writes where the operator has not said it: it is checked, but never served.
-///
-/// # Errors
-/// Each placeholder with its key and the remedy.
-pub fn refuse_placeholders(dataset: &Dataset) -> Result<(), Problems> {
-    let business = &dataset.business;
-    let mut problems = Problems::default();
-    for (key, value, placeholder) in [
-        ("name", &business.name, PLACEHOLDER_NAME),
-        ("url", &business.url, PLACEHOLDER_URL),
-    ] {
-        if value == placeholder {
-            let message = format!(
-                "is the placeholder of an import: write the {key} of the business there, or import again with --business-{key}"
-            );
-            problems.push("reviews.json", &format!("business.{key}"), message, None);
-        }
-    }
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(problems),
-    }
 }
 
 fn unverified(dataset: &Dataset) -> Option<String> {

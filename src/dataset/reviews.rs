@@ -20,6 +20,9 @@ use crate::wire::date::Timestamp;
 /// Reviews in one file: at most 10,000,000, which keeps every row far within 32 bits.
 pub const REVIEWS_MAX: usize = 10_000_000;
 
+/// The one of [`FILE_KEYS`] that may be left out: the modification time of the files takes its place.
+pub(super) const OPTIONAL_KEY: &str = "updated_at";
+
 /// The keys of the file.
 pub(super) const FILE_KEYS: [&str; 4] = ["business", "disclaimer", "updated_at", "reviews"];
 
@@ -134,7 +137,7 @@ impl<'de> Visitor<'de> for FileStream<'_, '_> {
             }
         }
         for (name, given) in FILE_KEYS.iter().zip(given) {
-            if !given {
+            if !given && *name != OPTIONAL_KEY {
                 check.refuse(&Place::ROOT.key(name), None, "is missing");
             }
         }

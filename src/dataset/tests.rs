@@ -31,9 +31,7 @@ fn files(reviews: impl Into<Vec<u8>>) -> Files {
         reviews: reviews.into(),
         taxonomy: Some(TAXONOMY_TEXT.into()),
         editorial: Some(EDITORIAL_TEXT.into()),
-        insights: None,
-        check: None,
-        ignored: None,
+        ..Files::default()
     }
 }
 

@@ -124,7 +124,7 @@ impl Engine {
         let tls = client_config(settings.ca_file.as_deref())?;
         let agent = format!("reviewd/{} (+{})", env!("CARGO_PKG_VERSION"), base_url);
         let lookups = |threads: usize| Lookups::new(&outside.lookup, Arc::clone(&guard), threads);
-        let asking = lookups(lanes.verify);
+        let asking = lookups(lanes.verify_threads());
         let client =
             |lookups: Lookups, idle: usize| Client::new(&agent, Arc::clone(&tls), lookups, idle);
         let exchanger = Exchanger {
@@ -153,7 +153,7 @@ impl Engine {
             base_url: base_url.to_owned(),
             shared,
             on_health,
-            asking: pool("hub-ask", lanes.verify, None),
+            asking: pool("hub-ask", lanes.verify_threads(), None),
             delivering: pool("hub-deliver", lanes.deliveries(), Some(Behind::Far)),
             clients,
             store: None,

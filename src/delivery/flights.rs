@@ -104,24 +104,45 @@ impl Flights {
             .min(self.lanes.slow.saturating_sub(slow + old))
     }
 
-    /// How many verifications, denials and probes may begin.
-    pub(super) fn verify_room(&self) -> usize {
-        self.lanes
-            .verify
-            .saturating_sub(self.count(Kind::Verify) + self.count(Kind::Other))
+    /// How many verifications, denials and probes may begin. As with deliveries, one that has been under way for long
+    /// holds a thread, but not a place.
+    pub(super) fn verify_room(&self, now: Instant) -> usize {
+        let is_asking = |flight: &&Flight| matches!(flight.kind, Kind::Verify | Kind::Other);
+        let is_young = |flight: &&Flight| now.saturating_duration_since(flight.began) < YOUNG;
+        let all = self.flights.values().filter(is_asking).count();
+        let young = self
+            .flights
+            .values()
+            .filter(is_asking)
+            .filter(is_young)
+            .count();
+        let threads = self.lanes.verify_threads().saturating_sub(all);
+        self.lanes.verify.saturating_sub(young).min(threads)
     }
 
-    /// Exchanges of these kinds by host.
-    pub(super) fn busy(&self, kinds: &[Kind]) -> HashMap<String, usize> {
-        let mut busy = HashMap::new();
+    /// Places that exchanges of these kinds hold, by host. Those that have been under way for long hold at most half of
+    /// a host's places, so that callbacks of the same host which answer need not wait for them; where they are very many
+    /// they hold all.
+    pub(super) fn busy(&self, kinds: &[Kind], now: Instant) -> HashMap<String, usize> {
+        let youth = self.youth();
+        let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
         for flight in self
             .flights
             .values()
             .filter(|flight| kinds.contains(&flight.kind))
         {
-            *busy.entry(flight.host.clone()).or_default() += 1;
+            let (young, old) = counts.entry(flight.host.clone()).or_default();
+            match now.saturating_duration_since(flight.began) < youth {
+                true => *young += 1,
+                false => *old += 1,
+            }
         }
-        busy
+        let places = |(young, old): (usize, usize)| match old {
+            old if old >= self.lanes.per_host * OLD_PER_PLACE => self.lanes.per_host,
+            old => young + old.min(self.lanes.half_of_host()),
+        };
+        let counts = counts.into_iter();
+        counts.map(|(host, count)| (host, places(count))).collect()
     }
 
     fn count(&self, kind: Kind) -> usize {
@@ -138,6 +159,10 @@ const YOUNG: Duration = Duration::from_millis(500);
 
 /// The longest youth, however slow everything is.
 const YOUNG_MAX: Duration = Duration::from_secs(5);
+
+/// Exchanges with one host that have been under way for long, for each of its places. Our choice: callbacks of a host that
+/// answer wait for a second or two behind dozens that hang, and one host takes a ninth of the threads at most.
+const OLD_PER_PLACE: usize = 16;
 
 /// So many deliveries make what is usual.
 const SMOOTHING: u32 = 16;
@@ -244,16 +269,54 @@ mod tests {
         flights.begin(flight(Kind::Other, now));
         assert_eq!(
             (
-                flights.verify_room(),
+                flights.verify_room(now),
                 flights.fast_room(now),
                 flights.slow_room(now)
             ),
             (0, 1, 1)
         );
         assert_eq!(
-            flights.busy(&[Kind::Verify]),
+            flights.busy(&[Kind::Verify], now),
             HashMap::from([("a.example".to_owned(), 1)])
         );
         assert_eq!(flights.len(), 2);
+    }
+
+    #[test]
+    fn verifications_that_hang_hold_threads_and_no_places() {
+        let lanes = Lanes {
+            fast: 1,
+            slow: 1,
+            verify: 2,
+            per_host: 4,
+        };
+        let mut flights = Flights::new(lanes);
+        let now = Instant::now();
+        for begun in 0..lanes.verify_threads() {
+            let left = lanes.verify_threads() - begun;
+            assert_eq!(flights.verify_room(now + YOUNG), left.min(2));
+            flights.begin(flight(Kind::Verify, now));
+        }
+        assert_eq!(flights.verify_room(now + YOUNG), 0);
+    }
+
+    #[test]
+    fn exchanges_that_hang_hold_half_of_a_hosts_places_until_they_are_many() {
+        let mut flights = Flights::new(Lanes {
+            fast: 99,
+            slow: 99,
+            verify: 1,
+            per_host: 4,
+        });
+        let now = Instant::now();
+        for old in 0..=64 {
+            let busy = flights.busy(&[Kind::Fast], now + YOUNG);
+            let held = match old {
+                64 => 4,
+                old => old.min(2),
+            };
+            assert_eq!(busy.get("a.example").copied().unwrap_or(0), held, "{old}");
+            flights.begin(flight(Kind::Fast, now));
+        }
     }
 }

@@ -26,8 +26,8 @@ pub struct Ports(Vec<(u16, u16)>);
 /// Why a callback is not reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blocked {
-    /// The port is not permitted.
-    Port(u16),
+    /// The port is not one of those that are permitted.
+    Port(u16, Ports),
     /// The name belongs to a private or special domain.
     Name(String),
     /// The address is not global unicast.
@@ -41,7 +41,7 @@ impl Guard {
     /// What is refused.
     pub fn check_callback(&self, callback: &Callback) -> Result<(), Blocked> {
         if !self.ports.contains(callback.port()) {
-            return Err(Blocked::Port(callback.port()));
+            return Err(Blocked::Port(callback.port(), self.ports.clone()));
         }
         match callback.host() {
             Host::Name(name) if !self.allow_private && is_special(name) => {
@@ -107,10 +107,27 @@ impl Ports {
     }
 }
 
+impl fmt::Display for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (first, last)) in self.0.iter().enumerate() {
+            let joint = match index {
+                0 => "",
+                _ if index + 1 == self.0.len() => " and ",
+                _ => ", ",
+            };
+            match first == last {
+                true => write!(f, "{joint}{first}")?,
+                false => write!(f, "{joint}{first} to {last}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for Blocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Blocked::Port(port) => write!(f, "port {port} is not permitted"),
+            Blocked::Port(port, ports) => write!(f, "port {port} is not permitted, but {ports}"),
             Blocked::Name(name) => write!(f, "host {name} is not a public name"),
             Blocked::Address(address) => write!(f, "address {address} is not a public one"),
         }

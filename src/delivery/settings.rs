@@ -70,9 +70,9 @@ pub struct Lanes {
     /// Deliveries that take long, or go to subscribers whose last one did or failed. The latter may have half of them,
     /// so that subscribers known to hang leave room for those that begin to.
     pub slow: usize,
-    /// Verifications, denials and probes.
+    /// Verifications, denials and probes that are still young; one that takes long gives its place to another.
     pub verify: usize,
-    /// Deliveries to one callback host, and as many verifications.
+    /// Deliveries to one callback host, and as many verifications; those that take long hold at most half of them.
     pub per_host: usize,
 }
 
@@ -83,9 +83,28 @@ impl Lanes {
         self.fast + self.slow
     }
 
+    /// Returns how many verifications, denials and probes may be under way, whether or not they take long.
+    #[must_use]
+    pub fn verify_threads(&self) -> usize {
+        (self.verify * VERIFY_THREADS).clamp(self.verify, VERIFY_THREADS_MAX.max(self.verify))
+    }
+
+    /// Returns how many places of one host may be held by exchanges that take long.
+    #[must_use]
+    pub fn half_of_host(&self) -> usize {
+        (self.per_host / 2).max(1)
+    }
+
     /// Returns how many sockets the hub may have open: one for each exchange, and connections that are kept.
     #[must_use]
     pub fn sockets(&self) -> usize {
-        self.deliveries() + self.verify + self.fast
+        self.deliveries() + self.verify_threads() + self.fast
     }
 }
+
+/// Threads for each place of a verification. Our choice: a hundred callbacks that never answer delay one that does by a few
+/// seconds.
+const VERIFY_THREADS: usize = 8;
+
+/// Most threads for verifications that follow from this.
+const VERIFY_THREADS_MAX: usize = 1_024;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use hyper::header::{self, HeaderMap};
 
 /// The body of a reply: at most three slices, sent one after the other, their total length known from the start.
 ///
@@ -109,6 +110,16 @@ impl HttpBody for Body {
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.length)
     }
+}
+
+/// Tells whether a request's body is in a content coding; the service reads none.
+pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
+    let codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    let mut codings = codings.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    codings.any(|coding| {
+        let coding = coding.trim_ascii();
+        !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity")
+    })
 }
 
 /// Why a request's body was not taken; the culprit is the client, or the network between.

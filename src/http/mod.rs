@@ -13,6 +13,7 @@ pub mod admin;
 mod app;
 mod arena;
 pub mod body;
+mod browser;
 mod client;
 mod endpoint;
 mod fields;
@@ -35,7 +36,7 @@ pub use body::Body;
 pub use client::{Proxies, ProxyField, client_address};
 #[doc(hidden)]
 pub use long_way::answer_by_hyper;
-pub use plain::{Answered, answer_plain};
+pub use plain::{Answered, ProtocolError, answer_plain, protocol_error};
 pub use readiness::{Readiness, Reason};
 pub use ready::{FilePart, SealedFile, Stored};
 pub use router::PLACES;

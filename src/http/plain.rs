@@ -12,12 +12,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hyper::header::HeaderMap;
+use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Method, Response};
 
 use super::access::Note;
 use super::app::{App, Surface};
 use super::body::Body;
+use super::browser::for_browser;
 use super::client::client_of_plain;
 use super::endpoint::{self, Read};
 use super::fields::Fields;
@@ -67,7 +68,6 @@ pub fn answer_plain(
         Err(NotPlain::Part) => return Err(NotPlain::Part),
         Err(_) => return call::answer(app, bytes, peer, began, out),
     };
-    // It begins with one.
     let slash = plain.path.iter().rposition(|byte| *byte == b'/');
     let (parent, last) = plain.path.split_at(slash.map_or(0, |slash| slash + 1));
     let route = router::route_of_date(parent, last).or_else(|| router::route(parent, last));
@@ -100,6 +100,7 @@ pub fn answer_plain(
         (_, Some(route)) => endpoint::read(app, &site, route, &read),
         (_, None) => Reply::Refuse(Refusal::UnknownPath),
     };
+    let reply = for_browser(reply, &site, || plain.lines.from_last("accept"));
     let written = written_of(&reply);
     let is_ready = written.is_some();
     let pushed = match (written, standing) {
@@ -154,6 +155,39 @@ fn record(
         note.push(log, status, sent);
     }
     elapsed
+}
+
+/// What a peer sent in place of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolError {
+    /// Bytes that are none.
+    Malformed,
+    /// A head longer than the limit.
+    HeadBytes,
+    /// A head that did not come to its end in time.
+    HeadTime,
+    /// HTTP where TLS is spoken.
+    Plaintext,
+}
+
+/// Returns the whole reply to what is no request, as it goes over the wire in HTTP/1.1; the connection ends with it.
+#[must_use]
+pub fn protocol_error(error: ProtocolError) -> Vec<u8> {
+    let refusal = match error {
+        ProtocolError::Malformed => Refusal::Malformed,
+        ProtocolError::HeadBytes => Refusal::HeadBytes,
+        ProtocolError::HeadTime => Refusal::HeadTime,
+        ProtocolError::Plaintext => Refusal::Plaintext,
+    };
+    let render = |headers| {
+        let no_store = HeaderValue::from_static("no-store");
+        let mut response = reply::render(Reply::Refuse(refusal), headers, &no_store);
+        reply::close(&mut response);
+        response
+    };
+    let mut out = Vec::new();
+    push_made(render, |_| None, false, &mut out);
+    out
 }
 
 /// Tells whether a path of this route, or of none, is answered here. What is not is rare, or takes long.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
-    ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, TRANSFER_ENCODING,
+    ACCEPT, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, TRANSFER_ENCODING,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
@@ -18,6 +18,7 @@ use hyper::{Method, Request, Response, Version};
 use super::access::Note;
 use super::app::{App, Surface};
 use super::body::Body;
+use super::browser::for_browser;
 use super::client::client_address;
 use super::endpoint::{self, Read};
 use super::fields::{self, Field, Fields};
@@ -255,6 +256,8 @@ fn respond_at_cost(
             Err(Stop::Refuse(refusal)) => Reply::Refuse(refusal),
             Err(Stop::Write(write)) => return Err((parts, write)),
         };
+        let accept = parts.headers.get_all(ACCEPT).iter();
+        let reply = for_browser(reply, &site, || accept.map(HeaderValue::as_bytes));
         (reply, fields.has(Field::TransferEncoding))
     };
     let response = finish(app, parts, reply, has_body || chunked);
@@ -265,7 +268,10 @@ fn respond_at_cost(
 /// Writes `reply` to the request that `parts` are of; `unread` tells that its body, or some of it, was left alone.
 pub(crate) fn finish(app: &App, parts: Parts, reply: Reply<'_>, unread: bool) -> Response<Body> {
     // A body that nobody reads would be taken for the next request, or stall hyper. HTTP/2 has no such problem.
-    let refused = matches!(&reply, Reply::Refuse(refusal) if refusal.ends_connection());
+    let refused = matches!(
+        &reply,
+        Reply::Refuse(refusal) | Reply::RefuseByPage(refusal, _) if refusal.ends_connection()
+    );
     let close = (unread || refused) && parts.version < Version::HTTP_2;
     let mut response = match parts.version {
         Version::HTTP_2 => reply::http2::render(reply, parts.headers, &app.cache_control),

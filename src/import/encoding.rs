@@ -25,29 +25,25 @@ pub(crate) fn detect(mut source: impl Read) -> io::Result<&'static Encoding> {
         return Ok(encoding);
     }
     let mut decoder = UTF_8.new_decoder_without_bom_handling();
-    let mut sink = vec![0; HEAD_BYTES];
+    let mut text = String::with_capacity(TEXT_BYTES);
     let mut has_letters = false;
     loop {
-        let last = filled == 0;
-        let mut rest = &buffer[..filled];
-        loop {
-            let (result, read, written) =
-                decoder.decode_to_utf8_without_replacement(rest, &mut sink, last);
-            rest = &rest[read..];
-            has_letters = has_letters || !sink[..written].is_ascii();
-            match result {
-                DecoderResult::Malformed(..) if has_letters => return Ok(UTF_8),
-                DecoderResult::Malformed(..) => return Ok(WINDOWS_1252),
-                DecoderResult::InputEmpty => break,
-                DecoderResult::OutputFull => {}
-            }
+        let is_end = filled == 0;
+        text.clear();
+        let (result, _) =
+            decoder.decode_to_string_without_replacement(&buffer[..filled], &mut text, is_end);
+        has_letters = has_letters || !text.is_ascii();
+        match result {
+            DecoderResult::Malformed(..) if !has_letters => return Ok(WINDOWS_1252),
+            DecoderResult::Malformed(..) => return Ok(UTF_8),
+            _ if is_end => return Ok(UTF_8),
+            _ => filled = source.read(&mut buffer)?,
         }
-        if last {
-            return Ok(UTF_8);
-        }
-        filled = source.read(&mut buffer)?;
     }
 }
+
+/// Room for what [`HEAD_BYTES`] become in UTF-8: a byte three at most, and what was left over before.
+const TEXT_BYTES: usize = 3 * HEAD_BYTES + 16;
 
 /// Reads until the buffer is full or the source ends, so that the head does not depend on how a source is cut.
 fn fill(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
@@ -84,36 +80,35 @@ pub(crate) struct Utf8<R> {
     source: R,
     decoder: Decoder,
     input: Vec<u8>,
-    /// The part of `input` that is not decoded yet.
-    pending: std::ops::Range<usize>,
-    output: Vec<u8>,
-    /// The part of `output` that is not read yet.
-    ready: std::ops::Range<usize>,
+    text: String,
+    /// How much of `text` has been read.
+    read: usize,
     is_at_end: bool,
-    is_done: bool,
-    /// Whether what follows `ready` is not of the encoding.
+    /// Whether what follows `text` is not of the encoding.
     is_malformed: bool,
 }
 
 impl<R: Read> Utf8<R> {
     /// Reads `source`, which is written in `encoding`.
     pub(crate) fn new(source: R, encoding: &'static Encoding) -> Utf8<R> {
+        let decoder = encoding.new_decoder_with_bom_removal();
+        let room = decoder.max_utf8_buffer_length_without_replacement(HEAD_BYTES);
         Utf8 {
             source,
-            decoder: encoding.new_decoder_with_bom_removal(),
+            decoder,
             input: vec![0; HEAD_BYTES],
-            pending: 0..0,
-            output: vec![0; HEAD_BYTES],
-            ready: 0..0,
+            // Some bytes may be left over from those before.
+            text: String::with_capacity(room.unwrap_or_default().max(TEXT_BYTES) + 16),
+            read: 0,
             is_at_end: false,
-            is_done: false,
             is_malformed: false,
         }
     }
 
     /// Decodes until there is something to read, or nothing more.
     fn refill(&mut self) -> io::Result<()> {
-        while self.ready.is_empty() && !self.is_done {
+        while self.read == self.text.len() && !self.is_at_end {
+            // What stands before it has been handed on, so that the reader knows the line.
             if self.is_malformed {
                 let message = format!(
                     "is not {} throughout: name the encoding with --encoding",
@@ -121,25 +116,16 @@ impl<R: Read> Utf8<R> {
                 );
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
-            if self.pending.is_empty() && !self.is_at_end {
-                let read = self.source.read(&mut self.input)?;
-                self.pending = 0..read;
-                self.is_at_end = read == 0;
-            }
-            let input = &self.input[self.pending.clone()];
-            let (result, read, written) = self.decoder.decode_to_utf8_without_replacement(
-                input,
-                &mut self.output,
-                self.is_at_end,
+            let filled = self.source.read(&mut self.input)?;
+            self.text.clear();
+            self.read = 0;
+            let (result, _) = self.decoder.decode_to_string_without_replacement(
+                &self.input[..filled],
+                &mut self.text,
+                filled == 0,
             );
-            self.pending.start += read;
-            self.ready = 0..written;
-            match result {
-                // What stands before it is handed on first, so that the reader knows the line.
-                DecoderResult::Malformed(..) => self.is_malformed = true,
-                DecoderResult::InputEmpty => self.is_done = self.is_at_end,
-                DecoderResult::OutputFull => {}
-            }
+            self.is_malformed = matches!(result, DecoderResult::Malformed(..));
+            self.is_at_end = filled == 0 && !self.is_malformed;
         }
         Ok(())
     }
@@ -148,11 +134,11 @@ impl<R: Read> Utf8<R> {
 impl<R: Read> BufRead for Utf8<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.refill()?;
-        Ok(&self.output[self.ready.clone()])
+        Ok(&self.text.as_bytes()[self.read..])
     }
 
     fn consume(&mut self, amount: usize) {
-        self.ready.start = self.ready.end.min(self.ready.start + amount);
+        self.read = self.text.len().min(self.read + amount);
     }
 }
 
@@ -174,8 +160,7 @@ pub(crate) fn head(mut source: impl Read, encoding: &'static Encoding) -> io::Re
     let mut bytes = vec![0; HEAD_BYTES];
     let filled = fill(&mut source, &mut bytes)?;
     let mut decoder = encoding.new_decoder_with_bom_removal();
-    // Room for anything: a byte becomes at most three.
-    let mut text = String::with_capacity(3 * HEAD_BYTES + 16);
+    let mut text = String::with_capacity(TEXT_BYTES);
     let (result, ..) = decoder.decode_to_string(&bytes[..filled], &mut text, false);
     debug_assert_eq!(result, CoderResult::InputEmpty);
     Ok(text)

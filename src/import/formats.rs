@@ -8,8 +8,8 @@
 //! So e-mail and IP addresses, which many exports have, are in no list.
 
 use super::record::Field::{
-    self, Author, Avatar, Best, Date, Id, Rating, Reply, ReplyDate, Source, SourceUrl, Status,
-    Text, Title, Updated, Verified,
+    self, Author, Avatar, Best, Date, Id, Language, Rating, Reply, ReplyDate, Source, SourceUrl,
+    Status, Text, Title, Updated, Verified,
 };
 
 /// What wrote a source, and how it says what a review needs.
@@ -181,7 +181,7 @@ pub(crate) static FORMATS: [SourceFormat; 15] = [
         flag: "loox",
         title: "Loox CSV",
         source: "loox",
-        marks: "status nickname review",
+        marks: "status nickname review handle|productid|img",
         fields: &[
             (Id, "id"),
             (Author, "nickname fullname"),
@@ -199,7 +199,7 @@ pub(crate) static FORMATS: [SourceFormat; 15] = [
         flag: "okendo",
         title: "Okendo CSV",
         source: "okendo",
-        marks: "datecreated reviewername status",
+        marks: "datecreated reviewername status isverifiedbuyer|productname",
         fields: &[
             (Id, "reviewid"),
             (Author, "reviewername"),
@@ -256,7 +256,7 @@ pub(crate) static FORMATS: [SourceFormat; 15] = [
         flag: "stamped",
         title: "Stamped CSV",
         source: "stamped",
-        marks: "published createdat author",
+        marks: "published createdat body repliedat|productname",
         fields: &[
             (Id, "reviewid id"),
             (Author, "author"),
@@ -365,6 +365,10 @@ pub(super) const KNOWN: [(Field, &str); Field::NAMES.len()] = [
     (
         Status,
         "status reviewstatus state published ispublished approved isapproved visibility visible moderation",
+    ),
+    (
+        Language,
+        "language lang locale reviewlanguage sprache langue idioma",
     ),
 ];
 

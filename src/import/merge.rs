@@ -3,21 +3,20 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
-use super::candidate::Candidate;
 use super::normalise::{Rules, Vouched, normalise, unusable};
-use super::record::{Field, Found, Record};
+use super::record::Found;
 use super::stored::Stored;
-use super::text::quote;
 use crate::dataset::{REVIEWS_BYTES_MAX, REVIEWS_MAX};
 use crate::wire::date::Date;
 
+mod identity;
 mod outcome;
 mod removal;
 mod tally;
 mod twins;
 
+use identity::{rank, taken};
 pub(crate) use outcome::{BusinessFacts, MISSING_MAX};
 pub(crate) use tally::{Note, Tally};
 
@@ -326,22 +325,6 @@ impl<'f> Merge<'f> {
         Ok(())
     }
 
-    fn refuse(&mut self, source: usize, line: u64, reason: String) {
-        if let Some(tally) = self.tallies.get_mut(source) {
-            tally.refused += 1;
-        }
-        if self.refusals.len() < REFUSALS_MAX {
-            self.refusals.push(Note::new(source, line, reason));
-        }
-    }
-
-    fn remark(&mut self, source: usize, line: u64, text: String) {
-        self.remark_count += 1;
-        if self.remarks.len() < REMARKS_MAX {
-            self.remarks.push(Note::new(source, line, text));
-        }
-    }
-
     /// The number of a source.
     fn number(&mut self, source: &str) -> u32 {
         let next = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
@@ -374,35 +357,4 @@ impl Arrived {
         let (new, old) = (fresh.json.len() as i64, kept.map(|kept| kept as i64));
         old.map_or(new + SEPARATOR_BYTES as i64, |old| new - old)
     }
-}
-
-/// What decides between two versions; it depends on what the source says alone, and not on what is there, so that the
-/// same version wins at the next import.
-fn rank(candidate: &Candidate) -> Rank {
-    let mut digest = [0; 16];
-    let said = Candidate {
-        updated: None,
-        ..candidate.clone()
-    };
-    digest.copy_from_slice(&Sha256::digest(format!("{said:?}"))[..16]);
-    (candidate.updated, digest)
-}
-
-/// Why the id that a reviewd gave to this review cannot be its id here: a review of someone else bears it.
-fn taken(record: &Record, candidate: &Candidate, kept: Option<&Stored>) -> Option<String> {
-    let other = &kept?.review;
-    let is_own = record.is_ours && record.filled(Field::Id) == Some(&candidate.id);
-    // A name may be corrected, words edited, a day put right, but hardly all at once.
-    let is_text = |text: &String| !text.is_empty() && *text == other.text;
-    let is_same = other.source.to_lowercase() == candidate.source.to_lowercase()
-        && (other.author == candidate.author
-            || other.date == candidate.date
-            || candidate.text.as_ref().is_some_and(is_text));
-    (is_own && !is_same).then(|| {
-        format!(
-            "id: is that of the review by {} from {} that is there",
-            quote(&other.author),
-            quote(&other.source)
-        )
-    })
 }

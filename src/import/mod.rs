@@ -41,6 +41,7 @@ mod json;
 mod linked;
 pub(crate) mod merge;
 pub(crate) mod normalise;
+mod platform;
 mod rating;
 pub(crate) mod read;
 pub(crate) mod record;

@@ -1,18 +1,18 @@
 //! A record into a candidate: every value by the same rules, whatever the source; all that is wrong in one reason.
 
-use std::net::IpAddr;
-
 use super::candidate::Candidate;
-use super::columns::{is_listed, normal};
 use super::date::{self, Order};
-use super::formats::{ANONYMOUS, CHANNELS, HIDDEN, SourceFormat};
+use super::formats::SourceFormat;
+use super::platform::{
+    is_hidden, source, stars, stated_language, stated_verification, without_addresses,
+};
 use super::record::{Extra, Field, Record};
-use super::{identity, rating, text};
+use super::{identity, text};
 use crate::dataset::{
     LIST_MAX, MEDIA_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, is_absolute_url,
     is_language_tag, is_media_type,
 };
-use crate::model::{Media, OwnerReply, Rating, Verification, platform};
+use crate::model::{Media, OwnerReply, Verification};
 use crate::wire::date::Date;
 
 /// A text with its markup, four times of what is published.
@@ -85,6 +85,7 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
         language,
         media,
     } = record.extra.clone();
+    let language = language.or_else(|| stated_language(record));
     let verification = verification.or_else(|| stated_verification(record, verified, &source));
     Ok(Candidate {
         id,
@@ -112,78 +113,6 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
 pub(crate) fn known_id(record: &Record, rules: &Rules) -> Option<String> {
     let stated = record.filled(Field::Source).map(text::line);
     id(record, &source(record, stated, rules))
-}
-
-/// Where the review was left: as the operator says, as the source does, or what its format says of all.
-fn source(record: &Record, stated: Option<String>, rules: &Rules) -> String {
-    let is_place = |source: &String| {
-        !source.is_empty() && (record.is_ours || !is_listed(CHANNELS, &normal(source)))
-    };
-    let stated = stated.filter(is_place);
-    let asked = rules.source.clone();
-    let found = match record.is_ours {
-        true => stated.or(asked),
-        false => asked.or(stated),
-    };
-    found.unwrap_or_else(|| rules.format.source.to_owned())
-}
-
-fn stars(record: &Record, rules: &Rules) -> Result<Rating, String> {
-    let words = rules.format.ratings;
-    let Some(given) = record.filled(Field::Rating) else {
-        let taken: Vec<String> = words
-            .iter()
-            .map(|(word, stars)| format!("{word} for {stars}"))
-            .collect();
-        let remedy = match taken.is_empty() {
-            true => String::new(),
-            false => format!(
-                ", as in a recommendation; --map rating=recommendation_type takes {}",
-                taken.join(", ")
-            ),
-        };
-        return Err(format!("rating: is missing{remedy}"));
-    };
-    let word = words
-        .iter()
-        .find(|(word, _)| given.eq_ignore_ascii_case(word));
-    let given = word.map_or(given, |(_, stars)| stars);
-    rating::parse(given, record.filled(Field::Best))
-}
-
-/// Whether the platform's owner hides the review: of a known format whatever it does not call published, else what is
-/// known to mean it.
-fn is_hidden(record: &Record, rules: &Rules) -> bool {
-    let Some(status) = record.value(Field::Status) else {
-        return false;
-    };
-    let status = normal(status);
-    match rules.format.published {
-        "" => is_listed(HIDDEN, &status),
-        published => !is_listed(published, &status),
-    }
-}
-
-/// A name without e-mail and IP addresses, which are never kept; `None` where it holds none.
-fn without_addresses(name: &str) -> Option<String> {
-    let is_address = |word: &&str| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let is_mail = word
-            .split_once('@')
-            .is_some_and(|(own, host)| !own.is_empty() && host.contains('.'));
-        is_mail || word.parse::<IpAddr>().is_ok()
-    };
-    if !name.split_whitespace().any(|word| is_address(&word)) {
-        return None;
-    }
-    let rest: Vec<&str> = name
-        .split_whitespace()
-        .filter(|word| !is_address(word))
-        .collect();
-    match rest.as_slice() {
-        [] => Some(ANONYMOUS[ANONYMOUS.len() - 1].to_owned()),
-        words => Some(words.join(" ")),
-    }
 }
 
 fn id(record: &Record, source: &str) -> Option<String> {
@@ -328,25 +257,6 @@ fn mentions(record: &Record) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// The verification that a platform states. A table of the operator's own speaks for the business, and a source that does
-/// not speak of it takes nothing away from what is there.
-fn stated_verification(
-    record: &Record,
-    verified: Option<bool>,
-    source: &str,
-) -> Option<Option<Verification>> {
-    let by = || Verification {
-        by: source.to_owned(),
-        method: None,
-    };
-    match verified {
-        Some(is_verified) if !record.is_ours && platform(source).is_some() => {
-            Some(is_verified.then(by))
-        }
-        _ => None,
-    }
 }
 
 /// Refuses what only another reviewd says where it could not be published.

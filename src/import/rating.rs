@@ -115,21 +115,9 @@ fn scale(rest: &str) -> Option<Option<u32>> {
 
 /// Takes the word for stars away, in the languages of the separators.
 fn strip_stars(text: &str) -> &str {
-    let words = [
-        "stars",
-        "star",
-        "sternen",
-        "sterne",
-        "stern",
-        "étoiles",
-        "étoile",
-        "estrellas",
-        "estrella",
-        "stelle",
-        "★",
-        "⭐",
-    ];
-    let found = words.iter().find_map(|word| text.strip_prefix(word));
+    let words = "stars star sternen sterne stern étoiles étoile estrellas estrella stelle ★ ⭐";
+    let mut words = words.split(' ');
+    let found = words.find_map(|word| text.strip_prefix(word));
     found.unwrap_or(text).trim()
 }
 

@@ -37,11 +37,13 @@ pub(crate) enum Field {
     Updated,
     /// Whether the source publishes it, in the source's own words.
     Status,
+    /// The language of the words, a BCP 47 tag.
+    Language,
 }
 
 impl Field {
     /// All fields with the names that `--map` takes.
-    pub(crate) const NAMES: [(&'static str, Field); 15] = [
+    pub(crate) const NAMES: [(&'static str, Field); 16] = [
         ("id", Field::Id),
         ("author", Field::Author),
         ("author_avatar_url", Field::Avatar),
@@ -57,6 +59,7 @@ impl Field {
         ("verified", Field::Verified),
         ("updated", Field::Updated),
         ("status", Field::Status),
+        ("language", Field::Language),
     ];
 
     /// Returns the field that `--map` and reports call `name`.

@@ -2,6 +2,8 @@
 
 use html_escape::decode_html_entities;
 
+use super::columns::is_listed;
+
 /// How much of an offending value a reason quotes, in characters.
 const QUOTED_MAX: usize = 48;
 
@@ -77,30 +79,12 @@ fn original(text: &str) -> &str {
 }
 
 /// Elements after which a new line begins.
-const BLOCKS: [&str; 15] = [
-    "br",
-    "p",
-    "div",
-    "li",
-    "ul",
-    "ol",
-    "tr",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "blockquote",
-    "section",
-];
+const BLOCKS: &str = "br p div li ul ol tr h1 h2 h3 h4 h5 h6 blockquote section";
 /// Further elements that are known for markup; `<3` and `<name>` are not.
-const INLINE: [&str; 19] = [
-    "a", "abbr", "b", "body", "em", "font", "head", "html", "i", "img", "mark", "s", "small",
-    "span", "strong", "sub", "sup", "table", "u",
-];
+const INLINE: &str =
+    "a abbr b body em font head html i img mark s small span strong sub sup table u";
 /// Elements whose content is no text.
-const HIDDEN: [&str; 3] = ["script", "style", "td"];
+const HIDDEN: &str = "script style td";
 
 /// A longer tag is none, so that a text of nothing but `<b` is not searched to its end for each of them.
 const TAG_BYTES_MAX: usize = 2_048;
@@ -122,11 +106,10 @@ fn tag(text: &str) -> Option<(&'static str, bool, usize)> {
     let end = inner
         .find(|c: char| !c.is_ascii_alphanumeric())
         .unwrap_or(inner.len());
-    let name = BLOCKS
-        .iter()
-        .chain(&INLINE)
-        .chain(&HIDDEN)
-        .find(|known| known.eq_ignore_ascii_case(&inner[..end]))?;
+    let mut known = [BLOCKS, INLINE, HIDDEN]
+        .into_iter()
+        .flat_map(str::split_whitespace);
+    let name = known.find(|known| known.eq_ignore_ascii_case(&inner[..end]))?;
     let bytes = text.as_bytes();
     let end = memchr::memchr(b'>', bytes.get(..TAG_BYTES_MAX).unwrap_or(bytes))?;
     Some((name, closes, end + 1))
@@ -145,7 +128,7 @@ fn without_markup(text: &str) -> String {
                 rest = after_hidden(rest, name);
             } else if name == "td" {
                 out.push(' ');
-            } else if BLOCKS.contains(&name) {
+            } else if is_listed(BLOCKS, name) {
                 end_line(&mut out, name, closes);
             }
         } else {

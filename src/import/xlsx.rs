@@ -43,8 +43,7 @@ pub(super) struct SheetRows<'w> {
 /// # Errors
 /// Where there is no such sheet, or it cannot be read.
 pub(super) fn rows<'w>(book: &'w mut Xlsx<Cursor<&'w [u8]>>) -> Result<SheetRows<'w>, ReadError> {
-    let mut sheets = book.sheet_names();
-    sheets.truncate(SHEETS_MAX);
+    let sheets = book.sheet_names();
     let filled = sheets.iter().find(|name| {
         let cells = book.worksheet_cells_reader(name);
         cells.is_ok_and(|mut cells| matches!(cells.next_cell(), Ok(Some(_))))
@@ -54,9 +53,6 @@ pub(super) fn rows<'w>(book: &'w mut Xlsx<Cursor<&'w [u8]>>) -> Result<SheetRows
     let ahead = cells.next_cell().map_err(failed)?;
     Ok(SheetRows { cells, ahead })
 }
-
-/// Sheets that are looked at for a filled one.
-const SHEETS_MAX: usize = 100;
 
 impl Rows for SheetRows<'_> {
     fn next(&mut self, row: &mut Row) -> Result<bool, ReadError> {

@@ -100,6 +100,13 @@ impl Reply {
         Reply::refusal(415, INVALID_REQUEST, message)
     }
 
+    /// Returns 415 for a message in a content coding.
+    #[must_use]
+    pub fn unsupported_coding() -> Reply {
+        let message = "the message must be sent without a Content-Encoding";
+        Reply::refusal(415, INVALID_REQUEST, message)
+    }
+
     /// Returns 413.
     #[must_use]
     pub fn too_large() -> Reply {

@@ -99,6 +99,17 @@ impl Server {
         reply
     }
 
+    /// Refuses a request of which the head says enough, as [`Server::handle_judged`] would with its body.
+    #[must_use]
+    pub fn refuse_head(&self, head: &Head<'_>) -> Option<Reply> {
+        match head.method {
+            b"POST" if is_json(head.content_type) => None,
+            b"POST" => Some(Reply::unsupported_media_type()),
+            b"DELETE" | b"OPTIONS" => None,
+            _ => Some(Reply::method_not_allowed()),
+        }
+    }
+
     /// Answers one line of stdio, where there are no headers and no sessions; `None` where no answer is due.
     #[must_use]
     pub fn answer_line(&self, catalog: &Catalog, line: &[u8], now: Timestamp) -> Option<Vec<u8>> {

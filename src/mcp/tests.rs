@@ -40,8 +40,7 @@ fn read_corpus() -> Option<Catalog> {
         taxonomy: read("taxonomy.json"),
         editorial: read("editorial.json"),
         insights: read("insights.json"),
-        check: None,
-        ignored: None,
+        ..Files::default()
     }))
 }
 

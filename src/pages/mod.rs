@@ -13,6 +13,7 @@ mod badge;
 mod chart;
 mod developers;
 mod discovery;
+mod error;
 mod figures;
 mod filters;
 mod form;

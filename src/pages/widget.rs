@@ -9,9 +9,10 @@ use super::shell::rendered;
 use super::text::newest;
 use super::{Context, Pages};
 use crate::search::filter::Query;
-use crate::search::query::{self, Buffers};
+use crate::search::query::{self, Buffers, PAIRS_MAX};
 use crate::search::run;
 use crate::snapshot::Snapshot;
+use crate::wire::form::pairs;
 
 /// The styles of the framed page.
 pub(super) const STYLESHEET: &str = include_str!("assets/widget.css");
@@ -26,7 +27,7 @@ pub(super) fn render_newest(context: &Context<'_>) -> Vec<u8> {
     let reviews = newest(context.snapshot, NEWEST_MAX)
         .map(|row| Shown::plain(context.snapshot, row))
         .collect();
-    render(context.snapshot, context.figures, reviews, Vec::new())
+    render(context.snapshot, context.figures, None, reviews, Vec::new())
 }
 
 impl Pages {
@@ -48,27 +49,46 @@ impl Pages {
             }),
             Err(issues) => {
                 let lines = issues.iter().map(ToString::to_string).collect();
-                Err(render(&self.snapshot, &self.figures, Vec::new(), lines))
+                let (snapshot, figures) = (&self.snapshot, &self.figures);
+                Err(render(snapshot, figures, theme(raw), Vec::new(), lines))
             }
         }
     }
 
-    /// Finds and renders the reviews of the frame.
+    /// Finds and renders the reviews of the frame that `raw` asks for, read as `query`.
     #[must_use]
-    pub fn find_widget(&self, query: &Query<'_>, scratch: &mut run::Scratch) -> Vec<u8> {
+    pub fn find_widget(
+        &self,
+        raw: &[u8],
+        query: &Query<'_>,
+        scratch: &mut run::Scratch,
+    ) -> Vec<u8> {
         let page = run::run(&self.snapshot.index, query, scratch);
         let reviews = page
             .rows
             .iter()
             .map(|row| Shown::plain(&self.snapshot, *row))
             .collect();
-        render(&self.snapshot, &self.figures, reviews, Vec::new())
+        let (snapshot, figures) = (&self.snapshot, &self.figures);
+        render(snapshot, figures, theme(raw), reviews, Vec::new())
     }
+}
+
+/// The colors that a query asks for; without, or with any other value, they follow the reader's system.
+fn theme(raw: &[u8]) -> Option<&'static str> {
+    let value = pairs(raw)
+        .take(PAIRS_MAX)
+        .find(|pair| pair.name == b"theme")?
+        .value;
+    ["light", "dark"]
+        .into_iter()
+        .find(|known| known.as_bytes() == value)
 }
 
 fn render(
     snapshot: &Snapshot,
     figures: &super::figures::Figures,
+    theme: Option<&'static str>,
     reviews: Vec<Shown>,
     issues: Vec<String>,
 ) -> Vec<u8> {
@@ -80,6 +100,7 @@ fn render(
         stars_width: figures.stars_width(),
         count: super::text::counted(figures.count, "review", "reviews"),
         disclaimer: snapshot.disclaimer.as_deref().unwrap_or_default(),
+        theme,
         reviews,
         issues,
     })
@@ -96,6 +117,7 @@ struct Widget<'p> {
     stars_width: u64,
     count: String,
     disclaimer: &'p str,
+    theme: Option<&'static str>,
     reviews: Vec<Shown>,
     issues: Vec<String>,
 }

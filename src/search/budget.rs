@@ -7,18 +7,20 @@ use std::num::NonZeroUsize;
 /// Grows the finest tree of `arena` that takes at most `bytes_max` bytes; `None` where even the coarsest takes more, and texts are scanned.
 ///
 /// A step that is unlikely to fit is left out unseen, as the number of bytes of text tells roughly what a step takes;
-/// one that is tried and does not fit is given up as soon as it passes the budget.
+/// one that is tried and does not fit is given up as soon as it passes the budget. `None` as well once `cancelled`.
 pub(in crate::search) fn grow_within(
     arena: &Arena,
     bytes_max: u64,
     threads: NonZeroUsize,
+    cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Tree> {
     let steps = STEPS
         .iter()
         .filter(|step| (arena.len() as f64 * step.bytes_per_byte) as u64 <= bytes_max);
     steps
         .map(|step| step.tuning(arena.rows()))
-        .find_map(|tuning| grow_tree(arena, tuning, threads, bytes_max))
+        .take_while(|_| !cancelled())
+        .find_map(|tuning| grow_tree(arena, tuning, threads, bytes_max, cancelled))
 }
 
 /// One way to tune a tree, relative to the number of reviews.

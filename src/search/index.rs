@@ -68,9 +68,21 @@ impl Index {
     /// Builds the index over `reviews`, which are published and newest first: date descending, then id descending.
     #[must_use]
     pub fn build(reviews: &[Review], taxonomy: &Taxonomy, options: &IndexOptions) -> Index {
+        Index::build_unless(reviews, taxonomy, options, &|| false).expect("nothing cancels it")
+    }
+
+    /// Builds the index like [`Index::build`]; `None` once `cancelled`, which then has to stay true.
+    #[must_use]
+    pub fn build_unless(
+        reviews: &[Review],
+        taxonomy: &Taxonomy,
+        options: &IndexOptions,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Index> {
         let arena = Arena::build(reviews, options.threads);
-        let tree = grow_within(&arena, options.memory_bytes, options.threads);
-        Index::around(Columns::of(reviews, taxonomy), arena, tree)
+        let tree = grow_within(&arena, options.memory_bytes, options.threads, cancelled);
+        let columns = || Columns::of(reviews, taxonomy);
+        (!cancelled()).then(|| Index::around(columns(), arena, tree))
     }
 
     /// Builds the index with a tree tuned just so, for tests and measurements.
@@ -83,7 +95,13 @@ impl Index {
         options: &IndexOptions,
     ) -> Index {
         let arena = Arena::build(reviews, options.threads);
-        let tree = grow_tree(&arena, tuning, options.threads, options.memory_bytes);
+        let tree = grow_tree(
+            &arena,
+            tuning,
+            options.threads,
+            options.memory_bytes,
+            &|| false,
+        );
         Index::around(Columns::of(reviews, taxonomy), arena, tree)
     }
 

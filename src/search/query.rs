@@ -6,7 +6,7 @@
 
 use super::builder::Builder;
 use super::filter::Query;
-use super::issue::{Code, Issue, Issues, cut_lossy};
+use super::issue::{Code, Issue, Issues, cut, cut_lossy};
 use crate::wire::date::{Date, parse_date};
 use crate::wire::form::{decode_into, decode_path, pairs};
 
@@ -84,6 +84,22 @@ pub fn parse_since(segment: &[u8]) -> Result<Date, Issues> {
         message: message.into(),
         received: cut_lossy(segment),
     }))
+}
+
+/// Returns the names of the parameters in `raw`, for an answer that depends on none: the first 8, each once, cut at 64
+/// bytes. What has no value or cannot be decoded is left out, as is all behind the first 64 pairs.
+#[must_use]
+pub fn parameter_names(raw: &[u8]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for pair in pairs(raw).take(PAIRS_MAX) {
+        let mut name = String::new();
+        let is_known = !pair.value.is_empty() && decode_into(pair.name, &mut name).is_ok();
+        let name = cut(&name);
+        if is_known && names.len() < IGNORED_MAX && !names.iter().any(|other| other == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
 }
 
 /// A parameter of a search, or the argument of the same name.

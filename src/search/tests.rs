@@ -199,7 +199,7 @@ fn the_tree_does_not_depend_on_the_number_of_threads() {
     let arena = Arena::build(&reviews, NonZeroUsize::MIN);
     let grow = |threads| {
         let threads = NonZeroUsize::new(threads).expect("threads");
-        grow_tree(&arena, tuning(40), threads, u64::MAX)
+        grow_tree(&arena, tuning(40), threads, u64::MAX, &|| false)
     };
     let one = grow(1);
     assert!(one.is_some());

@@ -9,12 +9,14 @@
 //!
 //! | state | deadline | at the deadline |
 //! |---|---|---|
-//! | output is owed and the peer does not take it | [`Allowances::rate_time`] after the last stretch with enough of it | reset |
+//! | output is owed and the peer does not take it | [`Allowances::rate_time`], and a second for each [`Allowances::rate_min`] bytes taken since, at most [`CREDIT_MAX`](watch::CREDIT_MAX) times the former ahead | reset |
 //! | a handler runs | [`Allowances::stall`] after the last byte | reset |
 //! | the connection is to be closed | [`CLOSING`] after the last byte | reset |
 //! | part of a head was read | [`Allowances::head`] after its first byte | 408, closed |
 //! | idle, and hyper waits for the next request | [`Allowances::idle`] after the last answer | closed |
 //! | idle, and hyper waits for nothing (a lost wake-up) | [`Allowances::stall`] after the last byte | reset |
+
+mod watch;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -22,6 +24,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::clock;
+
+pub(super) use watch::{Ending, Verdict, Watch};
 
 /// How long a peer may take to close its side of a connection that we are closing.
 pub(super) const CLOSING: Duration = Duration::from_secs(5);
@@ -37,7 +41,7 @@ pub(super) struct Allowances {
     pub(super) stall: Duration,
     /// Bytes a second that a peer has to take while output is owed; 0 switches the rule off.
     pub(super) rate_min: u64,
-    /// The stretches of time over which that rate is measured.
+    /// How long a peer may take nothing while output is owed.
     pub(super) rate_time: Duration,
     /// From the order to stop until idle connections are closed: a request that is on its way is answered.
     pub(super) farewell: Duration,
@@ -288,114 +292,6 @@ impl Activity {
     /// Returns the time since acceptance, in milliseconds, as of the last [`Activity::tick`].
     pub(super) fn elapsed(&self) -> u64 {
         self.now.load(Relaxed)
-    }
-}
-
-/// How a connection ends that has reached its deadline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// Nothing was under way: an orderly end.
-    Idle,
-    /// A head did not arrive in time: 408 where nothing else has been sent.
-    HeadTimeout,
-    /// The peer does not take what it asked for: a reset, so that the kernel lets go of the data as well.
-    SlowReader,
-    /// Nothing moves although something is under way: a reset.
-    Stalled,
-}
-
-/// What a look at the facts says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// All is well until this many milliseconds after acceptance.
-    Wait(u64),
-    /// The deadline has passed.
-    End(Ending),
-}
-
-/// Turns the facts of a connection into its deadline.
-#[derive(Debug)]
-pub(super) struct Watch {
-    allowances: Allowances,
-    /// The window in which owed output is being measured.
-    window: Option<Window>,
-}
-
-/// A stretch of time in which output was owed throughout.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    since: u64,
-    written: u64,
-    settled: u32,
-}
-
-impl Watch {
-    /// Begins to watch a connection.
-    pub(super) fn new(allowances: Allowances) -> Watch {
-        Watch {
-            allowances,
-            window: None,
-        }
-    }
-
-    /// Looks at the facts as of the last [`Activity::tick`].
-    pub(super) fn review(&mut self, activity: &Activity) -> Verdict {
-        let now = activity.elapsed();
-        let last_io = activity.last_io.load(Relaxed);
-        let owed = activity.is_owing();
-        if owed && self.allowances.rate_min > 0 {
-            return self.review_output(activity, now);
-        }
-        self.window = None;
-        let (since, allowance, ending) = if owed || activity.handling.load(Relaxed) > 0 {
-            (last_io, self.allowances.stall, Ending::Stalled)
-        } else if activity.is_closing() {
-            let since = activity.closing_since.load(Relaxed).max(last_io);
-            (since, CLOSING, Ending::Stalled)
-        } else if activity.head_since.load(Relaxed) != NEVER {
-            let since = activity.head_since.load(Relaxed);
-            (since, self.allowances.head, Ending::HeadTimeout)
-        } else if activity.protocol() == Protocol::Http1 && !activity.listening.load(Relaxed) {
-            (last_io, self.allowances.stall, Ending::Stalled)
-        } else {
-            (activity.idle_since(), self.allowances.idle, Ending::Idle)
-        };
-        verdict(now, since, allowance, ending)
-    }
-
-    /// Judges output that is owed: each whole window has to move its share of bytes.
-    fn review_output(&mut self, activity: &Activity, now: u64) -> Verdict {
-        let written = activity.written.load(Relaxed);
-        let settled = activity.settled.load(Relaxed);
-        let fresh = Window {
-            since: now,
-            written,
-            settled,
-        };
-        let window = match self.window {
-            Some(window) if window.settled == settled => window,
-            _ => fresh,
-        };
-        let length = millis(self.allowances.rate_time);
-        let share = self.allowances.rate_min.saturating_mul(length) / 1_000;
-        let passed = now.saturating_sub(window.since) >= length;
-        let moved = written.saturating_sub(window.written);
-        if passed && moved < share {
-            return Verdict::End(Ending::SlowReader);
-        }
-        let window = if passed { fresh } else { window };
-        self.window = Some(window);
-        Verdict::Wait(window.since.saturating_add(length))
-    }
-}
-
-/// Returns the end of `allowance` after `since`, or the ending where that has passed.
-fn verdict(now: u64, since: u64, allowance: Duration, ending: Ending) -> Verdict {
-    let until = since.saturating_add(millis(allowance));
-    if now >= until {
-        Verdict::End(ending)
-    } else {
-        Verdict::Wait(until)
     }
 }
 

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::header::HeaderValue;
+
 use super::supervisor::Supervisor;
 use crate::delivery;
 use crate::http;
@@ -97,6 +99,13 @@ impl Config {
         self.proxies.networks.is_empty() && self.proxies.field != http::ProxyField::XForwardedFor
     }
 
+    /// Returns the value of Strict-Transport-Security, if it is to be sent.
+    pub(super) fn hsts(&self) -> Option<HeaderValue> {
+        let seconds = self.tls.as_ref().map_or(0, |files| files.hsts_s);
+        let value = || HeaderValue::from_str(&format!("max-age={seconds}")).ok();
+        (seconds > 0).then(value)?
+    }
+
     /// Returns what the service needs of this.
     pub(super) fn http_settings(&self, base_url: String) -> http::Settings {
         http::Settings {
@@ -122,6 +131,8 @@ pub struct TlsFiles {
     pub certificate: PathBuf,
     /// The key of the first one, not encrypted.
     pub key: PathBuf,
+    /// For how many seconds browsers are to ask by https alone (HSTS, RFC 6797); 0 says nothing.
+    pub hsts_s: u32,
 }
 
 /// How `/mcp` is served.
@@ -193,10 +204,11 @@ pub struct Limits {
     pub idle_time: Duration,
     /// Time without a byte in either direction while something is under way.
     pub stall_time: Duration,
-    /// Bytes a second that a peer has to take while a reply is owed; 0 for any.
+    /// Bytes a second that a peer has to take while a reply is owed, on average; 0 for any.
     pub rate_min: u64,
-    /// The time over which that rate is measured, again and again. Not below some seconds in earnest: a kernel reports
-    /// room in steps, and with 128 KiB of unsent data a reader of 8 KiB/s is seen to move about every 8 s.
+    /// How long a peer may take nothing of a reply; 60 s by default. What it takes prolongs that by the time that it may
+    /// take at the least rate, to five times as long. A shorter one ends honest readers: a kernel takes bytes in steps,
+    /// and over loopback one that reads 5 KiB/s is seen to move every 30 s or so.
     pub rate_time: Duration,
     /// A request's head in bytes, request line and fields together.
     pub header_bytes: usize,

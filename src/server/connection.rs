@@ -9,16 +9,19 @@ use std::task::{Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use hyper::header::HeaderValue;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::net::TcpStream;
-use tokio::time::{timeout, timeout_at};
+use tokio::time::timeout_at;
 use tokio_rustls::TlsAcceptor;
+
+use crate::http::{ProtocolError, protocol_error};
 
 use super::activity::{Activity, Allowances, Ending, Protocol};
 use super::clock;
 use super::config::Config;
-use super::connections::{Leave, Membership};
+use super::connections::Membership;
 use super::counters::Counters;
 use super::fast::{BODY_WAIT, End, FastPath, Terms};
 use super::gather::{Gathered, Gathering};
@@ -53,10 +56,6 @@ const PING_TIMEOUT: Duration = Duration::from_secs(5);
 /// answered, and told that it is the last. At most half of the drain time. Our choice: more than a round trip.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// The last words to a peer that has not finished its first head in time.
-const TOO_LATE: &[u8] =
-    b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\nCache-Control: no-store\r\n\r\n";
-
 /// The first byte of every TLS handshake (RFC 8446 §5.1).
 const HANDSHAKE: u8 = 22;
 
@@ -71,6 +70,8 @@ pub(super) struct Protocols<H> {
     counters: Arc<Counters>,
     /// `None` where HTTP is spoken without TLS.
     tls: Option<TlsAcceptor>,
+    /// Strict-Transport-Security, under TLS alone (RFC 6797 §7.2).
+    hsts: Option<HeaderValue>,
     http1: http1::Builder,
     http2: http2::Builder<TokioExecutor>,
 }
@@ -121,6 +122,7 @@ impl<H: Handler> Protocols<H> {
             header_bytes: limits.header_bytes,
             fast_path: config.fast_path,
             counters,
+            hsts: config.hsts().filter(|_| tls.is_some()),
             tls,
             http1,
             http2,
@@ -140,7 +142,10 @@ impl<H: Handler> Protocols<H> {
         // large is boxed, so that a connection that has not said a word costs none of it.
         if let Some(acceptor) = self.tls.clone() {
             let first = preface::first_byte(&stream, deadline);
-            if let Some(Ok(Some(first))) = self.unless_leaving(first, &mut membership).await {
+            if let Some(Ok(Some(first))) = membership
+                .unless_leaving(first, self.allowances.farewell)
+                .await
+            {
                 let activity = Arc::new(Activity::new(Protocol::Http1, accepted));
                 let socket = Socket::new(stream, Arc::clone(&activity));
                 match first {
@@ -162,7 +167,10 @@ impl<H: Handler> Protocols<H> {
             return Box::pin(self.serve_plain(stream, Vec::new(), peer, sentry)).await;
         }
         let readable = timeout_at(deadline, stream.readable());
-        if let Some(Ok(Ok(()))) = self.unless_leaving(readable, &mut membership).await {
+        if let Some(Ok(Ok(()))) = membership
+            .unless_leaving(readable, self.allowances.farewell)
+            .await
+        {
             let activity = Arc::new(Activity::new(Protocol::Http1, accepted));
             let sentry = Sentry::new(activity, self.allowances, membership);
             self.serve_fast(stream, peer, sentry).await;
@@ -205,8 +213,8 @@ impl<H: Handler> Protocols<H> {
             Ok(End::Hand(first)) => {
                 Box::pin(self.serve_plain(stream, first, peer, sentry)).await;
             }
-            // Nothing was sent that the peer might not have read, and the place is another's.
-            Ok(End::Close) if sentry.is_evicted() => {}
+            // Its place is another's already (as of what is cut while idle), and nothing has come that was not read.
+            Ok(End::Close) if sentry.is_evicted() => drop(Socket::new(stream, activity)),
             Ok(End::Close) => {
                 let socket = Socket::new(stream, Arc::clone(&activity));
                 Box::pin(Watched::new(socket, activity).linger()).await;
@@ -217,8 +225,7 @@ impl<H: Handler> Protocols<H> {
                 let socket = Socket::new(stream, Arc::clone(&activity));
                 Box::pin(self.end_late(Watched::new(socket, activity))).await;
             }
-            // What is cut while it is idle has its place taken by another already.
-            Ok(End::Gone) | Err(Ending::Idle) => {}
+            Ok(End::Gone) | Err(Ending::Idle) => drop(Socket::new(stream, activity)),
             Err(ending) => {
                 self.counters.count_ending(ending);
                 activity.note_reset();
@@ -235,12 +242,15 @@ impl<H: Handler> Protocols<H> {
         peer: SocketAddr,
         mut sentry: Sentry,
     ) {
-        let accepted = sentry.accepted;
         // Only the first bytes of a connection tell its protocol.
         if sentry.activity.requests() == 0 {
-            let deadline = accepted + self.allowances.head;
+            let deadline = sentry.accepted + self.allowances.head;
             let found = preface::detect(&mut stream, &mut first, deadline);
-            match self.unless_leaving(found, &mut sentry.membership).await {
+            match sentry
+                .membership
+                .unless_leaving(found, self.allowances.farewell)
+                .await
+            {
                 Some(Ok(Some(Protocol::Http2))) => sentry.activity.note_http2(),
                 Some(Ok(Some(Protocol::Http1))) => {}
                 _ => return,
@@ -260,10 +270,13 @@ impl<H: Handler> Protocols<H> {
         peer: SocketAddr,
         mut sentry: Sentry,
     ) {
-        let accepted = sentry.accepted;
-        let deadline = accepted + self.allowances.head;
+        let deadline = sentry.accepted + self.allowances.head;
         let handshake = timeout_at(deadline, acceptor.accept(socket));
-        let Some(outcome) = self.unless_leaving(handshake, &mut sentry.membership).await else {
+        let Some(outcome) = sentry
+            .membership
+            .unless_leaving(handshake, self.allowances.farewell)
+            .await
+        else {
             return;
         };
         let Ok(Ok(stream)) = outcome else {
@@ -327,7 +340,7 @@ impl<H: Handler> Protocols<H> {
     async fn end_late(&self, mut io: Watched<impl Stream>) {
         self.counters.count_ending(Ending::HeadTimeout);
         self.handler.refused(408);
-        io.send_now(TOO_LATE);
+        io.send_now(&protocol_error(ProtocolError::HeadTime));
         io.linger().await;
     }
 
@@ -377,30 +390,9 @@ impl<H: Handler> Protocols<H> {
             sentry.activity.note_leaving();
         }
         let handler = self.handler.clone();
-        Service::new(
-            handler,
-            peer,
-            Arc::clone(&sentry.activity),
-            self.requests_max,
-        )
-    }
-
-    /// Waits for `event`; `None` if the connection is closed for another before, or the server stops and the event does
-    /// not follow soon.
-    async fn unless_leaving<T>(
-        &self,
-        event: impl Future<Output = T>,
-        membership: &mut Membership,
-    ) -> Option<T> {
-        let mut event = pin!(event);
-        tokio::select! {
-            biased;
-            outcome = &mut event => Some(outcome),
-            leave = poll_fn(|context| membership.poll_leave(context)) => match leave {
-                Leave::Evicted => None,
-                Leave::Drain => timeout(self.allowances.farewell, event).await.ok(),
-            },
-        }
+        let activity = Arc::clone(&sentry.activity);
+        let hsts = self.hsts.clone();
+        Service::new(handler, peer, activity, self.requests_max, hsts)
     }
 }
 

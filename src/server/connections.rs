@@ -5,7 +5,9 @@
 //! request or a reply under way is never closed for another; where all have one, the new connection is closed.
 
 use std::collections::HashMap;
+use std::future::{Future, poll_fn};
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -272,6 +274,24 @@ impl Membership {
         }
     }
 
+    /// Waits for `event`; `None` if the connection is closed for another before, or the server stops and the event does
+    /// not follow within `farewell`.
+    pub(super) async fn unless_leaving<T>(
+        &mut self,
+        event: impl Future<Output = T>,
+        farewell: Duration,
+    ) -> Option<T> {
+        let mut event = pin!(event);
+        tokio::select! {
+            biased;
+            outcome = &mut event => Some(outcome),
+            leave = poll_fn(|context| self.poll_leave(context)) => match leave {
+                Leave::Evicted => None,
+                Leave::Drain => timeout(farewell, event).await.ok(),
+            },
+        }
+    }
+
     /// Tells whether the connection is to leave, and why.
     pub(super) fn leave(&self) -> Option<Leave> {
         if self.link.is_evicted.load(Ordering::SeqCst) {
@@ -297,107 +317,4 @@ impl Drop for Membership {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::http::ProxyField;
-
-    fn table(max: u32, per_address_max: u32) -> Arc<Connections> {
-        let mut limits = crate::server::connection::tests::config().limits;
-        limits.connections = max;
-        limits.connections_per_address = per_address_max;
-        let proxies = Proxies {
-            networks: vec![Network::parse("10.0.0.0/8").unwrap()],
-            field: ProxyField::XForwardedFor,
-        };
-        Arc::new(Connections::new(&limits, proxies))
-    }
-
-    /// Admits a connection that has a request under way, which is closed for no other.
-    fn busy(table: &Arc<Connections>, address: &str) -> Result<Membership, Full> {
-        let (membership, _) = table.admit(address.parse().expect(address))?;
-        membership.note_waiting(None);
-        Ok(membership)
-    }
-
-    #[test]
-    fn an_address_may_have_its_share_and_gets_a_place_back() {
-        let table = table(100, 2);
-        let first = busy(&table, "192.0.2.1").unwrap();
-        let _second = busy(&table, "::ffff:192.0.2.1").unwrap();
-        assert_eq!(busy(&table, "192.0.2.1").unwrap_err(), Full::Address);
-        assert!(busy(&table, "192.0.2.2").is_ok());
-        drop(first);
-        let _third = busy(&table, "192.0.2.1").unwrap();
-        assert_eq!(busy(&table, "192.0.2.1").unwrap_err(), Full::Address);
-        assert_eq!(table.open(), 2);
-    }
-
-    #[test]
-    fn an_ipv6_client_is_its_64_and_a_48_has_the_shares_of_four() {
-        let table = table(100, 1);
-        let _first = busy(&table, "2001:db8::1").unwrap();
-        assert_eq!(busy(&table, "2001:db8::2").unwrap_err(), Full::Address);
-        let others: Vec<_> = (1..4)
-            .map(|number| busy(&table, &format!("2001:db8:0:{number}::1")).unwrap())
-            .collect();
-        assert_eq!(busy(&table, "2001:db8:0:4::1").unwrap_err(), Full::Address);
-        assert!(busy(&table, "2001:db8:1::1").is_ok());
-        drop(others);
-        assert!(busy(&table, "2001:db8:0:4::1").is_ok());
-    }
-
-    #[test]
-    fn a_proxy_may_have_all_places_and_no_more() {
-        let table = table(3, 1);
-        let held: Vec<_> = (0..3).map(|_| busy(&table, "10.1.2.3").unwrap()).collect();
-        assert_eq!(busy(&table, "10.1.2.3").unwrap_err(), Full::All);
-        drop(held);
-        assert_eq!(table.open(), 0);
-    }
-
-    #[test]
-    fn the_one_that_has_waited_longest_is_closed_for_a_new_one() {
-        let table = table(3, 0);
-        let held: Vec<_> = [5, 3, 4]
-            .iter()
-            .map(|since| {
-                let (membership, closed_for) = table.admit([192, 0, 2, 1].into()).unwrap();
-                assert_eq!(closed_for, None);
-                // The times of acceptance differ by less than the numbers.
-                membership.note_waiting(Some(since * 1_000_000));
-                membership
-            })
-            .collect();
-        let (_new, closed_for) = table.admit([192, 0, 2, 2].into()).unwrap();
-        assert_eq!(closed_for, Some(Full::All));
-        let leaving = |at: usize| held[at].leave();
-        assert_eq!(
-            [leaving(0), leaving(1), leaving(2)],
-            [None, Some(Leave::Evicted), None]
-        );
-        assert_eq!((table.open(), table.evicted()), (3, 1));
-        drop(held);
-        assert_eq!(table.open(), 1);
-    }
-
-    #[test]
-    fn an_address_makes_room_among_its_own() {
-        let table = table(100, 1);
-        let (other, _) = table.admit([192, 0, 2, 1].into()).unwrap();
-        other.note_waiting(Some(0));
-        let (own, _) = table.admit([192, 0, 2, 2].into()).unwrap();
-        own.note_waiting(Some(1_000_000));
-        let (_new, closed_for) = table.admit([192, 0, 2, 2].into()).unwrap();
-        assert_eq!(closed_for, Some(Full::Address));
-        assert_eq!((other.leave(), own.leave()), (None, Some(Leave::Evicted)));
-    }
-
-    #[test]
-    fn nothing_is_remembered_of_who_has_gone() {
-        let table = table(100, 1);
-        for number in 0..50_u32 {
-            drop(table.admit(IpAddr::V4(number.into())).unwrap());
-        }
-        assert!(table.lock().networks.is_empty() && table.lock().entries.is_empty());
-    }
-}
+mod tests;

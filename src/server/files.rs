@@ -6,8 +6,10 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::Duration;
 
 use crate::dataset::Files;
+use crate::wire::date::Timestamp;
 
 /// The file that has to be there.
 pub(crate) const REVIEWS: &str = "reviews.json";
@@ -29,6 +31,9 @@ pub(crate) const IGNORED: &str = "ignored.json";
 
 /// All the files of a data directory.
 pub(super) const NAMES: [&str; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
+
+/// How long the files have to stay as they are to count as written.
+pub(super) const QUIET: Duration = Duration::from_secs(1);
 
 /// How often a file that changes under our eyes is read again before we give up.
 const ATTEMPTS: u32 = 3;
@@ -93,22 +98,30 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Reads the files of `directory`, each at most `bytes_max` bytes. Where it is a link that leads elsewhere meanwhile,
-/// all files are of the directory to which it led first.
+/// Reads the files of `directory`, each at most `bytes_max` bytes, as they stood at one moment. Where it is a link that
+/// leads elsewhere meanwhile, all files are of the directory to which it led first.
 ///
 /// # Errors
 /// When `reviews.json` is missing, or any file is too large, unreadable, or still being written.
 pub fn read(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
-    let missing = || ReadError {
+    let error = |cause| ReadError {
         path: directory.join(REVIEWS),
-        cause: ReadCause::Missing,
+        cause,
     };
-    let place = Place::of(directory);
-    let reviews = place.read(REVIEWS, bytes_max)?;
-    Ok(Files {
-        reviews: reviews.ok_or_else(missing)?,
-        ..place.read_companions(bytes_max)?
-    })
+    for _ in 0..ATTEMPTS {
+        let data = DataDir::open(directory);
+        let before = Stamps::of(&data.found);
+        let reviews = data.read(REVIEWS, bytes_max)?;
+        let files = Files {
+            reviews: reviews.ok_or_else(|| error(ReadCause::Missing))?,
+            modified: before.modified(),
+            ..data.read_companions(bytes_max)?
+        };
+        if Stamps::of(&data.found) == before {
+            return Ok(files);
+        }
+    }
+    Err(error(ReadCause::Changing))
 }
 
 /// Reads the files of `directory` but for `reviews.json`, which is left empty.
@@ -116,31 +129,31 @@ pub fn read(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
 /// # Errors
 /// As [`read`], but for a missing file.
 pub(crate) fn read_companions(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
-    Place::of(directory).read_companions(bytes_max)
+    DataDir::open(directory).read_companions(bytes_max)
 }
 
-/// A directory, without the links on the way to it.
-struct Place<'d> {
+/// A data directory, without the links on the way to it.
+struct DataDir<'d> {
     /// As it was named, for messages.
     named: &'d Path,
     found: PathBuf,
 }
 
-impl Place<'_> {
-    fn of(named: &Path) -> Place<'_> {
+impl DataDir<'_> {
+    fn open(named: &Path) -> DataDir<'_> {
         // Where it cannot be found, reading says so better.
         let found = fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
-        Place { named, found }
+        DataDir { named, found }
     }
 
     fn read_companions(&self, bytes_max: u64) -> Result<Files, ReadError> {
         Ok(Files {
-            reviews: Vec::new(),
             taxonomy: self.read(TAXONOMY, bytes_max)?,
             editorial: self.read(EDITORIAL, bytes_max)?,
             insights: self.read(INSIGHTS, bytes_max)?,
             check: self.read(CHECK, bytes_max)?,
             ignored: self.read(IGNORED, bytes_max)?,
+            ..Files::default()
         })
     }
 
@@ -236,6 +249,15 @@ impl Stamps {
         }
     }
 
+    /// Returns the newest modification time of the files that decide about what is published, which `check.json` does not.
+    fn modified(&self) -> Option<Timestamp> {
+        let published = self.files.iter().zip(NAMES);
+        let stamps = published.filter_map(|(stamp, name)| stamp.filter(|_| name != CHECK));
+        stamps
+            .map(|stamp| Timestamp::from_unix(stamp.modified.0))
+            .max()
+    }
+
     /// Returns whether the directory has the one file that it needs.
     pub(super) fn has_reviews(&self) -> bool {
         self.files[0].is_some()
@@ -273,7 +295,7 @@ impl Stamp {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, ReadCause, Stamps, read, read_halves, read_whole};
+    use super::{DataDir, ReadCause, Stamps, read, read_halves, read_whole};
     use std::fs::{self, File};
     use std::os::unix::fs::symlink;
     use std::process::Command;
@@ -356,7 +378,7 @@ mod tests {
             fs::write(path.join("taxonomy.json"), name).unwrap();
         }
         symlink(directory.path().join("one"), &link).unwrap();
-        let place = Place::of(&link);
+        let place = DataDir::open(&link);
         fs::remove_file(&link).unwrap();
         symlink(directory.path().join("two"), &link).unwrap();
         let files = place.read_companions(100).unwrap();

@@ -15,14 +15,20 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+use crate::http::{ProtocolError, protocol_error};
 
 use super::activity::Activity;
 
 /// How long a connection that we have closed may take to close on the other side.
 const LINGER: Duration = Duration::from_secs(1);
+
+/// How long the kernel goes on sending to a peer that makes no room, after the connection is closed.
+const LAST_BYTES: Duration = Duration::from_secs(60);
 
 /// How many late bytes of a peer are taken in after our side is closed.
 const LINGER_BYTES: usize = 256 * 1024;
@@ -68,11 +74,12 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        if self.activity.is_reset() {
-            // Without it the socket would wait in FIN-WAIT-1 for minutes, its unsent data with it. If the option is
-            // refused the kernel does just that, within TCP_USER_TIMEOUT.
-            let _refused = self.stream.set_zero_linger();
-        }
+        // Without either the socket would wait in FIN-WAIT-1 for minutes, its unsent data with it; if the option is
+        // refused the kernel does just that.
+        let _refused = match self.activity.is_reset() {
+            true => self.stream.set_zero_linger(),
+            false => SockRef::from(&self.stream).set_tcp_user_timeout(Some(LAST_BYTES)),
+        };
     }
 }
 
@@ -206,6 +213,28 @@ impl<S: Stream> Watched<S> {
     }
 }
 
+/// Recognises what hyper itself answers to bytes that are no request, which it offers no way to change: a head in one piece
+/// and no body. Each of our own replies of these statuses has one.
+fn refusal_by_hyper(bytes: &[u8]) -> Option<ProtocolError> {
+    let (error, fields) = [
+        (
+            ProtocolError::Malformed,
+            &b"HTTP/1.1 400 Bad Request\r\n"[..],
+        ),
+        (
+            ProtocolError::HeadBytes,
+            b"HTTP/1.1 431 Request Header Fields Too Large\r\n",
+        ),
+    ]
+    .into_iter()
+    .find_map(|(error, line)| Some((error, bytes.strip_prefix(line)?)))?;
+    let is_bare = fields.ends_with(b"\r\n\r\n")
+        && fields
+            .split(|byte| *byte == b'\n')
+            .any(|field| field == b"content-length: 0\r");
+    is_bare.then_some(error)
+}
+
 impl<S: Stream> Read for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -227,7 +256,14 @@ impl<S: Stream> Write for Watched<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
+        let outcome = match refusal_by_hyper(bytes) {
+            None => Pin::new(&mut self.stream).poll_write(context, bytes),
+            Some(error) => {
+                let reply = protocol_error(error);
+                let outcome = Pin::new(&mut self.stream).poll_write(context, &reply);
+                outcome.map_ok(|_| bytes.len())
+            }
+        };
         self.note(outcome)
     }
 
@@ -236,6 +272,9 @@ impl<S: Stream> Write for Watched<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if let [only] = slices {
+            return self.poll_write(context, only);
+        }
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         self.note(outcome)
     }

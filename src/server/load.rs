@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use tracing::{info, warn};
 
@@ -18,11 +20,15 @@ use crate::wire::date::Timestamp;
 
 use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
+use super::content_dates::ContentDates;
 use super::files::{self, ReadError};
 use super::memory;
 
 /// Bytes of review text up to which a start waits for remarks and insights: a fifth of a second of processor time.
 const AT_ONCE_BYTES: u64 = 1 << 20;
+
+/// How long a start waits for files that are being written.
+const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Turns files into sites, the first time and at every reload.
 #[derive(Clone, Debug)]
@@ -33,6 +39,7 @@ pub(super) struct Loader {
     base_url: String,
     search_memory: Option<u64>,
     mentions_min: u32,
+    dates: Arc<Mutex<ContentDates>>,
 }
 
 /// What is left to do for the first dataset while it is served.
@@ -54,6 +61,7 @@ impl Loader {
             base_url: base_url.to_owned(),
             search_memory: config.search_memory,
             mentions_min: config.mentions_min,
+            dates: Arc::new(Mutex::new(ContentDates::load(config.state.as_deref()))),
         }
     }
 
@@ -68,11 +76,43 @@ impl Loader {
             DataSource::Sample => dataset::embedded(),
         };
         let read_ms = elapsed_ms(began);
-        let decoded = dataset::decode_by(files, clock::now(), threads)?;
+        let mut decoded = dataset::decode_by(files, clock::now(), threads)?;
         dataset::refuse_placeholders(&decoded.dataset)?;
+        self.dates().date(&mut decoded.dataset);
         let elapsed_ms = elapsed_ms(began);
         info!(read_ms, elapsed_ms, "the data files are read and checked");
         Ok(decoded)
+    }
+
+    fn dates(&self) -> MutexGuard<'_, ContentDates> {
+        self.dates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers the date of `snapshot`, which is about to be served.
+    pub(super) fn remember(&self, snapshot: &Snapshot) {
+        self.dates().remember(snapshot.digest, snapshot.updated_at);
+    }
+
+    /// Reads and checks the files like [`Loader::decode`], at a start: waits while they are being written.
+    ///
+    /// # Errors
+    /// As [`Loader::decode`], and when they are still being written after [`WRITTEN_WAIT_MAX`].
+    pub(super) fn decode_when_written(
+        &self,
+        threads: NonZeroUsize,
+    ) -> Result<Unremarked, LoadError> {
+        let began = instant();
+        loop {
+            match self.decode(threads) {
+                Err(LoadError::Read(error))
+                    if error.is_transient() && began.elapsed() < WRITTEN_WAIT_MAX =>
+                {
+                    info!("waiting for the data files to be written");
+                    thread::sleep(files::QUIET);
+                }
+                decoded => return decoded,
+            }
+        }
     }
 
     /// Returns the date of a dataset that was refused, if nothing but the clock is against it.
@@ -137,11 +177,15 @@ impl Loader {
     }
 
     /// Builds a site that replaces another, whole and by one thread, since the other is served meanwhile and a
-    /// reload is in no hurry.
+    /// reload is in no hurry; `None` once `cancelled`, which then has to stay true.
     ///
     /// # Errors
     /// When the public address cannot be written into a header.
-    pub(super) fn build(&self, decoded: Unremarked) -> Result<Site, LoadError> {
+    pub(super) fn build(
+        &self,
+        decoded: Unremarked,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Site>, LoadError> {
         let Unremarked {
             dataset,
             remarks,
@@ -149,12 +193,21 @@ impl Loader {
         } = decoded;
         // By one thread the index comes before the documents, and would have to do without this memory.
         drop(room);
-        log(&remarks.of(&dataset, NonZeroUsize::MIN));
         let settings = self.settings(&dataset, NonZeroUsize::MIN);
-        let snapshot = Snapshot::build_without_insights(&dataset, &settings, Vec::new());
+        let Some(snapshot) = Snapshot::build_unless(&dataset, &settings, Vec::new(), cancelled)
+        else {
+            return Ok(None);
+        };
         let options = settings.insights(NonZeroUsize::MIN);
-        snapshot.set_insights(insights::document(&dataset, &options));
-        self.site(Arc::new(snapshot))
+        let Some(insights) = insights::document_unless(&dataset, &options, cancelled) else {
+            return Ok(None);
+        };
+        snapshot.set_insights(insights);
+        if cancelled() {
+            return Ok(None);
+        }
+        log(&remarks.of(&dataset, NonZeroUsize::MIN));
+        self.site(Arc::new(snapshot)).map(Some)
     }
 
     fn settings(&self, dataset: &Dataset, threads: NonZeroUsize) -> Settings {

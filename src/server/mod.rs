@@ -8,12 +8,12 @@
 mod access_log;
 mod activity;
 mod admin;
-mod background;
 mod certificate;
 mod clock;
 mod config;
 mod connection;
 mod connections;
+mod content_dates;
 mod counters;
 pub mod descriptors;
 mod fast;
@@ -28,9 +28,11 @@ pub mod logs;
 pub mod memory;
 mod metrics;
 mod observers;
+mod post_reload;
 mod preface;
 mod process;
 mod reload;
+mod reload_trigger;
 mod reloads;
 mod running;
 mod send;
@@ -43,7 +45,6 @@ pub mod supervisor;
 mod threads;
 mod tls;
 mod turn;
-mod wake;
 mod watch;
 mod workers;
 
@@ -52,6 +53,7 @@ use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
+use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
 
 use crate::http::{self, App, Body, Site};
@@ -120,8 +122,9 @@ fn start_with(
     let loader = Loader::new(&config, &base_url);
     // Looked at before reading: what changes meanwhile is read once more, never missed.
     let seen = stamps(&config.data);
-    let decoded = loader.decode(config.threads)?;
+    let decoded = loader.decode_when_written(config.threads)?;
     let (site, deferred) = loader.build_first(decoded, config.threads)?;
+    loader.remember(site.snapshot());
     let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
     let app = make_app(&config, base_url, site)?;
     let log_writer = observers::start_access_log(&config, &app)?;
@@ -129,15 +132,11 @@ fn start_with(
     before_listening()?;
     let admin_listener = observers::listen_admin(admin_socket, &config)?;
     let listener = listen::listen(socket).map_err(refused)?;
-    let handler = Requests(Arc::clone(&app));
     let (listeners, watched) = listeners(listener, &config).map_err(StartError::Threads)?;
-    let threads = Threads::new(&app.readiness, "");
-    let count = Arc::clone(&counters);
-    let front = Front::start(listeners, handler, &config, acceptor, count, threads)
-        .map_err(StartError::Threads)?;
+    let front = start_front(listeners, &app, &config, acceptor, &counters)?;
     hub::start(&config, &app, is_public)?;
     if let Some(deferred) = deferred {
-        background::finish_first(Arc::clone(&app), loader.clone(), deferred, config.threads);
+        post_reload::finish_first(Arc::clone(&app), loader.clone(), deferred, config.threads);
     }
     let reloads = Arc::new(Reloads::default());
     let reloader = start_reloader(&config, &app, loader, seen, keeper, Arc::clone(&reloads))?;
@@ -163,6 +162,20 @@ fn start_with(
         observers,
     };
     Ok(Running::new(app, counters, parts, &config))
+}
+
+/// Begins to serve the public address.
+fn start_front(
+    listeners: Listeners,
+    app: &Arc<App>,
+    config: &Config,
+    acceptor: Option<TlsAcceptor>,
+    counters: &Arc<Counters>,
+) -> Result<Front, StartError> {
+    let (handler, counters) = (Requests(Arc::clone(app)), Arc::clone(counters));
+    let threads = Threads::new(&app.readiness, "");
+    let front = Front::start(listeners, handler, config, acceptor, counters, threads);
+    front.map_err(StartError::Threads)
 }
 
 /// Returns the state of the files.

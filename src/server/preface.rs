@@ -12,15 +12,13 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
+use crate::http::{ProtocolError, protocol_error};
+
 use super::activity::{Activity, Protocol};
 use super::io::{Socket, Watched};
 
 /// What an HTTP/2 client with prior knowledge sends first.
 pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-/// What a client is told that speaks HTTP where TLS is spoken.
-const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 42\r\n\
-Cache-Control: no-store\r\n\r\nthis port speaks TLS: ask for https://...\n";
 
 /// Tells the protocol from `first`, what was read so far, and reads on where that does not tell it, at most until
 /// `deadline`; `None` if the peer closed or said too little.
@@ -67,7 +65,7 @@ pub(super) async fn first_byte(stream: &TcpStream, deadline: Instant) -> io::Res
 /// Tells a client that has begun with something else that TLS is spoken here.
 pub(super) async fn refuse_plain(socket: Socket, activity: Arc<Activity>) {
     let mut io = Watched::new(socket, activity);
-    io.send_now(PLAIN);
+    io.send_now(&protocol_error(ProtocolError::Plaintext));
     io.linger().await;
 }
 

@@ -5,6 +5,9 @@
 //! always the state of the files, never the event: editors and deployment tools cause a dozen events for one change,
 //! and replacing a directory by a symbolic link causes none in the directory that was watched.
 
+mod build;
+mod error;
+
 use std::io;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,30 +17,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
-use crate::dataset::Problem;
 use crate::delivery::priority::{Behind, give_way};
 use crate::http::{App, Reason, Site};
 use crate::wire::date::Timestamp;
 
-use super::background::Aftermath;
+use build::Build;
+use error::ReloadError;
+
 use super::clock;
 use super::config::{Config, DataSource};
-use super::files::Stamps;
+use super::files::{QUIET, Stamps};
 use super::load::{LoadError, Loader};
+use super::post_reload::PostReloadJobs;
+use super::reload_trigger::{self, ReloadEvent, ReloadEvents, ReloadTrigger};
 use super::reloads::{Reloaded, Reloads};
 use super::supervisor::Supervisor;
 use super::threads::Threads;
 use super::tls::Keeper;
-use super::wake::{self, Wake, Waker, Woken};
 use super::watch::{Directory, time_to_look};
 
-/// How long the files have to stay as they are before they are read.
-const QUIET: Duration = Duration::from_millis(200);
-
-/// How long we wait for that; then they are read as they are, and decoding judges them.
-const QUIET_WAIT_MAX: Duration = Duration::from_secs(5);
+/// Builds in a row that are dropped because the files have changed again; the next is finished whatever happens, so
+/// that files that never rest are served all the same.
+const DROPPED_MAX: u32 = 3;
 
 /// The longest sleep without `--poll`, so that a timer needs no special case.
 const NEVER: Duration = Duration::from_secs(24 * 60 * 60);
@@ -54,7 +57,7 @@ pub(super) type Published = Box<dyn Fn(&Site) + Send>;
 /// The thread that reloads.
 #[derive(Debug)]
 pub(super) struct Reloader {
-    wake: Waker,
+    trigger: ReloadTrigger,
     stopping: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
@@ -73,7 +76,7 @@ impl Reloader {
         tls: Option<Keeper>,
         published: Published,
     ) -> io::Result<Reloader> {
-        let (wake, woken) = wake::channel();
+        let (trigger, events) = reload_trigger::channel();
         let stopping = Arc::new(AtomicBool::new(false));
         let directory = match &config.data {
             DataSource::Directory(directory) => Some(directory.clone()),
@@ -83,7 +86,7 @@ impl Reloader {
         let state = State {
             app,
             loader,
-            watched: watched.map(|directory| Directory::new(directory, wake.clone())),
+            watched: watched.map(|directory| Directory::new(directory, trigger.clone())),
             directory,
             poll: Some(config.reload.poll)
                 .filter(|poll| !poll.is_zero())
@@ -91,30 +94,30 @@ impl Reloader {
             seen,
             due: None,
             stopping: Arc::clone(&stopping),
-            aftermath: Aftermath::default(),
+            post_reload: PostReloadJobs::default(),
             reloads,
             tls,
             published,
             supervisor: config.supervisor.clone(),
         };
         let threads = Threads::new(&state.app.readiness, "");
-        let thread = threads.spawn("reload", move || state.run(&woken))?;
+        let thread = threads.spawn("reload", move || state.run(&events))?;
         Ok(Reloader {
-            wake,
+            trigger,
             stopping,
             thread,
         })
     }
 
-    /// Returns what asks for a reload.
-    pub(super) fn waker(&self) -> Waker {
-        self.wake.clone()
+    /// Returns what requests a reload.
+    pub(super) fn trigger(&self) -> ReloadTrigger {
+        self.trigger.clone()
     }
 
     /// Asks the thread to end after the reload that it is at.
     pub(super) fn begin_stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
-        self.wake.hint();
+        self.trigger.poke();
     }
 
     /// Ends the thread, after the reload that it is at.
@@ -138,34 +141,26 @@ struct State {
     /// When files that were refused for their date alone are to be read again.
     due: Option<Timestamp>,
     stopping: Arc<AtomicBool>,
-    aftermath: Aftermath,
+    post_reload: PostReloadJobs,
     reloads: Arc<Reloads>,
     tls: Option<Keeper>,
     published: Published,
-    /// Is told when a reload begins that somebody asked for, and when it has ended.
+    /// Notified when a requested reload begins and ends.
     supervisor: Supervisor,
 }
 
 /// What came of a reload that was not refused.
-enum Outcome {
+enum ReloadResult {
     /// Another site is served in place of this one.
     Replaced(Arc<Site>),
     /// The files hold what is served already.
     Same,
-}
-
-/// Why a reload was refused.
-enum Refusal {
-    /// The files cannot be used; the culprit is the operator.
-    Load(LoadError),
-    /// The contents differ, but their date is not later; the culprit is the operator.
-    Date { served: Timestamp, found: Timestamp },
-    /// We panicked over them; the culprit is us.
-    Panic,
+    /// The files have changed again, or the server stops.
+    Dropped,
 }
 
 impl State {
-    fn run(mut self, woken: &Woken) {
+    fn run(mut self, events: &ReloadEvents) {
         // A site is built while another is served, which comes first.
         give_way(Behind::Well);
         self.after_publishing(None);
@@ -175,62 +170,80 @@ impl State {
                 watched.renew();
             }
             let wait = time_to_look(self.poll, looked.elapsed(), self.tls.is_some());
-            let (mut asked, is_due) = match woken.wait(wait) {
-                Wake::Asked => (true, true),
-                Wake::Changed => (false, true),
-                Wake::Late => (false, looked.elapsed() >= self.poll),
-                Wake::Alone => return,
+            let (mut requested, is_due) = match events.wait(wait) {
+                ReloadEvent::Requested => (true, true),
+                ReloadEvent::Changed => (false, true),
+                ReloadEvent::Timeout => (false, looked.elapsed() >= self.poll),
+                ReloadEvent::Disconnected => return,
             };
-            if asked {
+            if requested {
                 self.supervisor.reloading();
             }
             if is_due {
-                asked |= self.look(woken, asked);
+                requested |= self.look(events, requested);
                 looked = clock::instant();
             }
             if let Some(tls) = &mut self.tls {
-                tls.look(&self.app.readiness, asked);
+                tls.look(&self.app.readiness, requested);
             }
-            // Whoever has asked since then is heard at the next turn, and told of that one.
+            // A request since then is taken in the next iteration.
             self.supervisor.reloaded();
         }
     }
 
-    /// Looks at the files, and reads them if they have changed or somebody asked; tells whether somebody asked while it
-    /// waited for them to be whole.
-    fn look(&mut self, woken: &Woken, asked: bool) -> bool {
+    /// Looks at the files, and reads them if they have changed or a reload was requested; tells whether one was requested while it
+    /// waited for them to be written.
+    fn look(&mut self, events: &ReloadEvents, requested: bool) -> bool {
         let Some(directory) = self.directory.clone() else {
             return false;
         };
-        let mut stamps = Stamps::of(&directory);
         let is_due = self.due.is_some_and(|due| due <= crate::clock::now());
-        if stamps == self.seen && !asked && !is_due {
+        if Stamps::of(&directory) == self.seen && !requested && !is_due {
             return false;
         }
-        let began = clock::instant();
-        while began.elapsed() < QUIET_WAIT_MAX {
-            woken.pause(QUIET);
-            if self.is_stopping() {
-                return false;
+        let mut requested_again = false;
+        for dropped in 0..=DROPPED_MAX {
+            let Some(stamps) = self.wait_until_written(&directory, events) else {
+                break;
+            };
+            // The reading that follows answers this request.
+            if events.take_request() {
+                requested_again = true;
+                self.supervisor.reloading();
             }
-            let now = Stamps::of(&directory);
-            if now == stamps {
+            self.seen = stamps;
+            if !stamps.has_reviews() {
+                self.miss(&directory);
                 break;
             }
-            stamps = now;
+            let watched = (dropped < DROPPED_MAX).then_some(directory.as_path());
+            let build = Build::new(watched, stamps, &self.stopping);
+            if !self.reload(&build) {
+                break;
+            }
         }
-        // Answered by the reading that follows.
-        let asked_again = woken.take_asked();
-        if asked_again {
-            self.supervisor.reloading();
+        requested_again
+    }
+
+    /// Waits until nothing has changed for [`QUIET`] since the last look that led to something, and returns the state of
+    /// the files; `None` where the server stops.
+    fn wait_until_written(&self, directory: &Path, events: &ReloadEvents) -> Option<Stamps> {
+        let mut stamps = Stamps::of(directory);
+        if stamps == self.seen {
+            return (!self.is_stopping()).then_some(stamps);
         }
-        self.seen = stamps;
-        if stamps.has_reviews() {
-            self.reload();
-        } else {
-            self.miss(&directory);
+        let mut changed = clock::instant();
+        while changed.elapsed() < QUIET {
+            events.pause(QUIET.saturating_sub(changed.elapsed()));
+            if self.is_stopping() {
+                return None;
+            }
+            let now = Stamps::of(directory);
+            if now != stamps {
+                (stamps, changed) = (now, clock::instant());
+            }
         }
-        asked_again
+        Some(stamps)
     }
 
     /// Tells that the files are gone; what is served stays.
@@ -251,139 +264,85 @@ impl State {
         });
     }
 
-    fn reload(&mut self) {
+    /// Reads the files and serves them; tells whether it was dropped and has to begin anew.
+    fn reload(&mut self, build: &Build<'_>) -> bool {
         let began = clock::instant();
         self.due = None;
         // Everything that a panic could leave half done is dropped with it: the site is swapped in one step.
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.attempt()));
-        let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        match outcome.unwrap_or(Err(Refusal::Panic)) {
-            Err(refusal) => self.refuse(&refusal),
-            Ok(outcome) => {
-                self.app.readiness.withdraw(REFUSED);
-                self.app.readiness.withdraw(GONE);
-                match outcome {
-                    Outcome::Same => {
-                        self.reloads.note(Reloaded::Same);
-                        info!(elapsed_ms, "the data files hold what is served already");
-                    }
-                    Outcome::Replaced(previous) => {
-                        self.reloads.note(Reloaded::Replaced);
-                        let site = self.app.current();
-                        let snapshot = site.snapshot();
-                        info!(
-                            elapsed_ms,
-                            version = snapshot.version(),
-                            reviews = snapshot.len(),
-                            "a changed dataset is served"
-                        );
-                        self.after_publishing(Some(previous));
-                    }
-                }
+        let result = catch_unwind(AssertUnwindSafe(|| self.attempt(build)));
+        let elapsed_ms = clock::elapsed_ms(began);
+        let result = match result.unwrap_or(Err(ReloadError::Panic)) {
+            Ok(result) => result,
+            Err(error) => {
+                self.refuse(&error);
+                return false;
+            }
+        };
+        if let ReloadResult::Dropped = result {
+            info!(
+                elapsed_ms,
+                "the data files have changed again, so this build is dropped"
+            );
+            return true;
+        }
+        self.app.readiness.withdraw(REFUSED);
+        self.app.readiness.withdraw(GONE);
+        if let ReloadResult::Replaced(previous) = result {
+            self.reloads.note(Reloaded::Replaced);
+            let site = self.app.current();
+            let snapshot = site.snapshot();
+            info!(
+                elapsed_ms,
+                version = snapshot.version(),
+                reviews = snapshot.len(),
+                "a changed dataset is served"
+            );
+            self.after_publishing(Some(previous));
+        } else {
+            self.reloads.note(Reloaded::Same);
+            info!(elapsed_ms, "the data files hold what is served already");
+        }
+        false
+    }
+
+    /// Load, validate, build, swap.
+    fn attempt(&self, build: &Build<'_>) -> Result<ReloadResult, ReloadError> {
+        let decoded = match self.loader.decode(NonZeroUsize::MIN) {
+            Err(LoadError::Read(error)) if error.is_transient() => {
+                return Ok(ReloadResult::Dropped);
+            }
+            decoded => decoded.map_err(ReloadError::Load)?,
+        };
+        if decoded.dataset.digest == self.app.current().snapshot().digest {
+            return Ok(ReloadResult::Same);
+        }
+        let cancelled = || build.is_outdated();
+        let site = self.loader.build(decoded, &cancelled);
+        match site.map_err(ReloadError::Load)? {
+            None => Ok(ReloadResult::Dropped),
+            Some(site) => {
+                self.loader.remember(site.snapshot());
+                Ok(ReloadResult::Replaced(self.app.publish(site)))
             }
         }
     }
 
-    fn attempt(&self) -> Result<Outcome, Refusal> {
-        let decoded = self
-            .loader
-            .decode(NonZeroUsize::MIN)
-            .map_err(Refusal::Load)?;
-        let dataset = &decoded.dataset;
-        {
-            let current = self.app.current();
-            let served = current.snapshot();
-            if dataset.digest == served.digest {
-                return Ok(Outcome::Same);
-            }
-            // One date never stands for two contents: caches and replicas would have no way to tell them apart.
-            if dataset.updated_at <= served.updated_at {
-                return Err(Refusal::Date {
-                    served: served.updated_at,
-                    found: dataset.updated_at,
-                });
-            }
-        }
-        let site = self.loader.build(decoded).map_err(Refusal::Load)?;
-        Ok(Outcome::Replaced(self.app.publish(site)))
-    }
-
-    fn refuse(&mut self, refusal: &Refusal) {
+    fn refuse(&mut self, error: &ReloadError) {
         self.reloads.note(Reloaded::Refused);
-        if let Refusal::Load(LoadError::Read(error)) = refusal
-            && error.is_transient()
-        {
-            // Looked at again at the next wake-up, as if we had not seen this state.
-            self.seen = Stamps::default();
-        }
-        if let Refusal::Load(LoadError::Data(_)) = refusal {
+        if let ReloadError::Load(LoadError::Data(_)) = error {
             self.due = self.loader.time_to_come();
         }
-        for problem in refusal.problems() {
-            error!(%problem, "a data file is refused");
-        }
-        let message = refusal.message();
-        error!("{message}; what was read before is still served");
-        let details = refusal.problems().iter().map(without_value).collect();
-        self.app.readiness.report(&Reason {
-            code: REFUSED,
-            message,
-            details,
-            internal: None,
-            blocking: false,
-        });
+        self.app.readiness.report(&error.report());
     }
 
-    /// Does what follows a new site: whoever wants to know, the end of the `previous` one, compressed
-    /// variants.
+    /// Does what follows a new site: tells the hub, frees the `previous` one, makes compressed variants.
     fn after_publishing(&mut self, previous: Option<Arc<Site>>) {
         let site = self.app.current();
         (self.published)(&site);
-        self.aftermath.start(site, previous);
+        self.post_reload.start(site, previous);
     }
 
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
-}
-
-impl Refusal {
-    /// Returns one line, with the remedy where there is one.
-    fn message(&self) -> String {
-        match self {
-            Refusal::Load(LoadError::Data(problems)) => {
-                let plural = if problems.total() == 1 { "" } else { "s" };
-                format!(
-                    "the changed dataset has {} problem{plural}",
-                    problems.total()
-                )
-            }
-            Refusal::Load(error) => error.to_string(),
-            Refusal::Date { served, found } => format!(
-                "the data files have changed, but their updated_at {found} is not later than {served}, \
-                 which is served: set updated_at in reviews.json to the time of the change"
-            ),
-            Refusal::Panic => {
-                "building the changed dataset failed, which is an error in reviewd".to_owned()
-            }
-        }
-    }
-
-    /// Returns the problems of the files, at most as many as the decoder keeps.
-    fn problems(&self) -> &[Problem] {
-        match self {
-            Refusal::Load(LoadError::Data(problems)) => problems.kept(),
-            Refusal::Load(_) | Refusal::Date { .. } | Refusal::Panic => &[],
-        }
-    }
-}
-
-/// Returns one line without the value in question: anybody may ask for `/readyz`, and a refused file may hold what was
-/// never to be published. The log has it.
-fn without_value(problem: &Problem) -> String {
-    let problem = Problem {
-        value: None,
-        ..problem.clone()
-    };
-    problem.to_string()
 }

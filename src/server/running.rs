@@ -88,7 +88,7 @@ impl Running {
     /// Reads the data again, as SIGHUP does; returns at once.
     pub fn reload(&self) {
         if let Some(parts) = &self.parts {
-            parts.reloader.waker().ask();
+            parts.reloader.trigger().request();
         }
     }
 
@@ -110,12 +110,12 @@ impl Running {
         let Parts {
             front, reloader, ..
         } = &parts;
-        let (phase, reload, app) = (front.control(), reloader.waker(), Arc::clone(&self.app));
+        let (phase, reload, app) = (front.control(), reloader.trigger(), Arc::clone(&self.app));
         let supervisor = self.supervisor.clone();
         let order = move |order| match order {
             Order::Reload => {
                 reopen_access_log(&app);
-                reload.ask();
+                reload.request();
             }
             Order::Reopen => reopen_access_log(&app),
             Order::Stop => {

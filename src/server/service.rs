@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
-use hyper::header::{CONNECTION, HeaderValue};
+use hyper::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use hyper::{Request, Response};
 use tracing::error;
 
@@ -73,6 +73,8 @@ struct Link<H> {
     activity: Arc<Activity>,
     /// Requests after which the connection is closed.
     requests_max: u32,
+    /// Strict-Transport-Security of every reply.
+    hsts: Option<HeaderValue>,
     /// What was begun since other connections had their turn.
     turn: Turn,
 }
@@ -84,12 +86,14 @@ impl<H: Handler> Service<H> {
         peer: SocketAddr,
         activity: Arc<Activity>,
         requests_max: u32,
+        hsts: Option<HeaderValue>,
     ) -> Service<H> {
         let link = Link {
             handler,
             peer,
             activity,
             requests_max,
+            hsts,
             turn: Turn::default(),
         };
         Service {
@@ -223,6 +227,10 @@ impl<H: Handler> Reply<H> {
         self.is_answered = true;
         if self.last || activity.is_leaving() {
             close(&mut response);
+        }
+        if let Some(hsts) = &self.link.hsts {
+            let fields = response.headers_mut();
+            fields.insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
         }
         let http2 = activity.protocol() == Protocol::Http2;
         if let Some(value) = response.headers().get(CONNECTION) {

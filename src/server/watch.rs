@@ -9,7 +9,7 @@ use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tracing::warn;
 
-use super::wake::Waker;
+use super::reload_trigger::ReloadTrigger;
 
 /// The watched data directory.
 ///
@@ -17,7 +17,7 @@ use super::wake::Waker;
 /// with the old one. For the same reason the watch is renewed when the path leads to another directory.
 pub(super) struct Directory {
     path: PathBuf,
-    wake: Waker,
+    trigger: ReloadTrigger,
     /// Dropping it ends the watch.
     watcher: Option<RecommendedWatcher>,
     /// Device and inode of the directory that is watched.
@@ -28,10 +28,10 @@ pub(super) struct Directory {
 
 impl Directory {
     /// Prepares to watch `path`; [`Directory::renew`] begins.
-    pub(super) fn new(path: &Path, wake: Waker) -> Directory {
+    pub(super) fn new(path: &Path, trigger: ReloadTrigger) -> Directory {
         Directory {
             path: path.to_owned(),
-            wake,
+            trigger,
             watcher: None,
             identity: None,
             complained: false,
@@ -55,7 +55,7 @@ impl Directory {
             Ok(watcher) => {
                 self.watcher = Some(watcher);
                 // What happened between the last look and this watch would go unnoticed.
-                self.wake.hint();
+                self.trigger.poke();
             }
             Err(error) if !self.complained => {
                 self.complained = true;
@@ -66,13 +66,13 @@ impl Directory {
     }
 
     fn watch(&self) -> notify::Result<RecommendedWatcher> {
-        let wake = self.wake.clone();
+        let trigger = self.trigger.clone();
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             // An error may stand for events that were lost, so it is a reason to look as well.
             if event.is_ok_and(|event| !may_change(event.kind)) {
                 return;
             }
-            wake.hint();
+            trigger.poke();
         })?;
         watcher.watch(&self.path, RecursiveMode::NonRecursive)?;
         Ok(watcher)

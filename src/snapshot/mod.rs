@@ -128,34 +128,27 @@ impl Snapshot {
     /// Builds what is served but for the insights, which [`Snapshot::set_insights`] adds: O(bytes of text), a few
     /// seconds at 100,000 reviews. Documents and index are made side by side where there is more than one thread,
     /// `/reviews.json` in the empty `room` where that is large enough.
-    ///
-    /// # Panics
-    /// If the renderer and the index disagree about the number of reviews, which would be our own error.
     #[must_use]
     pub fn build_without_insights(
         dataset: &Dataset,
         settings: &Settings,
         room: Vec<u8>,
     ) -> Snapshot {
-        let index = || Index::build(&dataset.reviews, &dataset.taxonomy, &settings.index);
-        let room = Mutex::new(room);
-        let documents = || {
-            let room = mem::take(&mut *room.lock().unwrap_or_else(PoisonError::into_inner));
-            Documents::build(dataset, &settings.base_url, room, settings.index.threads)
-        };
-        let (index, documents) = if settings.index.threads.get() == 1 {
-            (index(), documents())
-        } else {
-            thread::scope(|scope| {
-                let spawned = thread::Builder::new().spawn_scoped(scope, documents);
-                let index = index();
-                let documents = match spawned {
-                    Ok(thread) => thread.join().expect("rendering has no panic"),
-                    Err(_refused) => documents(),
-                };
-                (index, documents)
-            })
-        };
+        Snapshot::build_unless(dataset, settings, room, &|| false).expect("nothing cancels it")
+    }
+
+    /// Builds like [`Snapshot::build_without_insights`]; `None` once `cancelled`, which then has to stay true.
+    ///
+    /// # Panics
+    /// If the renderer and the index disagree about the number of reviews, which would be our own error.
+    #[must_use]
+    pub fn build_unless(
+        dataset: &Dataset,
+        settings: &Settings,
+        room: Vec<u8>,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Snapshot> {
+        let (index, documents) = index_and_documents(dataset, settings, room, cancelled)?;
         let Documents {
             reviews,
             feed_json,
@@ -169,7 +162,7 @@ impl Snapshot {
             "the index holds every published review, and each has an offset"
         );
         let digest = dataset.digest;
-        Snapshot {
+        Some(Snapshot {
             digest,
             updated_at: dataset.updated_at,
             base_url: settings.base_url.clone(),
@@ -197,7 +190,7 @@ impl Snapshot {
             tags: ReviewTags::default(),
             insights: OnceLock::new(),
             escaped: OnceLock::new(),
-        }
+        })
     }
 
     /// Returns `/insights.json`, or `None` while it is being derived.
@@ -366,6 +359,37 @@ fn neighbours(rows: &[Row]) -> impl Iterator<Item = (Row, Row)> {
         let last = *rest.get(length.checked_sub(1)?)?;
         rest = rest.get(length..)?;
         Some((first, last))
+    })
+}
+
+/// Builds the index and renders the documents, side by side where there is more than one thread; `None` once
+/// `cancelled`.
+fn index_and_documents(
+    dataset: &Dataset,
+    settings: &Settings,
+    room: Vec<u8>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<(Index, Documents)> {
+    let index = || {
+        let (reviews, taxonomy) = (&dataset.reviews, &dataset.taxonomy);
+        Index::build_unless(reviews, taxonomy, &settings.index, cancelled)
+    };
+    let room = Mutex::new(room);
+    let documents = || {
+        let room = mem::take(&mut *room.lock().unwrap_or_else(PoisonError::into_inner));
+        Documents::build(dataset, &settings.base_url, room, settings.index.threads)
+    };
+    if settings.index.threads.get() == 1 {
+        return Some((index()?, documents()));
+    }
+    thread::scope(|scope| {
+        let spawned = thread::Builder::new().spawn_scoped(scope, documents);
+        let index = index();
+        let documents = match spawned {
+            Ok(thread) => thread.join().expect("rendering has no panic"),
+            Err(_refused) => documents(),
+        };
+        Some((index?, documents))
     })
 }
 

@@ -34,6 +34,14 @@ impl Callback {
     /// # Errors
     /// What is wrong, for a message that begins with the field's name.
     pub fn parse(text: &str) -> Result<Callback, String> {
+        let authority = text
+            .split("://")
+            .nth(1)
+            .and_then(|rest| rest.split(['/', '?', '#']).next());
+        if authority.is_some_and(|authority| !authority.is_ascii()) {
+            let what = "host must be written in ASCII: an internationalized name in its xn-- form";
+            return Err(what.to_owned());
+        }
         let uri = normalize(text)?;
         let Some((scheme, rest)) = uri.split_once("://") else {
             return Err("must be an absolute https URL".to_owned());

@@ -32,7 +32,7 @@ use bytes::Bytes;
 use super::moment::Moment;
 use super::store::{
     Accept, Agenda, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order,
-    Published, Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
+    Published, Recorded, Report, Store, StoreError, Swept, Tombstone, Verification, WaitingRequest,
 };
 use super::subscription::{Event, Policy, Removal};
 use super::transfer::{Adopted, Moved};
@@ -355,6 +355,10 @@ impl Store for PostgresStore {
 
     fn tombstones(&mut self, limit: usize) -> Result<Vec<Tombstone>, StoreError> {
         self.read(|link| rows::tombstones(link, limit))
+    }
+
+    fn requests(&mut self, limit: usize) -> Result<Vec<WaitingRequest>, StoreError> {
+        self.read(|link| requests::list(link, limit))
     }
 
     fn operate(

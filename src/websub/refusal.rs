@@ -45,6 +45,15 @@ impl Refusal {
         }
     }
 
+    /// Refuses a body in a content coding.
+    pub fn content_coding() -> Refusal {
+        Refusal {
+            kind: RefusalKind::MediaType,
+            reason: "content-encoding: the form must be sent without one".to_owned(),
+            retry_after_s: None,
+        }
+    }
+
     /// Refuses because a limit of this client or callback host is reached.
     pub fn too_many(reason: String, retry_after_s: u32) -> Refusal {
         Refusal {

@@ -101,6 +101,18 @@ impl Failure {
 }
 
 impl Answer {
+    /// Tells whether a fault of the network kept the request from being answered, which may pass by itself.
+    #[must_use]
+    pub fn is_of_network(self) -> bool {
+        let Answer::Failed(failure) = self else {
+            return false;
+        };
+        matches!(
+            failure,
+            Failure::Resolve | Failure::Connect | Failure::Timeout | Failure::Protocol
+        )
+    }
+
     /// Parses what `Display` printed.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Answer> {

@@ -189,7 +189,11 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
+/// Checks the value of a Content-Type field.
+///
+/// # Errors
+/// [`RefusalKind::MediaType`](super::RefusalKind::MediaType), as [`parse`] has it.
+pub fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
     let Some(value) = content_type else {
         return Err(Refusal::media_type(format_args!(
             "is missing, must be {FORM}"
@@ -254,7 +258,12 @@ fn parse_lease(fields: &Fields<'_>) -> Result<Option<u64>, Refusal> {
     Ok(Some(lease_s))
 }
 
+/// An empty secret counts as none: forms send fields that were left out so.
 fn parse_secret(fields: &Fields<'_>) -> Result<Option<Secret>, Refusal> {
+    let is_empty = fields.values[Field::Secret as usize].is_some_and(<[u8]>::is_empty);
+    if is_empty && fields.counts[Field::Secret as usize] == 1 {
+        return Ok(None);
+    }
     let Some(value) = fields.optional(Field::Secret)? else {
         return Ok(None);
     };

@@ -23,7 +23,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use super::moment::Moment;
 use super::store::{
     Accept, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order, Published,
-    Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
+    Recorded, Report, Store, StoreError, Swept, Tombstone, Verification, WaitingRequest,
 };
 use super::subscription::Policy;
 use super::transfer::{Adopted, Moved};
@@ -199,9 +199,9 @@ impl Store for SqliteStore {
     fn claim_requests(
         &mut self,
         claim: &Claim<'_>,
-        _now: Moment,
+        now: Moment,
     ) -> Result<Vec<Verification>, StoreError> {
-        let found = self.read(|tx| requests::find(tx, claim))?;
+        let found = self.read(|tx| requests::find(tx, claim, now))?;
         if found.is_empty() {
             Ok(found)
         } else {
@@ -286,6 +286,10 @@ impl Store for SqliteStore {
 
     fn tombstones(&mut self, limit: usize) -> Result<Vec<Tombstone>, StoreError> {
         self.read(|tx| rows::tombstones(tx, limit))
+    }
+
+    fn requests(&mut self, limit: usize) -> Result<Vec<WaitingRequest>, StoreError> {
+        self.read(|tx| requests::list(tx, limit))
     }
 
     fn operate(

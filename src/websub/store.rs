@@ -18,13 +18,13 @@ use std::time::Duration;
 use bytes::Bytes;
 
 pub use error::{SCHEMA_VERSION, StoreError};
-pub use recorded::Recorded;
-pub use view::{Counts, Listed, Order, Tombstone};
+pub use recorded::{Recorded, Report};
+pub use view::{Counts, Listed, Order, Tombstone, WaitingRequest};
 
 use super::callback::Callback;
 use super::moment::Moment;
 use super::request::{HubRequest, Mode, Secret};
-use super::subscription::{Outcome, Policy, Removal};
+use super::subscription::{Policy, Removal};
 use super::transfer::{Adopted, Moved};
 use crate::wire::date::Timestamp;
 
@@ -76,8 +76,9 @@ pub trait Store: Send {
         })
     }
 
-    /// Claims requests to be verified, oldest first, at most one at a time for each pair of callback and topic. A
-    /// claim counts as an attempt; a request has [`VERIFICATIONS_MAX`] in its life, all but the first after a crash.
+    /// Claims requests to be verified, those of active subscriptions first and then the oldest, at most one at a time for
+    /// each pair of callback and topic. A claim counts as an attempt; a request has [`VERIFICATIONS_MAX`] in its life, all
+    /// but the first [`UNREACHED_MAX`] after a crash.
     ///
     /// # Errors
     /// See [`StoreError`].
@@ -174,6 +175,14 @@ pub trait Store: Send {
     /// # Errors
     /// See [`StoreError`].
     fn tombstones(&mut self, limit: usize) -> Result<Vec<Tombstone>, StoreError>;
+
+    /// Lists at most `limit` requests that wait for their verification, oldest first.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn requests(&mut self, _limit: usize) -> Result<Vec<WaitingRequest>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// Applies the operator's word to a subscription; `false` when there is none with that id.
     ///
@@ -322,38 +331,6 @@ pub struct Notice {
     pub removal: Removal,
 }
 
-/// How an exchange ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Report {
-    /// A verification was answered, or not.
-    Verified {
-        /// The request's id.
-        id: i64,
-        /// When the verification request went out.
-        asked_at: Moment,
-        /// Whether the challenge came back.
-        confirmed: bool,
-    },
-    /// A verification was not sent, for a reason of ours: the request waits as before.
-    Unsent {
-        /// The request's id.
-        id: i64,
-    },
-    /// An attempt to deliver ended.
-    Delivered {
-        /// The subscription's id.
-        id: i64,
-        /// The attempt's number.
-        attempt: u64,
-        /// How it ended.
-        outcome: Outcome,
-        /// How long it took.
-        elapsed: Duration,
-        /// Randomness for the next delay.
-        jitter: u16,
-    },
-}
-
 /// What [`Store::publish`] changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Published {
@@ -382,6 +359,9 @@ pub struct Swept {
 /// one that was cut short had been sent, so a low bound would drop requests that were never asked for confirmation;
 /// without any, a request that crashes us would do so for ever.
 pub const VERIFICATIONS_MAX: u32 = 5;
+
+/// Attempts to verify one request whose callback host is not reached.
+pub const UNREACHED_MAX: u32 = 3;
 
 /// The digest of a topic that was never published: it came with a subscription of another store.
 pub const UNPUBLISHED: [u8; 32] = [0; 32];

@@ -2,7 +2,7 @@
 //!
 //! | state | event | next state | also |
 //! |---|---|---|---|
-//! | none | verified subscribe | active | the topic's current content counts as delivered |
+//! | none | verified subscribe | active | what the topic held when the request was accepted counts as delivered |
 //! | none | verified unsubscribe | none | |
 //! | active | verified subscribe | active | new secret and lease, failures 0, next attempt at once; the content owed stays owed |
 //! | active, no attempt under way | verified unsubscribe | none | tombstone |
@@ -41,7 +41,7 @@ pub struct Subscription {
     pub lease_s: u32,
     /// When the lease ends; nothing is delivered from then on.
     pub lease_end: Moment,
-    /// Digest of the last begun attempt, or of the content at the time of activation.
+    /// Digest of the last begun attempt, or of what the topic held when the request was accepted.
     pub digest: [u8; 32],
     /// Whether that attempt got a 2xx.
     pub acknowledged: bool,
@@ -127,8 +127,8 @@ pub enum Event<'a> {
         lease_s: u32,
         /// When the verification request went out: the lease counts from then (WebSub §5.3).
         asked_at: Moment,
-        /// Digest of the topic's current content.
-        current: [u8; 32],
+        /// Digest of what the topic held when the request was accepted.
+        accepted: [u8; 32],
     },
     /// An attempt to deliver the content with this digest is about to be sent.
     Begun {
@@ -198,14 +198,14 @@ impl Subscription {
         secret: Option<&Secret>,
         lease_s: u32,
         asked_at: Moment,
-        current: [u8; 32],
+        accepted: [u8; 32],
         now: Moment,
     ) -> Subscription {
         Subscription {
             secret: secret.cloned(),
             lease_s,
             lease_end: asked_at.plus(Duration::from_secs(u64::from(lease_s))),
-            digest: current,
+            digest: accepted,
             acknowledged: true,
             failures: 0,
             next_at: Moment::ZERO,
@@ -305,10 +305,10 @@ pub fn step(state: Option<Subscription>, event: &Event<'_>, now: Moment, policy:
                 secret,
                 lease_s,
                 asked_at,
-                current,
+                accepted,
             },
         ) => Step::keep(Subscription::activate(
-            *secret, *lease_s, *asked_at, *current, now,
+            *secret, *lease_s, *asked_at, *accepted, now,
         )),
         // What is not there cannot change; answers to attempts of a former life are stale.
         (None, _) => Step {

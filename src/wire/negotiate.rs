@@ -1,4 +1,4 @@
-//! Accept-Encoding with q-values (RFC 9110 §12.5.3 and §12.4.2).
+//! Accept-Encoding with q-values (RFC 9110 §12.5.3 and §12.4.2), and what of Accept tells a browser.
 
 /// A content coding that a body may be stored in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,6 +133,28 @@ impl Preferences {
     }
 }
 
+/// Tells from the values of all Accept fields whether a client would rather read HTML than JSON (RFC 9110 §12.5.1):
+/// `text/html` is named, and `application/json` with no higher quality. Browsers name it, programs do not; `*/*` says
+/// nothing about it.
+pub fn prefers_html<'a>(field_values: impl Iterator<Item = &'a [u8]>) -> bool {
+    let (mut html, mut json) = (0, 0);
+    for member in field_values.flat_map(|value| value.split(|&byte| byte == b',')) {
+        let mut parts = member.split(|&byte| byte == b';').map(trim);
+        let name = parts.next().unwrap_or_default();
+        let place = match () {
+            () if name.eq_ignore_ascii_case(b"text/html") => &mut html,
+            () if name.eq_ignore_ascii_case(b"application/json") => &mut json,
+            () => continue,
+        };
+        let weight = parts.find_map(|part| match part {
+            [b'q' | b'Q', b'=', value @ ..] => Some(parse_quality(value).unwrap_or(0)),
+            _ => None,
+        });
+        *place = weight.unwrap_or(1000).max(*place);
+    }
+    html > 0 && html >= json
+}
+
 /// Splits `coding [ OWS ";" OWS "q=" qvalue ]` into name and quality; without a weight the quality is 1000.
 fn parse_member(member: &[u8]) -> Option<(&[u8], u16)> {
     let Some(semicolon) = member.iter().position(|&byte| byte == b';') else {
@@ -194,6 +216,33 @@ const MEMBERS_MAX: usize = 32;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn browsers_prefer_html_and_programs_do_not() {
+        let prefers =
+            |values: &[&'static str]| prefers_html(values.iter().map(|value| value.as_bytes()));
+        for browser in [
+            "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+            "TEXT/HTML ; Q=0.1",
+            "application/json;q=0.5, text/html;q=0.5",
+            "text/html;level=1;q=0.4",
+        ] {
+            assert!(prefers(&[browser]), "{browser}");
+        }
+        for program in [
+            "",
+            "*/*",
+            "text/*",
+            "application/json",
+            "application/json, text/html;q=0.9",
+            "text/html;q=0",
+            "text/html;q=x",
+        ] {
+            assert!(!prefers(&[program]), "{program}");
+        }
+        assert!(prefers(&["*/*", "text/html"]));
+        assert!(!prefers(&["text/html;q=0.5", "application/json"]));
+    }
 
     fn choose(value: &str, available: CodingSet) -> Coding {
         Preferences::parse([value.as_bytes()]).choose(available)

@@ -42,7 +42,7 @@ fn a_body_that_does_not_come_is_408() {
     for fields in [
         "Content-Length: 10",
         "Transfer-Encoding: chunked",
-        "Expect: 100-continue\r\nContent-Length: 10",
+        "Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 10",
     ] {
         let answer = post("/mcp", fields, "");
         let answer = answer
@@ -107,4 +107,64 @@ fn a_body_that_takes_its_time_is_read_within_the_limit_and_408_beyond_it() {
         }
         assert_eq!(connection.response("POST").status, status);
     }
+}
+
+/// A client that waits to hear whether to send its body.
+#[test]
+fn a_head_that_is_refused_anyway_is_not_asked_for_its_body() {
+    for (target, fields, status) in [
+        ("/mcp", "Content-Type: text/plain\r\n", "415"),
+        ("/mcp", "", "415"),
+        (
+            "/mcp",
+            "Content-Type: application/json\r\nContent-Encoding: gzip\r\n",
+            "415",
+        ),
+        (
+            "/api/websub/hub",
+            "Content-Type: application/json\r\n",
+            "415",
+        ),
+        ("/nowhere", "", "404"),
+        ("/reviews.json", "", "405"),
+    ] {
+        let request = format!(
+            "POST {target} HTTP/1.1\r\nHost: reviews.example\r\n{fields}Expect: 100-continue\r\nContent-Length: 5\r\n\r\n"
+        );
+        let answer = service().exchange(request.as_bytes());
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{target} {fields}: {answer}"
+        );
+        assert!(answer.contains("connection: close\r\n"), "{answer}");
+    }
+}
+
+#[test]
+fn a_body_in_a_content_coding_is_415() {
+    let message = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for (coding, status) in [
+        ("gzip", 415),
+        ("identity, br", 415),
+        ("identity", 200),
+        ("", 200),
+    ] {
+        let fields = [
+            ("Content-Type", "application/json"),
+            ("Content-Encoding", coding),
+        ];
+        let mut connection = service().connect();
+        connection.request("POST", "/mcp", &fields, message);
+        let response = connection.response("POST");
+        assert_eq!(response.status, status, "{coding}: {response:?}");
+    }
+    let fields = [
+        ("Content-Type", "application/x-www-form-urlencoded"),
+        ("Content-Encoding", "gzip"),
+    ];
+    let mut connection = service().connect();
+    connection.request("POST", "/api/websub/hub", &fields, b"x");
+    let response = connection.response("POST");
+    assert_eq!(response.status, 415);
+    assert!(response.text().starts_with("content-encoding: "));
 }

@@ -48,6 +48,7 @@ fn dashboard_and_alerts_name_only_metrics_that_exist() {
         config.tls = Some(TlsFiles {
             certificate: temp.path().join("cert.pem"),
             key: temp.path().join("key.pem"),
+            hsts_s: 0,
         });
         config.admin_listen = Some("127.0.0.1:0".parse().unwrap());
         config.access_log = Some(AccessLogTarget::File(temp.path().join("access.log")));

@@ -174,3 +174,57 @@ fn an_absolute_target_must_be_ours() {
         assert_eq!(answer.split(' ').nth(1), Some(status), "{target} {answer}");
     }
 }
+
+const BROWSER: (&str, &str) = (
+    "Accept",
+    "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+);
+
+#[test]
+fn a_browser_gets_an_error_as_a_page() {
+    for (method, path, status, heading) in [
+        ("GET", "/nowhere", 404, "Page not found"),
+        ("GET", "/nowhere?x=1", 404, "Page not found"),
+        ("GET", "/api/reviews/nobody", 404, "Review not found"),
+        ("POST", "/", 405, "This address is not for browsers"),
+        (
+            "GET",
+            "/api/websub/hub",
+            405,
+            "This address is not for browsers",
+        ),
+        ("GET", "/%zz", 400, "This address cannot be read"),
+    ] {
+        let reply = service().send(method, path, &[BROWSER]);
+        assert_eq!(reply.status, status, "{method} {path}");
+        assert_eq!(
+            reply.field("content-type"),
+            Some("text/html; charset=utf-8")
+        );
+        assert_eq!(reply.field("cache-control"), Some("no-store"));
+        assert_eq!(reply.field("x-content-type-options"), Some("nosniff"));
+        let policy = reply.field("content-security-policy").expect("a policy");
+        assert!(policy.starts_with("default-src 'none'"), "{policy}");
+        assert!(reply.text().contains(heading), "{}", reply.text());
+        assert_eq!(reply.field("allow").is_some(), status == 405);
+        // A program gets what it always got.
+        let error = match status {
+            404 => "not_found",
+            405 => "method_not_allowed",
+            _ => "bad_request",
+        };
+        for accept in [
+            "*/*",
+            "application/json",
+            "application/json, text/html;q=0.5",
+        ] {
+            let reply = service().send(method, path, &[("Accept", accept)]);
+            reply.assert_error(status, error);
+        }
+    }
+    let head = service().send("HEAD", "/nowhere", &[BROWSER]);
+    assert_eq!((head.status, head.body.len()), (404, 0));
+    // Issues of an interface stay what programs read.
+    let issues = service().send("GET", "/api/reviews/search?rating=9", &[BROWSER]);
+    assert_eq!(issues.json()["error"], "validation_error");
+}

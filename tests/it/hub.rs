@@ -12,6 +12,7 @@ mod guard;
 mod handover;
 mod handshake;
 mod http;
+mod neighbours;
 mod pause;
 #[cfg(feature = "postgres")]
 mod postgres;

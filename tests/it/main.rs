@@ -26,6 +26,7 @@ mod http2;
 mod hub;
 mod import;
 mod import_progress;
+mod init;
 mod insights_accuracy;
 mod insights_command;
 mod insights_later;

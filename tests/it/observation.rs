@@ -175,25 +175,18 @@ fn idle_clients_do_not_keep_the_administrators_port() {
     for connection in &mut held {
         assert_eq!(connection.get("/healthz").status, 200);
     }
-    assert_eq!(Connection::open(admin(&server)).rest(), b"");
+    // One more is answered in place of the one that is idle longest.
+    let mut new = Connection::open(admin(&server));
+    assert_eq!(new.get("/healthz").status, 200);
+    assert_eq!(held[0].rest(), b"");
     // Long before the minute that an idle client has elsewhere.
     let began = std::time::Instant::now();
-    for connection in &mut held {
+    for connection in held.iter_mut().skip(1) {
         assert_eq!(connection.rest(), b"");
     }
     assert!(began.elapsed() < std::time::Duration::from_secs(30));
-    drop(held);
-    wait_until("there is room again", || {
-        let mut next = Connection::open(admin(&server));
-        let asked = next
-            .try_write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-        asked.is_ok()
-            && next
-                .try_response("GET")
-                .is_ok_and(|reply| reply.status == 200)
-    });
     let refused = "reviewd_admin_connections_refused_total{reason=\"address_limit\"}";
-    assert!(metrics(admin(&server))[refused] >= 1.0);
+    assert_eq!(metrics(admin(&server))[refused], 0.0);
 }
 
 #[test]

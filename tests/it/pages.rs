@@ -215,3 +215,43 @@ fn a_reload_replaces_the_page() {
         reply.etag() != before.etag() && String::from_utf8_lossy(&reply.body).contains("4 reviews")
     });
 }
+
+#[test]
+fn the_frame_keeps_the_colors_that_its_address_asks_for() {
+    let page = |target: &str| {
+        let reply = service().get(target);
+        assert_eq!(reply.status, 200, "{target}");
+        String::from_utf8(reply.body.to_vec()).expect("UTF-8")
+    };
+    for theme in ["light", "dark"] {
+        let text = page(&format!("/widget.html?theme={theme}&limit=2"));
+        assert!(text.contains(&format!("<html lang=\"en\" data-theme=\"{theme}\">")));
+        assert!(text.contains(&format!("name=\"color-scheme\" content=\"{theme}\"")));
+        assert_eq!(text.matches("<li>").count(), 2);
+        let text = page(&format!("/widget.html?theme={theme}"));
+        assert_eq!(text.matches("<li>").count(), 5);
+    }
+    for target in [
+        "/widget.html",
+        "/widget.html?theme=red",
+        "/widget.html?theme=",
+    ] {
+        let text = page(target);
+        assert!(text.contains("<html lang=\"en\">"), "{target}");
+        assert!(text.contains("content=\"light dark\""), "{target}");
+    }
+}
+
+#[test]
+fn searches_lead_to_their_results() {
+    for target in ["/", "/?rating=5&limit=3"] {
+        let reply = service().get(target);
+        let text = String::from_utf8(reply.body.to_vec()).expect("UTF-8");
+        assert!(text.contains("<main id=\"content\""));
+        assert!(text.contains("action=\"/#content\""), "{target}");
+        for link in text.split("href=\"/?").skip(1) {
+            let href = link.split('"').next().unwrap_or_default();
+            assert!(href.ends_with("#content"), "{target}: {href}");
+        }
+    }
+}

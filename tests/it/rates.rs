@@ -7,7 +7,7 @@ use reviewd::server::Config;
 use reviewd::wire::network::Network;
 use socket2::{Domain, Socket, Type};
 
-use crate::support::{Connection, Program, Response, Server, send, wait_until};
+use crate::support::{Connection, Program, Response, Server, send};
 
 /// What an MCP client sends.
 const PING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -214,7 +214,8 @@ fn an_address_has_its_share_of_connections_and_others_theirs() {
         assert_eq!(open.get("/healthz").status, 200);
     }
     // Where none of its own is idle, it is closed.
-    [&mut held[1], &mut new].map(crate::shutdown::begin);
+    crate::shutdown::begin(&mut held[1]);
+    crate::shutdown::begin(&mut new);
     assert_eq!(server.connect().rest(), b"");
     assert_eq!(server.running().counters().crowded_out(), 1);
     assert_eq!(server.running().counters().turned_away(), 0);

@@ -71,6 +71,10 @@ fn what_is_no_request_is_400() {
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
     ] {
         let answer = service().exchange(bytes);
+        assert!(
+            answer.contains("{\"error\":\"bad_request\",\"message\":\""),
+            "{answer}"
+        );
         assert_eq!(
             status_of(&answer),
             Some("400"),

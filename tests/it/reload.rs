@@ -1,6 +1,9 @@
 //! Reload: a changed dataset is served whole or not at all, and what was served before stays until then.
 
 use std::fs;
+use std::net::SocketAddr;
+use std::process::Command;
+use std::time::{Duration, UNIX_EPOCH};
 
 use reviewd::server::DataSource;
 use serde_json::Value;
@@ -159,19 +162,104 @@ fn every_problem_of_a_refused_file_is_listed_without_its_value() {
     );
 }
 
+/// Returns the date of what is served.
+fn updated_at(address: SocketAddr) -> String {
+    let document = get(address, "/reviews.json", &[]).json();
+    document["updated_at"].as_str().expect("a date").to_owned()
+}
+
+fn taxonomy_json(services: &str) -> String {
+    format!(r#"{{"aspects":[],"technicians":[],"services":[{services}],"service_areas":[]}}"#)
+}
+
 #[test]
-fn other_contents_under_the_same_date_are_refused_with_the_remedy() {
+fn a_change_under_the_same_or_an_earlier_date_is_served_one_second_later() {
     let data = DataDir::with_reviews(3, SECOND);
     let server = Server::start_on(data.path());
-    for date in [SECOND, FIRST] {
-        data.write("reviews.json", &reviews_json(5, date));
-        wait_until("the reload is refused", || {
-            reason(&server, "reload_failed").is_some_and(|refusal| {
-                let message = refusal["message"].as_str().unwrap();
-                message.contains(date) && message.contains("set updated_at in reviews.json")
-            })
-        });
-        assert_eq!(count(&server), 3);
+    for (count, date, expected) in [
+        (4, SECOND, "2026-01-02T00:00:01Z"),
+        (5, FIRST, "2026-01-02T00:00:02Z"),
+        (6, THIRD, THIRD),
+    ] {
+        data.write("reviews.json", &reviews_json(count, date));
+        wait_for_count(&server, count);
+        assert_eq!(updated_at(server.address()), expected);
+        assert_eq!(reason(&server, "reload_failed"), None);
+    }
+}
+
+#[test]
+fn without_updated_at_the_newest_modification_time_dates_the_content() {
+    let data = DataDir::empty();
+    let text = reviews_json(3, FIRST).replace(&format!("\"updated_at\":\"{FIRST}\","), "");
+    data.write("reviews.json", &text);
+    data.write("taxonomy.json", &taxonomy_json(""));
+    let at = |seconds: u64| UNIX_EPOCH + Duration::from_secs(seconds);
+    data.set_modified("reviews.json", at(1_767_225_600));
+    data.set_modified("taxonomy.json", at(1_767_225_605));
+    let [one, other] = [(); 2].map(|()| Server::start_on(data.path()));
+    assert_eq!(updated_at(one.address()), "2026-01-01T00:00:05Z");
+    for path in ["/reviews.json", "/insights.json"] {
+        assert_eq!(one.get(path).etag(), other.get(path).etag(), "{path}");
+    }
+}
+
+#[test]
+fn a_date_stands_for_one_content_also_after_a_restart() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let state = DataDir::empty();
+    let paths = [data.path(), state.path()].map(|path| path.to_str().unwrap());
+    let start = || Program::serve(&["--data", paths[0], "--state", paths[1], "--no-hub"]);
+    for (count, expected) in [
+        (3, FIRST),
+        (3, FIRST),
+        (4, "2026-01-01T00:00:01Z"),
+        (4, "2026-01-01T00:00:01Z"),
+        (3, "2026-01-01T00:00:02Z"),
+    ] {
+        data.write("reviews.json", &reviews_json(count, FIRST));
+        let program = start();
+        assert_eq!(updated_at(program.address()), expected, "{count}");
+    }
+}
+
+#[test]
+fn files_copied_one_after_another_are_read_as_one_set() {
+    let (data, next) = (DataDir::with_reviews(3, FIRST), DataDir::empty());
+    // What this names is found in the texts of the reviews.
+    let service = r#"{"id":"wills","label":"Wills","phrases":["practice"]}"#;
+    next.write("taxonomy.json", &taxonomy_json(service));
+    next.write("reviews.json", &reviews_json(5, SECOND));
+    let program = Program::serve(&["--data", data.path().to_str().unwrap(), "--no-hub"]);
+    let copied = Command::new("sh")
+        .args([
+            "-c",
+            "cp $0/reviews.json $1; sleep 0.4; cp $0/taxonomy.json $1",
+        ])
+        .args([next.path(), data.path()])
+        .status();
+    assert!(copied.unwrap().success());
+    program.wait_for_log("a changed dataset is served");
+    let document = get(program.address(), "/reviews.json", &[]).json();
+    assert_eq!(document["reviews"][0]["mentioned_services"][0], "wills");
+}
+
+#[test]
+fn a_build_is_dropped_when_the_files_change_again_but_for_the_fourth_in_a_row() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let program = Program::serve(&["--data", data.path().to_str().unwrap(), "--no-hub"]);
+    let large = |more: usize| reviews_json(10_000 + more, SECOND);
+    data.write("reviews.json", &large(0));
+    for more in 1..=3 {
+        program.wait_for_log("the data files are read and checked");
+        data.write("reviews.json", &large(more));
+        program.wait_for_log("so this build is dropped");
+    }
+    program.wait_for_log("the data files are read and checked");
+    data.write("reviews.json", &reviews_json(5, THIRD));
+    for count in [10_003, 5] {
+        let served = program.wait_for_log("a changed dataset is served");
+        assert!(served.contains(&format!("\"reviews\":{count}")), "{served}");
     }
 }
 

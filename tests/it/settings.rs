@@ -103,6 +103,7 @@ const IMPOSSIBLE: &[(&str, &[&str], u8)] = &[
     ("--stall-time", &["99ms", "61m"], 64),
     ("--min-rate", &["2MiB", "1KB"], 64),
     ("--rate-time", &["0", "61m"], 64),
+    ("--hsts", &["-1", "63072001", "31536000"], 64),
     ("--header-bytes", &["1023", "2MiB"], 64),
     ("--header-fields", &["0", "101"], 64),
     ("--target-bytes", &["1023", "2MiB"], 64),
@@ -133,7 +134,7 @@ fn flags() -> Vec<String> {
 }
 
 /// Returns the one line that a refused start says, after checking status and shape.
-fn one_line(output: &Output, status: u8, what: &str) -> String {
+pub(crate) fn one_line(output: &Output, status: u8, what: &str) -> String {
     let said = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!(output.status.code(), Some(status.into()), "{what}: {said}");
     assert_eq!(said.lines().count(), 1, "{what}: {said}");

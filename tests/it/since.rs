@@ -163,3 +163,29 @@ fn replicas_agree_on_entity_tags() {
         assert_eq!(service().get(path).etag(), other.get(path).etag(), "{path}");
     }
 }
+
+#[test]
+fn parameters_are_ignored_and_listed() {
+    let bare = service().get("/api/reviews/since/9999-12-31");
+    let reply = service().get("/api/reviews/since/9999-12-31?utm=1&limit=5&utm=2&empty=&%zz=1");
+    assert_eq!(
+        reply.body,
+        b"{\"matched\":0,\"returned\":0,\"reviews\":[],\"ignored_parameters\":[\"utm\",\"limit\"]}"
+    );
+    assert_ne!(reply.etag(), bare.etag(), "another body");
+    let again = [("If-None-Match", reply.etag())];
+    let target = "/api/reviews/since/9999-12-31?utm=3&limit=6";
+    assert_eq!(service().send("GET", target, &again).status, 304);
+    let nine: Vec<String> = (0..9).map(|number| format!("p{number}=1")).collect();
+    let target = format!("/api/reviews/since/2000-01-01?{}", nine.join("&"));
+    let reply = service().get(&target).json();
+    assert_eq!(
+        reply["ignored_parameters"].as_array().map(Vec::len),
+        Some(8)
+    );
+    assert!(reply["matched"].as_u64() > Some(0));
+    for query in ["?", "?&&", "?empty="] {
+        let reply = service().get(&format!("/api/reviews/since/9999-12-31{query}"));
+        assert_eq!((reply.etag(), &reply.body), (bare.etag(), &bare.body));
+    }
+}

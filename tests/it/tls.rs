@@ -1,5 +1,6 @@
 //! TLS at our own door, by real clients with a private authority: rustls and, where there is one, curl.
 
+mod hsts;
 mod pair;
 
 use std::collections::HashMap;
@@ -52,6 +53,7 @@ impl Pair {
         TlsFiles {
             certificate: self.file("cert.pem"),
             key: self.file("key.pem"),
+            hsts_s: 0,
         }
     }
 
@@ -253,7 +255,7 @@ fn plain_http_is_told_that_tls_is_spoken_here() {
     let pair = Pair::new();
     let server = server(&pair);
     let response = server.get("/healthz");
-    assert_eq!(response.status, 400);
+    response.assert_error(400, "bad_request");
     assert!(response.text().contains("https://"));
     assert_eq!(response.field("connection"), Some("close"));
 }

@@ -43,6 +43,7 @@ const BOUNDS: &[Row] = &[
     ),
     ("--read-rate", ["-1", "0", "1000000", "1000001"]),
     ("--mcp-rate", ["-1", "0", "1000000", "1000001"]),
+    ("--hsts", ["-1", "0", "63072000", "63072001"]),
     ("--header-time", ["99ms", "100ms", "1h", "3600001ms"]),
     ("--idle-time", ["99ms", "100ms", "24h", "86400001ms"]),
     ("--stall-time", ["99ms", "100ms", "1h", "3600001ms"]),
@@ -91,7 +92,8 @@ fn every_flag_that_counts_or_measures_has_a_row() {
             continue;
         };
         let name = format!("--{name}");
-        let is_bounded = ["NUMBER", "COUNT", "SIZE", "TIME", "TIMES"].contains(&value.as_str());
+        let is_bounded =
+            ["NUMBER", "COUNT", "SIZE", "TIME", "TIMES", "SECONDS"].contains(&value.as_str());
         if is_bounded && !WITHOUT_BOUNDS.contains(&name.as_str()) {
             bounded += 1;
             let has_row = BOUNDS.iter().any(|(flag, _)| *flag == name);

@@ -30,6 +30,10 @@ pub(super) struct ExportArgs {
 pub(super) struct ImportArgs {
     /// File that `hub export` has written
     file: PathBuf,
+    /// Take over subscriptions whose secret the file lacks: they get deliveries without a signature, which their
+    /// subscribers will not trust, until they subscribe again
+    #[arg(long)]
+    unsigned: bool,
 }
 
 /// Writes every subscription of `store`, and says on standard error how many.
@@ -141,7 +145,7 @@ fn write_file(path: &Path, store: &mut dyn Store, with_secrets: bool) -> Result<
 /// # Errors
 /// `NoInput` without the file, `Data` for refused lines and topics of others, `Io` and what the store met.
 pub(super) fn import(args: &ImportArgs, place: &Place, format: Format) -> Result<(), Failure> {
-    check(&args.file)?;
+    check(&args.file, args.unsigned)?;
     let mut store = place.open().map_err(|error| failure(&error))?;
     let store = store.as_mut();
     let mut tally = Tally::default();
@@ -168,18 +172,31 @@ pub(super) fn import(args: &ImportArgs, place: &Place, format: Format) -> Result
     Ok(())
 }
 
-/// Refuses a file that holds a wrong line, naming the first of them and counting the others.
-fn check(path: &Path) -> Result<(), Failure> {
-    let (mut messages, mut total) = (Vec::new(), 0_u64);
+/// Refuses a file that holds a wrong line, naming the first of them and counting the others, and one that lacks secrets
+/// unless it may.
+fn check(path: &Path, may_lack_secrets: bool) -> Result<(), Failure> {
+    let (mut messages, mut total, mut unsigned) = (Vec::new(), 0_u64, 0_u64);
     for_each_line(path, |number, line| {
-        if let Err(error) = parse_line(line) {
-            total += 1;
-            if messages.len() < REFUSALS_MAX {
-                messages.push(refused(path, number, &error).message);
+        match parse_line(line) {
+            Ok(moved) => unsigned += u64::from(moved.signed && moved.state.secret.is_none()),
+            Err(error) => {
+                total += 1;
+                if messages.len() < REFUSALS_MAX {
+                    messages.push(refused(path, number, &error).message);
+                }
             }
         }
         Ok(())
     })?;
+    if total == 0 && unsigned > 0 && !may_lack_secrets {
+        let message = format!(
+            "{}: {} without the secret that they have: export with --secrets, or import with --unsigned; nothing was \
+             imported",
+            path.display(),
+            subscriptions(unsigned)
+        );
+        return Err(Failure::new(Status::Data, message));
+    }
     if total == 0 {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::report::printable;
+use super::shape::printable;
 
 /// Shows some reviews as they would be published.
 pub(super) fn push_sample(out: &mut String, reviews: &[&str]) {

@@ -19,7 +19,10 @@ pub(super) fn render(dataset: &Dataset, base_url: &str) -> Vec<u8> {
     if !subtitle.is_empty() {
         element(&mut out, "subtitle", &subtitle);
     }
-    element(&mut out, "updated", &dataset.updated_at.to_string());
+    // The latest of its entries (RFC 4287 §4.2.15), so that a change elsewhere leaves the feed as it is.
+    let entries = dataset.reviews.iter().take(FEED_REVIEWS_MAX);
+    let latest = entries.map(updated).max().unwrap_or(dataset.updated_at);
+    element(&mut out, "updated", &latest.to_string());
     empty(
         &mut out,
         "link",
@@ -58,7 +61,7 @@ fn render_entry(out: &mut Vec<u8>, review: &Review, host: &str, base_url: &str) 
     element(out, "id", &entry_id(host, review));
     element(out, "title", &headline(review));
     element(out, "published", &review.date.timestamp().to_string());
-    element(out, "updated", &updated(review));
+    element(out, "updated", &updated(review).to_string());
     out.extend_from_slice(b"<author>");
     element(out, "name", &review.author);
     out.extend_from_slice(b"</author>\n");

@@ -49,7 +49,7 @@ fn render_item(out: &mut Vec<u8>, review: &Review, whole: &[u8], host: &str, bas
     item.string("title", &headline(review))
         .string("content_text", &review.text)
         .string("date_published", &review.date.timestamp().to_string())
-        .string("date_modified", &updated(review));
+        .string("date_modified", &updated(review).to_string());
     let mut authors = Array::begin(item.key("authors"));
     let mut author = Object::begin(authors.item());
     author.string("name", &review.author);

@@ -107,6 +107,33 @@ fn updated_at_may_be_this_very_second() {
 }
 
 #[test]
+fn the_later_of_updated_at_and_the_modification_time_dates_the_content() {
+    let given = reviews_file(REVIEW);
+    let without = given.replace(r#""updated_at":"2026-11-18T00:00:00Z","#, "");
+    assert_ne!(given, without);
+    let date_of = |text: &str, modified: Option<i64>| {
+        let files = Files {
+            modified: modified.map(Timestamp::from_unix),
+            ..files(text)
+        };
+        outcome(files).map(|decoded| decoded.dataset.updated_at.unix())
+    };
+    let updated_at = NOW - 11 * 3_600 - 6 * 60 - 40;
+    for (text, modified, expected) in [
+        (&given, None, updated_at),
+        (&given, Some(updated_at - 1), updated_at),
+        (&given, Some(updated_at + 1), updated_at + 1),
+        (&given, Some(NOW), NOW),
+        // A modification time in the future counts as now.
+        (&given, Some(NOW + 1), NOW),
+        (&without, Some(5), 5),
+        (&without, None, 0),
+    ] {
+        assert_eq!(date_of(text, modified), Ok(expected), "{modified:?}");
+    }
+}
+
+#[test]
 fn the_number_of_reviews_is_bounded() {
     let taxonomy = Taxonomy::default();
     let matcher = Matcher::new(&taxonomy).expect("an empty taxonomy");

@@ -112,6 +112,11 @@ impl Engine {
                 let asked_at = now.minus(elapsed);
                 let report = match exchange.answer {
                     None => Report::Unsent { id },
+                    Some(answer) if self.may_verify_again(answer) => Report::Unreached {
+                        id,
+                        answer,
+                        delay: self.verify_delay(),
+                    },
                     Some(_) => Report::Verified {
                         id,
                         asked_at,
@@ -141,7 +146,17 @@ impl Engine {
                 (exchange, report)
             }
         };
-        let answer = answer_text(&exchange);
+        let mut answer = answer_text(&exchange);
+        let is_unconfirmed = matches!(
+            report,
+            Report::Verified {
+                confirmed: false,
+                ..
+            }
+        );
+        if is_unconfirmed && matches!(exchange.answer, Some(Answer::Status(200..=299))) {
+            answer.push_str(" without the challenge");
+        }
         let logged = Logged {
             topic: flight.topic,
             host: flight.host,
@@ -149,6 +164,20 @@ impl Engine {
             elapsed,
         };
         self.reports.push((report, logged));
+    }
+
+    /// Tells whether a verification failed for a fault of the network, which may pass, and there is room for requests that
+    /// wait: those that strangers make with dead hosts must not keep others out.
+    fn may_verify_again(&self, answer: Answer) -> bool {
+        let half = u64::from(self.settings.caps.requests / 2);
+        answer.is_of_network() && self.shared.stats.requests.value() <= half
+    }
+
+    /// The wait before a verification is tried again: as for a delivery, and at most a minute.
+    fn verify_delay(&mut self) -> Duration {
+        let jitter = self.jitter();
+        let delay = self.settings.policy.delay(1, None, jitter);
+        delay.min(VERIFY_DELAY_MAX)
     }
 
     /// Counts the end of a delivery and returns what it means for the subscription.
@@ -205,22 +234,33 @@ impl Engine {
             topic,
             host,
             answer,
-            elapsed,
+            ..
         } = logged;
-        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let stats = &self.shared.stats;
+        let (request, subscription) = ids(report);
         match recorded {
             Recorded::Activated => {
                 stats.confirmed.add(1);
-                info!(topic, callback_host = host, "a subscription is active");
+                info!(
+                    request,
+                    topic,
+                    callback_host = host,
+                    "a subscription is active"
+                );
             }
             Recorded::Renewed => {
                 stats.confirmed.add(1);
-                info!(topic, callback_host = host, "a subscription is renewed");
+                info!(
+                    request,
+                    topic,
+                    callback_host = host,
+                    "a subscription is renewed"
+                );
             }
             Recorded::Leaving => {
                 stats.confirmed.add(1);
                 info!(
+                    request,
                     topic,
                     callback_host = host,
                     "a subscription leaves with its attempt under way"
@@ -229,6 +269,7 @@ impl Engine {
             Recorded::Rejected => {
                 stats.rejected.add(1);
                 info!(
+                    request,
                     topic,
                     callback_host = host,
                     status = answer,
@@ -240,29 +281,40 @@ impl Engine {
                 if matches!(report, Report::Verified { .. }) {
                     stats.confirmed.add(1);
                 }
-                info!(topic, callback_host = host, reason = %removal, status = answer, "a subscription is removed");
+                info!(subscription, request, topic, callback_host = host, reason = %removal, status = answer, "a subscription is removed");
             }
-            Recorded::Waiting | Recorded::Stale | Recorded::Kept { .. } => {
-                let failures = if let Recorded::Kept { failures } = recorded {
-                    failures
-                } else {
-                    0
-                };
-                let kind = if matches!(report, Report::Delivered { .. }) {
-                    "delivery"
-                } else {
-                    "verification"
-                };
-                debug!(
+            Recorded::Waiting if matches!(report, Report::Unreached { .. }) => {
+                info!(
+                    request,
                     topic,
                     callback_host = host,
                     status = answer,
-                    elapsed_ms,
-                    failures,
-                    kind,
-                    "an exchange ended"
+                    "a callback could not be reached for its verification, which is tried again"
                 );
             }
+            Recorded::Waiting | Recorded::Stale => log_exchange(report, logged, 0),
+            Recorded::Kept { failures } => log_exchange(report, logged, failures),
+        }
+    }
+}
+
+/// Logs an exchange that changed nothing for the operator.
+fn log_exchange(report: &Report, logged: &Logged, failures: u32) {
+    let (request, subscription) = ids(report);
+    let (topic, callback_host, status) = (&logged.topic, &logged.host, &logged.answer);
+    let elapsed_ms = u64::try_from(logged.elapsed.as_millis()).unwrap_or(u64::MAX);
+    debug!(
+        subscription,
+        request, topic, callback_host, status, elapsed_ms, failures, "an exchange ended"
+    );
+}
+
+/// Returns the id of the request, or that of the subscription, that a report is about.
+fn ids(report: &Report) -> (Option<i64>, Option<i64>) {
+    match report {
+        Report::Delivered { id, .. } => (None, Some(*id)),
+        Report::Verified { id, .. } | Report::Unreached { id, .. } | Report::Unsent { id } => {
+            (Some(*id), None)
         }
     }
 }
@@ -273,6 +325,9 @@ fn answer_text(exchange: &Exchange) -> String {
         .as_ref()
         .map_or_else(|| "withheld".to_owned(), Answer::to_string)
 }
+
+/// The longest wait before a verification is tried again.
+const VERIFY_DELAY_MAX: Duration = Duration::from_secs(60);
 
 /// When to come back to a hub that has too many requests to verify.
 const VERIFIED_S: u32 = 30;

@@ -76,12 +76,12 @@ impl Engine {
     }
 
     fn dispatch_requests(&mut self, now: Moment) -> bool {
-        let room = self.flights.verify_room();
+        let room = self.flights.verify_room(Instant::now());
         if room == 0 {
             return true;
         }
         let now = self.later(now);
-        let busy = self.flights.busy(&[Kind::Verify]);
+        let busy = self.flights.busy(&[Kind::Verify], Instant::now());
         let until = now.plus(self.settings.verify_timeout + CLAIM_SLACK);
         let claim = Claim {
             limit: room,
@@ -109,14 +109,20 @@ impl Engine {
     }
 
     fn dispatch_deliveries(&mut self, lane: Lane, now: Moment) -> bool {
-        let (kind, room) = match lane {
-            Lane::Fast => (Kind::Fast, self.flights.fast_room(Instant::now())),
-            Lane::Slow => (Kind::Slow, self.flights.slow_room(Instant::now())),
+        let (instant, lanes) = (Instant::now(), self.settings.lanes);
+        let (kind, room, per_host) = match lane {
+            Lane::Fast => (Kind::Fast, self.flights.fast_room(instant), lanes.per_host),
+            // Subscribers known to be slow begin only in the half that those which hang may hold.
+            Lane::Slow => (
+                Kind::Slow,
+                self.flights.slow_room(instant),
+                lanes.half_of_host(),
+            ),
         };
         if room == 0 {
             return true;
         }
-        let busy = self.flights.busy(&[Kind::Fast, Kind::Slow]);
+        let busy = self.flights.busy(&[Kind::Fast, Kind::Slow], instant);
         let longest = self
             .contents
             .values()
@@ -129,7 +135,7 @@ impl Engine {
             now.plus(delivery_timeout(self.settings.delivery_timeout, longest) + CLAIM_SLACK);
         let claim = Claim {
             limit: room,
-            per_host: self.settings.lanes.per_host,
+            per_host,
             busy: &busy,
             until,
         };
@@ -187,7 +193,7 @@ impl Engine {
     }
 
     fn dispatch_notices(&mut self) -> bool {
-        let room = self.flights.verify_room();
+        let room = self.flights.verify_room(Instant::now());
         if room == 0 {
             return true;
         }

@@ -217,3 +217,13 @@ fn port_ranges_are_checked() {
         assert!(Ports::parse(text).is_err(), "{text}");
     }
 }
+
+#[test]
+fn a_refused_port_names_those_that_are_permitted() {
+    let callback = Callback::parse("https://s.example:80/").expect("a callback");
+    let blocked = guard(false).check_callback(&callback).expect_err("blocked");
+    assert_eq!(
+        blocked.to_string(),
+        "port 80 is not permitted, but 443, 8443 and 1024 to 65535"
+    );
+}

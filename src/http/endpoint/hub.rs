@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use hyper::Response;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header;
 use hyper::http::request::Parts;
 
@@ -18,6 +18,19 @@ use crate::websub::{self, request};
 
 /// Reads the form within its bounds, hands it to the hub, and answers.
 pub(crate) async fn hub(app: Arc<App>, parts: Parts, body: Incoming) -> Response<Body> {
+    if let Err(refusal) = check_head(&parts) {
+        let is_unread = !body.is_end_stream() && parts.version < hyper::Version::HTTP_2;
+        let mut response = reply::hub::render(Err(refusal), parts.headers);
+        if is_unread {
+            reply::close(&mut response);
+        }
+        return response;
+    }
+    let is_waiting = parts.headers.contains_key(header::EXPECT);
+    if is_waiting && app.hub().is_none() {
+        let is_unread = !body.is_end_stream();
+        return service::finish(&app, parts, Reply::Refuse(NO_HUB), is_unread);
+    }
     let form = match body::collect(body, app.limits.hub_body_bytes, app.limits.body_time).await {
         Ok(form) => form,
         Err(error) => {
@@ -29,20 +42,38 @@ pub(crate) async fn hub(app: Arc<App>, parts: Parts, body: Incoming) -> Response
         }
     };
     let Some(hub) = app.hub() else {
-        let refusal = Refusal::Unavailable("the hub is not running");
-        return service::finish(&app, parts, Reply::Refuse(refusal), false);
+        return service::finish(&app, parts, Reply::Refuse(NO_HUB), false);
     };
     let outcome = submit(hub, &parts, &form).await;
     reply::hub::render(outcome, parts.headers)
 }
 
+/// The answer where no hub is served.
+const NO_HUB: Refusal = Refusal::Unavailable("the hub is not running");
+
+/// Refuses a request before its body is read: a form in a content coding, and one whose client waits to hear whether to
+/// send it (RFC 9110 §10.1.1) and has named another media type.
+fn check_head(parts: &Parts) -> Result<(), websub::Refusal> {
+    if body::is_encoded(&parts.headers) {
+        return Err(websub::Refusal::content_coding());
+    }
+    match parts.headers.contains_key(header::EXPECT) {
+        true => request::check_media_type(content_type(parts)),
+        false => Ok(()),
+    }
+}
+
 async fn submit(hub: &Hub, parts: &Parts, form: &[u8]) -> Result<(), websub::Refusal> {
+    let request = request::parse(content_type(parts), form)?;
+    hub.submit(request).await
+}
+
+/// Returns the media type of the form, if there is one.
+fn content_type(parts: &Parts) -> Option<&[u8]> {
     let mut types = parts.headers.get_all(header::CONTENT_TYPE).iter();
     // Given twice it is a list, which is no media type.
-    let content_type = match (types.next(), types.next()) {
+    match (types.next(), types.next()) {
         (Some(only), None) => Some(only.as_bytes()),
         _ => None,
-    };
-    let request = request::parse(content_type, form)?;
-    hub.submit(request).await
+    }
 }

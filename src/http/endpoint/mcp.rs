@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use hyper::Response;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, AsHeaderName, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
+use hyper::{Method, Response};
 
 use crate::clock;
 use crate::http::app::App;
@@ -25,6 +25,15 @@ pub(crate) async fn mcp(
         let refusal = Refusal::Unavailable("the MCP server is not running");
         return service::finish(&app, parts, Reply::Refuse(refusal), true);
     };
+    if let Some(reply) = refuse_early(server, &parts) {
+        let reply = mcp::Reply { visitor, ..reply };
+        let is_unread = !body.is_end_stream() && parts.version < hyper::Version::HTTP_2;
+        let mut response = reply::mcp::render(reply, parts.headers);
+        if is_unread {
+            reply::close(&mut response);
+        }
+        return response;
+    }
     let collected = body::collect(body, app.limits.mcp_body_bytes, app.limits.body_time).await;
     let (answer, is_whole) = match &collected {
         Ok(message) => {
@@ -44,6 +53,16 @@ pub(crate) async fn mcp(
         reply::close(&mut response);
     }
     response
+}
+
+/// Refuses a request before its body is read: a message in a content coding, and one whose client waits to hear whether to
+/// send it (RFC 9110 §10.1.1) and has sent a head that is refused whatever follows.
+fn refuse_early(server: &mcp::Server, parts: &Parts) -> Option<mcp::Reply> {
+    if parts.method == Method::POST && body::is_encoded(&parts.headers) {
+        return Some(mcp::Reply::unsupported_coding());
+    }
+    let is_waiting = parts.headers.contains_key(header::EXPECT);
+    is_waiting.then(|| server.refuse_head(&head(parts)))?
 }
 
 /// Tells whether whoever asks is a page that gets to see the answer.

@@ -80,7 +80,7 @@ fn widget<'s>(app: &App, site: &'s Site, read: &Read<'_>) -> Reply<'s> {
         let pages = site.pages();
         match pages.ask_widget(read.query.as_bytes(), buffers) {
             Ok(query) => rendered(app, site, Page::Widget, read, || {
-                pages.find_widget(&query, run)
+                pages.find_widget(read.query.as_bytes(), &query, run)
             }),
             Err(page) => Reply::Refuse(Refusal::Page(Bytes::from(page), Page::Widget.policy())),
         }

@@ -8,27 +8,40 @@ use crate::http::arena;
 use crate::http::body::Body;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::site::Site;
+use crate::search::envelope::push_tail;
 use crate::search::query;
+use crate::wire::etag::{EntityTag, TagHasher};
 
-/// Answers with a contiguous slice of the stored array between a head and a tail; nothing of it is copied.
+/// Answers with a contiguous slice of the stored array between a head and a tail; nothing of it is copied. Parameters,
+/// of which there are none here, are listed at the end.
 pub(super) fn since<'s>(site: &'s Site, date: &str, read: &Read<'_>) -> Reply<'s> {
     let date = match query::parse_since(date.as_bytes()) {
         Ok(date) => date,
         Err(issues) => return Reply::Refuse(Refusal::Issues(Bytes::from(issues.render()))),
     };
     let since = site.snapshot().since(date);
-    read.judge(
-        site,
-        &since.tag,
-        made(site, tag_value(&since.tag), None),
-        |representation| {
-            let head = arena::cut(HEAD_BYTES_MAX, |head| put_head(head, since.matched));
-            Reply::Serve(
-                representation,
-                Body::joined(head, since.array, tail(&since.removed)),
-            )
-        },
-    )
+    let (tag, tail) = match read.query.is_empty() {
+        true => (since.tag, tail(&since.removed, &[])),
+        false => with_ignored(since.tag, &since.removed, read.query),
+    };
+    let representation = made(site, tag_value(&tag), None);
+    read.judge(site, &tag, representation, |representation| {
+        let head = arena::cut(HEAD_BYTES_MAX, |head| put_head(head, since.matched));
+        Reply::Serve(representation, Body::joined(head, since.array, tail))
+    })
+}
+
+/// Returns the end of an answer that lists the parameters in `query`, and its entity-tag: `tag` is that of the reviews.
+fn with_ignored(tag: EntityTag, removed: &[u8], query: &str) -> (EntityTag, Bytes) {
+    let ignored = query::parameter_names(query.as_bytes());
+    let tail = tail(removed, &ignored);
+    if ignored.is_empty() {
+        return (tag, tail);
+    }
+    let mut hasher = TagHasher::new();
+    hasher.update(tag.as_bytes());
+    hasher.update(&tail);
+    (hasher.tag(), tail)
 }
 
 /// The head's fixed words and two numbers of at most ten digits.
@@ -42,19 +55,19 @@ fn put_head(head: &mut BytesMut, matched: u32) {
     head.put_slice(b",\"reviews\":[");
 }
 
-/// Everything after the last review; `removed` only where there are some.
-fn tail(removed: &[u8]) -> Bytes {
-    if removed.is_empty() {
+/// Everything after the last review; `removed` and `ignored` only where there are some.
+fn tail(removed: &[u8], ignored: &[String]) -> Bytes {
+    if removed.is_empty() && ignored.is_empty() {
         return Bytes::from_static(b"]}");
     }
-    arena::cut(REMOVED.len() + removed.len() + 2, |tail| {
-        tail.put_slice(REMOVED);
+    let mut tail = Vec::new();
+    if !removed.is_empty() {
+        tail.put_slice(b"],\"removed\":[");
         tail.put_slice(removed);
-        tail.put_slice(b"]}");
-    })
+    }
+    push_tail(&mut tail, ignored);
+    tail.into()
 }
-
-const REMOVED: &[u8] = b"],\"removed\":[";
 
 fn put_decimal(out: &mut BytesMut, mut number: u32) {
     let mut digits = [0; 10];

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Merge, Note, REMARKS_MAX, SEPARATOR, Slot, Tally};
+use super::{Merge, Note, REFUSALS_MAX, REMARKS_MAX, SEPARATOR, Slot, Tally};
 use crate::dataset::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
 use crate::wire::date::{Date, Timestamp};
 use crate::wire::json::push_string;
@@ -14,6 +14,24 @@ pub(crate) const MISSING_MAX: usize = 10;
 const SAMPLE_MAX: usize = 3;
 
 impl Merge<'_> {
+    /// Notes why a record is no review.
+    pub(super) fn refuse(&mut self, source: usize, line: u64, reason: String) {
+        if let Some(tally) = self.tallies.get_mut(source) {
+            tally.refused += 1;
+        }
+        if self.refusals.len() < REFUSALS_MAX {
+            self.refusals.push(Note::new(source, line, reason));
+        }
+    }
+
+    /// Notes what to look at in a record that was taken.
+    pub(super) fn remark(&mut self, source: usize, line: u64, text: String) {
+        self.remark_count += 1;
+        if self.remarks.len() < REMARKS_MAX {
+            self.remarks.push(Note::new(source, line, text));
+        }
+    }
+
     /// What came of each source.
     pub(crate) fn tallies(&self) -> &[Tally] {
         &self.tallies
@@ -164,7 +182,12 @@ impl Merge<'_> {
                 business = business.replace(&quoted(placeholder), &quoted(value));
             }
         }
-        business
+        match &self.business.kind {
+            Some(kind) if self.is_skeleton() => {
+                business.replacen(&quoted(PLACEHOLDER_TYPE), &quoted(kind), 1)
+            }
+            _ => business,
+        }
     }
 
     /// Which placeholders of the business are still to be filled in: that of the name, and that of the address.
@@ -190,6 +213,8 @@ impl Merge<'_> {
 pub(crate) struct BusinessFacts {
     pub(crate) name: Option<String>,
     pub(crate) url: Option<String>,
+    /// A type of schema.org, for a file that is yet to be made.
+    pub(crate) kind: Option<String>,
 }
 
 /// A text as a JSON string.
@@ -202,12 +227,15 @@ fn quoted(text: &str) -> String {
 /// The end of the file.
 const END: &str = "\n  ]\n}\n";
 
+/// The type of a business of which nothing is known.
+const PLACEHOLDER_TYPE: &str = "LocalBusiness";
+
 /// The business of a folder that had none: every key, to be filled in; the check takes it with a remark.
 fn skeleton() -> String {
     format!(
         r#"{{
     "name": "{PLACEHOLDER_NAME}",
-    "type": "LocalBusiness",
+    "type": "{PLACEHOLDER_TYPE}",
     "description": "",
     "url": "{PLACEHOLDER_URL}",
     "telephone": "",

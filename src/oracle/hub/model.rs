@@ -27,6 +27,9 @@ struct Waiting {
     accept: Accept,
     attempts: u32,
     claimed: bool,
+    next_at: Moment,
+    /// What the topic held when it was accepted.
+    digest: Option<[u8; 32]>,
 }
 
 #[derive(Clone, Debug)]
@@ -119,7 +122,7 @@ impl Model {
                     secret: request.secret,
                     lease_s,
                     lease_end,
-                    digest: current,
+                    digest: waiting.digest.unwrap_or(current),
                     acknowledged: true,
                     failures: 0,
                     next_at: Moment::ZERO,
@@ -216,8 +219,10 @@ impl Model {
     }
 
     fn book_request(&mut self, report: &Report, now: Moment) -> Recorded {
-        let (Report::Verified { id, .. } | Report::Unsent { id } | Report::Delivered { id, .. }) =
-            report;
+        let (Report::Verified { id, .. }
+        | Report::Unreached { id, .. }
+        | Report::Unsent { id }
+        | Report::Delivered { id, .. }) = report;
         let Some(at) = self
             .requests
             .iter()
@@ -237,6 +242,16 @@ impl Model {
                 } else {
                     Recorded::Rejected
                 }
+            }
+            Report::Unreached { .. } if self.requests[at].attempts >= 3 => {
+                self.requests.remove(at);
+                Recorded::Rejected
+            }
+            Report::Unreached { delay, .. } => {
+                let delay_ms = i64::try_from(delay.as_millis()).expect("short");
+                self.requests[at].claimed = false;
+                self.requests[at].next_at = Moment::from_unix_ms(now.unix_ms() + delay_ms);
+                Recorded::Waiting
             }
             _ => {
                 self.requests[at].claimed = false;

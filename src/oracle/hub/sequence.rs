@@ -161,6 +161,11 @@ impl Life {
                 confirmed: false,
             },
             1 => Report::Unsent { id },
+            2 => Report::Unreached {
+                id,
+                answer: Answer::Failed(Failure::Connect),
+                delay: Duration::from_secs(argument as u64 % 4),
+            },
             _ => Report::Verified {
                 id,
                 asked_at: self.now,

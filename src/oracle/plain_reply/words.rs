@@ -93,7 +93,7 @@ pub(super) const VALUES: [&str; 24] = [
     "Fri, 01 Jan 2100 00:00:00 GMT",
     "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     "bytes=0-9",
-    "*/*",
+    "text/html,*/*",
     " ",
 ];
 

@@ -48,6 +48,15 @@
     return true;
   };
 
+  /** Goes to the results where they are out of sight, as on a phone, where the form fills the screen. */
+  const goToResults = () => {
+    const content = byId('content');
+    if (content.getBoundingClientRect().top < innerHeight * 0.6) return;
+    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    content.focus({ preventScroll: true });
+    content.scrollIntoView({ behavior: calm ? 'auto' : 'smooth', block: 'start' });
+  };
+
   /** Marks the start of one search, so that typing a word leaves one entry in the history, not one for each letter. */
   let typing = false;
 
@@ -63,15 +72,16 @@
   document.addEventListener('focusout', (event) => {
     if (event.target.id === 'query') typing = false;
   });
-  document.addEventListener('change', (event) => {
+  document.addEventListener('change', async (event) => {
     const form = event.target.form;
-    if (form && form.id === 'search' && event.target.id !== 'query') show(asked(), 'push', true);
+    if (!form || form.id !== 'search' || event.target.id === 'query') return;
+    if (await show(asked(), 'push', true)) goToResults();
   });
-  document.addEventListener('submit', (event) => {
+  document.addEventListener('submit', async (event) => {
     if (event.target.id !== 'search') return;
     event.preventDefault();
     typing = false;
-    show(asked(), 'push', true);
+    if (await show(asked(), 'push', true)) goToResults();
   });
   document.addEventListener('click', async (event) => {
     const link = event.target.closest && event.target.closest('a[href]');

@@ -3,13 +3,15 @@
 (() => {
   'use strict';
   const from = document.currentScript && new URL(document.currentScript.src).origin;
-  const style = `:host{display:block;container-type:inline-size;--star:#b3730b;--off:#ddd8ce;--soft:#59626a;--line:#e2ded4;
+  // The text takes the page's own color, so that it can be read wherever the page can.
+  const style = `:host{display:block;container-type:inline-size;--star:#b3730b;--off:#ddd8ce;
 font:1rem/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;overflow-wrap:anywhere}
-@media(prefers-color-scheme:dark){:host([theme=auto]){--star:#e9b04a;--off:#4a5359;--soft:#a5aeb4;--line:#39434a}}
-:host([theme=dark]){--star:#e9b04a;--off:#4a5359;--soft:#a5aeb4;--line:#39434a}
+@media(prefers-color-scheme:dark){:host([theme=auto]){--star:#e9b04a;--off:#4a5359}}
+:host([theme=dark]){--star:#e9b04a;--off:#4a5359}
 p,ol,blockquote{margin:0;padding:0}ol{list-style:none}a{color:inherit}
 .mean{display:flex;flex-wrap:wrap;gap:.2rem .5rem;align-items:baseline;margin-bottom:.75rem}
-li{border-top:1px solid var(--line);padding:.75rem 0}.by,.note{font-size:.875rem;color:var(--soft)}
+li{border-top:1px solid;border-color:color-mix(in srgb,currentColor 20%,transparent);padding:.75rem 0}
+.by,.note{font-size:.875rem;color:inherit;color:color-mix(in srgb,currentColor 85%,transparent)}
 .by{display:flex;flex-wrap:wrap;gap:.2rem .5rem}blockquote{margin-top:.3rem;white-space:pre-line}
 .stars{letter-spacing:.05em}.on{color:var(--star)}.off{color:var(--off)}`;
 

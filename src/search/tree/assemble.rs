@@ -14,7 +14,7 @@ pub(super) fn assemble(
     arena: &Arena,
     grown: Vec<Grown>,
     tuning: Tuning,
-    shelf: &Shelf,
+    shelf: &Shelf<'_>,
 ) -> Option<Tree> {
     let sizes =
         |size: fn(&Tree) -> usize| grown.iter().map(|grown| size(&grown.tree)).sum::<usize>();
@@ -136,7 +136,7 @@ fn append(tree: &mut Tree, slot: usize, part: Tree) {
 }
 
 /// Counts the reviews of `node`, whose children are all there, and gives it the rows that it should keep.
-fn complete(grower: &mut Grower<'_>, rows: u32, node: usize, tuning: Tuning, shelf: &Shelf) {
+fn complete(grower: &mut Grower<'_>, rows: u32, node: usize, tuning: Tuning, shelf: &Shelf<'_>) {
     let mut bits = vec![0; words_for(rows)];
     grower.tree.mark(&grower.tree.nodes[node], &mut bits);
     let grown = &mut grower.tree.nodes[node];

@@ -33,8 +33,8 @@ pub(super) struct Grown {
 /// Places that one thread holds at a time, 16 bytes each: 256 MiB.
 const BATCH_PLACES_MAX: u64 = 1 << 24;
 
-/// Grows the tree of `arena` on up to `threads` threads; `None` where it would take more than `bytes_max` bytes or
-/// the arena is larger than its 32-bit positions can tell. The same tree comes of any number of threads.
+/// Grows the tree of `arena` on up to `threads` threads; `None` where it would take more than `bytes_max` bytes, the
+/// arena is larger than its 32-bit positions can tell, or it was `cancelled`, which is asked for each short gram. The same tree comes of any number of threads.
 ///
 /// Each thread holds at most [`BATCH_PLACES_MAX`] places or one unit, and reads the arena once for each batch.
 pub(in crate::search) fn grow_tree(
@@ -42,12 +42,18 @@ pub(in crate::search) fn grow_tree(
     tuning: Tuning,
     threads: NonZeroUsize,
     bytes_max: u64,
+    cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Tree> {
-    let shelf = Shelf::new(bytes_max);
+    let shelf = Shelf::new(bytes_max, cancelled);
     grow_on(&shelf, arena, tuning, threads).filter(|tree| tree.memory() <= bytes_max)
 }
 
-fn grow_on(shelf: &Shelf, arena: &Arena, tuning: Tuning, threads: NonZeroUsize) -> Option<Tree> {
+fn grow_on(
+    shelf: &Shelf<'_>,
+    arena: &Arena,
+    tuning: Tuning,
+    threads: NonZeroUsize,
+) -> Option<Tree> {
     if arena.len() > u64::from(u32::MAX) - u64::from(GRAM_BYTES_MAX) {
         return None;
     }
@@ -151,7 +157,7 @@ fn grow_batch(
     arena: &Arena,
     units: &[Unit],
     tuning: Tuning,
-    shelf: &Shelf,
+    shelf: &Shelf<'_>,
     memory: &mut Memory,
 ) -> Vec<Grown> {
     let mut grower = Grower::new(arena.bytes(), arena.rows(), tuning, shelf);

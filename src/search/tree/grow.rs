@@ -14,7 +14,7 @@ pub(in crate::search) const GRAM_BYTES_MAX: u32 = 128;
 pub(super) struct Grower<'a> {
     arena: &'a [u8],
     tuning: Tuning,
-    shelf: &'a Shelf,
+    shelf: &'a Shelf<'a>,
     pub(super) tree: Tree,
     tally: Box<Tally>,
     /// Children of the nodes from the root to the one in hand.
@@ -41,7 +41,12 @@ struct Child {
 }
 
 impl<'a> Grower<'a> {
-    pub(super) fn new(arena: &'a [u8], rows: u32, tuning: Tuning, shelf: &'a Shelf) -> Grower<'a> {
+    pub(super) fn new(
+        arena: &'a [u8],
+        rows: u32,
+        tuning: Tuning,
+        shelf: &'a Shelf<'a>,
+    ) -> Grower<'a> {
         let tally = Box::new(Tally {
             places: [0; 256],
             rows: [0; 256],

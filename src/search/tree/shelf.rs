@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// What the threads that build a tree share.
-pub(super) struct Shelf {
+pub(super) struct Shelf<'c> {
     bytes_max: u64,
     bytes: AtomicU64,
     /// How often a place was looked at or moved, as a measure of time that no other work on the machine disturbs.
     work: AtomicU64,
     bitmaps: Mutex<Bitmaps>,
+    cancelled: &'c (dyn Fn() -> bool + Sync),
 }
 
 #[derive(Default)]
@@ -20,14 +21,15 @@ struct Bitmaps {
     by_hash: HashMap<u64, Vec<u32>>,
 }
 
-impl Shelf {
-    /// Allows `bytes_max` bytes in all.
-    pub(super) fn new(bytes_max: u64) -> Shelf {
+impl<'c> Shelf<'c> {
+    /// Allows `bytes_max` bytes in all, and nothing more once `cancelled`.
+    pub(super) fn new(bytes_max: u64, cancelled: &'c (dyn Fn() -> bool + Sync)) -> Shelf<'c> {
         Shelf {
             bytes_max,
             bytes: AtomicU64::new(0),
             work: AtomicU64::new(0),
             bitmaps: Mutex::default(),
+            cancelled,
         }
     }
 
@@ -47,11 +49,11 @@ impl Shelf {
         self.work.load(Ordering::Relaxed)
     }
 
-    /// Tells whether more was booked than is allowed.
+    /// Tells whether more was booked than is allowed, or the build is cancelled.
     ///
     /// Bookings never depend on the threads' order, and their sum only grows: so it does not either whether a whole build fits.
     pub(super) fn is_over(&self) -> bool {
-        self.bytes.load(Ordering::Relaxed) > self.bytes_max
+        self.bytes.load(Ordering::Relaxed) > self.bytes_max || (self.cancelled)()
     }
 
     /// Keeps `words`, unless an equal bitmap is kept already, and returns its number, which depends on the threads' order.

@@ -124,7 +124,7 @@ fn a_handler_may_run_as_long_as_bytes_come_and_a_stall_after_that() {
 }
 
 #[test]
-fn a_reader_that_takes_its_share_in_each_window_stays() {
+fn a_reader_at_the_least_rate_stays() {
     let mut bench = Bench::new(Protocol::Http1);
     owe(&bench, s(1));
     assert_eq!(bench.review(s(1)), Verdict::Wait(millis(s(1) + WINDOW)));
@@ -137,25 +137,36 @@ fn a_reader_that_takes_its_share_in_each_window_stays() {
 }
 
 #[test]
-fn a_reader_that_takes_a_byte_less_is_dropped() {
+fn a_reader_below_the_least_rate_is_dropped_when_its_bytes_are_used_up() {
     let mut bench = Bench::new(Protocol::Http1);
     owe(&bench, s(1));
     bench.review(s(1));
-    bench.at(s(10)).note_written(4_096 * 10 - 1);
+    bench.at(s(10)).note_written(4_096 * 5 - 1);
     bench.activity.note_refused();
-    bench.assert_ends(s(1) + WINDOW, Ending::SlowReader);
+    let deadline = s(1) + WINDOW + s(5) - Duration::from_millis(1);
+    bench.assert_ends(deadline, Ending::SlowReader);
 }
 
 #[test]
-fn a_burst_earns_no_credit_for_later_windows() {
+fn single_bytes_are_counted_together() {
+    let mut bench = Bench::new(Protocol::Http1);
+    owe(&bench, s(1));
+    for _ in 0..4_096 {
+        bench.review(s(1));
+        bench.activity.note_written(1);
+    }
+    bench.assert_ends(s(1) + WINDOW + s(1), Ending::SlowReader);
+}
+
+#[test]
+fn a_burst_earns_five_times_the_time_and_no_more() {
     let mut bench = Bench::new(Protocol::Http1);
     owe(&bench, s(1));
     bench.review(s(1));
     bench.at(s(2)).note_written(100 << 20);
     bench.activity.note_refused();
-    let now = s(1) + WINDOW;
-    assert_eq!(bench.review(now), Verdict::Wait(millis(now + WINDOW)));
-    bench.assert_ends(now + WINDOW, Ending::SlowReader);
+    assert_eq!(bench.review(s(2)), Verdict::Wait(millis(s(2) + WINDOW * 5)));
+    bench.assert_ends(s(2) + WINDOW * 5, Ending::SlowReader);
 }
 
 #[test]
@@ -222,7 +233,7 @@ fn a_body_that_hyper_cannot_send_on_http2_counts_as_owed() {
     activity.note_body();
     bench.review(s(1));
     bench.at(s(6)).note_written(17);
-    bench.assert_ends(s(1) + WINDOW, Ending::SlowReader);
+    bench.assert_ends(s(1) + WINDOW + Duration::from_millis(4), Ending::SlowReader);
 }
 
 /// A request comes at `now`, and its reply does not fit into the socket.

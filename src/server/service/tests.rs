@@ -59,7 +59,7 @@ impl Handler for Street {
 async fn serve(stream: TcpStream, handler: Street) {
     let peer = stream.peer_addr().expect("an address");
     let activity = Arc::new(Activity::new(Protocol::Http1, Instant::now()));
-    let service = Service::new(handler, peer, activity, u32::MAX);
+    let service = Service::new(handler, peer, activity, u32::MAX, None);
     let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     connection.await.expect("an end in good order");
 }
@@ -141,7 +141,7 @@ async fn a_stream_that_is_reset_before_its_answer_leaves_nothing_in_hand() {
     let (ours, mut theirs) = tokio::io::duplex(1 << 16);
     let peer = SocketAddr::from(([127, 0, 0, 1], 1));
     let activity = Arc::new(Activity::new(Protocol::Http2, Instant::now()));
-    let service = Service::new(Stuck, peer, Arc::clone(&activity), u32::MAX);
+    let service = Service::new(Stuck, peer, Arc::clone(&activity), u32::MAX, None);
     let server = hyper::server::conn::http2::Builder::new(hyper_util::rt::TokioExecutor::new())
         .serve_connection(TokioIo::new(ours), service);
     let server = tokio::spawn(server);

@@ -217,3 +217,13 @@ fn neither_debug_nor_redaction_shows_path_or_query() {
         "Callback(https://a.example:443/… (34 bytes))"
     );
 }
+
+#[test]
+fn an_internationalized_host_is_told_how_to_be_written() {
+    let error = Callback::parse("https://bücher.example/cb").expect_err("not ASCII");
+    assert_eq!(
+        error,
+        "host must be written in ASCII: an internationalized name in its xn-- form"
+    );
+    assert!(Callback::parse("https://xn--bcher-kva.example/cb").is_ok());
+}

@@ -12,7 +12,7 @@ use super::rows::get;
 pub(super) fn read(link: &mut Link, own: &Own, now: Option<i64>) -> Result<Agenda, Fault> {
     let [fast, slow] = ["false", "true"].map(due);
     let sql = format!(
-        "SELECT EXISTS (SELECT 1 FROM reviewd.request WHERE claimed_by = 0 OR claim_end <= now_ms), {fast}, {slow},
+        "SELECT EXISTS (SELECT 1 FROM reviewd.request WHERE (claimed_by = 0 OR claim_end <= now_ms) AND next_at <= now_ms), {fast}, {slow},
          EXISTS (SELECT 1 FROM reviewd.notice)
          FROM (SELECT coalesce($1, {CLOCK_MS}) AS now_ms) clock"
     );

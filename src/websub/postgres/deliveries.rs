@@ -13,6 +13,7 @@ use super::super::subscription::{Event, Policy, Subscription, step};
 use super::batch::Batch;
 use super::fault::Fault;
 use super::link::Link;
+use super::requests;
 use super::rooms::Rooms;
 use super::rows::{self, Fresh, get, limit, number};
 
@@ -161,7 +162,7 @@ pub(super) fn record(
     let is_delivery = |report: &Report| matches!(report, Report::Delivered { .. });
     for run in reports.chunk_by(|one, next| is_delivery(one) && is_delivery(next)) {
         match run {
-            [Report::Verified { .. } | Report::Unsent { .. }] => {
+            [Report::Verified { .. } | Report::Unreached { .. } | Report::Unsent { .. }] => {
                 for report in run {
                     recorded.push(record_request(link, owner, own, report, policy, now)?);
                 }
@@ -181,7 +182,10 @@ fn record_deliveries(
     recorded: &mut Vec<Recorded>,
 ) -> Result<(), Fault> {
     let id_of = |report: &Report| match report {
-        Report::Verified { id, .. } | Report::Unsent { id } | Report::Delivered { id, .. } => *id,
+        Report::Verified { id, .. }
+        | Report::Unreached { id, .. }
+        | Report::Unsent { id }
+        | Report::Delivered { id, .. } => *id,
     };
     let ids: Vec<i64> = reports.iter().map(id_of).collect();
     let mut batch = Batch::load(link, &ids)?;
@@ -249,6 +253,9 @@ fn record_request(
             asked_at,
             confirmed,
         } => (id, confirmed.then_some(*asked_at)),
+        Report::Unreached { id, answer, delay } => {
+            return requests::put_off(link, owner, *id, *answer, now.plus(*delay));
+        }
         Report::Unsent { id } | Report::Delivered { id, .. } => {
             let waiting = link.execute(
                 "UPDATE reviewd.request SET claimed_by = 0, attempts = attempts - 1 WHERE id = $1 AND claimed_by = $2",
@@ -262,8 +269,8 @@ fn record_request(
     };
     let request = link.first(
         "WITH gone AS (DELETE FROM reviewd.request WHERE id = $1 AND claimed_by = $2
-          RETURNING mode, topic, callback, lease_s, secret)
-         SELECT gone.*, t.id, t.digest FROM gone LEFT JOIN reviewd.topic t ON t.url = gone.topic",
+          RETURNING mode, topic, callback, lease_s, secret, digest)
+         SELECT gone.mode, gone.topic, gone.callback, gone.lease_s, gone.secret, t.id, coalesce(gone.digest, t.digest) FROM gone LEFT JOIN reviewd.topic t ON t.url = gone.topic",
         &[(id, Type::INT8), (&owner, Type::INT8)],
     )?;
     let Some(request) = request else {
@@ -284,7 +291,7 @@ fn record_request(
         secret: secret.as_ref(),
         lease_s: number(&request, 3)?,
         asked_at,
-        current: rows::digest(&request, 6)?,
+        accepted: rows::digest(&request, 6)?,
     };
     let pair = rows::pair(&callback, topic);
     let Some(stored) = rows::load_pair(link, &pair)? else {

@@ -6,7 +6,11 @@ use tokio_postgres::types::Type;
 
 use super::super::moment::Moment;
 use super::super::request::{Mode, Secret};
-use super::super::store::{Accept, Caps, Claim, Full, VERIFICATIONS_MAX, Verification};
+use super::super::store::{
+    Accept, Caps, Claim, Full, Recorded, UNREACHED_MAX, VERIFICATIONS_MAX, Verification,
+    WaitingRequest,
+};
+use super::super::subscription::Answer;
 use super::fault::Fault;
 use super::link::Link;
 use super::rooms::Rooms;
@@ -87,8 +91,8 @@ fn accept_one(
         return Ok(Err(full));
     }
     link.execute(
-        "INSERT INTO reviewd.request (pair, mode, topic, topic_given, callback, host, lease_s, secret, accepted_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        "INSERT INTO reviewd.request (pair, mode, topic, topic_given, callback, host, lease_s, secret, accepted_at, digest)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, (SELECT digest FROM reviewd.topic WHERE url = $3))",
         &[
             (&&pair[..], Type::BYTEA),
             (&request.mode.as_str(), Type::TEXT),
@@ -125,7 +129,7 @@ fn full(caps: &Caps, totals: &Totals, of_host: [u64; 3], needs_room: bool) -> Op
     (active + asked >= caps.subscriptions_per_host.into()).then_some(Full::SubscriptionsOfHost)
 }
 
-/// Claims the oldest request of each pair, as far as there is room for its host.
+/// Claims the oldest request of each pair, as far as there is room for its host, those of active subscriptions first.
 pub(super) fn claim(
     link: &mut Link,
     owner: i64,
@@ -145,9 +149,10 @@ pub(super) fn claim(
     while let Some(wanted) = rooms.wanted(found.len()) {
         let rows = link.query(
             "SELECT id, mode, topic_given, callback, lease_s, host FROM reviewd.request r
-             WHERE (claimed_by = 0 OR claim_end <= $1) AND host <> ALL ($2) AND id <> ALL ($3) AND NOT EXISTS
-             (SELECT 1 FROM reviewd.request e WHERE e.pair = r.pair AND e.id < r.id)
-             ORDER BY id LIMIT $4 FOR UPDATE SKIP LOCKED",
+             WHERE (claimed_by = 0 OR claim_end <= $1) AND next_at <= $1 AND host <> ALL ($2) AND id <> ALL ($3)
+             AND NOT EXISTS (SELECT 1 FROM reviewd.request e WHERE e.pair = r.pair AND e.id < r.id)
+             ORDER BY NOT EXISTS (SELECT 1 FROM reviewd.subscription s WHERE s.pair = r.pair), id
+             LIMIT $4 FOR UPDATE SKIP LOCKED",
             &[
                 (&now.unix_ms(), Type::INT8),
                 (&rooms.full_hosts(), Type::TEXT_ARRAY),
@@ -183,4 +188,57 @@ pub(super) fn claim(
     let mut claimed: Vec<Verification> = found.into_values().collect();
     claimed.sort_by_key(|verification| verification.id);
     Ok(claimed)
+}
+
+/// Books a verification that did not come about: the request waits for another attempt, or goes after the last.
+pub(super) fn put_off(
+    link: &mut Link,
+    owner: i64,
+    id: i64,
+    answer: Answer,
+    until: Moment,
+) -> Result<Recorded, Fault> {
+    let waiting = link.execute(
+        "UPDATE reviewd.request SET claimed_by = 0, next_at = $3, last_answer = $4
+         WHERE id = $1 AND claimed_by = $2 AND attempts < $5",
+        &[
+            (&id, Type::INT8),
+            (&owner, Type::INT8),
+            (&until.unix_ms(), Type::INT8),
+            (&answer.to_string(), Type::TEXT),
+            (&i64::from(UNREACHED_MAX), Type::INT8),
+        ],
+    )?;
+    if waiting > 0 {
+        return Ok(Recorded::Waiting);
+    }
+    let gone = link.execute(
+        "DELETE FROM reviewd.request WHERE id = $1 AND claimed_by = $2",
+        &[(&id, Type::INT8), (&owner, Type::INT8)],
+    )?;
+    Ok(match gone {
+        0 => Recorded::Stale,
+        _ => Recorded::Rejected,
+    })
+}
+
+/// Lists requests, oldest first.
+pub(super) fn list(link: &mut Link, most: usize) -> Result<Vec<WaitingRequest>, Fault> {
+    let rows = link.query(
+        "SELECT id, mode, topic, host, accepted_at, attempts, last_answer FROM reviewd.request ORDER BY id LIMIT $1",
+        &[(&limit(most), Type::INT8)],
+    )?;
+    let waiting = |row| -> Result<WaitingRequest, Fault> {
+        let last: Option<&str> = get(row, 6)?;
+        Ok(WaitingRequest {
+            id: get(row, 0)?,
+            mode: rows::mode(row, 1)?,
+            topic: get(row, 2)?,
+            host: get(row, 3)?,
+            accepted_at: Moment::from_unix_ms(get(row, 4)?),
+            attempts: number(row, 5)?,
+            last: last.and_then(Answer::from_name),
+        })
+    };
+    rows.iter().map(waiting).collect()
 }

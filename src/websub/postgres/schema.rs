@@ -55,7 +55,7 @@ fn version(link: &mut Link) -> Result<i64, Fault> {
 }
 
 /// The steps, oldest first; one that has been published is never changed, and the number of them is the version.
-pub(super) const MIGRATIONS: [&str; 4] = [TABLES, BODIES, TOPICS, PAUSED];
+pub(super) const MIGRATIONS: [&str; 5] = [TABLES, BODIES, TOPICS, PAUSED, REQUESTS];
 
 /// Version 1. Moments are milliseconds since the epoch by the database's clock. `pair` is a digest of callback and
 /// topic, as both together are too long for an index; `slow` repeats what follows from `failures` and `elapsed_ms`, for
@@ -154,3 +154,10 @@ DELETE FROM reviewd.subscription s WHERE NOT EXISTS (SELECT 1 FROM reviewd.topic
 
 /// Version 4: until when a replica's deliveries pause.
 const PAUSED: &str = "ALTER TABLE reviewd.meta ADD COLUMN paused_until BIGINT NOT NULL DEFAULT 0";
+
+/// Version 5: what the topic held when a request was accepted, when it may be verified again, and how that ended last.
+const REQUESTS: &str = "
+ALTER TABLE reviewd.request ADD COLUMN digest BYTEA;
+ALTER TABLE reviewd.request ADD COLUMN next_at BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE reviewd.request ADD COLUMN last_answer TEXT;
+";

@@ -8,7 +8,7 @@ use super::super::moment::Moment;
 use super::super::request::{Mode, Secret};
 use super::super::store::{Claim, Delivery, Lane, Recorded, Report};
 use super::super::subscription::{Event, Policy, Subscription, step};
-use super::requests::room;
+use super::requests::{self, room};
 use super::rows;
 
 /// Finds ids of subscriptions that are due in the lane. Three index ranges a topic: open ones whose time has come, and
@@ -98,6 +98,7 @@ pub(super) fn record(
             asked_at,
             confirmed,
         } => verified(tx, *id, *asked_at, *confirmed, policy, now),
+        Report::Unreached { id, answer, delay } => requests::put_off(tx, *id, *answer, *delay, now),
         Report::Unsent { id } => {
             let waiting = tx.execute(
                 "UPDATE request SET claimed = 0, attempts = attempts - 1 WHERE id = ?1 AND claimed = 1",
@@ -151,15 +152,16 @@ fn verified(
 ) -> rusqlite::Result<Recorded> {
     let request = tx
         .query_row(
-            "DELETE FROM request WHERE id = ?1 AND claimed = 1 RETURNING mode, topic, callback, lease_s, secret",
+            "DELETE FROM request WHERE id = ?1 AND claimed = 1 RETURNING mode, topic, callback, lease_s, secret, digest",
             [id],
             |row| {
                 let secret: Option<String> = row.get(4)?;
-                Ok((rows::mode(row, 0)?, row.get::<_, String>(1)?, rows::callback(row, 2)?, row.get(3)?, secret.and_then(Secret::new)))
+                let digest: Option<[u8; 32]> = row.get(5)?;
+                Ok((rows::mode(row, 0)?, row.get::<_, String>(1)?, rows::callback(row, 2)?, row.get(3)?, secret.and_then(Secret::new), digest))
             },
         )
         .optional()?;
-    let Some((mode, topic, callback, lease_s, secret)) = request else {
+    let Some((mode, topic, callback, lease_s, secret, accepted)) = request else {
         return Ok(Recorded::Stale);
     };
     if !confirmed {
@@ -180,7 +182,7 @@ fn verified(
         secret: secret.as_ref(),
         lease_s,
         asked_at,
-        current,
+        accepted: accepted.unwrap_or(current),
     };
     match rows::load_pair(tx, &callback, &topic)? {
         Some(stored) => {

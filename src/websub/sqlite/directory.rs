@@ -37,12 +37,17 @@ pub(super) fn was_used(dir: &Path) -> bool {
     fs::metadata(dir.join(LOCK_NAME)).is_ok_and(|metadata| metadata.len() > 0)
 }
 
-/// Refuses a file that has been cut. SQLite takes a very short one for a new one, and every subscription would be gone
+/// Refuses a file that has been cut, or is missing where the directory has been in use. SQLite takes a very short one for a new one, and every subscription would be gone
 /// without a word. A file of length 0 is new unless the directory has been in use.
 pub(super) fn check_length(dir: &Path, path: &Path) -> Result<(), StoreError> {
+    if !path.exists() && was_used(dir) {
+        return Err(StoreError::Corrupt(
+            path.to_owned(),
+            "it is missing".to_owned(),
+        ));
+    }
     let length = fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let was_used = path.exists() && was_used(dir);
-    if (length == 0 && was_used) || !length.is_multiple_of(PAGE_BYTES) {
+    if (length == 0 && was_used(dir)) || !length.is_multiple_of(PAGE_BYTES) {
         return Err(StoreError::Corrupt(
             path.to_owned(),
             format!("it is {length} bytes long"),

@@ -1,12 +1,16 @@
 //! Requests that wait for their verification.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::super::moment::Moment;
 use super::super::request::{Mode, Secret};
-use super::super::store::{Accept, Caps, Claim, Full, Verification};
+use super::super::store::{
+    Accept, Caps, Claim, Full, Recorded, UNREACHED_MAX, Verification, WaitingRequest,
+};
+use super::super::subscription::Answer;
 use super::rows;
 use super::upkeep::touch;
 
@@ -47,8 +51,8 @@ fn accept_one(
         return Ok(Err(full));
     }
     tx.execute(
-        "INSERT INTO request (mode, topic, topic_given, callback, host, lease_s, secret, accepted_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO request (mode, topic, topic_given, callback, host, lease_s, secret, accepted_at, digest)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (SELECT digest FROM topic WHERE url = ?2))",
         params![
             request.mode.as_str(),
             request.topic,
@@ -108,15 +112,23 @@ fn full(tx: &Transaction<'_>, accept: &Accept, caps: &Caps) -> rusqlite::Result<
     )
 }
 
-/// Finds requests that may be verified now: the oldest of each pair, not under way, with room for their host.
-pub(super) fn find(tx: &Transaction<'_>, claim: &Claim<'_>) -> rusqlite::Result<Vec<Verification>> {
+/// Finds requests that may be verified now: the oldest of each pair, not under way, with room for their host. Those of
+/// active subscriptions come first.
+pub(super) fn find(
+    tx: &Transaction<'_>,
+    claim: &Claim<'_>,
+    now: Moment,
+) -> rusqlite::Result<Vec<Verification>> {
     let mut statement = tx.prepare(
-        "SELECT id, mode, topic_given, callback, lease_s, host FROM request r WHERE claimed = 0 AND NOT EXISTS
-         (SELECT 1 FROM request e WHERE e.callback = r.callback AND e.topic = r.topic AND e.id < r.id) ORDER BY id",
+        "SELECT id, mode, topic_given, callback, lease_s, host FROM request r
+         WHERE claimed = 0 AND next_at <= ?1 AND NOT EXISTS
+         (SELECT 1 FROM request e WHERE e.callback = r.callback AND e.topic = r.topic AND e.id < r.id)
+         ORDER BY NOT EXISTS (SELECT 1 FROM subscription s JOIN topic t ON t.id = s.topic_id
+          WHERE s.callback = r.callback AND t.url = r.topic), id",
     )?;
     let mut found = Vec::new();
     let mut taken: HashMap<String, usize> = HashMap::new();
-    let mut result = statement.query([])?;
+    let mut result = statement.query([now.unix_ms()])?;
     while found.len() < claim.limit {
         let Some(row) = result.next()? else { break };
         let host: String = row.get(5)?;
@@ -160,4 +172,47 @@ pub(super) fn room(claim: &Claim<'_>, taken: &mut HashMap<String, usize>, host: 
     }
     *taken.entry(host.to_owned()).or_default() += 1;
     true
+}
+
+/// Books a verification that did not come about: the request waits for another attempt, or goes after the last.
+pub(super) fn put_off(
+    tx: &Transaction<'_>,
+    id: i64,
+    answer: Answer,
+    delay: Duration,
+    now: Moment,
+) -> rusqlite::Result<Recorded> {
+    let waiting = tx.execute(
+        "UPDATE request SET claimed = 0, next_at = ?2, last_answer = ?3 WHERE id = ?1 AND claimed = 1 AND attempts < ?4",
+        params![id, now.plus(delay).unix_ms(), answer.to_string(), UNREACHED_MAX],
+    )?;
+    if waiting == 1 {
+        return Ok(Recorded::Waiting);
+    }
+    let gone = tx.execute("DELETE FROM request WHERE id = ?1 AND claimed = 1", [id])?;
+    Ok(if gone == 1 {
+        Recorded::Rejected
+    } else {
+        Recorded::Stale
+    })
+}
+
+/// Lists requests, oldest first.
+pub(super) fn list(tx: &Transaction<'_>, most: usize) -> rusqlite::Result<Vec<WaitingRequest>> {
+    let mut statement = tx.prepare(
+        "SELECT id, mode, topic, host, accepted_at, attempts, last_answer FROM request ORDER BY id LIMIT ?1",
+    )?;
+    let found = statement.query_map([rows::limit(most)], |row| {
+        let last: Option<String> = row.get(6)?;
+        Ok(WaitingRequest {
+            id: row.get(0)?,
+            mode: rows::mode(row, 1)?,
+            topic: row.get(2)?,
+            host: row.get(3)?,
+            accepted_at: Moment::from_unix_ms(row.get(4)?),
+            attempts: row.get(5)?,
+            last: last.and_then(|name| Answer::from_name(&name)),
+        })
+    })?;
+    found.collect()
 }

@@ -67,10 +67,17 @@ pub(super) fn prepare(tx: &Transaction<'_>) -> rusqlite::Result<()> {
 }
 
 /// The steps, oldest first; one that has been published is never changed.
-const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [TABLES, PAUSED];
+const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [TABLES, PAUSED, REQUESTS];
 
 /// Version 2: until when deliveries pause.
 const PAUSED: &str = "ALTER TABLE meta ADD COLUMN paused_until INTEGER NOT NULL DEFAULT 0";
+
+/// Version 3: what the topic held when a request was accepted, when it may be verified again, and how that ended last.
+const REQUESTS: &str = "
+ALTER TABLE request ADD COLUMN digest BLOB;
+ALTER TABLE request ADD COLUMN next_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE request ADD COLUMN last_answer TEXT;
+";
 
 /// "rvwd": tells our files from other people's.
 const APPLICATION_ID: i64 = 0x7276_7764;

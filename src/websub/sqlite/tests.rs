@@ -263,7 +263,7 @@ fn a_truncated_file_is_named_at_every_length() {
 }
 
 #[test]
-fn an_emptied_file_is_damage_and_a_missing_one_is_a_fresh_start() {
+fn an_emptied_or_missing_file_is_damage_and_a_directory_without_any_is_a_fresh_start() {
     let (_temp, dir, mut store) = fresh();
     activate(&mut store, 0);
     drop(store);
@@ -273,6 +273,12 @@ fn an_emptied_file_is_damage_and_a_missing_one_is_a_fresh_start() {
         Err(StoreError::Corrupt(..))
     ));
     fs::remove_file(dir.join(FILE_NAME)).expect("removed");
+    assert!(matches!(
+        SqliteStore::open(&dir),
+        Err(StoreError::Corrupt(..))
+    ));
+    assert!(!dir.join(FILE_NAME).exists());
+    fs::remove_file(dir.join(LOCK_NAME)).expect("removed");
     assert_eq!(
         SqliteStore::open(&dir).expect("fresh").list(0, 10, at(2)),
         Ok(vec![])

@@ -152,7 +152,7 @@ pub(super) fn recover(tx: &Transaction<'_>, policy: &Policy, now: Moment) -> rus
 pub(super) fn shift(tx: &Transaction<'_>, by_ms: i64) -> rusqlite::Result<()> {
     for sql in [
         "UPDATE meta SET seen_at = seen_at + ?1",
-        "UPDATE request SET accepted_at = accepted_at + ?1",
+        "UPDATE request SET accepted_at = accepted_at + ?1, next_at = next_at + ?1",
         "UPDATE subscription SET lease_end = lease_end + ?1, next_at = next_at + ?1, created_at = created_at + ?1,
          verified_at = verified_at + ?1, last_at = last_at + ?1",
         "UPDATE tombstone SET at = at + ?1, last_at = last_at + ?1, created_at = created_at + ?1",

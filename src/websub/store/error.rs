@@ -60,7 +60,7 @@ impl fmt::Display for StoreError {
             ),
             StoreError::Corrupt(path, what) => write!(
                 f,
-                "{}: the file is damaged ({what}); restore a backup, or move it away to start without subscriptions",
+                "{}: the file is damaged ({what}); restore a backup, or move all hub.* files away to start without subscriptions",
                 path.display()
             ),
             StoreError::Foreign(path) => write!(
@@ -88,4 +88,4 @@ impl fmt::Display for StoreError {
 impl std::error::Error for StoreError {}
 
 /// The version of an SQLite file's schema that this program reads and writes; it takes earlier ones to this.
-pub const SCHEMA_VERSION: i64 = 2;
+pub const SCHEMA_VERSION: i64 = 3;

@@ -1,6 +1,51 @@
-//! What became of a report.
+//! How exchanges ended, as reported to a store, and what that changed.
 
-use super::super::subscription::{Removal, Step};
+use std::time::Duration;
+
+use super::super::moment::Moment;
+use super::super::subscription::{Answer, Outcome, Removal, Step};
+
+/// How an exchange ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// A verification was answered, or not.
+    Verified {
+        /// The request's id.
+        id: i64,
+        /// When the verification request went out.
+        asked_at: Moment,
+        /// Whether the challenge came back.
+        confirmed: bool,
+    },
+    /// A verification did not come about for a fault of the network: the request waits for another attempt, as long as
+    /// there were fewer than [`UNREACHED_MAX`](super::UNREACHED_MAX).
+    Unreached {
+        /// The request's id.
+        id: i64,
+        /// What happened.
+        answer: Answer,
+        /// How long it waits.
+        delay: Duration,
+    },
+    /// A verification was not sent, for a reason of ours: the request waits as before.
+    Unsent {
+        /// The request's id.
+        id: i64,
+    },
+    /// An attempt to deliver ended.
+    Delivered {
+        /// The subscription's id.
+        id: i64,
+        /// The attempt's number.
+        attempt: u64,
+        /// How it ended.
+        outcome: Outcome,
+        /// How long it took.
+        elapsed: Duration,
+        /// Randomness for the next delay.
+        jitter: u16,
+    },
+}
 
 /// What a report changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

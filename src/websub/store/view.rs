@@ -2,7 +2,8 @@
 
 use super::super::callback::Callback;
 use super::super::moment::Moment;
-use super::super::subscription::{Ended, Removal, Subscription};
+use super::super::request::Mode;
+use super::super::subscription::{Answer, Ended, Removal, Subscription};
 
 /// How much is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +33,25 @@ pub struct Listed {
     pub owed: bool,
     /// Its state.
     pub state: Subscription,
+}
+
+/// A request that waits for its verification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingRequest {
+    /// Its id, which is not that of a subscription.
+    pub id: i64,
+    /// What is asked for.
+    pub mode: Mode,
+    /// The topic's URL.
+    pub topic: String,
+    /// The callback's host.
+    pub host: String,
+    /// When it was accepted.
+    pub accepted_at: Moment,
+    /// Verifications begun.
+    pub attempts: u32,
+    /// Why the last of them did not come about.
+    pub last: Option<Answer>,
 }
 
 /// A subscription that ended.

@@ -21,7 +21,7 @@ fn verified(mode: Mode, secret: Option<&Secret>, lease_s: u32, asked_ms: i64) ->
         secret,
         lease_s,
         asked_at: at(asked_ms),
-        current: A,
+        accepted: A,
     }
 }
 
@@ -72,7 +72,7 @@ fn ended(state: Subscription, answer: Answer, now_ms: i64) -> Step {
 }
 
 #[test]
-fn activation_counts_the_current_content_as_delivered() {
+fn activation_counts_the_content_at_acceptance_as_delivered() {
     let state = active();
     assert!(!state.is_due(&A, at(2000)));
     assert!(state.is_due(&B, at(2000)));

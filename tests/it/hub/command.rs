@@ -124,6 +124,21 @@ fn what_is_not_there_is_66_and_a_damaged_state_65() {
             "reviewd: there is no subscription 7; `reviewd hub list` names them\n"
         );
     }
+    let ended = Subscriber::good();
+    let callback = ended.callback("/cb");
+    rig.subscribe(&callback);
+    let id = rig.listed(&callback).unwrap().id.to_string();
+    assert_eq!(hub(&rig, &["remove", &id]).0, 0);
+    for action in ["show", "remove", "retry"] {
+        let (status, _, error) = hub(&rig, &[action, &id]);
+        assert_eq!(status, 66);
+        let begin = format!("reviewd: subscription {id} of 127.0.0.1 ended at 2");
+        assert!(error.starts_with(&begin), "{error}");
+        assert!(
+            error.ends_with("Z: operator (last attempt: never)\n"),
+            "{error}"
+        );
+    }
     rig.stop();
     let file = rig.state_dir().join("hub.sqlite3");
     std::fs::write(&file, "x".repeat(512)).unwrap();
@@ -133,4 +148,48 @@ fn what_is_not_there_is_66_and_a_damaged_state_65() {
     std::fs::remove_dir_all(rig.state_dir()).unwrap();
     assert_eq!(hub(&rig, &["list"]).0, 66);
     assert!(!rig.state_dir().exists(), "looking creates nothing");
+}
+
+#[test]
+fn what_is_owed_now_is_said_to_be_and_no_date_of_1970() {
+    let mut rig = Rig::start();
+    let subscriber = Subscriber::good();
+    let callback = subscriber.callback("/cb");
+    rig.subscribe(&callback);
+    let id = rig.listed(&callback).unwrap().id.to_string();
+    assert!(
+        hub(&rig, &["show", &id])
+            .1
+            .contains("next attempt\tat the next change\n")
+    );
+    rig.stop();
+    let state = rusqlite::Connection::open(rig.state_dir().join("hub.sqlite3")).unwrap();
+    state
+        .execute("UPDATE topic SET digest = zeroblob(32)", [])
+        .unwrap();
+    let shown = hub(&rig, &["show", &id]).1;
+    assert!(shown.contains("next attempt\tnow\n"), "{shown}");
+    assert!(!shown.contains("1970"), "{shown}");
+}
+
+#[test]
+fn requests_that_wait_are_listed_with_what_happened_last() {
+    let hour = std::time::Duration::from_secs(3600);
+    let rig = Rig::start_with(|settings| settings.policy.retry_delays = vec![hour]);
+    rig.names.set("dead.sub.test", &[&[]]);
+    rig.subscribe_with("https://dead.sub.test:8443/cb?token=hidden", &[])
+        .unwrap();
+    let waiting = || json(&rig, &["list", "--requests"])["requests"][0].clone();
+    wait_until("one attempt", || waiting()["last_status"] == "resolve");
+    let request = waiting();
+    assert_eq!(
+        (&request["mode"], &request["host"], &request["attempts"]),
+        (&"subscribe".into(), &"dead.sub.test".into(), &1.into())
+    );
+    let (status, out, _) = hub(&rig, &["list", "--requests"]);
+    assert_eq!(status, 0);
+    assert!(
+        out.ends_with("\t1\tresolve\n") && !out.contains("hidden"),
+        "{out}"
+    );
 }

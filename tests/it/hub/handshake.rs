@@ -15,10 +15,10 @@ fn becomes_active(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> boo
     rig.subscribe_with(&subscriber.callback("/cb"), &[])
         .unwrap();
     rig.wait_verified();
-    assert_eq!(
-        subscriber.verifications().len(),
-        1,
-        "one request, one verification"
+    let asked = subscriber.verifications().len();
+    assert!(
+        matches!(asked, 1 | 3),
+        "{asked}: three where no answer came"
     );
     assert_eq!(rig.tombstones(), []);
     rig.listed(&subscriber.callback("/cb")).is_some()

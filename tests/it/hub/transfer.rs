@@ -123,10 +123,14 @@ fn without_the_flag_no_secret_leaves_and_the_import_says_who_lost_one() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hub.jsonl");
     fs::write(&file, lines).unwrap();
-    let output = hub(
-        &folder.path().join("other"),
-        &["import", file.to_str().unwrap()],
-    );
+    let (other, path) = (folder.path().join("other"), file.to_str().unwrap());
+    let output = hub(&other, &["import", path]);
+    assert_eq!(output.status.code(), Some(65));
+    let said = text(&output.stderr);
+    let refusal = "1 subscription without the secret that they have: export with --secrets, or import with --unsigned";
+    assert!(said.contains(refusal), "{said}");
+    assert!(!other.exists(), "nothing was imported");
+    let output = hub(&other, &["import", "--unsigned", path]);
     assert!(output.status.success());
     let said = text(&output.stderr);
     assert!(

@@ -91,3 +91,44 @@ fn a_result_may_have_the_size_limit_and_no_byte_more() {
     let written = std::fs::metadata(folder.path().join("reviews.json")).unwrap();
     assert_eq!(written.len(), bytes);
 }
+
+#[test]
+fn a_workbook_may_have_32_mib_and_no_byte_more() {
+    let folder = tempfile::tempdir().unwrap();
+    for (bytes, message) in [
+        (
+            32 << 20,
+            "is an archive, and no workbook (.xlsx) that can be read",
+        ),
+        (
+            (32 << 20) + 1,
+            "is a workbook of more than 33554432 bytes: save the sheet as CSV",
+        ),
+    ] {
+        let source = file(folder.path(), "a.xlsx", b"PK\x03\x04");
+        let sparse = std::fs::OpenOptions::new()
+            .write(true)
+            .open(&source)
+            .unwrap();
+        sparse.set_len(bytes).unwrap();
+        let output = raw(folder.path(), &[&source]);
+        assert_eq!(output.status.code(), Some(65));
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn a_table_may_have_1000_columns_and_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    for (columns, status) in [(1_000, 0), (1_001, 65)] {
+        let mut header = "name,stars,date".to_owned();
+        for column in 3..columns {
+            header.push_str(&format!(",c{column}"));
+        }
+        let table = format!("{header}\nAnn,5,2024-03-04\n");
+        let source = file(folder.path(), "a.csv", table);
+        let output = raw(folder.path(), &[&source, "--dry-run"]);
+        assert_eq!(output.status.code(), Some(status), "{output:?}");
+    }
+}

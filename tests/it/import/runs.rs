@@ -220,3 +220,35 @@ fn texts_that_differ_or_that_two_reviews_share_are_not_merged() {
     let (_, report) = import(folder.path(), &[&second, "--merge-same-text"]);
     assert_eq!(report["sources"][0]["added"], 3, "{report}");
 }
+
+#[test]
+fn a_terminal_is_asked_for_the_business_until_the_answers_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = file(folder.path(), "a.csv", TABLE);
+    let answers = file(
+        folder.path(),
+        "answers",
+        "Weiß & Söhne\nno address\nhttps://weiss.example/\n",
+    );
+    let line = format!(
+        "{} import {source} --into {}",
+        env!("CARGO_BIN_EXE_reviewd"),
+        folder.path().display()
+    );
+    // A terminal of its own.
+    let mut terminal = std::process::Command::new("script");
+    terminal.args(["-qec", &line, "/dev/null"]);
+    terminal.stdin(Stdio::from(File::open(answers).unwrap()));
+    let output = terminal.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let again = "Its website (https://…): must be an http or https address";
+    assert!(
+        shown.contains("Name of the business: ") && shown.contains(again),
+        "{shown}"
+    );
+    let text = std::fs::read(folder.path().join("reviews.json")).unwrap();
+    let written: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(written["business"]["name"], "Weiß & Söhne");
+    assert_eq!(written["business"]["url"], "https://weiss.example/");
+}

@@ -27,6 +27,7 @@ fn a_trustpilot_export_brings_titles_replies_and_days() {
         json!({"text": "Thank you, Renée.", "date": "2024-03-05"})
     );
     assert_eq!(first["verified"], false);
+    assert_eq!(first["language"], "en");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
@@ -31,11 +32,21 @@ impl DataDir {
         self.directory.path()
     }
 
-    /// Replaces a file as careful programs do: written beside, then renamed.
+    /// Replaces a file as careful programs do: written beside, then renamed. Its modification time is 1970, so that
+    /// `updated_at` dates the content.
     pub(crate) fn write(&self, name: &str, contents: &str) {
-        let beside: PathBuf = self.path().join(format!("{name}.new"));
-        fs::write(&beside, contents).expect("the file can be written");
-        fs::rename(&beside, self.path().join(name)).expect("the file can be renamed");
+        let beside = format!("{name}.new");
+        fs::write(self.path().join(&beside), contents).expect("the file can be written");
+        self.set_modified(&beside, UNIX_EPOCH);
+        fs::rename(self.path().join(&beside), self.path().join(name))
+            .expect("the file can be renamed");
+    }
+
+    /// Sets the modification time of a file.
+    pub(crate) fn set_modified(&self, name: &str, time: SystemTime) {
+        let file = fs::File::options().write(true).open(self.path().join(name));
+        let set = file.and_then(|file| file.set_modified(time));
+        set.expect("the time can be set");
     }
 }
 

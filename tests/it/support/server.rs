@@ -64,7 +64,7 @@ pub(crate) fn config() -> Config {
             idle_time: Duration::from_secs(60),
             stall_time: Duration::from_secs(20),
             rate_min: 4_096,
-            rate_time: Duration::from_secs(10),
+            rate_time: Duration::from_secs(60),
             header_bytes: 16 << 10,
             header_fields: 64,
             target_bytes: 8 << 10,

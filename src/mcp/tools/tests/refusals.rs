@@ -19,15 +19,15 @@ fn wrong_arguments_are_told_one_line_each() {
         "search_reviews",
         json!({"rating": 9, "limit": "5", "since": "2023-02-29", "ratings": 5, "sort": "best", "min_rating": true}),
     );
-    // The macro sorts the arguments by name; lines follow the order in which they came.
+    // Lines follow the order in which the arguments came.
     let expected = [
-        "limit: must be an integer from 1 to 100, received \"\\\"5\\\"\"",
-        "min_rating: must be a number from 1 to 5 with at most six decimal places, received \"true\"",
         "rating: must be an integer from 1 to 5, received \"9\"",
+        "limit: must be an integer from 1 to 100, received \"\\\"5\\\"\"",
+        "since: must be a day that exists, from 0001-01-01 to 9999-12-31, received \"2023-02-29\"",
         "ratings: is not an argument of this tool, which takes rating, min_rating, since, until, query, \
          mentions_technician, mentions_service, limit, sort, cursor, received \"5\"",
-        "since: must be a day that exists, from 0001-01-01 to 9999-12-31, received \"2023-02-29\"",
         "sort: must be one of newest, oldest, highest, lowest, received \"best\"",
+        "min_rating: must be a number from 1 to 5 with at most six decimal places, received \"true\"",
     ];
     assert_eq!(lines, expected);
     let many: serde_json::Map<String, Value> =

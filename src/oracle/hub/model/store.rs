@@ -12,7 +12,7 @@ use crate::websub::store::{
 };
 use crate::websub::subscription::{Policy, Removal};
 use crate::websub::transfer::{Adopted, Moved};
-use crate::websub::{Callback, Mode, Moment};
+use crate::websub::{Mode, Moment};
 
 impl Store for Model {
     fn publish(
@@ -78,6 +78,8 @@ impl Store for Model {
                     accept: accept.clone(),
                     attempts: 0,
                     claimed: false,
+                    next_at: Moment::ZERO,
+                    digest: self.current(&accept.request.topic),
                 });
             }
             answers.push(full.map_or(Ok(()), Err));
@@ -88,16 +90,26 @@ impl Store for Model {
     fn claim_requests(
         &mut self,
         claim: &Claim<'_>,
-        _now: Moment,
+        now: Moment,
     ) -> Result<Vec<Verification>, StoreError> {
         let mut taken = claim.busy.clone();
-        let mut pairs: Vec<(Callback, String)> = Vec::new();
         let mut found = Vec::new();
-        for waiting in &mut self.requests {
+        let pair = |waiting: &Waiting| {
             let request = &waiting.accept.request;
-            let pair = (request.callback.clone(), request.topic.clone());
-            let first = !pairs.contains(&pair);
-            pairs.push(pair);
+            (request.callback.clone(), request.topic.clone())
+        };
+        let all = self.requests.clone();
+        let active = |waiting: &Waiting| {
+            let pair = pair(waiting);
+            let is_it = |active: &Active| (&active.callback, &active.topic) == (&pair.0, &pair.1);
+            self.subscriptions.iter().any(is_it)
+        };
+        let mut in_turn: Vec<&mut Waiting> = self.requests.iter_mut().collect();
+        in_turn.sort_by_key(|waiting| (!active(waiting), waiting.id));
+        for waiting in in_turn {
+            let earlier = |other: &Waiting| other.id < waiting.id && pair(other) == pair(waiting);
+            let first = !all.iter().any(earlier) && waiting.next_at <= now;
+            let request = &waiting.accept.request;
             let busy = taken
                 .entry(request.callback.host().to_string())
                 .or_default();
@@ -255,6 +267,9 @@ impl Store for Model {
                 move_it(moment);
             }
             state.last.iter_mut().for_each(|last| move_it(&mut last.at));
+        }
+        for waiting in &mut self.requests {
+            move_it(&mut waiting.next_at);
         }
         for stone in &mut self.tombstones {
             move_it(&mut stone.at);

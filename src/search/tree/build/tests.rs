@@ -13,7 +13,7 @@ fn work_per_place(texts: Vec<String>, leaf_rows_max: u32) -> f64 {
         union_steps_max: u32::MAX,
         unit_places_max: 1 << 26,
     };
-    let shelf = Shelf::new(u64::MAX);
+    let shelf = Shelf::new(u64::MAX, &|| false);
     assert!(grow_on(&shelf, &arena, tuning, NonZeroUsize::MIN).is_some());
     shelf.work() as f64 / places as f64
 }

@@ -3,8 +3,9 @@
 use std::sync::Barrier;
 use std::thread;
 
-use crate::websub::sqlite::SqliteStore;
-use crate::websub::store::StoreError;
+use crate::websub::Moment;
+use crate::websub::sqlite::{FILE_NAME, SqliteStore};
+use crate::websub::store::{Store, StoreError};
 
 #[test]
 fn an_opening_that_hangs_is_not_waited_for_for_ever() {
@@ -15,6 +16,27 @@ fn an_opening_that_hangs_is_not_waited_for_for_ever() {
     assert!(matches!(error, StoreError::Busy(_)), "{error:?}");
     other.unlock().unwrap();
     SqliteStore::open(temp.path()).unwrap();
+}
+
+/// A state file of version 1, as 0.1.0 wrote it, holds neither of the columns that came later.
+#[test]
+fn a_file_of_an_earlier_version_is_taken_to_this_one() {
+    let temp = tempfile::tempdir().unwrap();
+    drop(SqliteStore::open(temp.path()).unwrap());
+    let file = rusqlite::Connection::open(temp.path().join(FILE_NAME)).unwrap();
+    file.execute_batch(
+        "ALTER TABLE meta DROP COLUMN paused_until; ALTER TABLE request DROP COLUMN digest;
+         ALTER TABLE request DROP COLUMN next_at; ALTER TABLE request DROP COLUMN last_answer;
+         INSERT INTO request (mode, topic, topic_given, callback, host, lease_s, accepted_at)
+         VALUES ('subscribe', 'https://r.example/a', 'https://r.example/a', 'https://s.example/', 's.example', 1, 1);
+         PRAGMA user_version = 1",
+    )
+    .unwrap();
+    drop(file);
+    let mut store = SqliteStore::open(temp.path()).unwrap();
+    let waiting = store.requests(10).unwrap();
+    assert_eq!((waiting.len(), waiting[0].last), (1, None));
+    assert_eq!(store.is_paused(Moment::ZERO), Ok(false));
 }
 
 #[test]

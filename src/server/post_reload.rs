@@ -26,7 +26,7 @@ const REQUESTS_LOOK: Duration = Duration::from_millis(10);
 ///
 /// Until a variant is there its document is sent as it is, so nothing waits for this.
 #[derive(Debug, Default)]
-pub(super) struct Aftermath {
+pub(super) struct PostReloadJobs {
     current: Option<Job>,
 }
 
@@ -36,20 +36,20 @@ struct Job {
     thread: JoinHandle<()>,
 }
 
-impl Aftermath {
+impl PostReloadJobs {
     /// Begins with `site`, and gives up the one before, which was `previous`.
     pub(super) fn start(&mut self, site: Arc<Site>, previous: Option<Arc<Site>>) {
         self.stop();
         let cancelled = Arc::new(AtomicBool::new(false));
-        let asked = Arc::clone(&cancelled);
+        let cancel = Arc::clone(&cancelled);
         let spawned = thread::Builder::new()
             .name("compress".to_owned())
             .spawn(move || {
                 give_way(Behind::Well);
                 if let Some(previous) = previous {
-                    retire(previous, REQUESTS_WAIT_MAX, &asked);
+                    drop_when_unshared(previous, REQUESTS_WAIT_MAX, &cancel);
                 }
-                site.compress(|| asked.load(Ordering::Relaxed));
+                site.compress(|| cancel.load(Ordering::Relaxed));
             });
         match spawned {
             Ok(thread) => self.current = Some(Job { cancelled, thread }),
@@ -67,7 +67,7 @@ impl Aftermath {
     }
 }
 
-impl Drop for Aftermath {
+impl Drop for PostReloadJobs {
     fn drop(&mut self) {
         if let Some(job) = self.current.take() {
             // Not waited for: brotli takes seconds over a large document, and the end of the server need not.
@@ -76,10 +76,10 @@ impl Drop for Aftermath {
     }
 }
 
-/// Drops `shared` once nobody else has it, or after `wait_max`, or when that is `cancelled` by a newer site: what was
+/// Drops `shared` once no other owner has it, or after `wait_max`, or when that is `cancelled` by a newer site: what was
 /// shared is freed on this thread and not on one that serves, where other requests would wait for a million reviews to be
 /// freed.
-fn retire<T>(shared: Arc<T>, wait_max: Duration, cancelled: &AtomicBool) {
+fn drop_when_unshared<T>(shared: Arc<T>, wait_max: Duration, cancelled: &AtomicBool) {
     let began = clock::instant();
     let may_wait = || began.elapsed() < wait_max && !cancelled.load(Ordering::Relaxed);
     while Arc::strong_count(&shared) > 1 && may_wait() {
@@ -175,7 +175,8 @@ mod tests {
         let (freed, on) = mpsc::channel();
         let shared = Arc::new(Witness(freed));
         let request = Arc::clone(&shared);
-        let waiting = thread::spawn(move || retire(shared, LONG, &AtomicBool::new(false)));
+        let waiting =
+            thread::spawn(move || drop_when_unshared(shared, LONG, &AtomicBool::new(false)));
         let expected = waiting.thread().id();
         thread::spawn(move || drop(request))
             .join()
@@ -197,7 +198,7 @@ mod tests {
     fn is_not_waited_for(wait_max: Duration, is_cancelled: bool) {
         let (freed, on) = mpsc::channel();
         let request = Arc::new(Witness(freed));
-        retire(
+        drop_when_unshared(
             Arc::clone(&request),
             wait_max,
             &AtomicBool::new(is_cancelled),

@@ -1,0 +1,188 @@
+//! `reviewd init DIR`: a folder for a business that has no reviews here yet, ready for an import.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::exit::{Failure, Status};
+use super::import::{asked, parse_business_name, parse_business_url};
+use crate::import::merge::{Bounds, BusinessFacts, Merge};
+use crate::server::files::{CHECK, EDITORIAL, IGNORED, INSIGHTS, REVIEWS, TAXONOMY};
+
+/// What the command's help says after its flags.
+pub(super) const AFTER_HELP: &str = "\
+What no flag says is asked for on a terminal. The folder gets reviews.json with no reviews and taxonomy.json with a few
+subjects; both are yours to edit. A folder that has any of the data files is left alone.
+
+Examples:
+  reviewd init my-reviews
+  reviewd init my-reviews --name 'Bright Smile Dental' --trade dental --site https://brightsmile.example
+
+Exit status:
+  0   done                         73  the folder has such files, or cannot be made
+  64  wrong flags, or one missing  74  writing failed";
+
+/// Flags of `init`.
+#[derive(Debug, Args)]
+pub(super) struct InitArgs {
+    /// Folder to make
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+
+    /// Name of the business
+    #[arg(long, env = "REVIEWD_INIT_NAME", value_name = "NAME", value_parser = parse_business_name)]
+    name: Option<String>,
+
+    /// What it does, such as law, dental or plumbing, or a type of schema.org such as LegalService
+    #[arg(long, env = "REVIEWD_INIT_TRADE", value_name = "TRADE", value_parser = parse_trade)]
+    trade: Option<String>,
+
+    /// Address of its own website
+    #[arg(long, env = "REVIEWD_INIT_SITE", value_name = "URL", value_parser = parse_business_url)]
+    site: Option<String>,
+}
+
+/// Words for a trade, each with its type of schema.org; a longer word that begins with one means the same.
+const TRADES: [(&str, &str); 24] = [
+    ("account", "AccountingService"),
+    ("auto", "AutoRepair"),
+    ("bak", "Bakery"),
+    ("beauty", "BeautySalon"),
+    ("cafe", "CafeOrCoffeeShop"),
+    ("dent", "Dentist"),
+    ("doctor", "Physician"),
+    ("electric", "Electrician"),
+    ("garage", "AutoRepair"),
+    ("hair", "HairSalon"),
+    ("hotel", "Hotel"),
+    ("insurance", "InsuranceAgency"),
+    ("law", "LegalService"),
+    ("legal", "LegalService"),
+    ("locksmith", "Locksmith"),
+    ("medic", "MedicalClinic"),
+    ("mov", "MovingCompany"),
+    ("notar", "Notary"),
+    ("paint", "HousePainter"),
+    ("plumb", "Plumber"),
+    ("real", "RealEstateAgent"),
+    ("restaurant", "Restaurant"),
+    ("roof", "RoofingContractor"),
+    ("travel", "TravelAgency"),
+];
+
+/// The type of schema.org that a trade means; one in capitals is taken as it is, and an unknown word is a local business.
+fn parse_trade(trade: &str) -> Result<String, String> {
+    let trade = trade.trim();
+    let is_type = trade.starts_with(|first: char| first.is_ascii_uppercase())
+        && trade.chars().any(|letter| letter.is_ascii_lowercase())
+        && trade
+            .chars()
+            .skip(1)
+            .any(|letter| letter.is_ascii_uppercase())
+        && trade.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if trade.is_empty() || trade.len() > TRADE_BYTES_MAX {
+        return Err(format!("must have 1 to {TRADE_BYTES_MAX} bytes"));
+    }
+    if is_type {
+        return Ok(trade.to_owned());
+    }
+    let word = trade.to_lowercase();
+    let known = TRADES.iter().find(|(start, _)| word.starts_with(start));
+    Ok(known.map_or("LocalBusiness", |(_, kind)| kind).to_owned())
+}
+
+/// Bytes of a trade, at most: 100.
+const TRADE_BYTES_MAX: usize = 100;
+
+/// Subjects that reviews of any business speak of.
+const TAXONOMY_TEXT: &str = r#"{
+  "aspects": [
+    { "id": "communication", "label": "Communication", "phrases": ["communication", "responsive", "call back", "return my call", "explained", "kept me informed"] },
+    { "id": "price", "label": "Price", "phrases": ["price", "fee", "cost", "bill", "invoice", "expensive", "affordable", "overpriced"] },
+    { "id": "punctuality", "label": "Punctuality", "phrases": ["on time", "punctual", "late", "delay", "waiting time", "long wait"] },
+    { "id": "staff", "label": "Staff", "phrases": ["staff", "team", "receptionist", "friendly", "polite", "rude"] },
+    { "id": "quality", "label": "Quality", "phrases": ["quality", "professional", "thorough", "careful", "careless", "mistake"] }
+  ],
+  "technicians": [],
+  "services": [],
+  "service_areas": []
+}
+"#;
+
+/// Makes the folder.
+///
+/// # Errors
+/// As [`AFTER_HELP`] says.
+pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
+    let folder = &args.folder;
+    for name in [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED] {
+        if folder.join(name).symlink_metadata().is_ok() {
+            let message = format!("{}: has {name}, and is left alone", folder.display());
+            return Err(Failure::new(Status::CannotCreate, message));
+        }
+    }
+    let facts = facts(args)?;
+    let wrong = |error| Failure::new(Status::Data, error);
+    let mut merge = Merge::new(None, Bounds::of(u64::MAX)).map_err(wrong)?;
+    merge.fill_in(facts).map_err(wrong)?;
+    let reviews = merge.render(crate::clock::now());
+    fs::create_dir_all(folder).map_err(|error| failed(Status::CannotCreate, folder, &error))?;
+    // The file that makes it a folder of reviews comes last.
+    for (name, text) in [(TAXONOMY, TAXONOMY_TEXT), (REVIEWS, &reviews)] {
+        let path = folder.join(name);
+        write(&path, text).map_err(|error| failed(Status::Io, &path, &error))?;
+    }
+    let shown = folder.display();
+    let report = format!(
+        "{shown}: made, with no reviews yet\n\n  reviewd import FILE --into {shown} --dry-run\n  reviewd serve --data {shown}\n"
+    );
+    match io::stdout().lock().write_all(report.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let message = format!("standard output: {error}");
+            Err(Failure::new(Status::Io, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the flags say, and on a terminal the answers to what they do not; name and site have to be known.
+fn facts(args: &InitArgs) -> Result<BusinessFacts, Failure> {
+    let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
+    let ask =
+        |given: &Option<String>, question: &str, parse: fn(&str) -> Result<String, String>| {
+            given
+                .clone()
+                .or_else(|| is_terminal.then(|| asked(question, parse)).flatten())
+        };
+    let missing = |flag: &str| {
+        let message = format!("{flag} is missing: give it, or answer on a terminal");
+        Failure::new(Status::Usage, message)
+    };
+    let name = ask(&args.name, "Name of the business: ", parse_business_name);
+    let name = name.ok_or_else(|| missing("--name"))?;
+    let kind = ask(
+        &args.trade,
+        "What it does (law, dental, plumbing …): ",
+        parse_trade,
+    );
+    let url = ask(&args.site, "Its website (https://…): ", parse_business_url);
+    Ok(BusinessFacts {
+        name: Some(name),
+        url: Some(url.ok_or_else(|| missing("--site"))?),
+        kind,
+    })
+}
+
+/// Writes a file that is not there yet.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut file: File = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+fn failed(status: Status, path: &Path, error: &io::Error) -> Failure {
+    let message = format!("{}: cannot be made: {error}", path.display());
+    Failure::new(status, message)
+}

@@ -1,0 +1,113 @@
+//! `reviewd init`: a folder that passes the check, is served, and takes an import.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::import::{file, import};
+use crate::support::program::run;
+use crate::support::{Program, get};
+
+fn init(folder: &Path, flags: &[&str]) -> (Option<i32>, String) {
+    let output = run(&[&["init", folder.to_str().unwrap()], flags].concat());
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(text).unwrap())
+}
+
+const FLAGS: [&str; 6] = [
+    "--name",
+    "Bright \"Smile\" & Co",
+    "--trade",
+    "dental",
+    "--site",
+    "https://brightsmile.example",
+];
+
+#[test]
+fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("a/b");
+    let (status, text) = init(&folder, &FLAGS);
+    assert_eq!(status, Some(0), "{text}");
+    let check = run(&["check", folder.to_str().unwrap()]);
+    assert_eq!(check.status.code(), Some(0), "{check:?}");
+    let program = Program::serve(&["--data", folder.to_str().unwrap()]);
+    let document = get(program.address(), "/reviews.json", &[]);
+    let document: Value = serde_json::from_slice(&document.body).unwrap();
+    let business = &document["business"];
+    assert_eq!(business["name"], "Bright \"Smile\" & Co");
+    assert_eq!(business["type"], "Dentist");
+    assert_eq!(business["url"], "https://brightsmile.example");
+    assert_eq!(document["reviews"], Value::Array(Vec::new()));
+    assert_eq!(get(program.address(), "/", &[]).status, 200);
+    let table = "id,author,rating,date,text\n1,Ann,5,2024-03-04,The price was fair.\n";
+    let source = file(parent.path(), "a.csv", table);
+    let (status, report) = import(&folder, &[&source, "--verified"]);
+    assert_eq!((status, &report["published_count"]), (Some(0), &1.into()));
+}
+
+#[test]
+fn trades_become_types_of_schema_org() {
+    for (trade, kind) in [
+        ("law", "LegalService"),
+        ("Lawyer", "LegalService"),
+        ("plumbing", "Plumber"),
+        ("HVACBusiness", "HVACBusiness"),
+        ("kite repair", "LocalBusiness"),
+    ] {
+        let parent = tempfile::tempdir().unwrap();
+        let flags = [&FLAGS[..3], &[trade], &FLAGS[4..]].concat();
+        let (status, text) = init(&parent.path().join("x"), &flags);
+        assert_eq!(status, Some(0), "{trade}: {text}");
+        let file = fs::read(parent.path().join("x/reviews.json")).unwrap();
+        let file: Value = serde_json::from_slice(&file).unwrap();
+        assert_eq!(file["business"]["type"], kind, "{trade}");
+    }
+    let parent = tempfile::tempdir().unwrap();
+    let trade = |bytes: usize| {
+        let long = "x".repeat(bytes);
+        let flags = [&FLAGS[..3], &[long.as_str()], &FLAGS[4..]].concat();
+        init(&parent.path().join(bytes.to_string()), &flags).0
+    };
+    assert_eq!((trade(100), trade(101)), (Some(0), Some(64)));
+}
+
+#[test]
+fn a_folder_with_any_data_file_is_left_alone() {
+    for name in [
+        "reviews.json",
+        "taxonomy.json",
+        "editorial.json",
+        "ignored.json",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(name), "mine").unwrap();
+        let (status, text) = init(folder.path(), &FLAGS);
+        assert_eq!(status, Some(73), "{text}");
+        assert!(
+            text.contains(&format!("has {name}, and is left alone")),
+            "{text}"
+        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn without_a_terminal_a_missing_flag_is_named() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("x");
+    for (flags, missing) in [(&FLAGS[2..], "--name"), (&FLAGS[..4], "--site")] {
+        let (status, text) = init(&folder, flags);
+        assert_eq!(status, Some(64), "{text}");
+        assert!(text.contains(missing), "{text}");
+        assert!(!folder.exists());
+    }
+    let (status, _) = init(&folder, &[&FLAGS[..4], &["--site", "brightsmile"]].concat());
+    assert_eq!(status, Some(64));
+    // The trade may stay open.
+    assert_eq!(
+        init(&folder, &[&FLAGS[..2], &FLAGS[4..]].concat()).0,
+        Some(0)
+    );
+}
