@@ -227,19 +227,14 @@ pub fn decode_by(
         }
         return Err(problems);
     };
+    let is_given = files.taxonomy.is_some();
+    let trade = trades::chosen(extends, is_given, &business.kind);
+    trades::extend(&mut taxonomy.aspects, trade, &reviews.published);
     // A disk whose clock is ahead of ours must not date the content after now.
     let modified = files.modified.map(|time| time.min(now));
     let updated_at = file.updated_at.max(modified);
-    // A taxonomy of the operator's own is left as it is, unless it extends a trade.
-    let trade = match files.taxonomy {
-        Some(_) => extends,
-        None => Some(trades::of_type(&business.kind)),
-    };
-    if let Some(trade) = trade {
-        trades::extend(&mut taxonomy.aspects, trade, &reviews.published);
-    }
     let remarks = Remarks {
-        taxonomy_given: files.taxonomy.is_some(),
+        taxonomy_given: is_given,
         editorial_given: files.editorial.is_some(),
         matcher,
         today: now.date(),

@@ -1,11 +1,14 @@
 //! The rows of a workbook (.xlsx): the first sheet that has a cell, read with `calamine` cell by cell.
 //!
 //! Cells become the text that a CSV file would have: whole numbers without a fraction, days as YYYY-MM-DD. A workbook
-//! is read whole, so its size is limited; what it unpacks to is not, since its owner is who imports it.
+//! is read whole, so its size is limited, and so is what its directory says that its parts unpack to.
 
+use std::fmt;
 use std::io::Cursor;
 
 use calamine::{Cell, DataRef, Reader, Xlsx, XlsxCellReader, XlsxError};
+use zip::ZipArchive;
+use zip::result::ZipError;
 
 use super::RECORD_BYTES_MAX;
 use super::read::{ReadError, TOO_LONG};
@@ -13,6 +16,9 @@ use super::table::{Row, Rows};
 
 /// A workbook has at most 32 MiB as it lies on disk; a larger one is refused.
 pub(crate) const WORKBOOK_BYTES_MAX: u64 = 32 << 20;
+
+/// The parts of a workbook unpack to at most 512 MiB, by their sizes in its directory; a larger one is refused.
+const UNPACKED_BYTES_MAX: u64 = 512 << 20;
 
 /// Columns beyond this are not read: a table of reviews has no such.
 const COLUMNS_MAX: u32 = 1_001;
@@ -23,12 +29,28 @@ pub(crate) const MAGIC: [u8; 4] = *b"PK\x03\x04";
 /// Opens a workbook.
 ///
 /// # Errors
-/// Where it is none.
+/// Where it is none, or unpacks to too much.
 pub(super) fn open(bytes: &[u8]) -> Result<Xlsx<Cursor<&[u8]>>, ReadError> {
-    Xlsx::new(Cursor::new(bytes)).map_err(|error| {
+    let unreadable = |error: &dyn fmt::Display| {
         let message = format!("is an archive, and no workbook (.xlsx) that can be read: {error}");
         ReadError::at(0, message)
-    })
+    };
+    if unpacked_bytes(bytes).map_err(|error| unreadable(&error))? > UNPACKED_BYTES_MAX {
+        let message = format!(
+            "is a workbook that unpacks to more than {UNPACKED_BYTES_MAX} bytes: save the sheet as CSV"
+        );
+        return Err(ReadError::at(0, message));
+    }
+    Xlsx::new(Cursor::new(bytes)).map_err(|error| unreadable(&error))
+}
+
+/// Returns the sum of the sizes that the directory of an archive states.
+fn unpacked_bytes(bytes: &[u8]) -> Result<u64, ZipError> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes))?;
+    let sizes = (0..archive.len()).map(|part| Ok(archive.by_index_raw(part)?.size()));
+    sizes
+        .collect::<Result<Vec<_>, ZipError>>()
+        .map(|sizes| sizes.iter().fold(0, |sum, size| size.saturating_add(sum)))
 }
 
 /// The rows of one sheet.
@@ -105,5 +127,43 @@ fn text(value: &DataRef<'_>) -> String {
             format!("{year:04}-{month:02}-{day:02}")
         }
         DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use zip::write::{SimpleFileOptions, ZipWriter};
+
+    use super::*;
+
+    /// Returns an archive with one part of so many bytes in its directory.
+    fn archive(size: u64) -> Vec<u8> {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        writer
+            .start_file("part", SimpleFileOptions::default())
+            .expect("a part");
+        writer.write_all(b"text").expect("memory");
+        let mut bytes = writer.finish().expect("an archive").into_inner();
+        // The size stands 24 bytes behind the beginning of the entry in the directory (APPNOTE.TXT 4.3.12).
+        let entry = memchr::memmem::rfind(&bytes, b"PK\x01\x02").expect("an entry");
+        let size = u32::try_from(size).expect("a size of 32 bits");
+        bytes[entry + 24..entry + 28].copy_from_slice(&size.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_workbook_may_unpack_to_512_mib_and_no_byte_more() {
+        for (size, message) in [
+            (UNPACKED_BYTES_MAX, "no workbook (.xlsx) that can be read"),
+            (
+                UNPACKED_BYTES_MAX + 1,
+                "unpacks to more than 536870912 bytes",
+            ),
+        ] {
+            let error = open(&archive(size)).err().expect("no workbook").to_string();
+            assert!(error.contains(message), "{error}");
+        }
     }
 }

@@ -52,30 +52,8 @@ pub(super) fn topics(dataset: &Dataset, derived: &Derived, options: &Options) ->
         }
         counts
     });
-    let mut counts = Counts::new();
-    for (phrase, part) in parts.into_iter().flatten() {
-        let whole = counts.entry(phrase).or_default();
-        for (group, more) in whole.groups.iter_mut().zip(part.groups) {
-            *group += more;
-        }
-        whole.uses += part.uses;
-        whole.nouns += part.nouns;
-        whole.capitals += part.capitals;
-        whole.within += part.within;
-        // Chunks come in the order of the rows.
-        whole.rows.extend(part.rows);
-        whole.rows.truncate(REVIEWS_SHOWN);
-    }
-    let of = |stars: std::ops::RangeInclusive<u8>| {
-        let reviews = dataset
-            .reviews
-            .iter()
-            .filter(|review| !review.text.is_empty());
-        reviews
-            .filter(|review| stars.contains(&review.rating.stars()))
-            .count() as u64
-    };
-    let totals = [of(5..=5), of(1..=3)];
+    let counts = merged(parts);
+    let totals = group_sizes(dataset);
     let names = names(dataset, &counts);
     let mut weighed: Vec<(i64, &(Lang, String), &Count)> = counts
         .iter()
@@ -127,6 +105,39 @@ pub(super) fn topics(dataset: &Dataset, derived: &Derived, options: &Options) ->
         }
     }
     topics
+}
+
+/// Adds up the counts of chunks.
+fn merged(parts: Vec<Counts>) -> Counts {
+    let mut counts = Counts::new();
+    for (phrase, part) in parts.into_iter().flatten() {
+        let whole = counts.entry(phrase).or_default();
+        for (group, more) in whole.groups.iter_mut().zip(part.groups) {
+            *group += more;
+        }
+        whole.uses += part.uses;
+        whole.nouns += part.nouns;
+        whole.capitals += part.capitals;
+        whole.within += part.within;
+        // Chunks come in the order of the rows.
+        whole.rows.extend(part.rows);
+        whole.rows.truncate(REVIEWS_SHOWN);
+    }
+    counts
+}
+
+/// Reviews with text of five, and of at most three stars.
+fn group_sizes(dataset: &Dataset) -> [u64; 2] {
+    let of = |stars: std::ops::RangeInclusive<u8>| {
+        let reviews = dataset
+            .reviews
+            .iter()
+            .filter(|review| !review.text.is_empty());
+        reviews
+            .filter(|review| stars.contains(&review.rating.stars()))
+            .count() as u64
+    };
+    [of(5..=5), of(1..=3)]
 }
 
 fn add(counts: &mut Counts, review: &Review, row: u32, lang: Lang, words: &mut Words) {

@@ -311,7 +311,8 @@ pub(super) fn interval(part: u64, whole: u64) -> [f64; 2] {
 
 /// The normal deviate of a two-sided confidence of 95 %.
 const NORMAL_95: f64 = 1.959_963_985;
-/// Standard error of an aspect's share of praise that the method makes, measured on the development data.
+/// Standard error of an aspect's share of praise that the method makes. Chosen on the OATS hotels and Coursera sets, where
+/// the intervals then hold 56 of 61 true shares; on the eight categories of MAMS they hold 3.
 const METHOD_ERROR: f64 = 0.08;
 /// Mentions shown of each aspect, newest first, so that a large document stays readable; the counts are of all.
 pub(super) const EVIDENCE_MAX: usize = 200;
