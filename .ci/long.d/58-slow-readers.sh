@@ -6,7 +6,7 @@ need python3 python3
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release
 work=$ci_dir/slow
 rm -rf "$work"
-cargo run --quiet --locked --release --example generate -- --from data --reviews 4000 --out "$work"
+cargo run --quiet --locked --release --example generate -- --from data --reviews 4000 --into "$work"
 start_server REVIEWD_DATA="$work"
 bytes=$(curl --silent --fail "$base_url/reviews.json" | wc -c)
 echo "a document of $bytes bytes at 12 kB a second"

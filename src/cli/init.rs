@@ -8,13 +8,14 @@ use clap::Args;
 
 use super::exit::{Failure, Status};
 use super::import::{asked, parse_business_name, parse_business_url};
+use crate::dataset::trade_of_type;
 use crate::import::merge::{Bounds, BusinessFacts, Merge};
 use crate::server::files::{CHECK, EDITORIAL, IGNORED, INSIGHTS, REVIEWS, TAXONOMY};
 
 /// What the command's help says after its flags.
 pub(super) const AFTER_HELP: &str = "\
-What no flag says is asked for on a terminal. The folder gets reviews.json with no reviews and taxonomy.json with a few
-subjects; both are yours to edit. A folder that has any of the data files is left alone.
+What no flag says is asked for on a terminal. The folder gets reviews.json with no reviews and taxonomy.json, which names
+the starter list of subjects for the trade; both are yours to edit. A folder that has any of the data files is left alone.
 
 Examples:
   reviewd init my-reviews
@@ -45,18 +46,22 @@ pub(super) struct InitArgs {
 }
 
 /// Words for a trade, each with its type of schema.org; a longer word that begins with one means the same.
-const TRADES: [(&str, &str); 24] = [
+const TRADES: [(&str, &str); 34] = [
     ("account", "AccountingService"),
     ("auto", "AutoRepair"),
     ("bak", "Bakery"),
     ("beauty", "BeautySalon"),
     ("cafe", "CafeOrCoffeeShop"),
+    ("clinic", "MedicalClinic"),
+    ("consult", "ProfessionalService"),
     ("dent", "Dentist"),
     ("doctor", "Physician"),
     ("electric", "Electrician"),
     ("garage", "AutoRepair"),
+    ("gym", "ExerciseGym"),
     ("hair", "HairSalon"),
     ("hotel", "Hotel"),
+    ("hvac", "HVACBusiness"),
     ("insurance", "InsuranceAgency"),
     ("law", "LegalService"),
     ("legal", "LegalService"),
@@ -69,7 +74,13 @@ const TRADES: [(&str, &str); 24] = [
     ("real", "RealEstateAgent"),
     ("restaurant", "Restaurant"),
     ("roof", "RoofingContractor"),
+    ("salon", "BeautySalon"),
+    ("school", "School"),
+    ("shop", "Store"),
+    ("spa", "DaySpa"),
+    ("store", "Store"),
     ("travel", "TravelAgency"),
+    ("tutor", "EducationalOrganization"),
 ];
 
 /// The type of schema.org that a trade means; one in capitals is taken as it is, and an unknown word is a local business.
@@ -96,20 +107,14 @@ fn parse_trade(trade: &str) -> Result<String, String> {
 /// Bytes of a trade, at most: 100.
 const TRADE_BYTES_MAX: usize = 100;
 
-/// Subjects that reviews of any business speak of.
-const TAXONOMY_TEXT: &str = r#"{
-  "aspects": [
-    { "id": "communication", "label": "Communication", "phrases": ["communication", "responsive", "call back", "return my call", "explained", "kept me informed"] },
-    { "id": "price", "label": "Price", "phrases": ["price", "fee", "cost", "bill", "invoice", "expensive", "affordable", "overpriced"] },
-    { "id": "punctuality", "label": "Punctuality", "phrases": ["on time", "punctual", "late", "delay", "waiting time", "long wait"] },
-    { "id": "staff", "label": "Staff", "phrases": ["staff", "team", "receptionist", "friendly", "polite", "rude"] },
-    { "id": "quality", "label": "Quality", "phrases": ["quality", "professional", "thorough", "careful", "careless", "mistake"] }
-  ],
-  "technicians": [],
-  "services": [],
-  "service_areas": []
+/// Returns a taxonomy that extends the starter list of the trade of a schema.org type.
+fn taxonomy(kind: Option<&str>) -> String {
+    let trade = trade_of_type(kind.unwrap_or_default());
+    format!(
+        "{{\n  \"extends\": \"{trade}\",\n  \"aspects\": [],\n  \"technicians\": [],\n  \"services\": [],\n  \
+         \"service_areas\": []\n}}\n"
+    )
 }
-"#;
 
 /// Makes the folder.
 ///
@@ -124,13 +129,14 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
         }
     }
     let facts = facts(args)?;
+    let taxonomy = taxonomy(facts.kind.as_deref());
     let wrong = |error| Failure::new(Status::Data, error);
     let mut merge = Merge::new(None, Bounds::of(u64::MAX)).map_err(wrong)?;
     merge.fill_in(facts).map_err(wrong)?;
     let reviews = merge.render(crate::clock::now());
     fs::create_dir_all(folder).map_err(|error| failed(Status::CannotCreate, folder, &error))?;
     // The file that makes it a folder of reviews comes last.
-    for (name, text) in [(TAXONOMY, TAXONOMY_TEXT), (REVIEWS, &reviews)] {
+    for (name, text) in [(TAXONOMY, &taxonomy), (REVIEWS, &reviews)] {
         let path = folder.join(name);
         write(&path, text).map_err(|error| failed(Status::Io, &path, &error))?;
     }

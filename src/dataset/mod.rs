@@ -42,6 +42,7 @@ pub use remarks::{RULES, Remarks};
 pub use review::MEDIA_MAX;
 pub(crate) use review::{REQUIRED_KEYS, is_language_tag, is_media_type};
 pub use reviews::REVIEWS_MAX;
+pub(crate) use trades::of_type as trade_of_type;
 
 use crate::model::{Dataset, Editorial, Taxonomy, sort_newest_first};
 use crate::wire::date::Timestamp;

@@ -37,7 +37,7 @@ const LANGUAGES: [(Lang, &str); 4] = [
 const REVIEWS_READ: usize = 500;
 
 /// Returns the trade of a schema.org type.
-pub(super) fn of_type(kind: &str) -> &'static str {
+pub(crate) fn of_type(kind: &str) -> &'static str {
     let bare = kind.rsplit('/').next().unwrap_or(kind);
     let lists = |(_, file): &&(&str, &str)| {
         words(file, "types").any(|listed| listed.eq_ignore_ascii_case(bare))

@@ -42,6 +42,10 @@ use super::watch::{Directory, time_to_look};
 /// that files that never rest are served all the same.
 const DROPPED_MAX: u32 = 3;
 
+/// How long a reload waits for files that go on changing: then they are read as they are. Our choice: longer than a
+/// directory is copied, and short enough that files which never rest are served all the same.
+const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
+
 /// The longest sleep without `--poll`, so that a timer needs no special case.
 const NEVER: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -225,16 +229,17 @@ impl State {
         requested_again
     }
 
-    /// Waits until nothing has changed for [`QUIET`] since the last look that led to something, and returns the state of
-    /// the files; `None` where the server stops.
+    /// Waits until nothing has changed for [`QUIET`], at most [`WRITTEN_WAIT_MAX`], and returns the state of the files;
+    /// `None` where the server stops.
     fn wait_until_written(&self, directory: &Path, events: &ReloadEvents) -> Option<Stamps> {
         let mut stamps = Stamps::of(directory);
         if stamps == self.seen {
             return (!self.is_stopping()).then_some(stamps);
         }
-        let mut changed = clock::instant();
-        while changed.elapsed() < QUIET {
-            events.pause(QUIET.saturating_sub(changed.elapsed()));
+        let began = clock::instant();
+        let mut changed = began;
+        while let Some(pause) = pause_left(changed.elapsed(), began.elapsed()) {
+            events.pause(pause);
             if self.is_stopping() {
                 return None;
             }
@@ -344,5 +349,36 @@ impl State {
 
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
+    }
+}
+
+/// Returns how long to wait for files that have not changed for `rested`, `waited` after the first change was seen; `None`
+/// if they are to be read.
+fn pause_left(rested: Duration, waited: Duration) -> Option<Duration> {
+    let left = QUIET.saturating_sub(rested);
+    let left = left.min(WRITTEN_WAIT_MAX.saturating_sub(waited));
+    (!left.is_zero()).then_some(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_rest_for_a_second_or_are_read_after_a_minute() {
+        let ms = Duration::from_millis;
+        for (rested, waited, left) in [
+            (0, 0, Some(1_000)),
+            (999, 999, Some(1)),
+            (1_000, 1_000, None),
+            (0, 59_999, Some(1)),
+            (0, 60_000, None),
+        ] {
+            assert_eq!(
+                pause_left(ms(rested), ms(waited)),
+                left.map(ms),
+                "{rested} {waited}"
+            );
+        }
     }
 }

@@ -48,6 +48,25 @@ fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
 }
 
 #[test]
+fn a_new_folder_has_the_subjects_of_its_trade_in_the_language_of_the_reviews() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("x");
+    assert_eq!(init(&folder, &FLAGS).0, Some(0));
+    let table = "Datum;Name;Sterne;Bewertung\n\
+                 04.03.2024;Anna;5;Die Zahnärztin war sehr freundlich und hat alles in Ruhe erklärt.\n\
+                 05.03.2024;Jens;1;Ich musste lange warten und das Personal war unfreundlich.\n";
+    let source = file(parent.path(), "a.csv", table);
+    assert_eq!(import(&folder, &[&source, "--verified"]).0, Some(0));
+    let output = run(&["insights", folder.to_str().unwrap()]);
+    let insights: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mentioned = insights["aspects"].as_array().unwrap().iter();
+    let mentioned = mentioned
+        .filter(|aspect| aspect["mention_count"] != 0)
+        .count();
+    assert!(mentioned >= 2, "{insights}");
+}
+
+#[test]
 fn trades_become_types_of_schema_org() {
     for (trade, kind) in [
         ("law", "LegalService"),
