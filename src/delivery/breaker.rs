@@ -5,8 +5,8 @@
 //! hosts that were not reached at all count: no name, no route, no connection in time. A refused connection, a broken
 //! handshake or a bad status prove that the network works.
 //!
-//! A pause ends when one probed host of an active subscription can be reached, and by itself after [`PAUSE_MAX`]: then
-//! deliveries are attempted for [`TRIAL`], in which attempts that reach no host do not count as failures.
+//! A pause ends when one probed host of an active subscription can be reached, and by itself after `PAUSE_MAX`: then
+//! deliveries are attempted for `TRIAL`, in which attempts that reach no host do not count as failures.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -93,7 +93,7 @@ impl Breaker {
         matches!(self.state, State::Trial { until } if now < until)
     }
 
-    /// Ends a pause that has lasted for [`PAUSE_MAX`]; returns true when it did.
+    /// Ends a pause that has lasted for `PAUSE_MAX`; returns true when it did.
     pub fn end_long_pause(&mut self, now: Instant) -> bool {
         let is_over = matches!(self.state, State::Paused { until, .. } if now >= until);
         if is_over {

@@ -13,12 +13,12 @@
 //! neutral far more often than review sentences (45 % against some 6 %), and less often praise: the constants 1 and
 //! the 0.5 that stands for missing stars make up for that, chosen as the least shifts with the best macro-F1 on the
 //! development data, its classes weighted as in reviews. `own stars` is what this dataset's own ratings taught
-//! ([`super::own_stars`]). `stars(rating)` is 0.2 + 0.8 for each star from 3: what the words of 4,000 reviews say on
+//! (`super::own_stars`). `stars(rating)` is 0.2 + 0.8 for each star from 3: what the words of 4,000 reviews say on
 //! average at each rating, by expectation maximisation without labels, rounded up as the words are heard faintly.
 //!
-//! The largest sum wins, but praise and complaints are told only where they win by [`CLEAR_POSITIVE`] and
-//! [`CLEAR_NEGATIVE`]; what is less clear counts and is listed as neutral. In a review of five stars a complaint has to
-//! win by [`CLEAR_ALONE`] without the stars.
+//! The largest sum wins, but praise and complaints are told only where they win by `CLEAR_POSITIVE` and
+//! `CLEAR_NEGATIVE`; what is less clear counts and is listed as neutral. In a review of five stars a complaint has to
+//! win by `CLEAR_ALONE` without the stars.
 
 use std::ops::Range;
 
