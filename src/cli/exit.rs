@@ -4,8 +4,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Writes a line for people to standard error. One that cannot be written changes nothing: there is nobody left to tell,
-/// and the exit status says the most of it.
+/// Writes a line for people to standard error. One that cannot be written changes nothing:
+/// the exit status tells the result.
 pub(super) fn tell(line: impl fmt::Display) {
     let _closed = writeln!(io::stderr(), "reviewd: {line}");
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::exit::{Failure, Status};
+use super::exit::{Failure, Status, tell};
 use super::store_url::{StoreUrl, place};
 use crate::clock;
 use crate::websub::policy::Policy;
@@ -152,7 +152,7 @@ fn list(store: &mut dyn Store, format: Format, out: &mut Vec<u8>) -> Result<(), 
         }
         Format::Text => {
             if is_paused {
-                eprintln!("reviewd: deliveries are paused: most callback hosts cannot be reached");
+                tell("deliveries are paused: most callback hosts cannot be reached");
             }
             line(out, "id\thost\ttopic\tlease ends\towed\tfailures\tlast");
             for listed in &all {

@@ -222,7 +222,7 @@ pub(super) fn asked(
     parse: impl Fn(&str) -> Result<String, String>,
 ) -> Option<String> {
     loop {
-        eprint!("{question}");
+        let _unwritten = write!(io::stderr(), "{question}");
         let mut answer = String::new();
         let read = io::stdin()
             .lock()
@@ -233,7 +233,9 @@ pub(super) fn asked(
         }
         match parse(&answer) {
             Ok(value) => return Some(value),
-            Err(why) => eprintln!("{why}"),
+            Err(why) => {
+                let _unwritten = writeln!(io::stderr(), "{why}");
+            }
         }
     }
 }

@@ -69,7 +69,7 @@ enum Command {
     /// Remove reviews for good, and list them so that no import adds them again
     #[command(after_help = forget::AFTER_HELP)]
     Forget(forget::ForgetArgs),
-    /// Print the insights that the service would publish, explain them, or measure the method
+    /// Print the insights that the service would publish, or explain them
     #[command(after_help = INSIGHTS_AFTER_HELP)]
     Insights(Box<insights::InsightsArgs>),
     /// Show every setting of `serve`, its value, and whether a flag, the environment or the default gave it
@@ -172,11 +172,7 @@ Exit status:
 const INSIGHTS_AFTER_HELP: &str = "\
 Examples:
   reviewd insights data | jq .aspects
-  reviewd insights data --explain fees
-  reviewd insights --evaluate mentions.jsonl --method vader
-
-A measurement is one JSON object: n, accuracy, macro_f1, negative_precision, negative_recall, coverage, confusion.
-Each line gives the range of the aspect in code points; rating is 1 to 5 or null, gold positive, negative or neutral.";
+  reviewd insights data --explain fees";
 
 const HUB_AFTER_HELP: &str = "\
 Neither secrets nor the queries of callbacks are ever printed, except by `export`, which is there to move them.

@@ -125,7 +125,7 @@ fn check_state(directory: &Path) -> Result<(), Failure> {
     let mut builder = DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(directory);
     let probe = directory.join(format!("writable.{}", std::process::id()));
-    let written = made.and_then(|()| File::create(&probe));
+    let written = made.and_then(|()| File::create_new(&probe));
     // What was made is gone again, and what was not made is not there.
     let _gone = fs::remove_file(&probe);
     match written {

@@ -1,7 +1,7 @@
 //! Circuit breaker over all deliveries. When most callback hosts cannot be reached at the same time, the fault is likely
 //! our own network, and counting failures would remove every subscription: deliveries pause.
 //!
-//! Only attempts to deliver to active subscriptions count, never verifications, whose hosts anybody can choose. Only
+//! Only attempts to deliver to active subscriptions count, never verifications, whose hosts any client can choose. Only
 //! hosts that were not reached at all count: no name, no route, no connection in time. A refused connection, a broken
 //! handshake or a bad status prove that the network works.
 //!

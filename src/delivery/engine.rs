@@ -97,6 +97,8 @@ pub(super) struct Engine {
     carrier: Carrier,
     sweep_at: Instant,
     count_at: Instant,
+    /// Verifications that have been put off since the waiting requests were counted.
+    put_off: u64,
     random: u64,
     stopping: Option<(Instant, Vec<SyncSender<bool>>)>,
 }
@@ -175,6 +177,7 @@ impl Engine {
             carrier: Carrier::new(settings.place.clone(), mailbox),
             sweep_at: now,
             count_at: now,
+            put_off: 0,
             random: seed(),
             stopping: None,
             settings,

@@ -28,7 +28,7 @@ pub(crate) struct SourceFormat {
     pub(crate) needs: &'static str,
     /// Where each field stands; empty where columns can have any of the names in [`KNOWN`].
     pub(crate) fields: &'static [(Field, &'static str)],
-    /// The values of the status of a review that is published; empty where any is but those in [`HIDDEN`].
+    /// The values of the status of a review that is published; empty for those in [`SHOWN`].
     pub(crate) published: &'static str,
     /// What the format calls some ratings, each with its stars.
     pub(crate) ratings: &'static [(&'static str, &'static str)],
@@ -364,7 +364,7 @@ pub(super) const KNOWN: [(Field, &str); Field::NAMES.len()] = [
     ),
     (
         Status,
-        "status reviewstatus state published ispublished approved isapproved visibility visible moderation",
+        "status reviewstatus curated published ispublished approved isapproved visibility visible moderation",
     ),
     (
         Language,
@@ -372,10 +372,10 @@ pub(super) const KNOWN: [(Field, &str); Field::NAMES.len()] = [
     ),
 ];
 
-/// The values of a status by which a platform's owner hides a review.
-pub(super) const HIDDEN: &str = "hidden hide spam trash deleted removed unpublished notpublished notapproved pending \
-    rejected declined draft hold onhold flagged inactive disabled archived false no 0 nein non versteckt \
-    ausgeblendet abgelehnt gelöscht";
+/// The values of a status by which a table of no known format publishes a review; any other hides it.
+pub(super) const SHOWN: &str = "published publish approved approve accepted active enabled visible public shown live \
+    online ok on yes y true 1 ja oui si sí veröffentlicht freigegeben genehmigt sichtbar aktiv publicado aprobado \
+    visible publié approuvé";
 
 /// How a review came in, where some tables name its source: no place where it was left.
 pub(super) const CHANNELS: &str =

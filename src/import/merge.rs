@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
+use super::identity::of_content;
 use super::normalise::{Rules, Vouched, normalise, unusable};
 use super::record::Found;
 use super::stored::Stored;
@@ -200,7 +201,11 @@ impl<'f> Merge<'f> {
                     if rules.merges_same_text && !record.is_ours {
                         self.adopt_id(&mut candidate);
                     }
-                    if self.ignored.contains(&candidate.id) {
+                    // A review that had no id of its own when it was removed may have one by now.
+                    let words = candidate.text.as_deref().unwrap_or_default();
+                    let (source_name, author) = (&candidate.source, &candidate.author);
+                    let by_content = of_content(source_name, author, candidate.date, words);
+                    if self.ignored.contains(&candidate.id) || self.ignored.contains(&by_content) {
                         self.tallies[source].ignored += 1;
                         return Ok(());
                     }

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use super::columns::{is_listed, normal};
-use super::formats::{ANONYMOUS, CHANNELS, HIDDEN};
+use super::formats::{ANONYMOUS, CHANNELS, SHOWN};
 use super::normalise::Rules;
 use super::rating;
 use super::record::{Field, Record};
@@ -52,15 +52,14 @@ pub(super) fn stars(record: &Record, rules: &Rules) -> Result<Rating, String> {
     rating::parse(given, record.filled(Field::Best))
 }
 
-/// Whether the platform's owner hides the review: of a known format whatever it does not call published, else what is
-/// known to mean it.
+/// Whether the platform's owner hides the review: whatever the format, or any that is known, does not call published.
 pub(super) fn is_hidden(record: &Record, rules: &Rules) -> bool {
     let Some(status) = record.value(Field::Status) else {
         return false;
     };
     let status = normal(status);
     match rules.format.published {
-        "" => is_listed(HIDDEN, &status),
+        "" => !status.is_empty() && !is_listed(SHOWN, &status),
         published => !is_listed(published, &status),
     }
 }

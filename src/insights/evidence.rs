@@ -77,7 +77,7 @@ impl Judge {
         let judgement = judged(text, tilt + stars(context.rating), neutral);
         let is_top = context.rating == Some(Rating::MAX);
         if judgement.polarity == Polarity::Negative && is_top {
-            let alone = judged(text, i32::from(context.opinion) * OPINION, NEUTRAL);
+            let alone = judged(text, 0, NEUTRAL);
             if alone.best != Polarity::Negative || alone.margin < CLEAR_ALONE {
                 return Judgement {
                     polarity: Polarity::Neutral,
@@ -189,4 +189,4 @@ const OPINION: i32 = 80;
 pub(super) const CLEAR_POSITIVE: i32 = 24;
 pub(super) const CLEAR_NEGATIVE: i32 = 24;
 /// By how much the words alone have to complain in a review of five stars.
-const CLEAR_ALONE: i32 = 64;
+const CLEAR_ALONE: i32 = 192;

@@ -26,6 +26,8 @@ pub(super) struct ContentDates {
     /// `None` without a state directory: then a restart forgets.
     path: Option<PathBuf>,
     last: Option<ContentDate>,
+    /// Whether the file holds it.
+    is_written: bool,
 }
 
 /// A content that was served, by its digest, and its date.
@@ -46,7 +48,12 @@ impl ContentDates {
                 None
             }
         });
-        ContentDates { path, last }
+        let is_written = last.is_some();
+        ContentDates {
+            path,
+            last,
+            is_written,
+        }
     }
 
     /// Gives `dataset` the date under which it is to be served.
@@ -63,12 +70,15 @@ impl ContentDates {
     /// Remembers what is about to be served, and its date.
     pub(super) fn remember(&mut self, digest: [u8; 32], date: Timestamp) {
         let next = ContentDate { digest, date };
-        if self.last.replace(next) == Some(next) {
+        if self.last.replace(next) == Some(next) && self.is_written {
             return;
         }
-        if let Some(path) = &self.path
-            && let Err(error) = write(path, next)
-        {
+        let written = self
+            .path
+            .as_deref()
+            .map_or(Ok(()), |path| write(path, next));
+        self.is_written = written.is_ok();
+        if let (Some(path), Err(error)) = (&self.path, written) {
             warn!(file = %path.display(), %error, "the date of the content cannot be remembered for the next start");
         }
     }
@@ -105,10 +115,11 @@ fn write(path: &Path, last: ContentDate) -> io::Result<()> {
             .create(directory)?;
     }
     let draft = path.with_extension(format!("{}.new", std::process::id()));
+    // Never through a link that another user has put there.
+    let _old = fs::remove_file(&draft);
     let mut file = OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o600)
         .open(&draft)?;
     let digest: String = last

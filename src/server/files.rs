@@ -258,6 +258,16 @@ impl Stamps {
             .max()
     }
 
+    /// Returns how long to wait until nothing has been written for [`QUIET`], by the modification times, at a time in
+    /// milliseconds since 1970; `None` where nothing has.
+    pub(super) fn time_until_quiet(&self, now_ms: i64) -> Option<Duration> {
+        let stamps = self.files.iter().flatten();
+        let written = stamps.map(|stamp| stamp.modified.0 * 1_000 + stamp.modified.1 / 1_000_000);
+        let age_ms = u64::try_from(now_ms - written.max()?).ok()?;
+        let left = QUIET.saturating_sub(Duration::from_millis(age_ms));
+        (!left.is_zero()).then_some(left)
+    }
+
     /// Returns whether the directory has the one file that it needs.
     pub(super) fn has_reviews(&self) -> bool {
         self.files[0].is_some()
@@ -299,6 +309,7 @@ mod tests {
     use std::fs::{self, File};
     use std::os::unix::fs::symlink;
     use std::process::Command;
+    use std::time::Duration;
 
     #[test]
     fn a_directory_without_reviews_is_refused_by_name() {
@@ -399,5 +410,24 @@ mod tests {
         fs::write(&other, "two").unwrap();
         fs::rename(&other, &path).unwrap();
         assert_ne!(first, Stamps::of(directory.path()));
+    }
+
+    #[test]
+    fn files_are_waited_for_until_a_second_after_the_last_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::create(folder.path().join("reviews.json")).unwrap();
+        let written = std::time::UNIX_EPOCH + Duration::from_millis(1_700_000_000_500);
+        file.set_modified(written).unwrap();
+        let stamps = Stamps::of(folder.path());
+        for (now_ms, left_ms) in [
+            (1_700_000_000_500, Some(1_000)),
+            (1_700_000_001_499, Some(1)),
+            (1_700_000_001_500, None),
+            // Dated ahead of the clock.
+            (1_700_000_000_499, None),
+        ] {
+            let left = left_ms.map(Duration::from_millis);
+            assert_eq!(stamps.time_until_quiet(now_ms), left, "{now_ms}");
+        }
     }
 }

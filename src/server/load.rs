@@ -21,7 +21,7 @@ use crate::wire::date::Timestamp;
 use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
 use super::content_dates::ContentDates;
-use super::files::{self, ReadError};
+use super::files::{self, ReadError, Stamps};
 use super::memory;
 
 /// Bytes of review text up to which a start waits for remarks and insights: a fifth of a second of processor time.
@@ -103,6 +103,13 @@ impl Loader {
     ) -> Result<Unremarked, LoadError> {
         let began = instant();
         loop {
+            if let DataSource::Directory(directory) = &self.source
+                && began.elapsed() < WRITTEN_WAIT_MAX
+                && let Some(left) = Stamps::of(directory).time_until_quiet(clock::unix_ms())
+            {
+                thread::sleep(left);
+                continue;
+            }
             match self.decode(threads) {
                 Err(LoadError::Read(error))
                     if error.is_transient() && began.elapsed() < WRITTEN_WAIT_MAX =>

@@ -15,6 +15,7 @@ use crate::http::{App, Site};
 
 use super::clock;
 use super::load::{DeferredWork, Loader};
+use super::threads::Threads;
 
 /// How long a site that was replaced waits for the requests that began with it; the last of those left then frees it.
 const REQUESTS_WAIT_MAX: Duration = Duration::from_secs(2);
@@ -97,20 +98,19 @@ pub(super) fn finish_first(
     threads: NonZeroUsize,
 ) {
     let site = app.current();
-    let spawned = thread::Builder::new()
-        .name("insights".to_owned())
-        .spawn(move || {
-            give_way(Behind::Well);
-            deferred.log_remarks();
-            let is_whole = deferred.awaits_insights
-                && derive_insights(&app, &loader, &site, &deferred, threads);
-            // Of a million reviews the dataset is a gigabyte, and compressing takes minutes.
-            drop(deferred);
-            if is_whole {
-                let whole = app.current();
-                whole.compress(|| !Arc::ptr_eq(&app.current(), &whole));
-            }
-        });
+    let watched = Threads::new(&app.readiness, "");
+    let spawned = watched.spawn("insights", move || {
+        give_way(Behind::Well);
+        deferred.log_remarks();
+        let is_whole =
+            deferred.awaits_insights && derive_insights(&app, &loader, &site, &deferred, threads);
+        // Of a million reviews the dataset is a gigabyte, and compressing takes minutes.
+        drop(deferred);
+        if is_whole {
+            let whole = app.current();
+            whole.compress(|| !Arc::ptr_eq(&app.current(), &whole));
+        }
+    });
     if let Err(error) = spawned {
         warn!(%error, "neither remarks nor insights are there before the next reload");
     }

@@ -220,7 +220,9 @@ impl State {
                 self.miss(&directory);
                 break;
             }
-            let watched = (dropped < DROPPED_MAX).then_some(directory.as_path());
+            // Where only a request reloads, files that have changed since wait for the next one.
+            let may_drop = self.watched.is_some() || self.poll < NEVER;
+            let watched = (may_drop && dropped < DROPPED_MAX).then_some(directory.as_path());
             let build = Build::new(watched, stamps, &self.stopping);
             if !self.reload(&build) {
                 break;

@@ -62,11 +62,12 @@ fn make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
     }
     let key = random()?;
     let draft = path.with_extension(format!("{}.new", std::process::id()));
+    // Never through a link that another user has put there.
+    let _old = fs::remove_file(&draft);
     let mut options = OpenOptions::new();
     let mut file = options
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o600)
         .open(&draft)?;
     let written = file.write_all(&key).and_then(|()| file.sync_all());

@@ -104,7 +104,9 @@ impl Folder {
         let list_path = self.path.join(IGNORED);
         put(&list_path, list.as_bytes(), |_| Ok(())).map_err(|error| failed(&list_path, &error))?;
         put(&path, text.as_bytes(), |_| Ok(())).map_err(|error| failed(&path, &error))?;
-        let backup = self.path.join(BACKUP);
+        // Where reviews.json is a link, the backup lies beside the file itself.
+        let whole = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let backup = whole.with_file_name(BACKUP);
         remove(&backup).map_err(|error| failed(&backup, &error))?;
         Ok(updated_at)
     }

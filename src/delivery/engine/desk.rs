@@ -167,10 +167,14 @@ impl Engine {
     }
 
     /// Tells whether a verification failed for a fault of the network, which may pass, and there is room for requests that
-    /// wait: those that strangers make with dead hosts must not keep others out.
-    fn may_verify_again(&self, answer: Answer) -> bool {
+    /// wait: requests for unreachable hosts must not keep others out.
+    fn may_verify_again(&mut self, answer: Answer) -> bool {
         let half = u64::from(self.settings.caps.requests / 2);
-        answer.is_of_network() && self.shared.stats.requests.value() <= half
+        // The count is some seconds old; all that were put off since are taken for new ones.
+        let waiting = self.shared.stats.requests.value() + self.put_off;
+        let may = answer.is_of_network() && waiting <= half;
+        self.put_off += u64::from(may);
+        may
     }
 
     /// The wait before a verification is tried again: as for a delivery, and at most a minute.
@@ -195,7 +199,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of whether a delivery reached its host. Verifications do not count: anybody can ask for them.
+    /// Takes note of whether a delivery reached its host. Verifications do not count: any client can cause them.
     fn record_reached(&mut self, host: &str, port: u16, exchange: &Exchange) {
         if exchange.answer.is_some()
             && self

@@ -284,6 +284,7 @@ impl Engine {
             // Of many millions the count takes its time, and gets no more than a fiftieth of it.
             self.count_at = Instant::now() + COUNT_EVERY.max(instant.elapsed() * 50);
             if let Some(counts) = counted {
+                self.put_off = 0;
                 self.shared.stats.subscriptions.set(counts.subscriptions);
                 self.shared.stats.requests.set(counts.requests);
                 self.shared.stats.owed.set(counts.owed);

@@ -20,28 +20,30 @@ pub(super) fn since<'s>(site: &'s Site, date: &str, read: &Read<'_>) -> Reply<'s
         Err(issues) => return Reply::Refuse(Refusal::Issues(Bytes::from(issues.render()))),
     };
     let since = site.snapshot().since(date);
-    let (tag, tail) = match read.query.is_empty() {
-        true => (since.tag, tail(&since.removed, &[])),
-        false => with_ignored(since.tag, &since.removed, read.query),
+    let ignored = query::parameter_names(read.query.as_bytes());
+    let tag = match ignored.is_empty() {
+        true => since.tag,
+        false => tag_with(since.tag, &ignored),
     };
     let representation = made(site, tag_value(&tag), None);
     read.judge(site, &tag, representation, |representation| {
         let head = arena::cut(HEAD_BYTES_MAX, |head| put_head(head, since.matched));
-        Reply::Serve(representation, Body::joined(head, since.array, tail))
+        Reply::Serve(
+            representation,
+            Body::joined(head, since.array, tail(&since.removed, &ignored)),
+        )
     })
 }
 
-/// Returns the end of an answer that lists the parameters in `query`, and its entity-tag: `tag` is that of the reviews.
-fn with_ignored(tag: EntityTag, removed: &[u8], query: &str) -> (EntityTag, Bytes) {
-    let ignored = query::parameter_names(query.as_bytes());
-    let tail = tail(removed, &ignored);
-    if ignored.is_empty() {
-        return (tag, tail);
-    }
+/// Returns the entity-tag of an answer that lists parameters; `tag` is that of the one without.
+fn tag_with(tag: EntityTag, ignored: &[String]) -> EntityTag {
     let mut hasher = TagHasher::new();
     hasher.update(tag.as_bytes());
-    hasher.update(&tail);
-    (hasher.tag(), tail)
+    for name in ignored {
+        hasher.update(name.as_bytes());
+        hasher.update(b"\0");
+    }
+    hasher.tag()
 }
 
 /// The head's fixed words and two numbers of at most ten digits.
@@ -60,7 +62,7 @@ fn tail(removed: &[u8], ignored: &[String]) -> Bytes {
     if removed.is_empty() && ignored.is_empty() {
         return Bytes::from_static(b"]}");
     }
-    let mut tail = Vec::new();
+    let mut tail = Vec::with_capacity(removed.len() + 16);
     if !removed.is_empty() {
         tail.put_slice(b"],\"removed\":[");
         tail.put_slice(removed);
