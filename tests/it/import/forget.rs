@@ -320,3 +320,25 @@ fn an_import_into_a_folder_with_only_a_list_heeds_it() {
     import(folder.path(), &[&source]);
     assert_eq!(reviews(folder.path()).len(), 2);
 }
+
+#[test]
+fn a_review_that_was_removed_stays_out_when_its_source_has_ids_by_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = "author,rating,date,text\nAnn,5,2024-03-04,Good.\nBob,1,2024-03-05,Bad.\n";
+    let source = file(folder.path(), "a.csv", table);
+    import(folder.path(), &[&source, "--verified"]);
+    let id = reviews(folder.path())[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(
+        forget(folder.path(), &[&id, "--reason", "asked by Bob"]).0,
+        Some(0)
+    );
+    let source = file(folder.path(), "b.csv", TABLE);
+    let renamed = fs::read_to_string(&source).unwrap();
+    fs::write(&source, renamed.replace("3,Cy,3,2024-03-06,Fair.\n", "")).unwrap();
+    let (_, report) = import(folder.path(), &[&source, "--verified", "--merge-same-text"]);
+    let authors: Vec<_> = reviews(folder.path());
+    assert!(
+        authors.iter().all(|review| review["author"] != "Bob"),
+        "{report}"
+    );
+}

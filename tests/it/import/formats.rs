@@ -366,3 +366,20 @@ fn a_takeout_of_reviews_that_one_wrote_is_refused_with_the_right_export() {
         "{message}"
     );
 }
+
+#[test]
+fn a_table_of_no_known_platform_publishes_only_what_its_status_calls_published() {
+    for (status, is_published) in [
+        ("published", true),
+        ("Veröffentlicht", true),
+        ("", true),
+        ("Entwurf", false),
+        ("Awaiting moderation", false),
+        ("nicht veröffentlicht", false),
+    ] {
+        let table =
+            format!("Name,Stars,Date,Review,Status\nAnn,5,2024-03-04,Good work.,{status}\n");
+        let (report, reviews) = imported("a.csv", &table);
+        assert_eq!(reviews[0]["verified"], is_published, "{status}: {report}");
+    }
+}
