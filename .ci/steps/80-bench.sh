@@ -1,5 +1,5 @@
 # Every bench once, as a test of its answers.
-# limit: 900 s
+# limit: 1800 s
 
 compgen -G 'benches/*.rs' >/dev/null || skip "there are no benches yet"
 # Their numbers do not matter here, so they are built as the tests were, and nothing is built twice.
