@@ -137,7 +137,8 @@ fn found(row: &Row, width: usize, columns: &Columns) -> Option<Found> {
         Some(opened) => return refused(format!("line {opened}: {MISPLACED}")),
         None => {}
     }
-    // Rows may end early where the last columns are empty; more columns mean that a quotation mark is missing.
+    // A row may have fewer cells than the header, when its last cells are empty. A row with more cells is an error: most
+    // likely a quotation mark is missing.
     let mut extra = row.cells.iter().skip(width);
     if extra.any(|value| !value.trim().is_empty()) {
         let count = row.cells.len();

@@ -9,16 +9,16 @@
 //! tilt     = own stars of the sentence + 1.25 x opinion of the phrase + stars(rating)
 //! ```
 //!
-//! `text` is the model of `text_model` for English, and the emoji's valence for other languages. Labelled sentences are
-//! neutral far more often than review sentences (45 % against some 6 %), and less often praise: the constants 1 and
-//! the 0.5 that stands for missing stars make up for that, chosen as the least shifts with the best macro-F1 on the
-//! development data, its classes weighted as in reviews. `own stars` is what this dataset's own ratings taught
-//! (`super::own_stars`). `stars(rating)` is 0.2 + 0.8 for each star from 3: what the words of 4,000 reviews say on
-//! average at each rating, by expectation maximisation without labels, rounded up as the words are heard faintly.
+//! `text` is the output of the model in `text_model` for English, and the valence of emoji for other languages. The
+//! sentences that the model learned from are neutral far more often than sentences of reviews (45 % against some 6 %),
+//! and praise less often. The constants 1, and 0.5 where stars are missing, correct for this difference: they are the
+//! smallest ones that give the best macro-F1 on the development data with its classes weighted as in reviews.
+//! `own stars` is what the ratings of this dataset taught (`super::own_stars`). `stars(rating)` is 0.2 + 0.8 x
+//! (rating - 3). It was estimated without labels from 4,000 reviews, by expectation maximisation, and rounded up.
 //!
 //! The largest sum wins, but praise and complaints are told only where they win by `CLEAR_POSITIVE` and
 //! `CLEAR_NEGATIVE`; what is less clear counts and is listed as neutral. In a review of five stars a complaint has to
-//! win by `CLEAR_ALONE` without the stars.
+//! win by `CLEAR_ALONE` by the words around the phrase alone, without the stars.
 
 use std::ops::Range;
 

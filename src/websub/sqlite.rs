@@ -44,7 +44,7 @@ pub struct Role {
 }
 
 impl SqliteStore {
-    /// Opens the store of `dir`, which is made (mode 0700) when it does not exist; so is the file (mode 0600). A
+    /// Opens the store in the directory `dir`. Creates the directory (mode 0700) and the file (mode 0600) if missing. A
     /// directory that exists keeps its mode.
     ///
     /// # Errors

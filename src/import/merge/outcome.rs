@@ -196,7 +196,7 @@ impl Merge<'_> {
         [PLACEHOLDER_NAME, PLACEHOLDER_URL].map(|value| business.contains(&quoted(value)))
     }
 
-    /// Puts what the operator said in the place of placeholders; what was filled in before stays.
+    /// Replaces placeholders of the business by the values that the operator gave. Values that are no placeholders stay.
     ///
     /// # Errors
     /// A line, where the result would exceed its bounds.

@@ -29,7 +29,7 @@ impl Tally {
         }
     }
 
-    /// Records that are reviews, whether they are in the file or ignored.
+    /// Records that are valid reviews: those taken into the file and those on the ignore list.
     pub(crate) fn taken(&self) -> u64 {
         self.added + self.changed + self.unchanged + self.repeated + self.ignored
     }

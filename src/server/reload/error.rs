@@ -1,4 +1,4 @@
-//! Why changed files are not served, in the log and at `/readyz`.
+//! Errors of a reload, and how the log and `/readyz` report them.
 
 use tracing::error;
 
