@@ -31,7 +31,7 @@ fn sentences(criterion: &mut Criterion) {
                 ..Context::default()
             };
             judge.read(black_box(SENTENCE));
-            let judgement = judge.mention(from..from + 12, &context);
+            let judgement = judge.mention(&(from..from + 12), &context);
             assert_eq!(judgement.polarity, Polarity::Negative);
             judgement
         });

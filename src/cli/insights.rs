@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use super::exit::{Failure, Status};
 use super::values::{parse_file_size, whole};
 use crate::dataset;
-use crate::insights::explain::{Explanation, Reason, explain};
+use crate::insights::explain::{Explanation, Reason, Term, explain};
 use crate::insights::{self, Options};
 use crate::model::Dataset;
 use crate::model::insights::Polarity;
@@ -191,31 +191,33 @@ fn push_explanation(out: &mut String, explanation: &Explanation<'_>, color: bool
         printable(after)
     ));
     let reasons: Vec<String> = explanation.reasons.iter().map(reason_line).collect();
-    let reasons = match reasons.is_empty() {
-        true => "nothing speaks for either side".to_owned(),
-        false => format!(
-            "for praise (+) or complaint (-), in log-odds: {}",
-            reasons.join(", ")
-        ),
-    };
+    let reasons = format!(
+        "for praise (+) or complaint (-), in log-odds: {}; together {}",
+        reasons.join(", "),
+        signed(explanation.total)
+    );
     out.push_str(&format!("  {}\n\n", paint("2", &reasons)));
 }
 
 /// Such as `"late" -1.4 (in 41 reviews, 34 of them with one or two stars)`.
 fn reason_line(reason: &Reason) -> String {
-    let sign = if reason.tenths < 0 { '-' } else { '+' };
-    let size = reason.tenths.unsigned_abs();
-    let what = match &reason.word {
-        None => "the stars".to_owned(),
-        Some(word) => format!("\"{}\"", printable(word)),
+    let term = match &reason.term {
+        Term::Word(word) => format!("\"{}\"", printable(word)),
+        Term::Phrase(phrase) => format!("the phrase \"{}\"", printable(phrase)),
+        Term::Stars => "the stars".to_owned(),
+        Term::Rest => "the rest of the sentence".to_owned(),
     };
     let counts = reason.counts.map_or_else(String::new, |[low, high]| {
-        format!(
-            " (in {} reviews, {low} of them with one or two stars)",
-            low + high
-        )
+        let all = low + high;
+        format!(" (in {all} reviews, {low} of them with one or two stars)")
     });
-    format!("{what} {sign}{}.{}{counts}", size / 10, size % 10)
+    format!("{term} {}{counts}", signed(reason.tenths))
+}
+
+/// Tenths with their sign.
+fn signed(tenths: i32) -> String {
+    let (sign, size) = (if tenths < 0 { '-' } else { '+' }, tenths.unsigned_abs());
+    format!("{sign}{}.{}", size / 10, size % 10)
 }
 
 /// The text without what would move a terminal's cursor or change its colors.

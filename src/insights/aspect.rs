@@ -16,7 +16,7 @@ use super::lexicon::LEXICON;
 use super::words::Words;
 use crate::model::Concept;
 
-/// Finds aspects; cheap to ask, made once for all reviews.
+/// Finds aspects; made once for all reviews.
 pub(super) struct Finder {
     languages: HashMap<Option<Lang>, Phrases>,
 }
@@ -25,12 +25,13 @@ pub(super) struct Finder {
 struct Phrases {
     stemmer: Option<Stemmer>,
     by_first: HashMap<String, Vec<Phrase>>,
-    /// Single words of a German phrase that compounds are made of.
+    /// Single words that German compounds are made of.
     parts: Vec<(String, Phrase)>,
 }
 
 #[derive(Clone, Debug)]
 struct Phrase {
+    /// The stems after the first.
     rest: Vec<String>,
     aspect: u16,
     opinion: i8,
@@ -51,19 +52,7 @@ impl Finder {
     /// Reads the phrases of `aspects`, of which the first 65,535 count, for each of `languages`.
     pub(super) fn new(aspects: &[Concept], languages: &HashSet<Option<Lang>>) -> Finder {
         let opinions = opinions();
-        let read = |lang: &Option<Lang>| {
-            let mut phrases = Phrases {
-                stemmer: lang.and_then(stemmer),
-                by_first: HashMap::new(),
-                parts: Vec::new(),
-            };
-            for (owner, aspect) in (0..u16::MAX).zip(aspects) {
-                for phrase in &aspect.phrases {
-                    phrases.add(phrase, owner, *lang, &opinions);
-                }
-            }
-            (*lang, phrases)
-        };
+        let read = |lang: &Option<Lang>| (*lang, Phrases::new(aspects, *lang, &opinions));
         Finder {
             languages: languages.iter().map(read).collect(),
         }
@@ -72,103 +61,80 @@ impl Finder {
     /// Puts the aspects that the sentence of `words` names into `found`, each once, in the order of the sentence.
     pub(super) fn find(&self, lang: Option<Lang>, words: &Words, found: &mut Vec<Found>) {
         found.clear();
-        let Some(phrases) = self.languages.get(&lang) else {
+        let phrases = self.languages.get(&lang);
+        let Some(phrases) = phrases.filter(|phrases| !phrases.by_first.is_empty()) else {
             return;
         };
-        if phrases.by_first.is_empty() {
-            return;
-        }
-        let stems: Vec<String> = stems(words, phrases.stemmer.as_ref());
-        let mut covered = 0;
-        for at in 0..stems.len() {
-            if at < covered {
-                continue;
-            }
-            let starting = phrases.by_first.get(&stems[at]).into_iter().flatten();
-            let fitting = starting.filter(|phrase| stems[at + 1..].starts_with(&phrase.rest));
-            let longest = fitting.clone().map(|phrase| phrase.rest.len()).max();
-            let is_degree =
-                stems[at] == "kind" && stems.get(at + 1).is_some_and(|next| next == "of");
-            let (end, owners): (usize, Vec<&Phrase>) = match longest {
-                Some(0) if is_degree => continue,
-                Some(rest) => (
-                    at + 1 + rest,
-                    fitting.filter(|one| one.rest.len() == rest).collect(),
-                ),
-                None => (at + 1, phrases.compounds(&stems[at])),
-            };
-            if !owners.is_empty() {
-                covered = end;
-            }
-            let items = words.items();
+        let (items, stems) = (words.items(), stems(words, phrases.stemmer.as_ref()));
+        let mut at = 0;
+        while at < stems.len() {
+            let (owners, length) = phrases.at(&stems[at..]);
             for phrase in owners {
                 if found.iter().all(|one| one.aspect != phrase.aspect) {
-                    let turn = if items[at].negated { -1 } else { 1 };
-                    let range = items[at].start..items[end - 1].end;
+                    let sign = if items[at].negated { -1 } else { 1 };
                     found.push(Found {
                         aspect: phrase.aspect,
-                        range,
-                        opinion: phrase.opinion * turn,
+                        range: items[at].start..items[at + length - 1].end,
+                        opinion: phrase.opinion * sign,
                     });
                 }
             }
+            at += length;
         }
     }
 }
 
 impl Phrases {
-    fn add(
-        &mut self,
-        phrase: &str,
-        aspect: u16,
-        lang: Option<Lang>,
-        opinions: &HashMap<String, i8>,
-    ) {
-        let mut words = Words::default();
-        words.read(phrase);
-        let mut stems = stems(&words, self.stemmer.as_ref()).into_iter();
-        let Some(first) = stems.next() else { return };
-        let lower = phrase.trim().to_lowercase();
-        let opinion = opinions.get(&lower).copied().unwrap_or_else(|| {
-            let valence = LEXICON
-                .entry(&lower)
-                .valence
-                .filter(|_| lang == Some(Lang::Eng));
-            valence
-                .filter(|one| one.abs() >= 1.0)
-                .map_or(0, |one| one.signum() as i8)
-        });
-        let phrase = Phrase {
-            rest: stems.collect(),
-            aspect,
-            opinion,
+    fn new(aspects: &[Concept], lang: Option<Lang>, opinions: &HashMap<&str, i8>) -> Phrases {
+        let mut phrases = Phrases {
+            stemmer: lang.and_then(stemmer),
+            by_first: HashMap::new(),
+            parts: Vec::new(),
         };
-        let known = self.by_first.entry(first.clone()).or_default();
-        if known
-            .iter()
-            .any(|one| one.rest == phrase.rest && one.aspect == aspect)
-        {
-            return;
+        let mut words = Words::default();
+        for (aspect, concept) in (0..u16::MAX).zip(aspects) {
+            for phrase in &concept.phrases {
+                words.read(phrase);
+                let mut stems = stems(&words, phrases.stemmer.as_ref()).into_iter();
+                let Some(first) = stems.next() else { continue };
+                let phrase = Phrase {
+                    rest: stems.collect(),
+                    aspect,
+                    opinion: opinion(phrase, lang, opinions),
+                };
+                if lang == Some(Lang::Deu)
+                    && phrase.rest.is_empty()
+                    && first.chars().count() >= PART_CHARS_MIN
+                {
+                    phrases.parts.push((first.clone(), phrase.clone()));
+                }
+                phrases.by_first.entry(first).or_default().push(phrase);
+            }
         }
-        known.push(phrase.clone());
-        if lang == Some(Lang::Deu)
-            && phrase.rest.is_empty()
-            && first.chars().count() >= PART_CHARS_MIN
-        {
-            self.parts.push((first, phrase));
+        phrases
+    }
+
+    /// The longest phrases that `stems` begin with, and how many of the stems they take, at least one.
+    fn at(&self, stems: &[String]) -> (Vec<&Phrase>, usize) {
+        let starting = self.by_first.get(&stems[0]).into_iter().flatten();
+        let fitting = starting.filter(|phrase| stems[1..].starts_with(&phrase.rest));
+        let Some(longest) = fitting.clone().map(|phrase| phrase.rest.len()).max() else {
+            return (self.compounds(&stems[0]), 1);
+        };
+        if longest == 0 && stems[0] == "kind" && stems.get(1).is_some_and(|next| next == "of") {
+            return (Vec::new(), 1);
         }
+        let owners = fitting.filter(|phrase| phrase.rest.len() == longest);
+        (owners.collect(), longest + 1)
     }
 
     /// The phrases that the compound `stem` begins or ends with.
     fn compounds(&self, stem: &str) -> Vec<&Phrase> {
-        let has = |part: &String| {
+        let has = |part: &str| {
             stem.len() >= part.len() + 3 && (stem.ends_with(part) || stem.starts_with(part))
         };
-        self.parts
-            .iter()
-            .filter(|(part, _)| has(part))
-            .map(|(_, phrase)| phrase)
-            .collect()
+        let parts = self.parts.iter().filter(|(part, _)| has(part));
+        parts.map(|(_, phrase)| phrase).collect()
     }
 }
 
@@ -177,22 +143,33 @@ fn stems(words: &Words, stemmer: Option<&Stemmer>) -> Vec<String> {
     let stem = |item| {
         let lower = words.lower(item);
         let bare = lower.strip_suffix("'s").unwrap_or(lower);
-        stemmer.map_or_else(
-            || bare.to_owned(),
-            |stemmer| stemmer.stem(bare).into_owned(),
-        )
+        match stemmer {
+            Some(stemmer) => stemmer.stem(bare).into_owned(),
+            None => bare.to_owned(),
+        }
     };
     words.items().iter().map(stem).collect()
 }
 
+/// The sign of `phrase` where it is itself an opinion, by our list or, in English, by the lexicon.
+fn opinion(phrase: &str, lang: Option<Lang>, opinions: &HashMap<&str, i8>) -> i8 {
+    let lower = phrase.trim().to_lowercase();
+    if let Some(sign) = opinions.get(lower.as_str()) {
+        return *sign;
+    }
+    let valence = LEXICON.entry(&lower).valence;
+    match valence.filter(|one| lang == Some(Lang::Eng) && one.abs() >= 1.0) {
+        Some(valence) => valence.signum() as i8,
+        None => 0,
+    }
+}
+
 /// Phrases that are opinions themselves, with their signs.
-fn opinions() -> HashMap<String, i8> {
+fn opinions() -> HashMap<&'static str, i8> {
     let mut signs = HashMap::new();
     for line in include_str!("opinions.txt").lines() {
         let sign = if line.starts_with('-') { -1 } else { 1 };
-        for phrase in line[1..].split(',') {
-            signs.insert(phrase.trim().to_owned(), sign);
-        }
+        signs.extend(line[1..].split(',').map(|phrase| (phrase.trim(), sign)));
     }
     signs
 }

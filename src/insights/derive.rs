@@ -1,15 +1,16 @@
 //! Two passes over the reviews: first their languages and what their own stars teach, then what each says about what.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use tracing::info;
 use whatlang::Lang;
 
 use super::Options;
 use super::aspect::{Finder, Found};
-use super::evidence::{Context, Judge, review_score};
-use super::language::{Languages, certain};
-use super::own_stars::{OwnScore, OwnStars};
+use super::evidence::{Context, Judge, Judgement, review_score};
+use super::language::detect_all;
+use super::own_stars::{OwnStars, OwnSum};
 use super::parallel::over_chunks;
 use super::sentence::sentences;
 use crate::model::insights::Polarity;
@@ -22,13 +23,11 @@ pub(super) struct Mention {
     pub(super) row: u32,
     /// Index in the taxonomy.
     pub(super) aspect: u16,
-    /// Range in code points of the review's text, the end exclusive.
+    /// Range in bytes of the review's text, the end exclusive.
     pub(super) start: u32,
     pub(super) end: u32,
-    /// The same in bytes.
-    pub(super) bytes: (u32, u32),
     pub(super) polarity: Polarity,
-    /// By how much the answer won.
+    /// By how much the polarity won.
     pub(super) margin: i32,
 }
 
@@ -36,6 +35,7 @@ pub(super) struct Mention {
 pub(super) struct Basis {
     /// The language of each review, `None` without letters.
     pub(super) languages: Vec<Option<Lang>>,
+    /// The weights of each language with enough reviews.
     pub(super) own: HashMap<Lang, OwnStars>,
     pub(super) finder: Finder,
 }
@@ -50,44 +50,23 @@ pub(super) struct Derived {
 }
 
 impl Basis {
-    /// Tells the languages and learns the own stars; `None` once `cancelled`.
+    /// Detects the languages and trains on the own stars; `None` once `cancelled`.
     pub(super) fn of(
         dataset: &Dataset,
         options: &Options,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Basis> {
-        let reviews = &dataset.reviews;
-        let told = over_chunks(
-            reviews.len(),
-            options.threads,
-            || (),
-            |(), rows| match cancelled() {
-                true => Vec::new(),
-                false => reviews[rows].iter().map(certain).collect(),
-            },
-        )
-        .concat();
-        if told.len() < reviews.len() {
-            return None;
-        }
-        let usual = Languages::of(&told);
-        let resolved = reviews.iter().zip(&told);
-        let languages: Vec<Option<Lang>> = resolved
-            .map(|(review, told)| usual.resolve(&review.text, *told))
-            .collect();
+        let languages = detect_all(&dataset.reviews, options.threads, cancelled)?;
         let known: HashSet<Option<Lang>> = languages.iter().copied().collect();
         let mut own = HashMap::new();
         for lang in known.iter().copied().flatten() {
             if cancelled() {
                 return None;
             }
-            let rows = reviews.iter().zip(&languages);
-            let of_language = rows
-                .filter(|(_, one)| **one == Some(lang))
-                .map(|(review, _)| review);
-            if let Some(model) = OwnStars::learn(of_language).filter(OwnStars::is_useful) {
-                own.insert(lang, model);
-            }
+            let rows = dataset.reviews.iter().zip(&languages);
+            let of_language = rows.filter(|(_, one)| **one == Some(lang));
+            let model = OwnStars::learn(of_language.map(|(review, _)| review));
+            own.extend(model.map(|model| (lang, model)));
         }
         let finder = Finder::new(&dataset.taxonomy.aspects, &known);
         Some(Basis {
@@ -111,27 +90,17 @@ impl Derived {
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Derived> {
         let basis = Basis::of(dataset, options, cancelled)?;
-        let reader = || Reader {
-            basis: &basis,
-            judge: Judge::default(),
-            found: Vec::new(),
+        let count = dataset.reviews.len();
+        let read = |reader: &mut Reader<'_>, rows: Range<usize>| {
+            let (mut scores, mut mentions) = (Vec::new(), Vec::new());
+            for row in rows {
+                let review = &dataset.reviews[row];
+                scores.push(reader.read(review, row, |one| mentions.push(one.mention(row))));
+            }
+            (scores, mentions)
         };
-        let parts = over_chunks(
-            dataset.reviews.len(),
-            options.threads,
-            reader,
-            |reader, rows| {
-                let mut part = (Vec::new(), Vec::new());
-                if cancelled() {
-                    return None;
-                }
-                for row in rows {
-                    let score = reader.read(&dataset.reviews[row], row, &mut part.1);
-                    part.0.push(score);
-                }
-                Some(part)
-            },
-        );
+        let read = |reader: &mut Reader<'_>, rows| (!cancelled()).then(|| read(reader, rows));
+        let parts = over_chunks(count, options.threads, || Reader::new(&basis), read);
         let (mut scores, mut mentions) = (Vec::new(), Vec::new());
         for part in parts {
             let part = part?;
@@ -152,89 +121,82 @@ impl Derived {
     }
 }
 
+/// A mention as it is judged.
+pub(super) struct Judged<'j> {
+    /// Has read the sentence.
+    pub(super) judge: &'j mut Judge,
+    /// Bytes of the sentence in the review's text.
+    pub(super) sentence: Range<usize>,
+    pub(super) found: &'j Found,
+    pub(super) context: Context,
+    pub(super) judgement: Judgement,
+}
+
+impl Judged<'_> {
+    fn mention(&self, row: usize) -> Mention {
+        Mention {
+            row: row as u32,
+            aspect: self.found.aspect,
+            start: (self.sentence.start + self.found.range.start) as u32,
+            end: (self.sentence.start + self.found.range.end) as u32,
+            polarity: self.judgement.polarity,
+            margin: self.judgement.margin,
+        }
+    }
+}
+
 /// Reads reviews, reusing its buffers from one to the next.
-struct Reader<'b> {
+pub(super) struct Reader<'b> {
     basis: &'b Basis,
     judge: Judge,
     found: Vec<Found>,
 }
 
-impl Reader<'_> {
-    /// Returns the score of `review` and appends what it mentions; cost is linear in its text.
-    fn read(&mut self, review: &Review, row: usize, mentions: &mut Vec<Mention>) -> i32 {
+impl<'b> Reader<'b> {
+    pub(super) fn new(basis: &'b Basis) -> Reader<'b> {
+        Reader {
+            basis,
+            judge: Judge::default(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Passes each mention of `review` to `each` and returns the score of the review; cost is linear in its text.
+    pub(super) fn read(
+        &mut self,
+        review: &Review,
+        row: usize,
+        mut each: impl FnMut(Judged<'_>),
+    ) -> i32 {
         let lang = self.basis.languages[row];
         let own = self.basis.own(row);
-        let mut points = CodePoints::of(&review.text);
-        let mut context = Context {
-            is_english: lang == Some(Lang::Eng),
-            rating: Some(review.rating),
-            ..Context::default()
-        };
-        let (mut sum, mut count, mut own_sum) = (0i64, 0i64, OwnScore::default());
-        for range in sentences(&review.text) {
-            self.judge.read(&review.text[range.clone()]);
+        let is_english = lang == Some(Lang::Eng);
+        let mut own_sum = OwnSum::default();
+        for sentence in sentences(&review.text) {
+            self.judge.read(&review.text[sentence.clone()]);
             let words = &self.judge.collector.words;
             self.basis.finder.find(lang, words, &mut self.found);
-            context.own = own.map_or(0, |own| own.score(words));
-            if let Some(own) = own {
-                own_sum.add(own, words);
-            }
-            if count < SENTENCES_MAX {
-                sum += i64::from(self.judge.sentence(context.is_english));
-                count += 1;
-            }
+            let of_sentence = own.map(|own| own.sum(words)).unwrap_or_default();
+            own_sum += of_sentence;
             for found in &self.found {
-                context.opinion = found.opinion;
-                let judgement = self.judge.mention(found.range.clone(), &context);
-                mentions.push(Mention {
-                    row: row as u32,
-                    aspect: found.aspect,
-                    start: points.at(range.start + found.range.start),
-                    end: points.at(range.start + found.range.end),
-                    bytes: (
-                        (range.start + found.range.start) as u32,
-                        (range.start + found.range.end) as u32,
-                    ),
-                    polarity: judgement.polarity,
-                    margin: judgement.margin,
+                let context = Context {
+                    is_english,
+                    rating: Some(review.rating),
+                    opinion: found.opinion,
+                    own: own.map_or(0, |own| own.log_odds(of_sentence)),
+                };
+                let judgement = self.judge.mention(&found.range, &context);
+                each(Judged {
+                    judge: &mut self.judge,
+                    sentence: sentence.clone(),
+                    found,
+                    context,
+                    judgement,
                 });
             }
         }
-        let own = own.map_or(0, |own| own_sum.finish(own));
-        review_score(
-            review.rating,
-            sum.checked_div(count).unwrap_or(0) as i32,
-            own,
-        )
-    }
-}
-
-/// Sentences that a review's own score rests on; mentions are judged in all.
-const SENTENCES_MAX: i64 = 50;
-
-/// Turns bytes of a text into code points, walking on from the place asked for last.
-struct CodePoints<'t> {
-    text: &'t str,
-    byte: usize,
-    point: u32,
-}
-
-impl<'t> CodePoints<'t> {
-    fn of(text: &'t str) -> CodePoints<'t> {
-        CodePoints {
-            text,
-            byte: 0,
-            point: 0,
-        }
-    }
-
-    fn at(&mut self, byte: usize) -> u32 {
-        let count = |part: &str| part.chars().count() as u32;
-        match byte >= self.byte {
-            true => self.point += count(&self.text[self.byte..byte]),
-            false => self.point -= count(&self.text[byte..self.byte]),
-        }
-        self.byte = byte;
-        self.point
+        let words = self.judge.mean_tilt(&review.text, is_english);
+        let own = own.map_or(0, |own| own.log_odds(own_sum));
+        review_score(review.rating, words, own)
     }
 }

@@ -1,15 +1,15 @@
-//! Why each mention of an aspect was judged as it was: the content words that spoke for the answer, and the stars.
+//! Why each mention of an aspect was judged as it was: the content words that spoke for praise or complaint, the phrase
+//! where it is itself an opinion, and the stars.
 
 use std::collections::BTreeMap;
 
 use whatlang::Lang;
 
 use super::Options;
-use super::derive::Basis;
-use super::evidence::{Context, Judge, Judgement, stars};
+use super::derive::{Basis, Judged, Reader};
+use super::evidence::{OPINION, stars};
 use super::language::is_function_word;
-use super::sentence::sentences;
-use super::text_model::{self, UNIT};
+use super::text_model::UNIT;
 use crate::model::insights::Polarity;
 use crate::model::{Dataset, Review};
 
@@ -26,128 +26,127 @@ pub struct Explanation<'d> {
     pub to: usize,
     /// The answer.
     pub polarity: Polarity,
-    /// What spoke for praise (above 0) or complaint (below), the strongest first.
+    /// What spoke for praise (above 0) or complaint (below), the strongest of either first. They add up to `total`.
     pub reasons: Vec<Reason>,
+    /// Praise less complaint in tenths of the logarithm of odds: above 0 where the answer is positive, below 0 where it
+    /// is negative.
+    pub total: i32,
 }
 
 /// Something that spoke for praise or complaint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reason {
-    /// A word in lower case; `None` for the stars.
-    pub word: Option<String>,
+    /// What spoke.
+    pub term: Term,
     /// By how much, in tenths of the logarithm of odds.
     pub tenths: i32,
     /// Own reviews with the word: of one or two stars, and of four or five.
     pub counts: Option<[u32; 2]>,
 }
 
+/// What can speak for praise or complaint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// A content word in lower case.
+    Word(String),
+    /// The mention itself, which is an opinion such as "late".
+    Phrase(String),
+    /// The stars of the review.
+    Stars,
+    /// Everything else in the sentence: weaker words, function words, and how they stand together.
+    Rest,
+}
+
 /// Explains every mention of the aspect with this id or, without regard to case, this label, in the order of the
-/// reviews; `None` if the taxonomy lists no such aspect.
+/// reviews; `None` if the taxonomy lists no such aspect. Reads all reviews.
 #[must_use]
 pub fn explain<'d>(
     dataset: &'d Dataset,
     options: &Options,
     id: &str,
 ) -> Option<Vec<Explanation<'d>>> {
-    let aspects = &dataset.taxonomy.aspects;
-    let by_label = || {
-        aspects
-            .iter()
-            .position(|one| one.label.to_lowercase() == id.to_lowercase())
-    };
-    let wanted = aspects
-        .iter()
-        .position(|aspect| aspect.id == id)
-        .or_else(by_label)?;
+    let mut aspects = dataset.taxonomy.aspects.iter();
+    let lower = id.to_lowercase();
+    let wanted = aspects.clone().position(|aspect| aspect.id == id);
+    let wanted = wanted.or_else(|| aspects.position(|one| one.label.to_lowercase() == lower))?;
     let basis = Basis::of(dataset, options, &|| false)?;
-    let (mut judge, mut found) = (Judge::default(), Vec::new());
+    let mut reader = Reader::new(&basis);
     let mut explanations = Vec::new();
     for (row, review) in dataset.reviews.iter().enumerate() {
-        let lang = basis.languages[row];
-        for range in sentences(&review.text) {
-            let sentence = &review.text[range];
-            judge.read(sentence);
-            basis.finder.find(lang, &judge.collector.words, &mut found);
-            for one in found.iter().filter(|one| usize::from(one.aspect) == wanted) {
-                let context = Context {
-                    is_english: lang == Some(Lang::Eng),
-                    rating: Some(review.rating),
-                    opinion: one.opinion,
-                    own: basis
-                        .own(row)
-                        .map_or(0, |own| own.score(&judge.collector.words)),
-                };
-                let Judgement { polarity, .. } = judge.mention(one.range.clone(), &context);
-                explanations.push(Explanation {
-                    review,
-                    sentence,
-                    from: one.range.start,
-                    to: one.range.end,
-                    polarity,
-                    reasons: reasons(&mut judge, one.range.clone(), &context, &basis, row),
-                });
+        reader.read(review, row, |judged| {
+            if usize::from(judged.found.aspect) == wanted {
+                explanations.push(explanation(review, row, judged, &basis));
             }
-        }
+        });
     }
     Some(explanations)
 }
 
-/// The strongest of what spoke for praise or complaint: each content word by the features about it, and the stars.
-fn reasons(
-    judge: &mut Judge,
-    target: std::ops::Range<usize>,
-    context: &Context,
-    basis: &Basis,
+fn explanation<'d>(
+    review: &'d Review,
     row: usize,
-) -> Vec<Reason> {
+    judged: Judged<'_>,
+    basis: &Basis,
+) -> Explanation<'d> {
+    let (range, context) = (&judged.found.range, &judged.context);
+    let sentence = &review.text[judged.sentence];
+    let (total, features) = judged.judge.tilts(range, context);
+    let words = &judged.judge.collector.words;
+    let items = words.items();
     let lang = basis.languages[row].unwrap_or(Lang::Eng);
-    let mut tilts: BTreeMap<usize, (i32, Option<[u32; 2]>)> = BTreeMap::new();
-    if context.is_english {
-        let target = (context.opinion == 0).then_some(target);
-        for feature in judge.collector.collect(target).to_vec() {
-            if let (Some(item), Some(weights)) = (feature.item, text_model::find(feature.hash)) {
-                tilts.entry(usize::from(item)).or_default().0 +=
-                    i32::from(weights[2]) - i32::from(weights[0]);
-            }
-        }
-    }
-    let words = &judge.collector.words;
-    for (item, gram) in basis
-        .own(row)
-        .map(|own| own.grams(words))
-        .unwrap_or_default()
-    {
-        let tilt = tilts.entry(item).or_default();
-        tilt.0 += (gram.weight * UNIT as f32).round() as i32;
-        tilt.1 = tilt.1.or(Some(gram.counts));
-    }
+    // By word, as one may stand in the sentence twice.
     let mut by_word: BTreeMap<&str, (i32, Option<[u32; 2]>)> = BTreeMap::new();
-    for (item, (tilt, counts)) in tilts {
-        let item = &words.items()[item];
-        let lower = words.lower(item);
-        if item.is_word && !is_function_word(lang, lower) {
-            let known = by_word.entry(lower).or_default();
-            known.0 += tilt;
-            known.1 = known.1.or(counts);
+    let mut add = |item: usize, tilt: i32, counts: Option<[u32; 2]>| {
+        let word = words.lower(&items[item]);
+        if items[item].is_word && !is_function_word(lang, word) {
+            let known = by_word.entry(word).or_default();
+            *known = (known.0 + tilt, known.1.or(counts));
+        }
+    };
+    for (feature, tilt) in features {
+        if let Some(item) = feature.item {
+            add(usize::from(item), tilt, None);
         }
     }
-    let tenths = |tilt: i32| tilt * 10 / UNIT;
-    let reason = |(word, (tilt, counts)): (&str, (i32, Option<[u32; 2]>))| Reason {
-        word: Some(word.to_owned()),
-        tenths: tenths(tilt),
+    let own = basis.own(row).map(|own| own.grams(words));
+    for (item, gram) in own.unwrap_or_default() {
+        add(item, (gram.weight * UNIT as f32) as i32, Some(gram.counts));
+    }
+    let reason = |term, tilt: i32, counts| Reason {
+        term,
+        tenths: tilt * 10 / UNIT,
         counts,
     };
-    let mut reasons: Vec<Reason> = by_word.into_iter().map(reason).collect();
+    let of_words = by_word.into_iter();
+    let mut reasons: Vec<Reason> = of_words
+        .map(|(word, (tilt, counts))| reason(Term::Word(word.to_owned()), tilt, counts))
+        .collect();
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.tenths.abs()));
+    reasons.truncate(WORDS_MAX);
+    let phrase = sentence[range.clone()].to_lowercase();
+    let opinion = i32::from(context.opinion) * OPINION;
+    reasons.push(reason(Term::Phrase(phrase), opinion, None));
+    reasons.push(reason(Term::Stars, stars(context.rating), None));
+    let total = total * 10 / UNIT;
+    let shown: i32 = reasons.iter().map(|reason| reason.tenths).sum();
     reasons.push(Reason {
-        word: None,
-        tenths: tenths(stars(context.rating)),
+        term: Term::Rest,
+        tenths: total - shown,
         counts: None,
     });
     reasons.retain(|reason| reason.tenths != 0);
-    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.tenths.abs()));
-    reasons.truncate(REASONS_MAX);
-    reasons
+    let side = if total < 0 { 1 } else { -1 };
+    reasons.sort_by_key(|reason| (reason.tenths * side > 0, -reason.tenths.abs()));
+    Explanation {
+        review,
+        sentence,
+        from: range.start,
+        to: range.end,
+        polarity: judged.judgement.polarity,
+        reasons,
+        total,
+    }
 }
 
-/// Reasons that an explanation gives.
-const REASONS_MAX: usize = 4;
+/// Words that an explanation names.
+const WORDS_MAX: usize = 4;

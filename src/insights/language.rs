@@ -1,70 +1,67 @@
-//! The language of a review, and what is known about languages: stems and function words.
+//! The languages of reviews, and what is known about each: stems, function words, determiners.
 
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 use whatlang::Lang;
 
+use super::parallel::over_chunks;
 use crate::model::Review;
 
-/// Detects languages by trigrams; where a text is too short to tell, by the languages of the other reviews.
-pub(super) struct Languages {
-    /// Those of at least a twentieth of the reviews that tell, the most frequent first.
-    usual: Vec<Lang>,
-}
-
-impl Languages {
-    /// Counts what [`certain`] said of each review.
-    pub(super) fn of(certain: &[Option<Lang>]) -> Languages {
-        let mut counts: Vec<(usize, Lang)> = Lang::all().iter().map(|lang| (0, *lang)).collect();
-        for lang in certain.iter().flatten() {
-            counts[*lang as usize].0 += 1;
-        }
-        let told = certain.iter().flatten().count();
-        counts.retain(|(count, _)| *count > 0 && count * 20 >= told);
-        counts.sort_by_key(|(count, lang)| (std::cmp::Reverse(*count), *lang as usize));
-        Languages {
-            usual: counts.into_iter().map(|(_, lang)| lang).collect(),
-        }
+/// Detects the language of each of `reviews`, `None` without letters; nothing once `cancelled`.
+///
+/// The tag of a review counts, then trigrams. A text that is too short for them gets, of the languages of at least a
+/// twentieth of the other reviews, the one with most function words in it, and of equals the most frequent.
+pub(super) fn detect_all(
+    reviews: &[Review],
+    threads: NonZeroUsize,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<Vec<Option<Lang>>> {
+    let detect = |_: &mut (), rows| {
+        let reviews: &[Review] = &reviews[rows];
+        (!cancelled()).then(|| reviews.iter().map(detect).collect::<Vec<_>>())
+    };
+    let parts = over_chunks(reviews.len(), threads, || (), detect);
+    let certain = parts.into_iter().collect::<Option<Vec<_>>>()?.concat();
+    let mut counts: Vec<(usize, Lang)> = Lang::all().iter().map(|lang| (0, *lang)).collect();
+    for lang in certain.iter().flatten() {
+        counts[*lang as usize].0 += 1;
     }
-
-    /// The language of `text`, of which [`certain`] said `told`; `None` without letters.
-    ///
-    /// Function words decide about a short text, on which trigrams guess, and else the language of most reviews.
-    pub(super) fn resolve(&self, text: &str, told: Option<Lang>) -> Option<Lang> {
-        let head = head(text);
-        if told.is_some() || !head.chars().any(char::is_alphabetic) {
-            return told;
-        }
-        let lower = head.to_lowercase();
-        let count = |lang: Lang| {
-            let words = lower.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
-            words.filter(|word| is_function_word(lang, word)).count()
-        };
-        // The first of equals is the most usual one.
-        let best = self
-            .usual
-            .iter()
-            .copied()
-            .rev()
-            .max_by_key(|lang| count(*lang));
-        best.or_else(|| whatlang::detect(head).map(|info| info.lang()))
-    }
+    let told = certain.iter().flatten().count();
+    counts.retain(|(count, _)| *count > 0 && count * 20 >= told);
+    counts.sort_by_key(|(count, lang)| (*count, std::cmp::Reverse(*lang as usize)));
+    let usual: Vec<Lang> = counts.into_iter().map(|(_, lang)| lang).collect();
+    let guess = |(review, certain): (&Review, Option<Lang>)| {
+        certain.or_else(|| guess(head(&review.text), &usual))
+    };
+    Some(reviews.iter().zip(certain).map(guess).collect())
 }
 
 /// The language of `review` where its tag or its words leave no doubt.
-pub(super) fn certain(review: &Review) -> Option<Lang> {
-    let tag = review
-        .language
-        .as_deref()
-        .and_then(|tag| tag.split('-').next());
-    let tagged = tag.and_then(|code| TAGS.iter().find(|(tag, _)| *tag == code));
-    if let Some((_, lang)) = tagged {
+fn detect(review: &Review) -> Option<Lang> {
+    let tag = review.language.as_deref().unwrap_or_default();
+    let code = tag.split('-').next().unwrap_or_default();
+    if let Some((_, lang)) = TAGS.iter().find(|(known, _)| *known == code) {
         return Some(*lang);
     }
     let info = whatlang::detect(head(&review.text))?;
     (info.is_reliable() && review.text.len() >= 20).then(|| info.lang())
+}
+
+/// The language of `text`, by the function words of the `usual` languages, of which the last is the most frequent.
+fn guess(text: &str, usual: &[Lang]) -> Option<Lang> {
+    if !text.contains(char::is_alphabetic) {
+        return None;
+    }
+    let lower = text.to_lowercase();
+    let count = |lang: &Lang| {
+        let words = lower.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+        words.filter(|word| is_function_word(*lang, word)).count()
+    };
+    let best = usual.iter().copied().max_by_key(count);
+    best.or_else(|| whatlang::detect(text).map(|info| info.lang()))
 }
 
 /// BCP 47 tags of languages that reviews are often in; others are detected.
@@ -113,7 +110,7 @@ pub(super) fn stemmer(lang: Lang) -> Option<Stemmer> {
     Some(Stemmer::create(algorithm))
 }
 
-/// Whether `word`, in lower case, is an article, a pronoun, a preposition, an auxiliary or the like.
+/// Whether `word`, in lower case, is a number, an article, a pronoun, a preposition, an auxiliary or the like.
 pub(super) fn is_function_word(lang: Lang, word: &str) -> bool {
     word.parse::<u64>().is_ok() || FUNCTION_WORDS.contains(&(lang, word))
 }
@@ -129,11 +126,8 @@ static FUNCTION_WORDS: LazyLock<HashSet<(Lang, &str)>> = LazyLock::new(|| {
         let lang = Lang::from_code(code)?;
         Some(words.split(' ').map(move |word| (lang, word)))
     };
-    include_str!("function_words.txt")
-        .lines()
-        .filter_map(line)
-        .flatten()
-        .collect()
+    let lines = include_str!("function_words.txt").lines();
+    lines.filter_map(line).flatten().collect()
 });
 
 static DETERMINERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {

@@ -9,6 +9,7 @@
 
 mod aspect;
 mod derive;
+mod entities;
 pub mod evidence;
 pub mod explain;
 pub mod features;
@@ -28,7 +29,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 
 use whatlang::Lang;
@@ -41,6 +42,7 @@ use crate::model::{Dataset, Row};
 use derive::Derived;
 use evidence::sign;
 pub use method::MODEL;
+pub use totals::interval as share_interval;
 use totals::rounded;
 
 /// Version of the document's schema; keys are only ever added to it.
@@ -99,32 +101,21 @@ pub fn document_unless(
 /// Reads a document that was made elsewhere; what has another shape than ours is left out.
 fn read(given: &[u8], dataset: &Dataset) -> Insights {
     let mut insights: Insights = serde_json::from_slice(given).unwrap_or_default();
-    let rows: HashMap<&str, u32> = dataset
-        .reviews
-        .iter()
-        .zip(0..)
-        .map(|(review, row)| (review.id.as_str(), row))
-        .collect();
-    let mut by_aspect: HashMap<&str, Vec<Row>> = HashMap::new();
+    let ids = dataset.reviews.iter().map(|review| review.id.as_str());
+    let rows: HashMap<&str, Row> = ids.zip((0..).map(Row)).collect();
+    // Such a document may name more reviews in one of the two places than in the other.
+    let mut by_aspect: HashMap<&str, BTreeSet<Row>> = HashMap::new();
     for (id, review) in insights.per_review.iter().flat_map(|all| &all.0) {
         for aspect in &review.aspects {
-            by_aspect
-                .entry(aspect)
-                .or_default()
-                .extend(rows.get(id.as_str()).map(|row| Row(*row)));
+            let named = by_aspect.entry(aspect).or_default();
+            named.extend(rows.get(id.as_str()));
         }
     }
     for aspect in &mut insights.aspects {
-        // Such a document may name more reviews in one of the two places than in the other.
         let evidence = aspect.evidence.iter().flatten();
-        aspect.rows = evidence
-            .filter_map(|one| rows.get(one.review_id.as_str()).map(|row| Row(*row)))
-            .collect();
-        aspect
-            .rows
-            .extend(by_aspect.remove(aspect.id.as_str()).unwrap_or_default());
-        aspect.rows.sort_unstable();
-        aspect.rows.dedup();
+        let mut named = by_aspect.remove(aspect.id.as_str()).unwrap_or_default();
+        named.extend(evidence.filter_map(|one| rows.get(one.review_id.as_str())));
+        aspect.rows = named.into_iter().collect();
     }
     insights
 }
@@ -132,7 +123,7 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
 fn insights(dataset: &Dataset, options: &Options, derived: &Derived) -> Insights {
     let (reviews, editorial) = (&dataset.reviews, &dataset.editorial);
     let aspects = totals::aspects(dataset, derived, options);
-    let (entities, named) = totals::entities(dataset, derived);
+    let (entities, named) = entities::entities(dataset, derived);
     let overall_sentiment = overall(&derived.scores);
     let own = match editorial.summary {
         Some(_) => None,
@@ -173,11 +164,8 @@ fn insights(dataset: &Dataset, options: &Options, derived: &Derived) -> Insights
 fn overall(scores: &[i32]) -> Option<Overall> {
     let count = scores.len() as f64;
     let share = |polarity| {
-        let of_sign = scores
-            .iter()
-            .filter(|score| sign(**score) == polarity)
-            .count();
-        rounded(of_sign as f64 * 100.0 / count, 1)
+        let of_sign = scores.iter().filter(|score| sign(**score) == polarity);
+        rounded(of_sign.count() as f64 * 100.0 / count, 1)
     };
     let sum: i64 = scores.iter().map(|score| i64::from(*score)).sum();
     (!scores.is_empty()).then(|| Overall {
@@ -189,37 +177,34 @@ fn overall(scores: &[i32]) -> Option<Overall> {
 }
 
 fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
+    let basis = &derived.basis;
     let mut rows: Vec<u32> = derived.mentions.iter().map(|mention| mention.row).collect();
     rows.dedup();
-    let texts = dataset.reviews.iter().zip(&derived.basis.languages);
-    let texts = texts.filter(|(review, _)| !review.text.trim().is_empty());
-    let mut languages: BTreeMap<&str, (u64, Option<Lang>)> = BTreeMap::new();
-    for (_, lang) in texts.clone() {
-        let code = lang.map_or("und", |lang| lang.code());
-        languages.entry(code).or_insert((0, *lang)).0 += 1;
+    let mut counts: BTreeMap<&str, (u64, Option<Lang>)> = BTreeMap::new();
+    for (review, lang) in dataset.reviews.iter().zip(&basis.languages) {
+        if !review.text.trim().is_empty() {
+            let code = lang.map_or("und", |lang| lang.code());
+            counts.entry(code).or_insert((0, *lang)).0 += 1;
+        }
     }
-    let mut languages: Vec<LanguageCoverage> = languages
-        .into_iter()
-        .map(|(code, (reviews, lang))| {
-            let kinds = [
-                ("text_model", lang == Some(Lang::Eng)),
-                (
-                    "own_stars",
-                    lang.is_some_and(|lang| derived.basis.own.contains_key(&lang)),
-                ),
-                ("stars", true),
-            ];
-            let evidence = kinds.into_iter().filter(|(_, is_used)| *is_used);
-            LanguageCoverage {
-                language: code.to_owned(),
-                reviews,
-                evidence: evidence.map(|(name, _)| name.to_owned()).collect(),
-            }
-        })
-        .collect();
+    let language = |(code, (reviews, lang)): (&str, (u64, Option<Lang>))| {
+        let is_trained = lang.is_some_and(|lang| basis.own.contains_key(&lang));
+        let kinds = [
+            ("text_model", lang == Some(Lang::Eng)),
+            ("own_stars", is_trained),
+            ("stars", true),
+        ];
+        let evidence = kinds.iter().filter(|(_, is_used)| *is_used);
+        LanguageCoverage {
+            language: code.to_owned(),
+            reviews,
+            evidence: evidence.map(|(name, _)| (*name).to_owned()).collect(),
+        }
+    };
+    let mut languages: Vec<LanguageCoverage> = counts.into_iter().map(language).collect();
     languages.sort_by_key(|one| std::cmp::Reverse(one.reviews));
     Coverage {
-        with_text: texts.count() as u64,
+        with_text: languages.iter().map(|one| one.reviews).sum(),
         scored: derived.scores.len() as u64,
         unscored: 0,
         with_aspect: rows.len() as u64,
@@ -233,24 +218,22 @@ fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
 }
 
 fn per_review(dataset: &Dataset, derived: &Derived) -> PerReview {
-    let mut mentions = derived.mentions.as_slice();
-    let mut each = |(row, (review, score)): (usize, (&crate::model::Review, &i32))| {
-        let own = mentions.partition_point(|mention| mention.row as usize <= row);
-        let (of_review, rest) = mentions.split_at(own);
-        mentions = rest;
-        let mut aspects: Vec<u16> = of_review.iter().map(|mention| mention.aspect).collect();
-        aspects.sort_unstable();
-        aspects.dedup();
-        let id = |aspect: &u16| dataset.taxonomy.aspects[usize::from(*aspect)].id.clone();
+    let mut mentions = derived.mentions.iter().peekable();
+    let mut all = Vec::with_capacity(dataset.reviews.len());
+    for ((row, review), score) in (0..).zip(&dataset.reviews).zip(&derived.scores) {
+        let mut aspects = BTreeSet::new();
+        while let Some(mention) = mentions.next_if(|mention| mention.row == row) {
+            aspects.insert(usize::from(mention.aspect));
+        }
+        let id = |at: usize| dataset.taxonomy.aspects[at].id.clone();
         let insights = ReviewInsights {
             sentiment: Some(sign(*score)),
             score: Some(rounded(f64::from(*score) / 10_000.0, 4)),
-            aspects: aspects.iter().map(id).collect(),
+            aspects: aspects.into_iter().map(id).collect(),
             technicians: review.mentioned_technicians.clone(),
             services: review.mentioned_services.clone(),
         };
-        (review.id.clone(), insights)
-    };
-    let pairs = dataset.reviews.iter().zip(&derived.scores).enumerate();
-    PerReview(pairs.map(&mut each).collect())
+        all.push((review.id.clone(), insights));
+    }
+    PerReview(all)
 }

@@ -1,22 +1,25 @@
 //! Which words go with high and low stars in this very dataset: a logistic regression over words and pairs of words,
-//! learnt from its own ratings for each language with enough of them. It needs no lexicon and no translation.
+//! trained on its own ratings for each language with enough of them. It needs no lexicon and no translation.
 //!
 //! Reviews of four and five stars are set against those of one and two, each side counting the same in all. A fifth
-//! of the reviews is first left out of training: how far the stars of those are told decides how much the model may
-//! say ([`OwnStars::trust`]), down to nothing. The order is fixed, one thread trains, and only sums, products and
-//! roots are used, so every machine learns the same weights.
+//! of the reviews is first left out of training: how far the stars of those are predicted decides how much the model
+//! may say, down to nothing. The order is fixed, one thread trains, and only sums, products and roots are used, so
+//! every machine arrives at the same weights.
 
 use std::collections::HashMap;
+use std::ops::AddAssign;
 
+use super::evidence::exponential;
 use super::sentence::sentences;
+use super::text_model::UNIT;
 use super::words::Words;
 use crate::model::Review;
 
 /// The weights of one language.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OwnStars {
     grams: HashMap<u64, Gram>,
-    /// Factor of the log-odds, from 0 to 2.
+    /// Factor of the log-odds, above 0 and up to 2.
     trust: f32,
 }
 
@@ -28,11 +31,26 @@ pub(super) struct Gram {
     pub(super) counts: [u32; 2],
 }
 
-/// A review to learn from: the indices of its grams, and whether its stars are high.
+/// What the known grams of a text add up to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OwnSum {
+    weight: f32,
+    grams: u32,
+}
+
+impl AddAssign for OwnSum {
+    fn add_assign(&mut self, other: OwnSum) {
+        self.weight += other.weight;
+        self.grams += other.grams;
+    }
+}
+
+/// A review to train on: the indices of its grams, and whether its stars are high.
 type Example = (Vec<u32>, bool);
 
 impl OwnStars {
-    /// Learns from `reviews`, which are of one language; `None` with too few of them, or of either side.
+    /// Trains on `reviews`, which are of one language; `None` with too few of them, or of either side, and where words
+    /// do not predict the stars.
     ///
     /// At most [`REVIEWS_MAX`] reviews of each side are read, spread over all, so cost and memory are bounded.
     pub(super) fn learn<'r>(reviews: impl Iterator<Item = &'r Review>) -> Option<OwnStars> {
@@ -40,26 +58,26 @@ impl OwnStars {
         for review in reviews.filter(|review| review.rating.stars() != 3) {
             sides[usize::from(review.rating.stars() > 3)].push(review);
         }
-        let count: usize = sides.iter().map(Vec::len).sum();
-        if count < REVIEWS_MIN || sides.iter().any(|side| side.len() < SIDE_MIN) {
+        let [low, high] = sides.each_ref().map(Vec::len);
+        if low + high < REVIEWS_MIN || low.min(high) < SIDE_MIN {
             return None;
         }
-        let (mut words, mut keys) = (Words::default(), Vec::new());
+        let mut words = Words::default();
         let mut grams: HashMap<u64, Gram> = HashMap::new();
         let mut read: Vec<(Vec<u64>, bool)> = Vec::new();
         for (side, reviews) in sides.iter().enumerate() {
             for review in reviews.iter().step_by(reviews.len().div_ceil(REVIEWS_MAX)) {
-                keys.clear();
+                let mut keys = Vec::new();
                 for range in sentences(&review.text).take(SENTENCES_MAX) {
                     words.read(&review.text[range]);
-                    keys_of(&words, |_, key| keys.push(key));
+                    for_each_gram(&words, |_, key| keys.push(key));
                 }
                 keys.sort_unstable();
                 keys.dedup();
                 for key in &keys {
                     grams.entry(*key).or_default().counts[side] += 1;
                 }
-                read.push((keys.clone(), side == 1));
+                read.push((keys, side == 1));
             }
         }
         let seen_min = if read.len() > 2_000 { 3 } else { 2 };
@@ -72,113 +90,78 @@ impl OwnStars {
             .map(|(keys, is_high)| (keys.iter().filter_map(index).collect(), is_high))
             .collect();
         let trust = trust(&examples, known.len());
-        for (key, weight) in known
-            .iter()
-            .zip(fit(&examples.iter().collect::<Vec<_>>(), known.len()))
-        {
-            if let Some(gram) = grams.get_mut(key) {
-                gram.weight = weight;
-            }
+        let weights = fit(&examples.iter().collect::<Vec<_>>(), known.len());
+        for (key, weight) in known.iter().zip(weights) {
+            grams.entry(*key).or_default().weight = weight;
         }
-        Some(OwnStars { grams, trust })
+        (trust > 0.0).then_some(OwnStars { grams, trust })
     }
 
-    /// The log-odds of high stars that `texts` speak for, in units of the text model; 0 where no gram is known.
-    pub(super) fn score(&self, words: &Words) -> i32 {
-        let mut text = OwnScore::default();
-        text.add(self, words);
-        text.finish(self)
+    /// Adds up the weights of the grams of `words`.
+    pub(super) fn sum(&self, words: &Words) -> OwnSum {
+        let mut sum = OwnSum::default();
+        for_each_gram(words, |_, key| {
+            if let Some(gram) = self.grams.get(&key) {
+                sum += OwnSum {
+                    weight: gram.weight,
+                    grams: 1,
+                };
+            }
+        });
+        sum
     }
 
-    /// What is known about each gram of `words`, with the index of its longest word.
+    /// The log-odds of high stars for a text with this sum, in [`UNIT`]s; 0 where no gram is known.
+    pub(super) fn log_odds(&self, sum: OwnSum) -> i32 {
+        let odds = sum.weight / norm(sum.grams as usize) * self.trust;
+        (odds.clamp(-ODDS_MAX, ODDS_MAX) * UNIT as f32).round() as i32
+    }
+
+    /// The known grams of `words`, each with the index of its longest word and with what it adds to the log-odds.
     pub(super) fn grams(&self, words: &Words) -> Vec<(usize, Gram)> {
         let mut found = Vec::new();
-        keys_of(words, |at, key| {
-            if let Some(gram) = self.grams.get(&key) {
-                found.push((
-                    at,
-                    Gram {
-                        weight: gram.weight * self.trust,
-                        ..*gram
-                    },
-                ));
-            }
+        for_each_gram(words, |at, key| {
+            found.extend(self.grams.get(&key).map(|gram| (at, *gram)));
         });
-        let norm = (found.len().max(1) as f32).sqrt();
-        found.iter_mut().for_each(|(_, gram)| gram.weight /= norm);
+        let factor = self.trust / norm(found.len());
+        found.iter_mut().for_each(|(_, gram)| gram.weight *= factor);
         found
-    }
-
-    /// Whether it tells anything about reviews that it has not seen.
-    pub(super) fn is_useful(&self) -> bool {
-        self.trust > 0.0
-    }
-}
-
-/// The sum over several sentences.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct OwnScore {
-    sum: f32,
-    count: u32,
-}
-
-impl OwnScore {
-    pub(super) fn add(&mut self, model: &OwnStars, words: &Words) {
-        keys_of(words, |_, key| {
-            if let Some(gram) = model.grams.get(&key) {
-                self.sum += gram.weight;
-                self.count += 1;
-            }
-        });
-    }
-
-    pub(super) fn finish(self, model: &OwnStars) -> i32 {
-        let odds = self.sum / (self.count.max(1) as f32).sqrt() * model.trust;
-        (odds.clamp(-ODDS_MAX, ODDS_MAX) * super::text_model::UNIT as f32).round() as i32
     }
 }
 
 /// Calls `each` with every word and pair of neighbours: the index of its longer word, and its key.
-fn keys_of(words: &Words, mut each: impl FnMut(usize, u64)) {
+fn for_each_gram(words: &Words, mut each: impl FnMut(usize, u64)) {
+    let length = |at: usize| words.items()[at].end - words.items()[at].start;
     let mut before: Option<(usize, u64)> = None;
     for (at, item) in words.items().iter().enumerate() {
         if !item.is_word && item.entry.valence.is_none() {
             before = None;
             continue;
         }
-        let mut key = 0xcbf2_9ce4_8422_2325_u64;
-        for byte in words.lower(item).bytes() {
-            key = (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        let add = |key: u64, byte| (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let key = words.lower(item).bytes().fold(0xcbf2_9ce4_8422_2325, add);
         each(at, key);
         if let Some((place, first)) = before {
-            let length = |at: usize| words.items()[at].end - words.items()[at].start;
             let longer = if length(place) > length(at) {
                 place
             } else {
                 at
             };
-            each(
-                longer,
-                first.rotate_left(23) ^ key.wrapping_mul(0x9e37_79b9_7f4a_7c15),
-            );
+            let pair = first.rotate_left(23) ^ key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            each(longer, pair);
         }
         before = Some((at, key));
     }
 }
 
-/// How far weights learnt from four fifths of the examples tell the rest: the factor with the least squared error.
+/// How far weights trained on four fifths of the examples predict the rest: the factor with the least squared error.
 fn trust(examples: &[Example], count: usize) -> f32 {
-    let part = |held: bool| -> Vec<&Example> {
-        examples
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| (at % 5 == 0) == held)
-            .map(|(_, one)| one)
-            .collect()
+    let part = |is_held: bool| {
+        let examples = examples.iter().enumerate();
+        let part = examples.filter(|(at, _)| (at % 5 == 0) == is_held);
+        part.map(|(_, one)| one).collect::<Vec<_>>()
     };
-    let (held, rest) = (part(true), part(false));
-    let weights = fit(&rest, count);
+    let (held, weights) = (part(true), fit(&part(false), count));
     let sides = balance(&held);
     let error = |factor: f32| -> f32 {
         let loss = held.iter().map(|(grams, is_high)| {
@@ -187,17 +170,10 @@ fn trust(examples: &[Example], count: usize) -> f32 {
         });
         loss.sum()
     };
-    FACTORS
-        .into_iter()
-        .fold((0.0, error(0.0)), |best, factor| {
-            let error = error(factor);
-            if error < best.1 {
-                (factor, error)
-            } else {
-                best
-            }
-        })
-        .0
+    let errors = FACTORS.map(|factor| (error(factor), factor));
+    // The first of equals is the smallest.
+    let least = |best: (f32, f32), one| if one < best { one } else { best };
+    errors.into_iter().fold((f32::INFINITY, 0.0), least).1
 }
 
 /// Stochastic gradient descent with steps that shrink.
@@ -206,18 +182,15 @@ fn fit(examples: &[&Example], count: usize) -> Vec<f32> {
     let mut squares = vec![0.01f32; count];
     let sides = balance(examples);
     // A stride that shares no factor with the count visits every example once, high and low mixed.
-    let stride = (1..)
-        .map(|step| examples.len() * 5 / 8 + step)
-        .find(|step| gcd(*step, examples.len()) == 1)
-        .unwrap_or(1);
+    let stride = (examples.len() * 5 / 8 + 1..).find(|stride| gcd(*stride, examples.len()) == 1);
     for epoch in 0..EPOCHS {
         let mut at = epoch;
         for _ in 0..examples.len() {
-            at = (at + stride) % examples.len().max(1);
+            at = (at + stride.unwrap_or(1)) % examples.len();
             let (grams, is_high) = examples[at];
             let side = usize::from(*is_high);
-            let miss = (share(odds(grams, &weights)) - side as f32) * sides[side]
-                / (grams.len().max(1) as f32).sqrt();
+            let miss = (share(odds(grams, &weights)) - side as f32) * sides[side];
+            let miss = miss / norm(grams.len());
             for gram in grams {
                 let gram = *gram as usize;
                 let slope = miss + PENALTY * weights[gram];
@@ -242,22 +215,23 @@ fn balance(examples: &[&Example]) -> [f32; 2] {
 
 fn odds(grams: &[u32], weights: &[f32]) -> f32 {
     let sum: f32 = grams.iter().map(|gram| weights[*gram as usize]).sum();
-    sum / (grams.len().max(1) as f32).sqrt()
+    sum / norm(grams.len())
 }
 
-/// The logistic function, with (1 + x/1024)^1024 for the exponential: the same on every machine.
+/// What the sum of so many grams is divided by, so that long texts do not speak louder.
+fn norm(grams: usize) -> f32 {
+    (grams.max(1) as f32).sqrt()
+}
+
+/// The logistic function.
 fn share(odds: f32) -> f32 {
-    let mut power = 1.0 - odds.clamp(-15.0, 15.0) / 1024.0;
-    for _ in 0..10 {
-        power *= power;
-    }
-    1.0 / (1.0 + power)
+    (1.0 / (1.0 + exponential(-f64::from(odds.clamp(-15.0, 15.0))))) as f32
 }
 
 /// Reviews with one, two, four or five stars that a language needs, and those of either side.
 const REVIEWS_MIN: usize = 200;
 const SIDE_MIN: usize = 20;
-/// Reviews of each side that are learnt from.
+/// Reviews of each side that are trained on.
 const REVIEWS_MAX: usize = 10_000;
 /// Sentences that are read of one review.
 const SENTENCES_MAX: usize = 50;
@@ -267,4 +241,4 @@ const PENALTY: f32 = 1e-3;
 /// Log-odds that a text may speak for at most.
 const ODDS_MAX: f32 = 4.0;
 /// Factors that are tried.
-const FACTORS: [f32; 6] = [0.25, 0.5, 0.75, 1.0, 1.5, 2.0];
+const FACTORS: [f32; 7] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0];

@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 use std::thread;
 
 /// Rows that one piece of work takes. Fixed, so that what depends on the pieces does not depend on the threads.
@@ -19,30 +18,30 @@ pub(super) fn over_chunks<S, T: Send>(
     work: impl Fn(&mut S, Range<usize>) -> T + Sync,
 ) -> Vec<T> {
     let chunks = count.div_ceil(CHUNK_ROWS);
-    let rows = |chunk: usize| chunk * CHUNK_ROWS..((chunk + 1) * CHUNK_ROWS).min(count);
     let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::channel();
-    let take = |sender: mpsc::Sender<(usize, T)>| {
+    let run = || {
         let mut state = prepare();
+        let mut done = Vec::new();
         loop {
             let chunk = next.fetch_add(1, Ordering::Relaxed);
-            // The receiver lives until all threads have ended, so sending cannot fail.
-            if chunk >= chunks || sender.send((chunk, work(&mut state, rows(chunk)))).is_err() {
-                return;
+            if chunk >= chunks {
+                return done;
             }
+            let rows = chunk * CHUNK_ROWS..((chunk + 1) * CHUNK_ROWS).min(count);
+            done.push((chunk, work(&mut state, rows)));
         }
     };
-    thread::scope(|scope| {
-        for _ in 1..threads.get().min(chunks) {
-            let sender = sender.clone();
-            // Where the system refuses a thread, the others do its work.
-            let _refused = thread::Builder::new()
-                .name("insights".to_owned())
-                .spawn_scoped(scope, || take(sender));
+    let mut done = thread::scope(|scope| {
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, run);
+        // Where the system refuses a thread, the others do its work.
+        let others = (1..threads.get().min(chunks)).flat_map(spawn);
+        let others: Vec<_> = others.collect();
+        let mut done = run();
+        for other in others {
+            done.extend(other.join().expect("reading reviews does not panic"));
         }
-        take(sender);
+        done
     });
-    let mut done: Vec<(usize, T)> = receiver.into_iter().collect();
     done.sort_unstable_by_key(|(chunk, _)| *chunk);
     done.into_iter().map(|(_, made)| made).collect()
 }

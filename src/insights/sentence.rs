@@ -7,94 +7,55 @@ use std::ops::Range;
 /// A sentence ends at a line's end, and at `.`, `!`, `?` or `…` before a blank, unless a small letter follows or the
 /// word before is a title or an initial. One longer than [`SENTENCE_BYTES_MAX`] is cut at a blank, so that the cost of
 /// a sentence is bounded whatever the text is.
-pub(super) fn sentences(text: &str) -> Sentences<'_> {
-    Sentences { text, at: 0 }
+pub(super) fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text[at..].trim_start();
+        let start = text.len() - rest.len();
+        let sentence = &rest[..length(rest)];
+        at = start + sentence.len();
+        (!rest.is_empty()).then(|| start..start + sentence.trim_end().len())
+    })
 }
 
-/// An iterator over byte ranges.
-#[derive(Clone, Debug)]
-pub(super) struct Sentences<'t> {
-    text: &'t str,
-    at: usize,
+/// The bytes of the first sentence of `text`, with its marks.
+fn length(text: &str) -> usize {
+    let mut blank = None;
+    for (at, character) in text.char_indices() {
+        let end = at + character.len_utf8();
+        if character == '\n' {
+            return end;
+        }
+        if character.is_whitespace() {
+            blank = Some(end);
+        }
+        if end > SENTENCE_BYTES_MAX {
+            return blank.unwrap_or(end);
+        }
+        let is_mark = ENDS.contains(&character)
+            || (CLOSERS.contains(&character) && text[..at].ends_with(ENDS));
+        if is_mark && text[end..].starts_with(char::is_whitespace) && !goes_on(text, at, end) {
+            return end;
+        }
+    }
+    text.len()
 }
 
-impl Iterator for Sentences<'_> {
-    type Item = Range<usize>;
-
-    fn next(&mut self) -> Option<Range<usize>> {
-        let rest = &self.text[self.at..];
-        let start = self.at + (rest.len() - rest.trim_start().len());
-        if start == self.text.len() {
-            return None;
-        }
-        let end = self.end(start);
-        self.at = end;
-        let trimmed = self.text[start..end].trim_end().len();
-        Some(start..start + trimmed)
+/// Whether the sentence goes on past the mark at `mark..end`: before a small letter, or after a title or an initial.
+fn goes_on(text: &str, mark: usize, end: usize) -> bool {
+    let next = text[end..].trim_start_matches([' ', '\t']);
+    let is_strong = text[mark..].starts_with(['!', '?']);
+    if next.starts_with(char::is_lowercase) && !is_strong {
+        return true;
     }
-}
-
-impl Sentences<'_> {
-    /// Where the sentence ends that begins at `start`, after its marks.
-    fn end(&self, start: usize) -> usize {
-        let mut blank = None;
-        let mut characters = self.text[start..].char_indices().peekable();
-        while let Some((offset, character)) = characters.next() {
-            let after = start + offset + character.len_utf8();
-            if character == '\n' {
-                return after;
-            }
-            if character.is_whitespace() {
-                blank = Some(after);
-            }
-            if after - start > SENTENCE_BYTES_MAX {
-                return blank.unwrap_or(after);
-            }
-            let last_of_marks = characters
-                .peek()
-                .is_none_or(|(_, next)| next.is_whitespace());
-            if ENDS.contains(&character)
-                || (CLOSERS.contains(&character) && self.closes(start, start + offset))
-            {
-                let stop = last_of_marks && !self.goes_on(start, start + offset, after);
-                if stop {
-                    return after;
-                }
-            }
-        }
-        self.text.len()
-    }
-
-    /// Whether the quotation mark or bracket at `at` follows a mark that ends a sentence.
-    fn closes(&self, start: usize, at: usize) -> bool {
-        self.text[start..at].ends_with(ENDS)
-    }
-
-    /// Whether the sentence goes on past the mark at `mark`: after a title or an initial, or before a small letter.
-    fn goes_on(&self, start: usize, mark: usize, after: usize) -> bool {
-        let next = self.text[after..]
-            .trim_start_matches([' ', '\t'])
-            .chars()
-            .next();
-        if next.is_some_and(char::is_lowercase)
-            && self.text[mark..].starts_with(['.', '…', ')', '"', '”', '’'])
-        {
-            return true;
-        }
-        if !self.text[mark..].starts_with('.') {
-            return false;
-        }
-        let word = self.text[start..mark]
-            .rsplit(|letter: char| !letter.is_alphabetic())
-            .next()
-            .unwrap_or_default();
-        let initial =
-            word.chars().count() == 1 && word.chars().all(char::is_uppercase) && word != "I";
-        initial
-            || ABBREVIATIONS
-                .iter()
-                .any(|known| word.eq_ignore_ascii_case(known))
-    }
+    let before = text[..mark].rsplit(|letter: char| !letter.is_alphabetic());
+    let word = before.into_iter().next().unwrap_or_default();
+    let is_initial =
+        word.chars().count() == 1 && word.chars().all(char::is_uppercase) && word != "I";
+    let is_title = ABBREVIATIONS
+        .iter()
+        .any(|known| word.eq_ignore_ascii_case(known));
+    text[mark..].starts_with('.') && (is_initial || is_title)
 }
 
 /// Bytes after which a sentence is cut.

@@ -11,11 +11,8 @@ pub(super) fn summary(
     aspects: &[Aspect],
 ) -> Option<String> {
     let (latest, earliest) = (reviews.first()?, reviews.last()?);
-    let stars: u64 = reviews
-        .iter()
-        .map(|review| u64::from(review.rating.stars()))
-        .sum();
-    let mean = rounded(stars as f64 / reviews.len() as f64, 2);
+    let stars = reviews.iter().map(|one| u64::from(one.rating.stars()));
+    let mean = rounded(stars.sum::<u64>() as f64 / reviews.len() as f64, 2);
     let mut text = match reviews.len() {
         1 => format!("1 review of {} gives {mean:.2} of 5 stars.", latest.date),
         count => format!(
@@ -38,11 +35,10 @@ pub(super) fn summary(
             text.push_str(&format!(" {opening}: {}.", named.join(", ")));
         }
     }
-    for change in aspects
-        .iter()
-        .filter_map(|aspect| Some((&aspect.label, aspect.change.as_ref()?)))
-    {
-        text.push_str(&format!(" {}: {}", change.0, change.1));
+    for aspect in aspects {
+        if let Some(change) = &aspect.change {
+            text.push_str(&format!(" {}: {change}", aspect.label));
+        }
     }
     Some(text)
 }
@@ -50,26 +46,16 @@ pub(super) fn summary(
 /// The scored aspects with most mentions of the polarity, with their counts.
 fn most(aspects: &[Aspect], polarity: Polarity) -> Vec<String> {
     let count = |aspect: &Aspect| aspect.count(Some(polarity));
-    let mut named: Vec<&Aspect> = aspects
-        .iter()
-        .filter(|aspect| aspect.score.is_some() && count(aspect) > 0)
-        .collect();
+    let scored = aspects.iter().filter(|one| one.score.is_some());
+    let mut named: Vec<&Aspect> = scored.filter(|one| count(one) > 0).collect();
     named.sort_by_key(|aspect| std::cmp::Reverse(count(aspect)));
     named.truncate(NAMED_MAX);
-    let name = |aspect: &Aspect| {
-        let noun = if aspect.mention_count == 1 {
-            "mention"
-        } else {
-            "mentions"
-        };
-        format!(
-            "{} ({} of {} {noun})",
-            aspect.label,
-            count(aspect),
-            aspect.mention_count
-        )
+    let name = |aspect: &&Aspect| {
+        let (count, all) = (count(aspect), aspect.mention_count);
+        let noun = if all == 1 { "mention" } else { "mentions" };
+        format!("{} ({count} of {all} {noun})", aspect.label)
     };
-    named.into_iter().map(name).collect()
+    named.iter().map(name).collect()
 }
 
 /// Aspects named for each sign.

@@ -304,6 +304,20 @@ fn an_aspect_with_too_few_mentions_has_counts_and_no_score() {
 }
 
 #[test]
+fn an_interval_holds_its_own_share() {
+    assert_eq!(share_interval(0, 0), [0.0, 1.0]);
+    for (part, whole) in [(0, 1), (1, 1), (0, 500), (250, 500), (500, 500)] {
+        let [low, high] = share_interval(part, whole);
+        let share = part as f64 / whole as f64;
+        assert!(
+            low <= share && share <= high,
+            "{part} of {whole}: {low} {high}"
+        );
+        assert!(high - low > 0.15, "at least the error of the method");
+    }
+}
+
+#[test]
 fn generated_at_is_updated_at() {
     let dataset = sample();
     assert_eq!(

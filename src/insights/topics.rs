@@ -6,6 +6,7 @@
 //! of one group uses it are compared with those of the other, drawn towards each other by a prior of [`PRIOR`] reviews,
 //! and divided by their standard error (after Monroe, Colaresi and Quinn, 2008).
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use whatlang::Lang;
@@ -23,129 +24,131 @@ use crate::model::{Dataset, Review};
 /// How often a phrase is used.
 #[derive(Clone, Debug, Default)]
 struct Count {
-    /// Reviews of five stars, of four, and of at most three.
-    groups: [u32; 3],
-    /// Uses; among them those that look like the head of a noun phrase, and those with a capital within a sentence.
+    /// Reviews of five stars, and of at most three.
+    groups: [u32; 2],
     uses: u32,
+    /// Uses that look like a noun phrase.
     nouns: u32,
-    capitals: u32,
+    /// Uses after the first word of a sentence, and those of them with a capital.
     within: u32,
+    capitals: u32,
     /// The newest rows.
     rows: Vec<u32>,
+}
+
+impl Count {
+    /// Adds the count of later rows.
+    fn add(&mut self, later: Count) {
+        (0..2).for_each(|group| self.groups[group] += later.groups[group]);
+        self.uses += later.uses;
+        self.nouns += later.nouns;
+        self.within += later.within;
+        self.capitals += later.capitals;
+        self.rows.extend(later.rows);
+        self.rows.truncate(REVIEWS_SHOWN);
+    }
+
+    /// Whether it is used often enough, and mostly as nouns are.
+    fn is_candidate(&self, phrase: &str) -> bool {
+        let part = if phrase.contains(' ') { 4 } else { 2 };
+        self.groups[0] + self.groups[1] >= COUNT_MIN && self.nouns * part >= self.uses
+    }
 }
 
 type Counts = HashMap<(Lang, String), Count>;
 
 /// Returns the strongest topics of each sign, praise first.
 pub(super) fn topics(dataset: &Dataset, derived: &Derived, options: &Options) -> Vec<Topic> {
-    let count = dataset.reviews.len();
-    let parts = over_chunks(count, options.threads, Words::default, |words, rows| {
-        let mut counts = Counts::new();
-        for row in rows {
-            if let Some(lang) = derived.basis.languages[row] {
-                add(&mut counts, &dataset.reviews[row], row as u32, lang, words);
-            }
+    let counts = counts(dataset, derived, options);
+    let mut totals = [0; 2];
+    for review in dataset.reviews.iter().filter(|one| !one.text.is_empty()) {
+        if let Some(group) = group(review) {
+            totals[group] += 1;
         }
-        // Of many chunks, each forgets what only one review of it uses: that bounds what is held at once.
-        if count > CHUNK_ROWS {
-            counts.retain(|_, one| one.groups.iter().sum::<u32>() >= 2);
-        }
-        counts
-    });
-    let counts = merged(parts);
-    let totals = group_sizes(dataset);
+    }
     let names = names(dataset, &counts);
-    let mut weighed: Vec<(i64, &(Lang, String), &Count)> = counts
-        .iter()
-        .filter(|((lang, phrase), one)| {
-            one.groups[0] + one.groups[2] >= COUNT_MIN
-                && one.nouns * 4 >= one.uses
-                && (phrase.contains(' ') || one.nouns * 2 >= one.uses)
-                && !phrase.split(' ').any(|word| names.contains(word))
-                && !is_listed(&derived.basis.finder, *lang, phrase)
-        })
-        .map(|(phrase, one)| {
-            let uses = [one.groups[0], one.groups[2]].map(u64::from);
-            (weight(uses, totals), phrase, one)
-        })
-        .collect();
-    let mut topics = Vec::new();
+    let is_topic = |lang: Lang, phrase: &str| {
+        let is_named = phrase.split(' ').any(|word| names.contains(word));
+        !is_named && !is_listed(&derived.basis.finder, lang, phrase)
+    };
+    let mut weighed: Vec<(i64, &str, Lang, &Count)> = Vec::new();
+    for ((lang, phrase), count) in &counts {
+        if count.is_candidate(phrase) && is_topic(*lang, phrase) {
+            weighed.push((weight(count.groups, totals), phrase, *lang, count));
+        }
+    }
+    let mut topics: Vec<Topic> = Vec::new();
     for (polarity, sign) in [(Polarity::Positive, 1), (Polarity::Negative, -1)] {
-        weighed.sort_by_key(|(weight, (lang, phrase), _)| {
-            // Of equals the longer phrase says more.
+        // Of equals the longer phrase says more.
+        weighed.sort_by_key(|(weight, phrase, lang, _)| {
             let words = phrase.split(' ').count();
-            (
-                -weight * sign,
-                std::cmp::Reverse(words),
-                phrase.clone(),
-                *lang as u8,
-            )
+            (Reverse(weight * sign), Reverse(words), *phrase, *lang as u8)
         });
-        let mut kept: Vec<&str> = Vec::new();
-        for (weight, (_, phrase), one) in &weighed {
-            if weight * sign < WEIGHT_MIN || kept.len() == TOPICS_MAX {
+        let first = topics.len();
+        for (weight, phrase, _, count) in &weighed {
+            if weight * sign < WEIGHT_MIN || topics.len() == first + TOPICS_MAX {
                 break;
             }
-            if kept.iter().any(|other| overlaps(other, phrase)) {
+            if topics[first..]
+                .iter()
+                .any(|one| overlaps(&one.phrase, phrase))
+            {
                 continue;
             }
-            kept.push(phrase);
-            let ids = one
-                .rows
-                .iter()
-                .map(|row| dataset.reviews[*row as usize].id.clone());
+            let id = |row: &u32| dataset.reviews[*row as usize].id.clone();
             topics.push(Topic {
-                phrase: phrase.clone(),
+                phrase: (*phrase).to_owned(),
                 polarity,
-                five_star_count: one.groups[0].into(),
-                low_star_count: one.groups[2].into(),
+                five_star_count: count.groups[0].into(),
+                low_star_count: count.groups[1].into(),
                 weight: (weight * sign) as f64 / 100.0,
-                review_ids: ids.collect(),
+                review_ids: count.rows.iter().map(id).collect(),
             });
         }
     }
     topics
 }
 
-/// Adds up the counts of chunks.
-fn merged(parts: Vec<Counts>) -> Counts {
+/// Counts the phrases of all reviews.
+fn counts(dataset: &Dataset, derived: &Derived, options: &Options) -> Counts {
+    let rows = dataset.reviews.len();
+    let parts = over_chunks(rows, options.threads, Words::default, |words, chunk| {
+        let mut counts = Counts::new();
+        for row in chunk {
+            let review = &dataset.reviews[row];
+            if let (Some(lang), Some(group)) = (derived.basis.languages[row], group(review)) {
+                add(&mut counts, review, (row as u32, group), lang, words);
+            }
+        }
+        // Of many chunks, each drops what only one review of it uses: that bounds what is held at once.
+        if rows > CHUNK_ROWS {
+            counts.retain(|_, one| one.groups[0] + one.groups[1] >= 2);
+        }
+        counts
+    });
     let mut counts = Counts::new();
     for (phrase, part) in parts.into_iter().flatten() {
-        let whole = counts.entry(phrase).or_default();
-        for (group, more) in whole.groups.iter_mut().zip(part.groups) {
-            *group += more;
-        }
-        whole.uses += part.uses;
-        whole.nouns += part.nouns;
-        whole.capitals += part.capitals;
-        whole.within += part.within;
-        // Chunks come in the order of the rows.
-        whole.rows.extend(part.rows);
-        whole.rows.truncate(REVIEWS_SHOWN);
+        counts.entry(phrase).or_default().add(part);
     }
     counts
 }
 
-/// Reviews with text of five, and of at most three stars.
-fn group_sizes(dataset: &Dataset) -> [u64; 2] {
-    let of = |stars: std::ops::RangeInclusive<u8>| {
-        let reviews = dataset
-            .reviews
-            .iter()
-            .filter(|review| !review.text.is_empty());
-        reviews
-            .filter(|review| stars.contains(&review.rating.stars()))
-            .count() as u64
-    };
-    [of(5..=5), of(1..=3)]
+/// 0 for reviews of five stars, 1 for those of at most three.
+fn group(review: &Review) -> Option<usize> {
+    match review.rating.stars() {
+        5 => Some(0),
+        4 => None,
+        _ => Some(1),
+    }
 }
 
-fn add(counts: &mut Counts, review: &Review, row: u32, lang: Lang, words: &mut Words) {
-    let group = match review.rating.stars() {
-        5 => 0,
-        4 => 1,
-        _ => 2,
-    };
+fn add(
+    counts: &mut Counts,
+    review: &Review,
+    (row, group): (u32, usize),
+    lang: Lang,
+    words: &mut Words,
+) {
     let mut seen: HashSet<String> = HashSet::new();
     for range in sentences(&review.text) {
         let sentence = &review.text[range];
@@ -153,77 +156,59 @@ fn add(counts: &mut Counts, review: &Review, row: u32, lang: Lang, words: &mut W
         let items = words.items();
         let is_content = |item: &Item| {
             let lower = words.lower(item);
-            item.is_word
-                && lower.len() >= 3
-                && lower.len() <= WORD_BYTES_MAX
-                && !is_function_word(lang, lower)
+            let is_word = item.is_word && (3..=WORD_BYTES_MAX).contains(&lower.len());
+            is_word && !is_function_word(lang, lower)
         };
+        let is_determined = |at: usize| at > 0 && is_determiner(words.lower(&items[at - 1]));
         for last in 0..items.len() {
             let ends = items.get(last + 1).is_none_or(|next| !is_content(next));
             for first in (last.saturating_sub(2)..=last).rev() {
                 if !is_content(&items[first]) {
                     break;
                 }
-                let phrase: Vec<&str> = items[first..=last]
-                    .iter()
-                    .map(|item| bare(words, item))
-                    .collect();
+                let bare = |item: &Item| words.lower(item).trim_end_matches("'s");
+                let phrase: Vec<&str> = items[first..=last].iter().map(bare).collect();
                 let phrase = phrase.join(" ");
-                let determined = |at: usize| {
-                    at.checked_sub(1)
-                        .is_some_and(|at| is_determiner(words.lower(&items[at])))
-                };
-                let starts = determined(first)
-                    || (first > 0 && is_content(&items[first - 1]) && determined(first - 1));
-                let one = counts.entry((lang, phrase.clone())).or_default();
-                one.uses += 1;
-                one.nouns += u32::from(ends && starts);
-                one.within += u32::from(first > 0);
+                let starts = is_determined(first)
+                    || (first > 0 && is_content(&items[first - 1]) && is_determined(first - 1));
                 let is_capital = sentence[items[first].start..].starts_with(char::is_uppercase);
-                one.capitals += u32::from(first > 0 && is_capital);
-                if seen.insert(phrase) {
-                    one.groups[group] += 1;
-                    if one.rows.len() < REVIEWS_SHOWN {
-                        one.rows.push(row);
-                    }
-                }
+                let is_new = seen.insert(phrase.clone());
+                let mut one = Count {
+                    uses: 1,
+                    nouns: u32::from(ends && starts),
+                    within: u32::from(first > 0),
+                    capitals: u32::from(first > 0 && is_capital),
+                    rows: if is_new { vec![row] } else { Vec::new() },
+                    ..Count::default()
+                };
+                one.groups[group] = u32::from(is_new);
+                counts.entry((lang, phrase)).or_default().add(one);
             }
         }
     }
 }
 
-/// The word without a possessive ending.
-fn bare<'w>(words: &'w Words, item: &Item) -> &'w str {
-    let word = words.lower(item);
-    word.strip_suffix("'s").unwrap_or(word)
-}
-
 /// Words that name people: those of the taxonomy, the business and the authors; and, but in German, words that are
 /// mostly written with a capital within sentences.
 fn names(dataset: &Dataset, counts: &Counts) -> HashSet<String> {
-    let taxonomy = dataset.taxonomy.technicians.iter();
-    let known = taxonomy.flat_map(|person| std::iter::once(&person.name).chain(&person.aliases));
-    let listed = dataset
-        .business
-        .technicians
-        .iter()
-        .map(|person| &person.name);
+    let (taxonomy, business) = (&dataset.taxonomy, &dataset.business);
+    let people = taxonomy.technicians.iter();
+    let known = people.flat_map(|person| std::iter::once(&person.name).chain(&person.aliases));
+    let listed = business.technicians.iter().map(|person| &person.name);
     let authors = dataset.reviews.iter().map(|review| &review.author);
-    let parts = known
-        .chain(listed)
-        .chain(authors)
-        .chain([&dataset.business.name]);
-    let words = parts.flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));
+    let all = known.chain(listed).chain(authors).chain([&business.name]);
+    let words = all.flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));
     let mut names: HashSet<String> = words
         .filter(|word| word.starts_with(char::is_uppercase))
         .map(str::to_lowercase)
         .collect();
-    let capital = counts.iter().filter(|((lang, phrase), one)| {
-        *lang != Lang::Deu
-            && !phrase.contains(' ')
-            && one.within > 0
-            && one.capitals * 10 >= one.within * 6
-    });
+    let is_name = |lang: Lang, one: &Count| {
+        lang != Lang::Deu && one.within > 0 && one.capitals * 10 >= one.within * 6
+    };
+    let single = counts
+        .iter()
+        .filter(|((_, phrase), _)| !phrase.contains(' '));
+    let capital = single.filter(|((lang, _), one)| is_name(*lang, one));
     names.extend(capital.map(|((_, phrase), _)| phrase.clone()));
     names
 }
@@ -238,28 +223,24 @@ fn is_listed(finder: &Finder, lang: Lang, phrase: &str) -> bool {
 
 /// Whether one phrase holds all words of the other.
 fn overlaps(one: &str, other: &str) -> bool {
-    let within = |small: &str, large: &str| {
-        small
-            .split(' ')
-            .all(|word| large.split(' ').any(|same| same == word))
+    let is_within = |small: &str, large: &str| {
+        let mut words = small.split(' ');
+        words.all(|word| large.split(' ').any(|same| same == word))
     };
-    within(one, other) || within(other, one)
+    is_within(one, other) || is_within(other, one)
 }
 
 /// The log-odds of a phrase that `counts` of `totals` reviews use, in hundredths of its standard error; above 0 where
 /// the first group uses it more.
-fn weight(counts: [u64; 2], totals: [u64; 2]) -> i64 {
+fn weight(counts: [u32; 2], totals: [u32; 2]) -> i64 {
+    let uses = counts.map(|count| f64::from(count) + PRIOR);
     let odds = |group: usize| {
-        let uses = counts[group] as f64 + PRIOR;
-        (
-            uses,
-            (uses / (totals[group] as f64 + 2.0 * PRIOR - uses).max(PRIOR)).ln(),
-        )
+        let others = f64::from(totals[group]) + 2.0 * PRIOR - uses[group];
+        (uses[group] / others.max(PRIOR)).ln()
     };
-    let (first, second) = (odds(0), odds(1));
-    let error = (1.0 / first.0 + 1.0 / second.0).sqrt();
+    let error = (1.0 / uses[0] + 1.0 / uses[1]).sqrt();
     // Rounded before anything is compared, so that the last digits of a logarithm decide nothing.
-    ((first.1 - second.1) / error * 100.0).round() as i64
+    ((odds(0) - odds(1)) / error * 100.0).round() as i64
 }
 
 /// Reviews with and without the phrase that the prior is worth, each.

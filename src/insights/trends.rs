@@ -11,9 +11,8 @@ use crate::model::{Dataset, Review};
 pub(super) fn months(dataset: &Dataset, derived: &Derived) -> Vec<Month> {
     let mut months: BTreeMap<(u16, u8), (u64, u64, i64)> = BTreeMap::new();
     for (review, score) in dataset.reviews.iter().zip(&derived.scores) {
-        let (count, stars, scores) = months
-            .entry((review.date.year(), review.date.month()))
-            .or_default();
+        let month = (review.date.year(), review.date.month());
+        let (count, stars, scores) = months.entry(month).or_default();
         *count += 1;
         *stars += u64::from(review.rating.stars());
         *scores += i64::from(*score);
@@ -28,12 +27,8 @@ pub(super) fn months(dataset: &Dataset, derived: &Derived) -> Vec<Month> {
     months.into_iter().map(month).collect()
 }
 
-/// Returns the quarters with a mention among `mentions`, which are of one aspect and newest first, and the sentence about
-/// a change.
-pub(super) fn quarters<'m>(
-    dataset: &Dataset,
-    mentions: impl Iterator<Item = &'m Mention>,
-) -> (Vec<Quarter>, Option<String>) {
+/// Returns the quarters with a mention among `mentions`, which are of one aspect, and the sentence about a change.
+pub(super) fn quarters(dataset: &Dataset, mentions: &[&Mention]) -> (Vec<Quarter>, Option<String>) {
     let mut counts: BTreeMap<(u16, u8), [u64; 3]> = BTreeMap::new();
     for mention in mentions {
         let date = dataset.reviews[mention.row as usize].date;
@@ -41,53 +36,65 @@ pub(super) fn quarters<'m>(
         counts.entry(quarter).or_default()[mention.polarity as usize] += 1;
     }
     let change = change(&counts);
-    let quarter =
-        |((year, quarter), [negative, neutral, positive]): (&(u16, u8), &[u64; 3])| Quarter {
+    let quarter = |((year, quarter), counts): ((u16, u8), [u64; 3])| {
+        let [negative, neutral, positive] = counts;
+        let all = negative + neutral + positive;
+        Quarter {
             quarter: format!("{year}-Q{quarter}"),
-            mention_count: negative + neutral + positive,
-            positive_count: *positive,
-            neutral_count: *neutral,
-            negative_count: *negative,
-            interval: interval(*positive, negative + neutral + positive),
-        };
-    (counts.iter().map(quarter).collect(), change)
+            mention_count: all,
+            positive_count: positive,
+            neutral_count: neutral,
+            negative_count: negative,
+            interval: interval(positive, all),
+        }
+    };
+    (counts.into_iter().map(quarter).collect(), change)
 }
+
+/// Favorable mentions, and all.
+type Share = [u64; 2];
 
 /// The sentence about the quarter from which on the share of praise differs most, by two proportions and pooled
 /// variance; `None` unless it differs by [`ERRORS_MIN`] standard errors and [`CHANGE_MIN`].
 fn change(counts: &BTreeMap<(u16, u8), [u64; 3]>) -> Option<String> {
-    let whole = counts.values().fold([0, 0], |sum: [u64; 2], one| {
-        [sum[0] + one[2], sum[1] + one.iter().sum::<u64>()]
-    });
-    let mut before = [0u64; 2];
+    let add =
+        |[positive, all]: Share, one: &[u64; 3]| [positive + one[2], all + one.iter().sum::<u64>()];
+    let whole = counts.values().fold([0, 0], add);
+    let mut before = [0, 0];
     let mut best: Option<(f64, String)> = None;
     for ((year, quarter), one) in counts {
         let after = [whole[0] - before[0], whole[1] - before[1]];
-        if before[1] >= MENTIONS_MIN && after[1] >= MENTIONS_MIN {
-            let [old, new] = [before, after].map(|[positive, all]| positive as f64 / all as f64);
-            let pooled = whole[0] as f64 / whole[1] as f64;
-            let spread =
-                (pooled * (1.0 - pooled) * (1.0 / before[1] as f64 + 1.0 / after[1] as f64)).sqrt();
-            let errors = (new - old).abs() / spread.max(1e-9);
-            let is_clear = errors >= ERRORS_MIN && (new - old).abs() >= CHANGE_MIN;
-            if is_clear && best.as_ref().is_none_or(|(most, _)| errors > *most + 1e-9) {
-                let verb = if new > old { "rose" } else { "fell" };
-                best = Some((
-                    errors,
-                    format!(
-                        "Favorable mentions {verb} from {:.0} % of {} to {:.0} % of {} since the {} quarter of {year}.",
-                        old * 100.0,
-                        before[1],
-                        new * 100.0,
-                        after[1],
-                        ["first", "second", "third", "fourth"][usize::from(*quarter - 1)],
-                    ),
-                ));
-            }
+        let (errors, difference) = difference(before, after);
+        let is_clear = before[1].min(after[1]) >= MENTIONS_MIN
+            && errors >= ERRORS_MIN
+            && difference.abs() >= CHANGE_MIN;
+        if is_clear && best.as_ref().is_none_or(|(most, _)| errors > *most + 1e-9) {
+            let verb = if difference > 0.0 { "rose" } else { "fell" };
+            let told = |[positive, all]: Share| {
+                format!("{:.0} % of {all}", positive as f64 * 100.0 / all as f64)
+            };
+            let ordinal = ["first", "second", "third", "fourth"][usize::from(*quarter - 1)];
+            best = Some((
+                errors,
+                format!(
+                    "Favorable mentions {verb} from {} to {} since the {ordinal} quarter of {year}.",
+                    told(before),
+                    told(after),
+                ),
+            ));
         }
-        before = [before[0] + one[2], before[1] + one.iter().sum::<u64>()];
+        before = add(before, one);
     }
     best.map(|(_, sentence)| sentence)
+}
+
+/// How many standard errors two shares are apart, and by how much the second is larger.
+fn difference(before: Share, after: Share) -> (f64, f64) {
+    let [old, new] = [before, after].map(|[positive, all]| positive as f64 / all.max(1) as f64);
+    let [old_count, new_count] = [before[1], after[1]].map(|all| all.max(1) as f64);
+    let pooled = (before[0] + after[0]) as f64 / (old_count + new_count);
+    let variance = pooled * (1.0 - pooled) * (1.0 / old_count + 1.0 / new_count);
+    ((new - old).abs() / variance.sqrt().max(1e-9), new - old)
 }
 
 /// How `trend` is found, as the document says it.
@@ -116,14 +123,12 @@ pub(super) fn trend(reviews: &[Review]) -> Option<&'static str> {
 
 /// Mean rating, and the square of its standard error.
 fn spread(reviews: &[Review]) -> Option<(f64, f64)> {
-    let stars = || {
-        reviews
-            .iter()
-            .map(|review| f64::from(review.rating.stars()))
-    };
+    let stars = reviews
+        .iter()
+        .map(|review| f64::from(review.rating.stars()));
     let count = reviews.len() as f64;
-    let mean = stars().sum::<f64>() / count;
-    let squares: f64 = stars().map(|stars| (stars - mean) * (stars - mean)).sum();
+    let mean = stars.clone().sum::<f64>() / count;
+    let squares: f64 = stars.map(|stars| (stars - mean) * (stars - mean)).sum();
     (reviews.len() >= REVIEWS_MIN).then(|| (mean, squares / (count - 1.0) / count))
 }
 

@@ -26,8 +26,6 @@ pub(super) struct Item {
     pub(super) phrase: u16,
     /// Counts the turns of thought up to here: "but", a full stop.
     pub(super) clause: u16,
-    /// Whether it is a word that sets what follows against what went before.
-    pub(super) contrasts: bool,
 }
 
 impl Words {
@@ -111,41 +109,35 @@ impl Words {
             self.lower.truncate(lower_start);
             self.lower.push('0');
         }
-        let lower = &self.lower[lower_start..];
         self.items.push(Item {
             start,
             end,
             lower_start,
             lower_end: self.lower.len(),
-            entry: LEXICON.entry(lower),
+            entry: LEXICON.entry(&self.lower[lower_start..]),
             is_word,
             negated: false,
             phrase: 0,
             clause: 0,
-            contrasts: CONTRASTS.contains(&lower),
         });
     }
 
     /// Sets where phrases and clauses begin and how far negations reach.
     fn divide(&mut self) {
         let (mut phrase, mut clause, mut reach) = (0, 0, 0u8);
-        for at in 0..self.items.len() {
-            let lower = self.lower(&self.items[at]);
-            let turns = self.items[at].contrasts || CLAUSE_MARKS.contains(&lower);
-            let pauses = PAUSES.contains(&lower);
-            let negates = self.items[at].entry.negates || NEGATIONS.contains(&lower);
-            if turns {
+        for item in &mut self.items {
+            let entry = item.entry;
+            if entry.is_clause {
                 clause += 1;
             }
-            if turns || pauses {
+            if entry.is_clause || entry.is_phrase {
                 phrase += 1;
                 reach = 0;
             }
-            let item = &mut self.items[at];
             item.phrase = phrase;
             item.clause = clause;
             item.negated = reach > 0 && item.is_word;
-            reach = match negates {
+            reach = match entry.negates {
                 true => NEGATION_REACH,
                 false => reach.saturating_sub(u8::from(item.is_word)),
             };
@@ -163,31 +155,6 @@ const EMPHASIS_MAX: u8 = 4;
 const NEGATION_REACH: u8 = 4;
 /// Characters that join the parts of a word.
 const JOINERS: [char; 3] = ['\'', '’', '-'];
-/// Negations besides those that the lexicon marks.
-const NEGATIONS: [&str; 4] = ["no", "hardly", "barely", "nobody"];
-/// Marks that end a clause.
-const CLAUSE_MARKS: [&str; 9] = [".", "!", "?", ";", ":", "…", "—", "–", "|"];
-/// Words and marks that end a phrase.
-const PAUSES: [&str; 8] = [",", "and", "or", "(", ")", "-", "which", "because"];
-/// Words that set what follows against what went before.
-const CONTRASTS: [&str; 15] = [
-    "but",
-    "although",
-    "though",
-    "tho",
-    "however",
-    "while",
-    "whereas",
-    "yet",
-    "except",
-    "despite",
-    "nevertheless",
-    "unfortunately",
-    "luckily",
-    "otherwise",
-    "still",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;

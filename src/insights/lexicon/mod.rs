@@ -1,14 +1,14 @@
-//! The words that carry sentiment: the lexicon of VADER as data, and the words that its rules know.
+//! The words that carry sentiment: the lexicon of VADER as data, and the words and marks that its rules know.
 //!
 //! `words.txt` and `emoji.txt` come from the reference implementation (vaderSentiment 3.3.2, C. J. Hutto, MIT:
 //! `LICENSES/MIT-vaderSentiment.txt`) by `tests/fixtures/vader/make.py`. A line of the first is a valence in tenths
 //! and the words that have it; a line of the second an emoji and the words that stand for it. Entries that no token
-//! can equal (with blanks or capitals) are left out.
+//! can equal (with blanks or capitals) are left out. A line of `rules.txt` is a role and the words that play it.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What the rules know about a word in lower case.
+/// What the rules know about a word in lower case, or about a mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Entry {
     /// Mean sentiment from -4 to 4, if the lexicon lists the word.
@@ -17,6 +17,10 @@ pub(super) struct Entry {
     pub(super) step: i8,
     /// Whether it turns what follows around.
     pub(super) negates: bool,
+    /// Whether a clause begins with it, as with "but", or a full stop.
+    pub(super) is_clause: bool,
+    /// Whether a part of a clause begins with it, as with "and".
+    pub(super) is_phrase: bool,
 }
 
 /// The lexicon, read once when it is first needed: some milliseconds and 500 KB.
@@ -38,27 +42,23 @@ impl Lexicon {
 
     fn read() -> Lexicon {
         let mut words: HashMap<&'static str, Entry> = HashMap::with_capacity(8192);
-        for line in WORDS.lines() {
+        for line in WORDS.lines().chain(RULES.lines()) {
             let mut fields = line.split(' ');
-            let tenths: Option<i8> = fields.next().and_then(|field| field.parse().ok());
+            let role = fields.next().unwrap_or_default();
             for word in fields {
-                words.entry(word).or_default().valence =
-                    tenths.map(|tenths| f64::from(tenths) / 10.0);
+                let entry = words.entry(word).or_default();
+                match role {
+                    "stronger" => entry.step = 1,
+                    "weaker" => entry.step = -1,
+                    "negates" => entry.negates = true,
+                    "clause" => entry.is_clause = true,
+                    "phrase" => entry.is_phrase = true,
+                    tenths => entry.valence = tenths.parse().ok().map(|tenths: f64| tenths / 10.0),
+                }
             }
         }
-        for word in STRONGER.split_ascii_whitespace() {
-            words.entry(word).or_default().step = 1;
-        }
-        for word in WEAKER.split_ascii_whitespace() {
-            words.entry(word).or_default().step = -1;
-        }
-        for word in NEGATIONS.split_ascii_whitespace() {
-            words.entry(word).or_default().negates = true;
-        }
         for line in EMOJI.lines() {
-            let Some((emoji, name)) = line.split_once(' ') else {
-                continue;
-            };
+            let (emoji, name) = line.split_once(' ').unwrap_or((line, ""));
             let valence = |word| words.get(word).and_then(|entry: &Entry| entry.valence);
             let valences: Vec<f64> = name.split(' ').filter_map(valence).collect();
             if !valences.is_empty() {
@@ -69,24 +69,9 @@ impl Lexicon {
     }
 }
 
-pub(super) const WORDS: &str = include_str!("words.txt");
-pub(super) const EMOJI: &str = include_str!("emoji.txt");
-
-/// Words of degree that strengthen.
-const STRONGER: &str = "absolutely amazingly awfully completely considerable considerably decidedly deeply effing \
-enormous enormously entirely especially exceptional exceptionally extreme extremely fabulously flipping flippin \
-frackin fracking fricking frickin frigging friggin fully fuckin fucking fuggin fugging greatly hella highly hugely \
-incredible incredibly intensely major majorly more most particularly purely quite really remarkably so \
-substantially thoroughly total totally tremendous tremendously uber unbelievably unusually utter utterly very";
-
-/// Words of degree that weaken; the pairs "kind of", "sort of" and "just enough" have a rule of their own.
-const WEAKER: &str = "almost barely hardly kinda kindof kind-of less little marginal marginally occasional \
-occasionally partly scarce scarcely slight slightly somewhat sorta sortof sort-of";
-
-/// Words that turn around what follows, besides all that contain "n't".
-const NEGATIONS: &str = "aint arent cannot cant couldnt darent didnt doesnt dont hadnt hasnt havent isnt mightnt \
-mustnt neither neednt never none nope nor not nothing nowhere oughtnt shant shouldnt uhuh uh-uh wasnt werent without \
-wont wouldnt rarely seldom despite";
+const WORDS: &str = include_str!("words.txt");
+const EMOJI: &str = include_str!("emoji.txt");
+const RULES: &str = include_str!("rules.txt");
 
 #[cfg(test)]
 mod tests {
