@@ -50,19 +50,18 @@
 //!
 //! Only `http` and `server` name hyper; `tests/tidy.rs` reads this table and fails when code leaves it.
 //!
-//! # Five ways through the house
+//! # Five ways through the code
 //!
-//! **`GET /reviews.json`.** A connection without TLS begins at `server::fast`, which reads into a buffer that all of a
-//! thread share and asks `wire::plain` whether this is a request that nobody has to think about. It is: `http::plain`
-//! takes the current site, and the same endpoint as for any other request chooses the coding and judges the
-//! conditions; head and body are bytes that were ready, and leave in one send. Were anything unusual, the connection
-//! would go to hyper with what was read of it, and stay there.
+//! **`GET /reviews.json`.** `server::listen` accepts, and `server::connection` begins on the fast path (`server::fast`):
+//! `wire::simple_request` parses, `http::fast_path` makes a `RequestHead` (`http::head`) of it. `http::respond` routes
+//! it (`http::router`), takes it from the client's rate, checks it and asks the endpoint (`http::endpoint::document`),
+//! which selects the coding and evaluates the conditions (`wire::conditional`). Head and body are bytes that were ready,
+//! and leave in one send (`server::send`). Anything unusual goes to hyper, which makes the same `RequestHead` of it.
 //!
-//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`.** `server::listen` accepts, and the request comes
-//! from the fast path or from hyper; `http` takes the current site (one atomic load, no lock) and routes; `search::query`
-//! turns the parameters into a `Query`, or into issues and a 400; the entity-tag of dataset and query decides about a 304
-//! before anything is searched; `search::run` finds the rows; the endpoint joins the reviews' ready-made bytes into
-//! one buffer of known size.
+//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`.** The same as far as the endpoint
+//! (`http::endpoint::search`): `search::query` turns the parameters into a `Query`, or into issues and a 400; the
+//! entity-tag of dataset and query decides about a 304 before anything is searched; `search::run` finds the rows; the
+//! endpoint joins the reviews' ready-made bytes into one buffer of known size.
 //!
 //! **`GET /?query=probate&aspect=fees`.** The same parser reads the parameters; `pages` looks the aspect up in what it
 //! kept of the insights, searches among the reviews of its evidence, reads each found review back from its stored bytes

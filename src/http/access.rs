@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hyper::Method;
-use hyper::http::request::Parts;
 
+use super::head::RequestHead;
 use crate::clock;
 use crate::wire::trace::TraceParent;
 
@@ -170,7 +170,6 @@ impl AccessLog {
 #[derive(Debug)]
 pub(super) struct Note {
     unix_ms: i64,
-    began: Instant,
     client: IpAddr,
     method: Verb,
     path: String,
@@ -178,41 +177,23 @@ pub(super) struct Note {
 }
 
 impl Note {
-    /// Notes a plain request of `client` for `path`, with the value of its traceparent.
-    pub(super) fn of_plain(
-        method: &Method,
-        path: &str,
-        trace: Option<&[u8]>,
-        client: IpAddr,
-    ) -> Note {
-        Note {
-            unix_ms: clock::unix_ms(),
-            began: clock::instant(),
-            client,
-            method: Verb::of(method),
-            path: path[..path.len().min(PATH_BYTES_MAX)].to_owned(),
-            trace: trace.and_then(TraceParent::parse),
-        }
-    }
-
-    /// Notes the request of `client` that `parts` are of.
-    pub(super) fn of(parts: &Parts, client: IpAddr) -> Note {
-        let path = parts.uri.path();
+    /// Notes what `head` says, a request of `client`.
+    pub(super) fn new(head: &RequestHead<'_>, client: IpAddr) -> Note {
+        let path = head.path;
         let mut end = path.len().min(PATH_BYTES_MAX);
         while !path.is_char_boundary(end) {
             end -= 1;
         }
-        let mut traces = parts.headers.get_all("traceparent").iter();
-        // Given twice it is nobody's (Trace Context §3.2.2.5 treats it as invalid).
+        let mut traces = head.lines_from_last("traceparent");
+        // More than one is invalid (Trace Context §3.2.2.5).
         let trace = match (traces.next(), traces.next()) {
-            (Some(only), None) => TraceParent::parse(only.as_bytes()),
+            (Some(only), None) => TraceParent::parse(only),
             _ => None,
         };
         Note {
             unix_ms: clock::unix_ms(),
-            began: clock::instant(),
             client,
-            method: Verb::of(&parts.method),
+            method: Verb::of(head.method),
             path: path[..end].to_owned(),
             trace,
         }
@@ -224,7 +205,7 @@ impl Note {
     }
 
     /// Hands the entry to the writer.
-    pub(super) fn push(self, log: &AccessLog, status: u16, bytes: u64) {
+    pub(super) fn push(self, log: &AccessLog, status: u16, bytes: u64, elapsed: Duration) {
         log.push(Entry {
             unix_ms: self.unix_ms,
             client: self.client,
@@ -232,7 +213,7 @@ impl Note {
             path: self.path,
             status,
             bytes,
-            elapsed: self.began.elapsed(),
+            elapsed,
             trace: self.trace,
         });
     }
@@ -240,22 +221,25 @@ impl Note {
 
 #[cfg(test)]
 mod tests {
+    use hyper::header::{HeaderMap, HeaderValue};
+
+    use super::super::head::tests::of_headers;
     use super::*;
 
-    fn note(path: &str, fields: &[(&str, &str)]) -> Note {
-        let mut request = hyper::Request::get(path);
+    fn note(path: &str, fields: &[(&'static str, &'static str)]) -> Note {
+        let mut headers = HeaderMap::new();
         for (name, value) in fields {
-            request = request.header(*name, *value);
+            headers.append(*name, HeaderValue::from_static(value));
         }
-        let (parts, ()) = request.body(()).expect("a request").into_parts();
-        Note::of(&parts, IpAddr::from([127, 0, 0, 1]))
+        let mut head = of_headers(&headers);
+        head.path = path;
+        Note::new(&head, IpAddr::from([127, 0, 0, 1]))
     }
 
     #[test]
-    fn a_path_is_cut_and_its_query_left_out() {
+    fn a_path_is_cut() {
         let long = format!("/{}", "a".repeat(300));
         assert_eq!(note(&long, &[]).path.len(), PATH_BYTES_MAX);
-        assert_eq!(note("/a?query=secret", &[]).path, "/a");
     }
 
     #[test]
@@ -288,7 +272,7 @@ mod tests {
     fn a_full_queue_drops_and_counts() {
         let (log, letters) = AccessLog::new();
         for _ in 0..QUEUE + 2 {
-            note("/", &[]).push(&log, 200, 1);
+            note("/", &[]).push(&log, 200, 1, Duration::ZERO);
         }
         assert_eq!(log.ledger().dropped(), 2);
         assert!(!log.stop());

@@ -238,11 +238,6 @@ impl App {
         Some(standing)
     }
 
-    /// Tells whether requests to `surface` have a limit.
-    pub(crate) fn has_rate(&self, surface: Surface) -> bool {
-        self.rates[surface as usize].is_some()
-    }
-
     /// Returns the parts of the service that have a rate, and how many requests to each were too many.
     #[must_use]
     pub fn rate_limited(&self) -> [(&'static str, u64); 3] {

@@ -1,13 +1,10 @@
-//! Who asks: the address of the peer, or what our own proxies say of theirs.
+//! The client of a request: the address of the peer, or what trusted proxies say of theirs.
 
 use std::net::IpAddr;
 
-use hyper::header::{HeaderMap, HeaderValue};
-
-use super::app::App;
+use super::head::RequestHead;
 use crate::wire::forwarded::{Hop, parse_forwarded, parse_x_forwarded_for};
 use crate::wire::network::Network;
-use crate::wire::plain::Lines;
 
 /// The proxies that the operator has in front of the service.
 #[derive(Clone, Debug)]
@@ -30,27 +27,6 @@ pub enum ProxyField {
     Forwarded,
 }
 
-/// Returns the address that a request of `peer` came from: the peer itself, and behind trusted proxies the right-most
-/// address of their field that is not one of theirs. IPv4 addresses are never wrapped in IPv6.
-///
-/// Where a proxy does not say whom it was asked by, it is taken for the client itself. Allocates for Forwarded alone.
-#[must_use]
-pub fn client_address(app: &App, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
-    let lines = |name| {
-        headers
-            .get_all(name)
-            .iter()
-            .rev()
-            .map(HeaderValue::as_bytes)
-    };
-    app.proxies.client(lines, peer)
-}
-
-/// Returns the same of a plain request.
-pub(crate) fn client_of_plain(app: &App, lines: Lines<'_>, peer: IpAddr) -> IpAddr {
-    app.proxies.client(|name| lines.from_last(name), peer)
-}
-
 impl Proxies {
     /// Tells whether `address` is one of the proxies.
     #[must_use]
@@ -58,6 +34,14 @@ impl Proxies {
         self.networks
             .iter()
             .any(|network| network.contains(address))
+    }
+
+    /// Returns the address that a request came from: the peer itself, and behind trusted proxies the right-most address of
+    /// their field that is not one of theirs. IPv4 addresses are never wrapped in IPv6.
+    ///
+    /// Where a proxy does not say which client it serves, it is taken for the client itself. Allocates for Forwarded alone.
+    pub(crate) fn client_of(&self, head: &RequestHead<'_>) -> IpAddr {
+        self.client(|name| head.lines_from_last(name), head.peer)
     }
 
     /// Finds the client of `peer` by the `lines` of the field that counts, the last first.

@@ -1,12 +1,12 @@
-//! The service over hyper: a request comes in, is routed, answered from the current site, and leaves as a reply.
+//! Requests into responses.
 //!
-//! [`handle`] is the way in; [`answer_plain`] is a short cut of it for plain requests for documents and reviews, which
-//! decides by the same code. What they answer from is a [`Site`]: one snapshot and everything about it that a
-//! reply needs, prepared once when the dataset was loaded. A request takes the current site when it begins and keeps
-//! it to the end, so a reload never mixes two datasets in one answer.
+//! [`handle`] takes requests from hyper, [`respond_simple`] those that the fast path has read; both make the same
+//! `RequestHead` of them and call the same code, and each encodes the reply in its own way. Replies are made from a
+//! [`Site`]: one snapshot and everything about it that a reply needs, prepared once when the dataset was loaded. A
+//! request takes the current site when it begins and keeps it to the end, so a reload never mixes two datasets.
 //!
-//! The order of the checks is fixed: rate (429), number of fields (431), Host, Transfer-Encoding, target, route (404), method
-//! (405), and only then what the endpoint itself asks for. Every status code and every header name is written in `reply.rs`, nowhere else.
+//! The order of the checks is fixed: rate (429), number of fields (431), Host, Transfer-Encoding, target, route (404),
+//! method (405), and then what the endpoint itself asks for. Every status and header name is written in `reply.rs`.
 
 mod access;
 pub mod admin;
@@ -16,16 +16,16 @@ pub mod body;
 mod browser;
 mod client;
 mod endpoint;
-mod fields;
+mod fast_path;
+mod head;
 mod host;
-mod long_way;
-mod plain;
+mod in_memory_transport;
 mod rate;
 mod readiness;
 mod ready;
 mod reply;
+mod respond;
 mod router;
-mod service;
 mod site;
 mod target;
 mod traffic;
@@ -33,13 +33,13 @@ mod traffic;
 pub use access::{AccessLog, Entry, Ledger, Letter, Verb};
 pub use app::{App, Limits, Rates, Settings, SettingsError};
 pub use body::Body;
-pub use client::{Proxies, ProxyField, client_address};
+pub use client::{Proxies, ProxyField};
+pub use fast_path::{FastResponse, ProtocolError, protocol_error, respond_simple};
 #[doc(hidden)]
-pub use long_way::answer_by_hyper;
-pub use plain::{Answered, ProtocolError, answer_plain, protocol_error};
+pub use in_memory_transport::respond_via_hyper;
 pub use readiness::{Readiness, Reason};
 pub use ready::{FilePart, SealedFile, Stored};
+pub use respond::{ResponseFuture, handle, internal_error, respond};
 pub use router::PLACES;
-pub use service::{Answer, Write, broken, handle, respond};
 pub use site::Site;
 pub use traffic::{BOUNDS_NS, Class, Searcher, Traffic};

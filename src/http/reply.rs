@@ -4,7 +4,6 @@ pub(crate) mod admin;
 pub(crate) mod http2;
 pub(crate) mod hub;
 pub(crate) mod mcp;
-pub(crate) mod plain;
 pub(crate) mod rate;
 mod refusal;
 

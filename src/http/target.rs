@@ -60,7 +60,7 @@ pub(crate) struct Path<'a> {
     pub(crate) last: Result<Cow<'a, str>, TargetError>,
 }
 
-/// Checks the form of the target, and returns its path, or `None` for the `*` of OPTIONS.
+/// Checks the form of a target of so many bytes, and returns its path, or `None` for the `*` of OPTIONS.
 ///
 /// Allocates only for a path that has escapes, which none of our own addresses has.
 ///
@@ -68,18 +68,13 @@ pub(crate) struct Path<'a> {
 /// The first fault found, the length first.
 pub(crate) fn parse_target<'a>(
     method: &Method,
-    uri: &'a Uri,
+    path: &'a str,
+    bytes: usize,
     bytes_max: usize,
 ) -> Result<Option<Path<'a>>, TargetError> {
-    let path_bytes = uri.path_and_query().map_or(0, |path| path.as_str().len());
-    let authority_bytes = uri
-        .authority()
-        .map_or(0, |authority| authority.as_str().len());
-    let bytes = path_bytes + authority_bytes;
     if bytes > bytes_max {
         return Err(TargetError::TooLong { bytes, bytes_max });
     }
-    let path = uri.path();
     if path == "*" {
         return if *method == Method::OPTIONS {
             Ok(None)
@@ -91,6 +86,13 @@ pub(crate) fn parse_target<'a>(
         return Err(TargetError::Form);
     }
     parse_path(path).map(Some)
+}
+
+/// Returns how many bytes a target has that hyper has read.
+pub(crate) fn length(uri: &Uri) -> usize {
+    let path = uri.path_and_query().map(|path| path.as_str().len());
+    let authority = uri.authority().map(|authority| authority.as_str().len());
+    path.unwrap_or(0) + authority.unwrap_or(0)
 }
 
 /// Cuts and decodes a path that begins with a slash.
@@ -151,9 +153,13 @@ fn decode(segment: &str) -> Result<String, TargetError> {
 mod tests {
     use super::*;
 
+    fn of_uri<'u>(method: &Method, uri: &'u Uri) -> Result<Option<Path<'u>>, TargetError> {
+        parse_target(method, uri.path(), length(uri), 64)
+    }
+
     fn parse(target: &str) -> Result<Option<(String, String)>, TargetError> {
         let uri: Uri = target.parse().expect("hyper would have passed it on");
-        let path = parse_target(&Method::GET, &uri, 64)?;
+        let path = of_uri(&Method::GET, &uri)?;
         path.map(|path| {
             path.last
                 .map(|last| (path.parent.into_owned(), last.into_owned()))
@@ -207,7 +213,7 @@ mod tests {
     #[test]
     fn what_cannot_be_decoded_is_kept_where_it_is_a_parameter() {
         let uri = Uri::from_static("/api/reviews/since/%zz");
-        let path = parse_target(&Method::GET, &uri, 64)
+        let path = of_uri(&Method::GET, &uri)
             .expect("the parent is fine")
             .expect("a path");
         assert_eq!(
@@ -234,10 +240,10 @@ mod tests {
     #[test]
     fn an_asterisk_is_for_options_alone() {
         let uri = Uri::from_static("*");
-        assert_eq!(parse_target(&Method::OPTIONS, &uri, 64), Ok(None));
-        assert_eq!(parse_target(&Method::GET, &uri, 64), Err(TargetError::Form));
+        assert_eq!(of_uri(&Method::OPTIONS, &uri), Ok(None));
+        assert_eq!(of_uri(&Method::GET, &uri), Err(TargetError::Form));
         assert_eq!(
-            parse_target(&Method::CONNECT, &Uri::from_static("a:443"), 64),
+            of_uri(&Method::CONNECT, &Uri::from_static("a:443")),
             Err(TargetError::Form)
         );
     }

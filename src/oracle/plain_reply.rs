@@ -1,8 +1,8 @@
 //! Whole replies of the fast path, held to what hyper sends for the same bytes of the same client.
 //!
 //! An input is a row of requests. A byte below 0x80 stands for itself, any other for a word: a target, the name of a
-//! field, a value, or an entity-tag of the site itself. So whoever changes single bytes makes requests that are nearly
-//! plain, and what somebody has sent, such as a call of MCP, can be put into the corpus as it is.
+//! field, a value, or an entity-tag of the site itself. So a fuzzer that changes single bytes makes requests that are
+//! nearly simple.
 
 mod words;
 
@@ -12,15 +12,12 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use tokio::runtime::{self, Runtime};
-
 use crate::clock;
 use crate::dataset;
 use crate::http::{
     AccessLog, App, Entry, Letter, Limits, Proxies, ProxyField, Rates, Settings, Site,
-    answer_by_hyper, answer_plain,
+    respond_simple, respond_via_hyper,
 };
-use crate::mcp;
 use crate::search::index::IndexOptions;
 use crate::snapshot::{self, Snapshot};
 use crate::wire::date::Timestamp;
@@ -50,7 +47,6 @@ pub(super) fn answered(data: &[u8]) -> usize {
     // Whatever has failed before has left nothing half changed.
     let world = world.lock().unwrap_or_else(PoisonError::into_inner);
     let row = world.spell(data);
-    let _entered = world.clockwork.enter();
     world.sites.iter().map(|site| site.check(&row)).sum()
 }
 
@@ -58,8 +54,6 @@ struct World {
     /// What the bytes from 0x80 on stand for.
     words: Vec<Vec<u8>>,
     sites: [Served; 4],
-    /// What waits for a body has a deadline, which nobody lets come.
-    clockwork: Runtime,
 }
 
 /// A site, and what it logs.
@@ -92,12 +86,7 @@ impl World {
             words.extend(heads.iter().map(|head| value(head, "etag: ")));
         }
         words.push(value(&sites[0].head("/", ""), "last-modified: "));
-        let clockwork = runtime::Builder::new_current_thread().enable_time().build();
-        World {
-            words,
-            sites,
-            clockwork: clockwork.expect("a clock needs nothing of the system"),
-        }
+        World { words, sites }
     }
 
     fn spell(&self, data: &[u8]) -> Vec<u8> {
@@ -157,14 +146,8 @@ impl Served {
                 body_time: Duration::from_secs(10),
             },
         };
-        let server = mcp::Server::new(mcp::Settings {
-            base_url: settings.base_url.clone(),
-            allowed_origins: Vec::new(),
-            session_key: mcp::Key::new([7; 32]),
-            body_bytes_max: settings.limits.mcp_body_bytes,
-        });
         let app = App::new(settings, site).expect("the settings fit headers");
-        let app = Arc::new(app.with_mcp(server).with_fast_path(true));
+        let app = Arc::new(app.with_fast_path(true));
         if whole {
             app.current().compress(|| false);
         }
@@ -214,7 +197,7 @@ impl Served {
         self.logged();
         let (fast, length) = self.ask_plain(row)?;
         let fast = (timeless(&fast), self.logged());
-        let slow = timeless(&answer_by_hyper(&self.app, &row[..length], PEER));
+        let slow = timeless(&respond_via_hyper(&self.app, &row[..length], PEER));
         Some((fast, (slow, self.logged()), length))
     }
 
@@ -222,7 +205,7 @@ impl Served {
     fn spend(&self) {
         let request = b"GET /nowhere HTTP/1.1\r\nHost: reviews.example\r\n\r\n";
         let is_too_many =
-            || answer_by_hyper(&self.app, request, PEER).starts_with(b"HTTP/1.1 429 ");
+            || respond_via_hyper(&self.app, request, PEER).starts_with(b"HTTP/1.1 429 ");
         assert!(
             (0..3).any(|_| is_too_many()),
             "one read a minute is permitted"
@@ -232,7 +215,7 @@ impl Served {
     /// Asks the fast path; returns the whole reply as the kernel would send it, and how long the request was.
     fn ask_plain(&self, bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
         let mut reply = Vec::new();
-        let answered = answer_plain(&self.app, bytes, PEER, clock::instant(), &mut reply).ok()?;
+        let answered = respond_simple(&self.app, bytes, PEER, clock::instant(), &mut reply)?;
         if let Some(body) = &answered.body {
             match &body.file {
                 Some(part) => {
@@ -249,8 +232,8 @@ impl Served {
     /// Tells whether the kernel has the largest document.
     fn has_file(&self) -> bool {
         let request = b"GET /reviews.json HTTP/1.1\r\nHost: reviews.example\r\n\r\n";
-        let answered = answer_plain(&self.app, request, PEER, clock::instant(), &mut Vec::new());
-        let body = answered.ok().and_then(|answered| answered.body);
+        let answered = respond_simple(&self.app, request, PEER, clock::instant(), &mut Vec::new());
+        let body = answered.and_then(|answered| answered.body);
         body.is_some_and(|body| body.file.is_some())
     }
 
@@ -281,7 +264,7 @@ impl Served {
         let request = format!(
             "HEAD {target} HTTP/1.1\r\nHost: reviews.example\r\nAccept-Encoding: {coding}\r\n\r\n"
         );
-        answer_by_hyper(&self.app, request.as_bytes(), PEER)
+        respond_via_hyper(&self.app, request.as_bytes(), PEER)
     }
 }
 
@@ -293,21 +276,15 @@ fn value(head: &[u8], name: &str) -> Vec<u8> {
     value.as_bytes().to_vec()
 }
 
-/// Returns `reply` without what depends on the time of day, its date and what is left of the client's rate, and without the
-/// values that are drawn: ids of sessions.
+/// Returns `reply` without what depends on the time of day: its date and what is left of the client's rate.
 fn timeless(reply: &[u8]) -> Vec<u8> {
     let end = memchr::memmem::find(reply, b"\r\n\r\n").unwrap_or(reply.len());
     let (head, body) = reply.split_at(end);
     let mut kept = Vec::with_capacity(reply.len());
     for line in head.split(|byte| *byte == b'\n') {
-        let name = [
-            &b"date: "[..],
-            b"ratelimit: ",
-            b"retry-after: ",
-            b"mcp-session-id: ",
-        ]
-        .into_iter()
-        .find(|name| line.starts_with(name));
+        let name = [&b"date: "[..], b"ratelimit: ", b"retry-after: "]
+            .into_iter()
+            .find(|name| line.starts_with(name));
         kept.extend_from_slice(name.unwrap_or(line));
         kept.push(b'\n');
     }

@@ -163,11 +163,6 @@ impl Activity {
         }
     }
 
-    /// Notes that the head is whole, and its body is waited for by somebody who has a deadline of his own.
-    pub(super) fn note_head_end(&self) {
-        self.head_since.store(NEVER, Relaxed);
-    }
-
     /// Notes that hyper wants bytes and has to wait for them.
     pub(super) fn note_listening(&self) {
         self.listening.store(true, Relaxed);

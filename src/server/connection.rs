@@ -23,7 +23,7 @@ use super::clock;
 use super::config::Config;
 use super::connections::Membership;
 use super::counters::Counters;
-use super::fast::{BODY_WAIT, End, FastPath, Terms};
+use super::fast::{Exit, FastPath, FastPathConfig};
 use super::gather::{Gathered, Gathering};
 use super::io::{Socket, Stream, Watched};
 use super::preface;
@@ -185,20 +185,19 @@ impl<H: Handler> Protocols<H> {
         mut sentry: Sentry,
     ) {
         let activity = Arc::clone(&sentry.activity);
-        let terms = Terms {
+        let config = FastPathConfig {
             peer,
             requests_max: self.requests_max,
             header_bytes: self.header_bytes,
-            body_wait: BODY_WAIT,
         };
-        let mut fast = FastPath::new(&mut stream, &self.handler, &activity, terms);
-        let end = poll_fn(|context| {
+        let mut fast = FastPath::new(&mut stream, &self.handler, &activity, config);
+        let exit = poll_fn(|context| {
             loop {
-                if let Poll::Ready(end) = fast.poll(context, sentry.is_leaving()) {
-                    return Poll::Ready(Ok(end));
+                if let Poll::Ready(exit) = fast.poll(context, sentry.is_leaving()) {
+                    return Poll::Ready(Ok(exit));
                 }
                 if sentry.is_finishing() && !fast.is_busy() {
-                    return Poll::Ready(Ok(End::Close));
+                    return Poll::Ready(Ok(Exit::Close));
                 }
                 match ready!(sentry.poll(context)) {
                     // Once more, for what has come meanwhile.
@@ -208,24 +207,19 @@ impl<H: Handler> Protocols<H> {
             }
         })
         .await;
-        let has_begun = fast.has_begun();
-        match end {
-            Ok(End::Hand(first)) => {
+        match exit {
+            Ok(Exit::HandOff(first)) => {
                 Box::pin(self.serve_plain(stream, first, peer, sentry)).await;
             }
             // Its place is another's already (as of what is cut while idle), and nothing has come that was not read.
-            Ok(End::Close) if sentry.is_evicted() => drop(Socket::new(stream, activity)),
-            Ok(End::Close) => {
+            Ok(Exit::Close) if sentry.is_evicted() => drop(Socket::new(stream, activity)),
+            Ok(Exit::Close) => {
                 let socket = Socket::new(stream, Arc::clone(&activity));
                 Box::pin(Watched::new(socket, activity).linger()).await;
             }
-            // Of one that has not said a word there is nothing to tell.
-            Err(Ending::HeadTimeout) if !has_begun => {}
-            Err(Ending::HeadTimeout) => {
-                let socket = Socket::new(stream, Arc::clone(&activity));
-                Box::pin(self.end_late(Watched::new(socket, activity))).await;
-            }
-            Ok(End::Gone) | Err(Ending::Idle) => drop(Socket::new(stream, activity)),
+            // What has sent no byte of a head is told nothing.
+            Err(Ending::HeadTimeout) => {}
+            Ok(Exit::PeerClosed) | Err(Ending::Idle) => drop(Socket::new(stream, activity)),
             Err(ending) => {
                 self.counters.count_ending(ending);
                 activity.note_reset();

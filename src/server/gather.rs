@@ -21,7 +21,7 @@ use std::task::{Context, Poll, ready};
 use hyper::rt::{Read, ReadBufCursor, Write};
 
 use super::io::{Stream, Watched};
-use super::send::{TURN_BYTES, give_way};
+use super::send::{TURN_BYTES, yield_now};
 
 /// Bytes that are sent together at the most: 45 segments of Ethernet, the most that the kernel hands on as one piece
 /// (65,535 bytes with its headers), less what TLS adds to its four records. A few bytes more, and they would leave in a
@@ -190,7 +190,7 @@ impl<S: Stream> Write for Gathered<S> {
             ready!(this.send(context))?;
         }
         if this.gathering.is_turn_over() {
-            return give_way(context);
+            return yield_now(context);
         }
         Poll::Ready(Ok(this.gather(slices)))
     }

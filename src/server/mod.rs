@@ -58,7 +58,6 @@ use tracing::{info, warn};
 
 use crate::http::{self, App, Body, Site};
 use crate::mcp;
-use crate::wire::plain::NotPlain;
 
 pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, SessionKey, TlsFiles};
 pub use counters::Counters;
@@ -279,29 +278,29 @@ fn warn_of_addresses(config: &Config, address: SocketAddr) {
 struct Requests(Arc<App>);
 
 impl Handler for Requests {
-    type Answer = http::Answer;
+    type Answer = http::ResponseFuture;
 
-    fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> http::Answer {
+    fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> http::ResponseFuture {
         http::handle(&self.0, request, peer)
     }
 
-    fn cost(&self, answer: &http::Answer) -> usize {
+    fn cost(&self, answer: &http::ResponseFuture) -> usize {
         answer.cost()
     }
 
-    fn answer_plain(
+    fn respond_simple(
         &self,
         bytes: &[u8],
         peer: SocketAddr,
         began: std::time::Instant,
         out: &mut Vec<u8>,
-    ) -> Result<http::Answered, NotPlain> {
-        http::answer_plain(&self.0, bytes, peer, began, out)
+    ) -> Option<http::FastResponse> {
+        http::respond_simple(&self.0, bytes, peer, began, out)
     }
 
     fn broken(&self) -> Response<Body> {
         self.0.traffic.record_panic();
-        http::broken()
+        http::internal_error()
     }
 
     fn refused(&self, status: u16) {

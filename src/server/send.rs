@@ -1,4 +1,4 @@
-//! Sending what is ready: one send for a small reply, the kernel's own hands for a large body.
+//! Sending responses of the fast path: one send for a small one, `sendfile` for a large body.
 
 use std::future::Future;
 use std::io::{self, ErrorKind, IoSlice};
@@ -19,11 +19,11 @@ pub(super) const TURN_BYTES: usize = 2 << 20;
 
 /// How far sending has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sent {
+pub(super) enum Written {
     /// The kernel has everything.
     All,
     /// The rest has to wait.
-    Part,
+    Partial,
 }
 
 /// Sends `head` and what follows it, from the byte `at` of both together, as far as the socket takes it at once.
@@ -40,7 +40,7 @@ pub(super) fn send(
     head: &[u8],
     body: Option<&Stored>,
     at: &mut usize,
-) -> io::Result<Sent> {
+) -> io::Result<Written> {
     let total = head.len() + body.map_or(0, |body| body.bytes.len() + body.tail.len());
     let turn = at.saturating_add(TURN_BYTES);
     let is_by_kernel = body.is_some_and(|body| body.file.is_some());
@@ -49,7 +49,7 @@ pub(super) fn send(
     }
     while *at < total {
         if *at >= turn {
-            return Ok(Sent::Part);
+            return Ok(Written::Partial);
         }
         match send_some(stream, head, body, *at) {
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
@@ -57,7 +57,7 @@ pub(super) fn send(
                 activity.note_written(bytes);
                 *at += bytes;
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Sent::Part),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Written::Partial),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -65,7 +65,7 @@ pub(super) fn send(
     if is_by_kernel {
         set_tcp_cork(stream, false)?;
     }
-    Ok(Sent::All)
+    Ok(Written::All)
 }
 
 /// Sends what one call sends.
@@ -109,25 +109,25 @@ fn send_file(stream: &TcpStream, file: &SealedFile, at: usize, bytes: usize) -> 
 }
 
 /// Has the task polled again after all that is ready now, other sockets included.
-pub(super) fn give_way<T>(context: &mut Context<'_>) -> Poll<T> {
-    // Its first poll does just that; a waker called at once would come before the sockets are looked at.
+pub(super) fn yield_now<T>(context: &mut Context<'_>) -> Poll<T> {
+    // tokio's future does that at its first poll; a waker called at once would come before the sockets are looked at.
     let _ = pin!(tokio::task::yield_now()).poll(context);
     Poll::Pending
 }
 
 /// What a socket has not taken yet. The body is shared with all who are sent the same.
 #[derive(Debug)]
-pub(super) struct Owed {
+pub(super) struct PendingWrite {
     head: Vec<u8>,
     body: Option<Stored>,
     /// How far of both the socket has taken.
     at: usize,
 }
 
-impl Owed {
-    /// Keeps what is left of `head` and `body` behind the byte `at` of both.
-    pub(super) fn new(head: &[u8], body: Option<Stored>, at: usize) -> Owed {
-        Owed {
+impl PendingWrite {
+    /// Keeps what is left of `head` and `body` after the byte `at` of both.
+    pub(super) fn new(head: &[u8], body: Option<Stored>, at: usize) -> PendingWrite {
+        PendingWrite {
             head: head.get(at..).unwrap_or_default().to_vec(),
             body,
             at: at.saturating_sub(head.len()),
@@ -146,11 +146,11 @@ impl Owed {
             let before = self.at;
             let body = self.body.as_ref();
             match send(stream, activity, &self.head, body, &mut self.at) {
-                Ok(Sent::All) => return Poll::Ready(Ok(())),
-                Ok(Sent::Part) if self.at - before >= TURN_BYTES => {
-                    return give_way(context);
+                Ok(Written::All) => return Poll::Ready(Ok(())),
+                Ok(Written::Partial) if self.at - before >= TURN_BYTES => {
+                    return yield_now(context);
                 }
-                Ok(Sent::Part) => {}
+                Ok(Written::Partial) => {}
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
@@ -191,10 +191,10 @@ mod tests {
         let is_corked = || tcp_cork(&stream).expect("the option");
         let mut at = 0;
         let sent = send(&stream, &activity, b"head", Some(&body), &mut at).expect("a peer");
-        assert_eq!((sent, is_corked()), (Sent::Part, true));
-        let mut owed = Owed::new(b"head", Some(body), at);
+        assert_eq!((sent, is_corked()), (Written::Partial, true));
+        let mut pending = PendingWrite::new(b"head", Some(body), at);
         let mut come = vec![0; 4 + bytes.len() + 1];
-        let all = std::future::poll_fn(|context| owed.poll(context, &stream, &activity));
+        let all = std::future::poll_fn(|context| pending.poll(context, &stream, &activity));
         let both = async { tokio::join!(all, peer.read_exact(&mut come)) };
         let (all, read) = timeout(PATIENCE, both).await.expect("in time");
         all.and(read.map(drop)).expect("all of it");

@@ -17,11 +17,10 @@ use hyper::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use hyper::{Request, Response};
 use tracing::error;
 
-use crate::http::{Answered, Body};
-use crate::wire::plain::NotPlain;
+use crate::http::{Body, FastResponse};
 
 use super::activity::{Activity, Protocol};
-use super::send::give_way;
+use super::send::yield_now;
 use super::turn::Turn;
 
 /// Answers requests: `http::handle` in the server, smaller things in tests.
@@ -32,24 +31,21 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
     /// Begins to answer one request of the client at `peer`.
     fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> Self::Answer;
 
-    /// Returns what `answer` has cost so far, as [`Answered::cost`] counts; it may grow with each poll.
+    /// Returns what `answer` has cost so far, as [`FastResponse::cost`] counts; it may grow with each poll.
     fn cost(&self, _answer: &Self::Answer) -> usize {
         1
     }
 
-    /// Answers the plain request at the beginning of `bytes` by appending to `out`; its time is counted from `began`.
-    ///
-    /// # Errors
-    /// Where that is for [`begin`](Handler::begin), or not all there; then `out` does not count.
-    fn answer_plain(
+    /// Answers the simple request at the beginning of `bytes` by appending to `out`; its time is counted from `began`.
+    /// `None` where that is for [`begin`](Handler::begin); then `out` does not count.
+    fn respond_simple(
         &self,
-        bytes: &[u8],
-        peer: SocketAddr,
-        began: Instant,
-        out: &mut Vec<u8>,
-    ) -> Result<Answered, NotPlain> {
-        let _ = (bytes, peer, began, out);
-        Err(NotPlain::Other)
+        _bytes: &[u8],
+        _peer: SocketAddr,
+        _began: Instant,
+        _out: &mut Vec<u8>,
+    ) -> Option<FastResponse> {
+        None
     }
 
     /// Returns the reply to a request whose handler panicked.
@@ -182,7 +178,7 @@ impl<H: Handler> Future for Reply<H> {
             }
             if turn.is_over() {
                 *gave_way = Some(turn.number());
-                return give_way(context);
+                return yield_now(context);
             }
             if let Stage::Waiting(request, _) = mem::replace(&mut this.stage, Stage::Broken) {
                 this.stage = this.link.begin(*request);

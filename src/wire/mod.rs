@@ -11,6 +11,6 @@ pub mod minify;
 pub mod negotiate;
 pub mod network;
 pub mod openmetrics;
-pub mod plain;
+pub mod simple_request;
 pub mod trace;
 pub mod xml;

@@ -1,5 +1,6 @@
 //! Whatever is asked, the answer is one of those that the interface knows, and its parts agree with each other.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,6 +12,8 @@ use proptest::prelude::*;
 use reviewd::http::{App, Body, Site, respond};
 
 use crate::exchange::{sample, settings, snapshot_of};
+
+const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 fn app() -> &'static App {
     static APP: OnceLock<App> = OnceLock::new();
@@ -37,7 +40,7 @@ fn request(method: &str, target: &Uri, fields: &[(&str, String)]) -> Parts {
 
 /// Answers a request; `None` if its body would be read first.
 fn answer(method: &str, target: &Uri, fields: &[(&str, String)]) -> Option<Response<Body>> {
-    respond(app(), request(method, target, fields), false).ok()
+    respond(app(), request(method, target, fields), false, PEER)
 }
 
 fn collect(body: Body) -> Vec<u8> {
@@ -210,7 +213,7 @@ fn said(version: Version, method: &str, path: &str, fields: &[(&str, String)]) -
     let target: Uri = path.parse().expect("a target");
     let mut parts = request(method, &target, fields);
     parts.version = version;
-    let Ok(response) = respond(app(), parts, false) else {
+    let Some(response) = respond(app(), parts, false, PEER) else {
         panic!("{path} is a read");
     };
     let length = response.body().length().to_string();

@@ -1,10 +1,7 @@
 //! The fast path: what it answers is what hyper would have answered, byte for byte, and no byte that follows is lost.
 
 mod alike;
-mod call_bounds;
-mod calls;
 mod idle;
-mod parts;
 mod rates;
 mod transcripts;
 
@@ -192,6 +189,21 @@ fn whoever_answers_a_peer_that_has_closed_its_side_gets_its_answers() {
             assert_eq!(connection.rest(), b"");
         }
     }
+}
+
+#[test]
+fn half_a_head_after_an_answered_request_has_its_time_and_is_told_so() {
+    let server = start_with(|config| config.limits.header_time = Duration::from_secs(2));
+    let mut connection = server.connect();
+    let row = get("/robots.txt").repeat(2);
+    connection.write(&row.as_bytes()[..row.len() - 1]);
+    assert_eq!(connection.response("GET").status, 200);
+    let late = connection.response("GET");
+    let close = late.field("connection");
+    assert_eq!((late.status, close), (408, Some("close")));
+    assert_eq!(connection.rest(), b"");
+    assert_eq!(server.running().counters().head_timeouts(), 1);
+    assert_eq!(plain(&server), 1);
 }
 
 #[test]

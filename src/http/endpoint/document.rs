@@ -2,15 +2,19 @@
 
 use std::borrow::Cow;
 
-use super::Read;
 use crate::http::body::Body;
+use crate::http::head::RequestHead;
 use crate::http::reply::{Refusal, Reply, Representation};
 use crate::http::router::Document;
 use crate::http::site::Site;
 
 /// Answers with the stored bytes in the coding that the client likes best; costs reference counts, no allocation.
-pub(super) fn document<'s>(site: &'s Site, document: Document, read: &Read<'_>) -> Reply<'s> {
-    let chosen = site.document(document, |available| read.coding(available));
+pub(super) fn document<'s>(
+    site: &'s Site,
+    document: Document,
+    head: &RequestHead<'_>,
+) -> Reply<'s> {
+    let chosen = site.document(document, |available| head.coding(available));
     let Some(chosen) = chosen else {
         return Reply::Refuse(Refusal::Unavailable(
             "the insights are being derived from the reviews",
@@ -26,7 +30,7 @@ pub(super) fn document<'s>(site: &'s Site, document: Document, read: &Read<'_>) 
         is_immutable: false,
         ready: Some(chosen.ready),
     };
-    read.judge(site, chosen.tag, representation, |representation| {
+    head.judge(site, chosen.tag, representation, |representation| {
         Reply::Serve(representation, Body::full(chosen.body.clone()))
     })
 }

@@ -13,7 +13,7 @@ use crate::delivery::Hub;
 use crate::http::app::App;
 use crate::http::body::{self, Body};
 use crate::http::reply::{self, Refusal, Reply};
-use crate::http::service;
+use crate::http::respond::encode;
 use crate::websub::{self, request};
 
 /// Reads the form within its bounds, hands it to the hub, and answers.
@@ -29,7 +29,7 @@ pub(crate) async fn hub(app: Arc<App>, parts: Parts, body: Incoming) -> Response
     let is_waiting = parts.headers.contains_key(header::EXPECT);
     if is_waiting && app.hub().is_none() {
         let is_unread = !body.is_end_stream();
-        return service::finish(&app, parts, Reply::Refuse(NO_HUB), is_unread);
+        return encode(&app, parts, Reply::Refuse(NO_HUB), is_unread);
     }
     let form = match body::collect(body, app.limits.hub_body_bytes, app.limits.body_time).await {
         Ok(form) => form,
@@ -42,7 +42,7 @@ pub(crate) async fn hub(app: Arc<App>, parts: Parts, body: Incoming) -> Response
         }
     };
     let Some(hub) = app.hub() else {
-        return service::finish(&app, parts, Reply::Refuse(NO_HUB), false);
+        return encode(&app, parts, Reply::Refuse(NO_HUB), false);
     };
     let outcome = submit(hub, &parts, &form).await;
     reply::hub::render(outcome, parts.headers)

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::http::app::App;
 use crate::http::body::{self, Body, CollectError};
 use crate::http::reply::{self, Refusal, Reply};
-use crate::http::service;
+use crate::http::respond::encode;
 use crate::mcp::{self, Field, Form, Head};
 
 /// Reads the message of `visitor`, whom [`judge`] has let in, within its bounds and answers.
@@ -23,7 +23,7 @@ pub(crate) async fn mcp(
 ) -> Response<Body> {
     let Some(server) = &app.mcp else {
         let refusal = Refusal::Unavailable("the MCP server is not running");
-        return service::finish(&app, parts, Reply::Refuse(refusal), true);
+        return encode(&app, parts, Reply::Refuse(refusal), true);
     };
     if let Some(reply) = refuse_early(server, &parts) {
         let reply = mcp::Reply { visitor, ..reply };

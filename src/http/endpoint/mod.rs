@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use hyper::header::HeaderValue;
 
 use super::app::App;
-use super::fields::{Field, Fields};
+use super::head::{Field, RequestHead};
 use super::reply::{Refusal, Reply, Representation};
 use super::router::Route;
 use super::site::Site;
@@ -25,22 +25,19 @@ use crate::wire::negotiate::{Coding, CodingSet, Preferences};
 pub(crate) use hub::hub;
 pub(crate) use mcp::{judge, mcp};
 
-/// What a read may depend on besides its path.
-pub(crate) struct Read<'r> {
-    /// The query of the target, raw, empty if there is none.
-    pub(crate) query: &'r str,
-    /// The header fields.
-    pub(crate) fields: &'r Fields<'r>,
-}
-
 /// Answers a GET or HEAD.
-pub(crate) fn read<'s>(app: &App, site: &'s Site, route: Route<'_>, read: &Read<'_>) -> Reply<'s> {
+pub(crate) fn read<'s>(
+    app: &App,
+    site: &'s Site,
+    route: Route<'_>,
+    head: &RequestHead<'_>,
+) -> Reply<'s> {
     match route {
-        Route::Document(document) => document::document(site, document, read),
-        Route::Page(page) => page::page(app, site, page, read),
-        Route::Search => search::search(app, site, read),
-        Route::Since(date) => since::since(site, date, read),
-        Route::Review(id) => review::review(site, id, read),
+        Route::Document(document) => document::document(site, document, head),
+        Route::Page(page) => page::page(app, site, page, head),
+        Route::Search => search::search(app, site, head),
+        Route::Since(date) => since::since(site, date, head),
+        Route::Review(id) => review::review(site, id, head),
         Route::Health => state::health(),
         Route::Ready => state::ready(app, site, state::Asker::Public),
         // The router gives these two no reads.
@@ -48,11 +45,11 @@ pub(crate) fn read<'s>(app: &App, site: &'s Site, route: Route<'_>, read: &Read<
     }
 }
 
-impl Read<'_> {
+impl RequestHead<'_> {
     /// Returns the coding that the client likes best of those that are there.
     fn coding(&self, available: CodingSet) -> Coding {
-        if self.fields.has(Field::AcceptEncoding) {
-            Preferences::parse(self.fields.values(Field::AcceptEncoding)).choose(available)
+        if self.has(Field::AcceptEncoding) {
+            Preferences::parse(self.values(Field::AcceptEncoding)).choose(available)
         } else {
             Coding::Identity
         }
@@ -67,10 +64,10 @@ impl Read<'_> {
         representation: Representation<'s>,
         serve: impl FnOnce(Representation<'s>) -> Reply<'s>,
     ) -> Reply<'s> {
-        if !self.fields.is_conditional() {
+        if !self.is_conditional() {
             return serve(representation);
         }
-        let values = |field| self.fields.values(field);
+        let values = |field| self.values(field);
         let validators = Validators {
             etag: tag.as_str(),
             last_modified: representation

@@ -6,10 +6,11 @@ use std::cell::RefCell;
 use bytes::Bytes;
 use hyper::header::HeaderValue;
 
+use super::made;
 use super::review::tag_value;
-use super::{Read, made};
 use crate::http::app::App;
 use crate::http::body::Body;
+use crate::http::head::RequestHead;
 use crate::http::reply::{Refusal, Reply, Representation};
 use crate::http::site::Site;
 use crate::http::traffic::Searcher;
@@ -20,18 +21,18 @@ thread_local! {
 }
 
 /// Answers with the stored document, or with what its parameters ask for.
-pub(super) fn page<'s>(app: &App, site: &'s Site, page: Page, read: &Read<'_>) -> Reply<'s> {
+pub(super) fn page<'s>(app: &App, site: &'s Site, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
     match page {
-        Page::Home if !read.query.is_empty() => search(app, site, read),
-        Page::Widget if !read.query.is_empty() => widget(app, site, read),
-        Page::Badge => stored(site, badge(read.query), read),
-        _ => stored(site, page, read),
+        Page::Home if !head.query.is_empty() => search(app, site, head),
+        Page::Widget if !head.query.is_empty() => widget(app, site, head),
+        Page::Badge => stored(site, badge(head.query), head),
+        _ => stored(site, page, head),
     }
 }
 
 /// Answers with the stored bytes in the coding that the client likes best.
-fn stored<'s>(site: &'s Site, page: Page, read: &Read<'_>) -> Reply<'s> {
-    let chosen = site.page(page, |available| read.coding(available));
+fn stored<'s>(site: &'s Site, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
+    let chosen = site.page(page, |available| head.coding(available));
     let representation = Representation {
         media_type: chosen.media_type,
         etag: Cow::Borrowed(chosen.etag),
@@ -39,11 +40,11 @@ fn stored<'s>(site: &'s Site, page: Page, read: &Read<'_>) -> Reply<'s> {
         coding: chosen.coding,
         link: chosen.link.cloned(),
         policy: Some(page.policy()),
-        is_immutable: site.pages().is_versioned(page, read.query),
+        is_immutable: site.pages().is_versioned(page, head.query),
         // Two addresses of one document: what is ready is for the one without a query.
-        ready: read.query.is_empty().then_some(chosen.ready),
+        ready: head.query.is_empty().then_some(chosen.ready),
     };
-    read.judge(site, chosen.tag, representation, |representation| {
+    head.judge(site, chosen.tag, representation, |representation| {
         Reply::Serve(representation, Body::full(chosen.body.clone()))
     })
 }
@@ -57,11 +58,11 @@ fn badge(query: &str) -> Page {
     }
 }
 
-fn search<'s>(app: &App, site: &'s Site, read: &Read<'_>) -> Reply<'s> {
+fn search<'s>(app: &App, site: &'s Site, head: &RequestHead<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
         let pages = site.pages();
-        let asked = match pages.ask(read.query.as_bytes(), buffers) {
-            Ok(asked) if asked.is_empty() => return stored(site, Page::Home, read),
+        let asked = match pages.ask(head.query.as_bytes(), buffers) {
+            Ok(asked) if asked.is_empty() => return stored(site, Page::Home, head),
             Ok(asked) => asked,
             Err(Refused { page, is_early }) => {
                 let (page, policy) = (Bytes::from(page), Page::Home.policy());
@@ -71,16 +72,16 @@ fn search<'s>(app: &App, site: &'s Site, read: &Read<'_>) -> Reply<'s> {
                 });
             }
         };
-        rendered(app, site, Page::Home, read, || pages.find(&asked, run))
+        rendered(app, site, Page::Home, head, || pages.find(&asked, run))
     })
 }
 
-fn widget<'s>(app: &App, site: &'s Site, read: &Read<'_>) -> Reply<'s> {
+fn widget<'s>(app: &App, site: &'s Site, head: &RequestHead<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
         let pages = site.pages();
-        match pages.ask_widget(read.query.as_bytes(), buffers) {
-            Ok(query) => rendered(app, site, Page::Widget, read, || {
-                pages.find_widget(read.query.as_bytes(), &query, run)
+        match pages.ask_widget(head.query.as_bytes(), buffers) {
+            Ok(query) => rendered(app, site, Page::Widget, head, || {
+                pages.find_widget(head.query.as_bytes(), &query, run)
             }),
             Err(page) => Reply::Refuse(Refusal::Page(Bytes::from(page), Page::Widget.policy())),
         }
@@ -92,18 +93,18 @@ fn rendered<'s>(
     app: &App,
     site: &'s Site,
     page: Page,
-    read: &Read<'_>,
+    head: &RequestHead<'_>,
     render: impl FnOnce() -> Vec<u8>,
 ) -> Reply<'s> {
     static MEDIA_TYPE: HeaderValue = HeaderValue::from_static(HTML);
-    let tag = site.pages().search_tag(page, read.query.as_bytes());
+    let tag = site.pages().search_tag(page, head.query.as_bytes());
     let representation = Representation {
         media_type: &MEDIA_TYPE,
         policy: Some(page.policy()),
         last_modified: site.last_modified_of(page),
         ..made(site, tag_value(&tag), None)
     };
-    read.judge(site, &tag, representation, |representation| {
+    head.judge(site, &tag, representation, |representation| {
         app.traffic.record_search(Searcher::Page);
         Reply::Serve(representation, Body::full(Bytes::from(render())))
     })

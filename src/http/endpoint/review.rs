@@ -2,15 +2,16 @@
 
 use hyper::header::HeaderValue;
 
-use super::{Read, made};
+use super::made;
 use crate::http::arena;
 use crate::http::body::Body;
+use crate::http::head::RequestHead;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::site::Site;
 use crate::wire::etag::EntityTag;
 
 /// Answers with the review's slice of the stored array; its entity-tag changes only when the review does.
-pub(super) fn review<'s>(site: &'s Site, id: &str, read: &Read<'_>) -> Reply<'s> {
+pub(super) fn review<'s>(site: &'s Site, id: &str, head: &RequestHead<'_>) -> Reply<'s> {
     let snapshot = site.snapshot();
     let Some(row) = snapshot.index.row_of_id(id) else {
         return Reply::Refuse(Refusal::UnknownReview);
@@ -18,7 +19,7 @@ pub(super) fn review<'s>(site: &'s Site, id: &str, read: &Read<'_>) -> Reply<'s>
     let body = snapshot.review_shared(row);
     let tag = snapshot.review_tag(row);
     let representation = made(site, tag_value(&tag), None);
-    read.judge(site, &tag, representation, |representation| {
+    head.judge(site, &tag, representation, |representation| {
         Reply::Serve(representation, Body::full(body))
     })
 }

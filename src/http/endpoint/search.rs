@@ -5,11 +5,12 @@ use std::cell::RefCell;
 use bytes::{BufMut, Bytes};
 use hyper::header::HeaderValue;
 
+use super::made;
 use super::review::tag_value;
-use super::{Read, made};
 use crate::http::app::App;
 use crate::http::arena;
 use crate::http::body::Body;
+use crate::http::head::RequestHead;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::site::Site;
 use crate::http::traffic::Searcher;
@@ -32,20 +33,20 @@ thread_local! {
 }
 
 /// Reads the query, confirms the client's copy without searching if it can, else searches.
-pub(super) fn search<'s>(app: &App, site: &'s Site, read: &Read<'_>) -> Reply<'s> {
+pub(super) fn search<'s>(app: &App, site: &'s Site, head: &RequestHead<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|scratch| {
         let Scratch {
             buffers,
             run,
             frame,
         } = scratch;
-        let query = match query::parse_query(read.query.as_bytes(), buffers) {
+        let query = match query::parse_query(head.query.as_bytes(), buffers) {
             Ok(query) => query,
             Err(issues) => return Reply::Refuse(Refusal::Issues(Bytes::from(issues.render()))),
         };
-        let tag = site.search_tag(read.query.as_bytes());
+        let tag = site.search_tag(head.query.as_bytes());
         let representation = made(site, tag_value(&tag), None);
-        read.judge(site, &tag, representation, |mut representation| {
+        head.judge(site, &tag, representation, |mut representation| {
             app.traffic.record_search(Searcher::Rest);
             let snapshot = site.snapshot();
             let page = run::run(&snapshot.index, &query, run);
@@ -57,7 +58,7 @@ pub(super) fn search<'s>(app: &App, site: &'s Site, read: &Read<'_>) -> Reply<'s
             );
             if !frame.cursor.is_empty() {
                 representation.link =
-                    Some(next_link(&snapshot.base_url, read.query, &frame.cursor));
+                    Some(next_link(&snapshot.base_url, head.query, &frame.cursor));
             }
             Reply::Serve(representation, Body::full(join(snapshot, &page, frame)))
         })

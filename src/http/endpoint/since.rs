@@ -2,10 +2,11 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+use super::made;
 use super::review::tag_value;
-use super::{Read, made};
 use crate::http::arena;
 use crate::http::body::Body;
+use crate::http::head::RequestHead;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::site::Site;
 use crate::search::envelope::push_tail;
@@ -14,19 +15,19 @@ use crate::wire::etag::{EntityTag, TagHasher};
 
 /// Answers with a contiguous slice of the stored array between a head and a tail; nothing of it is copied. Parameters,
 /// of which there are none here, are listed at the end.
-pub(super) fn since<'s>(site: &'s Site, date: &str, read: &Read<'_>) -> Reply<'s> {
+pub(super) fn since<'s>(site: &'s Site, date: &str, head: &RequestHead<'_>) -> Reply<'s> {
     let date = match query::parse_since(date.as_bytes()) {
         Ok(date) => date,
         Err(issues) => return Reply::Refuse(Refusal::Issues(Bytes::from(issues.render()))),
     };
     let since = site.snapshot().since(date);
-    let ignored = query::parameter_names(read.query.as_bytes());
+    let ignored = query::parameter_names(head.query.as_bytes());
     let tag = match ignored.is_empty() {
         true => since.tag,
         false => tag_with(since.tag, &ignored),
     };
     let representation = made(site, tag_value(&tag), None);
-    read.judge(site, &tag, representation, |representation| {
+    head.judge(site, &tag, representation, |representation| {
         let head = arena::cut(HEAD_BYTES_MAX, |head| put_head(head, since.matched));
         Reply::Serve(
             representation,

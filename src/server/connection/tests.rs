@@ -15,14 +15,13 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
-use crate::http::{self, Answered, Body, Proxies, ProxyField, Rates};
+use crate::http::{self, Body, FastResponse, Proxies, ProxyField, Rates};
 use crate::server::config::{Config, DataSource, Limits, Mcp, Reload, SessionKey};
 use crate::server::counters::Counters;
 use crate::server::front::{Front, Listeners, Phase};
 use crate::server::listen;
 use crate::server::service::Handler;
 use crate::server::threads::Threads;
-use crate::wire::plain::NotPlain;
 
 /// The size of a reply that the kernel does not take in one piece.
 const LARGE: usize = 200_000;
@@ -82,7 +81,7 @@ impl Handler for Ignore {
     }
 
     fn broken(&self) -> Response<Body> {
-        http::broken()
+        http::internal_error()
     }
 }
 
@@ -100,19 +99,19 @@ impl Handler for Panic {
         PanicLater
     }
 
-    fn answer_plain(
+    fn respond_simple(
         &self,
         _: &[u8],
         _: SocketAddr,
         _: std::time::Instant,
         out: &mut Vec<u8>,
-    ) -> Result<Answered, NotPlain> {
+    ) -> Option<FastResponse> {
         out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
         panic!("on purpose, on the fast path")
     }
 
     fn broken(&self) -> Response<Body> {
-        let response = http::broken();
+        let response = http::internal_error();
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
         response
     }

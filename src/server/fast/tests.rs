@@ -13,8 +13,7 @@ use crate::http::Body;
 use super::super::activity::Protocol;
 use super::*;
 
-/// Answers each byte, which is a request that costs as much as the byte says, with itself. What zeros begin is not whole
-/// before another byte comes, and the bytes of [`CALLS`] are heads of calls.
+/// Answers each byte, which is a request that costs as much as the byte says, with itself; zero is no simple request.
 #[derive(Clone, Copy)]
 struct Echo;
 
@@ -23,9 +22,6 @@ thread_local! {
     static BEGAN: RefCell<Vec<[std::time::Instant; 2]>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Heads of calls, and how long each is with its body.
-const CALLS: [(u8, usize); 3] = [(253, 4), (254, 1_024), (255, 1_025)];
-
 impl Handler for Echo {
     type Answer = std::future::Pending<Result<Response<Body>, Infallible>>;
 
@@ -33,26 +29,20 @@ impl Handler for Echo {
         std::future::pending()
     }
 
-    fn answer_plain(
+    fn respond_simple(
         &self,
         bytes: &[u8],
         _: SocketAddr,
         began: std::time::Instant,
         out: &mut Vec<u8>,
-    ) -> Result<Answered, NotPlain> {
-        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-        let byte = *bytes.get(zeros).ok_or(NotPlain::Part)?;
-        let call = CALLS.iter().find(|(head, _)| *head == byte);
-        let length = zeros + call.map_or(1, |(_, length)| *length);
-        if length > bytes.len() {
-            return Err(NotPlain::Body { length });
-        }
+    ) -> Option<FastResponse> {
+        let byte = bytes.first().copied().filter(|byte| *byte != 0)?;
         out.push(byte);
         let answered = std::time::Instant::now();
         BEGAN.with_borrow_mut(|all| all.push([began, answered]));
-        Ok(Answered {
-            length,
-            cost: call.map_or(byte.into(), |_| 1),
+        Some(FastResponse {
+            length: 1,
+            cost: byte.into(),
             body: None,
         })
     }
@@ -63,7 +53,7 @@ impl Handler for Echo {
 }
 
 /// A connection on which so many requests of such a cost wait, and the peer's end of it.
-async fn connection_with(requests: usize, cost: u8) -> (TcpStream, Terms, TcpStream) {
+async fn connection_with(requests: usize, cost: u8) -> (TcpStream, FastPathConfig, TcpStream) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let mut peer = TcpStream::connect(address).await.expect("a connection");
@@ -71,20 +61,19 @@ async fn connection_with(requests: usize, cost: u8) -> (TcpStream, Terms, TcpStr
     let requests = vec![cost; requests];
     peer.write_all(&requests).await.expect("a write");
     stream.readable().await.expect("readable");
-    let terms = Terms {
+    let config = FastPathConfig {
         peer: address,
         requests_max: u32::MAX,
         header_bytes: 1024,
-        body_wait: Duration::from_secs(3_600),
     };
-    (stream, terms, peer)
+    (stream, config, peer)
 }
 
 /// Returns how many requests were answered after each turn, and whether more waited then.
 async fn turns(requests: usize, cost: u8) -> Vec<(usize, bool)> {
-    let (mut stream, terms, _peer) = connection_with(requests, cost).await;
+    let (mut stream, config, _peer) = connection_with(requests, cost).await;
     let activity = Activity::new(Protocol::Http1, Instant::now());
-    let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
+    let mut fast = FastPath::new(&mut stream, &Echo, &activity, config);
     let mut turns = Vec::new();
     while (activity.requests() as usize) < requests {
         poll_fn(|context| {
@@ -113,9 +102,9 @@ async fn dear_requests_let_others_have_their_turn_sooner() {
 
 #[tokio::test]
 async fn the_time_of_an_answer_counts_from_when_its_turn_came() {
-    let (mut stream, terms, mut peer) = connection_with(2, 1).await;
+    let (mut stream, config, mut peer) = connection_with(2, 1).await;
     let activity = Activity::new(Protocol::Http1, Instant::now());
-    let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
+    let mut fast = FastPath::new(&mut stream, &Echo, &activity, config);
     for requests in [2, 4] {
         let before = std::time::Instant::now();
         poll_fn(|context| match fast.poll(context, false) {
@@ -139,14 +128,14 @@ async fn the_time_of_an_answer_counts_from_when_its_turn_came() {
 
 #[tokio::test]
 async fn requests_that_wait_for_their_turn_go_to_hyper_when_the_server_stops() {
-    let (mut stream, terms, _peer) = connection_with(TURN_COST + 3, 1).await;
+    let (mut stream, config, _peer) = connection_with(TURN_COST + 3, 1).await;
     let activity = Activity::new(Protocol::Http1, Instant::now());
-    let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
+    let mut fast = FastPath::new(&mut stream, &Echo, &activity, config);
     poll_fn(|context| {
         assert!(fast.poll(context, false).is_pending());
         assert!(fast.is_busy());
         match fast.poll(context, true) {
-            Poll::Ready(End::Hand(rest)) => assert_eq!(rest, [1, 1, 1]),
+            Poll::Ready(Exit::HandOff(rest)) => assert_eq!(rest, [1, 1, 1]),
             other => panic!("{other:?}"),
         }
         Poll::Ready(())
@@ -154,134 +143,18 @@ async fn requests_that_wait_for_their_turn_go_to_hyper_when_the_server_stops() {
     .await;
 }
 
-/// Goes on until so many bytes of a head are kept, or the fast path ends; `None` for the former.
-async fn until_begun(fast: &mut FastPath<'_, Echo>, bytes: usize) -> Option<End> {
-    poll_fn(|context| match fast.poll(context, false) {
-        Poll::Ready(end) => Poll::Ready(Some(end)),
-        Poll::Pending if fast.begun.len() == bytes => Poll::Ready(None),
-        Poll::Pending => Poll::Pending,
-    })
-    .await
-}
-
 #[tokio::test]
-async fn a_head_in_parts_is_kept_while_it_is_not_whole() {
-    let parts = usize::from(PARTS_MAX) - 1;
-    let (mut stream, terms, mut peer) = connection_with(1, 1).await;
+async fn what_is_no_simple_request_goes_to_hyper_with_all_that_follows() {
+    let (mut stream, config, mut peer) = connection_with(2, 1).await;
+    peer.write_all(&[0, 1]).await.expect("a write");
     let activity = Activity::new(Protocol::Http1, Instant::now());
-    let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
-    // The first head has no more parts than the second: each has its own number.
-    for _ in 0..2 {
-        assert!(until_begun(&mut fast, 0).await.is_none());
-        for bytes in 1..=parts {
-            peer.write_all(&[0]).await.expect("a write");
-            assert!(until_begun(&mut fast, bytes).await.is_none());
-            assert!(fast.is_busy());
-        }
-        let requests = activity.requests();
-        peer.write_all(&[1, 1]).await.expect("a write");
-        assert!(until_begun(&mut fast, 0).await.is_none());
-        assert_eq!(activity.requests(), requests + 2);
-        assert_eq!((fast.begun.capacity(), fast.is_busy()), (0, false));
-    }
-    for bytes in 1..=parts {
-        peer.write_all(&[0]).await.expect("a write");
-        assert!(until_begun(&mut fast, bytes).await.is_none());
-    }
-    peer.write_all(&[0]).await.expect("a write");
-    match until_begun(&mut fast, 0).await {
-        Some(End::Hand(rest)) => assert_eq!(rest, vec![0; parts + 1]),
+    let mut fast = FastPath::new(&mut stream, &Echo, &activity, config);
+    match poll_fn(|context| fast.poll(context, false)).await {
+        Exit::HandOff(rest) => assert!(rest == [0, 1] || rest == [0], "{rest:?}"),
         other => panic!("{other:?}"),
     }
-}
-
-#[tokio::test]
-async fn a_head_that_can_no_longer_fit_goes_to_hyper() {
-    for (bytes, is_kept) in [(1_023, true), (1_024, false)] {
-        let (mut stream, terms, _peer) = connection_with(bytes, 0).await;
-        let activity = Activity::new(Protocol::Http1, Instant::now());
-        let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
-        let end = until_begun(&mut fast, bytes).await;
-        assert_eq!(end.is_none(), is_kept, "{bytes} bytes: {end:?}");
-    }
-}
-
-#[tokio::test]
-async fn half_a_head_goes_to_hyper_when_nothing_more_comes() {
-    for is_closed in [true, false] {
-        let (mut stream, terms, peer) = connection_with(3, 0).await;
-        let activity = Activity::new(Protocol::Http1, Instant::now());
-        let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
-        assert!(until_begun(&mut fast, 3).await.is_none());
-        // Either the peer has closed its side, or the server stops.
-        let peer = (!is_closed).then_some(peer);
-        match poll_fn(|context| fast.poll(context, !is_closed)).await {
-            End::Hand(rest) => assert_eq!(rest, [0, 0, 0]),
-            other => panic!("{other:?}"),
-        }
-        drop(peer);
-    }
-}
-
-#[tokio::test]
-async fn a_body_that_comes_behind_its_head_is_waited_for() {
-    let (mut stream, terms, mut peer) = connection_with(1, 253).await;
-    let activity = Activity::new(Protocol::Http1, Instant::now());
-    let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
-    // In one part or several; the second call comes in the piece with which the first becomes whole.
-    assert!(until_begun(&mut fast, 1).await.is_none());
-    peer.write_all(&[9, 9]).await.expect("a write");
-    assert!(until_begun(&mut fast, 3).await.is_none());
-    peer.write_all(&[9, 253]).await.expect("a write");
-    assert!(until_begun(&mut fast, 1).await.is_none());
-    assert_eq!((activity.requests(), fast.is_busy()), (1, true));
-    peer.write_all(&[9, 9, 9, 1]).await.expect("a write");
-    assert!(until_begun(&mut fast, 0).await.is_none());
-    assert_eq!((activity.requests(), fast.is_busy()), (3, false));
-    assert!(fast.body_wait.is_none() && fast.parts == 0);
-    let mut replies = [0; 3];
+    assert_eq!(activity.requests(), 2);
+    let mut replies = [0; 2];
     peer.read_exact(&mut replies).await.expect("replies");
-    assert_eq!(replies, [253, 253, 1]);
-}
-
-#[tokio::test]
-async fn a_call_that_cannot_fit_goes_to_hyper_at_once() {
-    for (head, is_kept) in [(254, true), (255, false)] {
-        let (mut stream, terms, _peer) = connection_with(1, head).await;
-        let activity = Activity::new(Protocol::Http1, Instant::now());
-        let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
-        let end = until_begun(&mut fast, 1).await;
-        assert_eq!(end.is_none(), is_kept, "{head}: {end:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_body_in_many_parts_goes_to_hyper() {
-    let parts = usize::from(PARTS_MAX) - 1;
-    let (mut stream, terms, mut peer) = connection_with(1, 254).await;
-    let activity = Activity::new(Protocol::Http1, Instant::now());
-    let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
-    for bytes in 1..=parts {
-        assert!(until_begun(&mut fast, bytes).await.is_none());
-        peer.write_all(&[9]).await.expect("a write");
-    }
-    match until_begun(&mut fast, usize::MAX).await {
-        Some(End::Hand(rest)) => assert_eq!(rest.len(), parts + 1),
-        other => panic!("{other:?}"),
-    }
-}
-
-#[tokio::test]
-async fn a_head_whose_body_does_not_come_goes_to_hyper() {
-    for (wait, is_closed) in [(0, false), (3_600, true)] {
-        let (mut stream, mut terms, peer) = connection_with(1, 253).await;
-        terms.body_wait = Duration::from_secs(wait);
-        let activity = Activity::new(Protocol::Http1, Instant::now());
-        let mut fast = FastPath::new(&mut stream, &Echo, &activity, terms);
-        let _peer = (!is_closed).then_some(peer);
-        match poll_fn(|context| fast.poll(context, false)).await {
-            End::Hand(rest) => assert_eq!(rest, [253]),
-            other => panic!("{other:?}"),
-        }
-    }
+    assert_eq!(replies, [1, 1]);
 }

@@ -1,4 +1,4 @@
-//! The way through hyper without a socket: what the oracle holds the short cut of [`plain`](super::plain) to.
+//! hyper without a socket: what tests compare the fast path with.
 
 use std::future::Future;
 use std::io;
@@ -12,7 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 
 use super::app::App;
-use super::service::handle;
+use super::respond::handle;
 
 /// Polls of the connection: one for a read, and two more for a body that is there.
 const POLLS_MAX: usize = 8;
@@ -21,16 +21,16 @@ const POLLS_MAX: usize = 8;
 ///
 /// Reads and calls are answered; nothing here waits for another thread. Whatever has a body needs tokio's clock.
 #[must_use]
-pub fn answer_by_hyper(app: &Arc<App>, bytes: &[u8], peer: SocketAddr) -> Vec<u8> {
+pub fn respond_via_hyper(app: &Arc<App>, bytes: &[u8], peer: SocketAddr) -> Vec<u8> {
     let mut written = Vec::new();
-    let tape = Tape {
+    let io = InMemoryIo {
         unread: bytes,
         written: &mut written,
     };
     let mut builder = http1::Builder::new();
     builder.half_close(true);
     let service = service_fn(|request| handle(app, request, peer));
-    let mut connection = Box::pin(builder.serve_connection(tape, service));
+    let mut connection = Box::pin(builder.serve_connection(io, service));
     let mut context = Context::from_waker(Waker::noop());
     // What reads a body is told of each part in another poll. An error is the peer's: what could be answered was.
     let mut polls = (0..POLLS_MAX).map(|_| connection.as_mut().poll(&mut context));
@@ -40,12 +40,12 @@ pub fn answer_by_hyper(app: &Arc<App>, bytes: &[u8], peer: SocketAddr) -> Vec<u8
 }
 
 /// A peer that has sent everything, and takes whatever it is sent.
-struct Tape<'b> {
+struct InMemoryIo<'b> {
     unread: &'b [u8],
     written: &'b mut Vec<u8>,
 }
 
-impl Read for Tape<'_> {
+impl Read for InMemoryIo<'_> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
@@ -60,7 +60,7 @@ impl Read for Tape<'_> {
     }
 }
 
-impl Write for Tape<'_> {
+impl Write for InMemoryIo<'_> {
     fn poll_write(
         self: Pin<&mut Self>,
         _: &mut Context<'_>,

@@ -1,0 +1,287 @@
+//! What decides about a request, borrowed from the fast path's parser or from hyper: the same for both.
+
+use std::net::IpAddr;
+
+use hyper::Method;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use hyper::http::request::Parts;
+
+use super::app::App;
+use super::host::{self, HostError};
+use super::target;
+use crate::wire::simple_request::{FieldLines, SimpleRequest};
+
+/// The head of a request.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestHead<'r> {
+    pub(crate) method: &'r Method,
+    /// The path of the target, still encoded.
+    pub(crate) path: &'r str,
+    /// The query of the target, still encoded; empty if there is none.
+    pub(crate) query: &'r str,
+    /// Bytes of the whole target.
+    pub(crate) target_bytes: usize,
+    /// Whether Host, and what the target says of the host, are as they have to be.
+    pub(crate) host: Result<(), HostError>,
+    pub(crate) field_count: usize,
+    /// The address that the connection came from, perhaps a proxy's.
+    pub(crate) peer: IpAddr,
+    source: Source<'r>,
+    /// Which of [`Field`] are there, as bits: one pass over all fields is cheaper than a lookup for each of those.
+    present: u8,
+}
+
+/// A field that reads depend on; the number is its bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    /// Accept-Encoding.
+    AcceptEncoding = 0,
+    /// If-None-Match.
+    IfNoneMatch = 1,
+    /// If-Modified-Since.
+    IfModifiedSince = 2,
+    /// If-Match.
+    IfMatch = 3,
+    /// If-Unmodified-Since.
+    IfUnmodifiedSince = 4,
+    /// Transfer-Encoding.
+    TransferEncoding = 5,
+    /// Access-Control-Request-Method, which makes an OPTIONS a preflight.
+    RequestMethod = 6,
+}
+
+/// Where the values are.
+#[derive(Clone, Copy)]
+enum Source<'r> {
+    Map(&'r HeaderMap),
+    /// The first three of [`Field`], each there once or not at all, and all lines.
+    Simple([Option<&'r [u8]>; 3], FieldLines<'r>),
+}
+
+impl<'r> RequestHead<'r> {
+    /// Borrows the head of a request that hyper has read from `peer`.
+    pub(crate) fn of_parts(app: &App, parts: &'r Parts, peer: IpAddr) -> RequestHead<'r> {
+        let Parts {
+            method,
+            uri,
+            version,
+            headers,
+            ..
+        } = parts;
+        RequestHead {
+            method,
+            path: uri.path(),
+            query: uri.query().unwrap_or(""),
+            target_bytes: target::length(uri),
+            host: host::check(*version, uri, headers, app.own_authority()),
+            field_count: headers.len(),
+            peer,
+            source: Source::Map(headers),
+            present: present(headers),
+        }
+    }
+
+    /// Borrows the head of a request that the fast path has read from `peer`.
+    pub(crate) fn of_simple(
+        app: &App,
+        request: &SimpleRequest<'r>,
+        peer: IpAddr,
+    ) -> RequestHead<'r> {
+        let values = [
+            request.accept_encoding,
+            request.if_none_match,
+            request.if_modified_since,
+        ];
+        let bits = values.iter().enumerate();
+        RequestHead {
+            method: match request.is_head {
+                true => &Method::HEAD,
+                false => &Method::GET,
+            },
+            path: request.path,
+            query: request.query,
+            target_bytes: request.path.len() + 1 + request.query.len(),
+            host: match app.is_authority(request.host) {
+                true => Ok(()),
+                false => Err(HostError::Malformed),
+            },
+            field_count: request.fields,
+            peer,
+            source: Source::Simple(values, request.lines),
+            present: bits.fold(0, |present, (bit, value)| {
+                present | u8::from(value.is_some()) << bit
+            }),
+        }
+    }
+
+    /// Tells whether `field` is there at least once.
+    pub(crate) fn has(&self, field: Field) -> bool {
+        self.present & 1 << field as u8 != 0
+    }
+
+    /// Tells whether there is any condition (RFC 9110 §13.1) on the request.
+    pub(crate) fn is_conditional(&self) -> bool {
+        const CONDITIONS: u8 = 1 << Field::IfNoneMatch as u8
+            | 1 << Field::IfModifiedSince as u8
+            | 1 << Field::IfMatch as u8
+            | 1 << Field::IfUnmodifiedSince as u8;
+        self.present & CONDITIONS != 0
+    }
+
+    /// Tells whether a browser asks whether a page may send a request (Fetch §3.3.2).
+    pub(crate) fn is_preflight(&self) -> bool {
+        let has_origin =
+            matches!(self.source, Source::Map(headers) if headers.contains_key(ORIGIN));
+        *self.method == Method::OPTIONS && self.has(Field::RequestMethod) && has_origin
+    }
+
+    /// Returns the values of `field`, in the order in which they came.
+    pub(crate) fn values(&self, field: Field) -> impl Iterator<Item = &'r [u8]> + use<'r> {
+        let (mut all, mut only) = (None, None);
+        match self.source {
+            Source::Map(headers) if self.has(field) => {
+                all = Some(headers.get_all(name(field)).iter());
+            }
+            Source::Map(_) => {}
+            Source::Simple(values, _) => only = values.get(field as usize).copied().flatten(),
+        }
+        let all = all.into_iter().flatten().map(HeaderValue::as_bytes);
+        all.chain(only)
+    }
+
+    /// Returns the values of the fields called `name`, in lower case, the last first. Looks through all fields of a simple
+    /// request, so not for what every request needs.
+    pub(crate) fn lines_from_last(&self, name: &'static str) -> impl Iterator<Item = &'r [u8]> {
+        let (mut map, mut lines) = (None, None);
+        match self.source {
+            Source::Map(headers) => map = Some(headers.get_all(name).iter().rev()),
+            Source::Simple(_, all) => lines = Some(all.from_last(name)),
+        }
+        let map = map.into_iter().flatten().map(HeaderValue::as_bytes);
+        map.chain(lines.into_iter().flatten())
+    }
+
+    /// Tells whether Transfer-Encoding is one that we take: none, or exactly one `chunked`.
+    ///
+    /// hyper takes the chunks off `gzip, chunked` and hands out the compressed bytes as if they were the body; a second
+    /// line of the field is how requests are smuggled.
+    pub(crate) fn is_transfer_encoding_known(&self) -> bool {
+        let mut values = self.values(Field::TransferEncoding);
+        let first_is_chunked = values
+            .next()
+            .is_none_or(|value| value.eq_ignore_ascii_case(b"chunked"));
+        first_is_chunked && values.next().is_none()
+    }
+}
+
+fn present(headers: &HeaderMap) -> u8 {
+    let mut present = 0;
+    for name in headers.keys() {
+        let field = match *name {
+            header::ACCEPT_ENCODING => Field::AcceptEncoding,
+            header::IF_NONE_MATCH => Field::IfNoneMatch,
+            header::IF_MODIFIED_SINCE => Field::IfModifiedSince,
+            header::IF_MATCH => Field::IfMatch,
+            header::IF_UNMODIFIED_SINCE => Field::IfUnmodifiedSince,
+            header::TRANSFER_ENCODING => Field::TransferEncoding,
+            header::ACCESS_CONTROL_REQUEST_METHOD => Field::RequestMethod,
+            _ => continue,
+        };
+        present |= 1 << field as u8;
+    }
+    present
+}
+
+fn name(field: Field) -> HeaderName {
+    match field {
+        Field::AcceptEncoding => header::ACCEPT_ENCODING,
+        Field::IfNoneMatch => header::IF_NONE_MATCH,
+        Field::IfModifiedSince => header::IF_MODIFIED_SINCE,
+        Field::IfMatch => header::IF_MATCH,
+        Field::IfUnmodifiedSince => header::IF_UNMODIFIED_SINCE,
+        Field::TransferEncoding => header::TRANSFER_ENCODING,
+        Field::RequestMethod => header::ACCESS_CONTROL_REQUEST_METHOD,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    /// Returns the head of a GET for `/` with these fields, which has nothing else.
+    pub(in crate::http) fn of_headers(headers: &HeaderMap) -> RequestHead<'_> {
+        RequestHead {
+            method: &Method::GET,
+            path: "/",
+            query: "",
+            target_bytes: 1,
+            host: Ok(()),
+            field_count: headers.len(),
+            peer: Ipv4Addr::LOCALHOST.into(),
+            source: Source::Map(headers),
+            present: present(headers),
+        }
+    }
+
+    fn headers(fields: &[(HeaderName, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    #[test]
+    fn fields_are_found_with_all_their_values() {
+        let headers = headers(&[
+            (header::HOST, "a"),
+            (header::IF_NONE_MATCH, "\"a\""),
+            (header::ACCEPT, "*/*"),
+            (header::IF_NONE_MATCH, "\"b\""),
+        ]);
+        let head = of_headers(&headers);
+        assert!(head.has(Field::IfNoneMatch) && head.is_conditional());
+        assert!(!head.has(Field::AcceptEncoding));
+        assert_eq!(
+            head.values(Field::IfNoneMatch).collect::<Vec<_>>(),
+            [b"\"a\"", b"\"b\""]
+        );
+        assert_eq!(head.values(Field::IfMatch).count(), 0);
+        assert_eq!(
+            head.lines_from_last("if-none-match").collect::<Vec<_>>(),
+            [b"\"b\"", b"\"a\""]
+        );
+    }
+
+    #[test]
+    fn a_request_without_conditions_is_not_conditional() {
+        let headers = headers(&[
+            (header::ACCEPT_ENCODING, "gzip"),
+            (header::TRANSFER_ENCODING, "chunked"),
+        ]);
+        assert!(!of_headers(&headers).is_conditional());
+    }
+
+    #[test]
+    fn exactly_one_chunked_is_known() {
+        let is_known = |values: &[&'static str]| {
+            let fields: Vec<_> = values
+                .iter()
+                .map(|value| (header::TRANSFER_ENCODING, *value))
+                .collect();
+            of_headers(&headers(&fields)).is_transfer_encoding_known()
+        };
+        assert!(is_known(&[]) && is_known(&["chunked"]) && is_known(&["Chunked"]));
+        for values in [
+            &["gzip, chunked"][..],
+            &["chunked, chunked"],
+            &["chunked", "chunked"],
+            &["identity"],
+            &[""],
+        ] {
+            assert!(!is_known(values), "{values:?}");
+        }
+    }
+}
