@@ -1,10 +1,11 @@
 //! The connections that are open: counted against their limits, in all and for each client, and reached when the server
 //! drains.
 //!
-//! Where a limit is reached, the connection that has waited longest for a request is closed for the new one. One with a
-//! request or a reply under way is never closed for another; where all have one, the new connection is closed.
+//! Where a limit is reached, the connection that has waited longest for a request, of the next [`SAMPLE`] ones, is closed
+//! for the new one. One with a request or a response under way is never closed for another: where all of the sample have
+//! one, the new connection is closed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::{Future, poll_fn};
 use std::net::IpAddr;
 use std::pin::pin;
@@ -25,6 +26,13 @@ use crate::wire::network::Network;
 /// How many times its share of connections a whole /48 of IPv6 may have. A /48 is what one customer of a provider is
 /// given (RFC 6177 §2), and holds 65,536 clients of a /64 each. Our choice.
 const SITE_SHARES: u32 = 4;
+
+/// Connections that are compared before one is closed for another: a bound on the time that the table is locked. Our
+/// choice; nginx looks at as many.
+const SAMPLE: usize = 32;
+
+/// Connections that may be open beyond the limit: evicted ones whose task has not closed them yet.
+const CLOSING_MAX: u32 = 32;
 
 /// Every open connection.
 ///
@@ -47,9 +55,13 @@ pub(super) struct Connections {
 #[derive(Debug, Default)]
 struct Table {
     next: u64,
-    entries: HashMap<u64, Entry>,
-    /// How many connections each network has that has any.
-    networks: HashMap<Network, u32>,
+    entries: BTreeMap<u64, Entry>,
+    /// The connections of each network that has any.
+    networks: HashMap<Network, BTreeSet<u64>>,
+    /// Where the next sample begins.
+    sample_from: u64,
+    /// How many were evicted and are not closed yet.
+    closing: u32,
 }
 
 /// A connection as the others see it; removing it makes room.
@@ -110,10 +122,10 @@ impl Connections {
     }
 
     /// Takes a place for one more connection, from `peer`; tells which limit was reached, if another was closed for it.
-    /// Linear in the number of connections where one is closed.
     ///
     /// # Errors
-    /// The limit that is reached, where no connection waits for a request.
+    /// The limit that is reached, where no connection of the sample waits for a request, or [`CLOSING_MAX`] are still being
+    /// closed.
     pub(super) fn admit(
         self: &Arc<Self>,
         peer: IpAddr,
@@ -128,7 +140,7 @@ impl Connections {
         let shares = [1, SITE_SHARES].map(|shares| self.per_address_max.saturating_mul(shares));
         for (network, max) in networks.into_iter().zip(shares) {
             let open = network.and_then(|network| table.networks.get(&network));
-            if open.is_some_and(|open| *open >= max) {
+            if open.is_some_and(|open| open.len() >= max as usize) {
                 self.evict(&mut table, network).ok_or(Full::Address)?;
                 closed_for = Some(Full::Address);
             }
@@ -160,15 +172,15 @@ impl Connections {
         Ok((membership, closed_for))
     }
 
-    /// Has the connection closed that has waited longest for a request, of those of `network` or of all; `None` where
-    /// none waits. Its place is free at once.
+    /// Has the connection closed that has waited longest for a request, of a sample of those of `network` or of all; `None`
+    /// where none waits. Its place is free at once.
     fn evict(&self, table: &mut Table, network: Option<Network>) -> Option<()> {
-        let of_network = |entry: &Entry| network.is_none() || entry.networks.contains(&network);
-        let entries = table.entries.iter().filter(|(_, entry)| of_network(entry));
-        let waiting =
-            entries.map(|(key, entry)| (entry.link.waits_since.load(Ordering::Relaxed), *key));
-        let (_, key) = waiting.min().filter(|(since, _)| *since != BUSY)?;
+        if table.closing >= CLOSING_MAX {
+            return None;
+        }
+        let key = table.longest_waiting(network)?;
         let entry = table.remove(key)?;
+        table.closing += 1;
         entry.link.is_evicted.store(true, Ordering::SeqCst);
         if let Some(waker) = entry.waker {
             waker.wake();
@@ -221,11 +233,11 @@ impl Connections {
 
 impl Table {
     fn insert(&mut self, entry: Entry) -> u64 {
-        for network in entry.networks.into_iter().flatten() {
-            *self.networks.entry(network).or_insert(0) += 1;
-        }
         let key = self.next;
         self.next += 1;
+        for network in entry.networks.into_iter().flatten() {
+            self.networks.entry(network).or_default().insert(key);
+        }
         self.entries.insert(key, entry);
         key
     }
@@ -233,14 +245,44 @@ impl Table {
     fn remove(&mut self, key: u64) -> Option<Entry> {
         let entry = self.entries.remove(&key)?;
         for network in entry.networks.into_iter().flatten() {
-            match self.networks.get_mut(&network) {
-                Some(open) if *open > 1 => *open -= 1,
-                _ => {
+            if let Some(keys) = self.networks.get_mut(&network) {
+                keys.remove(&key);
+                if keys.is_empty() {
                     self.networks.remove(&network);
                 }
             }
         }
         Some(entry)
+    }
+
+    /// Returns which of the next [`SAMPLE`] connections, of `network` or of all, has waited longest for a request.
+    fn longest_waiting(&mut self, network: Option<Network>) -> Option<u64> {
+        let from = self.sample_from;
+        let sample: Vec<u64> = match network {
+            Some(network) => {
+                let keys = self.networks.get(&network)?;
+                let keys = keys.range(from..).chain(keys.range(..from));
+                keys.take(SAMPLE).copied().collect()
+            }
+            None => {
+                let entries = self.entries.range(from..);
+                let entries = entries.chain(self.entries.range(..from));
+                entries.take(SAMPLE).map(|(key, _)| *key).collect()
+            }
+        };
+        self.sample_from = sample.last()?.wrapping_add(1);
+        let since = |key: &u64| {
+            Some(
+                self.entries
+                    .get(key)?
+                    .link
+                    .waits_since
+                    .load(Ordering::Relaxed),
+            )
+        };
+        let waiting = sample.iter().filter_map(|key| Some((since(key)?, *key)));
+        let (_, key) = waiting.min().filter(|(since, _)| *since != BUSY)?;
+        Some(key)
     }
 }
 
@@ -311,8 +353,11 @@ impl Membership {
 
 impl Drop for Membership {
     fn drop(&mut self) {
+        let mut table = self.connections.lock();
         // One that was evicted is gone already.
-        let _entry = self.connections.lock().remove(self.key);
+        if table.remove(self.key).is_none() {
+            table.closing = table.closing.saturating_sub(1);
+        }
     }
 }
 

@@ -83,6 +83,47 @@ fn the_one_that_has_waited_longest_is_closed_for_a_new_one() {
 }
 
 #[test]
+fn one_of_the_next_32_is_closed_and_the_next_sample_begins_after_them() {
+    let table = table(SAMPLE as u32 * 2, 0);
+    let held: Vec<_> = (0..SAMPLE as u64 * 2)
+        .map(|number| {
+            let (membership, _) = table.admit([192, 0, 2, 1].into()).unwrap();
+            // The later, the longer.
+            membership.note_waiting(Some((SAMPLE as u64 * 2 - number) * 1_000_000));
+            membership
+        })
+        .collect();
+    let evicted = || -> Vec<usize> {
+        let leaving = held
+            .iter()
+            .enumerate()
+            .filter(|(_, held)| held.leave().is_some());
+        leaving.map(|(at, _)| at).collect()
+    };
+    let _first = busy(&table, "192.0.2.2").unwrap();
+    assert_eq!(evicted(), [SAMPLE - 1]);
+    let _second = busy(&table, "192.0.2.2").unwrap();
+    assert_eq!(evicted(), [SAMPLE - 1, SAMPLE * 2 - 1]);
+}
+
+#[test]
+fn at_most_32_evicted_connections_are_open_beyond_the_limit() {
+    let limit = CLOSING_MAX + 1;
+    let table = table(limit, 0);
+    let mut held: Vec<_> = (0..limit)
+        .map(|_| table.admit([192, 0, 2, 1].into()).unwrap())
+        .collect();
+    let new: Vec<_> = (0..CLOSING_MAX)
+        .map(|_| busy(&table, "192.0.2.2").unwrap())
+        .collect();
+    assert_eq!(busy(&table, "192.0.2.2").unwrap_err(), Full::All);
+    let evicted = held.iter().position(|(held, _)| held.leave().is_some());
+    drop(held.swap_remove(evicted.expect("one was evicted")));
+    assert!(busy(&table, "192.0.2.2").is_ok());
+    drop(new);
+}
+
+#[test]
 fn an_address_makes_room_among_its_own() {
     let table = table(100, 1);
     let (other, _) = table.admit([192, 0, 2, 1].into()).unwrap();
