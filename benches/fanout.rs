@@ -310,8 +310,7 @@ pub(crate) fn serve(data: &Path, ca: &Path, more: &[&str]) -> Program {
         &[
             &["--data", data, "--base-url", BASE][..],
             &["--callback-ca", ca, "--allow-private-callbacks"],
-            &["--hub-rate", "0", "--pending-max", "100000"],
-            &["--verifications", "64"],
+            &["--hub-rate", "0", "--subscriptions-max", "10000000"],
             more,
             &flags,
         ]

@@ -8,7 +8,7 @@ work=$ci_dir/openapi
 rm -rf "$work"
 mkdir -p "$work"
 start_server REVIEWD_STATE="$work/state" REVIEWD_ALLOW_PRIVATE_CALLBACKS=true REVIEWD_HUB_RATE=0 \
-    REVIEWD_PENDING_MAX=100000 REVIEWD_PENDING_PER_HOST=100000 REVIEWD_SUBSCRIPTIONS_PER_HOST=100000
+    REVIEWD_SUBSCRIPTIONS_MAX=10000000 REVIEWD_SUBSCRIPTIONS_PER_HOST=10000000
 python -c 'import sys, urllib.request as u; sys.stdout.buffer.write(u.urlopen(sys.argv[1], timeout=10).read())' \
     "$base_url/openapi.json" >"$work/openapi.json"
 openapi-spec-validator "$work/openapi.json"

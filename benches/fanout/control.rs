@@ -59,5 +59,5 @@ impl Lookup for NoNames {
     }
 }
 
-/// Threads that deliver, as many as `--deliveries` are by default.
+/// Threads that deliver, as many as the hub's fast limit.
 const THREADS: usize = 64;

@@ -134,7 +134,7 @@ fn policy() -> Policy {
     }
 }
 
-/// Deliveries claimed at a time, as many as `--deliveries` are by default.
+/// Deliveries claimed at a time, as many as the hub's fast limit.
 const LIMIT: usize = 64;
 
 const HEAD: &str = "| subscriptions | store | workers | claimed and booked in | a second | transactions each | statements each | log each | CPU of PostgreSQL each |

@@ -1,18 +1,16 @@
-//! `reviewd check DIR`: what the service would say of a folder, without serving it.
+//! `reviewd check DIR`: every error and warning that the service would find in a folder.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
 
-use super::exit::{Status, tell};
+use super::exit::{Failure, Status, print};
 use super::values::parse_file_size;
 use crate::dataset::{self, Decoded, Problem, Problems, Warning};
 use crate::server::files;
-
-use crate::wire::json::{Array, Object};
 
 /// Flags of `check`.
 #[derive(Debug, Args)]
@@ -21,7 +19,7 @@ pub struct CheckArgs {
     #[arg(env = "REVIEWD_DATA", value_name = "DIR", default_value = super::config::DATA_DEFAULT)]
     data: PathBuf,
 
-    /// What to print: lines for people or one JSON object for scripts
+    /// Output format: lines of text, or one JSON object
     #[arg(
         long,
         env = "REVIEWD_CHECK_FORMAT",
@@ -30,7 +28,7 @@ pub struct CheckArgs {
     )]
     format: Format,
 
-    /// Say nothing of this rule; may be given more than once. DIR/check.json silences it for single reviews
+    /// Skip this rule; may be repeated. DIR/check.json skips a rule for single reviews
     #[arg(long, env = "REVIEWD_CHECK_ALLOW", value_name = "RULE", value_delimiter = ',',
         value_parser = PossibleValuesParser::new(dataset::RULES), hide_possible_values = true)]
     allow: Vec<String>,
@@ -55,20 +53,12 @@ enum Format {
 
 /// Checks a folder and prints what was found.
 ///
-/// Ends with 0 where the service would serve it, 65 where it would refuse it (or where there are warnings and
-/// `--strict`), 66 where it is not there, 74 where it cannot be read or the findings cannot be written.
-pub fn run(args: &CheckArgs) -> ExitCode {
-    let files = match files::read(&args.data, args.data_file_bytes) {
-        Ok(files) => files,
-        Err(error) => {
-            tell(&error);
-            return match &error {
-                error if error.is_missing() => Status::NoInput.into(),
-                error if error.is_wrong() => Status::Data.into(),
-                _ => Status::Io.into(),
-            };
-        }
-    };
+/// Ends with 0 where the service would serve it, and 65 where it would not, or where `--strict` meets warnings.
+///
+/// # Errors
+/// 66 where the folder does not exist, 65 and 74 where its files cannot be read, 74 where nothing can be printed.
+pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let files = files::read(&args.data, args.data_file_bytes)?;
     let mut outcome = dataset::decode(files, crate::clock::now()).and_then(|decoded| {
         dataset::refuse_placeholders(&decoded.dataset)?;
         Ok(decoded)
@@ -81,14 +71,10 @@ pub fn run(args: &CheckArgs) -> ExitCode {
         Format::Text => render_text(&args.data, &outcome),
         Format::Json => render_json(&outcome),
     };
-    match io::stdout().lock().write_all(report.as_bytes()) {
-        // A reader such as `head` that has seen enough is no failure of ours.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Status::Io.into(),
-        _ => {}
-    }
+    print(report.as_bytes())?;
     match outcome {
-        Ok(decoded) if decoded.warnings.is_empty() || !args.strict => ExitCode::SUCCESS,
-        _ => Status::Data.into(),
+        Ok(decoded) if decoded.warnings.is_empty() || !args.strict => Ok(ExitCode::SUCCESS),
+        _ => Ok(Status::Data.into()),
     }
 }
 
@@ -136,76 +122,42 @@ fn counted(count: u64, noun: &str) -> String {
 
 fn render_json(outcome: &Result<Decoded, Problems>) -> String {
     let none = Problems::default();
-    let (problems, warnings) = match outcome {
-        Ok(decoded) => (&none, decoded.warnings.as_slice()),
-        Err(problems) => (problems, &[][..]),
+    let (decoded, problems) = match outcome {
+        Ok(decoded) => (Some(decoded), &none),
+        Err(problems) => (None, problems),
     };
-    let mut out = Vec::new();
-    let mut object = Object::begin(&mut out);
-    object.bool("valid", outcome.is_ok());
-    for (key, value) in [
-        (
-            "published_count",
-            outcome
-                .as_ref()
-                .ok()
-                .map(|decoded| decoded.dataset.reviews.len() as u64),
-        ),
-        (
-            "unverified_count",
-            outcome
-                .as_ref()
-                .ok()
-                .map(|decoded| u64::from(decoded.dataset.unverified_count)),
-        ),
-    ] {
-        match value {
-            Some(value) => object.u64(key, value),
-            None => object.null(key),
-        };
-    }
-    object.u64("error_count", problems.total());
-    let mut list = Array::begin(object.key("errors"));
-    for problem in problems.kept() {
-        render_problem(list.item(), problem);
-    }
-    list.end();
-    let mut list = Array::begin(object.key("warnings"));
-    for warning in warnings {
-        render_warning(list.item(), warning);
-    }
-    list.end();
-    object.end();
-    out.push(b'\n');
-    // What was written is UTF-8, being made of strings; were it not, the reader would see the replacement mark.
-    String::from_utf8_lossy(&out).into_owned()
+    let errors: Vec<Value> = problems.kept().iter().map(render_problem).collect();
+    let warnings = decoded.map_or(&[][..], |decoded| &decoded.warnings);
+    let warnings: Vec<Value> = warnings.iter().map(render_warning).collect();
+    let report = json!({
+        "valid": outcome.is_ok(),
+        "published_count": decoded.map(|decoded| decoded.dataset.reviews.len()),
+        "unverified_count": decoded.map(|decoded| decoded.dataset.unverified_count),
+        "error_count": problems.total(),
+        "errors": errors,
+        "warnings": warnings,
+    });
+    format!("{report}\n")
 }
 
-fn render_problem(out: &mut Vec<u8>, problem: &Problem) {
-    let mut each = Object::begin(out);
-    each.string("file", problem.file)
-        .string("place", &problem.place);
-    for (key, number) in [
-        ("line", problem.position.map(|position| position.line)),
-        ("column", problem.position.map(|position| position.column)),
-    ] {
-        match number {
-            Some(number) => each.u64(key, number),
-            None => each.null(key),
-        };
-    }
-    each.opt_string("value", problem.value.as_deref())
-        .string("message", &problem.message);
-    each.end();
+fn render_problem(problem: &Problem) -> Value {
+    json!({
+        "file": problem.file,
+        "place": problem.place,
+        "line": problem.position.map(|position| position.line),
+        "column": problem.position.map(|position| position.column),
+        "value": problem.value,
+        "message": problem.message,
+    })
 }
 
-fn render_warning(out: &mut Vec<u8>, warning: &Warning) {
-    let mut each = Object::begin(out);
-    each.string("code", warning.code)
-        .string("file", warning.file)
-        .string("place", &warning.place)
-        .string("message", &warning.message);
-    each.end();
+fn render_warning(warning: &Warning) -> Value {
+    json!({
+        "code": warning.code,
+        "file": warning.file,
+        "place": warning.place,
+        "message": warning.message,
+    })
 }
 
 #[cfg(test)]

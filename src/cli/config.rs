@@ -1,4 +1,7 @@
 //! The flags of `serve`, and the configuration that they become.
+//!
+//! A limit has a flag only where an operator has a reason to change it; the others are constants, documented at
+//! [`Limits`] and [`crate::delivery::Settings`].
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -6,22 +9,22 @@ use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, value_parser};
 use tracing::Level;
 
-use crate::http::{Proxies, ProxyField};
-use crate::mcp::Key;
+use crate::http::{Proxies, ProxyField, Rates};
+use crate::insights;
 use crate::server::supervisor::Supervisor;
-use crate::server::{Config, Mcp, Reload, SessionKey, TlsFiles, logs};
+use crate::server::{
+    AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, SessionKey, TlsFiles, logs,
+};
 use crate::wire::network::Network;
 
-use super::data_flags::DataFlags;
 use super::exit::{Failure, Status};
 use super::hub_flags::HubFlags;
-use super::limit_flags::LimitFlags;
-use super::observe_flags::ObserveFlags;
 use super::values::{
-    parse_base_url, parse_header_value, parse_key, parse_listen, parse_origin, time, whole,
+    Secret, parse_base_url, parse_file_size, parse_header_value, parse_key, parse_listen,
+    parse_origin, parse_size, parse_time, time,
 };
 
 /// The data directory that is used without `--data`, where it exists.
@@ -33,11 +36,24 @@ const SESSION_KEY_FILE: &str = "session-key";
 /// Longest time that requests in flight can be given.
 const DRAIN_MAX: Duration = Duration::from_secs(60 * 60);
 
+/// Bounds of the time between two requests of a connection, and of that between two looks at the files.
+const INTERVAL_MIN: Duration = Duration::from_millis(100);
+const INTERVAL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Most requests a minute that a rate limit can be set to.
+pub(super) const RATE_MAX: i64 = 1_000_000;
+
+/// Most connections that can be allowed.
+const CONNECTIONS_MAX: i64 = 1_000_000;
+
+/// Longest time that --hsts can be set to, two years: the most that the preload lists of browsers ask for.
+const HSTS_MAX: i64 = 63_072_000;
+
 /// The flags of `serve`.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArgs {
     #[command(flatten)]
-    data: DataFlags,
+    data: DataArgs,
     #[command(flatten)]
     address: AddressArgs,
     #[command(flatten)]
@@ -47,17 +63,43 @@ pub struct ServeArgs {
     #[command(flatten)]
     process: ProcessArgs,
     #[command(flatten)]
-    observe: ObserveFlags,
+    observe: ObserveArgs,
     #[command(flatten)]
-    limits: LimitFlags,
+    limits: LimitArgs,
     #[command(flatten)]
     pub(super) logs: LogArgs,
 }
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Data")]
+struct DataArgs {
+    /// Directory with reviews.json and the files beside it [default: `data` if that directory exists, else a sample]
+    #[arg(long, env = "REVIEWD_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Do not watch the data directory; changes are found by --poll and SIGHUP only
+    #[arg(long, env = "REVIEWD_NO_WATCH")]
+    no_watch: bool,
+    /// How often to check the data files for changes, for file systems that cannot be watched (NFS, some volumes); 0
+    /// disables it
+    #[arg(long, env = "REVIEWD_POLL", value_name = "TIME", default_value = "5s", value_parser = parse_poll)]
+    poll: Duration,
+    /// Largest data file that is read, at most 1GiB
+    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_file_size)]
+    data_file_bytes: u64,
+    /// Fewest mentions for which the insights give an aspect a score; below it the aspect is only counted
+    #[arg(long, env = "REVIEWD_MENTIONS_MIN", value_name = "NUMBER", default_value_t = insights::MENTIONS_MIN,
+        value_parser = value_parser!(u32).range(1..=1_000_000))]
+    mentions_min: u32,
+    /// Memory limit of the search index; with less memory searches are slower, and their results are the same [default:
+    /// five times the size of the texts, at least 128MiB, at most a quarter of the memory]
+    #[arg(long, env = "REVIEWD_SEARCH_MEMORY", value_name = "SIZE", value_parser = parse_size)]
+    search_memory: Option<u64>,
+}
+
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Address")]
 struct AddressArgs {
-    /// Address and port to listen on; port 0 takes a free one
+    /// Address and port to listen on; port 0 takes any free one
     #[arg(
         long,
         env = "REVIEWD_LISTEN",
@@ -66,10 +108,10 @@ struct AddressArgs {
         value_parser = parse_listen
     )]
     listen: SocketAddr,
-    /// Public address, such as https://reviews.example [default: the listening address]
+    /// Public address of the service, such as https://reviews.example [default: the listening address]
     #[arg(long, env = "REVIEWD_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
     base_url: Option<String>,
-    /// Cache-Control of the documents
+    /// Cache-Control header of the documents
     #[arg(
         long,
         env = "REVIEWD_CACHE_CONTROL",
@@ -78,22 +120,21 @@ struct AddressArgs {
         value_parser = parse_header_value
     )]
     cache_control: String,
-    /// Certificate of the server in PEM, its own first and then those that lead to its authority; HTTPS is spoken then,
-    /// and files that change are read again
+    /// Serve HTTPS with this certificate chain (PEM, the server's own certificate first); a changed file is read again
     #[arg(long, env = "REVIEWD_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
-    /// Private key of that certificate in PEM, not encrypted
+    /// Private key of the certificate (PEM, not encrypted)
     #[arg(long, env = "REVIEWD_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
-    /// For how long browsers are to ask this host by https alone (Strict-Transport-Security), in seconds; 0 says nothing
-    #[arg(long, env = "REVIEWD_HSTS", value_name = "SECONDS", default_value = "0", value_parser = whole::<u32>(0, HSTS_MAX))]
+    /// Seconds for which browsers use HTTPS only (Strict-Transport-Security); 0 sends no such header
+    #[arg(long, env = "REVIEWD_HSTS", value_name = "SECONDS", default_value = "0",
+        value_parser = value_parser!(u32).range(0..=HSTS_MAX))]
     hsts: u32,
-    /// Proxies in front of the service, addresses or networks such as 10.0.0.0/8: a client is whom they name, not they
-    /// themselves; may be given more than once
+    /// Address or network of a reverse proxy, such as 10.0.0.0/8, whose header names the client; may be repeated
     #[arg(long = "trusted-proxy", env = "REVIEWD_TRUSTED_PROXY", value_name = "NETWORK", value_delimiter = ',',
         value_parser = Network::parse)]
     trusted_proxies: Vec<Network>,
-    /// Field in which they name it; the other one is not looked at, as clients could write it themselves
+    /// Header in which trusted proxies name the client; the other one is ignored
     #[arg(
         long,
         env = "REVIEWD_PROXY_FIELD",
@@ -112,15 +153,20 @@ enum ProxyFieldFlag {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Model Context Protocol")]
 struct McpArgs {
-    /// Origin whose pages may use /mcp, such as https://app.example, besides our own and loopback; `*` for all, and
-    /// then any Host; may be given more than once
+    /// Origin whose web pages may use /mcp, such as https://app.example, besides our own and loopback; `*` allows every
+    /// origin and Host header; may be repeated
     #[arg(long = "mcp-allow-origin", env = "REVIEWD_MCP_ALLOW_ORIGIN", value_name = "ORIGIN", value_delimiter = ',',
         value_parser = parse_origin)]
     allowed_origins: Vec<String>,
-    /// Key that signs session ids, 64 hexadecimal digits, the same on every replica; behind a comma one more that is
-    /// honoured, for a rotation [default: made once in --state]
-    #[arg(long, env = "REVIEWD_SESSION_KEY", value_name = "HEX[,HEX]", hide_env_values = true, value_parser = parse_key)]
-    session_key: Option<Key>,
+    /// Key that signs session ids: 64 hexadecimal digits, the same on every replica; a second key behind a comma is
+    /// accepted as well, to rotate keys [default: made once in --state]
+    #[arg(
+        long,
+        env = "REVIEWD_SESSION_KEY",
+        value_name = "HEX[,HEX]",
+        hide_env_values = true
+    )]
+    session_key: Option<Secret>,
     /// Offer the fixtures of the conformance suite
     #[arg(
         long = "mcp-conformance-fixtures",
@@ -133,7 +179,7 @@ struct McpArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Process")]
 struct ProcessArgs {
-    /// Directory for what outlives a restart; created where it is missing, readable by its owner alone
+    /// Directory for data that must survive a restart, such as subscriptions; created with access for its owner only
     #[arg(
         long,
         env = "REVIEWD_STATE",
@@ -141,22 +187,59 @@ struct ProcessArgs {
         default_value = "state"
     )]
     state: PathBuf,
-    /// Threads that serve requests [default: one for each core]
-    #[arg(long, env = "REVIEWD_THREADS", value_name = "NUMBER", value_parser = parse_threads)]
-    threads: Option<NonZeroUsize>,
-    /// Leave every request to the HTTP library, also those that could be answered beneath it; replies are the same
+    /// Threads that serve requests, at most 1024 [default: one for each core]
+    #[arg(long, env = "REVIEWD_THREADS", value_name = "NUMBER", value_parser = value_parser!(u16).range(1..=1_024))]
+    threads: Option<u16>,
+    /// Handle every request with the general HTTP library, to rule out a fault of the fast path; responses are the same
     #[arg(long, env = "REVIEWD_NO_FAST_PATH")]
     no_fast_path: bool,
-    /// How long requests in flight may take after SIGTERM; a second signal ends at once
+    /// Time that running requests get after SIGTERM; a second signal stops at once
     #[arg(long, env = "REVIEWD_DRAIN_TIME", value_name = "TIME", default_value = "8s", value_parser = time(Duration::ZERO, DRAIN_MAX))]
     drain_time: Duration,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Monitoring")]
+struct ObserveArgs {
+    /// Second address, with /metrics, /healthz and /readyz; keep it private
+    #[arg(long, env = "REVIEWD_ADMIN_LISTEN", value_name = "ADDRESS:PORT", value_parser = parse_listen)]
+    admin_listen: Option<SocketAddr>,
+    /// Access log, one JSON line for each request; `-` is standard output; SIGHUP and SIGUSR1 open the file again
+    #[arg(long, env = "REVIEWD_ACCESS_LOG", value_name = "FILE")]
+    access_log: Option<PathBuf>,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Limits")]
+struct LimitArgs {
+    /// Most open connections; a new one beyond that closes the one that was idle longest
+    #[arg(long, env = "REVIEWD_MAX_CONNECTIONS", value_name = "NUMBER", default_value_t = Limits::default().connections,
+        value_parser = value_parser!(u32).range(1..=CONNECTIONS_MAX))]
+    max_connections: u32,
+    /// Most open connections of one client address (IPv6: a /64; a /48 gets four times as many); trusted proxies are
+    /// exempt; 0 means no limit
+    #[arg(long = "address-connections", env = "REVIEWD_ADDRESS_CONNECTIONS", value_name = "NUMBER",
+        default_value_t = Limits::default().connections_per_address,
+        value_parser = value_parser!(u32).range(0..=CONNECTIONS_MAX))]
+    connections_per_address: u32,
+    /// Requests a minute of one client address for pages and documents (429); 0 means no limit
+    #[arg(long, env = "REVIEWD_READ_RATE", value_name = "COUNT", default_value = "0",
+        value_parser = value_parser!(u32).range(0..=RATE_MAX))]
+    read_rate: u32,
+    /// Requests a minute of one client address to /mcp (429); 0 means no limit
+    #[arg(long, env = "REVIEWD_MCP_RATE", value_name = "COUNT", default_value = "0",
+        value_parser = value_parser!(u32).range(0..=RATE_MAX))]
+    mcp_rate: u32,
+    /// Time for which an idle connection stays open; longer than that of a load balancer in front
+    #[arg(long, env = "REVIEWD_IDLE_TIME", value_name = "TIME", default_value = "60s", value_parser = time(INTERVAL_MIN, INTERVAL_MAX))]
+    idle_time: Duration,
 }
 
 /// The flags of every command that logs.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Logs")]
 pub(super) struct LogArgs {
-    /// How events are written to standard error; auto is text on a terminal and JSON elsewhere
+    /// Format of the log on standard error; auto is text on a terminal and JSON elsewhere
     #[arg(
         long,
         env = "REVIEWD_LOG_FORMAT",
@@ -164,7 +247,7 @@ pub(super) struct LogArgs {
         default_value = "auto"
     )]
     log_format: LogFormat,
-    /// Least level that is written
+    /// Lowest level that is logged
     #[arg(
         long,
         env = "REVIEWD_LOG_LEVEL",
@@ -196,14 +279,16 @@ impl ServeArgs {
     /// # Errors
     /// 64 for flags that contradict each other, 78 for an address of a database that is none.
     pub(super) fn config(&self) -> Result<Config, Failure> {
-        let cores = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let threads = self.process.threads.map(usize::from);
+        let state = &self.process.state;
         Ok(Config {
             data: self.data.source(Path::new(DATA_DEFAULT)),
             search_memory: self.data.search_memory,
             mentions_min: self.data.mentions_min,
-            state: Some(self.process.state.clone()),
+            state: Some(state.clone()),
             listen: self.address.listen,
-            // Both come from whoever has started the process, not from its flags.
+            // Both come from the service manager, not from flags.
             inherited: None,
             supervisor: Supervisor::default(),
             admin_listen: self.observe.admin_listen,
@@ -211,7 +296,7 @@ impl ServeArgs {
             base_url: self.address.base_url.clone(),
             cache_control: self.address.cache_control.clone(),
             fast_path: !self.process.no_fast_path,
-            threads: self.process.threads.unwrap_or_else(cores),
+            threads: threads.and_then(NonZeroUsize::new).unwrap_or(cores),
             drain_time: self.process.drain_time,
             reload: Reload {
                 watch: !self.data.no_watch,
@@ -220,10 +305,7 @@ impl ServeArgs {
             },
             mcp: Mcp {
                 allowed_origins: self.mcp.allowed_origins.clone(),
-                session_key: match &self.mcp.session_key {
-                    Some(key) => SessionKey::Given(key.clone()),
-                    None => SessionKey::File(self.process.state.join(SESSION_KEY_FILE)),
-                },
+                session_key: self.mcp.session_key(state)?,
                 has_fixtures: self.mcp.has_fixtures,
             },
             tls: self.address.tls()?,
@@ -234,22 +316,57 @@ impl ServeArgs {
                     ProxyFieldFlag::Forwarded => ProxyField::Forwarded,
                 },
             },
-            limits: self.limits.limits(self.hub.rate()),
-            hub: self.hub.settings(&self.process.state)?,
+            limits: Limits {
+                connections: self.limits.max_connections,
+                connections_per_address: self.limits.connections_per_address,
+                rates: Rates {
+                    reads: self.limits.read_rate,
+                    mcp: self.limits.mcp_rate,
+                    hub: self.hub.rate(),
+                },
+                idle_time: self.limits.idle_time,
+                ..Limits::default()
+            },
+            hub: self.hub.settings(state)?,
         })
     }
 }
 
-/// Longest time that --hsts can be set to, two years: what the preload lists of browsers ask for at the most.
-const HSTS_MAX: u64 = 63_072_000;
+impl DataArgs {
+    /// Returns the directory that was asked for, else the usual one where it exists, else the sample.
+    fn source(&self, usual: &Path) -> DataSource {
+        match &self.data {
+            Some(directory) => DataSource::Directory(directory.clone()),
+            None if usual.is_dir() => DataSource::Directory(usual.to_owned()),
+            None => DataSource::Sample,
+        }
+    }
+}
+
+impl McpArgs {
+    fn session_key(&self, state: &Path) -> Result<SessionKey, Failure> {
+        let Some(Secret(text)) = &self.session_key else {
+            return Ok(SessionKey::File(state.join(SESSION_KEY_FILE)));
+        };
+        let key = parse_key(text)
+            .map_err(|error| Failure::new(Status::Usage, format!("--session-key: {error}")))?;
+        Ok(SessionKey::Given(key))
+    }
+}
+
+impl ObserveArgs {
+    fn access_log(&self) -> Option<AccessLogTarget> {
+        self.access_log.as_ref().map(|path| match path.to_str() {
+            Some("-") => AccessLogTarget::Stdout,
+            _ => AccessLogTarget::File(path.clone()),
+        })
+    }
+}
 
 impl AddressArgs {
     fn tls(&self) -> Result<Option<TlsFiles>, Failure> {
-        let lonely = |flag: &str, path: &Path, other: &str| {
-            let message = format!(
-                "{flag} {} needs {other} FILE beside it, the other half of the pair",
-                path.display()
-            );
+        let incomplete = |flag: &str, path: &Path, other: &str| {
+            let message = format!("{flag} {} also needs {other} FILE", path.display());
             Err(Failure::new(Status::Usage, message))
         };
         match (&self.tls_cert, &self.tls_key) {
@@ -258,11 +375,11 @@ impl AddressArgs {
                 key: key.clone(),
                 hsts_s: self.hsts,
             })),
-            (Some(certificate), None) => lonely("--tls-cert", certificate, "--tls-key"),
-            (None, Some(key)) => lonely("--tls-key", key, "--tls-cert"),
+            (Some(certificate), None) => incomplete("--tls-cert", certificate, "--tls-key"),
+            (None, Some(key)) => incomplete("--tls-key", key, "--tls-cert"),
             (None, None) if self.hsts > 0 => {
                 let message = format!(
-                    "--hsts {} needs --tls-cert and --tls-key: without them https is the proxy's to promise",
+                    "--hsts {} needs --tls-cert and --tls-key; behind a proxy the proxy sends the header",
                     self.hsts
                 );
                 Err(Failure::new(Status::Usage, message))
@@ -287,14 +404,17 @@ impl LogArgs {
             LogLevel::Debug => Level::DEBUG,
             LogLevel::Trace => Level::TRACE,
         };
-        // Somebody who embeds the program may have set logging up, and keeps it.
+        // A program that embeds this one may have set up logging, and keeps it.
         let _already = logs::set_up(format, level);
     }
 }
 
-fn parse_threads(text: &str) -> Result<NonZeroUsize, String> {
-    let threads: usize = whole(1, 1_024)(text)?;
-    NonZeroUsize::new(threads).ok_or_else(|| "must not be 0".to_owned())
+fn parse_poll(text: &str) -> Result<Duration, String> {
+    match parse_time(text)? {
+        Duration::ZERO => Ok(Duration::ZERO),
+        time if (INTERVAL_MIN..=INTERVAL_MAX).contains(&time) => Ok(time),
+        _ => Err("must be 0, or from 100ms to 24h".to_owned()),
+    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,26 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crate::server::files::ReadError;
+
 /// Writes a line for people to standard error. One that cannot be written changes nothing:
 /// the exit status tells the result.
 pub(super) fn tell(line: impl fmt::Display) {
     let _closed = writeln!(io::stderr(), "reviewd: {line}");
+}
+
+/// Writes what a command prints to standard output. A reader such as `head` that closes it early is no failure.
+///
+/// # Errors
+/// 74 where it cannot be written.
+pub(super) fn print(bytes: &[u8]) -> Result<(), Failure> {
+    match io::stdout().lock().write_all(bytes) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let message = format!("standard output: {error}");
+            Err(Failure::new(Status::Io, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Why a command failed, as a shell sees it.
@@ -67,6 +83,17 @@ impl Failure {
             status,
             message: message.into(),
         }
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Failure {
+        let status = match &error {
+            error if error.is_missing() => Status::NoInput,
+            error if error.is_wrong() => Status::Data,
+            _ => Status::Io,
+        };
+        Failure::new(status, error.to_string())
     }
 }
 

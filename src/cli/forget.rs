@@ -1,12 +1,11 @@
-//! `reviewd forget ID… --reason TEXT`: removes reviews for good, and lists them so that no import adds them again.
+//! `reviewd forget ID… --reason TEXT`: removes reviews permanently, and lists them so that no import adds them again.
 
 use std::collections::HashSet;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::exit::{Failure, Status};
+use super::exit::{Failure, Status, print};
 use super::import::folder::Folder;
 use super::values::parse_file_size;
 use crate::dataset::{Ignored, is_id};
@@ -14,28 +13,27 @@ use crate::import::merge::{Bounds, Merge};
 
 /// What the command's help says after its flags.
 pub(super) const AFTER_HELP: &str = "\
-The reviews leave reviews.json, and reviews.json.bak is removed, as it holds them, too. Ids, day and reason go into
-ignored.json; ids and days are published for mirrors, the reason never is. What else may hold a copy is in
-docs/erasure.md.
+The reviews are removed from reviews.json; reviews.json.bak, which contains them, is deleted. Ids, day and reason are added
+to ignored.json; ids and days are published for mirrors, the reason is not. docs/erasure.md lists other copies.
 
 Examples:
   reviewd forget 01EBE3JY0F1H7ZNVH1E8G8W00Z --reason 'asked by the author on 3 March'
   reviewd forget r1 r2 --reason spam --data /srv/reviews
 
 Exit status:
-  0   done                              69  another import is under way
-  64  wrong flags, or no such id can be 73  a file cannot be made
-  65  the folder is wrong, or would be  74  reading or writing failed
+  0   done                              69  another import is running
+  64  wrong flags or ids                73  a file cannot be created
+  65  errors in the data files          74  reading or writing failed
   66  there is no reviews.json";
 
 /// Flags of `forget`.
 #[derive(Debug, Args)]
 pub(super) struct ForgetArgs {
-    /// Ids of the reviews; one that is not in the folder is only listed
+    /// Ids of the reviews; one that is not in the folder is only added to the list
     #[arg(required = true, value_name = "ID", value_parser = parse_id)]
     ids: Vec<String>,
 
-    /// Why, for you alone: it stays in ignored.json and is not published
+    /// Reason, kept in ignored.json and not published
     #[arg(long, env = "REVIEWD_FORGET_REASON", value_name = "TEXT", value_parser = parse_reason)]
     reason: String,
 
@@ -97,13 +95,7 @@ pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
         "{}: written, updated_at {updated_at}; docs/erasure.md says what else may hold a copy\n",
         file.display()
     ));
-    match io::stdout().lock().write_all(report.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(
-            Status::Io,
-            format!("standard output: {error}"),
-        )),
-        _ => Ok(()),
-    }
+    print(report.as_bytes())
 }
 
 /// What became of one id.

@@ -1,4 +1,4 @@
-//! `reviewd healthcheck`: asks a running service how it is, for containers that have no other client.
+//! `reviewd healthcheck`: asks a running service whether it is healthy, for containers without another client.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,10 +22,10 @@ use super::values::{parse_listen, time};
 /// The flags of `healthcheck`.
 #[derive(Args, Clone, Debug)]
 pub struct HealthcheckArgs {
-    /// Address to ask, such as http://127.0.0.1:9090/readyz [default: /healthz where --listen says]
+    /// Address to request, such as http://127.0.0.1:9090/readyz [default: /healthz at --listen]
     #[arg(value_name = "URL", value_parser = parse_url)]
     url: Option<Url>,
-    /// Where the service listens, as it was told
+    /// Address on which the service listens
     #[arg(
         long,
         env = "REVIEWD_LISTEN",
@@ -34,13 +34,13 @@ pub struct HealthcheckArgs {
         value_parser = parse_listen
     )]
     listen: SocketAddr,
-    /// Certificate of the service, as it was told: with one it is asked by https
+    /// Certificate of the service; if it is set, the request uses https
     #[arg(long, env = "REVIEWD_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
-    /// Trust the certificate authorities in this PEM file, too, for URL
+    /// File of certificate authorities (PEM) to trust for URL, besides the public ones
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// How long the answer may take
+    /// Time limit of the request
     #[arg(long, value_name = "TIME", default_value = "5s",
         value_parser = time(Duration::from_millis(1), Duration::from_secs(60 * 60)))]
     timeout: Duration,
@@ -68,7 +68,7 @@ pub(super) fn run(args: &HealthcheckArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Returns where this machine's own service tells how it is.
+/// Returns the health address of the service on this machine.
 fn own_url(args: &HealthcheckArgs) -> Result<String, Failure> {
     let address = reachable(args.listen);
     if address.port() == 0 {
@@ -86,14 +86,14 @@ fn own_url(args: &HealthcheckArgs) -> Result<String, Failure> {
     Ok(format!("{scheme}://{address}/healthz"))
 }
 
-/// Returns what asks our own address. Its certificate is of the public name and not of the address, and proves nothing:
-/// whoever could listen here could answer by http as well.
+/// Returns the client for our own address. The certificate is not verified: it names the public host and not this address,
+/// and another process that listens here could serve plain http as well.
 fn agent_for_own(args: &HealthcheckArgs) -> Agent {
     let tls = TlsConfig::builder().disable_verification(true).build();
     Agent::from(config(args, tls))
 }
 
-/// Returns what asks any address; a certificate has to be of its name, and from an authority that is trusted.
+/// Returns the client for any other address; the certificate must name it and come from a trusted authority.
 fn agent_for(url: &Url, args: &HealthcheckArgs) -> Result<Agent, Failure> {
     let trusted = client_config(args.ca.as_deref())
         .map_err(|error| Failure::new(Status::Config, format!("--ca {error}")))?;

@@ -7,14 +7,14 @@
 mod requests;
 mod transfer;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::exit::{Failure, Status, tell};
-use super::store_url::{StoreUrl, place};
+use super::exit::{Failure, Status, print, tell};
+use super::hub_flags::store_location;
+use super::values::Secret;
 use crate::clock;
 use crate::websub::policy::Policy;
 use crate::websub::sqlite::FILE_NAME;
@@ -30,8 +30,14 @@ pub(super) struct HubArgs {
     #[command(subcommand)]
     action: Action,
     /// The database that replicas share, instead of the state directory
-    #[arg(long, global = true, env = "REVIEWD_STORE", value_name = "URL", hide_env_values = true, value_parser = StoreUrl::read)]
-    store: Option<StoreUrl>,
+    #[arg(
+        long,
+        global = true,
+        env = "REVIEWD_STORE",
+        value_name = "URL",
+        hide_env_values = true
+    )]
+    store: Option<Secret>,
     /// The state directory
     #[arg(
         long,
@@ -93,7 +99,7 @@ enum Format {
 /// `NoInput` without a state or such a subscription, `Data` for a damaged state, `Io` and `Unavailable` as the disk
 /// and other processes have it.
 pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
-    let place = place(args.store.as_ref(), &args.state)?;
+    let place = store_location(args.store.as_ref(), &args.state)?;
     if let Action::Import(import) = &args.action {
         return transfer::import(import, &place, args.format);
     }
@@ -119,9 +125,7 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
         Action::Remove { id } => operate(store, *id, Order::Remove, args.format, &mut out)?,
         Action::Retry { id } => operate(store, *id, Order::Retry, args.format, &mut out)?,
     }
-    let written = io::stdout().write_all(&out);
-    written
-        .map_err(|error| Failure::new(Status::Io, format!("the answer cannot be written: {error}")))
+    print(&out)
 }
 
 fn list(store: &mut dyn Store, format: Format, out: &mut Vec<u8>) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! `reviewd import SOURCE… --into DIR`: other people's exports into a folder of reviews.
+//! `reviewd import SOURCE… --into DIR`: reads exports of review platforms and merges them into a folder of reviews.
 
 mod fetch;
 pub(super) mod folder;
@@ -14,7 +14,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::bar::Bar;
-use super::exit::{Failure, Status};
+use super::exit::{Failure, Status, print};
 use super::values::parse_file_size;
 use crate::dataset::{NAME_BYTES_MAX, URL_BYTES_MAX, is_absolute_url};
 use crate::import::date::Order;
@@ -31,67 +31,67 @@ use source::Source;
 /// Flags of `import`.
 #[derive(Debug, Args)]
 pub(super) struct ImportArgs {
-    /// Files to read, https addresses, or - for standard input
+    /// Files, https:// addresses, or - for standard input
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<String>,
 
-    /// Directory with the reviews.json to bring up to date, or to make
+    /// Directory with the reviews.json to update or create
     #[arg(long, env = "REVIEWD_IMPORT_INTO", value_name = "DIR")]
     into: PathBuf,
 
-    /// What wrote the sources [default: found from their contents]
+    /// Format of the sources [default: detected from their contents]
     #[arg(long, env = "REVIEWD_IMPORT_FROM", value_name = "FORMAT", value_parser = format_parser())]
     from: Option<&'static SourceFormat>,
 
-    /// Columns that hold fields, where their names do not say it: rating=Points,date=Posted on
+    /// Columns of fields, where they are not recognised by name: rating=Points,date=Posted on
     #[arg(long, env = "REVIEWD_IMPORT_MAP", value_name = "FIELD=COLUMN,…", value_parser = parse_mapping_value)]
     map: Option<MappingValue>,
 
-    /// Order of day, month and year where they are numbers: dmy, mdy, ymd, or a pattern such as %d/%m/%Y [default: found from the file, where its dates agree]
+    /// Order of day, month and year in numeric dates: dmy, mdy, ymd, or a pattern such as %d/%m/%Y [default: detected, where all dates of the file agree]
     #[arg(long, env = "REVIEWD_IMPORT_DATE_FORMAT", value_name = "ORDER", value_parser = Order::parse)]
     date_format: Option<Order>,
 
-    /// What separates the columns of a table: one character or `tab` [default: found from its first row]
+    /// Separator of the columns of a table: one character or `tab` [default: detected from its first row]
     #[arg(long, env = "REVIEWD_IMPORT_DELIMITER", value_name = "CHARACTER", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
 
-    /// How the sources are written, such as utf-8, windows-1252 or utf-16le [default: found from their bytes]
+    /// Character encoding of the sources, such as utf-8, windows-1252 or utf-16le [default: detected]
     #[arg(long, env = "REVIEWD_IMPORT_ENCODING", value_name = "NAME", value_parser = parse_encoding)]
     encoding: Option<&'static Encoding>,
 
-    /// Where the reviews were left, whatever a column says [default: the platform whose export it is, else import]
+    /// Platform on which the reviews were written; overrides a column [default: the platform of the export, else import]
     #[arg(long, env = "REVIEWD_IMPORT_SOURCE", value_name = "NAME", value_parser = parse_source)]
     source: Option<String>,
 
-    /// Name of the business, where the file does not have it yet [default: asked for on a terminal]
+    /// Name of the business, if the file has none yet [default: asked for on a terminal]
     #[arg(long, env = "REVIEWD_IMPORT_BUSINESS_NAME", value_name = "NAME", value_parser = parse_business_name)]
     business_name: Option<String>,
 
-    /// Address of its website, likewise
+    /// Website of the business, if the file has none yet [default: asked for on a terminal]
     #[arg(long, env = "REVIEWD_IMPORT_BUSINESS_URL", value_name = "URL", value_parser = parse_business_url)]
     business_url: Option<String>,
 
-    /// Take a review without an id for the one that is there with the same source, author and text; older Google Takeouts have no ids
+    /// Match reviews without an id (older Google Takeouts) by source, author and text
     #[arg(long, env = "REVIEWD_IMPORT_MERGE_SAME_TEXT")]
     merge_same_text: bool,
 
-    /// Vouch for the reviews of sources that do not say whether they are verified; only verified ones are published
+    /// Mark new reviews as verified where the source does not say so; only verified reviews are published
     #[arg(long, env = "REVIEWD_IMPORT_VERIFIED")]
     verified: bool,
 
-    /// As --verified, and for reviews that are there already and in the source, even if set to false by hand
+    /// As --verified, and also for reviews that were imported before, even if `verified` was set to false by hand
     #[arg(long, env = "REVIEWD_IMPORT_VERIFY_EXISTING")]
     verify_existing: bool,
 
-    /// Trust the certificate authorities in this PEM file, too, for https sources
+    /// File of certificate authorities (PEM) to trust for https sources, besides the public ones
     #[arg(long, env = "REVIEWD_IMPORT_CA", value_name = "FILE")]
     ca: Option<PathBuf>,
 
-    /// Show what would be done, and write nothing
+    /// Show the result without writing it
     #[arg(long, env = "REVIEWD_IMPORT_DRY_RUN")]
     dry_run: bool,
 
-    /// Remove the reviews of these sources that are not in them any more; only for exports that are complete
+    /// Remove reviews that are missing from their source; only for complete exports
     #[arg(long, env = "REVIEWD_IMPORT_PRUNE")]
     prune: bool,
 
@@ -99,7 +99,7 @@ pub(super) struct ImportArgs {
     #[arg(long, env = "REVIEWD_IMPORT_STRICT")]
     strict: bool,
 
-    /// What to print: lines for people or one JSON object for scripts
+    /// Output format: lines of text, or one JSON object
     #[arg(
         long,
         env = "REVIEWD_IMPORT_FORMAT",
@@ -114,7 +114,7 @@ pub(super) struct ImportArgs {
 }
 
 impl ImportArgs {
-    /// The reviews for which the operator vouches.
+    /// The reviews that the operator declares verified.
     fn vouched(&self) -> Vouched {
         match (self.verify_existing, self.verified) {
             (true, _) => Vouched::All,
@@ -124,7 +124,7 @@ impl ImportArgs {
     }
 }
 
-/// Takes the name of a format.
+/// Parses the name of a format.
 fn format_parser() -> impl TypedValueParser<Value = &'static SourceFormat> {
     let values = FORMATS
         .iter()
@@ -133,10 +133,10 @@ fn format_parser() -> impl TypedValueParser<Value = &'static SourceFormat> {
     PossibleValuesParser::new(values).map(|flag| detect::named(&flag).unwrap_or(&FORMATS[0]))
 }
 
-/// Smaller sources are read before anyone wonders: no plain lines of progress for them.
+/// Smallest size of all sources for which progress is printed where there is no terminal.
 const LINES_BYTES_MIN: u64 = 4 << 20;
 
-/// How the report is printed.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Lines and a table
@@ -297,16 +297,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
         Format::Text => report.render_text(),
         Format::Json => report.render_json(),
     };
-    match io::stdout().lock().write_all(rendered.as_bytes()) {
-        // A reader such as `head` that has seen enough is no failure of ours.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            return Err(Failure::new(
-                Status::Io,
-                format!("standard output: {error}"),
-            ));
-        }
-        _ => {}
-    }
+    print(rendered.as_bytes())?;
     match outcome {
         Outcome::Refused => Err(Failure::new(
             Status::Data,

@@ -1,4 +1,4 @@
-//! The listening socket that a service manager hands over (sd_listen_fds(3)): found, and judged before it is used.
+//! Socket activation: the listening socket that a service manager passes (sd_listen_fds(3)), validated before use.
 
 use std::env;
 use std::net::TcpListener;
@@ -8,9 +8,8 @@ use listenfd::ListenFd;
 use socket2::{Domain, SockRef, Type};
 
 use super::exit::{Failure, Status};
-use super::refusal::quote;
 
-/// Returns the listening socket that was handed to this process, if there is one.
+/// Returns the listening socket that was passed to this process, if there is one.
 ///
 /// # Errors
 /// 78 for anything but one listening socket of TCP: to listen somewhere else instead would go unnoticed.
@@ -45,8 +44,8 @@ fn announced() -> Result<u32, Failure> {
         Ok(count @ 0..=1) => Ok(count),
         _ => {
             let message = format!(
-                "LISTEN_FDS={} is not 0 or 1: one socket is listened on, so the socket unit needs one ListenStream=",
-                quote(&count)
+                "LISTEN_FDS='{}' is not 0 or 1: one socket is listened on, so the socket unit needs one ListenStream=",
+                count.escape_debug().take(64).collect::<String>()
             );
             Err(Failure::new(Status::Config, message))
         }

@@ -1,4 +1,4 @@
-//! `reviewd init DIR`: a folder for a business that has no reviews here yet, ready for an import.
+//! `reviewd init DIR`: creates the data directory of a business, without reviews, ready for an import.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::exit::{Failure, Status};
+use super::exit::{Failure, Status, print};
 use super::import::{asked, parse_business_name, parse_business_url};
 use crate::dataset::trade_of_type;
 use crate::import::merge::{Bounds, BusinessFacts, Merge};
@@ -14,21 +14,21 @@ use crate::server::files::{CHECK, EDITORIAL, IGNORED, INSIGHTS, REVIEWS, TAXONOM
 
 /// What the command's help says after its flags.
 pub(super) const AFTER_HELP: &str = "\
-What no flag says is asked for on a terminal. The folder gets reviews.json with no reviews and taxonomy.json, which names
-the starter list of subjects for the trade; both are yours to edit. A folder that has any of the data files is left alone.
+Missing values are asked for on a terminal. The folder gets reviews.json without reviews, and taxonomy.json, which names the
+starter list of subjects for the trade; edit both as you like. A folder that has any of the data files is not changed.
 
 Examples:
   reviewd init my-reviews
   reviewd init my-reviews --name 'Bright Smile Dental' --trade dental --site https://brightsmile.example
 
 Exit status:
-  0   done                         73  the folder has such files, or cannot be made
+  0   done                         73  the folder has data files, or cannot be created
   64  wrong flags, or one missing  74  writing failed";
 
 /// Flags of `init`.
 #[derive(Debug, Args)]
 pub(super) struct InitArgs {
-    /// Folder to make
+    /// Folder to create
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
@@ -36,11 +36,11 @@ pub(super) struct InitArgs {
     #[arg(long, env = "REVIEWD_INIT_NAME", value_name = "NAME", value_parser = parse_business_name)]
     name: Option<String>,
 
-    /// What it does, such as law, dental or plumbing, or a type of schema.org such as LegalService
+    /// Trade, such as law, dental or plumbing, or a schema.org type such as LegalService
     #[arg(long, env = "REVIEWD_INIT_TRADE", value_name = "TRADE", value_parser = parse_trade)]
     trade: Option<String>,
 
-    /// Address of its own website
+    /// Website of the business
     #[arg(long, env = "REVIEWD_INIT_SITE", value_name = "URL", value_parser = parse_business_url)]
     site: Option<String>,
 }
@@ -151,13 +151,7 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     let report = format!(
         "{shown}: made, with no reviews yet\n\n  reviewd import FILE --into {shown} --dry-run\n  reviewd serve --data {shown}\n"
     );
-    match io::stdout().lock().write_all(report.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let message = format!("standard output: {error}");
-            Err(Failure::new(Status::Io, message))
-        }
-        _ => Ok(()),
-    }
+    print(report.as_bytes())
 }
 
 /// What the flags say, and on a terminal the answers to what they do not; name and site have to be known.

@@ -1,13 +1,13 @@
-//! `reviewd insights`: what can be derived from a folder, and why.
+//! `reviewd insights`: prints the derived insights of a folder, or the reasons for an aspect's figures.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, value_parser};
 
-use super::exit::{Failure, Status};
-use super::values::{parse_file_size, whole};
+use super::exit::{Failure, Status, print};
+use super::values::parse_file_size;
 use crate::dataset;
 use crate::insights::explain::{Explanation, Reason, Term, explain};
 use crate::insights::{self, Options};
@@ -26,12 +26,12 @@ pub struct InsightsArgs {
     #[arg(long, env = "REVIEWD_INSIGHTS_EXPLAIN", value_name = "ASPECT")]
     explain: Option<String>,
 
-    /// Mentions from which on an aspect is scored; with fewer it is counted only
+    /// Fewest mentions for which an aspect gets a score; below it the aspect is only counted
     #[arg(long, env = "REVIEWD_MENTIONS_MIN", value_name = "NUMBER", default_value_t = insights::MENTIONS_MIN,
-        value_parser = whole::<u32>(1, 1_000_000))]
+        value_parser = value_parser!(u32).range(1..=1_000_000))]
     mentions_min: u32,
 
-    /// Threads that read reviews; the document does not depend on it [default: as many as there are cores, at most 8]
+    /// Threads that read reviews; the result does not depend on it [default: one for each core, at most 8]
     #[arg(long, env = "REVIEWD_INSIGHTS_THREADS", value_name = "NUMBER")]
     threads: Option<NonZeroUsize>,
 
@@ -81,14 +81,7 @@ pub fn run(args: &InsightsArgs) -> Result<(), Failure> {
             document
         }
     };
-    match io::stdout().lock().write_all(&output) {
-        // A reader such as `head` that has seen enough is no failure of ours.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(
-            Status::Io,
-            format!("standard output: {error}"),
-        )),
-        _ => Ok(()),
-    }
+    print(&output)
 }
 
 fn threads() -> NonZeroUsize {
@@ -105,14 +98,7 @@ fn colored(color: Color) -> bool {
 }
 
 fn decoded(args: &InsightsArgs) -> Result<Dataset, Failure> {
-    let files = files::read(&args.data, args.data_file_bytes).map_err(|error| {
-        let status = match &error {
-            error if error.is_missing() => Status::NoInput,
-            error if error.is_wrong() => Status::Data,
-            _ => Status::Io,
-        };
-        Failure::new(status, error.to_string())
-    })?;
+    let files = files::read(&args.data, args.data_file_bytes)?;
     let decoded = dataset::decode(files, crate::clock::now()).map_err(|problems| {
         Failure::new(
             Status::Data,

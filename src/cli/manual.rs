@@ -1,12 +1,10 @@
-//! `reviewd completions` and `reviewd man`: what shells and manuals know of the command line.
-
-use std::io::{self, Write};
+//! `reviewd completions` and `reviewd man`: shell completions and manual pages, made from the command line's definition.
 
 use clap::Args;
 use clap_complete::Shell;
 
 use super::command;
-use super::exit::{Failure, Status};
+use super::exit::{Failure, Status, print};
 
 /// The flags of `completions`.
 #[derive(Args, Clone, Debug)]
@@ -61,16 +59,4 @@ pub(super) fn man(args: &ManArgs) -> Result<(), Failure> {
         .render(&mut page)
         .map_err(|error| Failure::new(Status::Io, error.to_string()))?;
     print(&page)
-}
-
-fn print(bytes: &[u8]) -> Result<(), Failure> {
-    match io::stdout().write_all(bytes) {
-        // Whoever read it had enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Failure::new(
-            Status::Io,
-            format!("standard output: {error}"),
-        )),
-        Ok(()) => Ok(()),
-    }
 }

@@ -3,7 +3,6 @@
 mod bar;
 pub mod check;
 mod config;
-mod data_flags;
 pub mod exit;
 mod forget;
 pub mod healthcheck;
@@ -13,25 +12,21 @@ mod import;
 mod inherited;
 mod init;
 pub mod insights;
-mod limit_flags;
 pub mod manual;
 pub mod mcp;
-mod observe_flags;
-mod refusal;
 mod serve;
 pub mod settings;
-mod store_url;
 mod values;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use config::ServeArgs;
-use exit::{Failure, Status, tell};
-use values::parse_switch;
+use exit::{Status, tell};
 
 /// Serves the verified reviews of one business: REST, feeds, MCP and a WebSub hub
 #[derive(Debug, Parser)]
@@ -39,49 +34,50 @@ use values::parse_switch;
     name = "reviewd",
     version,
     after_help = AFTER_HELP,
+    override_usage = "reviewd [COMMAND] [OPTIONS]",
     disable_help_subcommand = true
 )]
 struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the data over HTTP; the command without a name
+    /// Serve the reviews over HTTP; the default command
     #[command(after_help = SERVE_AFTER_HELP)]
     Serve(Box<ServeArgs>),
-    /// Check the data files as the service would, and say all that is wrong
+    /// Check the data files, and list every error and warning
     #[command(after_help = CHECK_AFTER_HELP)]
     Check(check::CheckArgs),
-    /// Answer the Model Context Protocol on standard input and output, for programs that start their tools themselves
+    /// Serve the Model Context Protocol on standard input and output, for clients that start local servers
     #[command(after_help = MCP_AFTER_HELP)]
     Mcp(mcp::McpArgs),
-    /// Look at the hub's subscriptions, remove one, or send what it is owed; also while the service runs
+    /// List, show, remove and retry subscriptions of the WebSub hub, also while the service runs
     #[command(after_help = HUB_AFTER_HELP)]
     Hub(hub::HubArgs),
-    /// Bring reviews in from exports of Google, Trustpilot, spreadsheets, web pages and other services
+    /// Import reviews from exports of Google, Trustpilot and others, spreadsheets and web pages
     #[command(after_help = IMPORT_AFTER_HELP)]
     Import(Box<import::ImportArgs>),
-    /// Make a folder for a business, without reviews yet
+    /// Create a data directory for a business, without reviews
     #[command(after_help = init::AFTER_HELP)]
     Init(init::InitArgs),
-    /// Remove reviews for good, and list them so that no import adds them again
+    /// Remove reviews permanently, so that no later import adds them again
     #[command(after_help = forget::AFTER_HELP)]
     Forget(forget::ForgetArgs),
-    /// Print the insights that the service would publish, or explain them
+    /// Print the insights that the service would publish, or the reasons for them
     #[command(after_help = INSIGHTS_AFTER_HELP)]
     Insights(Box<insights::InsightsArgs>),
-    /// Show every setting of `serve`, its value, and whether a flag, the environment or the default gave it
+    /// Print every setting of `serve` with its value and origin: flag, environment or default
     #[command(after_help = CONFIG_AFTER_HELP)]
     Config(Box<settings::ConfigArgs>),
-    /// Ask a running service how it is, and end with 0 if well and 1 if not
+    /// Ask a running service whether it is healthy; exit status 0 or 1
     #[command(after_help = HEALTHCHECK_AFTER_HELP)]
     Healthcheck(healthcheck::HealthcheckArgs),
-    /// Print a script that completes commands and flags in a shell
+    /// Print shell completions
     #[command(after_help = COMPLETIONS_AFTER_HELP)]
     Completions(manual::CompletionsArgs),
-    /// Print a page of the manual
+    /// Print a manual page
     #[command(after_help = MAN_AFTER_HELP)]
     Man(manual::ManArgs),
 }
@@ -94,8 +90,8 @@ Examples:
   REVIEWD_POLL=1m reviewd config --threads 2 --json | jq '.[] | select(.origin != \"default\")'";
 
 const HEALTHCHECK_AFTER_HELP: &str = "\
-Without URL this machine's own service is asked, by https if --tls-cert is set, and its certificate is not looked at:
-whoever listens at our own address is meant. With URL it is.
+Without URL the service of this machine is asked, over https if --tls-cert is set, and its certificate is not verified.
+With URL the certificate is verified.
 
 Examples:
   reviewd healthcheck
@@ -103,9 +99,9 @@ Examples:
   reviewd healthcheck https://reviews.example/readyz
 
 Exit status:
-  0   it answered 200 to 299       64  wrong flags, or no such URL can be
-  1   it answered something else,  78  --ca cannot be used
-      or not in time";
+  0   status 200 to 299            64  wrong flags or URL
+  1   another status, or none      78  --ca cannot be used
+      in time";
 
 const COMPLETIONS_AFTER_HELP: &str = "\
 Examples:
@@ -118,7 +114,7 @@ Examples:
   reviewd man serve > /usr/local/share/man/man1/reviewd-serve.1";
 
 const MCP_AFTER_HELP: &str = "\
-One message a line; nothing but answers goes to standard output.
+Messages are single lines; standard output carries only responses.
 
 Examples:
   reviewd mcp --data /srv/reviews
@@ -128,30 +124,31 @@ const AFTER_HELP: &str = "\
 Examples:
   reviewd                          serve `data`, or a sample, on http://127.0.0.1:8080
   reviewd --listen 0.0.0.0:80 --base-url https://reviews.example
-  reviewd serve --help             every flag with its unit, default and environment variable
+  reviewd serve -h                 the most used flags; --help shows all
 
 Flags without a command are those of `serve`.
 
 Exit status:
-  0   success              65  the data files are wrong      73  an output cannot be made
-  64  wrong flags          66  the data are not there        74  reading failed
-                           69  the address cannot be had     78  a setting is wrong";
+  0   success              65  errors in the data files      73  an output cannot be created
+  64  wrong flags          66  no data files                 74  reading or writing failed
+                           69  the address is not available  78  a setting is wrong";
 
 const SERVE_AFTER_HELP: &str = "\
 Times are whole numbers with ms, s, m, h or d; sizes with KiB, MiB or GiB.
 
 Signals:
-  SIGHUP            read the data again, open the access log anew
-  SIGUSR1           open the access log anew
-  SIGTERM, SIGINT   stop accepting, finish what is under way; a second one ends at once
+  SIGHUP            read the data files again, open the access log again
+  SIGUSR1           open the access log again
+  SIGTERM, SIGINT   finish running requests and stop; a second one stops at once
 
 Examples:
   reviewd serve --data /srv/reviews --base-url https://reviews.example
   REVIEWD_LISTEN=[::]:8080 REVIEWD_LOG_FORMAT=json reviewd serve";
 
 const IMPORT_AFTER_HELP: &str = "\
-Importing twice changes nothing: reviews are matched by id, edits and replies update, and what is gone from a source
-stays unless --prune. What `reviewd forget` removed is not added again. The file is replaced at once and as a whole, and the previous one kept as reviews.json.bak.
+Importing twice changes nothing: reviews are matched by id, edits and replies are updated, and reviews that are missing
+from a source stay unless --prune. Reviews that `reviewd forget` removed are not added again. The file is replaced
+atomically, and the previous one is kept as reviews.json.bak.
 
 Fields for --map: id, author, author_avatar_url, rating, best_rating, date, text, title, source, source_url,
 owner_reply, owner_reply_date, verified, updated.
@@ -163,11 +160,11 @@ Examples:
   reviewd import https://other.example/reviews.json --into data
 
 Exit status:
-  0   done, perhaps with refusals       69  another import is under way
-  64  wrong flags, plain http           73  the file cannot be made
-  65  a source or the folder is wrong,  74  reading, fetching or writing failed
-      or --strict and a refusal         78  --ca cannot be used
-  66  a source is not there";
+  0   done; records may be refused      69  another import is running
+  64  wrong flags, plain http           73  the file cannot be created
+  65  errors in a source or the data,   74  reading, fetching or writing failed
+      or --strict and a refused record  78  --ca cannot be used
+  66  a source does not exist";
 
 const INSIGHTS_AFTER_HELP: &str = "\
 Examples:
@@ -175,19 +172,19 @@ Examples:
   reviewd insights data --explain fees";
 
 const HUB_AFTER_HELP: &str = "\
-Neither secrets nor the queries of callbacks are ever printed, except by `export`, which is there to move them.
+Secrets and the queries of callbacks are printed by `export` only.
 
 Examples:
   reviewd hub list
   reviewd hub list --removed --format json
   reviewd hub show 7
-  reviewd hub remove 7             the subscriber is told
+  reviewd hub remove 7             the subscriber is notified
   reviewd hub retry 7
   reviewd hub export --secrets --out hub.jsonl
   reviewd hub import hub.jsonl --state /var/lib/reviewd
 
 Exit status:
-  0   success                      66  there is no such subscription, or no state
+  0   success                      66  no such subscription, or no state
   65  the state file is damaged    74  reading or writing failed";
 
 const CHECK_AFTER_HELP: &str = "\
@@ -196,59 +193,76 @@ Examples:
   reviewd check --strict --format json /srv/reviews
 
 Exit status:
-  0   the service would serve it      66  the data are not there
-  65  the service would refuse it     74  reading failed";
+  0   the data can be served          66  no data files
+  65  errors; --strict: or warnings   74  reading failed";
 
 /// Runs the command that the process was started with and returns its exit status.
 pub fn run() -> ExitCode {
-    let arguments = with_command(std::env::args_os().collect());
-    let (cli, matches) = match parse(&arguments) {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let is_bare = arguments.len() == 1;
+    let (cli, matches) = match parse(&with_command(arguments)) {
         Ok(parsed) => parsed,
-        Err(error) => return explain(&error, &arguments),
+        Err(error) => return explain(&error),
     };
-    let outcome = match cli.command {
-        None => serve::run_default(),
-        Some(Command::Serve(args)) => serve::run(&args),
-        Some(Command::Check(args)) => return check::run(&args),
-        Some(Command::Hub(args)) => hub::run(&args),
-        Some(Command::Import(args)) => import::run(&args),
-        Some(Command::Init(args)) => init::run(&args),
-        Some(Command::Forget(args)) => forget::run(&args),
-        Some(Command::Insights(args)) => insights::run(&args),
-        Some(Command::Mcp(args)) => mcp::run(&args),
-        Some(Command::Config(args)) => {
+    let succeeded = |()| ExitCode::SUCCESS;
+    let ended = match cli.command {
+        Command::Serve(args) => serve::run(&args, is_bare).map(succeeded),
+        Command::Check(args) => check::run(&args),
+        Command::Hub(args) => hub::run(&args).map(succeeded),
+        Command::Import(args) => import::run(&args).map(succeeded),
+        Command::Init(args) => init::run(&args).map(succeeded),
+        Command::Forget(args) => forget::run(&args).map(succeeded),
+        Command::Insights(args) => insights::run(&args).map(succeeded),
+        Command::Mcp(args) => mcp::run(&args).map(succeeded),
+        Command::Config(args) => {
             let matches = matches.subcommand_matches("config");
-            settings::run(&args, matches.unwrap_or(&ArgMatches::default()))
+            settings::run(&args, matches.unwrap_or(&ArgMatches::default())).map(succeeded)
         }
-        Some(Command::Healthcheck(args)) => match healthcheck::run(&args) {
-            Ok(status) => return status,
-            Err(failure) => Err(failure),
-        },
-        Some(Command::Completions(args)) => manual::completions(&args),
-        Some(Command::Man(args)) => manual::man(&args),
+        Command::Healthcheck(args) => healthcheck::run(&args),
+        Command::Completions(args) => manual::completions(&args).map(succeeded),
+        Command::Man(args) => manual::man(&args).map(succeeded),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            tell(&failure);
-            failure.status.into()
-        }
-    }
+    ended.unwrap_or_else(|failure| {
+        tell(&failure);
+        failure.status.into()
+    })
 }
 
 /// Returns the command line as clap sees it, for its help in tests, manuals and completions.
 #[must_use]
 pub fn command() -> clap::Command {
-    changed(Cli::command(), &|flag| {
+    let program = Cli::command().mut_subcommand("serve", |serve| {
+        serve.mut_args(|flag| {
+            let is_common = flag
+                .get_long()
+                .is_some_and(|name| COMMON_FLAGS.contains(&name));
+            flag.hide_short_help(!is_common)
+        })
+    });
+    changed(program, &|flag| {
         match flag.get_action() {
-            // A variable such as REVIEWD_NO_HUB may say `yes` as well.
-            ArgAction::SetTrue => flag.value_parser(parse_switch),
+            // A variable such as REVIEWD_NO_HUB may be `yes` as well.
+            ArgAction::SetTrue => flag.value_parser(BoolishValueParser::new()),
             // So that `--threads -1` is a wrong number and not another flag.
             ArgAction::Set | ArgAction::Append => flag.allow_negative_numbers(true),
             _ => flag,
         }
     })
 }
+
+/// The flags of `serve` that its short help shows; `--help` shows all.
+const COMMON_FLAGS: [&str; 10] = [
+    "data",
+    "listen",
+    "base-url",
+    "tls-cert",
+    "tls-key",
+    "trusted-proxy",
+    "no-hub",
+    "state",
+    "admin-listen",
+    "log-level",
+];
 
 /// Changes every flag of every command.
 fn changed(command: clap::Command, change: &impl Fn(Arg) -> Arg) -> clap::Command {
@@ -259,7 +273,7 @@ fn changed(command: clap::Command, change: &impl Fn(Arg) -> Arg) -> clap::Comman
 
 /// Parses a command line, and what the environment adds to it.
 fn parse(arguments: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
-    // A variable without a value is one that is not set: files for containers have many of them.
+    // An empty variable counts as unset: settings of containers have many of them.
     let unset = changed(command(), &|flag| {
         let variable = flag.get_env().and_then(std::env::var_os);
         match variable.is_some_and(|value| value.is_empty()) {
@@ -277,41 +291,25 @@ fn parse(arguments: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
     Ok((Cli::from_arg_matches(&matches)?, matches))
 }
 
-/// Puts `serve` before flags that come without a command.
+/// Inserts `serve` where no command is named: before flags, and where there are no arguments at all.
 fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let own = ["-h", "--help", "-V", "--version"];
-    let flag = arguments
-        .get(1)
-        .and_then(|first| first.to_str())
-        .is_some_and(|first| first.starts_with('-') && !own.contains(&first));
-    if flag {
-        arguments.insert(1, "serve".into());
+    let first = arguments.get(1).map(|first| first.to_string_lossy());
+    let is_serve =
+        first.is_none_or(|first| first.starts_with('-') && !own.contains(&first.as_ref()));
+    if is_serve {
+        arguments.insert(1.min(arguments.len()), "serve".into());
     }
     arguments
 }
 
-/// Prints help, a version, or what is wrong with the flags.
-fn explain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
-    if error.use_stderr() {
-        tell(refusal::line(error, command(), arguments));
-        return Status::Usage.into();
-    }
-    // Nothing is left to be done where the terminal is gone.
+/// Prints help, a version, or clap's message about wrong flags.
+fn explain(error: &clap::Error) -> ExitCode {
+    // A closed terminal or pipe changes nothing: the exit status tells the result.
     let _closed = error.print();
-    ExitCode::SUCCESS
-}
-
-/// Parses the flags of `serve` from the environment alone.
-fn serve_args_from_environment() -> Result<ServeArgs, Failure> {
-    let arguments = ["reviewd".into(), "serve".into()];
-    let parsed = parse(&arguments);
-    match parsed.map(|(cli, _)| cli.command) {
-        Ok(Some(Command::Serve(args))) => Ok(*args),
-        Ok(_) => Err(Failure::new(Status::Usage, "no command was given")),
-        Err(error) => {
-            let line = refusal::line(&error, command(), &arguments);
-            Err(Failure::new(Status::Usage, line))
-        }
+    match error.use_stderr() {
+        true => Status::Usage.into(),
+        false => ExitCode::SUCCESS,
     }
 }
 
@@ -341,6 +339,6 @@ mod tests {
         );
         assert_eq!(complete(&["reviewd", "--help"]), ["reviewd", "--help"]);
         assert_eq!(complete(&["reviewd", "check"]), ["reviewd", "check"]);
-        assert_eq!(complete(&["reviewd"]), ["reviewd"]);
+        assert_eq!(complete(&["reviewd"]), ["reviewd", "serve"]);
     }
 }

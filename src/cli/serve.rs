@@ -1,4 +1,4 @@
-//! `reviewd serve`: starts the server, says where it is, and waits for the signal to stop.
+//! `reviewd serve`: checks the data and state directories, starts the server, and waits for the signal to stop.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, IsTerminal, Write};
@@ -19,19 +19,11 @@ use crate::websub::{Moment, Place};
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
 use super::inherited::inherited;
-use super::serve_args_from_environment;
 
-/// Serves as the flags say, until a signal; a terminal is told what is served where.
-pub(super) fn run(args: &ServeArgs) -> Result<(), Failure> {
+/// Serves until a signal; prints a welcome on a terminal, and where `reviewd` was started without arguments.
+pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     args.logs.set_up();
-    serve(args.config()?, io::stdout().is_terminal())
-}
-
-/// Serves as the environment says, and welcomes whoever has just typed `reviewd`.
-pub(super) fn run_default() -> Result<(), Failure> {
-    let args = serve_args_from_environment()?;
-    args.logs.set_up();
-    serve(args.config()?, true)
+    serve(args.config()?, is_bare || io::stdout().is_terminal())
 }
 
 fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
@@ -63,16 +55,16 @@ fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
     ended.map_err(|error| Failure::new(Status::Unavailable, error.to_string()))
 }
 
-/// Refuses data that are no directory; what is wrong in one is said by whoever reads it.
+/// Checks that `--data` is a directory; its files are checked when they are read.
 fn check_data(data: &DataSource) -> Result<(), Failure> {
     let DataSource::Directory(directory) = data else {
         return Ok(());
     };
     let what = match fs::metadata(directory) {
         Ok(metadata) if metadata.is_dir() => return Ok(()),
-        Ok(_) => "is no directory: name the one that holds reviews.json",
+        Ok(_) => "is not a directory: name the one that holds reviews.json",
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            "does not exist: make it, or name another"
+            "does not exist: create it, or name another"
         }
         Err(_) => return Ok(()),
     };
@@ -80,17 +72,17 @@ fn check_data(data: &DataSource) -> Result<(), Failure> {
     Err(Failure::new(Status::NoInput, message))
 }
 
-/// Refuses a place for the hub's state that cannot be used, before anything is served.
+/// Checks that the hub's state can be stored, before anything is served.
 #[cfg_attr(
     not(feature = "postgres"),
-    expect(unused_variables, reason = "a directory is no one's address")
+    expect(unused_variables, reason = "a directory needs no origin")
 )]
 fn check_place(place: &Place, config: &Config) -> Result<(), Failure> {
     match place {
         Place::Directory(directory) => check_state(directory),
         #[cfg(feature = "postgres")]
         Place::Database(_) => {
-            // Where the system chooses the port, the address is not known yet, and publishing refuses a wrong one.
+            // Where the system chooses the port the origin is unknown here; publishing checks it later.
             let is_known = config.inherited.is_none() && config.listen.port() != 0;
             let listening = || is_known.then(|| config.origin_at(config.listen));
             let origin = config.base_url.clone().or_else(listening);
@@ -100,7 +92,7 @@ fn check_place(place: &Place, config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// Tells whoever has moved to a database that the state directory holds subscriptions which nobody serves now.
+/// Warns that the state directory holds subscriptions that are not served because `--store` names a database.
 fn warn_of_others(place: &Place, state: Option<&Path>) {
     let Some(state) = state else { return };
     if *place == Place::Directory(state.to_owned()) || !state.join(FILE_NAME).exists() {
@@ -118,15 +110,15 @@ fn warn_of_others(place: &Place, state: Option<&Path>) {
     }
 }
 
-/// Refuses a state directory that nobody can ever write to. A disk that is full or broken is another matter: reads are
-/// served without it, and the hub when it is back. So is a file system that has become read-only over a state that is
-/// there; where there is none yet, it is the wrong place for one.
+/// Refuses a state directory that can never be written. A full or broken disk is accepted: reviews are served without it,
+/// and the hub works again once it is repaired. The same holds for a state on a file system that became read-only; without a
+/// state on it, a read-only file system is refused.
 fn check_state(directory: &Path) -> Result<(), Failure> {
     let mut builder = DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(directory);
     let probe = directory.join(format!("writable.{}", std::process::id()));
     let written = made.and_then(|()| File::create_new(&probe));
-    // What was made is gone again, and what was not made is not there.
+    // Fails where the file was not created, which is fine.
     let _gone = fs::remove_file(&probe);
     match written {
         Err(error) if is_lasting(&error, directory) => {
@@ -144,7 +136,7 @@ fn check_state(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Warns of a directory in which any user can replace the files of the state, whatever the modes of those.
+/// Warns of a directory in which any user can replace the files of the state, whatever their modes.
 fn warn_of_writers(directory: &Path) {
     let mode = fs::metadata(directory).map_or(0, |metadata| metadata.permissions().mode());
     if mode & 0o002 != 0 {
@@ -156,8 +148,8 @@ fn warn_of_writers(directory: &Path) {
     }
 }
 
-/// Makes files of the state readable by their owner alone: a volume or a restored copy may have opened them to others.
-/// Their modes are changed by path, as closing a descriptor of the hub's files would end all locks of this process.
+/// Restricts the files of the state to their owner: on a volume or after a restore others may have access. Modes are
+/// changed by path, because closing a descriptor of the hub's files would release all locks of this process.
 fn close_files(directory: &Path) {
     for name in PRIVATE_FILES {
         let path = directory.join(name);
@@ -170,14 +162,14 @@ fn close_files(directory: &Path) {
     }
 }
 
-/// Tells whether what went wrong stays wrong until somebody changes a setting.
+/// Whether an error persists until the operator changes a setting.
 fn is_lasting(error: &io::Error, directory: &Path) -> bool {
     let is_used = || fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some());
     match error.kind() {
         io::ErrorKind::PermissionDenied
         | io::ErrorKind::NotADirectory
         | io::ErrorKind::AlreadyExists
-        // A link to nowhere, or a place such as /proc where nothing can be made.
+        // A dangling link, or a directory such as /proc in which nothing can be created.
         | io::ErrorKind::NotFound
         | io::ErrorKind::InvalidFilename
         | io::ErrorKind::InvalidInput => true,
@@ -186,7 +178,7 @@ fn is_lasting(error: &io::Error, directory: &Path) -> bool {
     }
 }
 
-/// Finds the exit status and the words for a server that did not start.
+/// Returns the exit status and message for a server that did not start.
 fn failure(error: &StartError) -> Failure {
     let status = match error {
         StartError::Listen { .. }
@@ -237,7 +229,7 @@ Ctrl-C stops it.
     )
 }
 
-/// Files of the state directory that are their owner's alone: they hold subscribers' secrets and the key of MCP sessions.
+/// Files of the state directory that hold secrets: those of subscribers, and the key of MCP sessions.
 const PRIVATE_FILES: [&str; 5] = [
     FILE_NAME,
     "hub.sqlite3-wal",

@@ -1,15 +1,12 @@
 //! `reviewd config`: every setting of `serve`, its value, and where that came from.
 
-use std::io::{self, Write};
-
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command};
-
-use crate::wire::json::{Array, Object, push_null, push_string};
+use serde::Serialize;
 
 use super::command;
 use super::config::ServeArgs;
-use super::exit::{Failure, Status};
+use super::exit::{Failure, print};
 
 /// The flags of `config`: those of `serve`, and how to print.
 #[derive(Args, Clone, Debug)]
@@ -22,17 +19,18 @@ pub struct ConfigArgs {
 }
 
 /// One setting.
+#[derive(Serialize)]
 struct Setting {
     flag: String,
     variable: String,
-    /// `None` where the default is worked out by the service.
+    /// `None` where the service computes the default.
     value: Option<String>,
     origin: &'static str,
 }
 
 /// Prints what `serve` would be started with; `matches` are those of this command.
 pub(super) fn run(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Failure> {
-    // Flags that contradict each other are no settings.
+    // Flags that contradict each other are refused as `serve` refuses them.
     args.serve.config()?;
     let program = command();
     let serve = program.find_subcommand("serve");
@@ -43,18 +41,10 @@ pub(super) fn run(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Failure
         .filter_map(|flag| setting(flag, matches))
         .collect();
     let text = match args.json {
-        true => render_json(&settings),
+        true => serde_json::to_string(&settings).unwrap_or_default() + "\n",
         false => render_table(&settings),
     };
-    match io::stdout().write_all(&text) {
-        // Whoever read it had enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Failure::new(
-            Status::Io,
-            format!("standard output: {error}"),
-        )),
-        Ok(()) => Ok(()),
-    }
+    print(text.as_bytes())
 }
 
 fn setting(flag: &Arg, matches: &ArgMatches) -> Option<Setting> {
@@ -86,7 +76,7 @@ fn setting(flag: &Arg, matches: &ArgMatches) -> Option<Setting> {
     })
 }
 
-fn render_table(settings: &[Setting]) -> Vec<u8> {
+fn render_table(settings: &[Setting]) -> String {
     let width = |of: fn(&Setting) -> &str| {
         let widths = settings.iter().map(|setting| of(setting).len());
         widths.max().unwrap_or(0)
@@ -105,29 +95,8 @@ fn render_table(settings: &[Setting]) -> Vec<u8> {
             "{flag:flags$}  {variable:variables$}  {origin:11}  {value}\n"
         ));
     }
-    out.into_bytes()
-}
-
-fn render_json(settings: &[Setting]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut list = Array::begin(&mut out);
-    for setting in settings {
-        let mut object = Object::begin(list.item());
-        object
-            .string("flag", &setting.flag)
-            .string("variable", &setting.variable);
-        let value = object.key("value");
-        match &setting.value {
-            Some(text) => push_string(value, text),
-            None => push_null(value),
-        }
-        object.string("origin", setting.origin);
-        object.end();
-    }
-    list.end();
-    out.push(b'\n');
     out
 }
 
-/// What stands for a value that nobody should see.
+/// Shown in place of a secret.
 const SECRET: &str = "(secret)";

@@ -1,6 +1,8 @@
-//! Values of flags: times and sizes with their units, addresses, and text that goes into headers.
+//! Values of flags: times and sizes with their units, addresses, secrets, and text that goes into headers.
 
+use std::fmt;
 use std::net::SocketAddr;
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::dataset::REVIEWS_BYTES_MAX;
@@ -12,6 +14,24 @@ const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// Largest data file that can be asked for, which is the largest that is ever decoded.
 const FILE_BYTES_MAX: u64 = REVIEWS_BYTES_MAX as u64;
+
+/// A value that is never printed. It is parsed after the command line was: clap quotes what its parsers refuse.
+#[derive(Clone)]
+pub(super) struct Secret(pub(super) String);
+
+impl FromStr for Secret {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Secret, Self::Err> {
+        Ok(Secret(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
 
 /// Parses a time: a whole number and its unit, `ms`, `s`, `m`, `h` or `d`; a bare `0` needs none.
 ///
@@ -49,55 +69,7 @@ pub(super) fn time(
 ) -> impl Fn(&str) -> Result<Duration, String> + Clone + Send + Sync + 'static {
     move |text| match parse_time(text)? {
         time if (min..=max).contains(&time) => Ok(time),
-        _ => Err(format!(
-            "must be from {} to {}",
-            render_time(min),
-            render_time(max)
-        )),
-    }
-}
-
-/// Returns a time as a flag takes it, in the largest unit that it is a whole number of.
-pub(super) fn render_time(time: Duration) -> String {
-    let ms = time.as_millis();
-    let units = [
-        (86_400_000, "d"),
-        (3_600_000, "h"),
-        (60_000, "m"),
-        (1_000, "s"),
-    ];
-    match units
-        .iter()
-        .find(|(unit_ms, _)| ms > 0 && ms.is_multiple_of(*unit_ms))
-    {
-        Some((unit_ms, unit)) => format!("{}{unit}", ms / unit_ms),
-        None if ms == 0 => "0".to_owned(),
-        None => format!("{ms}ms"),
-    }
-}
-
-/// Returns what parses a whole number from `min` to `max`.
-pub(super) fn whole<T: TryFrom<u64> + 'static>(
-    min: u64,
-    max: u64,
-) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
-    move |text| {
-        let number: Option<u64> = text.parse().ok().filter(|n| (min..=max).contains(n));
-        number
-            .and_then(|number| T::try_from(number).ok())
-            .ok_or_else(|| format!("must be a whole number from {min} to {max}"))
-    }
-}
-
-/// Parses a switch that the environment sets.
-///
-/// # Errors
-/// A line that names what is right.
-pub(super) fn parse_switch(text: &str) -> Result<bool, String> {
-    match text.to_ascii_lowercase().as_str() {
-        "true" | "1" | "yes" | "on" => Ok(true),
-        "false" | "0" | "no" | "off" => Ok(false),
-        _ => Err("must be true, 1, yes or on, or else false, 0, no or off".to_owned()),
+        _ => Err(format!("must be from {min:?} to {max:?}")),
     }
 }
 
@@ -110,17 +82,6 @@ pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
         "must be an address and a port, such as 127.0.0.1:8080, 0.0.0.0:8080 or [::]:8080"
             .to_owned()
     })
-}
-
-/// Parses a time that may not be zero.
-///
-/// # Errors
-/// A line that names what is wrong.
-pub(super) fn parse_positive_time(text: &str) -> Result<Duration, String> {
-    match parse_time(text)? {
-        Duration::ZERO => Err("must be longer than 0".to_owned()),
-        time => Ok(time),
-    }
 }
 
 /// Parses a size: a whole number, and `B`, `KiB`, `MiB` or `GiB`; a bare number is bytes.
@@ -154,18 +115,6 @@ pub(super) fn parse_file_size(text: &str) -> Result<u64, String> {
         size @ 1..=FILE_BYTES_MAX => Ok(size),
         _ => Err("must be from 1B to 1GiB".to_owned()),
     }
-}
-
-/// Parses a size within bounds.
-///
-/// # Errors
-/// A line that names what is wrong.
-pub(super) fn parse_size_within(text: &str, min: u64, max: u64) -> Result<usize, String> {
-    let size = parse_size(text)?;
-    if size < min || size > max {
-        return Err(format!("must be from {min} to {max} bytes"));
-    }
-    usize::try_from(size).map_err(|_| "is larger than this machine can address".to_owned())
 }
 
 /// Splits a value into its digits and what follows them.

@@ -37,6 +37,50 @@ pub struct Settings {
     pub tombstone_age: Duration,
 }
 
+impl Settings {
+    /// Returns the settings of a hub that keeps its state at `place` and calls the callbacks that `guard` permits.
+    ///
+    /// Our choice of each number: leases from 5 minutes to 30 days, 10 days when none is asked for (the Recommendation's
+    /// advice); three failures in a row remove a subscription, with waits of 1 and 15 minutes between them; a
+    /// `Retry-After` is honoured up to an hour; 100,000 subscriptions, 1,000 of one callback host, and a hundredth as
+    /// many requests that wait for verification; 10 s for a request to a callback; an ended subscription is remembered
+    /// for 30 days.
+    #[must_use]
+    pub fn new(place: Place, guard: Guard) -> Settings {
+        const MINUTE: Duration = Duration::from_secs(60);
+        Settings {
+            place,
+            leases: Leases {
+                min_s: 300,
+                default_s: 864_000,
+                max_s: 2_592_000,
+            },
+            policy: Policy {
+                failures_max: 3,
+                retry_delays: vec![MINUTE, 15 * MINUTE],
+                retry_after_max: 60 * MINUTE,
+            },
+            caps: Caps {
+                requests: 1_000,
+                requests_per_host: 10,
+                subscriptions: 100_000,
+                subscriptions_per_host: 1_000,
+            },
+            delivery_timeout: Duration::from_secs(10),
+            verify_timeout: Duration::from_secs(10),
+            guard,
+            ca_file: None,
+            lanes: Lanes {
+                fast: 64,
+                slow: 512,
+                verify: 16,
+                per_host: 4,
+            },
+            tombstone_age: 30 * 24 * 60 * MINUTE,
+        }
+    }
+}
+
 /// What the hub asks the system for; a test answers in its place.
 pub struct Outside {
     /// Addresses of names.

@@ -227,3 +227,33 @@ pub struct Limits {
     /// Streams reset by the peer before they were accepted; one more ends the connection (CVE-2023-44487).
     pub http2_resets: usize,
 }
+
+impl Default for Limits {
+    /// The limits of a service without flags. Our choice of each: far above what browsers, feed readers and agents need,
+    /// and low enough that a client that sends or reads slowly on purpose is gone within a minute or so.
+    fn default() -> Limits {
+        Limits {
+            connections: 10_000,
+            connections_per_address: 256,
+            rates: http::Rates {
+                reads: 0,
+                mcp: 0,
+                hub: 60,
+            },
+            connection_requests: 10_000,
+            header_time: Duration::from_secs(10),
+            idle_time: Duration::from_secs(60),
+            stall_time: Duration::from_secs(20),
+            rate_min: 4 << 10,
+            rate_time: Duration::from_secs(60),
+            header_bytes: 16 << 10,
+            header_fields: 64,
+            target_bytes: 8 << 10,
+            mcp_body_bytes: 1 << 20,
+            hub_body_bytes: 8 << 10,
+            body_time: Duration::from_secs(10),
+            http2_streams: 64,
+            http2_resets: 20,
+        }
+    }
+}

@@ -44,7 +44,7 @@ fn healthcheck_refuses_what_it_cannot_ask_with_64_and_authorities_that_are_none_
         let output = run(&["healthcheck", url]);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(64), "{said}");
-        assert!(said.contains(url) && said.lines().count() == 1, "{said}");
+        assert!(said.contains(url), "{said}");
     }
     let output = run(&["healthcheck", "--listen", "127.0.0.1:0"]);
     assert_eq!(output.status.code(), Some(64));

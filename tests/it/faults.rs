@@ -38,8 +38,8 @@ const ANY_NUMBER: [&str; 5] = [
     "--allow-private-callbacks",
     "--hub-rate",
     "0",
-    "--pending-per-host",
-    "1000",
+    "--subscriptions-per-host",
+    "100000",
 ];
 
 fn has_reason(address: SocketAddr) -> bool {

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use clap::Arg;
+
 use crate::support::program::run;
 
 /// Holds `text` against the file `name` in `tests/it/golden`.
@@ -32,34 +34,37 @@ fn the_help_of_the_program_is_as_it_was() {
     assert_golden("help.txt", &printed(&["--help"]));
 }
 
-#[test]
-fn the_help_of_serve_names_every_flag_with_default_and_variable() {
-    let help = printed(&["serve", "--help"]);
-    assert_golden("help-serve.txt", &help);
-    // A flag has its place at the beginning of a line; deeper lines only speak of it.
-    let flags = help
-        .lines()
-        .filter_map(|line| line.strip_prefix("      --"));
-    for flag in flags {
-        assert!(
-            help.contains(&format!("REVIEWD_{}", variable(flag))),
-            "{flag} has no variable"
-        );
-    }
+/// The flags of `serve` that operators see.
+fn flags() -> Vec<Arg> {
+    let program = reviewd::cli::command();
+    let serve = program.find_subcommand("serve").expect("the command");
+    let shown = serve.get_arguments().filter(|flag| !flag.is_hide_set());
+    shown.cloned().collect()
 }
 
-/// docs/configuration.md is made from the help: a table for each of its groups.
+#[test]
+fn the_short_help_of_serve_shows_ten_flags_and_the_long_one_all() {
+    let [short, long] = ["-h", "--help"].map(|flag| printed(&["serve", flag]));
+    let count = |help: &str| {
+        help.lines()
+            .filter(|line| line.starts_with("      --"))
+            .count()
+    };
+    assert_eq!(count(&short), 10, "{short}");
+    assert_eq!(count(&long), flags().len());
+    assert!(count(&long) <= 40);
+    assert_golden("help-serve-short.txt", &short);
+    assert_golden("help-serve.txt", &long);
+}
+
+/// docs/configuration.md is made from the flags: a table for each group.
 #[test]
 fn the_configuration_page_is_the_help_of_serve() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
     let page = fs::read_to_string(&path).expect("docs/configuration.md");
     let begin = page.find("<!-- Made from").expect("the mark");
     let begin = begin + page[begin..].find("-->").expect("the mark's end") + 4;
-    let made = format!(
-        "{}{}",
-        &page[..begin],
-        tables(&printed(&["serve", "--help"]))
-    );
+    let made = format!("{}{}", &page[..begin], tables());
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(&path, &made).expect("the page can be written");
         return;
@@ -70,46 +75,60 @@ fn the_configuration_page_is_the_help_of_serve() {
     );
 }
 
-/// Turns the groups of flags in a help text into tables of Markdown.
-fn tables(help: &str) -> String {
+/// The flags as tables of Markdown, one for each group.
+fn tables() -> String {
     let mut tables = String::new();
-    let groups = help
-        .split("\n\n")
-        .filter(|group| group.contains("\n      --"));
-    for group in groups {
-        let (heading, flags) = group.split_once('\n').expect("a heading");
-        let heading = heading.trim_end_matches(':');
-        tables += &format!(
-            "\n## {heading}\n\n| flag | variable | default | meaning |\n|---|---|---|---|\n"
-        );
-        for flag in format!("\n{flags}").split("\n      --").skip(1) {
-            let words: Vec<&str> = flag.split_whitespace().collect();
-            tables += &row(&words.join(" "));
+    let mut group = String::new();
+    for flag in flags() {
+        let heading = flag.get_help_heading().expect("a group").to_owned();
+        if heading != group {
+            tables += &format!(
+                "\n## {heading}\n\n| flag | variable | default | meaning |\n|---|---|---|---|\n"
+            );
+            group = heading;
         }
+        tables += &row(&flag);
     }
     tables
 }
 
-/// One flag: `NAME <VALUE> meaning [default: …] [env: …] [possible values: …]`, in any order of the brackets.
-fn row(flag: &str) -> String {
-    let mark = |name: &str| {
-        let rest = flag.split(&format!("[{name}: ")).nth(1)?;
-        rest.split(']').next()
+fn row(flag: &Arg) -> String {
+    let help = flag.get_help().expect("a meaning").to_string();
+    // Where the service computes the default, the help says how.
+    let (meaning, computed) = match help.split_once(" [default: ") {
+        Some((meaning, rest)) => (meaning, rest.trim_end_matches(']').replace('`', "")),
+        None => (help.as_str(), String::new()),
     };
-    let (name, rest) = flag.split_once(' ').expect("a meaning");
-    let (value, rest) = match rest
-        .strip_prefix('<')
-        .and_then(|rest| rest.split_once("> "))
-    {
-        Some((value, rest)) => (format!(" {value}"), rest),
-        None => (String::new(), rest),
+    let is_switch = !flag.get_action().takes_values();
+    let value = match flag.get_value_names() {
+        Some([name]) if !is_switch => format!(" {name}"),
+        _ => String::new(),
     };
-    let meaning = rest.split(" [").next().unwrap_or_default();
-    let possible = mark("possible values").map_or(String::new(), |values| format!(" ({values})"));
-    let default = mark("default").map_or(String::new(), |default| {
-        format!("`{}`", default.trim_matches('"').replace('`', ""))
-    });
-    let variable = mark("env").unwrap_or_default().trim_end_matches('=');
+    let given: Vec<_> = flag
+        .get_default_values()
+        .iter()
+        .map(|value| value.to_string_lossy())
+        .collect();
+    let default = match given.join(",") {
+        _ if is_switch => String::new(),
+        given if given.is_empty() => computed,
+        given => given,
+    };
+    let default = match default.as_str() {
+        "" => default,
+        _ => format!("`{default}`"),
+    };
+    let values = match is_switch {
+        true => Vec::new(),
+        false => flag.get_possible_values(),
+    };
+    let values: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+    let possible = match values.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", values.join(", ")),
+    };
+    let name = flag.get_long().expect("a name");
+    let variable = flag.get_env().expect("a variable").to_string_lossy();
     let escape = |text: &str| text.replace('|', "\\|");
     format!(
         "| `--{name}{}` | `{variable}` | {} | {} |\n",
@@ -119,29 +138,22 @@ fn row(flag: &str) -> String {
     )
 }
 
-/// Whatever lists the flags lists the same: the help, `config`, the manual, and what completes them in each shell.
+/// The manual, `config` and the completions of each shell list the same flags, each with a variable of its name.
 #[test]
 fn config_manual_and_completions_know_every_flag_of_serve() {
-    let help = printed(&["serve", "--help"]);
-    let lines = help
-        .lines()
-        .filter_map(|line| line.strip_prefix("      --"));
-    let flags: Vec<&str> = lines.filter_map(|line| line.split(' ').next()).collect();
-    assert!(flags.len() > 50, "{flags:?}");
     let config = printed(&["config", "--json"]);
     let page = printed(&["man", "serve"]).replace("\\-", "-");
-    for flag in &flags {
-        assert!(config.contains(&format!("\"flag\":\"--{flag}\"")), "{flag}");
-        assert!(page.contains(&format!("--{flag}")), "{flag}");
-        assert!(
-            page.contains(&format!("REVIEWD_{}", variable(flag))),
-            "{flag}"
-        );
-    }
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = printed(&["completions", shell]);
-        for flag in &flags {
-            assert!(script.contains(flag), "{shell}: {flag}");
+    let shells = ["bash", "zsh", "fish", "elvish", "powershell"];
+    let scripts = shells.map(|shell| printed(&["completions", shell]));
+    for flag in flags() {
+        let name = flag.get_long().expect("a name");
+        let variable = format!("REVIEWD_{}", variable(name));
+        assert_eq!(flag.get_env().unwrap().to_str(), Some(&*variable));
+        assert!(config.contains(&format!("\"flag\":\"--{name}\"")), "{name}");
+        assert!(page.contains(&format!("--{name}")), "{name}");
+        assert!(page.contains(&variable), "{variable}");
+        for script in &scripts {
+            assert!(script.contains(name), "{name}");
         }
     }
 }

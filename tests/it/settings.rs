@@ -58,27 +58,14 @@ const IMPOSSIBLE: &[(&str, &[&str], u8)] = &[
         64,
     ),
     ("--no-hub", &["banana"], 64),
-    ("--lease-min", &["0", "1500ms", "31d", "367d", "5"], 64),
-    ("--lease-default", &["1s", "31d", "0"], 64),
-    ("--lease-max", &["1m", "0", "9d"], 64),
     ("--retry-delays", &["0", "soon", "31d"], 64),
-    ("--retry-after-max", &["31d", "x"], 64),
-    ("--failures-max", &["0", "1001"], 64),
     ("--delivery-timeout", &["0s", "6m"], 64),
-    ("--verify-timeout", &["99ms", "6m"], 64),
     ("--callback-ca", &["/nowhere/ca.pem", "/dev/null"], 78),
     ("--allow-private-callbacks", &["banana"], 64),
     ("--callback-ports", &["0", "65536", "9-8", "x"], 64),
     ("--hub-rate", &["-1", "1000001", "99999999999"], 64),
-    ("--pending-max", &["0", "1000001"], 64),
-    ("--pending-per-host", &["0", "1000001"], 64),
     ("--subscriptions-max", &["0", "10000001"], 64),
     ("--subscriptions-per-host", &["0", "10000001"], 64),
-    ("--deliveries", &["0", "1025"], 64),
-    ("--slow-deliveries", &["0", "1025"], 64),
-    ("--verifications", &["0", "1025"], 64),
-    ("--exchanges-per-host", &["0", "1025"], 64),
-    ("--tombstones", &["367d", "x"], 64),
     (
         "--state",
         &["/dev/null", "/dev/null/below", "/proc/nowhere/below"],
@@ -95,23 +82,10 @@ const IMPOSSIBLE: &[(&str, &[&str], u8)] = &[
     ),
     ("--max-connections", &["0", "1000001"], 64),
     ("--address-connections", &["-1", "1000001"], 64),
-    ("--connection-requests", &["0", "1000000001"], 64),
     ("--read-rate", &["-1", "1000001"], 64),
     ("--mcp-rate", &["x", "1000001"], 64),
-    ("--header-time", &["10", "0s", "61m"], 64),
     ("--idle-time", &["0", "25h"], 64),
-    ("--stall-time", &["99ms", "61m"], 64),
-    ("--min-rate", &["2MiB", "1KB"], 64),
-    ("--rate-time", &["0", "61m"], 64),
     ("--hsts", &["-1", "63072001", "31536000"], 64),
-    ("--header-bytes", &["1023", "2MiB"], 64),
-    ("--header-fields", &["0", "101"], 64),
-    ("--target-bytes", &["1023", "2MiB"], 64),
-    ("--body-time", &["0", "61m"], 64),
-    ("--mcp-body-bytes", &["1023", "65MiB"], 64),
-    ("--hub-body-bytes", &["1023", "65MiB"], 64),
-    ("--http2-streams", &["0", "1001"], 64),
-    ("--http2-resets", &["0", "1001"], 64),
     ("--log-format", &["yaml"], 64),
     ("--log-level", &["loud"], 64),
 ];
@@ -133,22 +107,26 @@ fn flags() -> Vec<String> {
         .collect()
 }
 
-/// Returns the one line that a refused start says, after checking status and shape.
+/// Returns the one line that a refused start prints, after checking status and shape.
 pub(crate) fn one_line(output: &Output, status: u8, what: &str) -> String {
-    let said = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(status.into()), "{what}: {said}");
+    let said = refusal(output, status, what);
     assert_eq!(said.lines().count(), 1, "{what}: {said}");
     assert!(said.starts_with("reviewd: "), "{what}: {said}");
     said
 }
 
-/// How a value is quoted in the line, in pieces without what is escaped.
-fn pieces(value: &str) -> Vec<&str> {
-    value.split(['\n']).collect()
+/// Returns what a refused start prints: clap's message about a flag, or a line of our own.
+fn refusal(output: &Output, status: u8, what: &str) -> String {
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(status.into()), "{what}: {said}");
+    let starts = ["error: ", "reviewd: "];
+    let is_message = starts.iter().any(|start| said.starts_with(start));
+    assert!(is_message && output.stdout.is_empty(), "{what}: {said}");
+    said
 }
 
 #[test]
-fn each_impossible_value_is_refused_in_one_line_that_names_flag_and_value() {
+fn each_impossible_value_is_refused_and_the_message_names_flag_and_value() {
     let temp = tempfile::tempdir().unwrap();
     for (flag, values, status) in IMPOSSIBLE {
         for value in *values {
@@ -163,36 +141,31 @@ fn each_impossible_value_is_refused_in_one_line_that_names_flag_and_value() {
                 command.arg("serve");
             }
             let output = command.arg(format!("{flag}={value}")).output().unwrap();
-            let said = one_line(&output, *status, &what);
-            assert!(said.contains(flag), "{what}: {said}");
-            for piece in pieces(value) {
-                assert!(said.contains(piece), "{what}: {said}");
-            }
+            let said = refusal(&output, *status, &what);
+            assert!(
+                said.contains(flag) && said.contains(value),
+                "{what}: {said}"
+            );
         }
     }
 }
 
 #[test]
-fn each_impossible_variable_is_refused_in_one_line_that_names_it() {
+fn each_impossible_variable_is_refused_like_its_flag() {
     for (flag, values, status) in IMPOSSIBLE.iter().filter(|(_, _, status)| *status == 64) {
         let variable = format!("REVIEWD_{}", flag.trim_matches('-').replace('-', "_"));
         let variable = variable.to_uppercase();
         let value = values[0];
         let output = command().arg("serve").env(&variable, value).output();
-        let said = one_line(&output.unwrap(), *status, &variable);
-        let is_named = said.contains(&variable) || said.contains(flag);
-        assert!(is_named, "{variable}={value}: {said}");
-        assert!(
-            said.contains(pieces(value)[0]),
-            "{variable}={value}: {said}"
-        );
+        let said = refusal(&output.unwrap(), *status, &variable);
+        assert!(said.contains(flag) && said.contains(value), "{said}");
     }
 }
 
 #[test]
 fn every_flag_has_values_that_are_refused() {
     let flags = flags();
-    assert!(flags.len() > 50, "{flags:?}");
+    assert!((30..=40).contains(&flags.len()), "{flags:?}");
     for flag in &flags {
         let is_tried = IMPOSSIBLE.iter().any(|(tried, _, _)| tried == flag);
         let is_secret = SECRETS.iter().any(|(secret, _, _)| secret == flag);
@@ -227,50 +200,21 @@ fn a_refused_secret_is_not_repeated() {
 }
 
 #[test]
-fn what_is_no_flag_or_no_command_is_told_in_one_line_with_the_nearest_that_is() {
+fn unknown_flags_and_commands_are_64_with_the_nearest_that_exist() {
     for (arguments, parts) in [
-        (
-            &["--lisen", "x"][..],
-            &["'--lisen'", "--listen", "reviewd serve --help"][..],
-        ),
-        (&["serve", "extra"], &["'extra'"]),
-        (&["serv"], &["'serv'", "serve", "reviewd --help"]),
-        (&["serve", "--poll"], &["--poll <TIME> needs a value"]),
-        (
-            &["serve", "--threads", "1", "--threads", "2"],
-            &["--threads <NUMBER> is given twice"],
-        ),
-        (
-            &["serve", "--threads", "-1"],
-            &["--threads '-1'", "from 1 to 1024"],
-        ),
-        (
-            &["serve", "--log-level", "loud"],
-            &["must be one of error, warn, info, debug, trace"],
-        ),
-        (&["completions"], &["<SHELL> is missing"]),
-        (&["hub"], &["reviewd hub --help"]),
+        (&["--lisen", "x"][..], &["'--lisen'", "--listen"][..]),
+        (&["serv"], &["'serv'", "'serve'"]),
+        (&["serve", "--threads", "-1"], &["'-1'", "--threads"]),
+        (&["completions"], &["<SHELL>"]),
         (&["man", "a", "b"], &["'b'"]),
-        (
-            &["check", "--format", "yaml"],
-            &["--format 'yaml'", "text, json", "reviewd check --help"],
-        ),
     ] {
-        let output = run(arguments);
-        let said = one_line(&output, 64, &arguments.join(" "));
+        let said = refusal(&run(arguments), 64, &arguments.join(" "));
         for part in parts {
             assert!(said.contains(part), "{arguments:?}: {said}");
         }
     }
-}
-
-#[test]
-fn a_long_value_is_cut_and_control_characters_are_escaped() {
-    let long = "9".repeat(5_000);
-    let said = one_line(&run(&["serve", "--threads", &long]), 64, "long");
-    assert!(said.len() < 300 && said.contains('…'), "{said}");
-    let said = one_line(&run(&["serve", "--threads", "1\n\u{1b}[31mred"]), 64, "red");
-    assert!(said.contains(r"1\n\u{1b}[31mred"), "{said}");
+    // A command without what it needs prints its help.
+    assert_eq!(run(&["hub"]).status.code(), Some(64));
 }
 
 #[test]
@@ -320,15 +264,7 @@ fn an_empty_variable_counts_as_unset_and_a_switch_takes_every_common_word() {
 fn flags_that_contradict_each_other_are_64_in_one_line_also_for_config() {
     for (arguments, parts) in [
         (
-            &["--lease-min", "31d"][..],
-            ["--lease-min 31d", "--lease-max 30d"],
-        ),
-        (
-            &["--lease-max", "1d"],
-            ["--lease-default 10d", "--lease-max 1d"],
-        ),
-        (
-            &["--tls-cert", "/a/cert.pem"],
+            &["--tls-cert", "/a/cert.pem"][..],
             ["--tls-cert /a/cert.pem", "--tls-key"],
         ),
         (

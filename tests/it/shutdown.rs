@@ -162,14 +162,7 @@ fn sigterm_and_sigint_are_caught_before_the_program_serves() {
 
 #[test]
 fn a_second_signal_ends_the_program_at_once() {
-    let program = Program::serve(&[
-        "--drain-time",
-        "1h",
-        "--body-time",
-        "1h",
-        "--stall-time",
-        "1h",
-    ]);
+    let program = Program::serve(&["--drain-time", "1h"]);
     let mut connection = Connection::open(program.address());
     begin(&mut connection);
     program.signal("INT");

@@ -41,20 +41,12 @@ impl Folder {
             true => Some(lock(path)?),
             false => None,
         };
-        let failed = |error: files::ReadError| {
-            let status = if error.is_wrong() {
-                Status::Data
-            } else {
-                Status::Io
-            };
-            Failure::new(status, error.to_string())
-        };
         let reviews = match files::read(path, bytes_max) {
             Ok(files) => Some(checked(path, files)?),
             Err(error) if error.is_missing() => None,
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(error.into()),
         };
-        let companions = files::read_companions(path, bytes_max).map_err(failed)?;
+        let companions = files::read_companions(path, bytes_max)?;
         Ok(Folder {
             path: path.to_owned(),
             companions,

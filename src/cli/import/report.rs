@@ -1,8 +1,10 @@
 //! What an import did, or would do: for people as lines and a table, for scripts as one object.
 
+use std::borrow::Borrow;
 use std::path::Path;
 
 use encoding_rs::Encoding;
+use serde_json::{Map, Value, json};
 
 use super::folder::BACKUP;
 use super::sample::push_sample;
@@ -10,7 +12,6 @@ use super::shape::push_shape;
 use super::source::Shown;
 use crate::import::merge::{MISSING_MAX, Merge, Note, Tally};
 use crate::wire::date::Timestamp;
-use crate::wire::json::{Array, Object};
 
 /// Larger files need a flag wherever they are read: 256 MiB, the default of `--data-file-bytes`.
 const DATA_FILE_BYTES: u64 = 256 << 20;
@@ -55,59 +56,24 @@ impl Report<'_> {
             push_sample(&mut out, &self.merge.sample());
         }
         let (missing, ids) = self.merge.missing();
-        if missing > 0 {
-            let more = if missing > ids.len() as u64 {
-                ", …"
-            } else {
-                ""
-            };
-            let noun = if missing == 1 {
-                "review is"
-            } else {
-                "reviews are"
-            };
-            out.push_str(&format!(
-                "{missing} {noun} not in the source any more and kept: {}{more}\n",
-                ids.join(", ")
-            ));
-        }
+        push_gone(&mut out, missing, &ids, "kept");
         self.push_removed(&mut out);
         self.push_end(&mut out);
         out
     }
 
-    /// What was not added as it is on the ignore list, and what was removed as its source has it no more.
+    /// Records that are on the ignore list, and reviews that were removed because their source has them no more.
     fn push_removed(&self, out: &mut String) {
         let ignored: u64 = self.merge.tallies().iter().map(|tally| tally.ignored).sum();
         if ignored > 0 {
-            let noun = if ignored == 1 {
-                "record is"
-            } else {
-                "records are"
-            };
+            let noun = plural(ignored, "record is", "records are");
             out.push_str(&format!(
                 "{ignored} {noun} on the ignore list and not added\n"
             ));
         }
         let pruned = self.merge.pruned();
-        if !pruned.is_empty() {
-            let noun = if pruned.len() == 1 {
-                "review is"
-            } else {
-                "reviews are"
-            };
-            let named = &pruned[..pruned.len().min(MISSING_MAX)];
-            let more = if named.len() < pruned.len() {
-                ", …"
-            } else {
-                ""
-            };
-            out.push_str(&format!(
-                "{} {noun} not in the source any more and removed: {}{more}\n",
-                pruned.len(),
-                named.join(", ")
-            ));
-        }
+        let named = &pruned[..pruned.len().min(MISSING_MAX)];
+        push_gone(out, pruned.len() as u64, named, "removed");
     }
 
     /// A line for each note, and one for those that were only counted.
@@ -225,79 +191,83 @@ impl Report<'_> {
 
     /// One object.
     pub(super) fn render_json(&self) -> String {
-        let mut out = Vec::new();
-        let mut object = Object::begin(&mut out);
-        let (written, updated_at) = match self.outcome {
-            Outcome::Written(at) => (true, Some(at.to_string())),
-            Outcome::Unchanged | Outcome::DryRun | Outcome::Refused => (false, None),
+        let merge = self.merge;
+        let updated_at = match self.outcome {
+            Outcome::Written(at) => Some(at.to_string()),
+            Outcome::Unchanged | Outcome::DryRun | Outcome::Refused => None,
         };
-        object
-            .bool("written", written)
-            .bool("dry_run", self.is_dry)
-            .bool("changes", self.merge.is_change())
-            .opt_string("updated_at", updated_at.as_deref());
-        let mut list = Array::begin(object.key("sources"));
-        for (source, tally) in self.sources.iter().zip(self.merge.tallies()) {
-            push_source(list.item(), source, tally);
-        }
-        list.end();
-        let refused = self.merge.tallies().iter().map(|tally| tally.refused).sum();
-        object.u64("refused_count", refused);
-        let refusals = self.merge.refusals();
-        self.push_list(object.key("refused"), "reason", &refusals);
-        let (count, remarks) = self.merge.remarks();
-        let remarks: Vec<&Note> = remarks.iter().collect();
-        object.u64("remark_count", count);
-        self.push_list(object.key("remarks"), "remark", &remarks);
-        let (missing, ids) = self.merge.missing();
-        let (reviews, published) = self.merge.counts();
-        object
-            .u64("missing_count", missing)
-            .strings("missing_ids", ids)
-            .u64("pruned_count", self.merge.pruned().len() as u64)
-            .strings(
-                "pruned_ids",
-                self.merge
-                    .pruned()
-                    .iter()
-                    .take(MISSING_MAX)
-                    .map(String::as_str),
-            )
-            .u64("review_count", reviews)
-            .u64("published_count", published)
-            .u64("unpublished_count", reviews - published)
-            .u64("hidden_count", self.merge.hidden())
-            .u64("newly_verified_count", self.merge.newly_verified())
-            .u64("byte_count", self.merge.bytes());
+        let sources = self.sources.iter().zip(merge.tallies());
+        let sources: Vec<Value> = sources
+            .map(|(source, tally)| render_source(source, tally))
+            .collect();
+        let refused: u64 = merge.tallies().iter().map(|tally| tally.refused).sum();
+        let (remark_count, remarks) = merge.remarks();
+        let (missing_count, missing_ids) = merge.missing();
+        let (reviews, published) = merge.counts();
+        let pruned = merge.pruned();
         let sample = if self.is_dry {
-            self.merge.sample()
+            merge.sample()
         } else {
             Vec::new()
         };
-        let mut list = Array::begin(object.key("sample"));
-        for review in sample {
-            // On one line, as the rest is.
-            let lines = review.lines().map(str::trim_start);
-            list.raw(lines.collect::<String>().as_bytes());
-        }
-        list.end();
-        object.end();
-        out.push(b'\n');
-        // What was written is UTF-8, being made of strings; were it not, the reader would see the replacement mark.
-        String::from_utf8_lossy(&out).into_owned()
+        let sample: Vec<Value> = sample
+            .iter()
+            .filter_map(|review| serde_json::from_str(review).ok())
+            .collect();
+        let report = json!({
+            "written": updated_at.is_some(),
+            "dry_run": self.is_dry,
+            "changes": merge.is_change(),
+            "updated_at": updated_at,
+            "sources": sources,
+            "refused_count": refused,
+            "refused": self.render_notes("reason", merge.refusals()),
+            "remark_count": remark_count,
+            "remarks": self.render_notes("remark", &remarks),
+            "missing_count": missing_count,
+            "missing_ids": missing_ids,
+            "pruned_count": pruned.len(),
+            "pruned_ids": &pruned[..pruned.len().min(MISSING_MAX)],
+            "review_count": reviews,
+            "published_count": published,
+            "unpublished_count": reviews - published,
+            "hidden_count": merge.hidden(),
+            "newly_verified_count": merge.newly_verified(),
+            "byte_count": merge.bytes(),
+            "sample": sample,
+        });
+        format!("{report}\n")
     }
 
-    fn push_list(&self, out: &mut Vec<u8>, key: &str, notes: &[&Note]) {
-        let mut list = Array::begin(out);
-        for note in notes {
-            let mut each = Object::begin(list.item());
-            each.string("source", self.name(note.source))
-                .u64("line", note.line)
-                .string(key, &note.text);
-            each.end();
-        }
-        list.end();
+    fn render_notes<'n>(&self, key: &str, notes: impl IntoIterator<Item = &'n Note>) -> Vec<Value> {
+        let notes = notes.into_iter();
+        notes
+            .map(
+                |note| json!({"source": self.name(note.source), "line": note.line, key: note.text}),
+            )
+            .collect()
     }
+}
+
+/// A line about `count` reviews that their source has no more, of which some ids are named.
+fn push_gone(out: &mut String, count: u64, ids: &[impl Borrow<str>], what: &str) {
+    if count == 0 {
+        return;
+    }
+    let noun = plural(count, "review is", "reviews are");
+    let more = if count > ids.len() as u64 {
+        ", …"
+    } else {
+        ""
+    };
+    let ids = ids.join(", ");
+    out.push_str(&format!(
+        "{count} {noun} not in the source any more and {what}: {ids}{more}\n"
+    ));
+}
+
+fn plural<'n>(count: u64, one: &'n str, several: &'n str) -> &'n str {
+    if count == 1 { one } else { several }
 }
 
 /// What other commands need to read a file of `bytes`, if it is larger than they read by themselves.
@@ -310,35 +280,27 @@ fn size_hint(bytes: u64) -> Option<String> {
     })
 }
 
-fn push_source(out: &mut Vec<u8>, source: &Shown, tally: &Tally) {
-    let mut object = Object::begin(out);
-    let delimiter = source
-        .shape
-        .delimiter
-        .map(|byte| char::from(byte).to_string());
-    object
-        .string("source", &source.name)
-        .string("kind", source.format.title)
-        .opt_string("encoding", source.encoding.map(Encoding::name))
-        .opt_string("delimiter", delimiter.as_deref())
-        .opt_string("date_order", source.order.map(|(order, _)| order.name()));
-    let mut columns = Object::begin(object.key("columns"));
-    for (field, column) in &source.shape.used {
-        columns.string(field, column);
-    }
-    columns.end();
-    object
-        .strings(
-            "unused_columns",
-            source.shape.unused.iter().map(String::as_str),
-        )
-        .u64("added", tally.added)
-        .u64("changed", tally.changed)
-        .u64("unchanged", tally.unchanged)
-        .u64("repeated", tally.repeated)
-        .u64("refused", tally.refused)
-        .u64("ignored", tally.ignored);
-    object.end();
+fn render_source(source: &Shown, tally: &Tally) -> Value {
+    let shape = &source.shape;
+    let columns = shape.used.iter();
+    let columns: Map<String, Value> = columns
+        .map(|(field, column)| (field.to_string(), json!(column)))
+        .collect();
+    json!({
+        "source": source.name,
+        "kind": source.format.title,
+        "encoding": source.encoding.map(Encoding::name),
+        "delimiter": shape.delimiter.map(char::from),
+        "date_order": source.order.map(|(order, _)| order.name()),
+        "columns": columns,
+        "unused_columns": shape.unused,
+        "added": tally.added,
+        "changed": tally.changed,
+        "unchanged": tally.unchanged,
+        "repeated": tally.repeated,
+        "refused": tally.refused,
+        "ignored": tally.ignored,
+    })
 }
 
 #[cfg(test)]

@@ -17,22 +17,24 @@ pub(super) const TOPIC: &str = "https://reviews.example/reviews.json";
 /// The time of version 0: 2020-01-01T00:00:00Z.
 pub(super) const FIRST_S: i64 = 1_577_836_800;
 
-/// The flags of every process: a hub that gives nobody up, and that takes any number of requests from here.
-pub(super) const FLAGS: [&str; 13] = [
+/// The flags of every process: a hub that removes no subscription, and that takes any number of requests from here.
+pub(super) const FLAGS: [&str; 9] = [
     "--base-url",
     "https://reviews.example",
     "--allow-private-callbacks",
-    "--lease-min",
-    "1s",
     "--retry-delays",
-    "100ms,200ms",
-    "--failures-max",
-    "1000",
+    RETRY_DELAYS,
     "--hub-rate",
     "0",
-    "--pending-per-host",
-    "1000",
+    "--subscriptions-per-host",
+    "100000",
 ];
+
+/// As many waits as failures in a row that a subscription survives.
+const RETRY_DELAYS: &str = concat!(
+    "100ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,",
+    "200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms"
+);
 
 /// Returns how long a test goes on: so many seconds as the environment variable of this name says, or as are given.
 pub(super) fn seconds((variable, usual): (&str, u64)) -> Duration {

@@ -99,8 +99,6 @@ impl World {
             ca.to_str().unwrap(),
             "--delivery-timeout",
             "3s",
-            "--verify-timeout",
-            "3s",
         ];
         replica.program = Some(Program::serve(&[&own[..], &FLAGS].concat()));
     }

@@ -109,8 +109,8 @@ fn serve(server: &NameServer, temp: &tempfile::TempDir, data: &DataDir) -> Optio
         .arg("--callback-ca")
         .arg(&ca)
         .args(["--allow-private-callbacks", "--hub-rate", "0"])
-        .args(["--verify-timeout", "1s", "--delivery-timeout", "1s"])
-        .args(["--retry-delays", "1s", "--failures-max", "100"]);
+        .args(["--delivery-timeout", "1s"])
+        .args(["--retry-delays", &["1s"; 100].join(",")]);
     Some(Program::spawn(unshare))
 }
 

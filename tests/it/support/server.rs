@@ -50,27 +50,12 @@ pub(crate) fn config() -> Config {
             field: ProxyField::XForwardedFor,
         },
         limits: Limits {
-            connections: 10_000,
-            connections_per_address: 256,
             rates: Rates {
                 reads: 0,
                 mcp: 0,
                 hub: 0,
             },
-            http2_streams: 64,
-            http2_resets: 20,
-            connection_requests: 10_000,
-            header_time: Duration::from_secs(10),
-            idle_time: Duration::from_secs(60),
-            stall_time: Duration::from_secs(20),
-            rate_min: 4_096,
-            rate_time: Duration::from_secs(60),
-            header_bytes: 16 << 10,
-            header_fields: 64,
-            target_bytes: 8 << 10,
-            body_time: Duration::from_secs(10),
-            mcp_body_bytes: 1 << 20,
-            hub_body_bytes: 8 << 10,
+            ..Limits::default()
         },
         hub: None,
     }
