@@ -1,16 +1,15 @@
-//! `reviewd hub`: the operator's view of the subscriptions, and two things to do about one.
+//! `reviewd hub`: lists, shows, removes, retries, exports and imports subscriptions.
 //!
-//! It works on the state directory, or on the database, and needs no running service; those that run notice within a
-//! second. Neither secrets nor the queries of callbacks, which often are capabilities, are ever printed; `export` alone
-//! writes them.
+//! It works on the state directory or the database, and needs no running service; a running one notices within a second.
+//! Secrets, and the queries of callbacks, which often are capabilities, are written by `export` only.
 
-mod requests;
 mod transfer;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Map, Value, json};
 
 use super::exit::{Failure, Status, print, tell};
 use super::hub_flags::store_location;
@@ -18,13 +17,14 @@ use super::values::Secret;
 use crate::clock;
 use crate::websub::policy::Policy;
 use crate::websub::sqlite::FILE_NAME;
-use crate::websub::store::{Listed, Order, Store, StoreError, TOMBSTONES_MAX, Tombstone};
+use crate::websub::store::{
+    Listed, Order, Store, StoreError, TOMBSTONES_MAX, Tombstone, WaitingRequest,
+};
 use crate::websub::subscription::{Ended, Subscription};
 use crate::websub::{Moment, Place};
 use crate::wire::date::Timestamp;
-use crate::wire::json::{Array, Object};
 
-/// What `reviewd hub` is to do.
+/// Flags of `hub`.
 #[derive(Debug, Args)]
 pub(super) struct HubArgs {
     #[command(subcommand)]
@@ -47,7 +47,7 @@ pub(super) struct HubArgs {
         default_value = "state"
     )]
     state: PathBuf,
-    /// What to print: lines for people or one JSON object for scripts
+    /// Output format: lines of text, or one JSON object
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
     format: Format,
 }
@@ -59,7 +59,7 @@ enum Action {
         /// List those that ended instead, the latest first
         #[arg(long)]
         removed: bool,
-        /// List the requests that wait for their verification instead, the oldest first
+        /// List the requests that wait for verification instead, the oldest first
         #[arg(long, conflicts_with = "removed")]
         requests: bool,
     },
@@ -68,23 +68,23 @@ enum Action {
         /// Its id
         id: i64,
     },
-    /// End one subscription, and tell the subscriber
+    /// End one subscription, and notify the subscriber
     Remove {
         /// Its id
         id: i64,
     },
-    /// Send what a subscription is owed now instead of after its wait
+    /// Deliver pending content of a subscription now, without waiting for its next attempt
     Retry {
         /// Its id
         id: i64,
     },
-    /// Write the subscriptions, a line of JSON each, for another store
+    /// Export the subscriptions as lines of JSON, for another store
     Export(transfer::ExportArgs),
-    /// Take over subscriptions that `hub export` has written; twice is as once, and the later state counts
+    /// Import subscriptions from `hub export`; of two states of one subscription the later counts, so a repetition is harmless
     Import(transfer::ImportArgs),
 }
 
-/// How the answer is printed.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// One line for each subscription
@@ -93,7 +93,7 @@ enum Format {
     Json,
 }
 
-/// Does it, and prints the answer.
+/// Runs the action and prints its result.
 ///
 /// # Errors
 /// `NoInput` without a state or such a subscription, `Data` for a damaged state, `Io` and `Unavailable` as the disk
@@ -114,21 +114,28 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     }
     let mut store = place.open().map_err(|error| failure(&error))?;
     let store = store.as_mut();
-    let mut out = Vec::new();
-    match &args.action {
+    let format = args.format;
+    let out = match &args.action {
         Action::Export(export) => return transfer::export(export, &place, store),
-        Action::Import(_) => {}
-        Action::List { removed: true, .. } => list_removed(store, args.format, &mut out)?,
-        Action::List { requests: true, .. } => requests::list(store, args.format, &mut out)?,
-        Action::List { .. } => list(store, args.format, &mut out)?,
-        Action::Show { id } => show(store, *id, args.format, &mut out)?,
-        Action::Remove { id } => operate(store, *id, Order::Remove, args.format, &mut out)?,
-        Action::Retry { id } => operate(store, *id, Order::Retry, args.format, &mut out)?,
-    }
-    print(&out)
+        Action::Import(_) => String::new(),
+        Action::List { removed: true, .. } => list_removed(store)?.render(format, Map::new()),
+        Action::List { requests: true, .. } => list_requests(store)?.render(format, Map::new()),
+        Action::List { .. } => {
+            let is_paused = store.is_paused(now()).map_err(|error| failure(&error))?;
+            if is_paused && format == Format::Text {
+                tell("deliveries are paused: most callback hosts cannot be reached");
+            }
+            let paused = ("deliveries_paused".to_owned(), Value::Bool(is_paused));
+            list(store)?.render(format, Map::from_iter([paused]))
+        }
+        Action::Show { id } => show(store, *id, format)?,
+        Action::Remove { id } => operate(store, *id, Order::Remove, format)?,
+        Action::Retry { id } => operate(store, *id, Order::Retry, format)?,
+    };
+    print(out.as_bytes())
 }
 
-fn list(store: &mut dyn Store, format: Format, out: &mut Vec<u8>) -> Result<(), Failure> {
+fn list(store: &mut dyn Store) -> Result<Table, Failure> {
     let mut all = Vec::new();
     loop {
         let after = all.last().map_or(0, |listed: &Listed| listed.id);
@@ -141,84 +148,114 @@ fn list(store: &mut dyn Store, format: Format, out: &mut Vec<u8>) -> Result<(), 
             break;
         }
     }
-    let is_paused = store.is_paused(now()).map_err(|error| failure(&error))?;
-    match format {
-        Format::Json => {
-            let mut object = Object::begin(out);
-            object.bool("deliveries_paused", is_paused);
-            let mut array = Array::begin(object.key("subscriptions"));
-            for listed in &all {
-                push_listed(array.item(), listed);
-            }
-            array.end();
-            object.end();
-            out.push(b'\n');
-        }
-        Format::Text => {
-            if is_paused {
-                tell("deliveries are paused: most callback hosts cannot be reached");
-            }
-            line(out, "id\thost\ttopic\tlease ends\towed\tfailures\tlast");
-            for listed in &all {
-                let Listed {
-                    id,
-                    topic,
-                    owed,
-                    state,
-                    callback,
-                } = listed;
-                let (host, lease_end) = (callback.host(), time(state.lease_end));
-                let (owed, failures) = (if *owed { "yes" } else { "no" }, state.failures);
-                let last = last(state.last.as_ref());
-                line(
-                    out,
-                    &format!("{id}\t{host}\t{topic}\t{lease_end}\t{owed}\t{failures}\t{last}"),
-                );
-            }
-        }
-    }
-    Ok(())
+    let rows = all.iter().map(|listed| {
+        let Listed {
+            id,
+            topic,
+            owed,
+            state,
+            callback,
+        } = listed;
+        let (host, lease_end) = (callback.host(), time(state.lease_end));
+        let (owed, failures) = (if *owed { "yes" } else { "no" }, state.failures);
+        let last = last(state.last.as_ref());
+        let text = format!("{id}\t{host}\t{topic}\t{lease_end}\t{owed}\t{failures}\t{last}");
+        (text, render_listed(listed))
+    });
+    Ok(Table {
+        key: "subscriptions",
+        heading: "id\thost\ttopic\tlease ends\towed\tfailures\tlast",
+        rows: rows.collect(),
+    })
 }
 
-fn list_removed(store: &mut dyn Store, format: Format, out: &mut Vec<u8>) -> Result<(), Failure> {
+fn list_removed(store: &mut dyn Store) -> Result<Table, Failure> {
     let stones = store
         .tombstones(TOMBSTONES_MAX)
         .map_err(|error| failure(&error))?;
-    match format {
-        Format::Json => {
-            let mut object = Object::begin(out);
-            let mut array = Array::begin(object.key("removed"));
-            for stone in &stones {
-                push_stone(array.item(), stone);
+    let rows = stones.iter().map(|stone| {
+        let Tombstone {
+            id,
+            host,
+            topic,
+            at,
+            removal,
+            last: ended,
+            ..
+        } = stone;
+        let (at, last) = (time(*at), last(ended.as_ref()));
+        let text = format!("{id}\t{host}\t{topic}\t{at}\t{removal}\t{last}");
+        (text, render_tombstone(stone))
+    });
+    Ok(Table {
+        key: "removed",
+        heading: "id\thost\ttopic\tended\treason\tlast",
+        rows: rows.collect(),
+    })
+}
+
+/// Lists the requests that wait for verification, the oldest first.
+fn list_requests(store: &mut dyn Store) -> Result<Table, Failure> {
+    let waiting = store
+        .requests(usize::MAX)
+        .map_err(|error| failure(&error))?;
+    let rows = waiting.iter().map(|request| {
+        let WaitingRequest {
+            id,
+            mode,
+            host,
+            topic,
+            accepted_at,
+            attempts,
+            last,
+        } = request;
+        let (mode, at) = (mode.as_str(), time(*accepted_at));
+        let last = last.as_ref().map(ToString::to_string);
+        let json = json!({
+            "id": id,
+            "mode": mode,
+            "topic": topic,
+            "host": host,
+            "accepted_at": at,
+            "attempts": attempts,
+            "last_status": last,
+        });
+        let last = last.unwrap_or_else(|| "none".to_owned());
+        let text = format!("{id}\t{mode}\t{host}\t{topic}\t{at}\t{attempts}\t{last}");
+        (text, json)
+    });
+    Ok(Table {
+        key: "requests",
+        heading: "id\tmode\thost\ttopic\taccepted\tattempts\tlast",
+        rows: rows.collect(),
+    })
+}
+
+/// A list, each row as text and as JSON.
+struct Table {
+    key: &'static str,
+    heading: &'static str,
+    rows: Vec<(String, Value)>,
+}
+
+impl Table {
+    /// Renders the list; `more` are keys that stand before it in JSON.
+    fn render(self, format: Format, mut more: Map<String, Value>) -> String {
+        match format {
+            Format::Json => {
+                let rows = self.rows.into_iter().map(|(_, json)| json);
+                more.insert(self.key.to_owned(), rows.collect());
+                format!("{}\n", Value::Object(more))
             }
-            array.end();
-            object.end();
-            out.push(b'\n');
-        }
-        Format::Text => {
-            line(out, "id\thost\ttopic\tended\treason\tlast");
-            for stone in &stones {
-                let Tombstone {
-                    id,
-                    host,
-                    topic,
-                    at,
-                    removal,
-                    last: ended,
-                    ..
-                } = stone;
-                let (at, last) = (time(*at), last(ended.as_ref()));
-                line(
-                    out,
-                    &format!("{id}\t{host}\t{topic}\t{at}\t{removal}\t{last}"),
-                );
+            Format::Text => {
+                let rows = self.rows.iter().map(|(text, _)| format!("{text}\n"));
+                format!("{}\n{}", self.heading, rows.collect::<String>())
             }
         }
     }
-    Ok(())
 }
 
-fn show(store: &mut dyn Store, id: i64, format: Format, out: &mut Vec<u8>) -> Result<(), Failure> {
+fn show(store: &mut dyn Store, id: i64, format: Format) -> Result<String, Failure> {
     let found = store
         .list(id.saturating_sub(1), 1, now())
         .map_err(|error| failure(&error))?;
@@ -226,9 +263,7 @@ fn show(store: &mut dyn Store, id: i64, format: Format, out: &mut Vec<u8>) -> Re
         return Err(unknown(store, id));
     };
     if format == Format::Json {
-        push_listed(out, &listed);
-        out.push(b'\n');
-        return Ok(());
+        return Ok(format!("{}\n", render_listed(&listed)));
     }
     let state = &listed.state;
     let signed = if state.secret.is_some() { "yes" } else { "no" };
@@ -238,7 +273,7 @@ fn show(store: &mut dyn Store, id: i64, format: Format, out: &mut Vec<u8>) -> Re
         true => time(state.next_at),
         false => "at the next change".to_owned(),
     };
-    for (name, value) in [
+    let lines = [
         ("id", id.to_string()),
         ("topic", listed.topic.clone()),
         ("callback", listed.callback.without_query()),
@@ -252,10 +287,10 @@ fn show(store: &mut dyn Store, id: i64, format: Format, out: &mut Vec<u8>) -> Re
         ("failures", state.failures.to_string()),
         ("last attempt", last(state.last.as_ref())),
         ("it took", format!("{} ms", state.elapsed_ms)),
-    ] {
-        line(out, &format!("{name}\t{value}"));
-    }
-    Ok(())
+    ];
+    Ok(lines
+        .map(|(name, value)| format!("{name}\t{value}\n"))
+        .concat())
 }
 
 fn lease(state: &Subscription) -> String {
@@ -270,8 +305,7 @@ fn operate(
     id: i64,
     order: Order,
     format: Format,
-    out: &mut Vec<u8>,
-) -> Result<(), Failure> {
+) -> Result<String, Failure> {
     let found = store
         .operate(id, order, &POLICY, now())
         .map_err(|error| failure(&error))?;
@@ -282,56 +316,42 @@ fn operate(
         Order::Remove => "removed",
         Order::Retry => "due now",
     };
-    match format {
-        Format::Text => line(out, &format!("subscription {id} is {done}")),
-        Format::Json => {
-            let mut object = Object::begin(out);
-            object.i64("id", id).string("done", done);
-            object.end();
-            out.push(b'\n');
-        }
-    }
-    Ok(())
+    Ok(match format {
+        Format::Text => format!("subscription {id} is {done}\n"),
+        Format::Json => format!("{}\n", json!({"id": id, "done": done})),
+    })
 }
 
-fn push_listed(out: &mut Vec<u8>, listed: &Listed) {
+fn render_listed(listed: &Listed) -> Value {
     let state = &listed.state;
-    let mut object = Object::begin(out);
-    object
-        .i64("id", listed.id)
-        .string("topic", &listed.topic)
-        .string("callback", &listed.callback.without_query())
-        .bool("signed", state.secret.is_some())
-        .string("created_at", &time(state.created_at))
-        .string("verified_at", &time(state.verified_at))
-        .string("lease_end", &time(state.lease_end))
-        .u64("lease_seconds", state.lease_s.into())
-        .bool("owed", listed.owed)
-        .u64("failures", state.failures.into());
-    push_last(&mut object, state.last.as_ref());
-    object.u64("elapsed_ms", state.elapsed_ms.into());
-    object.end();
+    json!({
+        "id": listed.id,
+        "topic": listed.topic,
+        "callback": listed.callback.without_query(),
+        "signed": state.secret.is_some(),
+        "created_at": time(state.created_at),
+        "verified_at": time(state.verified_at),
+        "lease_end": time(state.lease_end),
+        "lease_seconds": state.lease_s,
+        "owed": listed.owed,
+        "failures": state.failures,
+        "last_at": state.last.as_ref().map(|last| time(last.at)),
+        "last_status": state.last.as_ref().map(|last| last.answer.to_string()),
+        "elapsed_ms": state.elapsed_ms,
+    })
 }
 
-fn push_stone(out: &mut Vec<u8>, stone: &Tombstone) {
-    let mut object = Object::begin(out);
-    object
-        .i64("id", stone.id)
-        .string("topic", &stone.topic)
-        .string("host", &stone.host)
-        .string("reason", stone.removal.as_str())
-        .string("created_at", &time(stone.created_at))
-        .string("ended_at", &time(stone.at));
-    push_last(&mut object, stone.last.as_ref());
-    object.end();
-}
-
-fn push_last(object: &mut Object<'_>, last: Option<&Ended>) {
-    let at = last.map(|last| time(last.at));
-    let answer = last.map(|last| last.answer.to_string());
-    object
-        .opt_string("last_at", at.as_deref())
-        .opt_string("last_status", answer.as_deref());
+fn render_tombstone(stone: &Tombstone) -> Value {
+    json!({
+        "id": stone.id,
+        "topic": stone.topic,
+        "host": stone.host,
+        "reason": stone.removal.as_str(),
+        "created_at": time(stone.created_at),
+        "ended_at": time(stone.at),
+        "last_at": stone.last.as_ref().map(|last| time(last.at)),
+        "last_status": stone.last.as_ref().map(|last| last.answer.to_string()),
+    })
 }
 
 fn last(last: Option<&Ended>) -> String {
@@ -346,16 +366,11 @@ fn time(moment: Moment) -> String {
     String::from_utf8_lossy(&rendered).into_owned()
 }
 
-fn line(out: &mut Vec<u8>, text: &str) {
-    out.extend_from_slice(text.as_bytes());
-    out.push(b'\n');
-}
-
 fn now() -> Moment {
     Moment::from_unix_ms(clock::unix_ms())
 }
 
-/// Says that there is no such subscription, or when and why it ended.
+/// The failure for an unknown subscription: none of this id, or when and why it ended.
 fn unknown(store: &mut dyn Store, id: i64) -> Failure {
     let stones = store.tombstones(TOMBSTONES_MAX).unwrap_or_default();
     let message = match stones.iter().find(|stone| stone.id == id) {
@@ -383,7 +398,7 @@ pub(super) fn failure(error: &StoreError) -> Failure {
 /// Subscriptions read at a time.
 const PAGE: usize = 1_000;
 
-/// The operator's orders ask no policy.
+/// Not used by the operator's actions.
 const POLICY: Policy = Policy {
     failures_max: u32::MAX,
     retry_delays: Vec::new(),
