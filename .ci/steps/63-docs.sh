@@ -6,25 +6,64 @@ need python3 python3
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release
 
 # Blocks whose fence reads ```sh server run beside a server on the sample; those with ```sh test need none. All of a page
-# run in one shell, in a folder of its own that has a copy of the sample; the first that fails ends it.
+# run in one shell, in a folder of its own that has a copy of the sample and the files that the page names; the first
+# command that fails ends it. Blocks with ```sh elsewhere need what is not here, such as an engine for images or a unit
+# manager: their flags of reviewd and the files that they name have to exist. tests/tidy/docs.rs allows no other fence.
 work=$ci_dir/docs
 rm -rf "$work"
 mkdir -p "$work"
 PATH=$PWD/target/release:$PATH
+export REVIEWD_LISTEN=127.0.0.1:0
 start_server REVIEWD_STATE="$work/state"
 pages=(README.md docs/*.md docs/design/*.md)
 run=0
+
+# commands WORDS PAGE: the lines of the blocks with one of these words. The addresses that the page names become the
+# one that was free, the folder of a server's data the sample's, and a service ends after a while.
+commands() {
+    awk -v fence="^\`\`\`sh ($1)\$" '$0 ~ fence { on = 1; next } /^```/ { on = 0 } on' "$2" |
+        sed -E "s#http://127\.0\.0\.1:8080#$base_url#g; s#^curl #curl --fail --silent --show-error #; s#/srv/reviews#data#g
+            /^reviewd( serve.*)?\$/s#^#timeout --preserve-status 3 #; /^ *(curl|-d|--data-urlencode) /s#https://reviews\.example#$base_url#g"
+}
+
+# What an owner has before the page begins: exports, and a folder unless the page makes it.
+prepare() {
+    local fixtures=$PWD/tests/fixtures/import
+    cp -r data "$work/$name/data"
+    (
+        cd "$work/$name"
+        grep -q '^reviewd init' "$work/$name.sh" ||
+            reviewd init my-reviews --name 'Bright Smile Dental' --trade dental --site https://brightsmile.example
+        mkdir -p Takeout/Google/account-1/location-1
+        cp "$fixtures/takeout.json" Takeout/Google/account-1/location-1/reviews.json
+        cp "$fixtures/google.json" google-export.json
+        cp "$fixtures/trustpilot.csv" trustpilot.csv
+        cp "$fixtures/american.csv" FILE
+        printf 'Name,Points,Date,What they said\nAnn Lee,5,01/03/2026,Kind and quick.\n' >reviews.csv
+        printf '{"data":[{"created_time":"2026-03-01T10:00:00+0000","recommendation_type":"positive","review_text":"Kind.","reviewer":{"name":"Ann Lee"}}]}' >ratings.json
+    ) >"$work/$name.log" 2>&1
+}
+
 for page in "${pages[@]}"; do
     name=${page//\//-}
-    # The address that the pages name becomes the one that was free.
-    awk '/^```sh (server|test)$/ { on = 1; next } /^```/ { on = 0 } on' "$page" |
-        sed "s#http://127\.0\.0\.1:8080#$base_url#g; s#^curl #curl --fail --silent --show-error #" >"$work/$name.sh"
-    [ -s "$work/$name.sh" ] || continue
-    mkdir "$work/$name"
-    cp -r data "$work/$name/data"
-    (cd "$work/$name" && timeout --foreground 60 bash -euo pipefail "$work/$name.sh" >"$work/$name.log" 2>&1) ||
-        { cat "$work/$name.sh" "$work/$name.log"; fail "$page: a command does not work as written"; }
-    run=$((run + 1))
+    commands 'server|test' "$page" >"$work/$name.sh"
+    if [ -s "$work/$name.sh" ]; then
+        mkdir "$work/$name"
+        prepare
+        (cd "$work/$name" && timeout --foreground 60 bash -euo pipefail "$work/$name.sh" >>"$work/$name.log" 2>&1) ||
+            { cat "$work/$name.sh" "$work/$name.log"; fail "$page: a command does not work as written"; }
+        run=$((run + 1))
+    fi
+    commands elsewhere "$page" >"$work/$name.elsewhere"
+    bash -n "$work/$name.elsewhere" || fail "$page: a block is not a script"
+    while read -r flag command; do
+        # shellcheck disable=SC2086 # A command may be two words.
+        reviewd $command --help | grep -e "$flag\b" >/dev/null || fail "$page: reviewd $command has no $flag"
+    done < <(grep -oE '^reviewd .*' "$work/$name.elsewhere" | sed 's/#.*//' |
+        awk '{ command = $2 == "hub" ? $2 " " $3 : $2; for (i = 3; i <= NF; i++) if ($i ~ /^--/) print $i, command }')
+    for file in $(grep -oE '(deploy|\.ci|benches)/[A-Za-z0-9_./-]+' "$work/$name.elsewhere"); do
+        [ -e "$file" ] || fail "$page: there is no $file"
+    done
 done
-[ "$run" -ge 3 ] || fail "only $run pages have blocks to run"
+[ "$run" -ge 8 ] || fail "only $run pages have blocks to run"
 echo "$run pages with commands, all of which work as written"

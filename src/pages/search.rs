@@ -12,7 +12,7 @@ use super::given::{ASPECT, Given, POLARITY, issue};
 use super::insights::{Aspect, Polarity, label as tone_label};
 use super::review::{Shown, read_all};
 use super::shell::{Shell, rendered};
-use super::text::{counted, service_label};
+use super::text::{counted, service_label, without_direction};
 use crate::model::Row;
 use crate::search::filter::Query;
 use crate::search::issue::{Code, Issues};
@@ -100,13 +100,27 @@ impl Pages {
             of_row.map(|mention| mention.points.clone())
         };
         let heading = heading(page.matched, aspect);
+        let chips = self.chips(&asked.given);
+        let canonical = canonical(&asked.given).filter(|_| page.matched > 0);
+        let subject = match (&canonical, chips.first()) {
+            (Some(_), Some(chip)) => {
+                format!(
+                    "{heading}, {}: {}",
+                    chip.label,
+                    without_direction(&chip.value)
+                )
+            }
+            _ => heading.clone(),
+        };
         rendered(&Results {
             shell: &self.shell,
-            title: format!("{heading} – {}", self.shell.title),
+            title: format!("{subject} – {}", self.shell.title),
+            subject,
+            canonical,
             form: Form::new(&self.lists, &asked.given),
             heading,
             note: aspect.map(|(aspect, polarity)| note(aspect, polarity)),
-            chips: self.chips(&asked.given),
+            chips,
             reviews: read_all(&self.snapshot, &page.rows, query.filter.text, evidence),
             next: page
                 .next
@@ -131,6 +145,8 @@ impl Pages {
         let page = rendered(&Results {
             shell: &self.shell,
             title: format!("This search cannot be answered – {}", self.shell.title),
+            subject: String::new(),
+            canonical: None,
             form: Form::new(&self.lists, given),
             heading: "This search cannot be answered".to_owned(),
             note: None,
@@ -216,6 +232,17 @@ impl Pages {
 /// Why no subject can be looked up before the insights are there.
 const NOT_YET: &str = "is not known yet: the insights are being derived, try again in a minute";
 
+/// Parameters that search engines may index a page of, each alone: the front page links to these pages.
+const INDEXED: [&str; 4] = [ASPECT, "rating", "mentions_service", "sort"];
+
+/// Returns the address under which search engines may index a search. All others tell them not to: combinations of
+/// filters have no end, and a page of typed words would repeat what anybody puts into a link.
+fn canonical(given: &Given) -> Option<String> {
+    let mut names = given.iter().map(|(name, _)| name);
+    let is_indexed = INDEXED.contains(&names.next()?) && names.next().is_none();
+    is_indexed.then(|| given.href_without(&[]))
+}
+
 /// A parameter as people know it from the form.
 fn label(name: &str) -> &'static str {
     match name {
@@ -298,6 +325,10 @@ struct IssueLine {
 struct Results<'p> {
     shell: &'p Shell,
     title: String,
+    /// What the page has, in a few words.
+    subject: String,
+    /// Where search engines may index it; none where they may not.
+    canonical: Option<String>,
     form: Form<'p>,
     heading: String,
     note: Option<String>,

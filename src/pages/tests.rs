@@ -224,6 +224,42 @@ fn linked_data_is_json_with_the_practice_its_rating_and_ten_reviews() {
 }
 
 #[test]
+fn search_engines_may_index_what_the_front_page_leads_to_and_no_other_search() {
+    let pages = sample();
+    for (query, subject) in [
+        ("aspect=fees", "Subject: "),
+        ("rating=5", "Stars: 5"),
+        ("mentions_service=probate", "Service: "),
+        ("sort=newest", "207 reviews. Verified reviews of Thornquist"),
+    ] {
+        let page = ask(&pages, query).expect("a page");
+        let canonical =
+            format!("<link rel=\"canonical\" href=\"https://reviews.example/?{query}\">");
+        assert!(
+            page.contains(&canonical) && !page.contains("noindex"),
+            "{query}"
+        );
+        assert!(
+            page.contains("<meta name=\"description\"") && page.contains(subject),
+            "{query}"
+        );
+    }
+    for query in [
+        "query=probate",
+        "rating=5&sort=newest",
+        "mentions_technician=x",
+        "mentions_service=unknown",
+        "min_rating=1",
+    ] {
+        let page = ask(&pages, query).expect("a page");
+        assert!(
+            page.contains("noindex") && !page.contains("canonical"),
+            "{query}"
+        );
+    }
+}
+
+#[test]
 fn hostile_linked_data_means_what_the_dataset_says() {
     let pages = pages(dataset_of(HOSTILE, 1));
     let document: Value = serde_json::from_str(&text(&pages, Page::ReviewsJsonLd)).expect("JSON");

@@ -51,6 +51,7 @@ mod shapes;
 mod shutdown;
 mod since;
 mod startup;
+mod structured_data;
 mod support;
 mod timeouts;
 mod tls;

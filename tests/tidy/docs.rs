@@ -62,6 +62,23 @@ fn every_link_leads_to_a_file_and_a_heading() {
     assert!(broken.is_empty(), "broken links: {broken:#?}");
 }
 
+#[test]
+fn every_block_of_commands_says_where_it_runs() {
+    let known = ["sh server", "sh test", "sh elsewhere"];
+    for page in pages() {
+        let is_documentation = page.starts_with("docs") || page == Path::new("README.md");
+        for line in read(&root().join(&page)).lines() {
+            let fence = line.trim_start_matches('`');
+            let is_fence = line.len() - fence.len() == 3 && fence.starts_with("sh");
+            assert!(
+                !is_documentation || !is_fence || known.contains(&fence),
+                "{}: a block is {known:?} (.ci/steps/63-docs.sh), not {fence:?}",
+                page.display()
+            );
+        }
+    }
+}
+
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
