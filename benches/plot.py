@@ -28,8 +28,8 @@ GROUP_GAP = 18
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 THEMES = {
-    "light": {"text": "#1f2328", "soft": "#59636e", "grid": "#d1d9e0", "bars": ["#0969da", "#8c959f", "#bf8700", "#cf222e"]},
-    "dark": {"text": "#f0f6fc", "soft": "#9198a1", "grid": "#3d444d", "bars": ["#4493f8", "#7d8590", "#d29922", "#f85149"]},
+    "light": {"text": "#1f2328", "soft": "#59636e", "grid": "#d1d9e0", "bars": ["#0969da", "#8c959f", "#bf8700", "#cf222e", "#1a7f37", "#8250df"]},
+    "dark": {"text": "#f0f6fc", "soft": "#9198a1", "grid": "#3d444d", "bars": ["#4493f8", "#7d8590", "#d29922", "#f85149", "#3fb950", "#ab7df8"]},
 }
 
 
