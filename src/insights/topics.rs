@@ -85,6 +85,7 @@ pub(super) fn topics(dataset: &Dataset, derived: &Derived, options: &Options) ->
             (Reverse(weight * sign), Reverse(words), *phrase, *lang as u8)
         });
         let first = topics.len();
+        let mut single_words = 0;
         for (weight, phrase, _, count) in &weighed {
             if weight * sign < WEIGHT_MIN || topics.len() == first + TOPICS_MAX {
                 break;
@@ -94,6 +95,12 @@ pub(super) fn topics(dataset: &Dataset, derived: &Derived, options: &Options) ->
                 .any(|one| overlaps(&one.phrase, phrase))
             {
                 continue;
+            }
+            if !phrase.contains(' ') {
+                single_words += 1;
+                if single_words > SINGLE_WORDS_MAX {
+                    continue;
+                }
             }
             let id = |row: &u32| dataset.reviews[*row as usize].id.clone();
             topics.push(Topic {
@@ -251,6 +258,8 @@ const COUNT_MIN: u32 = 3;
 const WEIGHT_MIN: i64 = 164;
 /// Topics of each sign.
 const TOPICS_MAX: usize = 10;
+/// Single words among them, the strongest: longer phrases say more.
+const SINGLE_WORDS_MAX: u32 = 4;
 /// Reviews that a topic links to.
 const REVIEWS_SHOWN: usize = 5;
 /// Bytes of a word; longer ones are no words.
