@@ -68,6 +68,8 @@ pub struct Review {
     pub language: Option<String>,
     /// Pictures and films that belong to the review.
     pub media: Vec<Media>,
+    /// An English translation that a source brought along; not published, and read where the text cannot be.
+    pub translation: Option<String>,
 }
 
 /// Who verified that the author of a review was a client, and how.

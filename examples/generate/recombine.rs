@@ -78,6 +78,7 @@ impl Iterator for Recombined<'_> {
             verification: None,
             language: base.language.clone(),
             media: Vec::new(),
+            translation: None,
         })
     }
 }

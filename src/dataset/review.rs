@@ -106,6 +106,7 @@ impl Reviews {
             verification,
             language,
             media,
+            translation,
         ] = slots;
         let id = check.review_id(id, &at.key("id"));
         let author = check.string(author, &at.key("author"), Kind::Name);
@@ -124,6 +125,10 @@ impl Reviews {
         let verification = read_verification(verification, &at.key("verification"), check);
         let language = read_language(language, &at.key("language"), check);
         let media = read_media(media, &at.key("media"), check);
+        let translation = match translation {
+            None => Some(None),
+            given => check.optional(given, &at.key("translation"), Kind::Words),
+        };
         Entry {
             id,
             author,
@@ -140,6 +145,7 @@ impl Reviews {
             verification,
             language,
             media,
+            translation,
         }
     }
 
@@ -210,6 +216,7 @@ pub(super) struct Entry {
     verification: Option<Option<Verification>>,
     language: Option<Option<String>>,
     media: Option<Vec<Media>>,
+    translation: Option<Option<String>>,
 }
 
 impl Entry {
@@ -231,6 +238,7 @@ impl Entry {
             verification: self.verification?,
             language: self.language?,
             media: self.media?,
+            translation: self.translation?,
         })
     }
 }
@@ -348,8 +356,8 @@ pub(crate) fn is_media_type(text: &str) -> bool {
 /// The keys that every review has: with fewer it could be anyone's, whose ids and texts are not ours.
 pub(crate) const REQUIRED_KEYS: &[&str] = REVIEW_KEYS.split_at(10).0;
 
-/// The keys of a review, the last five of them optional.
-pub(super) const REVIEW_KEYS: [&str; 15] = [
+/// The keys of a review, the last six of them optional.
+pub(super) const REVIEW_KEYS: [&str; 16] = [
     "id",
     "author",
     "author_avatar_url",
@@ -365,4 +373,5 @@ pub(super) const REVIEW_KEYS: [&str; 15] = [
     "verification",
     "language",
     "media",
+    "translation",
 ];

@@ -27,6 +27,8 @@ pub(crate) struct Candidate {
     pub(crate) verification: Option<Option<Verification>>,
     pub(crate) language: Option<Option<String>>,
     pub(crate) media: Option<Vec<Media>>,
+    /// An English translation of the text.
+    pub(crate) translation: Option<Option<String>>,
     /// When the source last changed it, in seconds and billionths; `None` where it does not say.
     pub(crate) updated: Option<(i64, u32)>,
 }

@@ -78,6 +78,7 @@ impl<'v> ElementReader<'_, 'v> {
                 verification: given("verification").map(verification),
                 language: given("language").map(|tag| tag.as_str().map(str::to_owned)),
                 media: given("media").map(media),
+                translation: given("translation").map(|text| text.as_str().map(str::to_owned)),
             };
             record.mentions = ["mentioned_technicians", "mentioned_services"].map(|key| {
                 let names = value[key].as_array()?;
@@ -89,13 +90,6 @@ impl<'v> ElementReader<'_, 'v> {
                         .collect(),
                 )
             });
-            // A review without these keys, of an older reviewd, takes nothing away from what is there.
-            let given = |key: &str| value.get(key);
-            record.extra = Extra {
-                verification: given("verification").map(verification),
-                language: given("language").map(|tag| tag.as_str().map(str::to_owned)),
-                media: given("media").map(media),
-            };
         }
         for (field, path) in self.mapping {
             match lookup(object, path) {

@@ -84,7 +84,9 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
         verification,
         language,
         media,
+        translation,
     } = record.extra.clone();
+    let translation = translation.or_else(|| translated(record));
     let language = language.or_else(|| stated_language(record));
     let verification = verification.or_else(|| stated_verification(record, verified, &source));
     Ok(Candidate {
@@ -103,6 +105,7 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
         verification,
         language,
         media,
+        translation,
         updated: record
             .filled(Field::Updated)
             .and_then(|given| date::moment(given, rules.order)),
@@ -194,6 +197,13 @@ fn words(record: &Record) -> Result<Option<String>, String> {
     Ok(Some(words))
 }
 
+/// The English translation that the text holds besides the original; unless the source is a reviewd, a text without one
+/// has none.
+fn translated(record: &Record) -> Option<Option<String>> {
+    let given = record.value(Field::Text).filter(|_| !record.is_ours)?;
+    Some(text::translation(given).filter(|text| text.len() <= PROSE_BYTES_MAX))
+}
+
 /// The owner's answer; one without a day of its own gets that of the review, the earliest it can have.
 fn reply(
     record: &Record,
@@ -268,7 +278,13 @@ fn extra(record: &Record) -> Result<(), String> {
         verification,
         language,
         media,
+        translation,
     } = &record.extra;
+    if matches!(translation, Some(Some(text)) if text.len() > PROSE_BYTES_MAX) {
+        return Err(format!(
+            "translation: is longer than {PROSE_BYTES_MAX} bytes"
+        ));
+    }
     if let Some(Some(Verification { by, method })) = verification
         && !(is_name(by) && method.iter().all(is_name))
     {

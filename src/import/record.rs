@@ -101,6 +101,7 @@ pub(crate) struct Extra {
     pub(crate) verification: Option<Option<Verification>>,
     pub(crate) language: Option<Option<String>>,
     pub(crate) media: Option<Vec<Media>>,
+    pub(crate) translation: Option<Option<String>>,
 }
 
 impl Record {

@@ -55,6 +55,7 @@ impl Stored {
                 verification: verification(&value["verification"]),
                 language: text("language"),
                 media: media(&value["media"]),
+                translation: text("translation"),
             },
         })
     }
@@ -104,6 +105,9 @@ impl Stored {
                     .media
                     .or_else(|| old.map(|old| old.media.clone()))
                     .unwrap_or_default(),
+                translation: candidate
+                    .translation
+                    .unwrap_or_else(|| old.and_then(|old| old.translation.clone())),
             },
         }
     }
@@ -153,6 +157,9 @@ impl Stored {
         }
         if !review.media.is_empty() {
             render_media(key(&mut out, "media"), &review.media);
+        }
+        if let Some(translation) = &review.translation {
+            push_string(key(&mut out, "translation"), translation);
         }
         out.extend_from_slice(b"\n    }");
         // What was written is UTF-8, being made of strings; were it not, the check of the file would say so.

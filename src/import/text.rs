@@ -19,6 +19,19 @@ pub(super) fn quote(text: &str) -> String {
 /// Cleans a text of several lines: markup and entities become what they show, a translation gives way to the
 /// original, lines end in `\n`, and blanks around the whole are gone.
 pub(super) fn prose(text: &str) -> String {
+    original(clean(text).trim()).0.to_owned()
+}
+
+/// Returns the English translation that a text holds besides the original, cleaned as [`prose`] does.
+pub(super) fn translation(text: &str) -> Option<String> {
+    let clean = clean(text);
+    let (_, translation) = original(clean.trim());
+    translation
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned)
+}
+
+fn clean(text: &str) -> String {
     let text = if is_marked_up(text) {
         without_markup(text)
     } else {
@@ -35,7 +48,7 @@ pub(super) fn prose(text: &str) -> String {
     while text.contains("\n\n\n") {
         text = text.replace("\n\n\n", "\n\n");
     }
-    original(text.trim()).to_owned()
+    text
 }
 
 /// Cleans a name or another text of one line.
@@ -44,7 +57,7 @@ pub(super) fn line(text: &str) -> String {
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The markers that Google puts into a text that it has translated, by language of the reader.
+/// The markers that Google puts into a text that it has translated, by language of the reader, English first.
 const TRANSLATED: [&str; 7] = [
     "(Translated by Google)",
     "(Übersetzt von Google)",
@@ -56,26 +69,36 @@ const TRANSLATED: [&str; 7] = [
 ];
 const ORIGINAL: [&str; 3] = ["(Original)", "(Originale)", "(Origineel)"];
 
-/// Returns the author's own words of a text that holds a translation too, in either order.
-fn original(text: &str) -> &str {
-    if TRANSLATED.iter().any(|marker| text.starts_with(marker)) {
+/// Returns the author's own words of a text that holds a translation too, in either order, and the translation where it
+/// is an English one.
+fn original(text: &str) -> (&str, Option<&str>) {
+    if let Some(marker) = TRANSLATED.iter().find(|marker| text.starts_with(**marker)) {
         let found = ORIGINAL
             .iter()
             .filter_map(|marker| Some((text.find(marker)?, marker)))
             .min();
-        return match found {
-            Some((at, marker)) => text[at + marker.len()..].trim(),
-            // Only the translation is there: better that, as it stands, than nothing.
-            None => text,
+        // Only the translation is there: better that, as it stands, than nothing.
+        let Some((at, own)) = found else {
+            return (text, None);
         };
+        let translation = &text[marker.len()..at];
+        let is_english = *marker == TRANSLATED[0];
+        return (
+            text[at + own.len()..].trim(),
+            is_english.then_some(translation.trim()),
+        );
     }
-    let begins = |marker| {
-        text.match_indices(marker)
-            .map(|(at, _)| at)
-            .find(|at| text[..*at].ends_with(char::is_whitespace))
+    let begins = |marker: &&'static str| {
+        let mut places = text.match_indices(*marker).map(|(at, _)| at);
+        let at = places.find(|at| text[..*at].ends_with(char::is_whitespace))?;
+        Some((at, *marker))
     };
-    let at = TRANSLATED.iter().copied().filter_map(begins).min();
-    at.map_or(text, |at| text[..at].trim_end())
+    let Some((at, marker)) = TRANSLATED.iter().filter_map(begins).min() else {
+        return (text, None);
+    };
+    let is_english = marker == TRANSLATED[0];
+    let translation = text[at + marker.len()..].trim();
+    (text[..at].trim_end(), is_english.then_some(translation))
 }
 
 /// Elements after which a new line begins.
@@ -160,7 +183,7 @@ fn after_hidden<'t>(text: &'t str, name: &str) -> &'t str {
 
 #[cfg(test)]
 mod tests {
-    use super::{line, prose, quote};
+    use super::{line, prose, quote, translation};
 
     #[test]
     fn markup_becomes_what_it_shows() {
@@ -211,6 +234,22 @@ mod tests {
         );
         assert_eq!(line(" Ann \r\n <b>Lee</b>\u{7} "), "Ann Lee");
         assert_eq!(prose(""), "");
+    }
+
+    #[test]
+    fn an_english_translation_is_found_in_either_order() {
+        let both = "(Translated by Google) Very good.\n\n(Original)\nMuy bueno.";
+        assert_eq!(translation(both).as_deref(), Some("Very good."));
+        let after = "Muy bueno.\n\n(Translated by Google)\nVery good.";
+        assert_eq!(translation(after).as_deref(), Some("Very good."));
+        for none in [
+            "Muy bueno.",
+            "(Translated by Google) Alone.",
+            "(Übersetzt von Google) Sehr gut.\n\n(Original)\nVery good.",
+            "Muy bueno. (Translated by Google)",
+        ] {
+            assert_eq!(translation(none), None, "{none}");
+        }
     }
 
     #[test]

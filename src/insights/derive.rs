@@ -195,7 +195,10 @@ impl<'b> Reader<'b> {
                 });
             }
         }
-        let words = self.judge.mean_tilt(&review.text, is_english);
+        let words = match &review.translation {
+            Some(translation) if !is_english => self.judge.mean_tilt(translation, true),
+            _ => self.judge.mean_tilt(&review.text, is_english),
+        };
         let own = own.map_or(0, |own| own.log_odds(own_sum));
         review_score(review.rating, words, own)
     }

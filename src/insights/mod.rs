@@ -71,7 +71,7 @@ pub struct Document {
 
 /// Returns the insights: the operator's own document as it stands, else the derived one.
 ///
-/// Reads every text a few times, 0.1 to 0.3 ms for a review, shared by the threads, so off the request threads. The
+/// Reads every text a few times, about 0.3 ms for a review, shared by the threads, so off the request threads. The
 /// document of 100,000 reviews is some 15 MB, mostly `per_review`: evidence is bounded for each aspect.
 #[must_use]
 pub fn document(dataset: &Dataset, options: &Options) -> Document {

@@ -362,6 +362,7 @@ fn review(id: usize, stars: u8, text: &str) -> crate::model::Review {
     review.mentioned_technicians.clear();
     review.mentioned_services.clear();
     review.language = None;
+    review.translation = None;
     review
 }
 
@@ -482,6 +483,44 @@ fn long_texts_emoji_and_mixed_languages_are_read() {
         .iter()
         .find(|one| one["language"] == "und");
     assert_eq!(und.expect("emoji")["evidence"], json!(["stars"]));
+}
+
+#[test]
+fn a_translation_is_read_where_the_original_cannot_be() {
+    let text = "Hemos esperado mucho tiempo y nadie nos ha dicho nada de nuestra demanda.";
+    let mut dataset = dataset_of(&[(3, text), (3, text), (3, "The lawyer was rude and lazy.")]);
+    dataset.reviews[2].language = Some("en".to_owned());
+    dataset.reviews[1].translation = Some("Terrible, they were rude and lazy.".to_owned());
+    dataset.reviews[2].translation = Some("Wonderful, the best!".to_owned());
+    let value = parsed(&dataset);
+    let score = |id: &str| value["per_review"][id]["score"].as_f64().expect("a score");
+    assert_eq!(score("r0"), 0.0);
+    assert!(score("r1") < 0.0 && score("r2") < 0.0);
+    let english = dataset.reviews[2].translation.take();
+    assert!(english.is_some() && parsed(&dataset)["per_review"] == value["per_review"]);
+}
+
+#[test]
+fn reasons_add_up_to_a_total_with_the_sign_of_the_answer() {
+    use super::explain::explain;
+    let dataset = sample();
+    let mut terms = std::collections::HashSet::new();
+    for aspect in &dataset.taxonomy.aspects {
+        for one in explain(&dataset, &options(1), &aspect.id).expect("listed") {
+            let sum: i32 = one.reasons.iter().map(|reason| reason.tenths).sum();
+            assert_eq!(sum, one.total, "{one:?}");
+            let first = one.reasons.first().map_or(0, |reason| reason.tenths);
+            match one.polarity {
+                Polarity::Positive => assert!(one.total > 0 && first > 0, "{one:?}"),
+                Polarity::Negative => assert!(one.total < 0 && first < 0, "{one:?}"),
+                Polarity::Neutral => {}
+            }
+            for reason in &one.reasons {
+                terms.insert(std::mem::discriminant(&reason.term));
+            }
+        }
+    }
+    assert!(terms.len() >= 3, "words, stars and the rest");
 }
 
 /// Reviews of a German plumber: every pair of the sentences is one, three times as many praise.

@@ -284,6 +284,7 @@ impl Source<'_> {
             verification: None,
             language: None,
             media: Vec::new(),
+            translation: None,
         }
     }
 

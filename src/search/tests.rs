@@ -47,6 +47,7 @@ pub(super) fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Ve
         verification: None,
         language: None,
         media: Vec::new(),
+        translation: None,
     };
     texts.into_iter().enumerate().map(review).collect()
 }

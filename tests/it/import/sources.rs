@@ -69,13 +69,14 @@ fn a_takeout_without_pictures_takes_none_away() {
 }
 
 #[test]
-fn a_translated_text_gives_way_to_the_original() {
+fn an_english_translation_is_kept_beside_the_original() {
     let folder = tempfile::tempdir().unwrap();
     import(folder.path(), &[&fixture("google.json")]);
-    assert_eq!(
-        reviews(folder.path())[1]["text"],
-        "Me explicaron cada formulario."
-    );
+    let review = &reviews(folder.path())[1];
+    assert_eq!(review["text"], "Me explicaron cada formulario.");
+    assert_eq!(review["translation"], "They explained every form.");
+    import(folder.path(), &[&fixture("google.json")]);
+    assert_eq!(&reviews(folder.path())[1], review);
 }
 
 #[test]
