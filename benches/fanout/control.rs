@@ -42,7 +42,8 @@ pub(crate) fn deliver(ca: &Path, callbacks: &[&String], body: &[u8]) {
                 give_way(Behind::Far);
                 while let Some(callback) = callbacks.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let callback = Callback::parse(callback).unwrap();
-                    let exchange = client.deliver(&callback, &payload, Duration::from_secs(60));
+                    let time = Duration::from_secs(60);
+                    let exchange = client.deliver(&callback, &payload, time, time, &Arc::default());
                     assert_eq!(exchange.answer, Some(Answer::Status(204)));
                 }
             });

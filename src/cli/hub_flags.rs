@@ -38,7 +38,7 @@ pub(super) struct HubFlags {
         value_parser = time(Duration::from_millis(1), RETRY_DELAY_MAX))]
     retry_delays: Vec<Duration>,
     /// Time limit of a request to a callback, from the lookup of its name to the response; content gets one second more
-    /// for every 256 KiB
+    /// for every 32 KiB
     #[arg(long, env = "REVIEWD_DELIVERY_TIMEOUT", value_name = "TIME", default_value = "10s",
         value_parser = time(TIMEOUT_MIN, TIMEOUT_MAX))]
     delivery_timeout: Duration,

@@ -26,6 +26,8 @@ struct Seen {
     host: String,
     at: Instant,
     reached: bool,
+    /// The body was not taken in time.
+    stalled: bool,
 }
 
 #[derive(Debug, Default)]
@@ -45,6 +47,18 @@ enum State {
 impl Breaker {
     /// Records whether a delivery reached its host; returns true when this makes deliveries pause.
     pub fn record(&mut self, host: &str, port: u16, reached: bool, now: Instant) -> bool {
+        self.note(host, port, reached, false, now)
+    }
+
+    /// Records that a host did not take a body in time. Returns true when most hosts did not, lately: then our own line is
+    /// at fault, and it is no failure of the subscriber.
+    pub fn record_stall(&mut self, host: &str, port: u16, now: Instant) -> bool {
+        self.note(host, port, true, true, now);
+        let stalled = self.seen.iter().filter(|seen| seen.stalled).count();
+        stalled >= HOSTS_MIN && stalled * 2 > self.seen.len()
+    }
+
+    fn note(&mut self, host: &str, port: u16, reached: bool, stalled: bool, now: Instant) -> bool {
         self.seen
             .retain(|seen| now.saturating_duration_since(seen.at) < WINDOW && seen.host != host);
         if self.seen.len() >= HOSTS_MAX {
@@ -54,6 +68,7 @@ impl Breaker {
             host: host.to_owned(),
             at: now,
             reached,
+            stalled,
         });
         if reached {
             self.reached.retain(|(known, _)| known != host);
@@ -199,6 +214,20 @@ mod tests {
         assert!(breaker.begin_probe(at(now, 1)).is_none());
         assert!(breaker.begin_probe(at(now, 2)).is_some());
         assert!(breaker.end_probe(true, at(now, 3)));
+        assert!(!breaker.is_paused());
+    }
+
+    #[test]
+    fn bodies_that_most_hosts_do_not_take_are_our_own_lines_fault() {
+        let (mut breaker, now) = (Breaker::default(), Instant::now());
+        for (host, is_ours) in [("a", false), ("a", false), ("b", false), ("c", true)] {
+            assert_eq!(breaker.record_stall(host, 443, now), is_ours, "{host}");
+        }
+        for host in ["d", "e", "f", "g"] {
+            breaker.record(host, 443, true, now);
+        }
+        assert!(!breaker.record_stall("c", 443, now), "four hosts took it");
+        assert!(!breaker.record_stall("c", 443, at(now, 30)), "long ago");
         assert!(!breaker.is_paused());
     }
 

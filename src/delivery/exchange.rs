@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -32,8 +33,9 @@ pub(super) struct Content {
 #[derive(Debug)]
 pub(super) enum Job {
     Verify(Verification),
-    /// The instant is the last at which it may begin: later, the claim could run out on the way.
-    Deliver(Delivery, Arc<Content>, Instant),
+    /// The instant is the last at which it may begin: later, the claim could run out on the way. The number counts the bytes
+    /// that were taken.
+    Deliver(Delivery, Arc<Content>, Instant, Arc<AtomicU64>),
     Deny(Notice),
     Probe(Vec<(String, u16)>),
 }
@@ -52,6 +54,7 @@ pub(super) enum End {
         exchange: Exchange,
     },
     Denied {
+        notice: Notice,
         exchange: Exchange,
     },
     Probed {
@@ -82,6 +85,7 @@ impl Exchanger {
                     answer: failed,
                     retry_after: None,
                     reached: true,
+                    stalled: false,
                 },
                 false,
             )
@@ -92,10 +96,10 @@ impl Exchanger {
     fn exchange(&self, job: &Job) -> End {
         match job {
             Job::Verify(verification) => self.verify(job, verification),
-            Job::Deliver(_, _, begin_by) if Instant::now() > *begin_by => {
+            Job::Deliver(_, _, begin_by, _) if Instant::now() > *begin_by => {
                 end_of(job, UNSENT, false)
             }
-            Job::Deliver(delivery, content, _) => {
+            Job::Deliver(delivery, content, _, sent) => {
                 let signature = delivery
                     .secret
                     .as_ref()
@@ -106,13 +110,13 @@ impl Exchanger {
                     body: &content.body,
                     signature: signature.as_deref(),
                 };
-                let timeout = delivery_timeout(self.delivery_timeout, content.body.len());
-                end_of(
-                    job,
-                    self.delivering
-                        .deliver(&delivery.callback, &payload, timeout),
-                    false,
-                )
+                let patience = self.delivery_timeout;
+                let timeout = delivery_timeout(patience, content.body.len());
+                let callback = &delivery.callback;
+                let exchange = self
+                    .delivering
+                    .deliver(callback, &payload, patience, timeout, sent);
+                end_of(job, exchange, false)
             }
             Job::Deny(notice) => {
                 let reason = notice.removal.reason().unwrap_or("the subscription ended");
@@ -183,7 +187,10 @@ fn end_of(job: &Job, exchange: Exchange, confirmed: bool) -> End {
             attempt: delivery.attempt,
             exchange,
         },
-        Job::Deny(_) => End::Denied { exchange },
+        Job::Deny(notice) => End::Denied {
+            notice: notice.clone(),
+            exchange,
+        },
         Job::Probe(_) => End::Probed { reached: false },
     }
 }
@@ -201,6 +208,7 @@ const UNSENT: Exchange = Exchange {
     answer: None,
     retry_after: None,
     reached: true,
+    stalled: false,
 };
 
 /// A probe's lookup and its connection may each take this long.

@@ -1,6 +1,8 @@
 //! Exchanges under way: how many of which kind, to which hosts, and how much more may begin.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::settings::Lanes;
@@ -25,7 +27,53 @@ pub(super) struct Flight {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) topic: String,
-    pub(super) began: Instant,
+    began: Instant,
+    /// Bytes that were taken, counted by the thread of the exchange, and how many there were when it was last looked at.
+    sent: Arc<AtomicU64>,
+    seen: u64,
+    /// Until when bytes were taken at [`PACE`]; from then on it takes long.
+    moved_at: Instant,
+    moved: u64,
+}
+
+impl Flight {
+    pub(super) fn new(
+        kind: Kind,
+        host: String,
+        port: u16,
+        topic: String,
+        sent: Arc<AtomicU64>,
+        began: Instant,
+    ) -> Flight {
+        Flight {
+            kind,
+            host,
+            port,
+            topic,
+            began,
+            sent,
+            seen: 0,
+            moved_at: began,
+            moved: 0,
+        }
+    }
+
+    /// Looks at what was taken, and returns how much of it is new.
+    fn observe(&mut self, now: Instant) -> u64 {
+        let sent = self.sent.load(Ordering::Relaxed);
+        let lasted = now.saturating_duration_since(self.moved_at);
+        if sent > self.moved && (sent - self.moved) as f64 >= PACE * lasted.as_secs_f64() {
+            (self.moved_at, self.moved) = (now, sent);
+        }
+        sent - std::mem::replace(&mut self.seen, sent)
+    }
+}
+
+impl Flight {
+    /// Tells whether it holds a place: it has just begun, or its body is being taken at a fair pace.
+    fn is_young(&self, now: Instant, youth: Duration) -> bool {
+        now.saturating_duration_since(self.moved_at) < youth
+    }
 }
 
 /// All exchanges under way, by number.
@@ -36,6 +84,12 @@ pub(super) struct Flights {
     last: u64,
     /// How long deliveries that were acknowledged took lately.
     usual: Duration,
+    /// Young deliveries at a time: the fast lane, and more while more of them take more bytes in all.
+    places: usize,
+    /// Bytes a second in all when there were last more places; 0 while the fast lane was enough.
+    rate: f64,
+    /// What was taken since then.
+    epoch: (Instant, u64),
 }
 
 impl Flights {
@@ -45,6 +99,40 @@ impl Flights {
             flights: HashMap::new(),
             last: 0,
             usual: Duration::ZERO,
+            places: lanes.fast,
+            rate: 0.0,
+            epoch: (Instant::now(), 0),
+        }
+    }
+
+    /// Looks at what was taken of all bodies. Those that are taken at a fair pace stay young, so a line that is full is
+    /// not filled with more of them; where subscribers' own lines are the narrow ones, more begin as long as that brings
+    /// more bytes in all.
+    pub(super) fn observe(&mut self, now: Instant) {
+        let taken: u64 = self
+            .flights
+            .values_mut()
+            .map(|flight| flight.observe(now))
+            .sum();
+        self.epoch.1 += taken;
+        let lasted = now.saturating_duration_since(self.epoch.0);
+        if lasted < EPOCH {
+            return;
+        }
+        let rate = self.epoch.1 as f64 / lasted.as_secs_f64();
+        self.epoch = (now, 0);
+        let youth = self.youth();
+        let is_kept = |flight: &&Flight| {
+            flight.kind == Kind::Fast
+                && flight.is_young(now, youth)
+                && now.saturating_duration_since(flight.began) >= youth
+        };
+        let kept = self.flights.values().filter(is_kept).count();
+        if kept * 2 < self.places {
+            (self.places, self.rate) = (self.lanes.fast, 0.0);
+        } else if rate > self.rate * GAIN {
+            self.rate = rate;
+            self.places = (self.places + self.places.div_ceil(2)).min(self.lanes.deliveries());
         }
     }
 
@@ -57,7 +145,9 @@ impl Flights {
 
     /// Removes an exchange.
     pub(super) fn end(&mut self, number: u64) -> Option<Flight> {
-        self.flights.remove(&number)
+        let mut flight = self.flights.remove(&number)?;
+        self.epoch.1 += flight.observe(flight.moved_at);
+        Some(flight)
     }
 
     /// Notes how long a delivery took that was acknowledged.
@@ -79,24 +169,20 @@ impl Flights {
     /// holds a thread, but not a place, so that a few subscribers that hang do not delay the many that answer.
     pub(super) fn fast_room(&self, now: Instant) -> usize {
         let youth = self.youth();
-        let is_young = |flight: &&Flight| {
-            flight.kind == Kind::Fast && now.saturating_duration_since(flight.began) < youth
-        };
+        let is_young = |flight: &&Flight| flight.kind == Kind::Fast && flight.is_young(now, youth);
         let young = self.flights.values().filter(is_young).count();
         let threads = self
             .lanes
             .deliveries()
             .saturating_sub(self.count(Kind::Fast) + self.count(Kind::Slow));
-        self.lanes.fast.saturating_sub(young).min(threads)
+        self.places.saturating_sub(young).min(threads)
     }
 
     /// How many deliveries may begin in the slow lane: half of it at most, because the other half is for those that grow
     /// old in the fast one, which would else run out of threads.
     pub(super) fn slow_room(&self, now: Instant) -> usize {
         let youth = self.youth();
-        let is_old = |flight: &&Flight| {
-            flight.kind == Kind::Fast && now.saturating_duration_since(flight.began) >= youth
-        };
+        let is_old = |flight: &&Flight| flight.kind == Kind::Fast && !flight.is_young(now, youth);
         let old = self.flights.values().filter(is_old).count();
         let slow = self.count(Kind::Slow);
         let half = self.lanes.slow.div_ceil(2);
@@ -108,7 +194,7 @@ impl Flights {
     /// holds a thread, but not a place.
     pub(super) fn verify_room(&self, now: Instant) -> usize {
         let is_asking = |flight: &&Flight| matches!(flight.kind, Kind::Verify | Kind::Other);
-        let is_young = |flight: &&Flight| now.saturating_duration_since(flight.began) < YOUNG;
+        let is_young = |flight: &&Flight| flight.is_young(now, YOUNG);
         let all = self.flights.values().filter(is_asking).count();
         let young = self
             .flights
@@ -132,7 +218,7 @@ impl Flights {
             .filter(|flight| kinds.contains(&flight.kind))
         {
             let (young, old) = counts.entry(flight.host.clone()).or_default();
-            match now.saturating_duration_since(flight.began) < youth {
+            match flight.is_young(now, youth) {
                 true => *young += 1,
                 false => *old += 1,
             }
@@ -164,6 +250,14 @@ const YOUNG_MAX: Duration = Duration::from_secs(5);
 /// answer wait for a second or two behind dozens that hang, and one host takes a ninth of the threads at most.
 const OLD_PER_PLACE: usize = 16;
 
+/// Bytes a second at which a body is taken at a fair pace. Our choice: a third of what each of 64 deliveries gets of a line
+/// of 50 Mbit/s, and what `delivery_timeout` allows for.
+const PACE: f64 = 32.0 * 1024.0;
+
+/// How often it is asked whether more deliveries at a time took more bytes, and how many times as many make more.
+const EPOCH: Duration = Duration::from_secs(1);
+const GAIN: f64 = 1.1;
+
 /// So many deliveries make what is usual.
 const SMOOTHING: u32 = 16;
 
@@ -172,13 +266,78 @@ mod tests {
     use super::*;
 
     fn flight(kind: Kind, began: Instant) -> Flight {
-        Flight {
-            kind,
-            host: "a.example".to_owned(),
-            port: 443,
-            topic: String::new(),
-            began,
+        taking(kind, began, &Arc::default())
+    }
+
+    fn taking(kind: Kind, began: Instant, sent: &Arc<AtomicU64>) -> Flight {
+        let host = "a.example".to_owned();
+        Flight::new(kind, host, 443, String::new(), Arc::clone(sent), began)
+    }
+
+    /// Lets bytes be taken for so many seconds, by every counter the same.
+    fn take(flights: &mut Flights, sent: &[Arc<AtomicU64>], bytes: u64, from: Instant) -> Instant {
+        for tenth in 1..=10 {
+            for sent in sent {
+                sent.fetch_add(bytes / 10, Ordering::Relaxed);
+            }
+            flights.observe(from + Duration::from_millis(100 * tenth));
         }
+        from + Duration::from_secs(1)
+    }
+
+    #[test]
+    fn a_body_that_is_taken_at_a_fair_pace_keeps_its_place() {
+        for (bytes, room) in [(PACE as u64 + 10, 0), (PACE as u64 - 10, 2)] {
+            let mut flights = Flights::new(Lanes {
+                fast: 2,
+                slow: 2,
+                verify: 1,
+                per_host: 4,
+            });
+            let now = Instant::now();
+            let sent: [Arc<AtomicU64>; 2] = Default::default();
+            for sent in &sent {
+                flights.begin(taking(Kind::Fast, now, sent));
+            }
+            flights.epoch.0 = now + Duration::from_secs(60);
+            let later = take(&mut flights, &sent, bytes, now);
+            assert_eq!(flights.fast_room(later), room, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn more_deliveries_begin_while_more_bytes_are_taken_in_all_and_no_longer() {
+        let mut flights = Flights::new(Lanes {
+            fast: 2,
+            slow: 20,
+            verify: 1,
+            per_host: 40,
+        });
+        let mut now = Instant::now();
+        flights.epoch.0 = now;
+        let mut sent: Vec<Arc<AtomicU64>> = Vec::new();
+        // Each second all together take so much, the line being full from the third on.
+        for (all, places) in [
+            (200_000, 3),
+            (300_000, 5),
+            (500_000, 8),
+            (510_000, 8),
+            (510_000, 8),
+        ] {
+            while flights.fast_room(now) > 0 {
+                sent.push(Arc::default());
+                let flight = taking(Kind::Fast, now, sent.last().unwrap());
+                flights.begin(flight);
+            }
+            let each = all / sent.len() as u64;
+            now = take(&mut flights, &sent, each, now);
+            assert_eq!(flights.places, places, "{all}");
+        }
+        for number in 1..=sent.len() as u64 {
+            assert!(flights.end(number).is_some());
+        }
+        take(&mut flights, &[], 0, now);
+        assert_eq!(flights.places, 2, "the fast lane is enough");
     }
 
     #[test]

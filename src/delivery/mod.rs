@@ -17,6 +17,7 @@ pub mod resolve;
 pub mod settings;
 pub mod signature;
 pub mod stats;
+mod tcp;
 pub mod tls;
 #[cfg(feature = "postgres")]
 mod wait;

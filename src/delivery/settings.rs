@@ -23,7 +23,8 @@ pub struct Settings {
     pub policy: Policy,
     /// Bounds of what is kept.
     pub caps: Caps,
-    /// One deadline over a delivery, plus a second for every 256 KiB of content.
+    /// The longest lookup, wait for room for more of a body, and wait for the answer after it; a delivery as a whole has
+    /// that and a second for every 32 KiB of content.
     pub delivery_timeout: Duration,
     /// One deadline over a verification, and over a denial.
     pub verify_timeout: Duration,
@@ -109,7 +110,8 @@ impl fmt::Debug for Outside {
 /// Exchanges under way at a time; each has a thread while it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lanes {
-    /// Deliveries that are still young; one that takes long moves to the slow lane and gives its place to another.
+    /// Deliveries that are still young, or whose body is taken at a fair pace; another one that takes long moves to the slow
+    /// lane and gives its place away.
     pub fast: usize,
     /// Deliveries that take long, or go to subscribers whose last one did or failed. The latter may have half of them,
     /// so that subscribers known to hang leave room for those that begin to.

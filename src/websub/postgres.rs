@@ -257,8 +257,16 @@ impl Store for PostgresStore {
         })
     }
 
-    fn take_notices(&mut self, limit: usize) -> Result<Vec<Notice>, StoreError> {
-        self.read(|link| upkeep::take_notices(link, limit))
+    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<Notice>, StoreError> {
+        self.write(Lock::None, Some(now), |link, now| {
+            upkeep::take_notices(link, limit, now)
+        })
+    }
+
+    fn put_off_notice(&mut self, notice: &Notice, now: Moment) -> Result<bool, StoreError> {
+        self.write(Lock::None, Some(now), |link, now| {
+            upkeep::put_off_notice(link, notice, now)
+        })
     }
 
     fn record(

@@ -223,13 +223,17 @@ impl Store for SqliteStore {
         }
     }
 
-    fn take_notices(&mut self, limit: usize) -> Result<Vec<Notice>, StoreError> {
-        let found = self.read(|tx| upkeep::find_notices(tx, limit))?;
+    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<Notice>, StoreError> {
+        let found = self.read(|tx| upkeep::find_notices(tx, limit, now))?;
         if found.is_empty() {
             Ok(Vec::new())
         } else {
             self.write(|tx| upkeep::take_notices(tx, found))
         }
+    }
+
+    fn put_off_notice(&mut self, notice: &Notice, now: Moment) -> Result<bool, StoreError> {
+        self.write(|tx| upkeep::put_off_notice(tx, notice, now))
     }
 
     fn record(

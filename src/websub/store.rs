@@ -100,11 +100,18 @@ pub trait Store: Send {
         now: Moment,
     ) -> Result<Vec<Delivery>, StoreError>;
 
-    /// Takes denials to be sent, oldest first. They are gone from the store, so each is sent at most once.
+    /// Takes denials that are to be sent at `now`, oldest first, out of the store.
     ///
     /// # Errors
     /// See [`StoreError`].
-    fn take_notices(&mut self, limit: usize) -> Result<Vec<Notice>, StoreError>;
+    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<Notice>, StoreError>;
+
+    /// Keeps a denial that could not be sent until [`Notice::retry_at`]; `false` where that is over, or its pair has
+    /// subscribed again.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    fn put_off_notice(&mut self, notice: &Notice, now: Moment) -> Result<bool, StoreError>;
 
     /// Books how verifications and attempts ended; the results are in the order of the reports.
     ///
@@ -320,7 +327,7 @@ pub struct Delivery {
     pub secret: Option<Secret>,
 }
 
-/// A denial to be sent, once.
+/// A denial to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// The topic's URL.
@@ -329,6 +336,21 @@ pub struct Notice {
     pub callback: Callback,
     /// Why.
     pub removal: Removal,
+    /// When the subscription ended.
+    pub since: Moment,
+    /// How often it could not be sent.
+    pub attempts: u32,
+}
+
+impl Notice {
+    /// Returns when a denial that could not be sent at `now` is sent again: after 1, 4, 16 and then 60 minutes, `None` a
+    /// day after the subscription ended. Our choice: a host that is down for a night still hears of it.
+    #[must_use]
+    pub fn retry_at(&self, now: Moment) -> Option<Moment> {
+        let delay = NOTICE_DELAY * 4_u32.saturating_pow(self.attempts.min(3));
+        let is_over = now.since(self.since) >= NOTICE_TIME;
+        (!is_over).then(|| now.plus(delay.min(NOTICE_DELAY_MAX)))
+    }
 }
 
 /// What [`Store::publish`] changed.
@@ -365,6 +387,11 @@ pub const UNREACHED_MAX: u32 = 3;
 
 /// The digest of a topic that was never published: it came with a subscription of another store.
 pub const UNPUBLISHED: [u8; 32] = [0; 32];
+
+/// The first and the longest wait before a denial is sent again, and for how long that goes on.
+const NOTICE_DELAY: Duration = Duration::from_secs(60);
+const NOTICE_DELAY_MAX: Duration = Duration::from_secs(3_600);
+const NOTICE_TIME: Duration = Duration::from_secs(86_400);
 
 /// Tombstones and denials kept, each; beyond it the oldest go. Our choice: a few megabytes at most.
 pub const TOMBSTONES_MAX: usize = 10_000;

@@ -97,10 +97,17 @@ impl Engine {
                 }
                 return;
             }
-            End::Denied { exchange } => {
+            End::Denied { notice, exchange } => {
                 let status = answer_text(&exchange);
                 let (topic, callback_host) = (&flight.topic, &flight.host);
-                debug!(topic, callback_host, status, "the subscriber was told");
+                // An answer has told it, whatever it says, but for that of a proxy whose server is down.
+                let is_told = exchange.answer.is_some_and(|answer| {
+                    !answer.is_of_network() && !matches!(answer, Answer::Status(502..=504))
+                });
+                debug!(topic, callback_host, status, is_told, "a denial was sent");
+                if !is_told {
+                    self.write_store(|store| store.put_off_notice(&notice, now));
+                }
                 return;
             }
             End::Verified {
@@ -130,8 +137,8 @@ impl Engine {
                 attempt,
                 exchange,
             } => {
-                self.record_reached(&flight.host, flight.port, &exchange);
-                let outcome = self.outcome(&exchange, elapsed);
+                let is_ours = self.record_reached(&flight.host, flight.port, &exchange);
+                let outcome = self.outcome(&exchange, is_ours, elapsed);
                 if matches!(exchange.answer, Some(Answer::Status(200..=299))) {
                     self.flights.note_acknowledged(elapsed);
                 }
@@ -185,8 +192,8 @@ impl Engine {
     }
 
     /// Counts the end of a delivery and returns what it means for the subscription.
-    fn outcome(&self, exchange: &Exchange, elapsed: Duration) -> Outcome {
-        let is_ours = !exchange.reached && self.breaker.is_trial(Instant::now());
+    fn outcome(&self, exchange: &Exchange, is_congested: bool, elapsed: Duration) -> Outcome {
+        let is_ours = is_congested || (!exchange.reached && self.breaker.is_trial(Instant::now()));
         let Some(answer) = exchange.answer.filter(|_| !is_ours) else {
             self.shared.stats.withheld.add(1);
             return Outcome::Withheld;
@@ -199,8 +206,12 @@ impl Engine {
         }
     }
 
-    /// Takes note of whether a delivery reached its host. Verifications do not count: any client can cause them.
-    fn record_reached(&mut self, host: &str, port: u16, exchange: &Exchange) {
+    /// Takes note of whether a delivery reached its host. Verifications do not count: any client can cause them. Returns
+    /// true when the body was not taken for our own line's sake.
+    fn record_reached(&mut self, host: &str, port: u16, exchange: &Exchange) -> bool {
+        if exchange.stalled {
+            return self.breaker.record_stall(host, port, Instant::now());
+        }
         if exchange.answer.is_some()
             && self
                 .breaker
@@ -210,6 +221,7 @@ impl Engine {
                 "most callback hosts cannot be reached, so our own network may be at fault: deliveries pause until one can"
             );
         }
+        false
     }
 
     /// Stores the ends of exchanges, all in one transaction; when it cannot, they wait, and nothing new begins.

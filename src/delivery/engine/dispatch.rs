@@ -18,6 +18,7 @@ impl Engine {
     /// Begins what may begin; true when it is worth looking again soon: a lane is full, a look was left out, or claims are
     /// to be given back.
     pub(super) fn dispatch(&mut self, now: Moment) -> bool {
+        self.flights.observe(Instant::now());
         self.dispatch_probe(now);
         let Some(agenda) = self.agenda(now) else {
             return false;
@@ -29,7 +30,7 @@ impl Engine {
             more |= agenda.slow && self.dispatch_deliveries(Lane::Slow, now);
         }
         more |= self.looks.note(is_flowing);
-        more |= agenda.notices && self.dispatch_notices();
+        more |= agenda.notices && self.dispatch_notices(now);
         more | !self.reports.is_empty()
     }
 
@@ -157,7 +158,7 @@ impl Engine {
         let (callback, topic) = (delivery.callback.clone(), delivery.topic.clone());
         match self.content(&topic, &delivery.digest) {
             Some(content) if content.body.len() <= longest => {
-                let job = Job::Deliver(delivery, content, begin_by);
+                let job = Job::Deliver(delivery, content, begin_by, Arc::default());
                 self.begin(kind, Some(&callback), topic, job);
             }
             _ => {
@@ -192,12 +193,12 @@ impl Engine {
         None
     }
 
-    fn dispatch_notices(&mut self) -> bool {
+    fn dispatch_notices(&mut self, now: Moment) -> bool {
         let room = self.flights.verify_room(Instant::now());
         if room == 0 {
             return true;
         }
-        let Some(notices) = self.with_store(|store| store.take_notices(room)) else {
+        let Some(notices) = self.with_store(|store| store.take_notices(room, now)) else {
             return false;
         };
         let full = notices.len() == room;
@@ -212,13 +213,13 @@ impl Engine {
         let (host, port) = callback.map_or_else(Default::default, |callback| {
             (callback.host().to_string(), callback.port())
         });
-        let number = self.flights.begin(Flight {
-            kind,
-            host,
-            port,
-            topic,
-            began: Instant::now(),
-        });
+        let sent = match &job {
+            Job::Deliver(_, _, _, sent) => Arc::clone(sent),
+            _ => Arc::default(),
+        };
+        let number = self
+            .flights
+            .begin(Flight::new(kind, host, port, topic, sent, Instant::now()));
         let pool = match kind {
             Kind::Fast | Kind::Slow => &self.delivering,
             Kind::Verify | Kind::Other => &self.asking,
@@ -235,6 +236,7 @@ impl Engine {
             answer: None,
             retry_after: None,
             reached: false,
+            stalled: false,
         };
         let end = match job {
             Job::Verify(verification) => End::Verified {
@@ -247,7 +249,7 @@ impl Engine {
                 attempt: delivery.attempt,
                 exchange,
             },
-            Job::Deny(_) => End::Denied { exchange },
+            Job::Deny(notice) => End::Denied { notice, exchange },
             Job::Probe(_) => End::Probed { reached: false },
         };
         let now = Moment::from_unix_ms((self.unix_ms)());

@@ -58,7 +58,7 @@ fn publish_first(store: &mut dyn Store) {
 }
 
 /// What holds of any store.
-const COMMON: [fn(&mut dyn Store); 15] = [
+const COMMON: [fn(&mut dyn Store); 16] = [
     requests::requests_wait_in_order_and_one_at_a_time_for_each_pair,
     requests::a_request_has_five_attempts_in_its_life,
     requests::repeated_requests_join_the_waiting_one,
@@ -69,6 +69,7 @@ const COMMON: [fn(&mut dyn Store); 15] = [
     subscriptions::a_change_is_due_once_and_begun_before_it_is_sent,
     subscriptions::lanes_part_quick_from_slow,
     subscriptions::removals_leave_a_tombstone_and_at_most_one_denial,
+    subscriptions::a_denial_that_cannot_be_sent_is_sent_again_for_a_day,
     subscriptions::withdrawn_topics_take_their_subscriptions_along,
     subscriptions::leases_end_unless_a_renewal_waits,
     subscriptions::tombstones_are_dropped_when_they_are_old,

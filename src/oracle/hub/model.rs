@@ -15,7 +15,8 @@ pub struct Model {
     requests: Vec<Waiting>,
     subscriptions: Vec<Active>,
     tombstones: Vec<Tombstone>,
-    notices: Vec<Notice>,
+    /// With the moment before which none is sent.
+    notices: Vec<(Notice, Moment)>,
     requests_ever: i64,
     subscriptions_ever: i64,
     seen_ms: i64,
@@ -73,11 +74,14 @@ impl Model {
             created_at: active.state.created_at,
         });
         if !matches!(removal, Removal::Unsubscribed | Removal::LeaseEnded) {
-            self.notices.push(Notice {
+            let notice = Notice {
                 topic: active.topic,
                 callback: active.callback,
                 removal,
-            });
+                since: now,
+                attempts: 0,
+            };
+            self.notices.push((notice, Moment::ZERO));
         }
     }
 
@@ -118,6 +122,9 @@ impl Model {
             }
             (Mode::Subscribe, None) => {
                 self.subscriptions_ever += 1;
+                self.notices.retain(|(notice, _)| {
+                    notice.topic != request.topic || notice.callback != request.callback
+                });
                 let state = Subscription {
                     secret: request.secret,
                     lease_s,

@@ -299,7 +299,10 @@ impl Life {
     fn keep_house(&mut self, argument: usize) {
         let age = Duration::from_secs(3_600);
         let _swept = self.both(|store, now| store.sweep(&policy(), age, now));
-        let _taken = self.both(|store, _| store.take_notices(argument % 3));
+        let taken = self.both(|store, now| store.take_notices(argument % 3, now));
+        for notice in taken.expect("taken") {
+            let _kept = self.both(|store, now| store.put_off_notice(&notice, now));
+        }
     }
 
     fn operate(&mut self, argument: usize) {

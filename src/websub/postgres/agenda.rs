@@ -13,7 +13,7 @@ pub(super) fn read(link: &mut Link, own: &Own, now: Option<i64>) -> Result<Agend
     let [fast, slow] = ["false", "true"].map(due);
     let sql = format!(
         "SELECT EXISTS (SELECT 1 FROM reviewd.request WHERE (claimed_by = 0 OR claim_end <= now_ms) AND next_at <= now_ms), {fast}, {slow},
-         EXISTS (SELECT 1 FROM reviewd.notice)
+         EXISTS (SELECT 1 FROM reviewd.notice WHERE next_at <= now_ms)
          FROM (SELECT coalesce($1, {CLOCK_MS}) AS now_ms) clock"
     );
     let row = link.look(

@@ -109,8 +109,9 @@ fn tell(link: &mut Link, ended: &[(Tombstone, Callback)]) -> Result<(), Fault> {
     let texts = |of: fn(&(Tombstone, Callback)) -> &str| {
         told.iter().map(|entry| of(entry)).collect::<Vec<&str>>()
     };
+    let since: Vec<i64> = told.iter().map(|(stone, _)| stone.at.unix_ms()).collect();
     link.execute(
-        "INSERT INTO reviewd.notice (topic, callback, removal) SELECT * FROM unnest($1, $2, $3)",
+        "INSERT INTO reviewd.notice (topic, callback, removal, since) SELECT * FROM unnest($1, $2, $3, $4)",
         &[
             (&texts(|(stone, _)| &stone.topic), Type::TEXT_ARRAY),
             (&texts(|(_, callback)| callback.uri()), Type::TEXT_ARRAY),
@@ -118,6 +119,7 @@ fn tell(link: &mut Link, ended: &[(Tombstone, Callback)]) -> Result<(), Fault> {
                 &texts(|(stone, _)| stone.removal.as_str()),
                 Type::TEXT_ARRAY,
             ),
+            (&since, Type::INT8_ARRAY),
         ],
     )?;
     trim_notices(link)

@@ -298,7 +298,7 @@ fn record_request(
         let Some(state) = step(None, &event, now, policy).state else {
             return Ok(Recorded::Stale);
         };
-        return activate(link, pair, topic_id, &callback, &state);
+        return activate(link, pair, (topic_id, topic), &callback, &state);
     };
     let id = stored.id;
     let mut batch = Batch::default();
@@ -311,10 +311,14 @@ fn record_request(
 fn activate(
     link: &mut Link,
     pair: [u8; 32],
-    topic_id: i64,
+    (topic_id, topic): (i64, &str),
     callback: &Callback,
     state: &Subscription,
 ) -> Result<Recorded, Fault> {
+    link.execute(
+        "DELETE FROM reviewd.notice WHERE callback = $1 AND topic = $2",
+        &[(&callback.uri(), Type::TEXT), (&topic, Type::TEXT)],
+    )?;
     let fresh = Fresh {
         pair,
         topic_id,

@@ -55,7 +55,7 @@ fn version(link: &mut Link) -> Result<i64, Fault> {
 }
 
 /// The steps, oldest first; one that has been published is never changed, and the number of them is the version.
-pub(super) const MIGRATIONS: [&str; 5] = [TABLES, BODIES, TOPICS, PAUSED, REQUESTS];
+pub(super) const MIGRATIONS: [&str; 6] = [TABLES, BODIES, TOPICS, PAUSED, REQUESTS, NOTICES];
 
 /// Version 1. Moments are milliseconds since the epoch by the database's clock. `pair` is a digest of callback and
 /// topic, as both together are too long for an index; `slow` repeats what follows from `failures` and `elapsed_ms`, for
@@ -160,4 +160,11 @@ const REQUESTS: &str = "
 ALTER TABLE reviewd.request ADD COLUMN digest BYTEA;
 ALTER TABLE reviewd.request ADD COLUMN next_at BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE reviewd.request ADD COLUMN last_answer TEXT;
+";
+
+/// Version 6: denials that could not be sent are sent again.
+const NOTICES: &str = "
+ALTER TABLE reviewd.notice ADD COLUMN since BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE reviewd.notice ADD COLUMN next_at BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE reviewd.notice ADD COLUMN attempts BIGINT NOT NULL DEFAULT 0;
 ";

@@ -183,8 +183,8 @@ fn withdraw(link: &mut Link, url: &str, now: Moment) -> Result<usize, Fault> {
             CASE s.lease_s WHEN 0 THEN $4 ELSE $2 END AS removal),
          stones AS (INSERT INTO reviewd.tombstone (id, topic, host, removal, at, last_at, last_answer, created_at)
            SELECT id, $1, host, removal, $3, last_at, last_answer, created_at FROM gone ON CONFLICT (id) DO NOTHING),
-         told AS (INSERT INTO reviewd.notice (topic, callback, removal)
-           SELECT $1, callback, removal FROM gone WHERE removal = $2 ORDER BY id)
+         told AS (INSERT INTO reviewd.notice (topic, callback, removal, since)
+           SELECT $1, callback, removal, $3 FROM gone WHERE removal = $2 ORDER BY id)
          SELECT count(*) FROM gone",
         &[
             (&url, Type::TEXT),
@@ -204,12 +204,16 @@ fn withdraw(link: &mut Link, url: &str, now: Moment) -> Result<usize, Fault> {
 }
 
 /// Takes denials out, oldest first.
-pub(super) fn take_notices(link: &mut Link, most: usize) -> Result<Vec<Notice>, Fault> {
+pub(super) fn take_notices(
+    link: &mut Link,
+    most: usize,
+    now: Moment,
+) -> Result<Vec<Notice>, Fault> {
     let rows = link.query(
         "DELETE FROM reviewd.notice WHERE id IN
-         (SELECT id FROM reviewd.notice ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
-         RETURNING id, topic, callback, removal",
-        &[(&limit(most), Type::INT8)],
+         (SELECT id FROM reviewd.notice WHERE next_at <= $2 ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+         RETURNING id, topic, callback, removal, since, attempts",
+        &[(&limit(most), Type::INT8), (&now.unix_ms(), Type::INT8)],
     )?;
     let mut taken: Vec<(i64, Notice)> = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -217,11 +221,35 @@ pub(super) fn take_notices(link: &mut Link, most: usize) -> Result<Vec<Notice>, 
             topic: get(row, 1)?,
             callback: rows::callback(row, 2)?,
             removal: rows::removal(row, 3)?,
+            since: Moment::from_unix_ms(get(row, 4)?),
+            attempts: number(row, 5)?,
         };
         taken.push((get(row, 0)?, notice));
     }
     taken.sort_by_key(|(id, _)| *id);
     Ok(taken.into_iter().map(|(_, notice)| notice).collect())
+}
+
+/// Keeps a denial that could not be sent.
+pub(super) fn put_off_notice(link: &mut Link, notice: &Notice, now: Moment) -> Result<bool, Fault> {
+    let Some(next_at) = notice.retry_at(now) else {
+        return Ok(false);
+    };
+    let pair = rows::pair(&notice.callback, &notice.topic);
+    let kept = link.execute(
+        "INSERT INTO reviewd.notice (topic, callback, removal, since, next_at, attempts) SELECT $1, $2, $3, $4, $5, $6
+         WHERE NOT EXISTS (SELECT 1 FROM reviewd.subscription WHERE pair = $7)",
+        &[
+            (&notice.topic, Type::TEXT),
+            (&notice.callback.uri(), Type::TEXT),
+            (&notice.removal.as_str(), Type::TEXT),
+            (&notice.since.unix_ms(), Type::INT8),
+            (&next_at.unix_ms(), Type::INT8),
+            (&i64::from(notice.attempts.saturating_add(1)), Type::INT8),
+            (&&pair[..], Type::BYTEA),
+        ],
+    )?;
+    Ok(kept == 1)
 }
 
 /// Tells that there is nothing to sweep.

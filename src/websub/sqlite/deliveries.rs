@@ -192,6 +192,10 @@ fn verified(
         None => match step(None, &event, now, policy).state {
             Some(state) => {
                 rows::insert(tx, topic_id, &callback, &state)?;
+                tx.execute(
+                    "DELETE FROM notice WHERE callback = ?1 AND topic = ?2",
+                    params![callback.uri(), topic],
+                )?;
                 Ok(Recorded::Activated)
             }
             None => {

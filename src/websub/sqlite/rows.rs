@@ -67,8 +67,8 @@ pub(super) fn apply(
             )?;
             if removal.reason().is_some() {
                 tx.execute(
-                    "INSERT INTO notice (topic, callback, removal) VALUES (?1, ?2, ?3)",
-                    params![topic, callback.uri(), removal.as_str()],
+                    "INSERT INTO notice (topic, callback, removal, since) VALUES (?1, ?2, ?3, ?4)",
+                    params![topic, callback.uri(), removal.as_str(), now.unix_ms()],
                 )?;
                 tx.execute(
                     "DELETE FROM notice WHERE id <= (SELECT max(id) FROM notice) - ?1",
@@ -282,7 +282,8 @@ pub(super) fn removal(row: &Row<'_>, column: usize) -> rusqlite::Result<Removal>
     Removal::from_name(&text).ok_or_else(|| damage(column, "removal"))
 }
 
-fn moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Moment> {
+/// Reads a moment.
+pub(super) fn moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Moment> {
     Ok(Moment::from_unix_ms(row.get(column)?))
 }
 

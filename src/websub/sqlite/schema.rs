@@ -67,7 +67,7 @@ pub(super) fn prepare(tx: &Transaction<'_>) -> rusqlite::Result<()> {
 }
 
 /// The steps, oldest first; one that has been published is never changed.
-const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [TABLES, PAUSED, REQUESTS];
+const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [TABLES, PAUSED, REQUESTS, NOTICES];
 
 /// Version 2: until when deliveries pause.
 const PAUSED: &str = "ALTER TABLE meta ADD COLUMN paused_until INTEGER NOT NULL DEFAULT 0";
@@ -77,6 +77,13 @@ const REQUESTS: &str = "
 ALTER TABLE request ADD COLUMN digest BLOB;
 ALTER TABLE request ADD COLUMN next_at INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE request ADD COLUMN last_answer TEXT;
+";
+
+/// Version 4: denials that could not be sent are sent again.
+const NOTICES: &str = "
+ALTER TABLE notice ADD COLUMN since INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE notice ADD COLUMN next_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE notice ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
 ";
 
 /// "rvwd": tells our files from other people's.

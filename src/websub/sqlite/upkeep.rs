@@ -56,14 +56,18 @@ pub(super) fn publish(
 pub(super) fn find_notices(
     tx: &Transaction<'_>,
     most: usize,
+    now: Moment,
 ) -> rusqlite::Result<Vec<(i64, Notice)>> {
-    let mut statement =
-        tx.prepare("SELECT id, topic, callback, removal FROM notice ORDER BY id LIMIT ?1")?;
-    let found = statement.query_map([rows::limit(most)], |row| {
+    let mut statement = tx.prepare(
+        "SELECT id, topic, callback, removal, since, attempts FROM notice WHERE next_at <= ?2 ORDER BY id LIMIT ?1",
+    )?;
+    let found = statement.query_map(params![rows::limit(most), now.unix_ms()], |row| {
         let notice = Notice {
             topic: row.get(1)?,
             callback: rows::callback(row, 2)?,
             removal: rows::removal(row, 3)?,
+            since: rows::moment(row, 4)?,
+            attempts: row.get(5)?,
         };
         Ok((row.get(0)?, notice))
     })?;
@@ -82,6 +86,30 @@ pub(super) fn take_notices(
         }
     }
     Ok(taken)
+}
+
+/// Keeps a denial that could not be sent.
+pub(super) fn put_off_notice(
+    tx: &Transaction<'_>,
+    notice: &Notice,
+    now: Moment,
+) -> rusqlite::Result<bool> {
+    let Some(next_at) = notice.retry_at(now) else {
+        return Ok(false);
+    };
+    let kept = tx.execute(
+        "INSERT INTO notice (topic, callback, removal, since, next_at, attempts) SELECT ?1, ?2, ?3, ?4, ?5, ?6
+         WHERE NOT EXISTS (SELECT 1 FROM subscription s JOIN topic t ON t.id = s.topic_id WHERE s.callback = ?2 AND t.url = ?1)",
+        params![
+            notice.topic,
+            notice.callback.uri(),
+            notice.removal.as_str(),
+            notice.since.unix_ms(),
+            next_at.unix_ms(),
+            notice.attempts.saturating_add(1),
+        ],
+    )?;
+    Ok(kept == 1)
 }
 
 /// Tells that there is nothing to sweep, and that the clock was noted not long ago.
@@ -155,6 +183,7 @@ pub(super) fn shift(tx: &Transaction<'_>, by_ms: i64) -> rusqlite::Result<()> {
         "UPDATE request SET accepted_at = accepted_at + ?1, next_at = next_at + ?1",
         "UPDATE subscription SET lease_end = lease_end + ?1, next_at = next_at + ?1, created_at = created_at + ?1,
          verified_at = verified_at + ?1, last_at = last_at + ?1",
+        "UPDATE notice SET since = since + ?1, next_at = next_at + ?1",
         "UPDATE tombstone SET at = at + ?1, last_at = last_at + ?1, created_at = created_at + ?1",
     ] {
         tx.execute(sql, [by_ms])?;

@@ -88,4 +88,4 @@ impl fmt::Display for StoreError {
 impl std::error::Error for StoreError {}
 
 /// The version of an SQLite file's schema that this program reads and writes; it takes earlier ones to this.
-pub const SCHEMA_VERSION: i64 = 3;
+pub const SCHEMA_VERSION: i64 = 4;

@@ -5,6 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use reviewd::delivery::Lanes;
+use reviewd::websub::store::Listed;
 
 use super::rig::Rig;
 use super::subscriber::{Received, Reply, Subscriber};
@@ -49,6 +50,36 @@ fn callbacks_that_hang_do_not_hold_up_others_of_their_host() {
         deliveries.iter().filter(|request| !hangs(request)).count() == 40
     });
     assert!(began.elapsed() < LONG / 2, "{:?}", began.elapsed());
+}
+
+/// All of them are on a line of 2 MiB a second, so that each body takes 16 s: longer than anything that has a deadline in
+/// an exchange, and yet some of it comes all the time.
+#[test]
+fn subscribers_behind_a_narrow_line_are_all_served_and_none_fails() {
+    let rig = Rig::start_with(|settings| {
+        settings.lanes = DEFAULT_LANES;
+        settings.delivery_timeout = Duration::from_secs(8);
+    });
+    let subscriber = Subscriber::good();
+    for number in 0..32 {
+        let callback = format!("https://n{number}.sub.test:{}/cb", subscriber.port());
+        rig.subscribe_with(&callback, &[]).unwrap();
+    }
+    wait_until("active", || rig.list().len() == 32);
+    subscriber.narrow(2 << 20);
+    let began = Instant::now();
+    rig.change(&"x".repeat(1 << 20));
+    wait_until("all of them", || {
+        subscriber.deliveries().len() == 32 || !rig.tombstones().is_empty()
+    });
+    rig.wait_settled();
+    assert!(
+        began.elapsed() > Duration::from_secs(12),
+        "the line is narrow"
+    );
+    assert_eq!(subscriber.deliveries().len(), 32, "each was served once");
+    let failed = |listed: &Listed| listed.state.failures > 0;
+    assert!(!rig.list().iter().any(failed));
 }
 
 #[test]

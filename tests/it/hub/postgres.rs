@@ -20,7 +20,7 @@ use crate::support::program::run;
 use crate::support::{get, wait_until};
 
 /// The schema's version that this program needs.
-const VERSION: &str = "5";
+const VERSION: &str = "6";
 
 pub(super) fn open(url: &str) -> Result<PostgresStore, StoreError> {
     PostgresStore::open(&Database::parse(url).unwrap())
@@ -110,6 +110,7 @@ fn the_schema_is_made_once_brought_up_from_an_older_one_and_a_newer_one_is_left_
         "hub",
         "DROP TABLE reviewd.content; ALTER TABLE reviewd.meta DROP COLUMN paused_until;
          ALTER TABLE reviewd.request DROP COLUMN digest, DROP COLUMN next_at, DROP COLUMN last_answer; ALTER TABLE reviewd.topic DROP COLUMN stored;
+         ALTER TABLE reviewd.notice DROP COLUMN since, DROP COLUMN next_at, DROP COLUMN attempts;
          ALTER TABLE reviewd.subscription DROP CONSTRAINT subscription_topic;
          INSERT INTO reviewd.topic (url, digest, dated) VALUES ('https://r.example/a', sha256('a'), 1);
          INSERT INTO reviewd.subscription (pair, topic_id, callback, host, lease_s, lease_end, digest, acknowledged,

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use socket2::SockRef;
 
 use super::authority;
 use crate::support::wait_until;
@@ -63,6 +64,15 @@ struct Shared {
     is_noting: bool,
     connections: AtomicUsize,
     over: AtomicBool,
+    /// The line that all connections share, when it is narrow.
+    line: Mutex<Option<Line>>,
+}
+
+/// A narrow line: what is read is waited for.
+struct Line {
+    bytes_per_s: u64,
+    /// When all that was read so far has come through.
+    free_at: Instant,
 }
 
 impl Received {
@@ -153,6 +163,7 @@ impl Subscriber {
             is_noting,
             connections: AtomicUsize::new(0),
             over: AtomicBool::new(false),
+            line: Mutex::new(None),
         });
         let accepting = Arc::clone(&shared);
         thread::spawn(move || {
@@ -179,6 +190,15 @@ impl Subscriber {
     /// Answers as `behaviour` says from now on.
     pub(crate) fn behave(&self, behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static) {
         *self.shared.behaviour.lock().unwrap() = Arc::new(behaviour);
+    }
+
+    /// Lets through so many bytes a second, of all connections together.
+    pub(crate) fn narrow(&self, bytes_per_s: u64) {
+        let free_at = Instant::now();
+        *self.shared.line.lock().unwrap() = Some(Line {
+            bytes_per_s,
+            free_at,
+        });
     }
 
     pub(crate) fn received(&self) -> Vec<Received> {
@@ -244,9 +264,18 @@ impl Shared {
             return self.hold(Duration::from_secs(60), stream);
         };
         stream.set_nodelay(true).unwrap();
+        if self.line.lock().unwrap().is_some() {
+            // What the kernel would take by itself is not on the line.
+            SockRef::from(&stream)
+                .set_recv_buffer_size(32 * 1024)
+                .unwrap();
+        }
         let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), stream);
         let mut input = Vec::new();
-        while let Some(request) = read_request(&mut stream, &mut input, connection) {
+        let mut read = |stream: &mut StreamOwned<_, _>| {
+            read_request(stream, &mut input, connection, &|count| self.pass(count))
+        };
+        while let Some(request) = read(&mut stream) {
             if self.is_noting {
                 self.received.lock().unwrap().push(request.clone());
             }
@@ -292,6 +321,18 @@ impl Shared {
         }
     }
 
+    /// Waits until so many bytes have come through the line.
+    fn pass(&self, count: usize) {
+        let free_at = self.line.lock().unwrap().as_mut().map(|line| {
+            let nanos = count as u64 * 1_000_000_000 / line.bytes_per_s;
+            line.free_at = line.free_at.max(Instant::now()) + Duration::from_nanos(nanos);
+            line.free_at
+        });
+        if let Some(free_at) = free_at {
+            thread::sleep(free_at.saturating_duration_since(Instant::now()));
+        }
+    }
+
     /// Keeps `what` open for `time`, or until the subscriber ends.
     fn hold<T>(&self, time: Duration, what: T) {
         let began = Instant::now();
@@ -307,12 +348,13 @@ fn read_request(
     stream: &mut impl Read,
     input: &mut Vec<u8>,
     connection: usize,
+    pass: &dyn Fn(usize),
 ) -> Option<Received> {
     let head_end = loop {
         if let Some(at) = input.windows(4).position(|window| window == b"\r\n\r\n") {
             break at;
         }
-        more(stream, input)?;
+        more(stream, input, pass)?;
     };
     let head = String::from_utf8(input[..head_end].to_vec()).unwrap();
     let mut lines = head.split("\r\n");
@@ -327,7 +369,7 @@ fn read_request(
         .find(|(name, _)| name == "content-length")
         .map_or(0, |(_, value)| value.parse().unwrap());
     while input.len() < head_end + 4 + length {
-        more(stream, input)?;
+        more(stream, input, pass)?;
     }
     let body = input[head_end + 4..head_end + 4 + length].to_vec();
     input.drain(..head_end + 4 + length);
@@ -341,12 +383,13 @@ fn read_request(
     })
 }
 
-fn more(stream: &mut impl Read, input: &mut Vec<u8>) -> Option<()> {
+fn more(stream: &mut impl Read, input: &mut Vec<u8>, pass: &dyn Fn(usize)) -> Option<()> {
     let mut bytes = [0; 16 * 1024];
     match stream.read(&mut bytes) {
         Ok(0) | Err(_) => None,
         Ok(count) => {
             input.extend_from_slice(&bytes[..count]);
+            pass(count);
             Some(())
         }
     }

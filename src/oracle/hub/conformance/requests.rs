@@ -243,7 +243,7 @@ pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut dyn 
             .all(|stone| stone.removal == Removal::Unsubscribed)
     );
     assert_eq!(stones.len(), 2);
-    assert_eq!(store.take_notices(10), Ok(vec![]));
+    assert_eq!(store.take_notices(10, at(i64::MAX)), Ok(vec![]));
 }
 
 /// When the attempts of these checks count as lost.

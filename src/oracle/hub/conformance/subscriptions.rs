@@ -88,10 +88,38 @@ pub(super) fn removals_leave_a_tombstone_and_at_most_one_denial(store: &mut dyn 
         stones[1].last.as_ref().map(|last| last.answer),
         Some(Answer::Status(410))
     );
-    let told = store.take_notices(1).expect("notices");
+    let told = store.take_notices(1, at(7)).expect("notices");
     assert_eq!(told[0].removal, Removal::Gone);
-    assert_eq!(store.take_notices(10).map(|told| told.len()), Ok(1));
-    assert_eq!(store.take_notices(10), Ok(vec![]));
+    assert_eq!(store.take_notices(10, at(7)).map(|told| told.len()), Ok(1));
+    assert_eq!(store.take_notices(10, at(7)), Ok(vec![]));
+}
+
+pub(super) fn a_denial_that_cannot_be_sent_is_sent_again_for_a_day(store: &mut dyn Store) {
+    const MINUTE_MS: i64 = 60_000;
+    let end = |store: &mut dyn Store, now_ms: i64| {
+        let id = store.list(0, 1, at(now_ms)).expect("listed")[0].id;
+        let removed = store.operate(id, Order::Remove, &policy(), at(now_ms));
+        assert_eq!(removed, Ok(true));
+    };
+    activate(store, "x", "a");
+    end(store, 2);
+    let mut now_ms = 2;
+    for wait in [1, 4, 16, 60, 60] {
+        let told = store.take_notices(10, at(now_ms)).expect("taken");
+        assert_eq!((told.len(), told[0].since), (1, at(2)));
+        assert_eq!(store.put_off_notice(&told[0], at(now_ms)), Ok(true));
+        let next_ms = now_ms + wait * MINUTE_MS;
+        assert_eq!(store.take_notices(10, at(next_ms - 1)), Ok(vec![]));
+        now_ms = next_ms;
+    }
+    let told = store.take_notices(10, at(now_ms)).expect("taken").remove(0);
+    let day_ms = 24 * 60 * MINUTE_MS;
+    assert_eq!(store.put_off_notice(&told, at(2 + day_ms)), Ok(false));
+    assert_eq!(store.put_off_notice(&told, at(1 + day_ms)), Ok(true));
+    // Whether it is kept or on its way: a pair that has subscribed again is not told.
+    activate(store, "x", "a");
+    assert_eq!(store.take_notices(10, at(i64::MAX)), Ok(vec![]));
+    assert_eq!(store.put_off_notice(&told, at(now_ms)), Ok(false));
 }
 
 pub(super) fn withdrawn_topics_take_their_subscriptions_along(store: &mut dyn Store) {
@@ -104,7 +132,7 @@ pub(super) fn withdrawn_topics_take_their_subscriptions_along(store: &mut dyn St
     assert_eq!((published.changed.len(), published.withdrawn), (0, 1));
     let counts = store.counts(at(5)).expect("counts");
     assert_eq!((counts.subscriptions, counts.requests), (1, 0));
-    assert_eq!(store.take_notices(10).map(|told| told.len()), Ok(1));
+    assert_eq!(store.take_notices(10, at(5)).map(|told| told.len()), Ok(1));
 }
 
 pub(super) fn leases_end_unless_a_renewal_waits(store: &mut dyn Store) {

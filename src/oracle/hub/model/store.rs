@@ -174,9 +174,33 @@ impl Store for Model {
         Ok(found)
     }
 
-    fn take_notices(&mut self, limit: usize) -> Result<Vec<Notice>, StoreError> {
-        let end = limit.min(self.notices.len());
-        Ok(self.notices.drain(..end).collect())
+    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<Notice>, StoreError> {
+        let mut taken = Vec::new();
+        self.notices.retain(|(notice, next_at)| {
+            let is_taken = *next_at <= now && taken.len() < limit;
+            if is_taken {
+                taken.push(notice.clone());
+            }
+            !is_taken
+        });
+        Ok(taken)
+    }
+
+    fn put_off_notice(&mut self, notice: &Notice, now: Moment) -> Result<bool, StoreError> {
+        let age_ms = now.unix_ms() - notice.since.unix_ms();
+        let is_active = self
+            .subscriptions
+            .iter()
+            .any(|active| active.topic == notice.topic && active.callback == notice.callback);
+        if age_ms >= 86_400_000 || is_active {
+            return Ok(false);
+        }
+        let minutes = [1, 4, 16].get(notice.attempts as usize).unwrap_or(&60);
+        let next_at = Moment::from_unix_ms(now.unix_ms() + minutes * 60_000);
+        let attempts = notice.attempts + 1;
+        let notice = notice.clone();
+        self.notices.push((Notice { attempts, ..notice }, next_at));
+        Ok(true)
     }
 
     fn record(
@@ -270,6 +294,10 @@ impl Store for Model {
         }
         for waiting in &mut self.requests {
             move_it(&mut waiting.next_at);
+        }
+        for (notice, next_at) in &mut self.notices {
+            move_it(&mut notice.since);
+            move_it(next_at);
         }
         for stone in &mut self.tombstones {
             move_it(&mut stone.at);

@@ -27,6 +27,8 @@ fn a_file_of_an_earlier_version_is_taken_to_this_one() {
     file.execute_batch(
         "ALTER TABLE meta DROP COLUMN paused_until; ALTER TABLE request DROP COLUMN digest;
          ALTER TABLE request DROP COLUMN next_at; ALTER TABLE request DROP COLUMN last_answer;
+         ALTER TABLE notice DROP COLUMN since; ALTER TABLE notice DROP COLUMN next_at; ALTER TABLE notice DROP COLUMN attempts;
+         INSERT INTO notice (topic, callback, removal) VALUES ('https://r.example/a', 'https://s.example/', 'failures');
          INSERT INTO request (mode, topic, topic_given, callback, host, lease_s, accepted_at)
          VALUES ('subscribe', 'https://r.example/a', 'https://r.example/a', 'https://s.example/', 's.example', 1, 1);
          PRAGMA user_version = 1",
@@ -37,6 +39,8 @@ fn a_file_of_an_earlier_version_is_taken_to_this_one() {
     let waiting = store.requests(10).unwrap();
     assert_eq!((waiting.len(), waiting[0].last), (1, None));
     assert_eq!(store.is_paused(Moment::ZERO), Ok(false));
+    let told = store.take_notices(10, Moment::ZERO).unwrap();
+    assert_eq!((told.len(), told[0].since), (1, Moment::ZERO));
 }
 
 #[test]
