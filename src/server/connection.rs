@@ -24,7 +24,6 @@ use super::config::Config;
 use super::connections::Membership;
 use super::counters::Counters;
 use super::fast::{Exit, FastPath, FastPathConfig};
-use super::gather::{Gathered, Gathering};
 use super::io::{Socket, Stream, Watched};
 use super::preface;
 use super::sentry::{Order, Sentry};
@@ -354,15 +353,12 @@ impl<H: Handler> Protocols<H> {
         mut sentry: Sentry,
     ) {
         let service = self.service(peer, &sentry);
-        let gathering = Arc::new(Gathering::default());
-        let io = Gathered::new(io, Arc::clone(&gathering));
         let connection = self.http2.serve_connection(io, service);
         let mut connection = pin!(connection);
         let cut = poll_fn(|context| {
             loop {
                 sentry.tick();
-                let poll = || connection.as_mut().poll(context);
-                if gathering.poll(poll).is_ready() {
+                if connection.as_mut().poll(context).is_ready() {
                     return Poll::Ready(None);
                 }
                 match ready!(sentry.poll(context)) {

@@ -1,9 +1,8 @@
 //! The socket as hyper sees it, plain or under TLS: every operation is noted in the connection's [`Activity`].
 //!
-//! Two layers, one of them below TLS, and on HTTP/2 a third above both, [`Gathered`](super::gather::Gathered). What the
-//! kernel takes is counted where it takes it, at the [`Socket`]: TLS holds up to 64 KiB that it has said to have written.
-//! What hyper waits for is seen by [`Watched`]: under TLS there are bytes that are no news to it, and a peer that sends
-//! only those is idle.
+//! Two layers, one of them below TLS. What the kernel takes is counted where it takes it, at the [`Socket`]: TLS holds up
+//! to 64 KiB that it has said to have written. What hyper waits for is seen by [`Watched`]: under TLS there are bytes that
+//! are no news to it, and a peer that sends only those is idle.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};

@@ -19,7 +19,6 @@ pub mod descriptors;
 mod fast;
 pub mod files;
 mod front;
-mod gather;
 mod hub;
 mod io;
 mod listen;
