@@ -31,13 +31,18 @@ pub struct Readiness {
 impl Readiness {
     /// Adds `reason`, in place of an earlier one with the same code.
     pub fn report(&self, reason: &Reason) {
+        self.report_after(reason.code, |_| reason.clone());
+    }
+
+    /// Adds what `make` returns, in place of the earlier reason with the same code, which it is given. It may be called
+    /// again where another thread reports at the same time.
+    pub fn report_after(&self, code: &str, make: impl Fn(Option<&Reason>) -> Reason) {
         self.reasons.rcu(|reasons| {
-            let others = reasons
-                .iter()
-                .filter(|other| other.code != reason.code)
-                .take(REASONS_MAX - 1);
+            let (same, others): (Vec<&Reason>, Vec<&Reason>) =
+                reasons.iter().partition(|other| other.code == code);
+            let others = others.into_iter().take(REASONS_MAX - 1);
             let mut next: Vec<Reason> = others.cloned().collect();
-            next.push(reason.clone());
+            next.push(make(same.first().copied()));
             next
         });
     }
