@@ -9,13 +9,13 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use hyper::header::HeaderValue;
 
-use super::access::AccessLog;
+use super::access_log::AccessLog;
 use super::client::Proxies;
 use super::host;
-use super::rate::{Rate, Standing};
+use super::rate_limit::{RateLimitStatus, RateLimiter};
 use super::readiness::Readiness;
+use super::request_metrics::RequestMetrics;
 use super::site::Site;
-use super::traffic::Traffic;
 use crate::clock;
 use crate::delivery::Hub;
 use crate::mcp;
@@ -83,9 +83,9 @@ impl fmt::Display for SettingsError {
 
 impl std::error::Error for SettingsError {}
 
-/// A part of the service with a rate of its own; the number is its place in the table of rates.
+/// A part of the service with a rate limit of its own; the number is its index in the table of limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Surface {
+pub(crate) enum RateLimitScope {
     /// Whatever is answered from the head alone.
     Reads = 0,
     /// `/mcp`.
@@ -101,12 +101,12 @@ pub struct App {
     /// Whether traffic should be sent here, and why not.
     pub readiness: Arc<Readiness>,
     /// What requests leave behind.
-    pub traffic: Traffic,
+    pub traffic: RequestMetrics,
     pub(crate) limits: Limits,
     pub(crate) proxies: Proxies,
-    /// At `Surface as usize`; `None` where there is no limit.
-    rates: [Option<Rate>; 3],
-    /// Requests that were too many, at `Surface as usize`.
+    /// At `RateLimitScope as usize`; `None` where there is no limit.
+    rates: [Option<RateLimiter>; 3],
+    /// Requests that were too many, at `RateLimitScope as usize`.
     rate_limited: [AtomicU64; 3],
     pub(crate) cache_control: HeaderValue,
     /// `None` where `/mcp` is not served: it answers 503.
@@ -138,13 +138,13 @@ impl App {
         Ok(App {
             site: ArcSwap::from_pointee(site),
             readiness: Arc::default(),
-            traffic: Traffic::default(),
+            traffic: RequestMetrics::default(),
             limits: settings.limits,
             proxies: settings.proxies,
             rates: [
-                Rate::new("reads", settings.rates.reads, began),
-                Rate::new("mcp", settings.rates.mcp, began),
-                Rate::new("hub", settings.rates.hub, began),
+                RateLimiter::new("reads", settings.rates.reads, began),
+                RateLimiter::new("mcp", settings.rates.mcp, began),
+                RateLimiter::new("hub", settings.rates.hub, began),
             ],
             rate_limited: Default::default(),
             cache_control,
@@ -170,7 +170,7 @@ impl App {
     #[must_use]
     pub fn with_fast_path(mut self, answered: bool) -> App {
         self.fast_path = answered;
-        self.site.load().keep_files(answered);
+        self.site.load().enable_sendfile(answered);
         self
     }
 
@@ -206,7 +206,7 @@ impl App {
 
     /// Puts `site` in place of `expected`, unless that is no longer the current one; tells whether it did.
     pub fn replace(&self, expected: &Arc<Site>, site: Site) -> bool {
-        site.keep_files(self.fast_path);
+        site.enable_sendfile(self.fast_path);
         let previous = self.site.compare_and_swap(expected, Arc::new(site));
         Arc::ptr_eq(&previous, expected)
     }
@@ -214,7 +214,7 @@ impl App {
     /// Puts `site` in place of the current one, and returns that. Requests in flight finish on the site they began with,
     /// and the last of them would have to free it, gigabytes of a large dataset, unless the caller keeps it longer.
     pub fn publish(&self, site: Site) -> Arc<Site> {
-        site.keep_files(self.fast_path);
+        site.enable_sendfile(self.fast_path);
         self.site.swap(Arc::new(site))
     }
 
@@ -223,29 +223,29 @@ impl App {
         self.site.load_full()
     }
 
-    /// Takes a request to `surface` from the bucket of the client that it came from; `None` where there is no limit,
+    /// Takes a request to `scope` from the bucket of the client that it came from; `None` where there is no limit,
     /// and then nobody asks who that is.
     pub(crate) fn take(
         &self,
-        surface: Surface,
+        scope: RateLimitScope,
         client: impl FnOnce() -> IpAddr,
-    ) -> Option<Standing> {
-        let rate = self.rates[surface as usize].as_ref()?;
-        let standing = rate.take(client(), clock::instant());
-        if standing.is_exceeded {
-            self.rate_limited[surface as usize].fetch_add(1, Relaxed);
+    ) -> Option<RateLimitStatus> {
+        let rate = self.rates[scope as usize].as_ref()?;
+        let quota = rate.take(client(), clock::instant());
+        if quota.is_exceeded {
+            self.rate_limited[scope as usize].fetch_add(1, Relaxed);
         }
-        Some(standing)
+        Some(quota)
     }
 
     /// Returns the parts of the service that have a rate, and how many requests to each were too many.
     #[must_use]
     pub fn rate_limited(&self) -> [(&'static str, u64); 3] {
-        let count = |surface: Surface| self.rate_limited[surface as usize].load(Relaxed);
+        let count = |scope: RateLimitScope| self.rate_limited[scope as usize].load(Relaxed);
         [
-            ("reads", count(Surface::Reads)),
-            ("mcp", count(Surface::Mcp)),
-            ("hub", count(Surface::Hub)),
+            ("reads", count(RateLimitScope::Reads)),
+            ("mcp", count(RateLimitScope::Mcp)),
+            ("hub", count(RateLimitScope::Hub)),
         ]
     }
 

@@ -16,7 +16,7 @@ use hyper::{Response, StatusCode};
 use super::app::App;
 use super::body::Body;
 use super::head::RequestHead;
-use super::ready::{FilePart, SealedFile, Stored};
+use super::prerendered::{FileBody, MemFd, MemFdRange};
 use super::reply::{self, Refusal, Reply, Representation};
 use super::respond::{Exchange, Routed, path_of};
 use super::router::Route;
@@ -44,7 +44,7 @@ pub struct FastResponse {
     /// What it has cost, roughly: 1 for a document that was ready, more for what had to be made.
     pub cost: usize,
     /// The body that follows what was appended.
-    pub body: Option<Stored>,
+    pub body: Option<FileBody>,
 }
 
 /// Answers the simple request at the beginning of `bytes`, of the client at `peer`, by appending to `out`; its time is
@@ -100,7 +100,7 @@ pub(super) fn documents(elapsed: Duration) -> usize {
 
 /// What is kept of a document's responses: the head with any date, once one was encoded, and where the kernel has the
 /// body.
-type Prerendered<'s> = (&'s OnceLock<Box<[u8]>>, Option<&'s Arc<SealedFile>>);
+type Prerendered<'s> = (&'s OnceLock<Box<[u8]>>, Option<&'s Arc<MemFd>>);
 
 fn prerendered<'s>(reply: &Reply<'s>) -> Option<Prerendered<'s>> {
     match reply {
@@ -120,7 +120,7 @@ struct Encoded {
     /// Bytes of its body, wherever they are.
     sent: u64,
     /// The body, where it follows what was appended.
-    body: Option<Stored>,
+    body: Option<FileBody>,
 }
 
 /// Encodes `reply` for HTTP/1.1 as hyper does, by appending to `out`.
@@ -136,7 +136,7 @@ fn encode(
     let kept_file = kept.and_then(|(_, file)| file);
     // The fields of a rate differ from one response to the next.
     let kept_head = kept
-        .filter(|_| exchange.standing.is_none())
+        .filter(|_| exchange.quota.is_none())
         .map(|(head, _)| head);
     let (status, body) = match (kept_head.and_then(OnceLock::get), reply) {
         (Some(head), Reply::Serve(_, body)) => (push_kept(head, StatusCode::OK, out), body),
@@ -147,8 +147,8 @@ fn encode(
         (None, reply) => {
             let start = out.len();
             let mut response = reply::render(reply, HEADERS.take(), &app.cache_control);
-            if let Some(standing) = exchange.standing {
-                reply::rate::put(&mut response, &standing);
+            if let Some(quota) = exchange.quota {
+                reply::rate::put(&mut response, &quota);
             }
             let (status, body) = push_head(response, out);
             if let Some(kept) = kept_head {
@@ -160,7 +160,7 @@ fn encode(
     };
     let file = |bytes: &Bytes| {
         kept_file
-            .map(FilePart::whole)
+            .map(MemFdRange::whole)
             .or_else(|| site.file_part(bytes))
     };
     let (sent, body) = push_body(body, file, is_head, out);
@@ -217,10 +217,10 @@ fn push_head(response: Response<Body>, out: &mut Vec<u8>) -> (StatusCode, Body) 
 /// other.
 fn push_body(
     body: Body,
-    file: impl FnOnce(&Bytes) -> Option<FilePart>,
+    file: impl FnOnce(&Bytes) -> Option<MemFdRange>,
     is_head: bool,
     out: &mut Vec<u8>,
-) -> (u64, Option<Stored>) {
+) -> (u64, Option<FileBody>) {
     let sent = if is_head { 0 } else { body.length() };
     if sent < COPY_BYTES_MAX as u64 {
         if !is_head {
@@ -238,7 +238,7 @@ fn push_body(
         false => (middle, last),
     };
     let file = file(&bytes);
-    (sent, Some(Stored { bytes, file, tail }))
+    (sent, Some(FileBody { bytes, file, tail }))
 }
 
 /// Bytes of a Date.

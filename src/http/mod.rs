@@ -8,38 +8,37 @@
 //! The order of the checks is fixed: rate (429), number of fields (431), Host, Transfer-Encoding, target, route (404),
 //! method (405), and then what the endpoint itself asks for. Every status and header name is written in `reply.rs`.
 
-mod access;
+mod access_log;
 pub mod admin;
 mod app;
 mod arena;
 pub mod body;
-mod browser;
 mod client;
 mod endpoint;
 mod fast_path;
 mod head;
 mod host;
 mod in_memory_transport;
-mod rate;
+mod prerendered;
+mod rate_limit;
 mod readiness;
-mod ready;
 mod reply;
+mod request_metrics;
 mod respond;
 mod router;
 mod site;
 mod target;
-mod traffic;
 
-pub use access::{AccessLog, Entry, Ledger, Letter, Verb};
+pub use access_log::{AccessLog, LogEntry, MethodName, WriterMessage, WriterStats};
 pub use app::{App, Limits, Rates, Settings, SettingsError};
 pub use body::Body;
 pub use client::{Proxies, ProxyField};
 pub use fast_path::{FastResponse, ProtocolError, protocol_error, respond_simple};
 #[doc(hidden)]
 pub use in_memory_transport::respond_via_hyper;
+pub use prerendered::{FileBody, MemFd, MemFdRange};
 pub use readiness::{Readiness, Reason};
-pub use ready::{FilePart, SealedFile, Stored};
+pub use request_metrics::{BOUNDS_NS, Class, RequestMetrics, Searcher};
 pub use respond::{ResponseFuture, handle, internal_error, respond};
-pub use router::PLACES;
+pub use router::ROUTE_LABELS;
 pub use site::Site;
-pub use traffic::{BOUNDS_NS, Class, Searcher, Traffic};

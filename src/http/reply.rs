@@ -14,7 +14,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::body::Body;
-use super::ready::Ready;
+use super::prerendered::PrerenderedHeads;
 use crate::pages::{self, Policy};
 use crate::wire::negotiate::Coding;
 
@@ -65,7 +65,7 @@ pub(crate) struct Representation<'s> {
     /// Whether the address names this version, so that it is never asked for again.
     pub(crate) is_immutable: bool,
     /// What is written already of the replies with this representation.
-    pub(crate) ready: Option<&'s Ready>,
+    pub(crate) ready: Option<&'s PrerenderedHeads>,
 }
 
 /// The Content-Type of every JSON answer.

@@ -17,27 +17,27 @@ use hyper::header::{HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 
-use super::access::Note;
-use super::app::{App, Surface};
+use super::access_log::LogEntryBuilder;
+use super::app::{App, RateLimitScope};
 use super::body::Body;
-use super::browser::for_browser;
 use super::endpoint;
 use super::fast_path::{MADE_COST, documents};
 use super::head::{Field, RequestHead};
-use super::rate::Standing;
+use super::rate_limit::RateLimitStatus;
 use super::reply::{self, Refusal, Reply};
 use super::router::{self, Action, Route};
 use super::site::Site;
 use super::target::{self, Path, TargetError};
 use crate::clock;
 use crate::mcp;
+use crate::wire::negotiate::prefers_html;
 
 /// What a request asks for, found once.
 pub(super) struct Routed<'p> {
     /// `None` for the `*` of OPTIONS.
     pub(super) route: Result<Option<Route<'p>>, Refusal>,
     /// From which rate the client takes before anything else is looked at; `None` if from none, or not yet.
-    scope: Option<Surface>,
+    scope: Option<RateLimitScope>,
 }
 
 /// A path as the target has it.
@@ -68,8 +68,8 @@ impl<'p> Routed<'p> {
             // They take when their head is checked.
             Ok(Some(Route::Mcp)) => None,
             Ok(Some(Route::Hub)) if *head.method == Method::POST => None,
-            Ok(Some(Route::Hub)) => Some(Surface::Hub),
-            _ => Some(Surface::Reads),
+            Ok(Some(Route::Hub)) => Some(RateLimitScope::Hub),
+            _ => Some(RateLimitScope::Reads),
         };
         let route = check(app, head).and(route);
         Routed { route, scope }
@@ -106,10 +106,10 @@ fn route_of<'p>(path: &'p Path<'_>) -> Result<Route<'p>, Refusal> {
 /// A request between its head and the end of its response: what the counters and the access log are told of it.
 pub(super) struct Exchange {
     began: Instant,
-    place: usize,
-    note: Option<Note>,
+    route_id: usize,
+    log_entry: Option<LogEntryBuilder>,
     /// What the client has left of its rate, where it has one.
-    pub(super) standing: Option<Standing>,
+    pub(super) quota: Option<RateLimitStatus>,
 }
 
 impl Exchange {
@@ -122,14 +122,14 @@ impl Exchange {
     ) -> Exchange {
         Exchange {
             began,
-            place: match routed.route {
-                Ok(Some(route)) => route.place(),
-                _ => router::NO_PLACE,
+            route_id: match routed.route {
+                Ok(Some(route)) => route.route_id(),
+                _ => router::UNMATCHED,
             },
-            note: app
+            log_entry: app
                 .access_log()
-                .map(|_| Note::new(head, app.proxies.client_of(head))),
-            standing: None,
+                .map(|_| LogEntryBuilder::new(head, app.proxies.client_of(head))),
+            quota: None,
         }
     }
 
@@ -170,30 +170,54 @@ impl Exchange {
     }
 
     /// Takes the request from the client's rate; returns the refusal where that is exceeded.
-    fn take(&mut self, app: &App, head: &RequestHead<'_>, scope: Surface) -> Option<Refusal> {
-        let note = self.note.as_ref();
-        let client = || note.map_or_else(|| app.proxies.client_of(head), Note::client);
-        self.standing = app.take(scope, client);
-        let exceeded = self.standing.filter(|standing| standing.is_exceeded);
-        exceeded.map(|standing| Refusal::Rate(standing.per_minute))
+    fn take(
+        &mut self,
+        app: &App,
+        head: &RequestHead<'_>,
+        scope: RateLimitScope,
+    ) -> Option<Refusal> {
+        let log_entry = self.log_entry.as_ref();
+        let client =
+            || log_entry.map_or_else(|| app.proxies.client_of(head), LogEntryBuilder::client);
+        self.quota = app.take(scope, client);
+        let exceeded = self.quota.filter(|quota| quota.is_exceeded);
+        exceeded.map(|quota| Refusal::Rate(quota.per_minute))
     }
 
     /// Counts and logs the response, of which `bytes` of body are sent; returns how long it took.
     pub(super) fn end(self, app: &App, status: u16, bytes: u64) -> Duration {
         let elapsed = self.began.elapsed();
-        app.traffic.record(self.place, status, bytes, elapsed);
-        if let (Some(note), Some(log)) = (self.note, app.access_log()) {
-            note.push(log, status, bytes, elapsed);
+        app.traffic.record(self.route_id, status, bytes, elapsed);
+        if let (Some(log_entry), Some(log)) = (self.log_entry, app.access_log()) {
+            log_entry.push(log, status, bytes, elapsed);
         }
         elapsed
     }
 
     /// Ends with hyper's response, which tells what is left of the rate.
     fn end_with(self, app: &App, response: &mut Response<Body>) -> Duration {
-        if let Some(standing) = self.standing {
-            reply::rate::put(response, &standing);
+        if let Some(quota) = self.quota {
+            reply::rate::put(response, &quota);
         }
         self.end(app, response.status().as_u16(), response.body().sent())
+    }
+}
+
+/// Turns an error into a page of the same status for a client that prefers HTML, as a browser says in `accept`.
+fn for_browser<'s, 'a, A: Iterator<Item = &'a [u8]>>(
+    reply: Reply<'s>,
+    site: &Site,
+    accept: impl FnOnce() -> A,
+) -> Reply<'s> {
+    let Reply::Refuse(refusal) = reply else {
+        return reply;
+    };
+    match refusal.page() {
+        Some((heading, message)) if prefers_html(accept()) => {
+            let page = site.pages().error(heading, &message);
+            Reply::RefuseByPage(refusal, page.into())
+        }
+        _ => Reply::Refuse(refusal),
     }
 }
 
@@ -319,9 +343,9 @@ async fn respond_to_body(
     let chunked = parts.headers.contains_key(TRANSFER_ENCODING) && parts.version < Version::HTTP_2;
     let unread = !body.is_end_stream() && parts.version < Version::HTTP_2;
     let (scope, origin) = match endpoint {
-        BodyEndpoint::Hub => (Surface::Hub, Ok(mcp::Visitor::Direct)),
+        BodyEndpoint::Hub => (RateLimitScope::Hub, Ok(mcp::Visitor::Direct)),
         // Before the rate: a page of a foreign origin is not to spend the rate of the browser that shows it.
-        BodyEndpoint::Mcp => (Surface::Mcp, endpoint::judge(&app, &parts)),
+        BodyEndpoint::Mcp => (RateLimitScope::Mcp, endpoint::judge(&app, &parts)),
     };
     // Before the body, so that a flood costs no more than its heads.
     let head = RequestHead::of_parts(&app, &parts, peer.ip());

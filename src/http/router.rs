@@ -95,7 +95,7 @@ pub(crate) const ROUTES: [(&str, Route<'static>); 29] = [
 
 /// The paths as metrics name them, each at the number that a route has: no label is made of anything that a client
 /// sends.
-pub const PLACES: [&str; ROUTES.len() + 1] = {
+pub const ROUTE_LABELS: [&str; ROUTES.len() + 1] = {
     let mut places = ["other"; ROUTES.len() + 1];
     let mut row = 0;
     while row < ROUTES.len() {
@@ -106,7 +106,7 @@ pub const PLACES: [&str; ROUTES.len() + 1] = {
 };
 
 /// The place of a request that was refused before it had a route.
-pub(crate) const NO_PLACE: usize = 0;
+pub(crate) const UNMATCHED: usize = 0;
 
 /// The methods that some address here takes: the answer to `OPTIONS *`.
 pub(crate) const ALLOW_ALL: &str = "GET, HEAD, POST, DELETE, OPTIONS";
@@ -191,8 +191,8 @@ const fn slot_of(cut: usize, last: &[u8]) -> usize {
 }
 
 impl Route<'_> {
-    /// Returns the number of this address in [`PLACES`].
-    pub(crate) fn place(self) -> usize {
+    /// Returns the number of this address in [`ROUTE_LABELS`].
+    pub(crate) fn route_id(self) -> usize {
         match self {
             Route::Document(document) => 1 + document as usize,
             Route::Page(page) => match page {
@@ -287,11 +287,11 @@ mod tests {
     #[test]
     fn every_place_is_named_by_its_own_address() {
         for (row, (path, route)) in ROUTES.iter().enumerate() {
-            assert_eq!((route.place(), PLACES[row + 1]), (row + 1, *path));
+            assert_eq!((route.route_id(), ROUTE_LABELS[row + 1]), (row + 1, *path));
             // No id has braces, but the router does not mind.
-            assert_eq!(find(path).map(Route::place), Some(row + 1), "{path}");
+            assert_eq!(find(path).map(Route::route_id), Some(row + 1), "{path}");
         }
-        assert_eq!(PLACES[NO_PLACE], "other");
+        assert_eq!(ROUTE_LABELS[UNMATCHED], "other");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use hyper::header::HeaderValue;
 
 use super::app::SettingsError;
-use super::ready::{FilePart, Ready};
+use super::prerendered::{MemFdRange, PrerenderedHeads};
 use super::router::Document;
 use crate::mcp;
 use crate::pages::{Page, Pages};
@@ -21,10 +21,10 @@ pub struct Site {
     snapshot: Arc<Snapshot>,
     catalog: mcp::Catalog,
     /// At `Document as usize`; `None` for insights that are still being derived.
-    documents: [Option<Prepared>; 6],
+    documents: [Option<PreparedDocument>; 6],
     pages: Pages,
     /// At `Page as usize`.
-    prepared_pages: Vec<Prepared>,
+    prepared_pages: Vec<PreparedDocument>,
     last_modified: HeaderValue,
     /// The insights were there when the pages were made.
     is_whole: bool,
@@ -35,25 +35,25 @@ pub struct Site {
 
 /// The header values of one stored document.
 #[derive(Debug)]
-struct Prepared {
+struct PreparedDocument {
     media_type: HeaderValue,
     /// The body in each coding has its own, at `Coding as usize`.
     tags: [(EntityTag, HeaderValue); 3],
     /// The hub and the topic itself, on the documents that are topics.
     link: Option<HeaderValue>,
-    ready: Ready,
+    ready: PrerenderedHeads,
 }
 
 /// A stored document in the coding that the client prefers.
 #[derive(Debug)]
-pub(crate) struct Chosen<'s> {
+pub(crate) struct SelectedVariant<'s> {
     pub(crate) body: &'s Bytes,
     pub(crate) media_type: &'s HeaderValue,
     pub(crate) tag: &'s EntityTag,
     pub(crate) etag: &'s HeaderValue,
     pub(crate) coding: Coding,
     pub(crate) link: Option<&'s HeaderValue>,
-    pub(crate) ready: &'s Ready,
+    pub(crate) ready: &'s PrerenderedHeads,
 }
 
 impl Site {
@@ -83,25 +83,31 @@ impl Site {
             shared(link.into_bytes()).map(Some)
         };
         let documents = [
-            Some(Prepared::new(&snapshot.reviews, topic("/reviews.json")?)?),
+            Some(PreparedDocument::new(
+                &snapshot.reviews,
+                topic("/reviews.json")?,
+            )?),
             snapshot
                 .insights()
-                .map(|insights| Prepared::new(insights, None))
+                .map(|insights| PreparedDocument::new(insights, None))
                 .transpose()?,
-            Some(Prepared::new(
+            Some(PreparedDocument::new(
                 &snapshot.feed_json,
                 topic("/api/feed.json")?,
             )?),
-            Some(Prepared::new(&snapshot.feed_xml, topic("/feed.xml")?)?),
-            Some(Prepared::new(&catalog.server_card, None)?),
-            Some(Prepared::new(&catalog.ai_catalog, None)?),
+            Some(PreparedDocument::new(
+                &snapshot.feed_xml,
+                topic("/feed.xml")?,
+            )?),
+            Some(PreparedDocument::new(&catalog.server_card, None)?),
+            Some(PreparedDocument::new(&catalog.ai_catalog, None)?),
         ];
         let pages = Pages::new(Arc::clone(&snapshot));
         let prepared_pages = Page::ALL
             .into_iter()
             .map(|page| {
                 let link = page.link(base_url).map(String::into_bytes);
-                Prepared::new(pages.resource(page), link.map(shared).transpose()?)
+                PreparedDocument::new(pages.resource(page), link.map(shared).transpose()?)
             })
             .collect::<Result<_, _>>()?;
         let last_modified = shared(snapshot.updated_at.render_http().to_vec())?;
@@ -150,13 +156,17 @@ impl Site {
         &self,
         document: Document,
         choose: impl FnOnce(CodingSet) -> Coding,
-    ) -> Option<Chosen<'_>> {
+    ) -> Option<SelectedVariant<'_>> {
         let prepared = self.documents[document as usize].as_ref()?;
         Some(prepared.choose(self.resource(document)?, choose))
     }
 
     /// Returns a page's document in the coding that `choose` takes from those that are ready.
-    pub(crate) fn page(&self, page: Page, choose: impl FnOnce(CodingSet) -> Coding) -> Chosen<'_> {
+    pub(crate) fn page(
+        &self,
+        page: Page,
+        choose: impl FnOnce(CodingSet) -> Coding,
+    ) -> SelectedVariant<'_> {
         self.prepared_pages[page as usize].choose(self.pages.resource(page), choose)
     }
 
@@ -176,7 +186,7 @@ impl Site {
     }
 
     /// Says whether [`compress`](Site::compress) is to keep large bodies for the kernel as well.
-    pub(crate) fn keep_files(&self, kept: bool) {
+    pub(crate) fn enable_sendfile(&self, kept: bool) {
         self.keeps_files.store(kept, Relaxed);
     }
 
@@ -213,7 +223,7 @@ impl Site {
     }
 
     /// Returns where the kernel has `bytes`, if they are a large part of `/reviews.json`.
-    pub(crate) fn file_part(&self, bytes: &[u8]) -> Option<FilePart> {
+    pub(crate) fn file_part(&self, bytes: &[u8]) -> Option<MemFdRange> {
         let reviews = self.documents[Document::Reviews as usize].as_ref()?;
         reviews.ready.part(&self.snapshot.reviews.body, bytes)
     }
@@ -230,13 +240,16 @@ impl Site {
     }
 }
 
-impl Prepared {
-    fn new(resource: &Resource, link: Option<HeaderValue>) -> Result<Prepared, SettingsError> {
+impl PreparedDocument {
+    fn new(
+        resource: &Resource,
+        link: Option<HeaderValue>,
+    ) -> Result<PreparedDocument, SettingsError> {
         let tag = |coding: Coding| {
             let tag = resource.etag.with_coding(coding);
             shared(tag.as_bytes().to_vec()).map(|value| (tag, value))
         };
-        Ok(Prepared {
+        Ok(PreparedDocument {
             media_type: HeaderValue::from_static(resource.media_type),
             tags: [
                 tag(Coding::Identity)?,
@@ -244,7 +257,7 @@ impl Prepared {
                 tag(Coding::Brotli)?,
             ],
             link,
-            ready: Ready::default(),
+            ready: PrerenderedHeads::default(),
         })
     }
 
@@ -253,7 +266,7 @@ impl Prepared {
         &'s self,
         resource: &'s Resource,
         choose: impl FnOnce(CodingSet) -> Coding,
-    ) -> Chosen<'s> {
+    ) -> SelectedVariant<'s> {
         let chosen = choose(available(resource));
         // A variant never goes away once it is there; the body as it is stands in for a coding never offered.
         let (coding, body) = match resource.encoded(chosen) {
@@ -261,7 +274,7 @@ impl Prepared {
             None => (Coding::Identity, &resource.body),
         };
         let (tag, etag) = &self.tags[coding as usize];
-        Chosen {
+        SelectedVariant {
             body,
             media_type: &self.media_type,
             tag,

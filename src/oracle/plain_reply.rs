@@ -15,7 +15,7 @@ use std::time::Duration;
 use crate::clock;
 use crate::dataset;
 use crate::http::{
-    AccessLog, App, Entry, Letter, Limits, Proxies, ProxyField, Rates, Settings, Site,
+    AccessLog, App, Limits, LogEntry, Proxies, ProxyField, Rates, Settings, Site, WriterMessage,
     respond_simple, respond_via_hyper,
 };
 use crate::search::index::IndexOptions;
@@ -59,7 +59,7 @@ struct World {
 /// A site, and what it logs.
 struct Served {
     app: Arc<App>,
-    letters: Option<Receiver<Letter>>,
+    messages: Option<Receiver<WriterMessage>>,
     /// Reads are answered by 429, as all were spent before.
     is_spent: bool,
 }
@@ -151,14 +151,14 @@ impl Served {
         if whole {
             app.current().compress(|| false);
         }
-        let letters = watched.then(|| {
-            let (log, letters) = AccessLog::new();
+        let messages = watched.then(|| {
+            let (log, messages) = AccessLog::new();
             app.set_access_log(log);
-            letters
+            messages
         });
         Served {
             app,
-            letters,
+            messages,
             is_spent: reads == 1,
         }
     }
@@ -239,12 +239,12 @@ impl Served {
 
     /// Returns what was logged since it was asked for last.
     fn logged(&self) -> Vec<Logged> {
-        let letters = self.letters.iter().flat_map(Receiver::try_iter);
-        let entries = letters.filter_map(|letter| match letter {
-            Letter::Entry(entry) => Some(entry),
+        let messages = self.messages.iter().flat_map(Receiver::try_iter);
+        let entries = messages.filter_map(|message| match message {
+            WriterMessage::Entry(entry) => Some(entry),
             _ => None,
         });
-        let told = |entry: Entry| {
+        let told = |entry: LogEntry| {
             let trace = entry.trace.map(|trace| trace.as_str().to_owned());
             let method = entry.method.as_str().to_owned();
             (

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use crate::http::{AccessLog, Entry, Ledger, Letter};
+use crate::http::{AccessLog, LogEntry, WriterMessage, WriterStats};
 use crate::wire::date::Timestamp;
 use crate::wire::json::{Object, push_string};
 
@@ -40,9 +40,9 @@ pub(super) fn start(
         AccessLogTarget::Stdout => (None, io::stdout().as_fd().try_clone_to_owned()?.into()),
         AccessLogTarget::File(path) => (Some(path.clone()), open(path)?),
     };
-    let (log, letters) = AccessLog::new();
-    let writer = Writer::new(path, Box::new(file), Arc::clone(log.ledger()));
-    let thread = threads.spawn("access-log", move || writer.run(&letters))?;
+    let (log, messages) = AccessLog::new();
+    let writer = Writer::new(path, Box::new(file), Arc::clone(log.stats()));
+    let thread = threads.spawn("access-log", move || writer.run(&messages))?;
     Ok((log, thread))
 }
 
@@ -56,7 +56,7 @@ struct Writer {
     path: Option<PathBuf>,
     /// Kept through every failure: a disk that has room again is written on at once.
     out: Box<dyn Write + Send>,
-    ledger: Arc<Ledger>,
+    stats: Arc<WriterStats>,
     /// Whole lines that are to be written.
     batch: Vec<u8>,
     /// The file ends in the middle of a line.
@@ -68,11 +68,11 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(path: Option<PathBuf>, out: Box<dyn Write + Send>, ledger: Arc<Ledger>) -> Writer {
+    fn new(path: Option<PathBuf>, out: Box<dyn Write + Send>, stats: Arc<WriterStats>) -> Writer {
         Writer {
             path,
             out,
-            ledger,
+            stats,
             batch: Vec::with_capacity(BATCH_BYTES * 2),
             is_torn: false,
             complained: None,
@@ -80,33 +80,33 @@ impl Writer {
         }
     }
 
-    fn run(mut self, letters: &Receiver<Letter>) {
+    fn run(mut self, messages: &Receiver<WriterMessage>) {
         loop {
-            if self.ledger.take_reopen() {
+            if self.stats.take_reopen() {
                 self.write();
                 self.reopen();
             }
-            let letter = match letters.try_recv() {
-                Ok(letter) => letter,
+            let message = match messages.try_recv() {
+                Ok(message) => message,
                 Err(TryRecvError::Disconnected) => break,
                 // Nothing waits: what has been written shows before the next request.
                 Err(TryRecvError::Empty) => {
                     self.write();
-                    match letters.recv() {
-                        Ok(letter) => letter,
+                    match messages.recv() {
+                        Ok(message) => message,
                         Err(_) => break,
                     }
                 }
             };
-            match letter {
-                Letter::Entry(entry) => {
+            match message {
+                WriterMessage::Entry(entry) => {
                     render(&entry, &mut self.batch);
                     if self.batch.len() >= BATCH_BYTES {
                         self.write();
                     }
                 }
-                Letter::Wake => {}
-                Letter::Stop => break,
+                WriterMessage::Wake => {}
+                WriterMessage::Stop => break,
             }
         }
         self.write();
@@ -126,7 +126,7 @@ impl Writer {
             self.is_torn = *last != b'\n';
         }
         self.batch.clear();
-        self.ledger.count(whole, all - whole);
+        self.stats.count(whole, all - whole);
         match outcome {
             Ok(()) => self.recover(),
             Err(error) => self.complain(&error, all - whole),
@@ -214,7 +214,7 @@ fn count_lines(bytes: &[u8]) -> u64 {
 }
 
 /// Appends one line.
-fn render(entry: &Entry, out: &mut Vec<u8>) {
+fn render(entry: &LogEntry, out: &mut Vec<u8>) {
     let time = Timestamp::from_unix(entry.unix_ms.div_euclid(1_000)).render_rfc3339();
     let time = String::from_utf8_lossy(&time[..19]).into_owned();
     let ms = entry.unix_ms.rem_euclid(1_000);

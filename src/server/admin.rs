@@ -15,7 +15,7 @@ use crate::http::{Body, Proxies, admin};
 
 use super::config::{Config, Limits};
 use super::front::{Front, Listeners};
-use super::metrics::Observed;
+use super::metrics::MetricSources;
 use super::service::Handler;
 use super::threads::Threads;
 
@@ -39,7 +39,7 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(super) fn start(
     listener: TcpListener,
     config: &Config,
-    observed: Observed,
+    observed: MetricSources,
 ) -> io::Result<Front> {
     let limits = Limits {
         connections: CONNECTIONS_MAX,
@@ -69,7 +69,7 @@ pub(super) fn start(
 
 /// The service of the administrator's connections.
 #[derive(Clone)]
-struct Admin(Observed);
+struct Admin(MetricSources);
 
 impl Handler for Admin {
     type Answer = Ready<Result<Response<Body>, Infallible>>;

@@ -1,5 +1,5 @@
-//! One connection from its acceptance to its end: the fast path and then hyper drive the protocol, the sentry keeps the
-//! deadlines.
+//! One connection from its acceptance to its end: the fast path and then hyper speak the protocol, and a
+//! [`ConnectionDeadline`] enforces the timeouts beside them.
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
@@ -18,16 +18,16 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::http::{ProtocolError, protocol_error};
 
-use super::activity::{Activity, Allowances, Ending, Protocol};
 use super::clock;
 use super::config::Config;
-use super::connections::Membership;
+use super::connections::ConnectionPermit;
 use super::counters::Counters;
+use super::deadline::{ConnectionDeadline, DeadlineAction};
 use super::fast::{Exit, FastPath, FastPathConfig};
 use super::io::{Socket, Stream, Watched};
 use super::preface;
-use super::sentry::{Order, Sentry};
 use super::service::{Handler, Service};
+use super::state::{ConnectionState, Ending, Protocol, Timeouts};
 use super::tls;
 
 /// hyper's read buffer at its largest; it has to hold a header block, and bounds what a slow sender can occupy.
@@ -61,7 +61,7 @@ const HANDSHAKE: u8 = 22;
 /// What all connections of a server share.
 pub(super) struct Protocols<H> {
     handler: H,
-    allowances: Allowances,
+    timeouts: Timeouts,
     requests_max: u32,
     header_bytes: usize,
     /// Begin on the fast path.
@@ -109,7 +109,7 @@ impl<H: Handler> Protocols<H> {
             .auto_date_header(true);
         Protocols {
             handler,
-            allowances: Allowances {
+            timeouts: Timeouts {
                 head: limits.header_time,
                 idle: limits.idle_time,
                 stall: limits.stall_time,
@@ -133,46 +133,45 @@ impl<H: Handler> Protocols<H> {
         self: Arc<Self>,
         stream: TcpStream,
         peer: SocketAddr,
-        mut membership: Membership,
+        mut permit: ConnectionPermit,
     ) {
         let accepted = clock::instant();
-        let deadline = accepted + self.allowances.head;
+        let until = accepted + self.timeouts.head;
         // An error or an end before the first byte is the peer's business; there is nothing to answer. All that is
         // large is boxed, so that a connection that has not said a word costs none of it.
         if let Some(acceptor) = self.tls.clone() {
-            let first = preface::first_byte(&stream, deadline);
-            if let Some(Ok(Some(first))) = membership
-                .unless_leaving(first, self.allowances.farewell)
-                .await
+            let first = preface::first_byte(&stream, until);
+            if let Some(Ok(Some(first))) =
+                permit.unless_leaving(first, self.timeouts.farewell).await
             {
-                let activity = Arc::new(Activity::new(Protocol::Http1, accepted));
-                let socket = Socket::new(stream, Arc::clone(&activity));
+                let state = Arc::new(ConnectionState::new(Protocol::Http1, accepted));
+                let socket = Socket::new(stream, Arc::clone(&state));
                 match first {
                     HANDSHAKE => {
-                        let sentry = Sentry::new(activity, self.allowances, membership);
-                        Box::pin(self.serve_tls(acceptor, socket, peer, sentry)).await;
+                        let deadline = ConnectionDeadline::new(state, self.timeouts, permit);
+                        Box::pin(self.serve_tls(acceptor, socket, peer, deadline)).await;
                     }
                     _ => {
                         self.handler.refused(400);
-                        Box::pin(preface::refuse_plain(socket, activity)).await;
+                        Box::pin(preface::refuse_plain(socket, state)).await;
                     }
                 }
             }
             return;
         }
         if !self.fast_path {
-            let activity = Arc::new(Activity::new(Protocol::Http1, accepted));
-            let sentry = Sentry::new(activity, self.allowances, membership);
-            return Box::pin(self.serve_plain(stream, Vec::new(), peer, sentry)).await;
+            let state = Arc::new(ConnectionState::new(Protocol::Http1, accepted));
+            let deadline = ConnectionDeadline::new(state, self.timeouts, permit);
+            return Box::pin(self.serve_plain(stream, Vec::new(), peer, deadline)).await;
         }
-        let readable = timeout_at(deadline, stream.readable());
-        if let Some(Ok(Ok(()))) = membership
-            .unless_leaving(readable, self.allowances.farewell)
+        let readable = timeout_at(until, stream.readable());
+        if let Some(Ok(Ok(()))) = permit
+            .unless_leaving(readable, self.timeouts.farewell)
             .await
         {
-            let activity = Arc::new(Activity::new(Protocol::Http1, accepted));
-            let sentry = Sentry::new(activity, self.allowances, membership);
-            self.serve_fast(stream, peer, sentry).await;
+            let state = Arc::new(ConnectionState::new(Protocol::Http1, accepted));
+            let deadline = ConnectionDeadline::new(state, self.timeouts, permit);
+            self.serve_fast(stream, peer, deadline).await;
         }
     }
 
@@ -181,48 +180,48 @@ impl<H: Handler> Protocols<H> {
         self: Arc<Self>,
         mut stream: TcpStream,
         peer: SocketAddr,
-        mut sentry: Sentry,
+        mut deadline: ConnectionDeadline,
     ) {
-        let activity = Arc::clone(&sentry.activity);
+        let state = Arc::clone(&deadline.state);
         let config = FastPathConfig {
             peer,
             requests_max: self.requests_max,
             header_bytes: self.header_bytes,
         };
-        let mut fast = FastPath::new(&mut stream, &self.handler, &activity, config);
+        let mut fast = FastPath::new(&mut stream, &self.handler, &state, config);
         let exit = poll_fn(|context| {
             loop {
-                if let Poll::Ready(exit) = fast.poll(context, sentry.is_leaving()) {
+                if let Poll::Ready(exit) = fast.poll(context, deadline.is_leaving()) {
                     return Poll::Ready(Ok(exit));
                 }
-                if sentry.is_finishing() && !fast.is_busy() {
+                if deadline.is_finishing() && !fast.is_busy() {
                     return Poll::Ready(Ok(Exit::Close));
                 }
-                match ready!(sentry.poll(context)) {
+                match ready!(deadline.poll(context)) {
                     // Once more, for what has come meanwhile.
-                    Order::Finish => {}
-                    Order::Cut(ending) => return Poll::Ready(Err(ending)),
+                    DeadlineAction::GracefulShutdown => {}
+                    DeadlineAction::Abort(ending) => return Poll::Ready(Err(ending)),
                 }
             }
         })
         .await;
         match exit {
             Ok(Exit::HandOff(first)) => {
-                Box::pin(self.serve_plain(stream, first, peer, sentry)).await;
+                Box::pin(self.serve_plain(stream, first, peer, deadline)).await;
             }
             // Its place is another's already (as of what is cut while idle), and nothing has come that was not read.
-            Ok(Exit::Close) if sentry.is_evicted() => drop(Socket::new(stream, activity)),
+            Ok(Exit::Close) if deadline.is_evicted() => drop(Socket::new(stream, state)),
             Ok(Exit::Close) => {
-                let socket = Socket::new(stream, Arc::clone(&activity));
-                Box::pin(Watched::new(socket, activity).linger()).await;
+                let socket = Socket::new(stream, Arc::clone(&state));
+                Box::pin(Watched::new(socket, state).linger()).await;
             }
             // What has sent no byte of a head is told nothing.
             Err(Ending::HeadTimeout) => {}
-            Ok(Exit::PeerClosed) | Err(Ending::Idle) => drop(Socket::new(stream, activity)),
+            Ok(Exit::PeerClosed) | Err(Ending::Idle) => drop(Socket::new(stream, state)),
             Err(ending) => {
                 self.counters.count_ending(ending);
-                activity.note_reset();
-                drop(Socket::new(stream, activity));
+                state.note_reset();
+                drop(Socket::new(stream, state));
             }
         }
     }
@@ -233,25 +232,25 @@ impl<H: Handler> Protocols<H> {
         mut stream: TcpStream,
         mut first: Vec<u8>,
         peer: SocketAddr,
-        mut sentry: Sentry,
+        mut deadline: ConnectionDeadline,
     ) {
         // Only the first bytes of a connection tell its protocol.
-        if sentry.activity.requests() == 0 {
-            let deadline = sentry.accepted + self.allowances.head;
-            let found = preface::detect(&mut stream, &mut first, deadline);
-            match sentry
-                .membership
-                .unless_leaving(found, self.allowances.farewell)
+        if deadline.state.requests() == 0 {
+            let until = deadline.accepted + self.timeouts.head;
+            let found = preface::detect(&mut stream, &mut first, until);
+            match deadline
+                .permit
+                .unless_leaving(found, self.timeouts.farewell)
                 .await
             {
-                Some(Ok(Some(Protocol::Http2))) => sentry.activity.note_http2(),
+                Some(Ok(Some(Protocol::Http2))) => deadline.state.note_http2(),
                 Some(Ok(Some(Protocol::Http1))) => {}
                 _ => return,
             }
         }
-        let activity = Arc::clone(&sentry.activity);
-        let socket = Socket::resume(stream, activity, Bytes::from(first));
-        self.serve_stream(socket, peer, sentry).await;
+        let state = Arc::clone(&deadline.state);
+        let socket = Socket::resume(stream, state, Bytes::from(first));
+        self.serve_stream(socket, peer, deadline).await;
     }
 
     /// Shakes hands and serves; the handshake has its time together with the first head, and a server that drains
@@ -261,13 +260,13 @@ impl<H: Handler> Protocols<H> {
         acceptor: TlsAcceptor,
         socket: Socket,
         peer: SocketAddr,
-        mut sentry: Sentry,
+        mut deadline: ConnectionDeadline,
     ) {
-        let deadline = sentry.accepted + self.allowances.head;
-        let handshake = timeout_at(deadline, acceptor.accept(socket));
-        let Some(outcome) = sentry
-            .membership
-            .unless_leaving(handshake, self.allowances.farewell)
+        let until = deadline.accepted + self.timeouts.head;
+        let handshake = timeout_at(until, acceptor.accept(socket));
+        let Some(outcome) = deadline
+            .permit
+            .unless_leaving(handshake, self.timeouts.farewell)
             .await
         else {
             return;
@@ -278,17 +277,22 @@ impl<H: Handler> Protocols<H> {
             return;
         };
         if stream.get_ref().1.alpn_protocol() == Some(tls::H2) {
-            sentry.activity.note_http2();
+            deadline.state.note_http2();
         }
-        sentry.tick();
-        self.serve_stream(stream, peer, sentry).await;
+        deadline.tick();
+        self.serve_stream(stream, peer, deadline).await;
     }
 
-    async fn serve_stream(self: Arc<Self>, stream: impl Stream, peer: SocketAddr, sentry: Sentry) {
-        let io = Watched::new(stream, Arc::clone(&sentry.activity));
-        match sentry.activity.protocol() {
-            Protocol::Http1 => Box::pin(self.serve_http1(io, peer, sentry)).await,
-            Protocol::Http2 => Box::pin(self.serve_http2(io, peer, sentry)).await,
+    async fn serve_stream(
+        self: Arc<Self>,
+        stream: impl Stream,
+        peer: SocketAddr,
+        deadline: ConnectionDeadline,
+    ) {
+        let io = Watched::new(stream, Arc::clone(&deadline.state));
+        match deadline.state.protocol() {
+            Protocol::Http1 => Box::pin(self.serve_http1(io, peer, deadline)).await,
+            Protocol::Http2 => Box::pin(self.serve_http2(io, peer, deadline)).await,
         }
     }
 
@@ -296,35 +300,37 @@ impl<H: Handler> Protocols<H> {
         self: Arc<Self>,
         io: Watched<S>,
         peer: SocketAddr,
-        mut sentry: Sentry,
+        mut deadline: ConnectionDeadline,
     ) {
-        let service = self.service(peer, &sentry);
+        let service = self.service(peer, &deadline);
         let mut connection = self.http1.serve_connection(io, service);
         let cut = poll_fn(|context| {
             loop {
-                sentry.tick();
+                deadline.tick();
                 // hyper's errors are the peer's: it has answered what can be answered, and closed. Not
                 // `poll_without_shutdown`: that one is ready while a reply is still unsent.
                 if let Poll::Ready(ended) = Pin::new(&mut connection).poll(context) {
                     self.note_refusal(ended.err());
                     return Poll::Ready(None);
                 }
-                match ready!(sentry.poll(context)) {
-                    Order::Finish => Pin::new(&mut connection).graceful_shutdown(),
-                    Order::Cut(ending) => return Poll::Ready(Some(ending)),
+                match ready!(deadline.poll(context)) {
+                    DeadlineAction::GracefulShutdown => {
+                        Pin::new(&mut connection).graceful_shutdown()
+                    }
+                    DeadlineAction::Abort(ending) => return Poll::Ready(Some(ending)),
                 }
             }
         })
         .await;
         let io = connection.into_parts().io;
         match cut {
-            None if sentry.is_evicted() => {}
+            None if deadline.is_evicted() => {}
             None => io.linger().await,
             Some(Ending::Idle) => {}
             Some(Ending::HeadTimeout) => self.end_late(io).await,
             Some(ending) => {
                 self.counters.count_ending(ending);
-                sentry.activity.note_reset();
+                deadline.state.note_reset();
             }
         }
     }
@@ -350,39 +356,39 @@ impl<H: Handler> Protocols<H> {
         self: Arc<Self>,
         io: Watched<S>,
         peer: SocketAddr,
-        mut sentry: Sentry,
+        mut deadline: ConnectionDeadline,
     ) {
-        let service = self.service(peer, &sentry);
+        let service = self.service(peer, &deadline);
         let connection = self.http2.serve_connection(io, service);
         let mut connection = pin!(connection);
         let cut = poll_fn(|context| {
             loop {
-                sentry.tick();
+                deadline.tick();
                 if connection.as_mut().poll(context).is_ready() {
                     return Poll::Ready(None);
                 }
-                match ready!(sentry.poll(context)) {
-                    Order::Finish => connection.as_mut().graceful_shutdown(),
-                    Order::Cut(ending) => return Poll::Ready(Some(ending)),
+                match ready!(deadline.poll(context)) {
+                    DeadlineAction::GracefulShutdown => connection.as_mut().graceful_shutdown(),
+                    DeadlineAction::Abort(ending) => return Poll::Ready(Some(ending)),
                 }
             }
         })
         .await;
         if let Some(ending) = cut.filter(|ending| *ending != Ending::Idle) {
             self.counters.count_ending(ending);
-            sentry.activity.note_reset();
+            deadline.state.note_reset();
         }
     }
 
-    fn service(&self, peer: SocketAddr, sentry: &Sentry) -> Service<H> {
+    fn service(&self, peer: SocketAddr, deadline: &ConnectionDeadline) -> Service<H> {
         // What was read before hyper has it is answered and is the last.
-        if sentry.is_leaving() {
-            sentry.activity.note_leaving();
+        if deadline.is_leaving() {
+            deadline.state.note_leaving();
         }
         let handler = self.handler.clone();
-        let activity = Arc::clone(&sentry.activity);
+        let state = Arc::clone(&deadline.state);
         let hsts = self.hsts.clone();
-        Service::new(handler, peer, activity, self.requests_max, hsts)
+        Service::new(handler, peer, state, self.requests_max, hsts)
     }
 }
 

@@ -17,9 +17,9 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
-use super::activity::millis;
 use super::clock;
 use super::config::Limits;
+use super::state::millis;
 use crate::http::Proxies;
 use crate::wire::network::Network;
 
@@ -89,7 +89,7 @@ const BUSY: u64 = u64::MAX;
 
 /// A limit that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Full {
+pub(super) enum LimitReached {
     /// That of all connections.
     All,
     /// That of an address, or of its /48.
@@ -129,7 +129,7 @@ impl Connections {
     pub(super) fn admit(
         self: &Arc<Self>,
         peer: IpAddr,
-    ) -> Result<(Membership, Option<Full>), Full> {
+    ) -> Result<(ConnectionPermit, Option<LimitReached>), LimitReached> {
         let is_counted = self.per_address_max > 0 && !self.proxies.contain(peer);
         let networks = match is_counted {
             true => Network::of_client(peer),
@@ -141,16 +141,17 @@ impl Connections {
         for (network, max) in networks.into_iter().zip(shares) {
             let open = network.and_then(|network| table.networks.get(&network));
             if open.is_some_and(|open| open.len() >= max as usize) {
-                self.evict(&mut table, network).ok_or(Full::Address)?;
-                closed_for = Some(Full::Address);
+                self.evict(&mut table, network)
+                    .ok_or(LimitReached::Address)?;
+                closed_for = Some(LimitReached::Address);
             }
         }
         if self.permits.available_permits() == 0 {
-            self.evict(&mut table, None).ok_or(Full::All)?;
-            closed_for = Some(Full::All);
+            self.evict(&mut table, None).ok_or(LimitReached::All)?;
+            closed_for = Some(LimitReached::All);
         }
         let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit = permit.map_err(|_| Full::All)?;
+        let permit = permit.map_err(|_| LimitReached::All)?;
         let accepted_ms = millis(self.began.elapsed());
         let link = Arc::new(Link {
             waits_since: AtomicU64::new(accepted_ms),
@@ -162,14 +163,14 @@ impl Connections {
             networks,
             _permit: permit,
         });
-        let membership = Membership {
+        let permit = ConnectionPermit {
             connections: Arc::clone(self),
             key,
             accepted_ms,
             link,
             waker: None,
         };
-        Ok((membership, closed_for))
+        Ok((permit, closed_for))
     }
 
     /// Has the connection closed that has waited longest for a request, of a sample of those of `network` or of all; `None`
@@ -288,7 +289,7 @@ impl Table {
 
 /// A connection's place among the others; dropping it makes room.
 #[derive(Debug)]
-pub(super) struct Membership {
+pub(super) struct ConnectionPermit {
     connections: Arc<Connections>,
     key: u64,
     /// When it was accepted, in milliseconds since the table began.
@@ -298,7 +299,7 @@ pub(super) struct Membership {
     waker: Option<Waker>,
 }
 
-impl Membership {
+impl ConnectionPermit {
     /// Is ready once the connection is to leave, and has the task woken when that begins.
     pub(super) fn poll_leave(&mut self, context: &Context<'_>) -> Poll<Leave> {
         let known = self.waker.as_ref();
@@ -351,7 +352,7 @@ impl Membership {
     }
 }
 
-impl Drop for Membership {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut table = self.connections.lock();
         // One that was evicted is gone already.

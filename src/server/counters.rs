@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::activity::Ending;
+use super::state::Ending;
 
 /// Totals since the start.
 #[derive(Debug, Default)]
 pub struct Counters {
     accepted: AtomicU64,
-    turned_away: AtomicU64,
-    crowded_out: AtomicU64,
+    rejected_total: AtomicU64,
+    rejected_per_address: AtomicU64,
     accept_errors: AtomicU64,
     handshake_failures: AtomicU64,
     head_timeouts: AtomicU64,
@@ -26,14 +26,14 @@ impl Counters {
 
     /// Returns how many connections were dropped at once because all places were taken.
     #[must_use]
-    pub fn turned_away(&self) -> u64 {
-        self.turned_away.load(Relaxed)
+    pub fn rejected_total(&self) -> u64 {
+        self.rejected_total.load(Relaxed)
     }
 
     /// Returns how many connections were dropped at once because their address had its share.
     #[must_use]
-    pub fn crowded_out(&self) -> u64 {
-        self.crowded_out.load(Relaxed)
+    pub fn rejected_per_address(&self) -> u64 {
+        self.rejected_per_address.load(Relaxed)
     }
 
     /// Returns how often accepting failed, for want of file descriptors for example.
@@ -71,11 +71,11 @@ impl Counters {
     }
 
     pub(super) fn count_turned_away(&self) {
-        self.turned_away.fetch_add(1, Relaxed);
+        self.rejected_total.fetch_add(1, Relaxed);
     }
 
     pub(super) fn count_crowded_out(&self) {
-        self.crowded_out.fetch_add(1, Relaxed);
+        self.rejected_per_address.fetch_add(1, Relaxed);
     }
 
     pub(super) fn count_handshake_failure(&self) {

@@ -6,7 +6,7 @@
 //! hyper would have to be idle, with everything flushed and nothing read ahead, and it does not tell. So hyper and its
 //! buffers (16 KB) are there only for connections that have needed them.
 //!
-//! The same deadlines hold as for hyper: both note their facts in [`Activity`]. The last request of a connection, and any
+//! The same deadlines hold as for hyper: both note their facts in [`ConnectionState`]. The last request of a connection, and any
 //! that comes while the server drains, is left to hyper, which says `connection: close`.
 
 use std::cell::RefCell;
@@ -22,10 +22,10 @@ use tokio::net::TcpStream;
 
 use crate::http::FastResponse;
 
-use super::activity::Activity;
 use super::clock;
-use super::send::{PendingWrite, TURN_BYTES, Written, send, yield_now};
+use super::send::{POLL_BYTES_MAX, PendingWrite, Written, send, yield_now};
 use super::service::{Handler, report};
+use super::state::ConnectionState;
 
 /// What is read at a time; requests beyond it wait in the socket. A head that is longer is hyper's.
 const INPUT_BYTES: usize = 16 * 1024;
@@ -37,7 +37,7 @@ const BATCH_BYTES: usize = 16 * 1024;
 /// The [`FastResponse::cost`] after which a connection yields to others, also while more requests wait: 128 ready
 /// documents, or 8 responses that are made. A search may take a millisecond, and 128 of those would keep others waiting
 /// for a tenth of a second.
-pub(super) const TURN_COST: usize = 128;
+pub(super) const POLL_COST_MAX: usize = 128;
 
 /// How the fast path ends.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ pub(super) struct FastPathConfig {
 pub(super) struct FastPath<'c, H> {
     stream: &'c mut TcpStream,
     handler: &'c H,
-    activity: &'c Activity,
+    state: &'c ConnectionState,
     config: FastPathConfig,
     /// What the socket has not taken yet, and the requests after it; empty for all but slow readers.
     pending: Option<Box<PendingWrite>>,
@@ -95,13 +95,13 @@ impl<'c, H: Handler> FastPath<'c, H> {
     pub(super) fn new(
         stream: &'c mut TcpStream,
         handler: &'c H,
-        activity: &'c Activity,
+        state: &'c ConnectionState,
         config: FastPathConfig,
     ) -> FastPath<'c, H> {
         FastPath {
             stream,
             handler,
-            activity,
+            state,
             config,
             pending: None,
             unanswered: Vec::new(),
@@ -124,11 +124,11 @@ impl<'c, H: Handler> FastPath<'c, H> {
             let Buffers { input, out } = buffers;
             loop {
                 if let Some(pending) = &mut self.pending {
-                    if ready!(pending.poll(context, self.stream, self.activity)).is_err() {
+                    if ready!(pending.poll(context, self.stream, self.state)).is_err() {
                         return Poll::Ready(Exit::PeerClosed);
                     }
                     self.pending = None;
-                    self.activity.note_flushed();
+                    self.state.note_flushed();
                 }
                 let exit = if self.unanswered.is_empty() {
                     match ready!(self.read(context, input)) {
@@ -158,13 +158,13 @@ impl<'c, H: Handler> FastPath<'c, H> {
     fn tick(&mut self) -> Instant {
         self.is_timed = true;
         let now = clock::instant();
-        self.activity.tick(now);
+        self.state.tick(now);
         now.into_std()
     }
 
     fn is_used_up(&self) -> bool {
         let (cost, bytes) = self.used;
-        cost >= TURN_COST || bytes >= TURN_BYTES
+        cost >= POLL_COST_MAX || bytes >= POLL_BYTES_MAX
     }
 
     /// Reads into `input`, and returns how much; 0 if nothing more comes.
@@ -175,8 +175,8 @@ impl<'c, H: Handler> FastPath<'c, H> {
             self.began = Some(self.tick());
         }
         match &polled {
-            Poll::Ready(_) => self.activity.note_read(),
-            Poll::Pending => self.activity.note_listening(),
+            Poll::Ready(_) => self.state.note_read(),
+            Poll::Pending => self.state.note_listening(),
         }
         let length = buffer.filled().len();
         polled.map_ok(|()| length)
@@ -196,7 +196,7 @@ impl<'c, H: Handler> FastPath<'c, H> {
                 && body.is_none()
                 && !rest.is_empty()
                 && out.len() < BATCH_BYTES
-                && self.used.0 < TURN_COST
+                && self.used.0 < POLL_COST_MAX
             {
                 match (!finishing).then(|| self.answer_one(rest, out)).flatten() {
                     Some(response) => {
@@ -208,12 +208,12 @@ impl<'c, H: Handler> FastPath<'c, H> {
                 }
             }
             let mut at = 0;
-            let sent = send(self.stream, self.activity, out, body.as_ref(), &mut at);
+            let sent = send(self.stream, self.state, out, body.as_ref(), &mut at);
             self.used.1 += at;
             match sent {
                 Ok(Written::All) => {}
                 Ok(Written::Partial) => {
-                    self.activity.note_refused();
+                    self.state.on_write_blocked();
                     self.pending = Some(Box::new(PendingWrite::new(out, body, at)));
                     self.unanswered = rest.to_vec();
                     return None;
@@ -229,7 +229,7 @@ impl<'c, H: Handler> FastPath<'c, H> {
 
     /// Answers the first request of `bytes`, if it is one for this path.
     fn answer_one(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<FastResponse> {
-        if self.activity.requests() + 1 >= self.config.requests_max {
+        if self.state.requests() + 1 >= self.config.requests_max {
             return None;
         }
         let start = out.len();
@@ -244,8 +244,8 @@ impl<'c, H: Handler> FastPath<'c, H> {
             None
         });
         if response.is_some() {
-            self.activity.note_request();
-            self.activity.note_answer();
+            self.state.note_request();
+            self.state.note_answer();
         } else {
             out.truncate(start);
         }

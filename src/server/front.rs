@@ -22,7 +22,7 @@ use super::workers::Workers;
 
 /// How far the stop has come; it only ever goes forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
+pub(super) enum ShutdownPhase {
     /// Accept and serve.
     Serve,
     /// Accept no more, finish what is under way within the drain time.
@@ -51,7 +51,7 @@ impl Listeners {
 #[derive(Debug)]
 pub(super) struct Front {
     address: SocketAddr,
-    phase: watch::Sender<Phase>,
+    phase: watch::Sender<ShutdownPhase>,
     connections: Arc<Connections>,
     /// Returns whether every connection ended by itself.
     thread: JoinHandle<bool>,
@@ -77,7 +77,7 @@ impl Front {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let (phase, heard) = watch::channel(Phase::Serve);
+        let (phase, heard) = watch::channel(ShutdownPhase::Serve);
         let acceptor = Acceptor {
             connections: Arc::clone(&connections),
             counters,
@@ -110,12 +110,12 @@ impl Front {
     }
 
     /// Asks for a later phase, and returns a handle that can ask again.
-    pub(super) fn advance(&self, phase: Phase) {
+    pub(super) fn advance(&self, phase: ShutdownPhase) {
         advance(&self.phase, phase);
     }
 
     /// Returns what asks for a later phase from elsewhere.
-    pub(super) fn control(&self) -> watch::Sender<Phase> {
+    pub(super) fn control(&self) -> watch::Sender<ShutdownPhase> {
         self.phase.clone()
     }
 
@@ -130,7 +130,7 @@ impl Front {
 }
 
 /// Moves `phase` forward, never back.
-pub(super) fn advance(phase: &watch::Sender<Phase>, next: Phase) {
+pub(super) fn advance(phase: &watch::Sender<ShutdownPhase>, next: ShutdownPhase) {
     phase.send_if_modified(|current| {
         let forward = *current < next;
         *current = next.max(*current);
@@ -153,7 +153,7 @@ impl Acceptor {
         self,
         runtime: &runtime::Runtime,
         listeners: Listeners,
-        mut heard: watch::Receiver<Phase>,
+        mut heard: watch::Receiver<ShutdownPhase>,
     ) -> bool {
         let clean = runtime.block_on(async {
             if let Err(error) = self.accept(listeners, &heard).await {
@@ -166,10 +166,14 @@ impl Acceptor {
         clean
     }
 
-    async fn accept(&self, listeners: Listeners, heard: &watch::Receiver<Phase>) -> io::Result<()> {
+    async fn accept(
+        &self,
+        listeners: Listeners,
+        heard: &watch::Receiver<ShutdownPhase>,
+    ) -> io::Result<()> {
         let Listeners { public, own } = listeners;
-        let draining = |mut heard| async move { reached(&mut heard, Phase::Drain).await };
-        let pass_on = |stream, peer, membership| self.workers.pass_on(stream, peer, membership);
+        let draining = |mut heard| async move { reached(&mut heard, ShutdownPhase::Drain).await };
+        let pass_on = |stream, peer, permit| self.workers.pass_on(stream, peer, permit);
         let accept = |listener, end| {
             listen::accept(listener, &self.connections, &self.counters, pass_on, end)
         };
@@ -183,12 +187,12 @@ impl Acceptor {
         }
     }
 
-    async fn drain(&self, heard: &mut watch::Receiver<Phase>) -> bool {
+    async fn drain(&self, heard: &mut watch::Receiver<ShutdownPhase>) -> bool {
         self.connections.begin_drain();
         let clean = tokio::select! {
             biased;
             clean = self.connections.drained(self.drain_time) => clean,
-            () = reached(heard, Phase::Quit) => false,
+            () = reached(heard, ShutdownPhase::Quit) => false,
         };
         if clean {
             info!("all connections have ended");
@@ -205,6 +209,6 @@ impl Acceptor {
 }
 
 /// Waits until `phase` is reached; a server that nobody can command any more is to stop as well.
-async fn reached(heard: &mut watch::Receiver<Phase>, phase: Phase) {
+async fn reached(heard: &mut watch::Receiver<ShutdownPhase>, phase: ShutdownPhase) {
     let _gone = heard.wait_for(|current| *current >= phase).await;
 }

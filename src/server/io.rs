@@ -1,4 +1,4 @@
-//! The socket as hyper sees it, plain or under TLS: every operation is noted in the connection's [`Activity`].
+//! The socket as hyper sees it, plain or under TLS: every operation is noted in the connection's [`ConnectionState`].
 //!
 //! Two layers, one of them below TLS. What the kernel takes is counted where it takes it, at the [`Socket`]: TLS holds up
 //! to 64 KiB that it has said to have written. What hyper waits for is seen by [`Watched`]: under TLS there are bytes that
@@ -21,7 +21,7 @@ use tokio::time::timeout;
 
 use crate::http::{ProtocolError, protocol_error};
 
-use super::activity::Activity;
+use super::state::ConnectionState;
 
 /// How long a connection that we have closed may take to close on the other side.
 const LINGER: Duration = Duration::from_secs(1);
@@ -43,29 +43,29 @@ thread_local! {
 #[derive(Debug)]
 pub(super) struct Socket {
     stream: TcpStream,
-    activity: Arc<Activity>,
+    state: Arc<ConnectionState>,
     /// What was read of the peer and belongs before all that is still to be read.
     first: Bytes,
 }
 
 impl Socket {
     /// Counts what `stream` takes.
-    pub(super) fn new(stream: TcpStream, activity: Arc<Activity>) -> Socket {
-        Socket::resume(stream, activity, Bytes::new())
+    pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>) -> Socket {
+        Socket::resume(stream, state, Bytes::new())
     }
 
     /// The same for a stream of which `first` was read already, which is read once more.
-    pub(super) fn resume(stream: TcpStream, activity: Arc<Activity>, first: Bytes) -> Socket {
+    pub(super) fn resume(stream: TcpStream, state: Arc<ConnectionState>, first: Bytes) -> Socket {
         Socket {
             stream,
-            activity,
+            state,
             first,
         }
     }
 
     fn note(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = &outcome {
-            self.activity.note_written(*bytes);
+            self.state.note_written(*bytes);
         }
         outcome
     }
@@ -75,7 +75,7 @@ impl Drop for Socket {
     fn drop(&mut self) {
         // Without either the socket would wait in FIN-WAIT-1 for minutes, its unsent data with it; if the option is
         // refused the kernel does just that.
-        let _refused = match self.activity.is_reset() {
+        let _refused = match self.state.is_reset() {
             true => self.stream.set_zero_linger(),
             false => SockRef::from(&self.stream).set_tcp_user_timeout(Some(LAST_BYTES)),
         };
@@ -158,22 +158,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
 #[derive(Debug)]
 pub(super) struct Watched<S> {
     stream: TokioIo<S>,
-    activity: Arc<Activity>,
+    state: Arc<ConnectionState>,
 }
 
 impl<S: Stream> Watched<S> {
     /// Puts `stream` under watch.
-    pub(super) fn new(stream: S, activity: Arc<Activity>) -> Watched<S> {
+    pub(super) fn new(stream: S, state: Arc<ConnectionState>) -> Watched<S> {
         Watched {
             stream: TokioIo::new(stream),
-            activity,
+            state,
         }
     }
 
     /// Sends `reply` if it is taken at once, and the connection is not to be reset; for the last words to a peer that has
     /// lost its chance.
     pub(super) fn send_now(&mut self, reply: &[u8]) {
-        if self.activity.is_reset() {
+        if self.state.is_reset() {
             return;
         }
         let mut context = Context::from_waker(Waker::noop());
@@ -206,7 +206,7 @@ impl<S: Stream> Watched<S> {
     /// Notes whether the outcome leaves something to be taken, and passes it on.
     fn note<T>(&self, outcome: Poll<T>) -> Poll<T> {
         if outcome.is_pending() {
-            self.activity.note_refused();
+            self.state.on_write_blocked();
         }
         outcome
     }
@@ -242,8 +242,8 @@ impl<S: Stream> Read for Watched<S> {
     ) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         match &outcome {
-            Poll::Ready(_) => self.activity.note_read(),
-            Poll::Pending => self.activity.note_listening(),
+            Poll::Ready(_) => self.state.note_read(),
+            Poll::Pending => self.state.note_listening(),
         }
         outcome
     }
@@ -285,7 +285,7 @@ impl<S: Stream> Write for Watched<S> {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_flush(context);
         if outcome.is_ready() {
-            self.activity.note_flushed();
+            self.state.note_flushed();
         }
         // Under TLS the last part of a reply may still be waiting for the kernel.
         self.note(outcome)

@@ -18,7 +18,7 @@ use tracing::warn;
 
 use super::clock;
 use super::config::Config;
-use super::connections::{Connections, Full, Membership};
+use super::connections::{ConnectionPermit, Connections, LimitReached};
 use super::counters::Counters;
 
 /// Connections that the kernel holds until they are accepted; it may cut this to `net.core.somaxconn`.
@@ -103,26 +103,26 @@ pub(super) async fn accept(
     listener: TcpListener,
     connections: &Arc<Connections>,
     counters: &Counters,
-    mut pass_on: impl FnMut(TcpStream, SocketAddr, Membership),
+    mut pass_on: impl FnMut(TcpStream, SocketAddr, ConnectionPermit),
     end: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut end = pin!(end);
-    let mut failures = Complaint::every(FAILURE_INTERVAL);
-    let mut crowds = Crowds::default();
+    let mut failures = LogThrottle::every(FAILURE_INTERVAL);
+    let mut crowds = RejectionLog::default();
     let mut place = |stream, peer: SocketAddr| match connections.admit(peer.ip()) {
-        Ok((membership, closed_for)) => {
+        Ok((permit, closed_for)) => {
             counters.count_accepted();
             if let Some(full) = closed_for {
                 crowds.tell(full, connections.max());
             }
-            pass_on(stream, peer, membership);
+            pass_on(stream, peer, permit);
         }
         // Closed at once: cheaper for both sides than a queue that only grows.
         Err(full) => {
             match full {
-                Full::All => counters.count_turned_away(),
-                Full::Address => counters.count_crowded_out(),
+                LimitReached::All => counters.count_turned_away(),
+                LimitReached::Address => counters.count_crowded_out(),
             }
             crowds.tell(full, connections.max());
         }
@@ -171,25 +171,25 @@ fn is_the_peers(error: &io::Error) -> bool {
 
 /// Says that a limit of connections is reached.
 #[derive(Debug)]
-struct Crowds {
-    all: Complaint,
-    address: Complaint,
+struct RejectionLog {
+    all: LogThrottle,
+    address: LogThrottle,
 }
 
-impl Default for Crowds {
-    fn default() -> Crowds {
-        Crowds {
-            all: Complaint::every(FULL_INTERVAL),
-            address: Complaint::every(FULL_INTERVAL),
+impl Default for RejectionLog {
+    fn default() -> RejectionLog {
+        RejectionLog {
+            all: LogThrottle::every(FULL_INTERVAL),
+            address: LogThrottle::every(FULL_INTERVAL),
         }
     }
 }
 
-impl Crowds {
-    fn tell(&mut self, full: Full, max: u32) {
+impl RejectionLog {
+    fn tell(&mut self, full: LimitReached, max: u32) {
         let now = clock::instant();
         match full {
-            Full::All => {
+            LimitReached::All => {
                 if let Some(since_last) = self.all.take(now) {
                     warn!(
                         max,
@@ -199,7 +199,7 @@ impl Crowds {
                     );
                 }
             }
-            Full::Address => {
+            LimitReached::Address => {
                 if let Some(since_last) = self.address.take(now) {
                     warn!(
                         since_last,
@@ -214,16 +214,16 @@ impl Crowds {
 
 /// Keeps the log readable while the same happens again and again.
 #[derive(Debug)]
-struct Complaint {
+struct LogThrottle {
     interval: Duration,
     last: Option<Instant>,
     silent: u64,
 }
 
-impl Complaint {
+impl LogThrottle {
     /// Permits one line in `interval`.
-    fn every(interval: Duration) -> Complaint {
-        Complaint {
+    fn every(interval: Duration) -> LogThrottle {
+        LogThrottle {
             interval,
             last: None,
             silent: 0,
@@ -243,14 +243,14 @@ impl Complaint {
 
 #[cfg(test)]
 mod tests {
-    use super::{Complaint, FULL_INTERVAL, Instant, UNSENT_BYTES_MAX, bind, listen};
+    use super::{FULL_INTERVAL, Instant, LogThrottle, UNSENT_BYTES_MAX, bind, listen};
     use socket2::SockRef;
     use std::net::TcpStream;
     use std::time::Duration;
 
     #[test]
     fn a_full_server_says_so_once_a_minute_and_counts_what_it_left_out() {
-        let mut complaint = Complaint::every(FULL_INTERVAL);
+        let mut complaint = LogThrottle::every(FULL_INTERVAL);
         let began = Instant::now();
         let minute = Duration::from_secs(60);
         assert_eq!(complaint.take(began), Some(0));

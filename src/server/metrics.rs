@@ -8,7 +8,7 @@ mod hub;
 use std::sync::Arc;
 
 use crate::clock;
-use crate::http::{App, BOUNDS_NS, Class, PLACES, Searcher};
+use crate::http::{App, BOUNDS_NS, Class, ROUTE_LABELS, Searcher};
 use crate::mcp::calls::TOOLS;
 use crate::wire::openmetrics::{Exposition, Kind};
 
@@ -27,7 +27,7 @@ const BOUNDS: [&str; BOUNDS_NS.len()] = [
 
 /// Everything that is counted, where it is counted.
 #[derive(Clone)]
-pub(super) struct Observed {
+pub(super) struct MetricSources {
     pub(super) app: Arc<App>,
     pub(super) counters: Arc<Counters>,
     /// Those of the administrator's own listener.
@@ -40,7 +40,7 @@ pub(super) struct Observed {
     pub(super) started_ms: i64,
 }
 
-impl Observed {
+impl MetricSources {
     /// Renders everything as OpenMetrics text.
     pub(super) fn render(&self) -> Vec<u8> {
         let mut out = Exposition::new();
@@ -67,7 +67,7 @@ impl Observed {
             Kind::Counter,
             "Requests answered, by address and class of status; what was no request, or too late, is among `other`.",
         );
-        for (place, route) in PLACES.iter().enumerate() {
+        for (place, route) in ROUTE_LABELS.iter().enumerate() {
             for class in Class::ALL {
                 let labels = [("route", *route), ("status", class.as_str())];
                 out.sample("_total", &labels, traffic.requests(place, class));
@@ -78,7 +78,7 @@ impl Observed {
             Kind::Counter,
             "Requests answered by 304: the client had the content already.",
         );
-        for (place, route) in PLACES.iter().enumerate() {
+        for (place, route) in ROUTE_LABELS.iter().enumerate() {
             let count = traffic.requests(place, Class::NotModified);
             out.sample("_total", &[("route", route)], count);
         }
@@ -93,7 +93,7 @@ impl Observed {
             Kind::Counter,
             "Bytes of reply bodies, as compressed as they were sent.",
         );
-        for (place, route) in PLACES.iter().enumerate() {
+        for (place, route) in ROUTE_LABELS.iter().enumerate() {
             out.sample("_total", &[("route", route)], traffic.bytes(place));
         }
     }
@@ -105,7 +105,7 @@ impl Observed {
             Kind::Histogram,
             "Time from a request's head to a reply that is ready to be sent.",
         );
-        for (place, route) in PLACES.iter().enumerate() {
+        for (place, route) in ROUTE_LABELS.iter().enumerate() {
             let cumulative = traffic.cumulative(place);
             let bounds = BOUNDS.iter().copied().chain(["+Inf"]);
             for (bound, count) in bounds.zip(cumulative) {
@@ -158,7 +158,7 @@ impl Observed {
                 Kind::Counter,
                 "Lines of the access log: written, dropped as its queue was full, or failed to be written.",
             );
-            let ledger = log.ledger();
+            let ledger = log.stats();
             for (outcome, count) in [
                 ("written", ledger.written()),
                 ("dropped", ledger.dropped()),
@@ -191,8 +191,8 @@ impl Observed {
             "Connections closed at once, by reason.",
         );
         for (reason, count) in [
-            ("limit", counters.turned_away()),
-            ("address_limit", counters.crowded_out()),
+            ("limit", counters.rejected_total()),
+            ("address_limit", counters.rejected_per_address()),
         ] {
             out.sample("_total", &[("reason", reason)], count);
         }
@@ -202,8 +202,8 @@ impl Observed {
             "Connections to the administrator's port closed at once, by reason.",
         );
         for (reason, count) in [
-            ("limit", self.admin_counters.turned_away()),
-            ("address_limit", self.admin_counters.crowded_out()),
+            ("limit", self.admin_counters.rejected_total()),
+            ("address_limit", self.admin_counters.rejected_per_address()),
         ] {
             out.sample("_total", &[("reason", reason)], count);
         }

@@ -6,7 +6,6 @@
 //! that a large dataset starts without, all three at low priority; `hub` and its helpers are delivery's own.
 
 mod access_log;
-mod activity;
 mod admin;
 mod certificate;
 mod clock;
@@ -15,7 +14,9 @@ mod connection;
 mod connections;
 mod content_dates;
 mod counters;
+mod deadline;
 pub mod descriptors;
+mod fairness;
 mod fast;
 pub mod files;
 mod front;
@@ -35,15 +36,14 @@ mod reload_trigger;
 mod reloads;
 mod running;
 mod send;
-mod sentry;
 mod service;
 mod session_key;
 pub mod signals;
 mod start_error;
+mod state;
 pub mod supervisor;
 mod threads;
 mod tls;
-mod turn;
 mod watch;
 mod workers;
 
@@ -68,15 +68,15 @@ pub use tls::TlsError;
 use files::Stamps;
 use front::{Front, Listeners};
 use load::Loader;
-use metrics::Observed;
-use observers::Observers;
+use metrics::MetricSources;
+use observers::AdminServices;
 use reload::Reloader;
 use running::Parts;
 use service::Handler;
 use signals::Signals;
 use supervisor::{Probe, Supervisor};
 use threads::Threads;
-use tls::Keeper;
+use tls::CertificateReloader;
 
 /// Starts a server; when it returns, the first request can be sent.
 ///
@@ -102,9 +102,13 @@ fn start_with(
 ) -> Result<Running, StartError> {
     let started_ms = crate::clock::unix_ms();
     observers::check_addresses(&config)?;
-    let keeper = config.tls.as_ref().map(Keeper::load).transpose()?;
-    let acceptor = keeper.as_ref().map(Keeper::acceptor);
-    let expiry = keeper.as_ref().map(Keeper::expiry);
+    let keeper = config
+        .tls
+        .as_ref()
+        .map(CertificateReloader::load)
+        .transpose()?;
+    let acceptor = keeper.as_ref().map(CertificateReloader::acceptor);
+    let expiry = keeper.as_ref().map(CertificateReloader::expiry);
     let refused = |cause| StartError::Listen {
         flag: "--listen",
         address: config.listen,
@@ -138,7 +142,7 @@ fn start_with(
     }
     let reloads = Arc::new(Reloads::default());
     let reloader = start_reloader(&config, &app, loader, seen, keeper, Arc::clone(&reloads))?;
-    let observed = Observed {
+    let observed = MetricSources {
         app: Arc::clone(&app),
         counters: Arc::clone(&counters),
         admin_counters: Arc::default(),
@@ -147,7 +151,7 @@ fn start_with(
         reloads,
         started_ms,
     };
-    let observers = Observers {
+    let observers = AdminServices {
         admin: observers::start_admin(admin_listener, &config, observed)?,
         log_writer,
     };
@@ -233,7 +237,7 @@ fn start_reloader(
     app: &Arc<App>,
     loader: Loader,
     seen: Stamps,
-    keeper: Option<Keeper>,
+    keeper: Option<CertificateReloader>,
     reloads: Arc<Reloads>,
 ) -> Result<Reloader, StartError> {
     let told = Arc::downgrade(app);

@@ -11,8 +11,8 @@ use tracing::info;
 use crate::http::App;
 
 use super::config::{AccessLogTarget, Config};
-use super::front::{Front, Phase};
-use super::metrics::Observed;
+use super::front::{Front, ShutdownPhase};
+use super::metrics::MetricSources;
 use super::threads::Threads;
 use super::{StartError, access_log, admin, clock, listen};
 
@@ -20,18 +20,18 @@ use super::{StartError, access_log, admin, clock, listen};
 const LAST_LINES: Duration = Duration::from_secs(2);
 
 /// What watches a server.
-pub(super) struct Observers {
+pub(super) struct AdminServices {
     /// The administrator's listener.
     pub(super) admin: Option<Front>,
     /// The thread that writes the access log.
     pub(super) log_writer: Option<JoinHandle<()>>,
 }
 
-impl Observers {
+impl AdminServices {
     /// Ends them.
     pub(super) fn stop(self, app: &App) {
         if let Some(admin) = self.admin {
-            admin.advance(Phase::Drain);
+            admin.advance(ShutdownPhase::Drain);
             // Scrapes that do not end in time are cut; nobody relies on them.
             let _cut = admin.join();
         }
@@ -110,7 +110,7 @@ fn refused_admin(address: SocketAddr, cause: std::io::Error) -> StartError {
 pub(super) fn start_admin(
     listener: Option<TcpListener>,
     config: &Config,
-    observed: Observed,
+    observed: MetricSources,
 ) -> Result<Option<Front>, StartError> {
     let Some(listener) = listener else {
         return Ok(None);

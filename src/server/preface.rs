@@ -14,8 +14,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::http::{ProtocolError, protocol_error};
 
-use super::activity::{Activity, Protocol};
 use super::io::{Socket, Watched};
+use super::state::{ConnectionState, Protocol};
 
 /// What an HTTP/2 client with prior knowledge sends first.
 pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -63,8 +63,8 @@ pub(super) async fn first_byte(stream: &TcpStream, deadline: Instant) -> io::Res
 }
 
 /// Tells a client that has begun with something else that TLS is spoken here.
-pub(super) async fn refuse_plain(socket: Socket, activity: Arc<Activity>) {
-    let mut io = Watched::new(socket, activity);
+pub(super) async fn refuse_plain(socket: Socket, state: Arc<ConnectionState>) {
+    let mut io = Watched::new(socket, state);
     io.send_now(&protocol_error(ProtocolError::Plaintext));
     io.linger().await;
 }
@@ -83,7 +83,7 @@ fn classify(first: &[u8]) -> Option<Protocol> {
 #[cfg(test)]
 mod tests {
     use super::{PREFACE, classify};
-    use crate::server::activity::Protocol;
+    use crate::server::state::Protocol;
 
     #[test]
     fn the_whole_preface_is_http2_and_every_part_of_it_is_undecided() {

@@ -35,7 +35,7 @@ use super::reload_trigger::{self, ReloadEvent, ReloadEvents, ReloadTrigger};
 use super::reloads::{Reloaded, Reloads};
 use super::supervisor::Supervisor;
 use super::threads::Threads;
-use super::tls::Keeper;
+use super::tls::CertificateReloader;
 use super::watch::{Directory, time_to_look};
 
 /// Builds in a row that are dropped because the files have changed again; the next is finished whatever happens, so
@@ -77,7 +77,7 @@ impl Reloader {
         loader: Loader,
         seen: Stamps,
         reloads: Arc<Reloads>,
-        tls: Option<Keeper>,
+        tls: Option<CertificateReloader>,
         published: Published,
     ) -> io::Result<Reloader> {
         let (trigger, events) = reload_trigger::channel();
@@ -147,7 +147,7 @@ struct State {
     stopping: Arc<AtomicBool>,
     post_reload: PostReloadJobs,
     reloads: Arc<Reloads>,
-    tls: Option<Keeper>,
+    tls: Option<CertificateReloader>,
     published: Published,
     /// Notified when a requested reload begins and ends.
     supervisor: Supervisor,

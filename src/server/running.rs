@@ -11,8 +11,8 @@ use crate::http::{App, Reason};
 
 use super::config::Config;
 use super::counters::Counters;
-use super::front::{Front, Phase, advance};
-use super::observers::Observers;
+use super::front::{Front, ShutdownPhase, advance};
+use super::observers::AdminServices;
 use super::reload::Reloader;
 use super::signals::{Order, Signals};
 use super::supervisor::Supervisor;
@@ -34,7 +34,7 @@ pub struct Running {
 pub(super) struct Parts {
     pub(super) front: Front,
     pub(super) reloader: Reloader,
-    pub(super) observers: Observers,
+    pub(super) observers: AdminServices,
 }
 
 impl Running {
@@ -96,7 +96,7 @@ impl Running {
     /// connections had to be cut.
     #[must_use]
     pub fn shutdown(mut self) -> bool {
-        self.end(Phase::Drain)
+        self.end(ShutdownPhase::Drain)
     }
 
     /// Serves until SIGTERM or SIGINT, then drains; a second signal ends at once. SIGHUP reads the data again.
@@ -121,11 +121,18 @@ impl Running {
             Order::Stop => {
                 supervisor.stopping();
                 report_draining(&app);
-                let again = *phase.borrow() >= Phase::Drain;
+                let again = *phase.borrow() >= ShutdownPhase::Drain;
                 if again && let Some(hub) = app.hub() {
                     hub.hurry();
                 }
-                advance(&phase, if again { Phase::Quit } else { Phase::Drain });
+                advance(
+                    &phase,
+                    if again {
+                        ShutdownPhase::Quit
+                    } else {
+                        ShutdownPhase::Drain
+                    },
+                );
             }
         };
         // On a thread of its own, so that a second signal is heard while the first is being obeyed; it ends with us.
@@ -143,7 +150,7 @@ impl Running {
         ended.map(drop)
     }
 
-    fn end(&mut self, phase: Phase) -> bool {
+    fn end(&mut self, phase: ShutdownPhase) -> bool {
         let Some(parts) = self.parts.take() else {
             return true;
         };
@@ -152,7 +159,7 @@ impl Running {
         parts.front.advance(phase);
         let clean = parts.front.join().unwrap_or(false);
         parts.reloader.stop();
-        self.stop_hub(clean && phase == Phase::Drain);
+        self.stop_hub(clean && phase == ShutdownPhase::Drain);
         parts.observers.stop(&self.app);
         clean
     }
@@ -174,7 +181,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.end(Phase::Quit);
+        self.end(ShutdownPhase::Quit);
     }
 }
 

@@ -10,12 +10,12 @@ use rustix::net::sockopt::set_tcp_cork;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-use crate::http::{SealedFile, Stored};
+use crate::http::{FileBody, MemFd};
 
-use super::activity::Activity;
+use super::state::ConnectionState;
 
 /// Bytes after which other connections have their turn, also while the socket takes more.
-pub(super) const TURN_BYTES: usize = 2 << 20;
+pub(super) const POLL_BYTES_MAX: usize = 2 << 20;
 
 /// How far sending has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +36,13 @@ pub(super) enum Written {
 /// Those of the socket.
 pub(super) fn send(
     stream: &TcpStream,
-    activity: &Activity,
+    state: &ConnectionState,
     head: &[u8],
-    body: Option<&Stored>,
+    body: Option<&FileBody>,
     at: &mut usize,
 ) -> io::Result<Written> {
     let total = head.len() + body.map_or(0, |body| body.bytes.len() + body.tail.len());
-    let turn = at.saturating_add(TURN_BYTES);
+    let turn = at.saturating_add(POLL_BYTES_MAX);
     let is_by_kernel = body.is_some_and(|body| body.file.is_some());
     if is_by_kernel && *at == 0 {
         set_tcp_cork(stream, true)?;
@@ -54,7 +54,7 @@ pub(super) fn send(
         match send_some(stream, head, body, *at) {
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
             Ok(bytes) => {
-                activity.note_written(bytes);
+                state.note_written(bytes);
                 *at += bytes;
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Written::Partial),
@@ -72,7 +72,7 @@ pub(super) fn send(
 fn send_some(
     stream: &TcpStream,
     head: &[u8],
-    body: Option<&Stored>,
+    body: Option<&FileBody>,
     at: usize,
 ) -> io::Result<usize> {
     let head_left = head.get(at..).unwrap_or_default();
@@ -96,14 +96,14 @@ fn send_some(
 }
 
 /// Has the kernel send the next `bytes` bytes of `file` from `at` on.
-fn send_file(stream: &TcpStream, file: &SealedFile, at: usize, bytes: usize) -> io::Result<usize> {
+fn send_file(stream: &TcpStream, file: &MemFd, at: usize, bytes: usize) -> io::Result<usize> {
     stream.try_io(Interest::WRITABLE, || {
         let mut offset = at as u64;
         Ok(sendfile(
             stream,
             file,
             Some(&mut offset),
-            bytes.min(TURN_BYTES),
+            bytes.min(POLL_BYTES_MAX),
         )?)
     })
 }
@@ -119,14 +119,14 @@ pub(super) fn yield_now<T>(context: &mut Context<'_>) -> Poll<T> {
 #[derive(Debug)]
 pub(super) struct PendingWrite {
     head: Vec<u8>,
-    body: Option<Stored>,
+    body: Option<FileBody>,
     /// How far of both the socket has taken.
     at: usize,
 }
 
 impl PendingWrite {
     /// Keeps what is left of `head` and `body` after the byte `at` of both.
-    pub(super) fn new(head: &[u8], body: Option<Stored>, at: usize) -> PendingWrite {
+    pub(super) fn new(head: &[u8], body: Option<FileBody>, at: usize) -> PendingWrite {
         PendingWrite {
             head: head.get(at..).unwrap_or_default().to_vec(),
             body,
@@ -139,15 +139,15 @@ impl PendingWrite {
         &mut self,
         context: &mut Context<'_>,
         stream: &TcpStream,
-        activity: &Activity,
+        state: &ConnectionState,
     ) -> Poll<io::Result<()>> {
         loop {
             ready!(stream.poll_write_ready(context))?;
             let before = self.at;
             let body = self.body.as_ref();
-            match send(stream, activity, &self.head, body, &mut self.at) {
+            match send(stream, state, &self.head, body, &mut self.at) {
                 Ok(Written::All) => return Poll::Ready(Ok(())),
-                Ok(Written::Partial) if self.at - before >= TURN_BYTES => {
+                Ok(Written::Partial) if self.at - before >= POLL_BYTES_MAX => {
                     return yield_now(context);
                 }
                 Ok(Written::Partial) => {}
@@ -167,9 +167,9 @@ mod tests {
     use tokio::net::TcpListener;
     use tokio::time::{Duration, Instant, timeout};
 
-    use super::super::activity::Protocol;
+    use super::super::state::Protocol;
     use super::*;
-    use crate::http::FilePart;
+    use crate::http::MemFdRange;
 
     /// Longest wait for what has to come.
     const PATIENCE: Duration = Duration::from_secs(60);
@@ -180,28 +180,28 @@ mod tests {
         let address = listener.local_addr().expect("an address");
         let mut peer = TcpStream::connect(address).await.expect("connected");
         let (stream, _) = listener.accept().await.expect("accepted");
-        let activity = Activity::new(Protocol::Http1, Instant::now());
+        let state = ConnectionState::new(Protocol::Http1, Instant::now());
         let bytes = Bytes::from(vec![b'x'; 16 << 20]);
-        let file = SealedFile::new(&bytes).expect("a file in memory");
-        let body = Stored {
+        let file = MemFd::new(&bytes).expect("a file in memory");
+        let body = FileBody {
             bytes: bytes.clone(),
-            file: Some(FilePart::whole(&Arc::new(file))),
+            file: Some(MemFdRange::whole(&Arc::new(file))),
             tail: Bytes::from_static(b"]"),
         };
         let is_corked = || tcp_cork(&stream).expect("the option");
         let mut at = 0;
-        let sent = send(&stream, &activity, b"head", Some(&body), &mut at).expect("a peer");
+        let sent = send(&stream, &state, b"head", Some(&body), &mut at).expect("a peer");
         assert_eq!((sent, is_corked()), (Written::Partial, true));
         let mut pending = PendingWrite::new(b"head", Some(body), at);
         let mut come = vec![0; 4 + bytes.len() + 1];
-        let all = std::future::poll_fn(|context| pending.poll(context, &stream, &activity));
+        let all = std::future::poll_fn(|context| pending.poll(context, &stream, &state));
         let both = async { tokio::join!(all, peer.read_exact(&mut come)) };
         let (all, read) = timeout(PATIENCE, both).await.expect("in time");
         all.and(read.map(drop)).expect("all of it");
         assert!(come.starts_with(b"headxx") && come.ends_with(b"xx]"));
         assert!(!is_corked(), "the end of it waits for nothing");
         // What we copy leaves at once anyway.
-        send(&stream, &activity, b"head", None, &mut 0).expect("a peer");
+        send(&stream, &state, b"head", None, &mut 0).expect("a peer");
         assert!(!is_corked());
     }
 }

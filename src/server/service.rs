@@ -19,9 +19,9 @@ use tracing::error;
 
 use crate::http::{Body, FastResponse};
 
-use super::activity::{Activity, Protocol};
+use super::fairness::PollBudget;
 use super::send::yield_now;
-use super::turn::Turn;
+use super::state::{ConnectionState, Protocol};
 
 /// Answers requests: `http::handle` in the server, smaller things in tests.
 pub(super) trait Handler: Clone + Send + Sync + 'static {
@@ -66,13 +66,13 @@ pub(super) struct Service<H> {
 struct Link<H> {
     handler: H,
     peer: SocketAddr,
-    activity: Arc<Activity>,
+    state: Arc<ConnectionState>,
     /// Requests after which the connection is closed.
     requests_max: u32,
     /// Strict-Transport-Security of every reply.
     hsts: Option<HeaderValue>,
     /// What was begun since other connections had their turn.
-    turn: Turn,
+    turn: PollBudget,
 }
 
 impl<H: Handler> Service<H> {
@@ -80,17 +80,17 @@ impl<H: Handler> Service<H> {
     pub(super) fn new(
         handler: H,
         peer: SocketAddr,
-        activity: Arc<Activity>,
+        state: Arc<ConnectionState>,
         requests_max: u32,
         hsts: Option<HeaderValue>,
     ) -> Service<H> {
         let link = Link {
             handler,
             peer,
-            activity,
+            state,
             requests_max,
             hsts,
-            turn: Turn::default(),
+            turn: PollBudget::default(),
         };
         Service {
             link: Arc::new(link),
@@ -105,7 +105,7 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for Service<H> {
 
     fn call(&self, request: Request<Incoming>) -> Reply<H> {
         let link = &self.link;
-        let count = link.activity.note_request();
+        let count = link.state.note_request();
         let stage = match link.turn.is_over() {
             false => link.begin(request),
             true => Stage::Waiting(Box::new(request), None),
@@ -161,7 +161,7 @@ impl<H: Handler> Drop for Reply<H> {
     /// A stream that is reset takes its reply along: nobody is working on it any more.
     fn drop(&mut self) {
         if !self.is_answered {
-            self.link.activity.note_answer();
+            self.link.state.note_answer();
         }
     }
 }
@@ -218,27 +218,27 @@ impl<H: Handler> Reply<H> {
 
     /// Notes the answer, and closes the connection if it is the last or says so.
     fn finish(&mut self, mut response: Response<Body>) -> Response<Tracked> {
-        let activity = &self.link.activity;
-        activity.note_answer();
+        let state = &self.link.state;
+        state.note_answer();
         self.is_answered = true;
-        if self.last || activity.is_leaving() {
+        if self.last || state.is_leaving() {
             close(&mut response);
         }
         if let Some(hsts) = &self.link.hsts {
             let fields = response.headers_mut();
             fields.insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
         }
-        let http2 = activity.protocol() == Protocol::Http2;
+        let http2 = state.protocol() == Protocol::Http2;
         if let Some(value) = response.headers().get(CONNECTION) {
             if value == "close" {
-                activity.note_closing();
+                state.note_closing();
             }
             if http2 {
                 // RFC 9113 §8.2.2: there is no such field in HTTP/2; the connection ends by GOAWAY.
                 response.headers_mut().remove(CONNECTION);
             }
         }
-        let sending = http2.then(|| Sending::begin(activity));
+        let sending = http2.then(|| Sending::begin(state));
         response.map(|body| Tracked {
             body,
             _sending: sending,
@@ -295,12 +295,12 @@ impl HttpBody for Tracked {
 /// On HTTP/1.1 the socket itself tells that a peer is slow. On HTTP/2 the peer may close the window of a stream while
 /// the socket is free, and only the body that hyper does not let go of shows it.
 #[derive(Debug)]
-struct Sending(Arc<Activity>);
+struct Sending(Arc<ConnectionState>);
 
 impl Sending {
-    fn begin(activity: &Arc<Activity>) -> Sending {
-        activity.note_body();
-        Sending(Arc::clone(activity))
+    fn begin(state: &Arc<ConnectionState>) -> Sending {
+        state.note_body();
+        Sending(Arc::clone(state))
     }
 }
 

@@ -189,7 +189,7 @@ impl Probe {
     /// A server whose places are all taken closes new connections at once: it is busy, not stuck, and to restart it
     /// would drop those whom it serves.
     fn ask(&self, patience: Duration) -> io::Result<()> {
-        let closed = || self.counters.turned_away() + self.counters.crowded_out();
+        let closed = || self.counters.rejected_total() + self.counters.rejected_per_address();
         let before = closed();
         let answered = self.exchange(patience);
         let is_full = closed() > before || self.connections.open() >= self.connections.max();

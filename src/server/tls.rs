@@ -52,9 +52,9 @@ impl std::error::Error for TlsError {}
 
 /// The pair that the next handshake is made with.
 #[derive(Debug)]
-struct Current(ArcSwap<CertifiedKey>);
+struct CertificateResolver(ArcSwap<CertifiedKey>);
 
-impl ResolvesServerCert for Current {
+impl ResolvesServerCert for CertificateResolver {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.0.load_full())
     }
@@ -62,7 +62,7 @@ impl ResolvesServerCert for Current {
 
 /// When the certificate ends that is served now, whichever it is.
 #[derive(Clone, Debug)]
-pub(super) struct Expiry(Arc<Current>);
+pub(super) struct Expiry(Arc<CertificateResolver>);
 
 impl Expiry {
     /// Returns the last second in which it is valid, since 1970.
@@ -79,9 +79,9 @@ struct Stamps(Option<Stamp>, Option<Stamp>);
 
 /// Keeps the pair up to date; the thread that reloads has it.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct CertificateReloader {
     files: TlsFiles,
-    current: Arc<Current>,
+    current: Arc<CertificateResolver>,
     config: Arc<ServerConfig>,
     /// The last second of the certificate that is served.
     ends: Timestamp,
@@ -94,7 +94,7 @@ pub(super) struct Keeper {
 }
 
 /// A pair that can be used.
-struct Pair {
+struct CertKeyPair {
     key: CertifiedKey,
     /// The last second of its certificate.
     ends: Timestamp,
@@ -106,18 +106,18 @@ const REFUSED: &str = "tls_reload_failed";
 /// Under this code `/readyz` tells that the certificate that is served has expired.
 const EXPIRED: &str = "tls_expired";
 
-impl Keeper {
+impl CertificateReloader {
     /// Reads the pair of the beginning: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1 by ALPN, resumption by tickets that take
     /// no memory here.
     ///
     /// # Errors
     /// See [`TlsError`]; an expired certificate is one.
-    pub(super) fn load(files: &TlsFiles) -> Result<Keeper, TlsError> {
+    pub(super) fn load(files: &TlsFiles) -> Result<CertificateReloader, TlsError> {
         // Looked at before reading: what changes meanwhile is read once more, never missed.
         let seen = Stamps::of(files);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let pair = read_pair(files, &provider, clock::now())?;
-        let current = Arc::new(Current(ArcSwap::from_pointee(pair.key)));
+        let current = Arc::new(CertificateResolver(ArcSwap::from_pointee(pair.key)));
         let resolver: Arc<dyn ResolvesServerCert> = Arc::clone(&current) as _;
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -131,7 +131,7 @@ impl Keeper {
             let what = format!("the system has no randomness for tickets: {error}");
             fail(CERT_FLAG, &files.certificate, what)
         })?;
-        Ok(Keeper {
+        Ok(CertificateReloader {
             files: files.clone(),
             current,
             config: Arc::new(config),
@@ -242,7 +242,7 @@ fn read_pair(
     files: &TlsFiles,
     provider: &CryptoProvider,
     now: Timestamp,
-) -> Result<Pair, TlsError> {
+) -> Result<CertKeyPair, TlsError> {
     let wrong_certificate = |what: String| fail(CERT_FLAG, &files.certificate, what);
     let wrong_key = |what: String| fail(KEY_FLAG, &files.key, what);
     let pem = read(&files.certificate).map_err(wrong_certificate)?;
@@ -267,7 +267,7 @@ fn read_pair(
         }
         error => wrong_key(format!("cannot be used: {error}")),
     })?;
-    Ok(Pair { key, ends })
+    Ok(CertKeyPair { key, ends })
 }
 
 /// Returns the last second of `own`, which has to be valid at `now`.

@@ -15,12 +15,12 @@ use tokio::runtime;
 use tokio::sync::mpsc;
 
 use super::connection::Protocols;
-use super::connections::Membership;
+use super::connections::ConnectionPermit;
 use super::service::Handler;
 use super::threads::Threads;
 
 /// A connection on its way to a worker; their number is bounded by the places for connections.
-type Parcel = (TcpStream, SocketAddr, Membership);
+type Accepted = (TcpStream, SocketAddr, ConnectionPermit);
 
 /// The threads that serve.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(super) struct Workers {
 
 #[derive(Debug)]
 struct Worker {
-    parcels: mpsc::UnboundedSender<Parcel>,
+    parcels: mpsc::UnboundedSender<Accepted>,
     /// Connections handed to this worker and not ended yet.
     open: Arc<AtomicUsize>,
     thread: JoinHandle<()>,
@@ -54,7 +54,7 @@ impl Workers {
     }
 
     /// Gives a connection to the worker that has the fewest.
-    pub(super) fn pass_on(&self, stream: TcpStream, peer: SocketAddr, membership: Membership) {
+    pub(super) fn pass_on(&self, stream: TcpStream, peer: SocketAddr, permit: ConnectionPermit) {
         let fewest = self
             .workers
             .iter()
@@ -62,7 +62,7 @@ impl Workers {
         if let Some(worker) = fewest {
             worker.open.fetch_add(1, Ordering::Relaxed);
             // A worker that is gone has no use for a connection; dropping it closes it.
-            let _closed = worker.parcels.send((stream, peer, membership));
+            let _closed = worker.parcels.send((stream, peer, permit));
         }
     }
 
@@ -106,10 +106,10 @@ impl Worker {
 /// Serves what arrives until there is nobody left to send anything.
 async fn work<H: Handler>(
     protocols: Arc<Protocols<H>>,
-    mut arrivals: mpsc::UnboundedReceiver<Parcel>,
+    mut arrivals: mpsc::UnboundedReceiver<Accepted>,
     open: Arc<AtomicUsize>,
 ) {
-    while let Some((stream, peer, membership)) = arrivals.recv().await {
+    while let Some((stream, peer, permit)) = arrivals.recv().await {
         let place = Place(Arc::clone(&open));
         // Fails only without a runtime or without memory for its table; the connection closes.
         let Ok(stream) = tokio::net::TcpStream::from_std(stream) else {
@@ -117,7 +117,7 @@ async fn work<H: Handler>(
         };
         let protocols = Arc::clone(&protocols);
         tokio::spawn(async move {
-            protocols.serve(stream, peer, membership).await;
+            protocols.serve(stream, peer, permit).await;
             drop(place);
         });
     }

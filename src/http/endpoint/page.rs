@@ -12,8 +12,8 @@ use crate::http::app::App;
 use crate::http::body::Body;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Refusal, Reply, Representation};
+use crate::http::request_metrics::Searcher;
 use crate::http::site::Site;
-use crate::http::traffic::Searcher;
 use crate::pages::{HTML, Page, Refused, Scratch};
 
 thread_local! {

@@ -6,21 +6,21 @@ use hyper::header::{ACCESS_CONTROL_EXPOSE_HEADERS, HeaderName, HeaderValue, RETR
 
 use super::{EXPOSED, EXPOSED_WITH_RATE};
 use crate::http::body::Body;
-use crate::http::rate::{Standing, WINDOW};
+use crate::http::rate_limit::{RateLimitStatus, WINDOW};
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-/// Writes the fields of `standing`, and lets pages read them where they may read others.
-pub(crate) fn put(response: &mut Response<Body>, standing: &Standing) {
-    let Standing {
+/// Writes the fields of `quota`, and lets pages read them where they may read others.
+pub(crate) fn put(response: &mut Response<Body>, quota: &RateLimitStatus) {
+    let RateLimitStatus {
         policy,
         per_minute,
         left,
         ..
-    } = standing;
+    } = quota;
     // Whole seconds, rounded up from the last nanosecond on: whoever comes then is let in.
-    let next_s = standing.next.as_nanos().div_ceil(1_000_000_000).max(1);
+    let next_s = quota.next.as_nanos().div_ceil(1_000_000_000).max(1);
     let headers = response.headers_mut();
     for (name, value) in [
         (
@@ -40,7 +40,7 @@ pub(crate) fn put(response: &mut Response<Body>, standing: &Standing) {
     {
         exposed.clone_from(&EXPOSED_WITH_RATE);
     }
-    if standing.is_exceeded {
+    if quota.is_exceeded {
         let wait_s = u64::try_from(next_s).unwrap_or(u64::MAX);
         headers.insert(RETRY_AFTER, HeaderValue::from(wait_s));
     }
@@ -54,14 +54,14 @@ mod tests {
 
     fn retry_after(next: Duration) -> u64 {
         let mut response = Response::new(Body::default());
-        let standing = Standing {
+        let quota = RateLimitStatus {
             policy: "test",
             per_minute: 1,
             left: 0,
             next,
             is_exceeded: true,
         };
-        put(&mut response, &standing);
+        put(&mut response, &quota);
         let value = response.headers()[RETRY_AFTER].to_str().unwrap();
         value.parse().unwrap()
     }

@@ -5,14 +5,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::*;
-use crate::http::Verb;
+use crate::http::MethodName;
 use crate::wire::trace::TraceParent;
 
-fn entry(path: &str) -> Entry {
-    Entry {
+fn entry(path: &str) -> LogEntry {
+    LogEntry {
         unix_ms: 1_800_000_000_007,
         client: "::ffff:192.0.2.1".parse::<IpAddr>().unwrap(),
-        method: Verb::of(&hyper::Method::GET),
+        method: MethodName::of(&hyper::Method::GET),
         path: path.to_owned(),
         status: 200,
         bytes: 12,
@@ -21,7 +21,7 @@ fn entry(path: &str) -> Entry {
     }
 }
 
-fn line(entry: &Entry) -> String {
+fn line(entry: &LogEntry) -> String {
     let mut out = Vec::new();
     render(entry, &mut out);
     String::from_utf8(out).unwrap()
@@ -84,10 +84,10 @@ impl Write for Disk {
     }
 }
 
-fn writer(path: Option<PathBuf>, out: impl Write + Send + 'static) -> (Writer, Arc<Ledger>) {
-    let ledger = Arc::<Ledger>::default();
-    let writer = Writer::new(path, Box::new(out), Arc::clone(&ledger));
-    (writer, ledger)
+fn writer(path: Option<PathBuf>, out: impl Write + Send + 'static) -> (Writer, Arc<WriterStats>) {
+    let stats = Arc::<WriterStats>::default();
+    let writer = Writer::new(path, Box::new(out), Arc::clone(&stats));
+    (writer, stats)
 }
 
 fn put(writer: &mut Writer, path: &str) {
@@ -99,7 +99,7 @@ fn a_line_is_bounded_whatever_is_asked() {
     let method = hyper::Method::from_bytes(&[b'M'; 8_000]).unwrap();
     let mut longest = entry(&"\u{e9}".repeat(128));
     longest.client = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff".parse().unwrap();
-    longest.method = Verb::of(&method);
+    longest.method = MethodName::of(&method);
     (longest.status, longest.bytes) = (u16::MAX, u64::MAX);
     longest.elapsed = Duration::MAX;
     let parent = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -113,7 +113,7 @@ fn a_file_that_was_moved_away_is_made_anew() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("access.log");
     let moved = directory.path().join("access.log.1");
-    let (mut writer, ledger) = writer(Some(path.clone()), open(&path).unwrap());
+    let (mut writer, stats) = writer(Some(path.clone()), open(&path).unwrap());
     put(&mut writer, "/1");
     writer.write();
     std::fs::rename(&path, &moved).unwrap();
@@ -125,7 +125,7 @@ fn a_file_that_was_moved_away_is_made_anew() {
     let text = std::fs::read_to_string(&moved).unwrap();
     assert!(text.contains("\"/1\"") && text.contains("\"/2\""), "{text}");
     assert!(std::fs::read_to_string(&path).unwrap().contains("\"/3\""));
-    assert_eq!((ledger.written(), ledger.failed()), (3, 0));
+    assert_eq!((stats.written(), stats.failed()), (3, 0));
 }
 
 #[test]
@@ -133,24 +133,24 @@ fn a_full_disk_costs_lines_that_are_counted() {
     let Ok(full) = OpenOptions::new().write(true).open("/dev/full") else {
         return;
     };
-    let (mut writer, ledger) = writer(Some("/dev/full".into()), full);
+    let (mut writer, stats) = writer(Some("/dev/full".into()), full);
     for path in ["/1", "/2"] {
         put(&mut writer, path);
         writer.write();
     }
-    assert_eq!((ledger.written(), ledger.failed()), (0, 2));
+    assert_eq!((stats.written(), stats.failed()), (0, 2));
 }
 
 #[test]
 fn after_a_full_disk_each_line_stands_alone() {
     let disk = Disk::default();
-    let (mut writer, ledger) = writer(None, disk.clone());
+    let (mut writer, stats) = writer(None, disk.clone());
     let whole = line(&entry("/1")).len();
     disk.room.store(whole + 10, Relaxed);
     put(&mut writer, "/1");
     put(&mut writer, "/2");
     writer.write();
-    assert_eq!((ledger.written(), ledger.failed()), (1, 1));
+    assert_eq!((stats.written(), stats.failed()), (1, 1));
     // Still full: nothing is added to the torn line.
     put(&mut writer, "/3");
     writer.write();
@@ -159,7 +159,7 @@ fn after_a_full_disk_each_line_stands_alone() {
         put(&mut writer, path);
         writer.write();
     }
-    assert_eq!((ledger.written(), ledger.failed()), (3, 2));
+    assert_eq!((stats.written(), stats.failed()), (3, 2));
     let text = disk.text();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");
@@ -172,12 +172,12 @@ fn after_a_full_disk_each_line_stands_alone() {
 #[test]
 fn a_log_that_cannot_even_be_opened_is_written_again_later() {
     let disk = Disk::default();
-    let (mut writer, ledger) = writer(Some("/nowhere/access.log".into()), disk.clone());
+    let (mut writer, stats) = writer(Some("/nowhere/access.log".into()), disk.clone());
     put(&mut writer, "/1");
     writer.write();
     disk.room.store(usize::MAX, Relaxed);
     put(&mut writer, "/2");
     writer.write();
-    assert_eq!((ledger.written(), ledger.failed()), (1, 1));
+    assert_eq!((stats.written(), stats.failed()), (1, 1));
     assert_eq!(disk.text(), line(&entry("/2")));
 }

@@ -18,7 +18,7 @@ use hyper::{Request, Response, StatusCode};
 use crate::http::{self, Body, FastResponse, Proxies, ProxyField, Rates};
 use crate::server::config::{Config, DataSource, Limits, Mcp, Reload, SessionKey};
 use crate::server::counters::Counters;
-use crate::server::front::{Front, Listeners, Phase};
+use crate::server::front::{Front, Listeners, ShutdownPhase};
 use crate::server::listen;
 use crate::server::service::Handler;
 use crate::server::threads::Threads;
@@ -195,7 +195,7 @@ impl Served {
 impl Drop for Served {
     fn drop(&mut self) {
         if let Some(front) = self.front.take() {
-            front.advance(Phase::Quit);
+            front.advance(ShutdownPhase::Quit);
             let _ended = front.join();
         }
     }

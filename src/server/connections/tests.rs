@@ -15,10 +15,10 @@ fn table(max: u32, per_address_max: u32) -> Arc<Connections> {
 }
 
 /// Admits a connection that has a request under way, which is closed for no other.
-fn busy(table: &Arc<Connections>, address: &str) -> Result<Membership, Full> {
-    let (membership, _) = table.admit(address.parse().expect(address))?;
-    membership.note_waiting(None);
-    Ok(membership)
+fn busy(table: &Arc<Connections>, address: &str) -> Result<ConnectionPermit, LimitReached> {
+    let (permit, _) = table.admit(address.parse().expect(address))?;
+    permit.note_waiting(None);
+    Ok(permit)
 }
 
 #[test]
@@ -26,11 +26,17 @@ fn an_address_may_have_its_share_and_gets_a_place_back() {
     let table = table(100, 2);
     let first = busy(&table, "192.0.2.1").unwrap();
     let _second = busy(&table, "::ffff:192.0.2.1").unwrap();
-    assert_eq!(busy(&table, "192.0.2.1").unwrap_err(), Full::Address);
+    assert_eq!(
+        busy(&table, "192.0.2.1").unwrap_err(),
+        LimitReached::Address
+    );
     assert!(busy(&table, "192.0.2.2").is_ok());
     drop(first);
     let _third = busy(&table, "192.0.2.1").unwrap();
-    assert_eq!(busy(&table, "192.0.2.1").unwrap_err(), Full::Address);
+    assert_eq!(
+        busy(&table, "192.0.2.1").unwrap_err(),
+        LimitReached::Address
+    );
     assert_eq!(table.open(), 2);
 }
 
@@ -38,11 +44,17 @@ fn an_address_may_have_its_share_and_gets_a_place_back() {
 fn an_ipv6_client_is_its_64_and_a_48_has_the_shares_of_four() {
     let table = table(100, 1);
     let _first = busy(&table, "2001:db8::1").unwrap();
-    assert_eq!(busy(&table, "2001:db8::2").unwrap_err(), Full::Address);
+    assert_eq!(
+        busy(&table, "2001:db8::2").unwrap_err(),
+        LimitReached::Address
+    );
     let others: Vec<_> = (1..4)
         .map(|number| busy(&table, &format!("2001:db8:0:{number}::1")).unwrap())
         .collect();
-    assert_eq!(busy(&table, "2001:db8:0:4::1").unwrap_err(), Full::Address);
+    assert_eq!(
+        busy(&table, "2001:db8:0:4::1").unwrap_err(),
+        LimitReached::Address
+    );
     assert!(busy(&table, "2001:db8:1::1").is_ok());
     drop(others);
     assert!(busy(&table, "2001:db8:0:4::1").is_ok());
@@ -52,7 +64,7 @@ fn an_ipv6_client_is_its_64_and_a_48_has_the_shares_of_four() {
 fn a_proxy_may_have_all_places_and_no_more() {
     let table = table(3, 1);
     let held: Vec<_> = (0..3).map(|_| busy(&table, "10.1.2.3").unwrap()).collect();
-    assert_eq!(busy(&table, "10.1.2.3").unwrap_err(), Full::All);
+    assert_eq!(busy(&table, "10.1.2.3").unwrap_err(), LimitReached::All);
     drop(held);
     assert_eq!(table.open(), 0);
 }
@@ -63,15 +75,15 @@ fn the_one_that_has_waited_longest_is_closed_for_a_new_one() {
     let held: Vec<_> = [5, 3, 4]
         .iter()
         .map(|since| {
-            let (membership, closed_for) = table.admit([192, 0, 2, 1].into()).unwrap();
+            let (permit, closed_for) = table.admit([192, 0, 2, 1].into()).unwrap();
             assert_eq!(closed_for, None);
             // The times of acceptance differ by less than the numbers.
-            membership.note_waiting(Some(since * 1_000_000));
-            membership
+            permit.note_waiting(Some(since * 1_000_000));
+            permit
         })
         .collect();
     let (_new, closed_for) = table.admit([192, 0, 2, 2].into()).unwrap();
-    assert_eq!(closed_for, Some(Full::All));
+    assert_eq!(closed_for, Some(LimitReached::All));
     let leaving = |at: usize| held[at].leave();
     assert_eq!(
         [leaving(0), leaving(1), leaving(2)],
@@ -87,10 +99,10 @@ fn one_of_the_next_32_is_closed_and_the_next_sample_begins_after_them() {
     let table = table(SAMPLE as u32 * 2, 0);
     let held: Vec<_> = (0..SAMPLE as u64 * 2)
         .map(|number| {
-            let (membership, _) = table.admit([192, 0, 2, 1].into()).unwrap();
+            let (permit, _) = table.admit([192, 0, 2, 1].into()).unwrap();
             // The later, the longer.
-            membership.note_waiting(Some((SAMPLE as u64 * 2 - number) * 1_000_000));
-            membership
+            permit.note_waiting(Some((SAMPLE as u64 * 2 - number) * 1_000_000));
+            permit
         })
         .collect();
     let evicted = || -> Vec<usize> {
@@ -116,7 +128,7 @@ fn at_most_32_evicted_connections_are_open_beyond_the_limit() {
     let new: Vec<_> = (0..CLOSING_MAX)
         .map(|_| busy(&table, "192.0.2.2").unwrap())
         .collect();
-    assert_eq!(busy(&table, "192.0.2.2").unwrap_err(), Full::All);
+    assert_eq!(busy(&table, "192.0.2.2").unwrap_err(), LimitReached::All);
     let evicted = held.iter().position(|(held, _)| held.leave().is_some());
     drop(held.swap_remove(evicted.expect("one was evicted")));
     assert!(busy(&table, "192.0.2.2").is_ok());
@@ -131,7 +143,7 @@ fn an_address_makes_room_among_its_own() {
     let (own, _) = table.admit([192, 0, 2, 2].into()).unwrap();
     own.note_waiting(Some(1_000_000));
     let (_new, closed_for) = table.admit([192, 0, 2, 2].into()).unwrap();
-    assert_eq!(closed_for, Some(Full::Address));
+    assert_eq!(closed_for, Some(LimitReached::Address));
     assert_eq!((other.leave(), own.leave()), (None, Some(Leave::Evicted)));
 }
 

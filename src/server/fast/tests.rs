@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::http::Body;
 
-use super::super::activity::Protocol;
+use super::super::state::Protocol;
 use super::*;
 
 /// Answers each byte, which is a request that costs as much as the byte says, with itself; zero is no simple request.
@@ -72,23 +72,23 @@ async fn connection_with(requests: usize, cost: u8) -> (TcpStream, FastPathConfi
 /// Returns how many requests were answered after each turn, and whether more waited then.
 async fn turns(requests: usize, cost: u8) -> Vec<(usize, bool)> {
     let (mut stream, config, _peer) = connection_with(requests, cost).await;
-    let activity = Activity::new(Protocol::Http1, Instant::now());
-    let mut fast = FastPath::new(&mut stream, &Echo, &activity, config);
+    let state = ConnectionState::new(Protocol::Http1, Instant::now());
+    let mut fast = FastPath::new(&mut stream, &Echo, &state, config);
     let mut turns = Vec::new();
-    while (activity.requests() as usize) < requests {
+    while (state.requests() as usize) < requests {
         poll_fn(|context| {
             assert!(fast.poll(context, false).is_pending());
             Poll::Ready(())
         })
         .await;
-        turns.push((activity.requests() as usize, fast.is_busy()));
+        turns.push((state.requests() as usize, fast.is_busy()));
     }
     turns
 }
 
 #[tokio::test]
 async fn a_long_row_of_requests_lets_others_have_their_turn() {
-    let (once, twice) = (TURN_COST, TURN_COST * 2);
+    let (once, twice) = (POLL_COST_MAX, POLL_COST_MAX * 2);
     let expected = [(once, true), (twice, true), (twice + 1, false)];
     assert_eq!(turns(twice + 1, 1).await, expected);
 }
@@ -103,12 +103,12 @@ async fn dear_requests_let_others_have_their_turn_sooner() {
 #[tokio::test]
 async fn the_time_of_an_answer_counts_from_when_its_turn_came() {
     let (mut stream, config, mut peer) = connection_with(2, 1).await;
-    let activity = Activity::new(Protocol::Http1, Instant::now());
-    let mut fast = FastPath::new(&mut stream, &Echo, &activity, config);
+    let state = ConnectionState::new(Protocol::Http1, Instant::now());
+    let mut fast = FastPath::new(&mut stream, &Echo, &state, config);
     for requests in [2, 4] {
         let before = std::time::Instant::now();
         poll_fn(|context| match fast.poll(context, false) {
-            Poll::Pending if activity.requests() == requests => Poll::Ready(()),
+            Poll::Pending if state.requests() == requests => Poll::Ready(()),
             polled => {
                 assert!(polled.is_pending());
                 Poll::Pending
@@ -128,9 +128,9 @@ async fn the_time_of_an_answer_counts_from_when_its_turn_came() {
 
 #[tokio::test]
 async fn requests_that_wait_for_their_turn_go_to_hyper_when_the_server_stops() {
-    let (mut stream, config, _peer) = connection_with(TURN_COST + 3, 1).await;
-    let activity = Activity::new(Protocol::Http1, Instant::now());
-    let mut fast = FastPath::new(&mut stream, &Echo, &activity, config);
+    let (mut stream, config, _peer) = connection_with(POLL_COST_MAX + 3, 1).await;
+    let state = ConnectionState::new(Protocol::Http1, Instant::now());
+    let mut fast = FastPath::new(&mut stream, &Echo, &state, config);
     poll_fn(|context| {
         assert!(fast.poll(context, false).is_pending());
         assert!(fast.is_busy());
@@ -147,13 +147,13 @@ async fn requests_that_wait_for_their_turn_go_to_hyper_when_the_server_stops() {
 async fn what_is_no_simple_request_goes_to_hyper_with_all_that_follows() {
     let (mut stream, config, mut peer) = connection_with(2, 1).await;
     peer.write_all(&[0, 1]).await.expect("a write");
-    let activity = Activity::new(Protocol::Http1, Instant::now());
-    let mut fast = FastPath::new(&mut stream, &Echo, &activity, config);
+    let state = ConnectionState::new(Protocol::Http1, Instant::now());
+    let mut fast = FastPath::new(&mut stream, &Echo, &state, config);
     match poll_fn(|context| fast.poll(context, false)).await {
         Exit::HandOff(rest) => assert!(rest == [0, 1] || rest == [0], "{rest:?}"),
         other => panic!("{other:?}"),
     }
-    assert_eq!(activity.requests(), 2);
+    assert_eq!(state.requests(), 2);
     let mut replies = [0; 2];
     peer.read_exact(&mut replies).await.expect("replies");
     assert_eq!(replies, [1, 1]);

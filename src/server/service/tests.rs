@@ -58,8 +58,8 @@ impl Handler for Street {
 /// Serves `stream` by hyper until it ends.
 async fn serve(stream: TcpStream, handler: Street) {
     let peer = stream.peer_addr().expect("an address");
-    let activity = Arc::new(Activity::new(Protocol::Http1, Instant::now()));
-    let service = Service::new(handler, peer, activity, u32::MAX, None);
+    let state = Arc::new(ConnectionState::new(Protocol::Http1, Instant::now()));
+    let service = Service::new(handler, peer, state, u32::MAX, None);
     let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     connection.await.expect("an end in good order");
 }
@@ -126,22 +126,22 @@ impl Handler for Stuck {
 }
 
 /// Waits, a bounded time, until so many requests are in hand.
-async fn wait_for_handling(activity: &Activity, count: u32) {
+async fn wait_for_handling(state: &ConnectionState, count: u32) {
     for _ in 0..10_000 {
-        if activity.handling() == count {
+        if state.handling() == count {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
-    panic!("{} requests in hand, not {count}", activity.handling());
+    panic!("{} requests in hand, not {count}", state.handling());
 }
 
 #[tokio::test]
 async fn a_stream_that_is_reset_before_its_answer_leaves_nothing_in_hand() {
     let (ours, mut theirs) = tokio::io::duplex(1 << 16);
     let peer = SocketAddr::from(([127, 0, 0, 1], 1));
-    let activity = Arc::new(Activity::new(Protocol::Http2, Instant::now()));
-    let service = Service::new(Stuck, peer, Arc::clone(&activity), u32::MAX, None);
+    let state = Arc::new(ConnectionState::new(Protocol::Http2, Instant::now()));
+    let service = Service::new(Stuck, peer, Arc::clone(&state), u32::MAX, None);
     let server = hyper::server::conn::http2::Builder::new(hyper_util::rt::TokioExecutor::new())
         .serve_connection(TokioIo::new(ours), service);
     let server = tokio::spawn(server);
@@ -150,11 +150,11 @@ async fn a_stream_that_is_reset_before_its_answer_leaves_nothing_in_hand() {
     // HEADERS of stream 1, its end too: GET, http, "/", and "a" as the authority (RFC 9113 §6.2, RFC 7541 appendix A).
     bytes.extend([0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x86, 0x84, 0x41, 1, b'a']);
     theirs.write_all(&bytes).await.expect("a write");
-    wait_for_handling(&activity, 1).await;
+    wait_for_handling(&state, 1).await;
     // RST_STREAM with CANCEL (RFC 9113 §6.4).
     let reset = [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 8];
     theirs.write_all(&reset).await.expect("a write");
-    wait_for_handling(&activity, 0).await;
+    wait_for_handling(&state, 0).await;
     assert!(!server.is_finished(), "the connection goes on");
     server.abort();
 }

@@ -1,11 +1,11 @@
-//! From the facts of a connection to its deadline: the rules of the table in [`activity`](super).
+//! From the facts of a connection to its deadline: the rules of the table in [`state`](super).
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use super::{Activity, Allowances, CLOSING, NEVER, Protocol, millis};
+use super::{CLOSING, ConnectionState, NEVER, Protocol, Timeouts, millis};
 
-/// How many times [`Allowances::rate_time`] a peer can be ahead of the least rate. Our choice: clients that limit their own
+/// How many times [`Timeouts::rate_time`] a peer can be ahead of the least rate. Our choice: clients that limit their own
 /// rate read a megabyte at once and then nothing for minutes, and one that reads much may not keep its place for ever.
 pub(super) const CREDIT_MAX: u64 = 5;
 
@@ -33,8 +33,8 @@ pub(in crate::server) enum Verdict {
 
 /// Turns the facts of a connection into its deadline.
 #[derive(Debug)]
-pub(in crate::server) struct Watch {
-    allowances: Allowances,
+pub(in crate::server) struct DeadlinePolicy {
+    timeouts: Timeouts,
     /// Output that is owed.
     owing: Option<Owing>,
 }
@@ -47,46 +47,46 @@ struct Owing {
     settled: u32,
 }
 
-impl Watch {
+impl DeadlinePolicy {
     /// Begins to watch a connection.
-    pub(in crate::server) fn new(allowances: Allowances) -> Watch {
-        Watch {
-            allowances,
+    pub(in crate::server) fn new(timeouts: Timeouts) -> DeadlinePolicy {
+        DeadlinePolicy {
+            timeouts,
             owing: None,
         }
     }
 
-    /// Looks at the facts as of the last [`Activity::tick`].
-    pub(in crate::server) fn review(&mut self, activity: &Activity) -> Verdict {
-        let now = activity.elapsed();
-        let last_io = activity.last_io.load(Relaxed);
-        let owed = activity.is_owing();
-        if owed && self.allowances.rate_min > 0 {
-            return self.review_output(activity, now);
+    /// Looks at the facts as of the last [`ConnectionState::tick`].
+    pub(in crate::server) fn review(&mut self, state: &ConnectionState) -> Verdict {
+        let now = state.elapsed();
+        let last_io = state.last_io.load(Relaxed);
+        let owed = state.is_owing();
+        if owed && self.timeouts.rate_min > 0 {
+            return self.review_output(state, now);
         }
         self.owing = None;
-        let (since, allowance, ending) = if owed || activity.handling.load(Relaxed) > 0 {
-            (last_io, self.allowances.stall, Ending::Stalled)
-        } else if activity.is_closing() {
-            let since = activity.closing_since.load(Relaxed).max(last_io);
+        let (since, allowance, ending) = if owed || state.handling.load(Relaxed) > 0 {
+            (last_io, self.timeouts.stall, Ending::Stalled)
+        } else if state.is_closing() {
+            let since = state.closing_since.load(Relaxed).max(last_io);
             (since, CLOSING, Ending::Stalled)
-        } else if activity.head_since.load(Relaxed) != NEVER {
-            let since = activity.head_since.load(Relaxed);
-            (since, self.allowances.head, Ending::HeadTimeout)
-        } else if activity.protocol() == Protocol::Http1 && !activity.listening.load(Relaxed) {
-            (last_io, self.allowances.stall, Ending::Stalled)
+        } else if state.head_since.load(Relaxed) != NEVER {
+            let since = state.head_since.load(Relaxed);
+            (since, self.timeouts.head, Ending::HeadTimeout)
+        } else if state.protocol() == Protocol::Http1 && !state.listening.load(Relaxed) {
+            (last_io, self.timeouts.stall, Ending::Stalled)
         } else {
-            (activity.idle_since(), self.allowances.idle, Ending::Idle)
+            (state.idle_since(), self.timeouts.idle, Ending::Idle)
         };
         verdict(now, since, allowance, ending)
     }
 
     /// Judges output that is owed: each byte that the kernel takes prolongs the time by what it may take at the least rate.
     /// A mean over a fixed time would not do: the kernel takes bytes in steps, over loopback of more than 100 KB.
-    fn review_output(&mut self, activity: &Activity, now: u64) -> Verdict {
-        let rate_time = millis(self.allowances.rate_time);
-        let written = activity.written.load(Relaxed);
-        let settled = activity.settled.load(Relaxed);
+    fn review_output(&mut self, state: &ConnectionState, now: u64) -> Verdict {
+        let rate_time = millis(self.timeouts.rate_time);
+        let written = state.written.load(Relaxed);
+        let settled = state.settled.load(Relaxed);
         let mut owing = match self.owing {
             Some(owing) if owing.settled == settled => owing,
             _ => Owing {
@@ -96,7 +96,7 @@ impl Watch {
             },
         };
         let moved = written.saturating_sub(owing.written);
-        let earned = moved.saturating_mul(1_000) / self.allowances.rate_min;
+        let earned = moved.saturating_mul(1_000) / self.timeouts.rate_min;
         let ahead_max = rate_time.saturating_mul(CREDIT_MAX);
         let latest = now.saturating_add(ahead_max);
         let mut until = owing.since.saturating_add(rate_time).saturating_add(earned);

@@ -6,17 +6,17 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::fast::TURN_COST;
+use super::fast::POLL_COST_MAX;
 
 /// What a connection has cost since others had their turn. One thread at a time touches it; it only has to be shareable.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct PollBudget {
     cost: AtomicUsize,
     /// How many turns have ended.
     number: AtomicUsize,
 }
 
-impl Turn {
+impl PollBudget {
     /// Adds what an answer has cost.
     pub(super) fn add(&self, cost: usize) {
         self.cost
@@ -25,7 +25,7 @@ impl Turn {
 
     /// Tells whether others are to have their turn before more is answered.
     pub(super) fn is_over(&self) -> bool {
-        self.cost.load(Relaxed) >= TURN_COST
+        self.cost.load(Relaxed) >= POLL_COST_MAX
     }
 
     /// Returns the number of this turn.
@@ -48,8 +48,8 @@ mod tests {
 
     #[test]
     fn a_turn_is_over_at_its_cost_and_ends_once_whoever_has_given_way_in_it() {
-        let turn = Turn::default();
-        turn.add(TURN_COST - 1);
+        let turn = PollBudget::default();
+        turn.add(POLL_COST_MAX - 1);
         assert!(!turn.is_over());
         turn.add(1);
         assert!(turn.is_over());

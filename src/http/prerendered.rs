@@ -1,5 +1,5 @@
-//! What of a stored document is ready to be sent as it stands: heads without their date, as text and as maps, and large
-//! bodies in memory that the kernel sends by itself.
+//! Prerendered parts of the responses with a stored document: heads, as bytes and as header maps, that lack only the date
+//! of now, and large bodies in a memfd for `sendfile`.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -22,16 +22,16 @@ const FILE_BYTES_MAX: usize = 64 << 20;
 
 /// What is ready of one document, by coding; each place is written once, when it is first needed or in the background.
 #[derive(Debug, Default)]
-pub(crate) struct Ready {
+pub(crate) struct PrerenderedHeads {
     served: [OnceLock<Box<[u8]>>; 4],
     not_modified: [OnceLock<Box<[u8]>>; 4],
     /// The same two for HTTP/2, where hyper writes the head.
     served_maps: [OnceLock<HeaderMap>; 4],
     not_modified_maps: [OnceLock<HeaderMap>; 4],
-    files: [OnceLock<Arc<SealedFile>>; 4],
+    files: [OnceLock<Arc<MemFd>>; 4],
 }
 
-impl Ready {
+impl PrerenderedHeads {
     /// Returns the place of the head of a 200 in `coding`.
     pub(crate) fn served(&self, coding: Coding) -> &OnceLock<Box<[u8]>> {
         &self.served[coding as usize]
@@ -53,16 +53,16 @@ impl Ready {
     }
 
     /// Returns the body in `coding` as the kernel sends it, where it was stored.
-    pub(crate) fn file(&self, coding: Coding) -> Option<&Arc<SealedFile>> {
+    pub(crate) fn file(&self, coding: Coding) -> Option<&Arc<MemFd>> {
         self.files[coding as usize].get()
     }
 
     /// Returns where the kernel has `bytes`, if they are a large part of `body`, the same memory, and that was stored.
-    pub(crate) fn part(&self, body: &[u8], bytes: &[u8]) -> Option<FilePart> {
+    pub(crate) fn part(&self, body: &[u8], bytes: &[u8]) -> Option<MemFdRange> {
         let file = self.file(Coding::Identity)?;
         let at = bytes.as_ptr().addr().checked_sub(body.as_ptr().addr())?;
         let is_part = bytes.len() >= FILE_BYTES_MIN && at.checked_add(bytes.len())? <= body.len();
-        is_part.then(|| FilePart {
+        is_part.then(|| MemFdRange {
             file: Arc::clone(file),
             at,
         })
@@ -74,7 +74,7 @@ impl Ready {
         let is_worth_it = (FILE_BYTES_MIN..=FILE_BYTES_MAX).contains(&body.len());
         if is_worth_it
             && place.get().is_none()
-            && let Ok(file) = SealedFile::new(body)
+            && let Ok(file) = MemFd::new(body)
         {
             // A second thread has stored the same bytes.
             let _ = place.set(Arc::new(file));
@@ -84,19 +84,19 @@ impl Ready {
 
 /// Bytes in anonymous memory with a descriptor, which nobody can change any more.
 #[derive(Debug)]
-pub struct SealedFile(OwnedFd);
+pub struct MemFd(OwnedFd);
 
-impl SealedFile {
+impl MemFd {
     /// Copies `bytes` into memory of the kernel that nobody can change any more.
     ///
     /// # Errors
     /// Where the kernel has no memory, or no descriptor, for it.
-    pub(crate) fn new(bytes: &[u8]) -> io::Result<SealedFile> {
-        let mut file = File::from(SealedFile::begin()?);
+    pub(crate) fn new(bytes: &[u8]) -> io::Result<MemFd> {
+        let mut file = File::from(MemFd::begin()?);
         file.write_all(bytes)?;
         let all = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
         fcntl_add_seals(&file, all)?;
-        Ok(SealedFile(OwnedFd::from(file)))
+        Ok(MemFd(OwnedFd::from(file)))
     }
 
     /// Creates it empty, and never to be executed: Linux before 6.3 does not know how to say that, and one that is set to
@@ -111,7 +111,7 @@ impl SealedFile {
     }
 }
 
-impl AsFd for SealedFile {
+impl AsFd for MemFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -119,28 +119,28 @@ impl AsFd for SealedFile {
 
 /// A body that is sent from where it is stored.
 #[derive(Clone, Debug)]
-pub struct Stored {
+pub struct FileBody {
     /// The bytes.
     pub bytes: Bytes,
     /// The same bytes, where the kernel can send them by itself.
-    pub file: Option<FilePart>,
+    pub file: Option<MemFdRange>,
     /// What comes behind them, seldom more than brackets.
     pub tail: Bytes,
 }
 
 /// A part of what the kernel has.
 #[derive(Clone, Debug)]
-pub struct FilePart {
+pub struct MemFdRange {
     /// Where it is.
-    pub file: Arc<SealedFile>,
+    pub file: Arc<MemFd>,
     /// Its first byte; its length is that of the bytes it goes with.
     pub at: usize,
 }
 
-impl FilePart {
+impl MemFdRange {
     /// Returns all of `file`.
-    pub(crate) fn whole(file: &Arc<SealedFile>) -> FilePart {
-        FilePart {
+    pub(crate) fn whole(file: &Arc<MemFd>) -> MemFdRange {
+        MemFdRange {
             file: Arc::clone(file),
             at: 0,
         }
@@ -178,11 +178,11 @@ mod tests {
             (FILE_BYTES_MAX, true),
             (FILE_BYTES_MAX + 1, false),
         ] {
-            let ready = Ready::default();
+            let ready = PrerenderedHeads::default();
             ready.store(Coding::Gzip, &vec![0; size]);
             assert_eq!(ready.file(Coding::Gzip).is_some(), is_stored, "{size}");
         }
-        let ready = Ready::default();
+        let ready = PrerenderedHeads::default();
         ready.store(Coding::Gzip, &[7; FILE_BYTES_MIN]);
         assert!(ready.file(Coding::Identity).is_none());
         let file = ready.file(Coding::Gzip).unwrap();
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_large_part_of_a_stored_body_is_found_by_its_place() {
-        let ready = Ready::default();
+        let ready = PrerenderedHeads::default();
         let body = vec![7; FILE_BYTES_MIN + 10];
         let at = |bytes: &[u8]| ready.part(&body, bytes).map(|part| part.at);
         assert_eq!(at(&body), None, "not stored yet");

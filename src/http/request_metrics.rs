@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use super::router::{NO_PLACE, PLACES};
+use super::router::{ROUTE_LABELS, UNMATCHED};
 
 /// Sets of counters. With more threads than that some share one, which costs time and loses nothing.
 const SHARDS: usize = 16;
@@ -83,7 +83,7 @@ pub enum Searcher {
 
 /// Totals since the start.
 #[derive(Debug)]
-pub struct Traffic {
+pub struct RequestMetrics {
     shards: Box<[Shard]>,
 }
 
@@ -91,14 +91,14 @@ pub struct Traffic {
 #[derive(Debug)]
 #[repr(align(128))]
 struct Shard {
-    places: [Place; PLACES.len()],
+    places: [RouteCounters; ROUTE_LABELS.len()],
     searches: [AtomicU64; 2],
     plain: AtomicU64,
 }
 
 /// The counters of one address.
 #[derive(Debug, Default)]
-struct Place {
+struct RouteCounters {
     requests: [AtomicU64; Class::ALL.len()],
     bytes: AtomicU64,
     elapsed_ns: AtomicU64,
@@ -106,20 +106,20 @@ struct Place {
     buckets: [AtomicU64; BOUNDS_NS.len() + 1],
 }
 
-impl Default for Traffic {
-    fn default() -> Traffic {
+impl Default for RequestMetrics {
+    fn default() -> RequestMetrics {
         let shard = || Shard {
-            places: std::array::from_fn(|_| Place::default()),
+            places: std::array::from_fn(|_| RouteCounters::default()),
             searches: Default::default(),
             plain: AtomicU64::new(0),
         };
-        Traffic {
+        RequestMetrics {
             shards: (0..SHARDS).map(|_| shard()).collect(),
         }
     }
 }
 
-impl Traffic {
+impl RequestMetrics {
     /// Counts a request to `place` that got `status` and `bytes` of body after `elapsed`. No lock, no allocation.
     pub(crate) fn record(&self, place: usize, status: u16, bytes: u64, elapsed: Duration) {
         let Some(place) = self.shard().places.get(place) else {
@@ -139,12 +139,12 @@ impl Traffic {
 
     /// Counts a request whose handler panicked, wherever it was.
     pub fn record_panic(&self) {
-        self.record(NO_PLACE, 500, 0, Duration::ZERO);
+        self.record(UNMATCHED, 500, 0, Duration::ZERO);
     }
 
     /// Counts what was no request, or not in time, and got `status` before it had an address.
     pub fn record_refusal(&self, status: u16) {
-        self.record(NO_PLACE, status, 0, Duration::ZERO);
+        self.record(UNMATCHED, status, 0, Duration::ZERO);
     }
 
     /// Counts a search that is run.
@@ -201,7 +201,7 @@ impl Traffic {
             .sum()
     }
 
-    fn sum(&self, place: usize, count: impl Fn(&Place) -> &AtomicU64) -> u64 {
+    fn sum(&self, place: usize, count: impl Fn(&RouteCounters) -> &AtomicU64) -> u64 {
         let places = self
             .shards
             .iter()
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_duration_is_in_the_first_bucket_that_holds_it() {
-        let traffic = Traffic::default();
+        let traffic = RequestMetrics::default();
         for elapsed_ns in [0, 10_000, 10_001, 1_000_000_000, 1_000_000_001] {
             traffic.record(1, 200, 0, Duration::from_nanos(elapsed_ns));
         }
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn statuses_are_counted_by_class() {
-        let traffic = Traffic::default();
+        let traffic = RequestMetrics::default();
         for status in [200, 299, 304, 400, 499, 500, 599] {
             traffic.record(3, status, 7, Duration::ZERO);
         }
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn threads_lose_nothing() {
-        let traffic = Traffic::default();
+        let traffic = RequestMetrics::default();
         std::thread::scope(|scope| {
             for _ in 0..2 * SHARDS {
                 scope.spawn(|| {

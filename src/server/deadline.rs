@@ -1,4 +1,4 @@
-//! What keeps a connection's deadline and hears of the drain, whoever speaks on it: the fast path or hyper.
+//! Per-connection timer: enforces the timeouts and observes shutdown, for the fast path and hyper alike.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -9,86 +9,86 @@ use std::time::Duration;
 use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::activity::{Activity, Allowances, Ending, Protocol, Verdict, Watch, millis};
 use super::clock;
-use super::connections::{Leave, Membership};
+use super::connections::{ConnectionPermit, Leave};
+use super::state::{ConnectionState, DeadlinePolicy, Ending, Protocol, Timeouts, Verdict, millis};
 
-/// What the sentry of a connection asks for.
+/// What the deadline of a connection asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum DeadlineAction {
     /// Take no further request, and end after the current one; asked once.
-    Finish,
+    GracefulShutdown,
     /// End now.
-    Cut(Ending),
+    Abort(Ending),
 }
 
 /// Keeps a connection's deadline, and hears of the drain.
-pub(super) struct Sentry {
-    pub(super) activity: Arc<Activity>,
-    watch: Watch,
-    pub(super) membership: Membership,
+pub(super) struct ConnectionDeadline {
+    pub(super) state: Arc<ConnectionState>,
+    watch: DeadlinePolicy,
+    pub(super) permit: ConnectionPermit,
     pub(super) accepted: Instant,
     sleep: Pin<Box<Sleep>>,
     /// What the timer is set to, in milliseconds after acceptance.
     set: u64,
     /// Whom the timer wakes as it is set; nobody else asks of it.
     woken: Option<Waker>,
-    /// [`Order::Finish`] has been given.
+    /// [`DeadlineAction::GracefulShutdown`] has been given.
     finishing: bool,
     /// When an idle connection is closed because the server stops, in milliseconds after acceptance.
     drain_ends: Option<u64>,
     farewell: Duration,
 }
 
-impl Sentry {
+impl ConnectionDeadline {
     pub(super) fn new(
-        activity: Arc<Activity>,
-        allowances: Allowances,
-        membership: Membership,
-    ) -> Sentry {
-        let accepted = activity.accepted();
-        Sentry {
-            activity,
-            watch: Watch::new(allowances),
-            membership,
+        state: Arc<ConnectionState>,
+        timeouts: Timeouts,
+        permit: ConnectionPermit,
+    ) -> ConnectionDeadline {
+        let accepted = state.accepted();
+        ConnectionDeadline {
+            state,
+            watch: DeadlinePolicy::new(timeouts),
+            permit,
             accepted,
-            sleep: Box::pin(sleep_until(accepted + allowances.head)),
-            set: millis(allowances.head),
+            sleep: Box::pin(sleep_until(accepted + timeouts.head)),
+            set: millis(timeouts.head),
             woken: None,
             finishing: false,
             drain_ends: None,
-            farewell: allowances.farewell,
+            farewell: timeouts.farewell,
         }
     }
 
     /// Reads the clock for all that happens in this poll.
     pub(super) fn tick(&self) {
-        self.activity.tick(clock::instant());
+        self.state.tick(clock::instant());
     }
 
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Order> {
-        let waits_since = self.activity.waits_since();
-        self.membership.note_waiting(waits_since);
-        let leave = self.membership.poll_leave(context);
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<DeadlineAction> {
+        let waits_since = self.state.waits_since();
+        self.permit.note_waiting(waits_since);
+        let leave = self.permit.poll_leave(context);
         loop {
             let leave_at = match leave {
                 Poll::Ready(leave) => self.leave_at(leave),
                 // HTTP/1.1 closes by its own header; HTTP/2 has to be told.
-                Poll::Pending => match self.activity.protocol() {
-                    Protocol::Http2 if self.activity.is_closing() => 0,
+                Poll::Pending => match self.state.protocol() {
+                    Protocol::Http2 if self.state.is_closing() => 0,
                     _ => u64::MAX,
                 },
             };
-            if !self.finishing && leave_at <= self.activity.elapsed() {
+            if !self.finishing && leave_at <= self.state.elapsed() {
                 return Poll::Ready(self.finish());
             }
             // Its place is another's already.
             if leave == Poll::Ready(Leave::Evicted) && waits_since.is_some() {
-                return Poll::Ready(Order::Cut(Ending::Idle));
+                return Poll::Ready(DeadlineAction::Abort(Ending::Idle));
             }
-            let until = match self.watch.review(&self.activity) {
+            let until = match self.watch.review(&self.state) {
                 Verdict::End(Ending::Idle) if !self.finishing => return Poll::Ready(self.finish()),
-                Verdict::End(ending) => return Poll::Ready(Order::Cut(ending)),
+                Verdict::End(ending) => return Poll::Ready(DeadlineAction::Abort(ending)),
                 Verdict::Wait(until) if self.finishing => until,
                 Verdict::Wait(until) => until.min(leave_at),
             };
@@ -118,15 +118,15 @@ impl Sentry {
 
     /// Tells whether the next request is to be the last.
     pub(super) fn is_leaving(&self) -> bool {
-        self.finishing || self.membership.leave().is_some()
+        self.finishing || self.permit.leave().is_some()
     }
 
     /// Tells whether the connection is closed for another.
     pub(super) fn is_evicted(&self) -> bool {
-        self.membership.leave() == Some(Leave::Evicted)
+        self.permit.leave() == Some(Leave::Evicted)
     }
 
-    /// Tells whether [`Order::Finish`] has been given.
+    /// Tells whether [`DeadlineAction::GracefulShutdown`] has been given.
     pub(super) fn is_finishing(&self) -> bool {
         self.finishing
     }
@@ -134,12 +134,12 @@ impl Sentry {
     /// Returns when a connection that is to leave is to be closed if no further request comes, in milliseconds after
     /// acceptance; from now on the next reply is the last.
     fn leave_at(&mut self, leave: Leave) -> u64 {
-        self.activity.note_leaving();
+        self.state.note_leaving();
         // HTTP/2 has its own way to tell which requests were taken (RFC 9113 §6.8).
-        if leave == Leave::Evicted || self.activity.protocol() == Protocol::Http2 {
+        if leave == Leave::Evicted || self.state.protocol() == Protocol::Http2 {
             return 0;
         }
-        let now = self.activity.elapsed();
+        let now = self.state.elapsed();
         *self
             .drain_ends
             .get_or_insert_with(|| now.saturating_add(millis(self.farewell)))
@@ -152,10 +152,10 @@ impl Sentry {
         self.sleep.as_mut().reset(deadline);
     }
 
-    fn finish(&mut self) -> Order {
+    fn finish(&mut self) -> DeadlineAction {
         self.finishing = true;
-        self.activity.note_closing();
-        Order::Finish
+        self.state.note_closing();
+        DeadlineAction::GracefulShutdown
     }
 }
 
@@ -171,14 +171,14 @@ mod tests {
     use crate::server::connection::tests::config;
     use crate::server::connections::Connections;
 
-    fn sentry(head: Duration) -> Sentry {
+    fn deadline(head: Duration) -> ConnectionDeadline {
         let proxies = Proxies {
             networks: Vec::new(),
             field: ProxyField::Forwarded,
         };
         let table = Arc::new(Connections::new(&config().limits, proxies));
-        let (membership, _) = table.admit([127, 0, 0, 1].into()).expect("a place");
-        let allowances = Allowances {
+        let (permit, _) = table.admit([127, 0, 0, 1].into()).expect("a place");
+        let timeouts = Timeouts {
             head,
             idle: Duration::from_secs(60),
             stall: Duration::from_secs(60),
@@ -186,34 +186,34 @@ mod tests {
             rate_time: Duration::from_secs(60),
             farewell: Duration::from_secs(1),
         };
-        let activity = Arc::new(Activity::new(Protocol::Http1, clock::instant()));
-        Sentry::new(activity, allowances, membership)
+        let state = Arc::new(ConnectionState::new(Protocol::Http1, clock::instant()));
+        ConnectionDeadline::new(state, timeouts, permit)
     }
 
     #[tokio::test]
     async fn a_deadline_comes_also_to_a_task_that_had_used_up_its_budget() {
-        let mut sentry = sentry(Duration::from_millis(20));
+        let mut deadline = deadline(Duration::from_millis(20));
         let mut polls = 0;
         let order = poll_fn(|context| {
             polls += 1;
-            sentry.tick();
+            deadline.tick();
             while polls == 1 && pin!(consume_budget()).poll(context).is_ready() {}
-            sentry.poll(context)
+            deadline.poll(context)
         });
         let order = timeout(Duration::from_secs(60), order).await;
-        assert_eq!(order, Ok(Order::Cut(Ending::HeadTimeout)));
+        assert_eq!(order, Ok(DeadlineAction::Abort(Ending::HeadTimeout)));
     }
 
     #[tokio::test]
     async fn a_deadline_comes_to_whoever_has_asked_last() {
-        let mut sentry = sentry(Duration::from_millis(20));
+        let mut deadline = deadline(Duration::from_millis(20));
         let mut idle = Context::from_waker(Waker::noop());
-        assert!(sentry.poll(&mut idle).is_pending());
+        assert!(deadline.poll(&mut idle).is_pending());
         let order = poll_fn(|context| {
-            sentry.tick();
-            sentry.poll(context)
+            deadline.tick();
+            deadline.poll(context)
         });
         let order = timeout(Duration::from_secs(60), order).await;
-        assert_eq!(order, Ok(Order::Cut(Ending::HeadTimeout)));
+        assert_eq!(order, Ok(DeadlineAction::Abort(Ending::HeadTimeout)));
     }
 }

@@ -2,19 +2,19 @@
 //!
 //! hyper 1.12 knows one timer, from one request to the end of the next one's header: it is the header timeout and the
 //! idle timeout at once, and nothing bounds writing. Worse, a connection whose wake-up hyper has lost runs no timer at
-//! all. So hyper gets no timer from us. The socket wrapper and the service note facts in [`Activity`], and [`Watch`]
+//! all. So hyper gets no timer from us. The socket wrapper and the service note facts in [`ConnectionState`], and [`DeadlinePolicy`]
 //! makes of them one deadline, which the task of the connection keeps beside hyper.
 //!
 //! Every state has a deadline, so no connection can stay for ever:
 //!
 //! | state | deadline | at the deadline |
 //! |---|---|---|
-//! | output is owed and the peer does not take it | [`Allowances::rate_time`], and a second for each [`Allowances::rate_min`] bytes taken since, at most [`CREDIT_MAX`](watch::CREDIT_MAX) times the former ahead | reset |
-//! | a handler runs | [`Allowances::stall`] after the last byte | reset |
+//! | output is owed and the peer does not take it | [`Timeouts::rate_time`], and a second for each [`Timeouts::rate_min`] bytes taken since, at most [`CREDIT_MAX`](watch::CREDIT_MAX) times the former ahead | reset |
+//! | a handler runs | [`Timeouts::stall`] after the last byte | reset |
 //! | the connection is to be closed | [`CLOSING`] after the last byte | reset |
-//! | part of a head was read | [`Allowances::head`] after its first byte | 408, closed |
-//! | idle, and hyper waits for the next request | [`Allowances::idle`] after the last answer | closed |
-//! | idle, and hyper waits for nothing (a lost wake-up) | [`Allowances::stall`] after the last byte | reset |
+//! | part of a head was read | [`Timeouts::head`] after its first byte | 408, closed |
+//! | idle, and hyper waits for the next request | [`Timeouts::idle`] after the last answer | closed |
+//! | idle, and hyper waits for nothing (a lost wake-up) | [`Timeouts::stall`] after the last byte | reset |
 
 mod watch;
 
@@ -25,14 +25,14 @@ use tokio::time::Instant;
 
 use super::clock;
 
-pub(super) use watch::{Ending, Verdict, Watch};
+pub(super) use watch::{DeadlinePolicy, Ending, Verdict};
 
 /// How long a peer may take to close its side of a connection that we are closing.
 pub(super) const CLOSING: Duration = Duration::from_secs(5);
 
 /// The times that a connection has; see the table of the module.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Allowances {
+pub(super) struct Timeouts {
     /// From the first byte of a head to its last.
     pub(super) head: Duration,
     /// Between two requests.
@@ -56,12 +56,12 @@ pub(super) enum Protocol {
     Http2,
 }
 
-/// The facts about one connection, noted where they happen and read by its [`Watch`].
+/// The facts about one connection, noted where they happen and read by its [`DeadlinePolicy`].
 ///
 /// Plain relaxed atomics: one thread touches them, the type only has to be shareable. Times are milliseconds
 /// since the connection was accepted, so that they fit an atomic.
 #[derive(Debug)]
-pub(super) struct Activity {
+pub(super) struct ConnectionState {
     /// HTTP/2 is spoken; under TLS that is known after the handshake.
     is_http2: AtomicBool,
     accepted: Instant,
@@ -99,7 +99,7 @@ pub(super) struct Activity {
 /// A time that has not come.
 const NEVER: u64 = u64::MAX;
 
-impl Activity {
+impl ConnectionState {
     /// Returns the protocol that the connection speaks.
     pub(super) fn protocol(&self) -> Protocol {
         if self.is_http2.load(Relaxed) {
@@ -110,8 +110,8 @@ impl Activity {
     }
 
     /// Begins the record of a connection that was accepted at `accepted`.
-    pub(super) fn new(protocol: Protocol, accepted: Instant) -> Activity {
-        Activity {
+    pub(super) fn new(protocol: Protocol, accepted: Instant) -> ConnectionState {
+        ConnectionState {
             is_http2: AtomicBool::new(protocol == Protocol::Http2),
             accepted,
             now: AtomicU64::new(0),
@@ -176,7 +176,7 @@ impl Activity {
     }
 
     /// Notes that the kernel takes no more bytes at present.
-    pub(super) fn note_refused(&self) {
+    pub(super) fn on_write_blocked(&self) {
         self.refused.store(true, Relaxed);
     }
 
@@ -284,7 +284,7 @@ impl Activity {
         }
     }
 
-    /// Returns the time since acceptance, in milliseconds, as of the last [`Activity::tick`].
+    /// Returns the time since acceptance, in milliseconds, as of the last [`ConnectionState::tick`].
     pub(super) fn elapsed(&self) -> u64 {
         self.now.load(Relaxed)
     }

@@ -1,14 +1,10 @@
-//! How often one client may ask: a token bucket for each, in a table of fixed size.
+//! Rate limiting per client: a token bucket for each address, in a table of fixed size.
 //!
-//! A bucket holds a minute's worth of requests, all of which may come at once, and fills evenly. It is kept as one
-//! number, the time at which it will be full again, so a bucket that nobody has used for a minute is worth nothing and
-//! needs no place.
+//! A bucket holds one minute of requests, which may be used as a burst, and refills evenly (GCRA). It is stored as a
+//! single number, the time at which it will be full again, so an unused bucket needs no entry.
 //!
-//! The table has [`CLIENTS_MAX`] places in sets of [`WAYS`]; a keyed hash, which nobody outside can compute, tells the
-//! set of a client. A newcomer takes the place of whoever of its set is nearest to full, and starts with a full bucket.
-//! So nobody is turned away because of a crowd, what is forgotten is what weighs least, and whoever has emptied his
-//! bucket is forgotten last: to have it renewed he would need more addresses than a set has places, each emptied as far
-//! as his own, in a set that he cannot know; with those addresses he could just as well have asked.
+//! The table is 16-way set-associative; a randomly keyed hash picks the set. When a set is full, the entry with the
+//! fullest bucket is evicted: new clients are always admitted, and throttled clients are evicted last.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -22,7 +18,7 @@ const CLIENTS_MAX: usize = 65_536;
 
 const SETS: usize = CLIENTS_MAX / WAYS;
 
-/// Places that a client may have; also what a request looks at, under a lock that 15 others share.
+/// Buckets of a set; also what a request looks at, under a lock that 15 others share.
 const WAYS: usize = 16;
 
 /// The time in which an empty bucket fills, and after which a quiet client is forgotten.
@@ -30,27 +26,27 @@ pub(crate) const WINDOW: Duration = Duration::from_secs(60);
 
 const WINDOW_NS: u64 = 60_000_000_000;
 
-/// How often each client may ask one part of the service.
+/// The rate limit of one part of the service.
 #[derive(Debug)]
-pub(crate) struct Rate {
+pub(crate) struct RateLimiter {
     policy: &'static str,
     per_minute: u32,
     began: Instant,
     hash: RandomState,
-    sets: Box<[Mutex<[Place; WAYS]>]>,
+    sets: Box<[Mutex<[Bucket; WAYS]>]>,
 }
 
 /// A client's bucket.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Bucket {
     client: u64,
-    /// Nanoseconds since [`Rate::began`]; a place that is free was full at the beginning.
+    /// Nanoseconds since [`RateLimiter::began`]; a free bucket was full at the beginning.
     full_at: u64,
 }
 
-/// What a client may still do.
+/// Quota of a client after a request; sent as `RateLimit` and `Retry-After`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct RateLimitStatus {
     /// The name of the policy in RateLimit and RateLimit-Policy.
     pub(crate) policy: &'static str,
     /// Requests that it permits in [`WINDOW`].
@@ -63,14 +59,18 @@ pub(crate) struct Standing {
     pub(crate) is_exceeded: bool,
 }
 
-impl Rate {
+impl RateLimiter {
     /// Permits `per_minute` requests a minute; `None` for 0, which permits any number.
-    pub(crate) fn new(policy: &'static str, per_minute: u32, began: Instant) -> Option<Rate> {
-        let free = Place {
+    pub(crate) fn new(
+        policy: &'static str,
+        per_minute: u32,
+        began: Instant,
+    ) -> Option<RateLimiter> {
+        let free = Bucket {
             client: 0,
             full_at: 0,
         };
-        (per_minute > 0).then(|| Rate {
+        (per_minute > 0).then(|| RateLimiter {
             policy,
             per_minute,
             began,
@@ -79,40 +79,40 @@ impl Rate {
         })
     }
 
-    /// Takes one request from the bucket of `client`, an IPv6 one being its /64; one that is refused costs nothing.
-    pub(crate) fn take(&self, client: IpAddr, now: Instant) -> Standing {
+    /// Takes one token for `client` (IPv6: its /64). A refused request takes none.
+    pub(crate) fn take(&self, client: IpAddr, now: Instant) -> RateLimitStatus {
         let elapsed = now.saturating_duration_since(self.began).as_nanos();
         // 584 years fit.
         let now = u64::try_from(elapsed).unwrap_or(u64::MAX);
         let client = client_key(client);
         let set = usize::try_from(self.hash.hash_one(client)).unwrap_or(0) % SETS;
-        let mut places = self.sets[set]
+        let mut buckets = self.sets[set]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let place = match places
+        let bucket = match buckets
             .iter()
-            .position(|place| place.client == client && place.full_at > now)
+            .position(|bucket| bucket.client == client && bucket.full_at > now)
         {
-            Some(known) => &mut places[known],
+            Some(known) => &mut buckets[known],
             None => {
-                let fullest = (0..WAYS).min_by_key(|&way| places[way].full_at);
-                let place = &mut places[fullest.unwrap_or(0)];
-                *place = Place {
+                let fullest = (0..WAYS).min_by_key(|&way| buckets[way].full_at);
+                let bucket = &mut buckets[fullest.unwrap_or(0)];
+                *bucket = Bucket {
                     client,
                     full_at: now,
                 };
-                place
+                bucket
             }
         };
         let each = WINDOW_NS / u64::from(self.per_minute);
-        let missing = place.full_at.saturating_sub(now).saturating_add(each);
+        let missing = bucket.full_at.saturating_sub(now).saturating_add(each);
         let is_exceeded = missing > WINDOW_NS;
         if !is_exceeded {
-            place.full_at = now.saturating_add(missing);
+            bucket.full_at = now.saturating_add(missing);
         }
         let missing = if is_exceeded { missing - each } else { missing };
         let there = WINDOW_NS - missing;
-        Standing {
+        RateLimitStatus {
             policy: self.policy,
             per_minute: self.per_minute,
             left: u32::try_from(there / each).unwrap_or(u32::MAX),
@@ -126,9 +126,12 @@ impl Rate {
 mod tests {
     use super::*;
 
-    fn rate(per_minute: u32) -> (Rate, Instant) {
+    fn rate(per_minute: u32) -> (RateLimiter, Instant) {
         let now = Instant::now();
-        (Rate::new("test", per_minute, now).expect("a limit"), now)
+        (
+            RateLimiter::new("test", per_minute, now).expect("a limit"),
+            now,
+        )
     }
 
     fn ip(text: &str) -> IpAddr {
@@ -144,15 +147,15 @@ mod tests {
         let (rate, now) = rate(60);
         let client = ip("192.0.2.1");
         for left in (0..60).rev() {
-            let standing = rate.take(client, now);
-            assert_eq!((standing.left, standing.is_exceeded), (left, false));
+            let status = rate.take(client, now);
+            assert_eq!((status.left, status.is_exceeded), (left, false));
         }
         let second = Duration::from_secs(1);
         for (after_ms, wait_ms) in [(0, 1_000), (999, 1)] {
-            let standing = rate.take(client, now + Duration::from_millis(after_ms));
+            let status = rate.take(client, now + Duration::from_millis(after_ms));
             let wait = Duration::from_millis(wait_ms);
             assert_eq!(
-                (standing.left, standing.next, standing.is_exceeded),
+                (status.left, status.next, status.is_exceeded),
                 (0, wait, true)
             );
         }
@@ -191,8 +194,8 @@ mod tests {
         let greedy = ip("192.0.2.1");
         while !rate.take(greedy, now).is_exceeded {}
         for crowd in 0..4 * CLIENTS_MAX as u32 {
-            let standing = rate.take(number(0x0a00_0000 + crowd), now);
-            assert!(!standing.is_exceeded, "{crowd}");
+            let status = rate.take(number(0x0a00_0000 + crowd), now);
+            assert!(!status.is_exceeded, "{crowd}");
         }
         assert!(rate.take(greedy, now).is_exceeded);
         assert!(!rate.take(greedy, now + WINDOW / 2).is_exceeded);
@@ -214,6 +217,6 @@ mod tests {
 
     #[test]
     fn zero_permits_any_number() {
-        assert!(Rate::new("test", 0, Instant::now()).is_none());
+        assert!(RateLimiter::new("test", 0, Instant::now()).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! The access log's near end: one entry for each answered request, handed to a writer that no request waits for.
+//! The access log on the side of requests: one entry for each response, sent to a writer thread that no request waits for.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ const PATH_BYTES_MAX: usize = 256;
 /// Bytes of a method that are kept; the registered ones have at most 17, of which the service knows those up to 7.
 const METHOD_BYTES_MAX: usize = 16;
 
-/// What is known of an answered request.
+/// One line of the access log.
 #[derive(Debug)]
-pub struct Entry {
+pub struct LogEntry {
     /// When it came, in milliseconds since 1970.
     pub unix_ms: i64,
-    /// Who asked.
+    /// The client.
     pub client: IpAddr,
     /// The method.
-    pub method: Verb,
+    pub method: MethodName,
     /// The path as it came, without the query, cut at 256 bytes.
     pub path: String,
     /// The status of the reply.
@@ -45,20 +45,20 @@ pub struct Entry {
 
 /// A method, cut at 16 bytes: a client may send one as long as a head, and by HTTP/2 again and again for a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verb {
+pub struct MethodName {
     bytes: [u8; METHOD_BYTES_MAX],
     length: usize,
 }
 
-impl Verb {
+impl MethodName {
     /// Keeps the beginning of `method`; allocates nothing.
     #[must_use]
-    pub fn of(method: &Method) -> Verb {
+    pub fn of(method: &Method) -> MethodName {
         let text = method.as_str().as_bytes();
         let length = text.len().min(METHOD_BYTES_MAX);
         let mut bytes = [0; METHOD_BYTES_MAX];
         bytes[..length].copy_from_slice(&text[..length]);
-        Verb { bytes, length }
+        MethodName { bytes, length }
     }
 
     /// Returns what was kept.
@@ -71,25 +71,25 @@ impl Verb {
 
 /// What the writer is sent.
 #[derive(Debug)]
-pub enum Letter {
+pub enum WriterMessage {
     /// A line to write.
-    Entry(Entry),
-    /// Look at the ledger: something was asked for.
+    Entry(LogEntry),
+    /// Look at the stats: something was asked for.
     Wake,
     /// Write what has come, and end.
     Stop,
 }
 
-/// What became of the entries, and what is asked of the writer apart from the queue, which may be full.
+/// Counters of the writer, and what is asked of it apart from the queue, which may be full.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct WriterStats {
     written: AtomicU64,
     dropped: AtomicU64,
     failed: AtomicU64,
     reopen: AtomicBool,
 }
 
-impl Ledger {
+impl WriterStats {
     /// Returns how many lines were written.
     #[must_use]
     pub fn written(&self) -> u64 {
@@ -124,61 +124,61 @@ impl Ledger {
 /// The queue to the writer.
 #[derive(Debug)]
 pub struct AccessLog {
-    queue: SyncSender<Letter>,
-    ledger: Arc<Ledger>,
+    queue: SyncSender<WriterMessage>,
+    stats: Arc<WriterStats>,
 }
 
 impl AccessLog {
     /// Returns a queue and its other end.
     #[must_use]
-    pub fn new() -> (AccessLog, Receiver<Letter>) {
-        let (queue, letters) = sync_channel(QUEUE);
-        let ledger = Arc::default();
-        (AccessLog { queue, ledger }, letters)
+    pub fn new() -> (AccessLog, Receiver<WriterMessage>) {
+        let (queue, messages) = sync_channel(QUEUE);
+        let stats = Arc::default();
+        (AccessLog { queue, stats }, messages)
     }
 
     /// Returns what became of the entries.
     #[must_use]
-    pub fn ledger(&self) -> &Arc<Ledger> {
-        &self.ledger
+    pub fn stats(&self) -> &Arc<WriterStats> {
+        &self.stats
     }
 
     /// Asks the writer to open its file anew.
     pub fn reopen(&self) {
-        // Noted before the queue is tried: where it is full the writer takes another letter, and looks before it does.
-        self.ledger.reopen.store(true, SeqCst);
-        let _full = self.queue.try_send(Letter::Wake);
+        // Noted before the queue is tried: where it is full the writer takes another message, and looks before it does.
+        self.stats.reopen.store(true, SeqCst);
+        let _full = self.queue.try_send(WriterMessage::Wake);
     }
 
     /// Asks the writer to end after what has come; false where its queue is full at present.
     #[must_use]
     pub fn stop(&self) -> bool {
         !matches!(
-            self.queue.try_send(Letter::Stop),
+            self.queue.try_send(WriterMessage::Stop),
             Err(TrySendError::Full(_))
         )
     }
 
-    fn push(&self, entry: Entry) {
-        if self.queue.try_send(Letter::Entry(entry)).is_err() {
-            self.ledger.dropped.fetch_add(1, Relaxed);
+    fn push(&self, entry: LogEntry) {
+        if self.queue.try_send(WriterMessage::Entry(entry)).is_err() {
+            self.stats.dropped.fetch_add(1, Relaxed);
         }
     }
 }
 
-/// What is noted of a request before it is answered, where there is an access log.
+/// What is known of a request before it is answered, where there is an access log.
 #[derive(Debug)]
-pub(super) struct Note {
+pub(super) struct LogEntryBuilder {
     unix_ms: i64,
     client: IpAddr,
-    method: Verb,
+    method: MethodName,
     path: String,
     trace: Option<TraceParent>,
 }
 
-impl Note {
+impl LogEntryBuilder {
     /// Notes what `head` says, a request of `client`.
-    pub(super) fn new(head: &RequestHead<'_>, client: IpAddr) -> Note {
+    pub(super) fn new(head: &RequestHead<'_>, client: IpAddr) -> LogEntryBuilder {
         let path = head.path;
         let mut end = path.len().min(PATH_BYTES_MAX);
         while !path.is_char_boundary(end) {
@@ -190,10 +190,10 @@ impl Note {
             (Some(only), None) => TraceParent::parse(only),
             _ => None,
         };
-        Note {
+        LogEntryBuilder {
             unix_ms: clock::unix_ms(),
             client,
-            method: Verb::of(head.method),
+            method: MethodName::of(head.method),
             path: path[..end].to_owned(),
             trace,
         }
@@ -206,7 +206,7 @@ impl Note {
 
     /// Hands the entry to the writer.
     pub(super) fn push(self, log: &AccessLog, status: u16, bytes: u64, elapsed: Duration) {
-        log.push(Entry {
+        log.push(LogEntry {
             unix_ms: self.unix_ms,
             client: self.client,
             method: self.method,
@@ -226,14 +226,14 @@ mod tests {
     use super::super::head::tests::of_headers;
     use super::*;
 
-    fn note(path: &str, fields: &[(&'static str, &'static str)]) -> Note {
+    fn note(path: &str, fields: &[(&'static str, &'static str)]) -> LogEntryBuilder {
         let mut headers = HeaderMap::new();
         for (name, value) in fields {
             headers.append(*name, HeaderValue::from_static(value));
         }
         let mut head = of_headers(&headers);
         head.path = path;
-        Note::new(&head, IpAddr::from([127, 0, 0, 1]))
+        LogEntryBuilder::new(&head, IpAddr::from([127, 0, 0, 1]))
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
     fn sixteen_bytes_of_a_method_are_kept() {
         let kept = |text: &str| {
             let method = Method::from_bytes(text.as_bytes()).expect(text);
-            Verb::of(&method).as_str().to_owned()
+            MethodName::of(&method).as_str().to_owned()
         };
         assert_eq!(kept("OPTIONS"), "OPTIONS");
         assert_eq!(kept(&"M".repeat(16)), "M".repeat(16));
@@ -270,16 +270,16 @@ mod tests {
 
     #[test]
     fn a_full_queue_drops_and_counts() {
-        let (log, letters) = AccessLog::new();
+        let (log, messages) = AccessLog::new();
         for _ in 0..QUEUE + 2 {
             note("/", &[]).push(&log, 200, 1, Duration::ZERO);
         }
-        assert_eq!(log.ledger().dropped(), 2);
+        assert_eq!(log.stats().dropped(), 2);
         assert!(!log.stop());
         log.reopen();
-        assert!(log.ledger().take_reopen(), "a full queue loses no order");
-        assert!(!log.ledger().take_reopen());
-        drop(letters);
+        assert!(log.stats().take_reopen(), "a full queue loses no order");
+        assert!(!log.stats().take_reopen());
+        drop(messages);
         assert!(log.stop());
     }
 }

@@ -1,12 +1,14 @@
 //! The table of the module, row by row, on both sides of each deadline. Time is passed in.
 
-use super::{Activity, Allowances, CLOSING, Ending, Protocol, Verdict, Watch, millis};
+use super::{
+    CLOSING, ConnectionState, DeadlinePolicy, Ending, Protocol, Timeouts, Verdict, millis,
+};
 use std::time::Duration;
 use tokio::time::Instant;
 
 const WINDOW: Duration = Duration::from_secs(10);
 
-const ALLOWANCES: Allowances = Allowances {
+const ALLOWANCES: Timeouts = Timeouts {
     head: Duration::from_secs(10),
     idle: Duration::from_secs(60),
     stall: Duration::from_secs(20),
@@ -18,8 +20,8 @@ const ALLOWANCES: Allowances = Allowances {
 /// A connection on a clock of its own.
 struct Bench {
     accepted: Instant,
-    activity: Activity,
-    watch: Watch,
+    state: ConnectionState,
+    watch: DeadlinePolicy,
 }
 
 impl Bench {
@@ -27,24 +29,24 @@ impl Bench {
         Bench::with(protocol, ALLOWANCES)
     }
 
-    fn with(protocol: Protocol, allowances: Allowances) -> Bench {
+    fn with(protocol: Protocol, timeouts: Timeouts) -> Bench {
         let accepted = Instant::now();
         Bench {
             accepted,
-            activity: Activity::new(protocol, accepted),
-            watch: Watch::new(allowances),
+            state: ConnectionState::new(protocol, accepted),
+            watch: DeadlinePolicy::new(timeouts),
         }
     }
 
     /// Sets the clock to `now` after acceptance.
-    fn at(&self, now: Duration) -> &Activity {
-        self.activity.tick(self.accepted + now);
-        &self.activity
+    fn at(&self, now: Duration) -> &ConnectionState {
+        self.state.tick(self.accepted + now);
+        &self.state
     }
 
     fn review(&mut self, now: Duration) -> Verdict {
         self.at(now);
-        self.watch.review(&self.activity)
+        self.watch.review(&self.state)
     }
 
     /// Asserts that the connection ends with `ending` at `deadline`, and a millisecond earlier does not.
@@ -56,13 +58,13 @@ impl Bench {
 
     /// One request that comes and is answered at once at `now`.
     fn exchange(&self, now: Duration) {
-        let activity = self.at(now);
-        activity.note_read();
-        activity.note_request();
-        activity.note_answer();
-        activity.note_written(500);
-        activity.note_flushed();
-        activity.note_listening();
+        let state = self.at(now);
+        state.note_read();
+        state.note_request();
+        state.note_answer();
+        state.note_written(500);
+        state.note_flushed();
+        state.note_listening();
     }
 }
 
@@ -104,21 +106,21 @@ fn a_further_head_has_its_time_from_its_first_byte() {
 #[test]
 fn an_idle_connection_that_hyper_does_not_listen_to_is_stalled() {
     let mut bench = Bench::new(Protocol::Http1);
-    let activity = bench.at(s(3));
-    activity.note_read();
-    activity.note_request();
-    activity.note_answer();
-    activity.note_written(500);
-    activity.note_flushed();
+    let state = bench.at(s(3));
+    state.note_read();
+    state.note_request();
+    state.note_answer();
+    state.note_written(500);
+    state.note_flushed();
     bench.assert_ends(s(23), Ending::Stalled);
 }
 
 #[test]
 fn a_handler_may_run_as_long_as_bytes_come_and_a_stall_after_that() {
     let mut bench = Bench::new(Protocol::Http1);
-    let activity = bench.at(s(1));
-    activity.note_read();
-    activity.note_request();
+    let state = bench.at(s(1));
+    state.note_read();
+    state.note_request();
     bench.at(s(15)).note_read();
     bench.assert_ends(s(35), Ending::Stalled);
 }
@@ -130,7 +132,7 @@ fn a_reader_at_the_least_rate_stays() {
     assert_eq!(bench.review(s(1)), Verdict::Wait(millis(s(1) + WINDOW)));
     for window in 1..20 {
         bench.at(s(window * 10)).note_written(4_096 * 10);
-        bench.activity.note_refused();
+        bench.state.on_write_blocked();
         let now = s(1) + WINDOW * u32::try_from(window).unwrap();
         assert_eq!(bench.review(now), Verdict::Wait(millis(now + WINDOW)));
     }
@@ -142,7 +144,7 @@ fn a_reader_below_the_least_rate_is_dropped_when_its_bytes_are_used_up() {
     owe(&bench, s(1));
     bench.review(s(1));
     bench.at(s(10)).note_written(4_096 * 5 - 1);
-    bench.activity.note_refused();
+    bench.state.on_write_blocked();
     let deadline = s(1) + WINDOW + s(5) - Duration::from_millis(1);
     bench.assert_ends(deadline, Ending::SlowReader);
 }
@@ -153,7 +155,7 @@ fn single_bytes_are_counted_together() {
     owe(&bench, s(1));
     for _ in 0..4_096 {
         bench.review(s(1));
-        bench.activity.note_written(1);
+        bench.state.note_written(1);
     }
     bench.assert_ends(s(1) + WINDOW + s(1), Ending::SlowReader);
 }
@@ -164,7 +166,7 @@ fn a_burst_earns_five_times_the_time_and_no_more() {
     owe(&bench, s(1));
     bench.review(s(1));
     bench.at(s(2)).note_written(100 << 20);
-    bench.activity.note_refused();
+    bench.state.on_write_blocked();
     assert_eq!(bench.review(s(2)), Verdict::Wait(millis(s(2) + WINDOW * 5)));
     bench.assert_ends(s(2) + WINDOW * 5, Ending::SlowReader);
 }
@@ -175,21 +177,21 @@ fn two_slow_replies_are_not_one() {
     owe(&bench, s(1));
     bench.review(s(1));
     bench.at(s(9)).note_written(10);
-    bench.activity.note_flushed();
-    bench.activity.note_refused();
+    bench.state.note_flushed();
+    bench.state.on_write_blocked();
     assert_eq!(bench.review(s(11)), Verdict::Wait(millis(s(11) + WINDOW)));
 }
 
 #[test]
 fn without_a_rate_only_a_standstill_is_dropped() {
-    let allowances = Allowances {
+    let timeouts = Timeouts {
         rate_min: 0,
         ..ALLOWANCES
     };
-    let mut bench = Bench::with(Protocol::Http1, allowances);
+    let mut bench = Bench::with(Protocol::Http1, timeouts);
     owe(&bench, s(1));
     bench.at(s(15)).note_written(1);
-    bench.activity.note_refused();
+    bench.state.on_write_blocked();
     bench.assert_ends(s(35), Ending::Stalled);
 }
 
@@ -205,10 +207,10 @@ fn a_closing_connection_gets_a_short_time() {
 fn a_large_reply_does_not_use_up_idle_time() {
     let mut bench = Bench::new(Protocol::Http1);
     owe(&bench, s(1));
-    let activity = bench.at(s(300));
-    activity.note_written(1 << 20);
-    activity.note_flushed();
-    activity.note_listening();
+    let state = bench.at(s(300));
+    state.note_written(1 << 20);
+    state.note_flushed();
+    state.note_listening();
     bench.assert_ends(s(360), Ending::Idle);
 }
 
@@ -217,9 +219,9 @@ fn pings_do_not_keep_an_http2_connection_without_requests() {
     let mut bench = Bench::new(Protocol::Http2);
     bench.exchange(s(3));
     for second in (5..60).step_by(5) {
-        let activity = bench.at(s(second));
-        activity.note_read();
-        activity.note_written(17);
+        let state = bench.at(s(second));
+        state.note_read();
+        state.note_written(17);
     }
     bench.assert_ends(s(63), Ending::Idle);
 }
@@ -227,10 +229,10 @@ fn pings_do_not_keep_an_http2_connection_without_requests() {
 #[test]
 fn a_body_that_hyper_cannot_send_on_http2_counts_as_owed() {
     let mut bench = Bench::new(Protocol::Http2);
-    let activity = bench.at(s(1));
-    activity.note_request();
-    activity.note_answer();
-    activity.note_body();
+    let state = bench.at(s(1));
+    state.note_request();
+    state.note_answer();
+    state.note_body();
     bench.review(s(1));
     bench.at(s(6)).note_written(17);
     bench.assert_ends(s(1) + WINDOW + Duration::from_millis(4), Ending::SlowReader);
@@ -238,10 +240,10 @@ fn a_body_that_hyper_cannot_send_on_http2_counts_as_owed() {
 
 /// A request comes at `now`, and its reply does not fit into the socket.
 fn owe(bench: &Bench, now: Duration) {
-    let activity = bench.at(now);
-    activity.note_read();
-    activity.note_request();
-    activity.note_answer();
-    activity.note_written(131_072);
-    activity.note_refused();
+    let state = bench.at(now);
+    state.note_read();
+    state.note_request();
+    state.note_answer();
+    state.note_written(131_072);
+    state.on_write_blocked();
 }
