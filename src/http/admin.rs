@@ -37,7 +37,7 @@ pub fn handle(
         let body = std::mem::take(response.body_mut());
         *response.body_mut() = body.into_head();
     }
-    // Nobody reads a body here, so what follows it on the connection cannot be told from it.
+    // A body is not read here, so what follows it on the connection cannot be told from it.
     if !request.body().is_end_stream() && request.version() < Version::HTTP_2 {
         reply::close(&mut response);
     }

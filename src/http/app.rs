@@ -61,7 +61,7 @@ pub struct Limits {
     pub body_time: Duration,
 }
 
-/// Why the settings cannot be used; the culprit is the operator.
+/// Why the settings cannot be used: the operator's mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsError {
     /// `cache_control` holds a byte that no header may carry.
@@ -223,8 +223,7 @@ impl App {
         self.site.load_full()
     }
 
-    /// Takes a request to `scope` from the bucket of the client that it came from; `None` where there is no limit,
-    /// and then nobody asks who that is.
+    /// Takes one token of `scope` for `client`, which is looked up only where there is a limit; `None` where there is none.
     pub(crate) fn take(
         &self,
         scope: RateLimitScope,

@@ -122,7 +122,7 @@ pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Why a request's body was not taken; the culprit is the client, or the network between.
+/// Why a request's body was not taken: the client's fault, or the network's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CollectError {
     /// Longer than the limit, declared or come.
@@ -141,8 +141,7 @@ pub(crate) enum CollectError {
 
 /// Reads a request's body, at most `bytes_max` long and complete within `time_max`.
 ///
-/// A declared length is judged before a byte is read: `Limited` alone would wait for the bytes of a length that
-/// nobody can send.
+/// A declared length is checked before a byte is read: `Limited` alone would wait for bytes that are refused anyway.
 ///
 /// # Errors
 /// The bound that was broken.

@@ -12,7 +12,7 @@ use hyper::http::uri::{Scheme, Uri};
 /// Longest host name in bytes: what DNS can hold (RFC 1035 §2.3.4).
 const NAME_BYTES_MAX: usize = 255;
 
-/// Why a request is refused for its Host; the culprit is the client.
+/// Why a request is refused for its Host: the client's mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HostError {
     /// HTTP/1.1 or HTTP/2 without any.
@@ -28,7 +28,7 @@ pub(crate) enum HostError {
 /// Checks Host and the target's authority (RFC 9112 §3.2, RFC 9113 §8.3.1).
 ///
 /// `own` is the authority of the public address. An absolute target may name it, this machine's own name for itself,
-/// or an address literal; any other name is somebody else's.
+/// or an address literal; any other name is another server's.
 ///
 /// # Errors
 /// The first fault found.
@@ -68,9 +68,9 @@ pub(crate) fn check(
     }
 }
 
-/// Tells whether whatever a request calls this server is an address, or this machine's own name for itself.
+/// Tells whether each name that a request has for this server is an address or `localhost`.
 ///
-/// What somebody else's name may lead to, by DNS rebinding, is for its pages to read; these are nobody's names.
+/// Any other name may belong to a page that was led here by DNS rebinding and could read the response.
 pub(crate) fn is_without_name(uri: &Uri, headers: &HeaderMap) -> bool {
     let fields = headers.get_all(HOST).iter().map(|value| value.as_bytes());
     let authority = uri
@@ -110,7 +110,7 @@ pub(crate) fn authority_of(url: &str) -> &str {
 /// Tells whether `value` is a host name, an IPv4 address or a bracketed IPv6 address, with an optional port.
 ///
 /// Stricter than `http::uri::Authority`, which takes `a:b`, `a:99999999` and `a,b`. Names are letters, digits and
-/// `-._~`: the rest of RFC 3986's reg-name is never a host that anybody can look up.
+/// `-._~`: the rest of RFC 3986's reg-name is never a host that DNS has.
 pub(crate) fn is_authority(value: &[u8]) -> bool {
     let (name, rest) = split_port(value);
     let is_port = match rest {

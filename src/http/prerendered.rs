@@ -82,12 +82,12 @@ impl PrerenderedHeads {
     }
 }
 
-/// Bytes in anonymous memory with a descriptor, which nobody can change any more.
+/// A sealed memfd: bytes in anonymous memory with a descriptor, which can no longer be changed.
 #[derive(Debug)]
 pub struct MemFd(OwnedFd);
 
 impl MemFd {
-    /// Copies `bytes` into memory of the kernel that nobody can change any more.
+    /// Copies `bytes` into a memfd and seals it.
     ///
     /// # Errors
     /// Where the kernel has no memory, or no descriptor, for it.

@@ -140,7 +140,7 @@ pub(crate) fn render(
     response
 }
 
-/// Ends the connection after this reply: what follows on it may be a body that nobody will read.
+/// Ends the connection after this reply: what follows on it may be a body that is not read.
 pub(crate) fn close(response: &mut Response<Body>) {
     response
         .headers_mut()

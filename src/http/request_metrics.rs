@@ -1,7 +1,7 @@
-//! What requests leave behind: how many, how large, how long they took.
+//! Counters of requests by route: how many, how large, how long they took.
 //!
 //! Every request adds to four numbers, so each thread has a set of them to itself: plain relaxed additions to memory
-//! that no other core writes. Whoever wants to know adds the sets up.
+//! that no other core writes. A scrape adds the sets up.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};

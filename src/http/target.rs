@@ -8,7 +8,7 @@ use hyper::http::uri::Uri;
 
 use crate::wire::form::{self, FormError};
 
-/// Why a target is refused; the culprit is the client.
+/// Why a target is refused: the client's mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TargetError {
     /// Longer than the limit.

@@ -27,9 +27,9 @@ pub struct Config {
     pub state: Option<PathBuf>,
     /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// A listening socket that somebody else made, and keeps over our restarts; it takes the place of the address.
+    /// A listening socket that the service manager made, and keeps over our restarts; it takes the place of the address.
     pub inherited: Option<Arc<TcpListener>>,
-    /// Whom to tell how we are.
+    /// The service manager that is notified.
     pub supervisor: Supervisor,
     /// Where metrics and the state of the process are served; `None` for nowhere.
     pub admin_listen: Option<SocketAddr>,
@@ -78,7 +78,7 @@ impl Config {
         self.fast_path && self.tls.is_none()
     }
 
-    /// Tells whether requests seem to come through a proxy that nobody has named, so that all clients look like one
+    /// Tells whether requests seem to come through a proxy that is not configured, so that all clients look like one
     /// and share what each was to have.
     pub(super) fn seems_proxied(&self, address: SocketAddr) -> bool {
         let limits = &self.limits;
@@ -93,7 +93,7 @@ impl Config {
         is_limited && is_elsewhere && self.proxies.networks.is_empty()
     }
 
-    /// Tells whether a field of proxies was chosen, and nobody may write it. The usual field may have been chosen, too, but
+    /// Tells whether a field of proxies was chosen, and no proxy may write it. The usual field may have been chosen, too, but
     /// that cannot be told from here.
     pub(super) fn has_lonely_field(&self) -> bool {
         self.proxies.networks.is_empty() && self.proxies.field != http::ProxyField::XForwardedFor

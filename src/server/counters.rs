@@ -1,4 +1,4 @@
-//! What the server counts about its connections: plain atomics, for whoever wants to render them.
+//! Counters of connections: plain atomics, rendered by the metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -31,7 +31,7 @@ pub(super) struct ConnectionDeadline {
     sleep: Pin<Box<Sleep>>,
     /// What the timer is set to, in milliseconds after acceptance.
     set: u64,
-    /// Whom the timer wakes as it is set; nobody else asks of it.
+    /// The waker that the timer has, as it is set; no other task polls it.
     woken: Option<Waker>,
     /// [`DeadlineAction::GracefulShutdown`] has been given.
     finishing: bool,
@@ -103,8 +103,8 @@ impl ConnectionDeadline {
         }
     }
 
-    /// Waits for the timer, which is told of whom to wake once: telling it with each request would cost as much as judging
-    /// the deadline.
+    /// Waits for the timer. The waker is registered once: with each request that would cost as much as the deadline's
+    /// own rules.
     fn poll_sleep(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let waker = context.waker();
         let is_told = |told: &Waker| told.will_wake(waker);

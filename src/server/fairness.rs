@@ -1,8 +1,8 @@
-//! The turn of a connection that hyper serves: how much it may have answered before others are looked at.
+//! Fairness between the connections of a thread: how much hyper may answer on one before others are polled.
 //!
 //! tokio looks at the sockets after 61 polls of tasks, and hyper answers 16 requests in each; so a row of pipelined
 //! requests, or the streams of HTTP/2, would keep all other connections of a thread waiting for up to 976 answers. The
-//! fast path has turns of its own, of the same length.
+//! fast path has the same budget of its own.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -6,8 +6,8 @@
 //! hyper would have to be idle, with everything flushed and nothing read ahead, and it does not tell. So hyper and its
 //! buffers (16 KB) are there only for connections that have needed them.
 //!
-//! The same deadlines hold as for hyper: both note their facts in [`ConnectionState`]. The last request of a connection, and any
-//! that comes while the server drains, is left to hyper, which says `connection: close`.
+//! The same deadlines hold as for hyper: both note their facts in [`ConnectionState`]. The last request of a connection,
+//! and any that comes while the server drains, is left to hyper, which says `connection: close`.
 
 use std::cell::RefCell;
 use std::io;

@@ -38,7 +38,7 @@ pub(super) const QUIET: Duration = Duration::from_secs(1);
 /// How often a file that changes under our eyes is read again before we give up.
 const ATTEMPTS: u32 = 3;
 
-/// Why a file could not be read; the culprit is the operator, or the disk.
+/// Why a file could not be read: the operator's mistake, or the disk's fault.
 #[derive(Debug)]
 pub struct ReadError {
     /// Which file.

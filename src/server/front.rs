@@ -41,7 +41,7 @@ pub(super) struct Listeners {
 }
 
 impl Listeners {
-    /// Returns a listener that nobody shares, without a watchdog.
+    /// Returns a listener that is not shared, without a watchdog.
     pub(super) fn alone(public: TcpListener) -> Listeners {
         Listeners { public, own: None }
     }
@@ -208,7 +208,7 @@ impl Acceptor {
     }
 }
 
-/// Waits until `phase` is reached; a server that nobody can command any more is to stop as well.
+/// Waits until `phase` is reached; a server whose handle is gone stops as well.
 async fn reached(heard: &mut watch::Receiver<ShutdownPhase>, phase: ShutdownPhase) {
     let _gone = heard.wait_for(|current| *current >= phase).await;
 }

@@ -39,7 +39,7 @@ pub(super) fn start(config: &Config, app: &Arc<App>, is_public: bool) -> Result<
     Ok(())
 }
 
-/// Tells on `/readyz` what hinders the hub. RequestMetrics goes elsewhere only after a panic, and where the store could not be
+/// Tells on `/readyz` what hinders the hub. Traffic goes elsewhere only after a panic, and where the store could not be
 /// opened since the start and the operator has to act: a later fault is no reason to give up reads.
 fn report(readiness: &Readiness, health: &Health) {
     if health.panicked {

@@ -199,7 +199,7 @@ impl<S: Stream> Watched<S> {
             }
             io::Result::Ok(())
         };
-        // Either outcome ends with the socket closed; there is nobody left to tell.
+        // Either outcome ends with the socket closed; there is no peer left to tell.
         let _outcome = timeout(LINGER, drained).await;
     }
 

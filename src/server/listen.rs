@@ -62,7 +62,7 @@ pub(super) fn bind(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Takes the socket that somebody else has bound for us, or else the address.
+/// Takes the inherited socket, or else binds the address.
 ///
 /// # Errors
 /// As [`bind`], and when the socket is not one of TCP.

@@ -261,7 +261,7 @@ fn text_bytes(dataset: &Dataset) -> u64 {
         .sum()
 }
 
-/// Why there is no site; the culprit is the operator.
+/// Why a dataset cannot be served: the operator's mistake.
 #[derive(Debug)]
 pub(super) enum LoadError {
     /// A file cannot be read.

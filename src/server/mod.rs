@@ -188,7 +188,7 @@ fn stamps(data: &DataSource) -> Stamps {
     }
 }
 
-/// Returns what is listened on, and where the watchdog asks whether anybody answers.
+/// Returns the listeners, and the address that the watchdog probes.
 fn listeners(public: TcpListener, config: &Config) -> std::io::Result<(Listeners, SocketAddr)> {
     let is_inherited = config.inherited.is_some();
     let own = config.supervisor.private_listener(is_inherited)?;

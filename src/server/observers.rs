@@ -32,7 +32,7 @@ impl AdminServices {
     pub(super) fn stop(self, app: &App) {
         if let Some(admin) = self.admin {
             admin.advance(ShutdownPhase::Drain);
-            // Scrapes that do not end in time are cut; nobody relies on them.
+            // Scrapes that do not end in time are cut; the scraper comes again.
             let _cut = admin.join();
         }
         if let (Some(log), Some(writer)) = (app.access_log(), self.log_writer) {
@@ -73,8 +73,8 @@ fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
         && (one_ip == other_ip || covers(one_ip, other_ip) || covers(other_ip, one_ip))
 }
 
-/// Takes the administrator's address, if there is to be one. It is never shared: whoever asked there would reach one
-/// process or the other, and with a public port of another process no answer at all would be right.
+/// Takes the administrator's address, if there is to be one. It is never shared: a scrape would reach one process or
+/// the other, and with a public port of another process no answer at all would be right.
 pub(super) fn bind_admin(config: &Config) -> Result<Option<Socket>, StartError> {
     let Some(address) = config.admin_listen else {
         return Ok(None);
@@ -85,7 +85,7 @@ pub(super) fn bind_admin(config: &Config) -> Result<Option<Socket>, StartError> 
         .map_err(|cause| refused_admin(address, cause))
 }
 
-/// Begins to listen for the administrator; before the public address is, so that a clash is found while nobody has been
+/// Begins to listen for the administrator; before the public address is, so that a clash is found before a client was
 /// answered.
 pub(super) fn listen_admin(
     socket: Option<Socket>,

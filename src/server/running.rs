@@ -164,7 +164,7 @@ impl Running {
         clean
     }
 
-    /// Stops the hub, after the requests: what it has answered 202 to is on disk by then. Whoever is in a hurry does
+    /// Stops the hub, after the requests: what it has answered 202 to is on disk by then. Unless `patient` it does
     /// not wait for subscribers.
     fn stop_hub(&self, patient: bool) {
         let time = if patient {

@@ -158,7 +158,7 @@ pub(super) struct Reply<H: Handler> {
 }
 
 impl<H: Handler> Drop for Reply<H> {
-    /// A stream that is reset takes its reply along: nobody is working on it any more.
+    /// A stream that is reset drops its reply: no handler works on it any more.
     fn drop(&mut self) {
         if !self.is_answered {
             self.link.state.note_answer();
@@ -253,7 +253,7 @@ fn close(response: &mut Response<Body>) {
         .insert(CONNECTION, HeaderValue::from_static("close"));
 }
 
-/// Logs a handler's panic: the culprit is us.
+/// Logs a handler's panic, an error in reviewd.
 pub(super) fn report(panic: &(dyn Any + Send)) {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

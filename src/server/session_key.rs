@@ -48,7 +48,7 @@ fn read(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
     })
 }
 
-/// Writes a new key under another name first, so that nobody ever reads half of it; where another process was
+/// Writes a new key under another name first, so that half a key is never read; where another process was
 /// faster, its key is the one.
 fn make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
     if let Some(directory) = path

@@ -53,8 +53,8 @@ impl Signals {
         })
     }
 
-    /// Begins to catch SIGTERM and SIGINT: to be called before the first client can be served, as whoever has been
-    /// answered may rely on a good end.
+    /// Begins to catch SIGTERM and SIGINT: to be called before the first client can be served, so
+    /// that every client that was answered sees an orderly shutdown.
     ///
     /// # Errors
     /// When the system refuses.

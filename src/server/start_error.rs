@@ -14,7 +14,7 @@ use crate::http::SettingsError;
 /// Why a server did not start.
 #[derive(Debug)]
 pub enum StartError {
-    /// The address cannot be had; the culprit is the operator, or another process.
+    /// The address cannot be bound: the operator's mistake, or another process.
     Listen {
         /// The flag that names it.
         flag: &'static str,
@@ -23,14 +23,14 @@ pub enum StartError {
         /// What the system says.
         cause: std::io::Error,
     },
-    /// The public address and the administrator's are one; the culprit is the operator.
+    /// The public address and the administrator's are one: the operator's mistake.
     SameAddress {
         /// The public one.
         listen: SocketAddr,
         /// The administrator's.
         admin_listen: SocketAddr,
     },
-    /// The access log cannot be opened; the culprit is the operator.
+    /// The access log cannot be opened: the operator's mistake.
     AccessLog {
         /// The file.
         path: PathBuf,
@@ -94,7 +94,7 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// Returns what to change where an address cannot be had, behind a semicolon.
+/// Returns what to change where an address cannot be bound, after a semicolon.
 fn remedy(cause: &std::io::Error) -> &'static str {
     use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
     match cause.kind() {

@@ -1,9 +1,9 @@
-//! What one connection is doing, and until when it may go on doing it: the deadlines that hyper does not have.
+//! What one connection is doing, and until when: the deadlines that hyper does not have.
 //!
 //! hyper 1.12 knows one timer, from one request to the end of the next one's header: it is the header timeout and the
 //! idle timeout at once, and nothing bounds writing. Worse, a connection whose wake-up hyper has lost runs no timer at
-//! all. So hyper gets no timer from us. The socket wrapper and the service note facts in [`ConnectionState`], and [`DeadlinePolicy`]
-//! makes of them one deadline, which the task of the connection keeps beside hyper.
+//! all. So hyper gets no timer from us. The socket wrapper and the service note facts in [`ConnectionState`], and
+//! [`DeadlinePolicy`] makes of them one deadline, which the task of the connection keeps beside hyper.
 //!
 //! Every state has a deadline, so no connection can stay for ever:
 //!

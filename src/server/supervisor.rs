@@ -20,7 +20,7 @@ use tracing::{error, info, warn};
 use super::connections::Connections;
 use super::counters::Counters;
 
-/// Whom to tell how we are; clones tell the same one.
+/// The service manager's socket; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Supervisor {
     inner: Option<Arc<Inner>>,
@@ -81,8 +81,8 @@ impl Supervisor {
 
     /// Says that the data are read again, from now on; [`Supervisor::reloaded`] has to follow.
     ///
-    /// Only whoever reads them may say so: where the signal itself did, the end of an earlier reading passed for that
-    /// of the one which was asked for.
+    /// Called by the reload itself, not by the signal: otherwise the end of an earlier reload would pass for the end of
+    /// the one that was asked for.
     pub(super) fn reloading(&self) {
         if let Some(inner) = &self.inner
             && !self.is_stopping()
@@ -176,7 +176,7 @@ impl Supervisor {
     }
 }
 
-/// Asks our own listener whether anybody answers.
+/// Checks that our own listener answers.
 pub(super) struct Probe {
     pub(super) address: SocketAddr,
     pub(super) connections: Arc<Connections>,
@@ -187,7 +187,7 @@ impl Probe {
     /// Makes a request as any client does; whatever comes back, a refusal or a record of TLS, is an answer.
     ///
     /// A server whose places are all taken closes new connections at once: it is busy, not stuck, and to restart it
-    /// would drop those whom it serves.
+    /// would drop the clients that it serves.
     fn ask(&self, patience: Duration) -> io::Result<()> {
         let closed = || self.counters.rejected_total() + self.counters.rejected_per_address();
         let before = closed();

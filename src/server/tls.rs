@@ -27,7 +27,7 @@ use crate::wire::date::Timestamp;
 /// Largest file of certificates or of a key: a chain is a few kilobytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Why a certificate and its key cannot be used; the culprit is the operator.
+/// Why a certificate and its key cannot be used: the operator's mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsError {
     /// The flag that names the file.
@@ -152,7 +152,7 @@ impl CertificateReloader {
         Expiry(Arc::clone(&self.current))
     }
 
-    /// Reads the pair if its files have changed or somebody asked, and tells `readiness` and the log of it.
+    /// Reads the pair if its files have changed or a reload was asked for, and tells `readiness` and the log of it.
     pub(super) fn look(&mut self, readiness: &Readiness, asked: bool) {
         let stamps = Stamps::of(&self.files);
         if stamps != self.seen || asked {
@@ -190,7 +190,7 @@ impl CertificateReloader {
             }
             Err(error) => {
                 error!("{error}; what was used before is used on");
-                // Anybody may ask for it, so without the path.
+                // `/readyz` is public, so without the path.
                 report(
                     readiness,
                     REFUSED,

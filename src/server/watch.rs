@@ -92,7 +92,7 @@ fn may_change(kind: EventKind) -> bool {
     }
 }
 
-/// How often the certificate is looked at whatever `--poll` is: nobody sends SIGHUP for one that renews itself.
+/// How often the certificate is looked at whatever `--poll` is: tools that renew one send no SIGHUP.
 const CERTIFICATE_LOOK: Duration = Duration::from_secs(60);
 
 /// Returns how long to sleep when the data files are looked at every `poll` and were `elapsed` ago.

@@ -103,7 +103,7 @@ impl Worker {
     }
 }
 
-/// Serves what arrives until there is nobody left to send anything.
+/// Serves the connections that arrive until the sender is gone.
 async fn work<H: Handler>(
     protocols: Arc<Protocols<H>>,
     mut arrivals: mpsc::UnboundedReceiver<Accepted>,

@@ -5,8 +5,8 @@
 //! 2. It is not, and If-Unmodified-Since is a single valid HTTP-date: 412 if the document is newer (§13.1.4).
 //! 3. If-None-Match is present: 304 if one of its tags matches (§13.1.2), else the document; the date is not read.
 //! 4. It is not, and If-Modified-Since is a single valid HTTP-date: 304 if the document is not newer (§13.1.3).
-//! 5. Otherwise the document. Range and If-Range are not read: no ranges are served (§14.2 leaves that open), so there is
-//!    no logic of them for a twin to check either.
+//! 5. Otherwise the document. Range and If-Range are not read: no ranges are served (§14.2 leaves that open), so
+//!    there is no logic for them.
 //!
 //! [`holds`] is steps 1 and 2, which a read rarely has, [`evaluate`] is steps 3 and 4.
 
@@ -17,7 +17,7 @@ use super::date::{Timestamp, parse_http_date};
 pub struct Validators<'a> {
     /// The strong entity-tag of the content in the coding that would be sent, quotation marks included.
     pub etag: &'a str,
-    /// When the content last changed; where nobody can tell, conditions on dates are not read (§13.1.3, §13.1.4).
+    /// When the content last changed; where that is not known, conditions on dates are not read (§13.1.3, §13.1.4).
     pub last_modified: Option<Timestamp>,
 }
 
@@ -33,7 +33,7 @@ pub enum Verdict {
 /// Decides whether the request may be answered as asked, without allocating; linear in the length of the fields.
 ///
 /// Tags are compared strongly (§8.8.3.2): a weak one never matches. A list that cannot be read up to the tag that
-/// would match does not hold: the client wanted a certain content, and nobody can tell which.
+/// would match does not hold: the client wanted a certain content, and it is not known which.
 pub fn holds<'a>(
     validators: Validators<'_>,
     if_match: impl IntoIterator<Item = &'a [u8]>,

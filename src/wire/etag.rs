@@ -123,7 +123,7 @@ impl TagHasher {
 /// Makes the tags of answers that are computed per query: 128 bits of SipHash-2-4, keyed by what the answers are made of.
 ///
 /// A tag is compared only with others of the same address, and what may differ between those is the content, which the
-/// key, from SHA-256, tells apart. So the query needs no hash that withstands whoever chooses it, only one that costs
+/// key, from SHA-256, tells apart. So the query needs no hash that withstands an attacker, only one that costs
 /// little: for 25 bytes about 400 instructions, where two blocks of SHA-256 in software are 7,000.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryTags {

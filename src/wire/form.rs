@@ -154,7 +154,7 @@ enum Plus {
     IsPlus,
 }
 
-/// Why bytes cannot be decoded; the client is the culprit.
+/// Why bytes cannot be decoded: the client's mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormError {
     /// A `%` is not followed by two hexadecimal digits.

@@ -1,8 +1,7 @@
-//! Through whom a request came: Forwarded (RFC 7239 §4) and X-Forwarded-For, which has no standard.
+//! The proxies that a request came through: Forwarded (RFC 7239 §4) and X-Forwarded-For, which has no standard.
 //!
-//! Each proxy adds the address that it was asked from at the right-hand end, behind what it was sent. So everything
-//! left of the first thing that cannot be read, or was not written by one of our own proxies, is what a stranger says
-//! of himself. Both parsers therefore return hops from the right, and whoever asks them stops in time.
+//! Each proxy appends the address that it was asked from. Hops left of the first unparsable or untrusted one are
+//! client-controlled and ignored; so both parsers return hops from the right, and the caller stops there.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -30,8 +29,8 @@ pub fn parse_x_forwarded_for(line: &[u8]) -> impl Iterator<Item = Hop> + '_ {
 /// Returns the hops of a Forwarded line, the right-most first.
 ///
 /// A quoted string may hold commas, so the line is read from the left. What does not fit the grammar is one hop that
-/// nobody knows, together with everything behind it but the element behind the last comma: our proxy wrote that one,
-/// and a stranger who opens a quotation mark and leaves it open must not hide it. Of a line over 2 KiB only that
+/// is unknown, together with everything after it but the element after the last comma: our proxy wrote that one, and a
+/// client that opens a quotation mark and leaves it open must not hide it. Of a line over 2 KiB only that
 /// element is read. Our choice: 400 would make one broken proxy among many an outage.
 pub fn parse_forwarded(line: &[u8]) -> Vec<Hop> {
     let mut hops = Vec::new();

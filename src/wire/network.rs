@@ -11,16 +11,16 @@ pub struct Network {
     prefix: u8,
 }
 
-/// Why a text names no network; the culprit is the operator.
+/// Why a text names no network: the operator's mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkError {
     /// Neither an address nor an address, a slash and a number.
     Shape,
     /// The prefix is longer than this many bits.
     TooLong(u8),
-    /// Bits behind the prefix are set; the network that was probably meant.
+    /// Bits after the prefix are set; the network that was probably meant.
     Beyond(Network),
-    /// The prefix is 0: everybody.
+    /// The prefix is 0: every address.
     Everybody,
 }
 
@@ -134,10 +134,10 @@ fn masked(address: IpAddr, prefix: u8) -> IpAddr {
     }
 }
 
-/// Returns what one client is told from another by: its IPv4 address, or the /64 of its IPv6 address, as whoever has
-/// one address of a /64 has all of them.
+/// Returns the key of a client: its IPv4 address, or the /64 of its IPv6 address, as a client that has one address of a
+/// /64 has all of them.
 ///
-/// No IPv6 client has the number of an IPv4 one: `::/32`, where they would meet, is never given to anybody
+/// No IPv6 client has the number of an IPv4 one: `::/32`, where they would meet, is never assigned
 /// (RFC 4291 §2.5.2 and following).
 #[must_use]
 pub fn client_key(address: IpAddr) -> u64 {

@@ -16,12 +16,12 @@ pub(crate) fn health() -> Reply<'static> {
     }
 }
 
-/// Who asks.
+/// For which listener `/readyz` is rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asker {
-    /// Anybody.
+    /// The public one.
     Public,
-    /// Whoever may ask the administrator's port.
+    /// The administrator's, which tells internal reasons as well.
     Administrator,
 }
 

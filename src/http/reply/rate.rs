@@ -19,7 +19,7 @@ pub(crate) fn put(response: &mut Response<Body>, quota: &RateLimitStatus) {
         left,
         ..
     } = quota;
-    // Whole seconds, rounded up from the last nanosecond on: whoever comes then is let in.
+    // Whole seconds, rounded up: a client that waits so long is admitted.
     let next_s = quota.next.as_nanos().div_ceil(1_000_000_000).max(1);
     let headers = response.headers_mut();
     for (name, value) in [

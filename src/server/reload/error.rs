@@ -59,8 +59,8 @@ impl ReloadError {
     }
 }
 
-/// Returns one line without the value in question: anybody may ask for `/readyz`, and a refused file may hold what was
-/// never to be published. The log has it.
+/// Returns one line without the value in question: `/readyz` is public, and a refused file may hold what was never to be
+/// published. The log has it.
 fn without_value(problem: &Problem) -> String {
     let problem = Problem {
         value: None,
