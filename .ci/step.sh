@@ -94,15 +94,16 @@ need_cargo_tool() {
     PATH=$root/bin:$PATH
 }
 
-# start_server [ENVIRONMENT=VALUE…]: starts the release build on the sample data and a free port, waits until it is
-# ready, and leaves its address in `base_url`.
+# start_server [ENVIRONMENT=VALUE…]: starts the release build, or what `server_command` holds, on the sample data and a
+# free port, waits until it is ready, and leaves its address in `base_url`.
+server_command=(target/release/reviewd serve)
 start_server() {
     need python3 python3
     local log=$ci_dir/server.log port attempt
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     base_url=http://127.0.0.1:$port
     env REVIEWD_DATA=data REVIEWD_LISTEN="127.0.0.1:$port" REVIEWD_BASE_URL="$base_url" "$@" \
-        target/release/reviewd serve >"$log" 2>&1 &
+        "${server_command[@]}" >"$log" 2>&1 &
     local pid=$!
     started_pids+=("$pid")
     for ((attempt = 0; attempt < 150; attempt++)); do

@@ -148,8 +148,7 @@ fn ask(app: &App, parts: Parts) -> Response<http::Body> {
 /// The same for `/mcp`: from the bytes of a message to those of its answer.
 #[inline(never)]
 fn ask_mcp(server: &mcp::Server, catalog: &Catalog, head: &Head<'_>, message: &[u8]) -> mcp::Reply {
-    let now = Timestamp::from_unix(1_800_000_000);
-    server.handle(catalog, head, black_box(message), now)
+    server.handle(catalog, head, black_box(message))
 }
 
 /// The name of a case, its target, its header fields, and what the answer must be like.
@@ -310,11 +309,11 @@ fn end_of_case(name: &str) {
 fn requests(criterion: &mut Criterion) {
     let snapshot = snapshot();
     let app = app(Arc::clone(&snapshot));
-    let catalog = Catalog::new(Arc::clone(&snapshot), false);
+    let catalog = Catalog::new(Arc::clone(&snapshot), None);
     let server = mcp::Server::new(mcp::Settings {
         base_url: BASE_URL.to_owned(),
         allowed_origins: Vec::new(),
-        session_key: mcp::Key::new([7; 32]),
+        allowed_hosts: Vec::new(),
         body_bytes_max: 1 << 20,
     });
     // As the server does in the background; it is half a second for these, and minutes where a profiler counts.

@@ -1,11 +1,18 @@
-"""Connects a Python client to a server, lists, calls, and pages through a search; prints what was negotiated.
+"""Connects a Python client to a server, lists, calls, and pages through a search, again after a restart of the server;
+prints what was negotiated. It is run by restarting.py.
 
     check_python.py mcp1|mcp2|fastmcp URL
 """
 
 import asyncio
 import json
+import os
 import sys
+
+
+def restart_server():
+    os.write(int(os.environ["RESTART_ASK"]), b".")
+    assert os.read(int(os.environ["RESTART_DONE"]), 1)
 
 
 async def walk(call_tool):
@@ -48,6 +55,8 @@ async def mcp1(url):
                 return content(await session.call_tool(name, arguments))
 
             count = await walk(call)
+            restart_server()
+            assert await walk(call) == count
             assert has_failed(await session.call_tool("search_reviews", {"rating": 9}))
             assert (await session.list_resources()).resources
             assert (await session.read_resource("reviews://business")).contents[0].text
@@ -67,6 +76,8 @@ async def mcp2(url):
                 return content(await client.call_tool(name, arguments))
 
             count = await walk(call)
+            restart_server()
+            assert await walk(call) == count
             assert has_failed(await client.call_tool("search_reviews", {"rating": 9}))
             assert (await client.list_resources()).resources
             assert (await client.get_prompt("summarize_reviews", {})).messages
@@ -84,6 +95,8 @@ async def fastmcp(url):
             return content(await client.call_tool(name, arguments))
 
         count = await walk(call)
+        restart_server()
+        assert await walk(call) == count
         assert has_failed(await client.call_tool("search_reviews", {"rating": 9}, raise_on_error=False))
         assert await client.list_resources()
         assert await client.list_prompts()

@@ -1,10 +1,17 @@
-// Connects both generations of the TypeScript SDK to a server, lists, calls, and pages through a search.
+// Connects both generations of the TypeScript SDK to a server, lists, calls, and pages through a search, again after a
+// restart of the server. It is run by restarting.py.
 //
 //     check_typescript.mjs URL
 
 import assert from "node:assert/strict";
+import { readSync, writeSync } from "node:fs";
 
 const url = new URL(process.argv[2]);
+
+function restartServer() {
+  writeSync(Number(process.env.RESTART_ASK), ".");
+  assert.equal(readSync(Number(process.env.RESTART_DONE), Buffer.alloc(1)), 1);
+}
 
 async function walk(client) {
   const tools = (await client.listTools()).tools;
@@ -37,6 +44,8 @@ async function walk(client) {
   await client.connect(transport);
   assert.ok(transport.sessionId);
   console.log("sdk 1:", await walk(client));
+  restartServer();
+  console.log("sdk 1, after a restart:", await walk(client));
   await transport.terminateSession();
   await client.close();
 }
@@ -47,5 +56,7 @@ for (const mode of [undefined, "auto", { pin: "2026-07-28" }]) {
   const client = new Client({ name: "check", version: "1" }, options);
   await client.connect(new StreamableHTTPClientTransport(url));
   console.log("client 2,", JSON.stringify(mode ?? "default"), await walk(client));
+  restartServer();
+  console.log("  after a restart:", await walk(client));
   await client.close();
 }

@@ -21,7 +21,10 @@ node=$tools/node_modules/.bin/node
 packages=$tools/node_modules/@modelcontextprotocol
 suite=("$node" "$packages/conformance/dist/index.js" server)
 
-start_server REVIEWD_MCP_CONFORMANCE_FIXTURES=true REVIEWD_STATE="$tools/state"
+# The suite asks for tools and texts of its own, which the example adds to the server.
+cargo build --quiet --locked --release --example conformance
+server_command=(target/release/examples/conformance)
+start_server REVIEWD_STATE="$tools/state"
 conformance() {
     local revision=$1 log=$tools/conformance-$1.log
     shift
@@ -40,6 +43,7 @@ for scenario in http-header-validation server-session-lifecycle caching; do
 done
 end_started
 started_pids=()
+server_command=(target/release/reviewd serve)
 
 start_server REVIEWD_STATE="$tools/state"
 for era in legacy modern; do
@@ -49,8 +53,15 @@ for era in legacy modern; do
 done
 echo "inspector: strict, no finding in either era"
 
+# Each client goes on after a restart of the server with another state directory: it runs this in between.
+end_started
+started_pids=()
+restarted() {
+    REVIEWD_DATA=data REVIEWD_BASE_URL="$base_url" REVIEWD_LISTEN="${base_url#http://}" timeout --foreground 120 \
+        .ci/mcp/restarting.py target/release/reviewd "$@"
+}
 cp .ci/mcp/check_typescript.mjs "$tools/"
-timeout --foreground 60 "$node" "$tools/check_typescript.mjs" "$base_url/mcp"
+restarted "$node" "$tools/check_typescript.mjs" "$base_url/mcp"
 
 need python3 python3 python3-venv
 for client in mcp1 mcp2 fastmcp; do
@@ -62,5 +73,5 @@ for client in mcp1 mcp2 fastmcp; do
             skip "the python packages of $client could not be installed"
         cp ".ci/mcp/requirements-$client.txt" "$venv/installed"
     fi
-    timeout --foreground 60 "$venv/bin/python" .ci/mcp/check_python.py "$client" "$base_url/mcp"
+    restarted "$venv/bin/python" .ci/mcp/check_python.py "$client" "$base_url/mcp"
 done

@@ -15,23 +15,18 @@ use tracing::Level;
 use crate::http::{Proxies, ProxyField, Rates};
 use crate::insights;
 use crate::server::supervisor::Supervisor;
-use crate::server::{
-    AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, SessionKey, TlsFiles, logs,
-};
+use crate::server::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, TlsFiles, logs};
 use crate::wire::network::Network;
 
 use super::exit::{Failure, Status};
 use super::hub_flags::HubFlags;
 use super::values::{
-    Secret, parse_base_url, parse_file_size, parse_header_value, parse_key, parse_listen,
-    parse_origin, parse_size, parse_time, time,
+    parse_base_url, parse_file_size, parse_header_value, parse_host, parse_listen, parse_origin,
+    parse_size, parse_time, time,
 };
 
 /// The data directory that is used without `--data`, where it exists.
 pub(super) const DATA_DEFAULT: &str = "data";
-
-/// The file in the state directory that keeps the key of session ids.
-const SESSION_KEY_FILE: &str = "session-key";
 
 /// Longest time that requests in flight can be given.
 const DRAIN_MAX: Duration = Duration::from_secs(60 * 60);
@@ -158,22 +153,11 @@ struct McpArgs {
     #[arg(long = "mcp-allow-origin", env = "REVIEWD_MCP_ALLOW_ORIGIN", value_name = "ORIGIN", value_delimiter = ',',
         value_parser = parse_origin)]
     allowed_origins: Vec<String>,
-    /// Key that signs session ids: 64 hexadecimal digits, the same on every replica; a second key behind a comma is
-    /// accepted as well, to rotate keys [default: made once in --state]
-    #[arg(
-        long,
-        env = "REVIEWD_SESSION_KEY",
-        value_name = "HEX[,HEX]",
-        hide_env_values = true
-    )]
-    session_key: Option<Secret>,
-    /// Offer the fixtures of the conformance suite
-    #[arg(
-        long = "mcp-conformance-fixtures",
-        env = "REVIEWD_MCP_CONFORMANCE_FIXTURES",
-        hide = true
-    )]
-    has_fixtures: bool,
+    /// Host name by which clients of /mcp may call this server, such as reviewd between containers, besides the public
+    /// address, loopback and IP addresses; does not allow an origin; may be repeated
+    #[arg(long = "allow-host", env = "REVIEWD_ALLOW_HOST", value_name = "NAME", value_delimiter = ',',
+        value_parser = parse_host)]
+    allowed_hosts: Vec<String>,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -278,7 +262,7 @@ impl ServeArgs {
     ///
     /// # Errors
     /// 64 for flags that contradict each other, 78 for an address of a database that is none.
-    pub(super) fn config(&self) -> Result<Config, Failure> {
+    pub fn config(&self) -> Result<Config, Failure> {
         let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = self.process.threads.map(usize::from);
         let state = &self.process.state;
@@ -305,8 +289,8 @@ impl ServeArgs {
             },
             mcp: Mcp {
                 allowed_origins: self.mcp.allowed_origins.clone(),
-                session_key: self.mcp.session_key(state)?,
-                has_fixtures: self.mcp.has_fixtures,
+                allowed_hosts: self.mcp.allowed_hosts.clone(),
+                extension: None,
             },
             tls: self.address.tls()?,
             proxies: Proxies {
@@ -340,17 +324,6 @@ impl DataArgs {
             None if usual.is_dir() => DataSource::Directory(usual.to_owned()),
             None => DataSource::Sample,
         }
-    }
-}
-
-impl McpArgs {
-    fn session_key(&self, state: &Path) -> Result<SessionKey, Failure> {
-        let Some(Secret(text)) = &self.session_key else {
-            return Ok(SessionKey::File(state.join(SESSION_KEY_FILE)));
-        };
-        let key = parse_key(text)
-            .map_err(|error| Failure::new(Status::Usage, format!("--session-key: {error}")))?;
-        Ok(SessionKey::Given(key))
     }
 }
 

@@ -12,14 +12,15 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::config::DATA_DEFAULT;
-use super::exit::{Failure, Status};
+use super::exit::{Failure, Status, tell};
 use super::values::{parse_base_url, parse_file_size, parse_size};
 use crate::clock;
 use crate::dataset;
-use crate::mcp::session::KEY_BYTES;
-use crate::mcp::{Catalog, Key, Server, Settings};
+use crate::mcp::protocol::Revision;
+use crate::mcp::{Catalog, Server, Settings};
 use crate::search::index::IndexOptions;
-use crate::server::{files, memory};
+use crate::server::files::{self, Stamps};
+use crate::server::memory;
 use crate::snapshot::{self, Snapshot};
 
 /// Longest message in bytes; a longer one is answered with an error and skipped.
@@ -66,26 +67,65 @@ pub(super) fn run(args: &McpArgs) -> Result<(), Failure> {
             outcome
         }
         None => {
-            let catalog = catalog(args)?;
-            let server = Server::new(Settings {
-                base_url: args.base_url.clone(),
-                allowed_origins: Vec::new(),
-                // There are no sessions without headers, so nothing is ever signed with it.
-                session_key: Key::new([0; KEY_BYTES]),
-                body_bytes_max: LINE_BYTES_MAX,
-            });
-            converse(&mut input, &mut output, |line| {
-                server.answer_line(&catalog, line, clock::now())
-            })
+            let mut local = Local::open(args)?;
+            converse(&mut input, &mut output, |line| local.answer(line))
         }
     };
     outcome.map_err(|error| Failure::new(Status::Io, error.to_string()))
 }
 
-/// Reads the data once; a client that wants newer data starts the program anew.
-fn catalog(args: &McpArgs) -> Result<Catalog, Failure> {
-    let usual = Path::new(DATA_DEFAULT);
-    let directory = args.data.as_deref().or(usual.is_dir().then_some(usual));
+/// A server in this process, on files of this machine.
+struct Local<'a> {
+    args: &'a McpArgs,
+    /// `None` for the sample.
+    directory: Option<&'a Path>,
+    seen: Stamps,
+    catalog: Catalog,
+    server: Server,
+    revision: Revision,
+}
+
+impl<'a> Local<'a> {
+    fn open(args: &'a McpArgs) -> Result<Local<'a>, Failure> {
+        let usual = Path::new(DATA_DEFAULT);
+        let directory = args.data.as_deref().or(usual.is_dir().then_some(usual));
+        Ok(Local {
+            args,
+            directory,
+            seen: directory.map(Stamps::of).unwrap_or_default(),
+            catalog: catalog(args, directory)?,
+            server: Server::new(Settings {
+                base_url: args.base_url.clone(),
+                allowed_origins: Vec::new(),
+                allowed_hosts: Vec::new(),
+                body_bytes_max: LINE_BYTES_MAX,
+            }),
+            revision: Revision::ASSUMED,
+        })
+    }
+
+    /// Answers from the files as they are now.
+    fn answer(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        if let Some(directory) = self.directory {
+            let stamps = Stamps::of(directory);
+            if stamps != self.seen {
+                self.seen = stamps;
+                match catalog(self.args, self.directory) {
+                    Ok(catalog) => self.catalog = catalog,
+                    Err(failure) => tell(format_args!(
+                        "changed data cannot be used, so answers come from the data before: {}",
+                        failure.message
+                    )),
+                }
+            }
+        }
+        self.server
+            .answer_line(&self.catalog, line, &mut self.revision)
+    }
+}
+
+/// Reads the files of a directory, or the sample.
+fn catalog(args: &McpArgs, directory: Option<&Path>) -> Result<Catalog, Failure> {
     let files = match directory {
         None => dataset::embedded(),
         Some(directory) => files::read(directory, args.data_file_bytes).map_err(|error| {
@@ -116,7 +156,7 @@ fn catalog(args: &McpArgs) -> Result<Catalog, Failure> {
         mentions_min: crate::insights::MENTIONS_MIN,
     };
     let snapshot = Snapshot::build(decoded.dataset, &settings);
-    Ok(Catalog::new(Arc::new(snapshot), false))
+    Ok(Catalog::new(Arc::new(snapshot), None))
 }
 
 /// Hands each line to `answer` and writes what it returns; empty lines are skipped.
@@ -152,7 +192,7 @@ fn converse(
 }
 
 const TOO_LONG: &[u8] =
-    br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a message must be at most 1048576 bytes"}}"#;
+    br#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"a message must be at most 1048576 bytes"}}"#;
 
 #[cfg(test)]
 mod tests {

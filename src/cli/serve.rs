@@ -229,14 +229,8 @@ Ctrl-C stops it.
     )
 }
 
-/// Files of the state directory that hold secrets: those of subscribers, and the key of MCP sessions.
-const PRIVATE_FILES: [&str; 5] = [
-    FILE_NAME,
-    "hub.sqlite3-wal",
-    "hub.sqlite3-shm",
-    "hub.lock",
-    "session-key",
-];
+/// Files of the state directory that hold secrets, those of subscribers.
+const PRIVATE_FILES: [&str; 4] = [FILE_NAME, "hub.sqlite3-wal", "hub.sqlite3-shm", "hub.lock"];
 
 #[cfg(test)]
 mod tests {

@@ -6,8 +6,6 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::dataset::REVIEWS_BYTES_MAX;
-use crate::mcp::Key;
-use crate::mcp::session::KEY_BYTES;
 
 /// Longest time that a flag takes: a year. What is longer is a mistake, and sums with it could overflow.
 const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -175,31 +173,17 @@ pub(super) fn parse_origin(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses a key of 32 bytes, written as 64 hexadecimal digits.
+/// Parses the name of a host, with or without a port.
 ///
 /// # Errors
-/// A line that names what is wrong, without the value: it is a secret.
-pub(super) fn parse_key(text: &str) -> Result<Key, String> {
-    match text.split_once(',') {
-        None => parse_key_bytes(text).map(Key::new),
-        Some((key, other)) => Ok(Key::with_other(
-            parse_key_bytes(key)?,
-            parse_key_bytes(other)?,
-        )),
+/// A line that names what is wrong.
+pub(super) fn parse_host(text: &str) -> Result<String, String> {
+    let refusal = "must be the name of a host, such as reviewd, with or without a port";
+    let url = parse_base_url(&format!("http://{text}")).map_err(|_| refusal)?;
+    match url.strip_prefix("http://") {
+        Some(host) if !host.contains('*') => Ok(host.to_owned()),
+        _ => Err(refusal.to_owned()),
     }
-}
-
-fn parse_key_bytes(text: &str) -> Result<[u8; KEY_BYTES], String> {
-    let mut key = [0u8; KEY_BYTES];
-    let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
-    let digits = digits.filter(|digits| digits.len() == 2 * KEY_BYTES);
-    let digits = digits
-        .ok_or_else(|| "must be 64 hexadecimal digits, or twice as many with a comma".to_owned())?;
-    for (byte, pair) in key.iter_mut().zip(digits.chunks(2)) {
-        // Two digits below 16 make a byte.
-        *byte = (pair[0] * 16 + pair[1]) as u8;
-    }
-    Ok(key)
 }
 
 /// Longest value of a header that can be set, in bytes.

@@ -62,7 +62,7 @@ impl Site {
     /// # Errors
     /// When the snapshot's base URL cannot be written into a header.
     pub fn new(snapshot: Arc<Snapshot>) -> Result<Site, SettingsError> {
-        let catalog = mcp::Catalog::new(Arc::clone(&snapshot), false);
+        let catalog = mcp::Catalog::new(Arc::clone(&snapshot), None);
         Site::with_catalog(snapshot, catalog)
     }
 

@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::json::Value;
 use super::jsonrpc::Call;
 
 /// The tools by name, and at last all names that no tool has.
-pub const TOOLS: [&str; 12] = [
+pub const TOOLS: [&str; 14] = [
     "get_business",
     "search_reviews",
     "get_review",
@@ -18,6 +17,8 @@ pub const TOOLS: [&str; 12] = [
     "get_service",
     "list_services_and_technicians",
     "get_faq",
+    "search",
+    "fetch",
     "unknown",
 ];
 
@@ -29,9 +30,9 @@ pub struct Calls {
 
 impl Calls {
     /// Counts `call`, if it calls a tool.
-    pub(super) fn count(&self, call: &Call<'_, '_>) {
+    pub(super) fn count(&self, call: &Call<'_>) {
         if call.method == "tools/call" {
-            let name = call.param("name").and_then(Value::as_str);
+            let name = call.text("name");
             let known = TOOLS.iter().position(|tool| Some(*tool) == name);
             self.counts[known.unwrap_or(TOOLS.len() - 1)].fetch_add(1, Relaxed);
         }
@@ -50,11 +51,10 @@ mod tests {
 
     #[test]
     fn every_tool_of_the_catalog_is_counted_by_its_name() {
-        let listed = include_str!("catalog/tools.json");
-        let mut names: Vec<&str> = listed
-            .lines()
-            .filter_map(|line| line.strip_prefix("  \"name\": \"")?.strip_suffix("\","))
-            .collect();
+        let listed: serde_json::Value =
+            serde_json::from_str(include_str!("catalog/tools.json")).expect("JSON");
+        let listed = listed.as_array().into_iter().flatten();
+        let mut names: Vec<&str> = listed.filter_map(|tool| tool["name"].as_str()).collect();
         names.push("unknown");
         assert_eq!(names, TOOLS);
     }

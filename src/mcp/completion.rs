@@ -1,55 +1,36 @@
 //! Completion: the values that an argument of a prompt or a template can take.
 
+use serde_json::{Value, json};
+
 use super::catalog::{Catalog, Named};
-use super::json::Value;
 use super::jsonrpc::{Call, RpcError};
 use crate::model::Row;
 use crate::search::fold::fold_into;
-use crate::wire::json::Object;
 
-/// Appends the result of `completion/complete`, up to its closing brace: at most 100 values.
+/// Returns the result of `completion/complete`: at most 100 values.
 ///
 /// What is known is offered where any of its names begins with the value, without regard to case. An argument that
 /// has nothing to offer, and a prompt or template that does not exist, get an empty list.
 ///
 /// # Errors
 /// Invalid parameters where `ref` or `argument` are not as the protocol says.
-pub(crate) fn complete(
-    catalog: &Catalog,
-    call: &Call<'_, '_>,
-    out: &mut Vec<u8>,
-) -> Result<(), RpcError> {
-    let reference = call.param("ref");
-    let kind = reference
-        .and_then(|reference| reference.get("type"))
-        .and_then(Value::as_str);
-    let key = match kind {
+pub(crate) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
+    let part = |object: &str, key: &str| call.param(object)?.get(key)?.as_str();
+    let key = match part("ref", "type") {
         Some("ref/prompt") => "name",
         Some("ref/resource") => "uri",
         _ => {
-            return Err(RpcError::params(
-                "params.ref.type must be ref/prompt or ref/resource",
-            ));
+            let message = "params.ref.type must be ref/prompt or ref/resource";
+            return Err(RpcError::params(message));
         }
     };
-    let target = reference
-        .and_then(|reference| reference.get(key))
-        .and_then(Value::as_str);
-    let Some(target) = target else {
-        return Err(RpcError::params(format!(
-            "params.ref.{key} must be a string"
-        )));
+    let Some(target) = part("ref", key) else {
+        let message = format!("params.ref.{key} must be a string");
+        return Err(RpcError::params(message));
     };
-    let argument = call.param("argument");
-    let part = |key: &str| {
-        argument
-            .and_then(|argument| argument.get(key))
-            .and_then(Value::as_str)
-    };
-    let (Some(name), Some(value)) = (part("name"), part("value")) else {
-        return Err(RpcError::params(
-            "params.argument must have a name and a value, both strings",
-        ));
+    let (Some(name), Some(value)) = (part("argument", "name"), part("argument", "value")) else {
+        let message = "params.argument must have a name and a value, both strings";
+        return Err(RpcError::params(message));
     };
     let (values, total) = match (target, name) {
         ("summarize_reviews", "service") | ("compare_services", "first" | "second") => {
@@ -60,15 +41,8 @@ pub(crate) fn complete(
         ("draft_reply", "review_id") | ("reviews://review/{id}", "id") => ids(catalog, value),
         _ => (Vec::new(), 0),
     };
-    out.push(b'{');
-    out.extend_from_slice(b"\"completion\":");
-    let mut completion = Object::begin(out);
-    completion
-        .strings("values", values.iter().copied())
-        .u64("total", total as u64)
-        .bool("hasMore", total > values.len());
-    completion.end();
-    Ok(())
+    let has_more = total > values.len();
+    Ok(json!({"completion": {"values": values, "total": total, "hasMore": has_more}}))
 }
 
 fn names<'c>(entries: &'c [Named], value: &str) -> (Vec<&'c str>, usize) {

@@ -2,11 +2,11 @@
 //!
 //! A method appends one result object without its closing brace; `close` adds what the era wants there.
 
+use serde_json::Value;
+
 use super::catalog::Catalog;
 use super::completion;
-use super::fixtures;
-use super::json::Value;
-use super::jsonrpc::{Call, Id, METHOD_NOT_FOUND, Request, RpcError, push_answer_head};
+use super::jsonrpc::{Call, METHOD_NOT_FOUND, Request, RpcError, push_answer_head};
 use super::prompts;
 use super::protocol::{Era, Revision};
 use super::resources;
@@ -14,13 +14,13 @@ use super::tools;
 use crate::search::issue::cut;
 
 /// Appends the answer to `initialize`.
-pub(crate) fn initialize(catalog: &Catalog, revision: Revision, id: Id<'_>, out: &mut Vec<u8>) {
+pub(crate) fn initialize(catalog: &Catalog, revision: Revision, id: &Value, out: &mut Vec<u8>) {
     push_answer_head(out, id);
     out.extend_from_slice(b"{\"protocolVersion\":\"");
     out.extend_from_slice(revision.as_str().as_bytes());
     out.extend_from_slice(b"\",");
     out.extend_from_slice(&catalog.introduction);
-    out.extend_from_slice(b"}}");
+    out.push(b'}');
 }
 
 /// Appends the answer to any other request.
@@ -30,7 +30,7 @@ pub(crate) fn initialize(catalog: &Catalog, revision: Revision, id: Id<'_>, out:
 pub(crate) fn dispatch(
     catalog: &Catalog,
     era: Era,
-    request: &Request<'_, '_>,
+    request: &Request<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), RpcError> {
     let start = out.len();
@@ -50,7 +50,7 @@ pub(crate) fn dispatch(
 
 /// What a result ends with, besides its brace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+enum Ending {
     /// An answer for this moment.
     Plain,
     /// An answer that clients may keep for a while.
@@ -62,11 +62,22 @@ pub(crate) enum Ending {
 fn result(
     catalog: &Catalog,
     era: Era,
-    call: &Call<'_, '_>,
+    call: &Call<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Ending, RpcError> {
+    if let Some(extension) = catalog.extension
+        && !call.method.ends_with("/list")
+        && let Some(result) = extension(call.method, call.params)
+    {
+        push_open(out, &result);
+        let is_question = result.get("inputRequests").is_some();
+        return Ok(match is_question {
+            true => Ending::InputRequired,
+            false => Ending::Plain,
+        });
+    }
     match (era, call.method) {
-        (_, "tools/call") => tools::call(catalog, era, call, out),
+        (_, "tools/call") => tools::call(catalog, call, out).map(|()| Ending::Plain),
         (_, "tools/list") => list(&catalog.tools_list, call, out),
         (_, "resources/list") => list(&catalog.resources_list, call, out),
         (_, "resources/templates/list") => list(&catalog.templates_list, call, out),
@@ -74,9 +85,13 @@ fn result(
         (_, "resources/read") => {
             resources::read(catalog, era, call, out).map(|()| Ending::Cacheable)
         }
-        (_, "prompts/get") => prompts::get(catalog, call, out).map(|()| Ending::Plain),
+        (_, "prompts/get") => {
+            push_open(out, &prompts::get(catalog, call)?);
+            Ok(Ending::Plain)
+        }
         (_, "completion/complete") => {
-            completion::complete(catalog, call, out).map(|()| Ending::Plain)
+            push_open(out, &completion::complete(catalog, call)?);
+            Ok(Ending::Plain)
         }
         (Era::Handshake, "ping") => {
             out.push(b'{');
@@ -86,9 +101,6 @@ fn result(
             out.extend_from_slice(&catalog.discovery);
             Ok(Ending::Cacheable)
         }
-        (Era::Handshake, method) if catalog.has_fixtures && fixtures::acknowledge(method, out) => {
-            Ok(Ending::Plain)
-        }
         (_, method) => {
             let message = format!("there is no method {:?} here", cut(method));
             Err(RpcError::new(METHOD_NOT_FOUND, message))
@@ -96,17 +108,25 @@ fn result(
     }
 }
 
-/// Appends a list, which is always one page: so any cursor is one that was never handed out.
-fn list(prepared: &[u8], call: &Call<'_, '_>, out: &mut Vec<u8>) -> Result<Ending, RpcError> {
+/// Appends an object without its closing brace.
+fn push_open(out: &mut Vec<u8>, result: &Value) {
+    out.extend_from_slice(result.to_string().as_bytes());
+    out.pop();
+}
+
+/// Appends a list, which is always one page: the only cursor is that of the first, the empty one.
+fn list(prepared: &[u8], call: &Call<'_>, out: &mut Vec<u8>) -> Result<Ending, RpcError> {
     match call.param("cursor") {
-        None | Some(Value::Null) => {
-            out.extend_from_slice(prepared);
-            Ok(Ending::Cacheable)
+        None | Some(Value::Null) => {}
+        Some(Value::String(cursor)) if cursor.is_empty() => {}
+        Some(_) => {
+            return Err(RpcError::params(
+                "there is no such cursor: the list is one page",
+            ));
         }
-        Some(_) => Err(RpcError::params(
-            "cursor must not be given: the list is one page",
-        )),
     }
+    out.extend_from_slice(prepared);
+    Ok(Ending::Cacheable)
 }
 
 fn close(catalog: &Catalog, era: Era, ending: Ending, out: &mut Vec<u8>) {

@@ -1,29 +1,47 @@
 //! Whether a page may talk to the server: `Origin` and `Host`, against DNS rebinding (transports, security).
 //!
-//! A browser always says where a page comes from. Anything that is not a browser sends no Origin and is welcome.
+//! A browser always says where a page comes from. Anything that is not a browser sends no Origin and is welcome. The
+//! two checks are independent: an allowed name allows no origin, and no origin but `*` allows a name.
 
+use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::head::{Field, Head};
+use super::server::Settings;
+use crate::search::issue::cut_lossy;
 
 /// What is let in besides loopback and requests without an Origin.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     /// Lower-case origins such as `https://reviews.example`, the server's own first.
     origins: Vec<String>,
-    /// The host of the server's own origin, in lower case, without its port.
-    host: String,
+    /// Names of this server without a port, the host of its own origin first.
+    hosts: Vec<String>,
     /// The operator's `*`: every origin and every host.
     is_open: bool,
 }
 
-/// Why a request is refused; the culprit is the page, or whoever pointed its name at this server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum GuardError {
     /// An origin that is not allowed.
     Origin,
-    /// A host name that is not this server's.
-    Host,
+    /// A host name that is not this server's, as it was sent, at most 64 bytes of it.
+    Host(String),
+}
+
+impl fmt::Display for GuardError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GuardError::Origin => formatter.write_str(
+                "pages of this origin may not use the server; the operator can allow it with --mcp-allow-origin",
+            ),
+            GuardError::Host(host) => write!(
+                formatter,
+                "{host:?} is not a name of this server; the operator can allow it with --allow-host"
+            ),
+        }
+    }
 }
 
 /// What an allowed origin gets to see.
@@ -36,27 +54,31 @@ pub enum Visitor {
 }
 
 impl Guard {
-    /// Allows the origin of `base_url`, and `allowed`: origins, or `*` for everybody.
+    /// Allows what `settings` name: their own origin and host, the listed ones, and all where an origin is `*`.
     #[must_use]
-    pub(super) fn new(base_url: &str, allowed: &[String]) -> Guard {
-        let own = origin_of(base_url).to_ascii_lowercase();
-        let host = host_of(&own).to_owned();
-        let mut origins = vec![own];
-        origins.extend(
-            allowed
+    pub(super) fn new(settings: &Settings) -> Guard {
+        let own = origin_of(&settings.base_url).to_ascii_lowercase();
+        let mut hosts = vec![host_of(&own).to_owned()];
+        hosts.extend(
+            settings
+                .allowed_hosts
                 .iter()
-                .map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()),
+                .map(|host| name_of(host).to_owned()),
         );
+        let mut origins = vec![own];
+        let listed = settings.allowed_origins.iter();
+        origins.extend(listed.map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()));
         Guard {
             is_open: origins.iter().any(|origin| origin == "*"),
             origins,
-            host,
+            hosts,
         }
     }
 
     /// Judges a request.
     ///
-    /// A Host may be our own, loopback, or any address: only a name can be rebound. The port is not looked at.
+    /// A Host may be our own, an allowed one, loopback, or any address: only a name can be rebound. The port is not
+    /// looked at.
     ///
     /// # Errors
     /// `Origin` for a foreign, repeated or opaque (`null`) one, `Host` for a foreign or repeated one.
@@ -69,7 +91,8 @@ impl Guard {
         match head.host {
             Field::Absent => Ok(visitor),
             Field::One(host) if self.is_open || self.allows_host(host) => Ok(visitor),
-            _ => Err(GuardError::Host),
+            Field::One(host) => Err(GuardError::Host(cut_lossy(host))),
+            Field::Repeated => Err(GuardError::Host("two names".into())),
         }
     }
 
@@ -97,7 +120,8 @@ impl Guard {
             return false;
         };
         let name = name_of(host);
-        name.eq_ignore_ascii_case(&self.host) || is_loopback(name) || is_address(name)
+        let is_listed = |listed: &String| !name.is_empty() && name.eq_ignore_ascii_case(listed);
+        self.hosts.iter().any(is_listed) || is_loopback(name) || is_address(name)
     }
 }
 
@@ -122,7 +146,7 @@ fn name_of(authority: &str) -> &str {
         _ => authority.find(':').unwrap_or(authority.len()),
     };
     let (host, port) = authority.split_at(end);
-    // What is neither empty nor a port is no authority that a browser sends, so it is nobody's.
+    // What is neither empty nor a port is no authority that a browser sends, so it is no name at all.
     let is_port = match port.strip_prefix(':') {
         Some(digits) => digits.bytes().all(|byte| byte.is_ascii_digit()),
         None => port.is_empty(),
@@ -148,6 +172,16 @@ fn ipv6(host: &str) -> Option<Ipv6Addr> {
 mod tests {
     use super::*;
 
+    fn guard(base_url: &str, origins: &[&str], hosts: &[&str]) -> Guard {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Guard::new(&Settings {
+            base_url: base_url.to_owned(),
+            allowed_origins: owned(origins),
+            allowed_hosts: owned(hosts),
+            body_bytes_max: 0,
+        })
+    }
+
     fn judge(
         guard: &Guard,
         origin: Option<&str>,
@@ -166,7 +200,7 @@ mod tests {
 
     #[test]
     fn own_and_loopback_origins_are_welcome_and_so_is_none() {
-        let guard = Guard::new("https://Reviews.example/", &[]);
+        let guard = guard("https://Reviews.example/", &[], &[]);
         assert_eq!(judge(&guard, None, None), Ok(Visitor::Direct));
         for origin in [
             "https://reviews.example",
@@ -187,7 +221,7 @@ mod tests {
 
     #[test]
     fn foreign_origins_are_refused() {
-        let guard = Guard::new("https://reviews.example", &[]);
+        let guard = guard("https://reviews.example", &[], &[]);
         for origin in [
             "http://reviews.example",
             "https://reviews.example:444",
@@ -220,8 +254,8 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_may_allow_more_or_everybody() {
-        let some = Guard::new("https://reviews.example", &["https://App.example/".into()]);
+    fn the_operator_may_allow_more_or_all() {
+        let some = guard("https://reviews.example", &["https://App.example/"], &[]);
         assert_eq!(
             judge(&some, Some("https://app.example"), None),
             Ok(Visitor::Page)
@@ -230,14 +264,14 @@ mod tests {
             judge(&some, Some("https://evil.example"), None),
             Err(GuardError::Origin)
         );
-        let open = Guard::new("https://reviews.example", &["*".into()]);
+        let open = guard("https://reviews.example", &["*"], &[]);
         let verdict = judge(&open, Some("null"), Some("any.example"));
         assert_eq!(verdict, Ok(Visitor::Page));
     }
 
     #[test]
     fn only_a_foreign_name_is_refused_as_host() {
-        let guard = Guard::new("https://reviews.example:8443", &[]);
+        let guard = guard("https://reviews.example:8443", &[], &[]);
         for host in [
             "reviews.example",
             "REVIEWS.example:9000",
@@ -260,14 +294,37 @@ mod tests {
             "",
             "1.2.3.4.evil",
         ] {
-            assert_eq!(
-                judge(&guard, None, Some(host)),
-                Err(GuardError::Host),
-                "{host}"
-            );
+            let refusal = Err(GuardError::Host(host.to_owned()));
+            assert_eq!(judge(&guard, None, Some(host)), refusal);
         }
         let mut head = Head::bare(b"POST");
         head.host = Field::Repeated;
-        assert_eq!(guard.check(&head), Err(GuardError::Host));
+        assert!(matches!(guard.check(&head), Err(GuardError::Host(_))));
+    }
+
+    #[test]
+    fn allowed_names_are_hosts_on_any_port_and_no_origins() {
+        let guard = guard(
+            "https://reviews.example",
+            &[],
+            &["reviewd:8080", "Proxy.internal"],
+        );
+        for host in ["reviewd:8080", "REVIEWD", "proxy.internal:1"] {
+            assert_eq!(
+                judge(&guard, None, Some(host)),
+                Ok(Visitor::Direct),
+                "{host}"
+            );
+        }
+        for host in ["reviewd.evil.example", "xreviewd", ""] {
+            let refusal = judge(&guard, None, Some(host)).expect_err("foreign");
+            assert!(refusal.to_string().contains("--allow-host"), "{refusal}");
+        }
+        let refusal = judge(&guard, Some("http://reviewd:8080"), Some("reviewd:8080"));
+        let refusal = refusal.expect_err("a foreign origin");
+        assert!(
+            refusal.to_string().contains("--mcp-allow-origin"),
+            "{refusal}"
+        );
     }
 }

@@ -2,59 +2,55 @@
 
 use std::borrow::Cow;
 
-use super::json::Value;
-use crate::wire::json::{push_i64, push_string, push_u64};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::wire::json::{push_i64, push_string};
 
 /// One message, seen in a parsed value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Message<'v, 'a> {
+pub(crate) enum Message<'v> {
     /// Wants an answer.
-    Request(Request<'v, 'a>),
+    Request(Request<'v>),
     /// Wants none.
-    Notification(Call<'v, 'a>),
-    /// An answer to something that we never asked.
+    Notification(Call<'v>),
+    /// Answers a request, which this server never sends.
     Response,
 }
 
-/// A request: a call that names itself.
+/// A call that is to be answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Request<'v, 'a> {
-    /// Echoed in the answer.
-    pub(crate) id: Id<'v>,
+pub(crate) struct Request<'v> {
+    /// A string of at most 512 bytes or an integer, echoed in the answer.
+    pub(crate) id: &'v Value,
     /// What is called.
-    pub(crate) call: Call<'v, 'a>,
+    pub(crate) call: Call<'v>,
 }
 
 /// A method and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Call<'v, 'a> {
+pub(crate) struct Call<'v> {
     /// The method's name.
     pub(crate) method: &'v str,
-    /// An object if present; `null` counts as absent.
-    pub(crate) params: Option<&'v Value<'a>>,
+    /// `null` counts as absent.
+    pub(crate) params: Option<&'v Map<String, Value>>,
 }
 
-impl<'v, 'a> Call<'v, 'a> {
+impl<'v> Call<'v> {
     /// Returns a parameter.
-    pub(crate) fn param(&self, key: &str) -> Option<&'v Value<'a>> {
+    pub(crate) fn param(&self, key: &str) -> Option<&'v Value> {
         self.params.and_then(|params| params.get(key))
     }
 
+    /// Returns a parameter that is a string.
+    pub(crate) fn text(&self, key: &str) -> Option<&'v str> {
+        self.param(key).and_then(Value::as_str)
+    }
+
     /// Returns a member of `_meta`.
-    pub(crate) fn meta(&self, key: &str) -> Option<&'v Value<'a>> {
+    pub(crate) fn meta(&self, key: &str) -> Option<&'v Value> {
         self.param("_meta").and_then(|meta| meta.get(key))
     }
-}
-
-/// The id of a request; a fraction, `null` and everything else are refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Id<'v> {
-    /// A whole number.
-    Unsigned(u64),
-    /// A whole number below zero.
-    Negative(i64),
-    /// A string of at most 512 bytes.
-    Text(&'v str),
 }
 
 /// An error as the client gets it.
@@ -64,8 +60,8 @@ pub(crate) struct RpcError {
     pub(crate) code: i32,
     /// One line for people.
     pub(crate) message: Cow<'static, str>,
-    /// More for programs, a JSON value.
-    pub(crate) data: Option<Vec<u8>>,
+    /// More for programs.
+    pub(crate) data: Option<Value>,
 }
 
 impl RpcError {
@@ -82,27 +78,29 @@ impl RpcError {
     pub(crate) fn params(message: impl Into<Cow<'static, str>>) -> RpcError {
         RpcError::new(INVALID_PARAMS, message)
     }
+
+    /// A message that is none, or that must not be sent here.
+    pub(crate) fn invalid(message: impl Into<Cow<'static, str>>) -> RpcError {
+        RpcError::new(INVALID_REQUEST, message)
+    }
 }
 
 /// Reads a value as a message.
 ///
 /// # Errors
 /// What is wrong with it, and the id to answer to if that much could be read.
-pub(crate) fn read<'v, 'a>(
-    value: &'v Value<'a>,
-) -> Result<Message<'v, 'a>, (Option<Id<'v>>, RpcError)> {
-    let invalid = |id, message: &'static str| Err((id, RpcError::new(INVALID_REQUEST, message)));
-    if value.as_object().is_none() {
+pub(crate) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcError)> {
+    let invalid = |id, message: &'static str| Err((id, RpcError::invalid(message)));
+    if !value.is_object() {
         return invalid(None, "a message must be an object");
     }
-    let id = match value.get("id") {
-        None => None,
-        Some(Value::Unsigned(number)) => Some(Id::Unsigned(*number)),
-        Some(Value::Negative(number)) => Some(Id::Negative(*number)),
-        Some(Value::String(text)) if text.len() <= ID_BYTES_MAX => Some(Id::Text(text)),
-        Some(Value::String(_)) => return invalid(None, "id must be at most 512 bytes"),
-        Some(_) => return invalid(None, "id must be a string or an integer"),
-    };
+    let id = value.get("id");
+    if id.is_some_and(|id| !is_id(id)) {
+        return invalid(
+            None,
+            "id must be an integer or a string of at most 512 bytes",
+        );
+    }
     if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return invalid(id, "jsonrpc must be \"2.0\"");
     }
@@ -116,7 +114,7 @@ pub(crate) fn read<'v, 'a>(
     };
     let params = match value.get("params") {
         None | Some(Value::Null) => None,
-        Some(params @ Value::Object(_)) => Some(params),
+        Some(Value::Object(params)) => Some(params),
         Some(Value::Array(_)) => {
             return Err((id, RpcError::params("params must be an object")));
         }
@@ -129,34 +127,56 @@ pub(crate) fn read<'v, 'a>(
     })
 }
 
+/// Returns the id of a request that is JSON but was refused before it became a value.
+pub(crate) fn id_of_refused(text: &[u8]) -> Option<Value> {
+    /// Reading into a structure refuses an id that comes twice.
+    #[derive(Deserialize)]
+    struct OnlyId {
+        id: Value,
+    }
+    let read: OnlyId = serde_json::from_slice(text).ok()?;
+    is_id(&read.id).then_some(read.id)
+}
+
+/// Fractions, `null` and everything else are no ids.
+fn is_id(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.len() <= ID_BYTES_MAX,
+        Value::Number(number) => !number.is_f64(),
+        _ => false,
+    }
+}
+
 /// Appends everything of an answer before its result; the caller appends one object and `}`.
-pub(crate) fn push_answer_head(out: &mut Vec<u8>, id: Id<'_>) {
+pub(crate) fn push_answer_head(out: &mut Vec<u8>, id: &Value) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    push_id(out, Some(id));
+    push_id(out, id);
     out.extend_from_slice(b",\"result\":");
 }
 
-/// Appends an error; without an id it answers to `null`, as JSON-RPC asks where the id could not be read.
-pub(crate) fn push_error(out: &mut Vec<u8>, id: Option<Id<'_>>, error: &RpcError) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    push_id(out, id);
-    out.extend_from_slice(b",\"error\":{\"code\":");
+/// Appends an error. Without an id it has no such member: MCP's schema knows no `null` there.
+pub(crate) fn push_error(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
+    if let Some(id) = id {
+        out.extend_from_slice(b"\"id\":");
+        push_id(out, id);
+        out.push(b',');
+    }
+    out.extend_from_slice(b"\"error\":{\"code\":");
     push_i64(out, i64::from(error.code));
     out.extend_from_slice(b",\"message\":");
     push_string(out, &error.message);
     if let Some(data) = &error.data {
         out.extend_from_slice(b",\"data\":");
-        out.extend_from_slice(data);
+        out.extend_from_slice(data.to_string().as_bytes());
     }
     out.extend_from_slice(b"}}");
 }
 
-fn push_id(out: &mut Vec<u8>, id: Option<Id<'_>>) {
+fn push_id(out: &mut Vec<u8>, id: &Value) {
     match id {
-        None => out.extend_from_slice(b"null"),
-        Some(Id::Unsigned(number)) => push_u64(out, number),
-        Some(Id::Negative(number)) => push_i64(out, number),
-        Some(Id::Text(text)) => push_string(out, text),
+        Value::String(text) => push_string(out, text),
+        number => out.extend_from_slice(number.to_string().as_bytes()),
     }
 }
 
@@ -168,8 +188,6 @@ pub(crate) const INVALID_REQUEST: i32 = -32_600;
 pub(crate) const METHOD_NOT_FOUND: i32 = -32_601;
 /// A method with parameters that it cannot use.
 pub(crate) const INVALID_PARAMS: i32 = -32_602;
-/// Our own fault.
-pub(crate) const INTERNAL_ERROR: i32 = -32_603;
 /// No such resource, in the handshake era.
 pub(crate) const RESOURCE_NOT_FOUND: i32 = -32_002;
 /// A session id that is not, or no longer, good: the code that SDKs use with 404, in the handshake era.
@@ -183,11 +201,12 @@ const ID_BYTES_MAX: usize = 512;
 
 #[cfg(test)]
 mod tests {
-    use super::super::json::{MESSAGE, parse};
+    use super::super::json::parse;
     use super::*;
+    use serde_json::json;
 
     fn refusal(text: &str) -> (bool, i32) {
-        let value = parse(text.as_bytes(), &MESSAGE).expect("JSON");
+        let value = parse(text.as_bytes()).expect("JSON");
         match read(&value) {
             Ok(message) => panic!("{text} is {message:?}"),
             Err((id, error)) => (id.is_some(), error.code),
@@ -196,21 +215,21 @@ mod tests {
 
     #[test]
     fn requests_notifications_and_responses_are_told_apart() {
-        let is = |text: &str, check: fn(&Message<'_, '_>) -> bool| {
-            let value = parse(text.as_bytes(), &MESSAGE).expect("JSON");
+        let is = |text: &str, check: fn(&Message<'_>) -> bool| {
+            let value = parse(text.as_bytes()).expect("JSON");
             assert!(read(&value).is_ok_and(|message| check(&message)), "{text}");
         };
         is(
             r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#,
-            |m| matches!(m, Message::Request(r) if r.id == Id::Unsigned(0)),
+            |m| matches!(m, Message::Request(r) if *r.id == json!(0)),
         );
         is(
             r#"{"jsonrpc":"2.0","id":-7,"method":"ping","params":null}"#,
-            |m| matches!(m, Message::Request(r) if r.id == Id::Negative(-7)),
+            |m| matches!(m, Message::Request(r) if *r.id == json!(-7)),
         );
         is(
             r#"{"jsonrpc":"2.0","id":"","method":"x","params":{}}"#,
-            |m| matches!(m, Message::Request(r) if r.id == Id::Text("")),
+            |m| matches!(m, Message::Request(r) if *r.id == json!("")),
         );
         is(
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
@@ -265,10 +284,10 @@ mod tests {
             (false, INVALID_REQUEST)
         );
         let text = request(&"x".repeat(512));
-        let value = parse(text.as_bytes(), &MESSAGE).expect("JSON");
+        let value = parse(text.as_bytes()).expect("JSON");
         assert!(read(&value).is_ok());
         let mut out = Vec::new();
-        push_answer_head(&mut out, Id::Text("a\"\n😀"));
+        push_answer_head(&mut out, &json!("a\"\n😀"));
         out.extend_from_slice(b"{}}");
         assert_eq!(
             out,
@@ -279,9 +298,9 @@ mod tests {
     #[test]
     fn errors_carry_id_code_message_and_data() {
         let mut error = RpcError::new(UNSUPPORTED_VERSION, "say \"no\"");
-        error.data = Some(b"{\"a\":1}".to_vec());
+        error.data = Some(json!({"a": 1}));
         let mut out = Vec::new();
-        push_error(&mut out, Some(Id::Negative(-1)), &error);
+        push_error(&mut out, Some(&json!(-1)), &error);
         assert_eq!(
             out,
             br#"{"jsonrpc":"2.0","id":-1,"error":{"code":-32022,"message":"say \"no\"","data":{"a":1}}}"#
@@ -290,7 +309,23 @@ mod tests {
         push_error(&mut out, None, &RpcError::params("x"));
         assert_eq!(
             out,
-            br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"x"}}"#
+            br#"{"jsonrpc":"2.0","error":{"code":-32602,"message":"x"}}"#
         );
+    }
+
+    #[test]
+    fn the_id_of_a_refused_message_is_read_where_it_comes_once() {
+        let read = |text: &str| id_of_refused(text.as_bytes());
+        assert_eq!(read(r#"{"a":1,"a":2,"id":"x"}"#), Some(json!("x")));
+        for text in [
+            r#"{"id":1,"id":2}"#,
+            r#"{"a":1,"a":2}"#,
+            r#"{"id":null}"#,
+            r#"{"id":1.5}"#,
+            r#"[{"id":1}]"#,
+            r#"{"id":1"#,
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
     }
 }

@@ -2,10 +2,8 @@
 
 use super::guard::{GuardError, Visitor};
 use super::head::Form;
-use super::jsonrpc::{
-    INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RpcError, SESSION_NOT_FOUND, push_error,
-};
-use super::session::Token;
+use super::jsonrpc::{METHOD_NOT_FOUND, PARSE_ERROR, RpcError, push_error};
+use super::session::SessionId;
 
 /// An answer to a request to `/mcp`; it is never cached.
 #[derive(Debug)]
@@ -15,7 +13,7 @@ pub struct Reply {
     /// `Content-Type`, absent where there is no body.
     pub content_type: Option<&'static str>,
     /// `Mcp-Session-Id`, on the answer to `initialize`.
-    pub session: Option<Token>,
+    pub session: Option<SessionId>,
     /// `Allow`, with 405.
     pub allow: Option<&'static str>,
     /// `Page`: echo the request's Origin in `Access-Control-Allow-Origin`, with `Vary: Origin`, and expose
@@ -50,11 +48,15 @@ impl Reply {
         }
     }
 
-    /// Makes a refusal that answers to no id.
-    fn refusal(status: u16, code: i32, message: &'static str) -> Reply {
+    /// Makes a refusal that names no request, because none was read.
+    pub(super) fn refusal(status: u16, error: &RpcError) -> Reply {
         let mut body = Vec::with_capacity(128);
-        push_error(&mut body, None, &RpcError::new(code, message));
+        push_error(&mut body, None, error);
         Reply::json(status, body)
+    }
+
+    fn invalid(status: u16, message: &'static str) -> Reply {
+        Reply::refusal(status, &RpcError::invalid(message))
     }
 
     /// Returns 202: a notification or a posted response was taken.
@@ -78,11 +80,7 @@ impl Reply {
 
     /// Returns 403.
     pub(super) fn forbidden(error: GuardError) -> Reply {
-        let message = match error {
-            GuardError::Origin => "this origin is not allowed to use the server",
-            GuardError::Host => "this host name is not the server's",
-        };
-        Reply::refusal(403, INVALID_REQUEST, message)
+        Reply::refusal(403, &RpcError::invalid(error.to_string()))
     }
 
     /// Returns 405, with a JSON-RPC error: clients parse whatever comes.
@@ -90,62 +88,45 @@ impl Reply {
         let message = "there is no event stream here: send messages with POST";
         Reply {
             allow: Some(METHODS),
-            ..Reply::refusal(405, METHOD_NOT_FOUND, message)
+            ..Reply::refusal(405, &RpcError::new(METHOD_NOT_FOUND, message))
         }
     }
 
     /// Returns 415.
     pub(crate) fn unsupported_media_type() -> Reply {
-        let message = "Content-Type must be application/json";
-        Reply::refusal(415, INVALID_REQUEST, message)
+        Reply::invalid(415, "Content-Type must be application/json")
     }
 
     /// Returns 415 for a message in a content coding.
     #[must_use]
     pub fn unsupported_coding() -> Reply {
-        let message = "the message must be sent without a Content-Encoding";
-        Reply::refusal(415, INVALID_REQUEST, message)
+        Reply::invalid(415, "the message must be sent without a Content-Encoding")
     }
 
     /// Returns 413.
     #[must_use]
     pub fn too_large() -> Reply {
-        Reply::refusal(
-            413,
-            INVALID_REQUEST,
-            "the message is larger than this server takes",
-        )
+        Reply::invalid(413, "the message is larger than this server takes")
     }
 
     /// Returns 429.
     #[must_use]
     pub fn too_many() -> Reply {
         let message = "too many requests from this address: wait as Retry-After says";
-        Reply::refusal(429, INVALID_REQUEST, message)
+        Reply::invalid(429, message)
     }
 
     /// Returns 408.
     #[must_use]
     pub fn too_slow() -> Reply {
-        Reply::refusal(408, INVALID_REQUEST, "the message did not arrive in time")
+        Reply::invalid(408, "the message did not arrive in time")
     }
 
     /// Returns 400 for a body that broke off or was framed wrongly.
     #[must_use]
     pub fn broken_body() -> Reply {
-        Reply::refusal(400, PARSE_ERROR, "the message did not arrive whole")
-    }
-
-    /// Returns 404 for a session id that is not good: the client begins anew.
-    pub(crate) fn session_not_found() -> Reply {
-        let message = "this session is unknown, expired or ended: send initialize again";
-        Reply::refusal(404, SESSION_NOT_FOUND, message)
-    }
-
-    /// Returns 400 for a DELETE that names no session.
-    pub(crate) fn session_missing() -> Reply {
-        let message = "Mcp-Session-Id must name the session to end, once";
-        Reply::refusal(400, INVALID_REQUEST, message)
+        let message = "the message did not arrive whole";
+        Reply::refusal(400, &RpcError::new(PARSE_ERROR, message))
     }
 
     /// Frames the body of a 200 the way that the client reads it.

@@ -1,15 +1,15 @@
 //! Resources: the stored documents and single reviews, under a scheme of their own, as text.
 
+use serde_json::{Value, json};
+
 use super::catalog::Catalog;
-use super::fixtures;
-use super::json::Value;
 use super::jsonrpc::{Call, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError};
 use super::protocol::Era;
 use crate::search::envelope::{push_since_head, push_tail};
 use crate::search::issue::cut;
 use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
-use crate::wire::json::{Object, push_escaped, push_string};
+use crate::wire::json::{push_escaped, push_string};
 
 /// Appends the result of `resources/read`, up to its closing brace.
 ///
@@ -18,10 +18,10 @@ use crate::wire::json::{Object, push_escaped, push_string};
 pub(crate) fn read(
     catalog: &Catalog,
     era: Era,
-    call: &Call<'_, '_>,
+    call: &Call<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), RpcError> {
-    let Some(uri) = call.param("uri").and_then(Value::as_str) else {
+    let Some(uri) = call.text("uri") else {
         return Err(RpcError::params("params.uri must be the URI of a resource"));
     };
     let snapshot = &catalog.snapshot;
@@ -51,79 +51,91 @@ pub(crate) fn read(
             push_content(out, uri, &insights.body)
         }
         "reviews://feed" => push_content(out, uri, &snapshot.feed_json.body),
-        _ if catalog.has_fixtures && fixtures::read(uri, out) => Ok(()),
+        REVIEW_CARD_URI => push_content(out, uri, REVIEW_CARD.as_bytes()),
         _ => Err(not_found(era, uri)),
     }
 }
 
-/// Renders the items of `resources/list`; a document that is too large to be read here is not offered.
-pub(super) fn render_list(snapshot: &Snapshot, business_bytes: usize) -> Vec<u8> {
-    let documents = [
-        (
+/// Returns the items of `resources/list`; a document that is too large to be read here is not offered.
+pub(super) fn list(snapshot: &Snapshot, business_bytes: usize) -> Vec<Value> {
+    let modified = snapshot.updated_at.to_string();
+    let document = |name: &str, title: &str, description: &str, bytes: usize| {
+        let item = json!({
+            "uri": format!("reviews://{name}"),
+            "name": name,
+            "title": title,
+            "description": description,
+            "mimeType": "application/json",
+            "size": bytes,
+            "annotations": {
+                "audience": ["assistant", "user"],
+                "priority": if name == "business" { 0.8 } else { 0.5 },
+                "lastModified": modified,
+            },
+        });
+        (bytes <= READ_BYTES_MAX).then_some(item)
+    };
+    let card = json!({
+        "uri": REVIEW_CARD_URI,
+        "name": "review-card",
+        "title": "Review card",
+        "description": "Shows the reviews of an answer as cards, in clients that have MCP Apps.",
+        "mimeType": APP,
+        "size": REVIEW_CARD.len(),
+    });
+    // Not offered while they are being derived.
+    let insights_bytes = snapshot
+        .insights()
+        .map_or(usize::MAX, |insights| insights.body.len());
+    let items = [
+        document(
             "business",
             "Business and rating",
             "Name, address, hours, services and people of the business, and its aggregate rating.",
             business_bytes,
         ),
-        (
+        document(
             "dataset",
             "All reviews",
             "The whole dataset: business, aggregate rating and every published review, newest first.",
             snapshot.reviews.body.len(),
         ),
-        (
+        document(
             "insights",
             "Insights",
             "What the reviews say in figures: entities, months, aspects, questions and answers.",
-            // Not offered while it is being derived.
-            snapshot
-                .insights()
-                .map_or(usize::MAX, |insights| insights.body.len()),
+            insights_bytes,
         ),
-        (
+        document(
             "feed",
             "Newest reviews",
             "The 50 newest reviews as a JSON Feed 1.1 document.",
             snapshot.feed_json.body.len(),
         ),
+        Some(card),
     ];
-    let mut out = Vec::new();
-    for (name, title, description, bytes) in documents {
-        if bytes > READ_BYTES_MAX {
-            continue;
-        }
-        if !out.is_empty() {
-            out.push(b',');
-        }
-        let mut object = Object::begin(&mut out);
-        object
-            .string("uri", &format!("reviews://{name}"))
-            .string("name", name)
-            .string("title", title)
-            .string("description", description)
-            .string("mimeType", "application/json")
-            .u64("size", bytes as u64);
-        let mut annotations = Object::begin(object.key("annotations"));
-        annotations
-            .strings("audience", ["assistant", "user"])
-            .raw("priority", if name == "business" { b"0.8" } else { b"0.5" })
-            .string("lastModified", &snapshot.updated_at.to_string());
-        annotations.end();
-        object.end();
-    }
-    out
+    items.into_iter().flatten().collect()
 }
 
 /// Appends one text in the shape of a result, up to its closing brace.
-fn push_content(out: &mut Vec<u8>, uri: &str, json: &[u8]) -> Result<(), RpcError> {
-    if json.len() > READ_BYTES_MAX {
-        return Err(too_large(uri, json.len()));
+fn push_content(out: &mut Vec<u8>, uri: &str, text: &[u8]) -> Result<(), RpcError> {
+    if text.len() > READ_BYTES_MAX {
+        return Err(too_large(uri, text.len()));
     }
-    out.reserve(json.len() + json.len() / 8 + 128);
+    out.reserve(text.len() + text.len() / 8 + 128);
     out.extend_from_slice(b"{\"contents\":[{\"uri\":");
     push_string(out, uri);
-    out.extend_from_slice(b",\"mimeType\":\"application/json\",\"text\":\"");
-    push_escaped(out, json);
+    out.extend_from_slice(b",\"mimeType\":");
+    push_string(
+        out,
+        if uri == REVIEW_CARD_URI {
+            APP
+        } else {
+            "application/json"
+        },
+    );
+    out.extend_from_slice(b",\"text\":\"");
+    push_escaped(out, text);
     out.extend_from_slice(b"\"}]");
     Ok(())
 }
@@ -133,21 +145,15 @@ fn not_found(era: Era, uri: &str) -> RpcError {
         Era::Handshake => RESOURCE_NOT_FOUND,
         Era::Stateless => INVALID_PARAMS,
     };
-    let mut data = Vec::new();
-    let mut object = Object::begin(&mut data);
-    object.string(
-        "uri",
-        if uri.len() <= URI_BYTES_MAX {
-            uri
-        } else {
-            cut(uri)
-        },
-    );
-    object.end();
+    let shown = if uri.len() <= URI_BYTES_MAX {
+        uri
+    } else {
+        cut(uri)
+    };
     RpcError {
         code,
         message: format!("there is no resource {:?} here", cut(uri)).into(),
-        data: Some(data),
+        data: Some(json!({"uri": shown})),
     }
 }
 
@@ -159,23 +165,11 @@ fn too_large(uri: &str, bytes: usize) -> RpcError {
     ))
 }
 
-/// Templates of `resources/templates/list`.
-pub(super) const TEMPLATES: &str = r#"
-{
-  "uriTemplate": "reviews://review/{id}",
-  "name": "review",
-  "title": "One review",
-  "description": "A single review by its id, with all its fields.",
-  "mimeType": "application/json"
-},
-{
-  "uriTemplate": "reviews://since/{date}",
-  "name": "since",
-  "title": "Reviews since a day",
-  "description": "All reviews on or after a day (YYYY-MM-DD), newest first.",
-  "mimeType": "application/json"
-}"#;
-
+/// The address of the card that shows reviews, which the search names in its `_meta`.
+pub(super) const REVIEW_CARD_URI: &str = "ui://reviewd/review-card";
+/// A page for the frame of a client (MCP Apps, 2026-01-26); it loads nothing from elsewhere.
+const REVIEW_CARD: &str = include_str!("review_card.html");
+const APP: &str = "text/html;profile=mcp-app";
 /// Largest document that is sent as a resource, 4 MiB; larger ones are neither listed nor read.
 const READ_BYTES_MAX: usize = 4 << 20;
 /// Longest URI that an error repeats whole, in bytes.

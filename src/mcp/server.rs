@@ -1,20 +1,22 @@
-//! From a request to a reply: guard, method, media type, message, era, and only then the method itself.
+//! From a request to a reply: origin and host, method, media type, message, era, and only then the method itself.
+
+use serde_json::Value;
 
 use super::calls::Calls;
 use super::catalog::Catalog;
 use super::dispatch;
 use super::guard::{Guard, Visitor};
 use super::head::{Field, Head, is_json};
-use super::json::{self, JsonError, Value};
+use super::json::{self, JsonError};
 use super::jsonrpc::{
-    Call, INTERNAL_ERROR, INVALID_REQUEST, Id, METHOD_NOT_FOUND, Message, PARSE_ERROR, Request,
-    RpcError, push_error, read,
+    METHOD_NOT_FOUND, Message, PARSE_ERROR, Request, RpcError, SESSION_NOT_FOUND, id_of_refused,
+    push_error, read,
 };
 use super::protocol::{Era, Revision, is_stateless_version};
 use super::reply::Reply;
-use super::session::{Key, NONCE_BYTES, Session, Sessions, Token};
+use super::session::{EndedSessions, SessionId};
 use super::stateless;
-use crate::wire::date::Timestamp;
+use crate::search::issue::cut_lossy;
 
 /// What the operator sets about the server.
 #[derive(Clone, Debug)]
@@ -23,8 +25,8 @@ pub struct Settings {
     pub base_url: String,
     /// More origins whose pages are welcome; `*` for all, and then any Host is too.
     pub allowed_origins: Vec<String>,
-    /// Signs session ids; the same on every replica.
-    pub session_key: Key,
+    /// More names by which requests may call this server, with or without a port, which is not looked at.
+    pub allowed_hosts: Vec<String>,
     /// Largest message in bytes, 1 MiB by default; a larger one gets 413.
     pub body_bytes_max: usize,
 }
@@ -33,15 +35,15 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Server {
     guard: Guard,
-    sessions: Sessions,
+    ended: EndedSessions,
     body_bytes_max: usize,
     calls: Calls,
 }
 
-/// A message answered: what to write back, if anything, and with which status.
-pub(super) struct Answer {
+/// Why a message is refused, and with which status over HTTP.
+struct Refusal {
     status: u16,
-    session: Option<Token>,
+    error: RpcError,
 }
 
 impl Server {
@@ -49,8 +51,8 @@ impl Server {
     #[must_use]
     pub fn new(settings: Settings) -> Server {
         Server {
-            guard: Guard::new(&settings.base_url, &settings.allowed_origins),
-            sessions: Sessions::new(settings.session_key),
+            guard: Guard::new(&settings),
+            ended: EndedSessions::default(),
             body_bytes_max: settings.body_bytes_max,
             calls: Calls::default(),
         }
@@ -62,7 +64,7 @@ impl Server {
         &self.calls
     }
 
-    /// Tells who asks.
+    /// Tells whether a request comes from an allowed page, or from none.
     ///
     /// # Errors
     /// The answer to a page that may not ask, or by a name that is not ours.
@@ -72,9 +74,9 @@ impl Server {
 
     /// Answers a request to `/mcp`; nothing is kept of it but the end of a session.
     #[must_use]
-    pub fn handle(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8], now: Timestamp) -> Reply {
+    pub fn handle(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Reply {
         match self.judge(head) {
-            Ok(visitor) => self.handle_judged(catalog, head, visitor, body, now),
+            Ok(visitor) => self.handle_judged(catalog, head, visitor, body),
             Err(reply) => reply,
         }
     }
@@ -87,11 +89,10 @@ impl Server {
         head: &Head<'_>,
         visitor: Visitor,
         body: &[u8],
-        now: Timestamp,
     ) -> Reply {
         let mut reply = match head.method {
-            b"POST" => self.post(catalog, head, body, now),
-            b"DELETE" => self.delete(head, now),
+            b"POST" => self.post(catalog, head, body),
+            b"DELETE" => self.delete(head),
             b"OPTIONS" => Reply::preflight(),
             _ => Reply::method_not_allowed(),
         };
@@ -111,112 +112,171 @@ impl Server {
     }
 
     /// Answers one line of stdio, where there are no headers and no sessions; `None` where no answer is due.
+    ///
+    /// `revision` is what the last `initialize` settled on, [`Revision::ASSUMED`] before the first: it decides whether
+    /// a line may be a batch.
     #[must_use]
-    pub fn answer_line(&self, catalog: &Catalog, line: &[u8], now: Timestamp) -> Option<Vec<u8>> {
+    pub fn answer_line(
+        &self,
+        catalog: &Catalog,
+        line: &[u8],
+        revision: &mut Revision,
+    ) -> Option<Vec<u8>> {
         let mut out = Vec::new();
-        match json::parse(line, &json::MESSAGE) {
-            Err(error) => push_error(&mut out, None, &unreadable(&error)),
-            // Only headers can call for a reply of their own, and there are none.
-            Ok(value) => drop(self.answer(catalog, None, &value, now, &mut out)),
+        match json::parse(line) {
+            Err(error) => drop(refuse(
+                &mut out,
+                id_of_refused(line).as_ref(),
+                unreadable(error),
+            )),
+            Ok(Value::Array(messages)) => {
+                self.batch(catalog, None, *revision, &messages, &mut out);
+            }
+            Ok(message) => {
+                if message["method"] == "initialize"
+                    && let Some(asked) = message["params"]["protocolVersion"].as_str()
+                {
+                    *revision = Revision::negotiate(asked);
+                }
+                self.answer(catalog, None, &message, &mut out);
+            }
         }
         (!out.is_empty()).then_some(out)
     }
 
-    fn post(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8], now: Timestamp) -> Reply {
+    fn post(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Reply {
         if !is_json(head.content_type) {
             return Reply::unsupported_media_type();
         }
         if body.len() > self.body_bytes_max {
             return Reply::too_large();
         }
-        let value = match json::parse(body, &json::MESSAGE) {
-            Ok(value) => value,
-            Err(error) => return failed(400, None, &unreadable(&error)),
-        };
-        if let Value::Array(messages) = &value {
-            return self.batch(catalog, head, messages, now);
-        }
         let mut out = Vec::with_capacity(ANSWER_BYTES);
-        match self.answer(catalog, Some(head), &value, now, &mut out) {
-            Err(reply) => reply,
-            Ok(_) if out.is_empty() => Reply::accepted(),
-            Ok(answer) => {
-                let mut reply = Reply::json(answer.status, out).framed(head.form);
-                reply.session = answer.session;
-                reply
+        let (status, session) = match json::parse(body) {
+            Err(error) => {
+                let id = id_of_refused(body);
+                (refuse(&mut out, id.as_ref(), unreadable(error)), None)
             }
-        }
+            Ok(Value::Array(messages)) => {
+                let status = match self.revision(head) {
+                    Ok(revision) => self.batch(catalog, Some(head), revision, &messages, &mut out),
+                    Err(refusal) => refuse(&mut out, None, refusal),
+                };
+                (status, None)
+            }
+            Ok(message) => self.answer(catalog, Some(head), &message, &mut out),
+        };
+        let mut reply = match out.is_empty() {
+            true => Reply::accepted(),
+            false => Reply::json(status, out).framed(head.form),
+        };
+        reply.session = session;
+        reply
     }
 
-    /// Appends the answer to one message, or nothing if none is due.
-    ///
-    /// # Errors
-    /// A whole reply, where the status and not only the body says what is wrong.
-    pub(super) fn answer(
+    /// Appends the answer to one message, or nothing if none is due; returns its status and a new session.
+    fn answer(
         &self,
         catalog: &Catalog,
         head: Option<&Head<'_>>,
-        value: &Value<'_>,
-        now: Timestamp,
+        message: &Value,
         out: &mut Vec<u8>,
-    ) -> Result<Answer, Reply> {
-        let message = match read(value) {
-            Ok(message) => message,
-            Err((id, error)) => {
-                push_error(out, id, &error);
-                return Ok(Answer::status(400));
-            }
+    ) -> (u16, Option<SessionId>) {
+        let accepted = |outcome: Result<(), Refusal>, out: &mut Vec<u8>| match outcome {
+            Ok(()) => 202,
+            Err(refusal) => refuse(out, None, refusal),
         };
-        match message {
-            Message::Response => match head {
-                Some(head) if is_stateless(head) => Err(failed(
-                    400,
-                    None,
-                    &invalid("a client has nothing to answer to"),
-                )),
-                Some(head) => self.handshake(head, now).map(|_| Answer::status(202)),
-                None => Ok(Answer::status(202)),
-            },
-            Message::Notification(call) => match head {
-                Some(head) => self.notification(&call, head, now),
-                None => Ok(Answer::status(202)),
-            },
-            Message::Request(request) => {
-                let call = &request.call;
-                let is_stateless = stateless::is_claimed(call)
-                    || (call.method != "initialize" && head.is_some_and(is_stateless));
-                if is_stateless {
-                    Ok(self.stateless(catalog, head, &request, out))
+        let status = match read(message) {
+            Err((id, error)) => refuse(out, id, Refusal { status: 400, error }),
+            Ok(Message::Response) => accepted(self.check_response(head), out),
+            Ok(Message::Notification(_)) => accepted(self.check_notification(head), out),
+            Ok(Message::Request(request)) => {
+                let is_initialize = request.call.method == "initialize";
+                if stateless::is_claimed(&request.call)
+                    || (!is_initialize && head.is_some_and(is_stateless))
+                {
+                    self.stateless(catalog, head, &request, out)
+                } else if is_initialize {
+                    return initialize(catalog, head.is_some(), &request, out);
                 } else {
-                    self.in_handshake(catalog, head, &request, now, out)
+                    self.after_handshake(catalog, head, &request, out)
                 }
             }
+        };
+        (status, None)
+    }
+
+    /// Answers several messages at once, which only 2025-03-26 allows; returns the status.
+    fn batch(
+        &self,
+        catalog: &Catalog,
+        head: Option<&Head<'_>>,
+        revision: Revision,
+        messages: &[Value],
+        out: &mut Vec<u8>,
+    ) -> u16 {
+        if !revision.has_batches() {
+            let message = "a message must be an object: only 2025-03-26 has batches";
+            return refuse(out, None, Refusal::bad_request(message));
+        }
+        if messages.is_empty() || messages.len() > BATCH_MAX {
+            let message = "a batch must have 1 to 32 messages";
+            return refuse(out, None, Refusal::bad_request(message));
+        }
+        out.push(b'[');
+        for message in messages {
+            let end = out.len();
+            if end > 1 {
+                out.push(b',');
+            }
+            let start = out.len();
+            match read(message) {
+                Ok(Message::Request(request)) if request.call.method == "initialize" => {
+                    let error = RpcError::invalid("initialize must not be part of a batch");
+                    push_error(out, Some(request.id), &error);
+                }
+                Ok(Message::Request(request)) if end > BATCH_BYTES_MAX => {
+                    let message =
+                        "the answers to this batch are too large: send the rest by itself";
+                    push_error(out, Some(request.id), &RpcError::invalid(message));
+                }
+                _ => drop(self.answer(catalog, head, message, out)),
+            }
+            if out.len() == start {
+                out.truncate(end);
+            }
+        }
+        if out.len() == 1 {
+            out.clear();
+        } else {
+            out.push(b']');
+        }
+        200
+    }
+
+    fn check_response(&self, head: Option<&Head<'_>>) -> Result<(), Refusal> {
+        match head {
+            None => Ok(()),
+            Some(head) if is_stateless(head) => Err(Refusal::bad_request(
+                "this server sends no requests that a client could answer",
+            )),
+            Some(head) => self.revision(head).map(|_| ()),
         }
     }
 
-    fn notification(
-        &self,
-        call: &Call<'_, '_>,
-        head: &Head<'_>,
-        now: Timestamp,
-    ) -> Result<Answer, Reply> {
-        if !is_stateless(head) {
-            return self.handshake(head, now).map(|_| Answer::status(202));
-        }
+    fn check_notification(&self, head: Option<&Head<'_>>) -> Result<(), Refusal> {
+        let Some(head) = head else { return Ok(()) };
         match head.protocol_version {
-            Field::One(version) if Revision::parse(version).is_some() => Ok(Answer::status(202)),
-            Field::One(version) => {
-                let version = String::from_utf8_lossy(version);
-                Err(failed(400, None, &stateless::unsupported(&version)))
+            Field::One(version) if is_stateless_version(version) => {
+                match Revision::parse(version) {
+                    Some(_) => Ok(()),
+                    None => Err(Refusal {
+                        status: 400,
+                        error: stateless::unsupported(&cut_lossy(version)),
+                    }),
+                }
             }
-            // Without one version there is no era to speak of; `is_stateless` has seen to that.
-            Field::Absent | Field::Repeated => {
-                let message = format!(
-                    "{} came with no version",
-                    crate::search::issue::cut(call.method)
-                );
-                Err(failed(400, None, &RpcError::new(INVALID_REQUEST, message)))
-            }
+            _ => self.revision(head).map(|_| ()),
         }
     }
 
@@ -225,135 +285,124 @@ impl Server {
         &self,
         catalog: &Catalog,
         head: Option<&Head<'_>>,
-        request: &Request<'_, '_>,
+        request: &Request<'_>,
         out: &mut Vec<u8>,
-    ) -> Answer {
+    ) -> u16 {
         if let Err(error) = stateless::check(&request.call, head) {
-            push_error(out, Some(request.id), &error);
-            return Answer::status(400);
+            return refuse(out, Some(request.id), Refusal { status: 400, error });
         }
         self.calls.count(&request.call);
-        let outcome = dispatch::dispatch(catalog, Era::Stateless, request, out);
-        let is_unknown = outcome.is_err_and(|error| {
-            push_error(out, Some(request.id), &error);
-            error.code == METHOD_NOT_FOUND
-        });
-        Answer::status(if is_unknown { 404 } else { 200 })
+        match dispatch::dispatch(catalog, Era::Stateless, request, out) {
+            Ok(()) => 200,
+            Err(error) => {
+                let is_unknown = error.code == METHOD_NOT_FOUND;
+                let status = if is_unknown { 404 } else { 200 };
+                refuse(out, Some(request.id), Refusal { status, error })
+            }
+        }
     }
 
     /// 2024-11-05 to 2025-11-25: a version header and a session, both of which may be missing.
-    fn in_handshake(
+    fn after_handshake(
         &self,
         catalog: &Catalog,
         head: Option<&Head<'_>>,
-        request: &Request<'_, '_>,
-        now: Timestamp,
+        request: &Request<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Answer, Reply> {
-        if request.call.method == "initialize" {
-            return Ok(self.initialize(catalog, head.is_some(), request, now, out));
-        }
-        if let Some(head) = head {
-            self.handshake(head, now)?;
+    ) -> u16 {
+        if let Some(refusal) = head.and_then(|head| self.revision(head).err()) {
+            return refuse(out, Some(request.id), refusal);
         }
         self.calls.count(&request.call);
-        if let Err(error) = dispatch::dispatch(catalog, Era::Handshake, request, out) {
-            push_error(out, Some(request.id), &error);
-        }
-        Ok(Answer::status(200))
-    }
-
-    /// The handshake itself, which hands out a session wherever there are headers.
-    fn initialize(
-        &self,
-        catalog: &Catalog,
-        has_sessions: bool,
-        request: &Request<'_, '_>,
-        now: Timestamp,
-        out: &mut Vec<u8>,
-    ) -> Answer {
-        let Some(requested) = request
-            .call
-            .param("protocolVersion")
-            .and_then(Value::as_str)
-        else {
-            let error = RpcError::params("params.protocolVersion must be a string");
-            push_error(out, Some(request.id), &error);
-            return Answer::status(200);
-        };
-        let revision = Revision::negotiate(requested);
-        let session = has_sessions.then(|| self.begin(revision, now));
-        if session == Some(None) {
-            let error = RpcError::new(INTERNAL_ERROR, "no session could be made");
-            push_error(out, Some(request.id), &error);
-            return Answer::status(500);
-        }
-        dispatch::initialize(catalog, revision, request.id, out);
-        Answer {
-            status: 200,
-            session: session.flatten(),
+        match dispatch::dispatch(catalog, Era::Handshake, request, out) {
+            Ok(()) => 200,
+            Err(error) => refuse(out, Some(request.id), Refusal { status: 200, error }),
         }
     }
 
     /// Checks version and session of a request after the handshake, and returns the revision it belongs to.
-    ///
-    /// # Errors
-    /// 400 for a version that is not served, 404 for a session that is not good.
-    pub(super) fn handshake(&self, head: &Head<'_>, now: Timestamp) -> Result<Revision, Reply> {
+    fn revision(&self, head: &Head<'_>) -> Result<Revision, Refusal> {
         let named = match head.protocol_version {
             Field::Absent => None,
             Field::One(version) => match Revision::parse(version) {
-                Some(revision) if revision != Revision::R2026_07_28 => Some(revision),
-                Some(_) => return Ok(Revision::R2026_07_28),
-                None => return Err(failed(400, None, &invalid(VERSION_MESSAGE))),
+                Some(Revision::R2026_07_28) => return Ok(Revision::R2026_07_28),
+                Some(revision) => Some(revision),
+                None => return Err(Refusal::bad_request(VERSION_MESSAGE)),
             },
-            Field::Repeated => return Err(failed(400, None, &invalid(VERSION_MESSAGE))),
+            Field::Repeated => return Err(Refusal::bad_request(VERSION_MESSAGE)),
         };
-        let session = self.session(head, now)?;
-        let settled = session.map_or(Revision::ASSUMED, |session| session.revision);
+        let session = self.session(head)?;
+        let settled = session.map_or(Revision::ASSUMED, |session| session.revision());
         Ok(named.unwrap_or(settled))
     }
 
-    fn session(&self, head: &Head<'_>, now: Timestamp) -> Result<Option<Session>, Reply> {
-        match head.session {
-            Field::Absent => Ok(None),
-            Field::One(text) => match self.sessions.verify(text, now) {
-                Ok(session) => Ok(Some(session)),
-                Err(_) => Err(Reply::session_not_found()),
-            },
-            Field::Repeated => Err(Reply::session_not_found()),
+    fn session(&self, head: &Head<'_>) -> Result<Option<SessionId>, Refusal> {
+        let id = match head.session {
+            Field::Absent => return Ok(None),
+            Field::One(text) => SessionId::parse(text),
+            Field::Repeated => None,
+        };
+        match id {
+            Some(id) if !self.ended.contains(&id) => Ok(Some(id)),
+            _ => Err(Refusal {
+                status: 404,
+                error: RpcError::new(
+                    SESSION_NOT_FOUND,
+                    "there is no such session: send initialize again",
+                ),
+            }),
         }
-    }
-
-    fn begin(&self, revision: Revision, now: Timestamp) -> Option<Token> {
-        let mut nonce = [0u8; NONCE_BYTES];
-        getrandom::fill(&mut nonce).ok()?;
-        Some(self.sessions.mint(revision, now, nonce))
     }
 
     /// Ends a session; the stateless era has none to end.
-    fn delete(&self, head: &Head<'_>, now: Timestamp) -> Reply {
+    fn delete(&self, head: &Head<'_>) -> Reply {
         if is_stateless(head) {
             return Reply::method_not_allowed();
         }
-        match self.session(head, now) {
-            Err(reply) => reply,
-            Ok(None) => Reply::session_missing(),
+        let refusal = match self.session(head) {
             Ok(Some(session)) => {
-                self.sessions.end(session);
-                Reply::ended()
+                self.ended.insert(&session);
+                return Reply::ended();
             }
+            Ok(None) => Refusal::bad_request("Mcp-Session-Id must name the session to end"),
+            Err(refusal) => refusal,
+        };
+        Reply::refusal(refusal.status, &refusal.error)
+    }
+}
+
+impl Refusal {
+    fn bad_request(message: &'static str) -> Refusal {
+        Refusal {
+            status: 400,
+            error: RpcError::invalid(message),
         }
     }
 }
 
-impl Answer {
-    fn status(status: u16) -> Answer {
-        Answer {
-            status,
-            session: None,
-        }
-    }
+/// The handshake itself, which hands out a session wherever there are headers to carry its id.
+fn initialize(
+    catalog: &Catalog,
+    has_headers: bool,
+    request: &Request<'_>,
+    out: &mut Vec<u8>,
+) -> (u16, Option<SessionId>) {
+    let Some(requested) = request.call.text("protocolVersion") else {
+        let error = RpcError::params("params.protocolVersion must be a string");
+        push_error(out, Some(request.id), &error);
+        return (200, None);
+    };
+    let revision = Revision::negotiate(requested);
+    dispatch::initialize(catalog, revision, request.id, out);
+    // Sessions are optional, so a client does as well without an id as this server does.
+    let session = has_headers.then(|| SessionId::random(revision)).flatten();
+    (200, session)
+}
+
+/// Appends the error of a refusal and returns its status.
+fn refuse(out: &mut Vec<u8>, id: Option<&Value>, refusal: Refusal) -> u16 {
+    push_error(out, id, &refusal.error);
+    refusal.status
 }
 
 /// Tells whether the version header is of the stateless era.
@@ -361,28 +410,22 @@ fn is_stateless(head: &Head<'_>) -> bool {
     matches!(head.protocol_version, Field::One(version) if is_stateless_version(version))
 }
 
-pub(super) fn failed(status: u16, id: Option<Id<'_>>, error: &RpcError) -> Reply {
-    let mut body = Vec::with_capacity(256);
-    push_error(&mut body, id, error);
-    Reply::json(status, body)
-}
-
-pub(super) fn invalid(message: &'static str) -> RpcError {
-    RpcError::new(INVALID_REQUEST, message)
-}
-
-fn unreadable(error: &JsonError) -> RpcError {
-    let code = match error {
-        JsonError::Syntax(_) => PARSE_ERROR,
-        JsonError::Refused(_) => INVALID_REQUEST,
+fn unreadable(error: JsonError) -> Refusal {
+    let error = match error {
+        JsonError::Syntax(reason) => RpcError::new(PARSE_ERROR, reason),
+        JsonError::Refused(reason) => RpcError::invalid(reason),
     };
-    RpcError::new(code, error.to_string())
+    Refusal { status: 400, error }
 }
 
 const VERSION_MESSAGE: &str = "MCP-Protocol-Version must be one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 \
 and 2026-07-28, sent once";
 /// Room for a page of ten reviews with its copy; larger answers grow.
 const ANSWER_BYTES: usize = 16 << 10;
+/// Most messages of a batch; more are refused.
+const BATCH_MAX: usize = 32;
+/// Bytes of answers after which the rest of a batch is refused, so that one request cannot ask for a gigabyte.
+const BATCH_BYTES_MAX: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests;

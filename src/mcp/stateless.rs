@@ -5,13 +5,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
 
 use super::head::{Field, Head};
-use super::json::Value;
 use super::jsonrpc::{Call, HEADER_MISMATCH, RpcError, UNSUPPORTED_VERSION};
 use super::protocol::Revision;
 use crate::search::issue::cut;
-use crate::wire::json::Object;
 
 /// The key of `_meta` that names the revision.
 pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
@@ -21,7 +20,7 @@ pub(crate) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabil
 /// Tells whether the body claims to be of the stateless era.
 ///
 /// `initialize` exists only in the other one, so it is taken for stateless only if its claim is complete.
-pub(crate) fn is_claimed(call: &Call<'_, '_>) -> bool {
+pub(crate) fn is_claimed(call: &Call<'_>) -> bool {
     let has_version = call.meta(VERSION_KEY).is_some();
     has_version && (call.method != "initialize" || is_complete(call))
 }
@@ -30,7 +29,7 @@ pub(crate) fn is_claimed(call: &Call<'_, '_>) -> bool {
 ///
 /// # Errors
 /// The first fault, to be answered with 400.
-pub(crate) fn check(call: &Call<'_, '_>, head: Option<&Head<'_>>) -> Result<(), RpcError> {
+pub(crate) fn check(call: &Call<'_>, head: Option<&Head<'_>>) -> Result<(), RpcError> {
     if let Some(head) = head {
         match head.mcp_method {
             Field::Absent => {}
@@ -62,27 +61,20 @@ pub(crate) fn check(call: &Call<'_, '_>, head: Option<&Head<'_>>) -> Result<(), 
 
 /// Returns the error for a revision that is not served without a handshake.
 pub(crate) fn unsupported(requested: &str) -> RpcError {
-    let mut data = Vec::new();
-    let mut object = Object::begin(&mut data);
-    object
-        .strings("supported", [Revision::R2026_07_28.as_str()])
-        .string("requested", cut(requested));
-    object.end();
+    let supported = [Revision::R2026_07_28.as_str()];
     RpcError {
         code: UNSUPPORTED_VERSION,
         message: "this protocol version is not served".into(),
-        data: Some(data),
+        data: Some(json!({"supported": supported, "requested": cut(requested)})),
     }
 }
 
-fn is_complete(call: &Call<'_, '_>) -> bool {
+fn is_complete(call: &Call<'_>) -> bool {
     call.meta(VERSION_KEY).and_then(Value::as_str).is_some()
-        && call
-            .meta(CAPABILITIES_KEY)
-            .is_some_and(|value| value.as_object().is_some())
+        && call.meta(CAPABILITIES_KEY).is_some_and(Value::is_object)
 }
 
-fn check_routing(call: &Call<'_, '_>, head: &Head<'_>) -> Result<(), RpcError> {
+fn check_routing(call: &Call<'_>, head: &Head<'_>) -> Result<(), RpcError> {
     if head.mcp_method == Field::Absent {
         return Err(mismatch("Mcp-Method must be sent"));
     }
@@ -121,7 +113,7 @@ fn mismatch(message: &'static str) -> RpcError {
 
 #[cfg(test)]
 mod tests {
-    use super::super::json::{MESSAGE, parse};
+    use super::super::json::parse;
     use super::super::jsonrpc::{INVALID_PARAMS, Message, read};
     use super::*;
 
@@ -130,7 +122,7 @@ mod tests {
     fn verdict(method: &str, params: &str, change: impl FnOnce(&mut Head<'_>)) -> Result<(), i32> {
         let text =
             format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#);
-        let value = parse(text.as_bytes(), &MESSAGE).expect("JSON");
+        let value = parse(text.as_bytes()).expect("JSON");
         let Ok(Message::Request(request)) = read(&value) else {
             panic!("{text} is no request");
         };
@@ -221,9 +213,7 @@ mod tests {
             Err(UNSUPPORTED_VERSION)
         );
         let data = unsupported("2027-01-01").data;
-        assert_eq!(
-            data.as_deref(),
-            Some(&br#"{"supported":["2026-07-28"],"requested":"2027-01-01"}"#[..])
-        );
+        let expected = json!({"supported": ["2026-07-28"], "requested": "2027-01-01"});
+        assert_eq!(data, Some(expected));
     }
 }

@@ -11,7 +11,7 @@ use hyper::header::HeaderValue;
 use super::supervisor::Supervisor;
 use crate::delivery;
 use crate::http;
-use crate::mcp::Key;
+use crate::mcp::Extension;
 
 /// Everything that a server is started with.
 #[derive(Clone, Debug)]
@@ -140,21 +140,10 @@ pub struct TlsFiles {
 pub struct Mcp {
     /// Origins whose pages may use it besides our own and loopback; `*` for all.
     pub allowed_origins: Vec<String>,
-    /// The key that signs session ids.
-    pub session_key: SessionKey,
-    /// Offers the fixtures of the conformance suite; for nothing but that suite.
-    pub has_fixtures: bool,
-}
-
-/// Where the key that signs session ids comes from.
-#[derive(Clone, Debug)]
-pub enum SessionKey {
-    /// Given by the operator, the same on every replica.
-    Given(Key),
-    /// Kept in this file, which is made with a random key where it is missing.
-    File(PathBuf),
-    /// Random, and gone with the process: sessions end at every restart.
-    Fresh,
+    /// Names by which requests may call it, besides the host of the public address, loopback and addresses.
+    pub allowed_hosts: Vec<String>,
+    /// Answers more methods, tools and resources; for the conformance suite alone.
+    pub extension: Option<Extension>,
 }
 
 /// Where the access log goes.

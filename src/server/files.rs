@@ -234,13 +234,13 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// What tells one state of the directory from another without reading it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stamps {
+pub(crate) struct Stamps {
     files: [Option<Stamp>; NAMES.len()],
 }
 
 impl Stamps {
     /// Looks at the files of `directory`; one that cannot be looked at counts as missing.
-    pub(super) fn of(directory: &Path) -> Stamps {
+    pub(crate) fn of(directory: &Path) -> Stamps {
         Stamps {
             files: NAMES.map(|name| {
                 let metadata = fs::metadata(directory.join(name)).ok()?;

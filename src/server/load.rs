@@ -35,7 +35,7 @@ const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 pub(super) struct Loader {
     source: DataSource,
     file_bytes: u64,
-    has_fixtures: bool,
+    extension: Option<mcp::Extension>,
     base_url: String,
     search_memory: Option<u64>,
     mentions_min: u32,
@@ -57,7 +57,7 @@ impl Loader {
         Loader {
             source: config.data.clone(),
             file_bytes: config.reload.file_bytes,
-            has_fixtures: config.mcp.has_fixtures,
+            extension: config.mcp.extension,
             base_url: base_url.to_owned(),
             search_memory: config.search_memory,
             mentions_min: config.mentions_min,
@@ -234,7 +234,7 @@ impl Loader {
     /// # Errors
     /// When the public address cannot be written into a header.
     pub(super) fn site(&self, snapshot: Arc<Snapshot>) -> Result<Site, LoadError> {
-        let catalog = mcp::Catalog::new(Arc::clone(&snapshot), self.has_fixtures);
+        let catalog = mcp::Catalog::new(Arc::clone(&snapshot), self.extension);
         Ok(Site::with_catalog(snapshot, catalog)?)
     }
 }

@@ -37,7 +37,6 @@ mod reloads;
 mod running;
 mod send;
 mod service;
-mod session_key;
 pub mod signals;
 mod start_error;
 mod state;
@@ -58,7 +57,7 @@ use tracing::{info, warn};
 use crate::http::{self, App, Body, Site};
 use crate::mcp;
 
-pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, SessionKey, TlsFiles};
+pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, TlsFiles};
 pub use counters::Counters;
 pub use reloads::{Reloaded, Reloads};
 pub use running::Running;
@@ -215,20 +214,15 @@ fn report_to(
 
 /// Makes the service on its first site.
 fn make_app(config: &Config, base_url: String, site: Site) -> Result<Arc<App>, StartError> {
-    let mcp = mcp_server(config, &base_url)?;
+    let mcp = mcp::Server::new(mcp::Settings {
+        base_url: base_url.clone(),
+        allowed_origins: config.mcp.allowed_origins.clone(),
+        allowed_hosts: config.mcp.allowed_hosts.clone(),
+        body_bytes_max: config.limits.mcp_body_bytes,
+    });
     let app = App::new(config.http_settings(base_url), site).map_err(StartError::Settings)?;
     let app = app.with_mcp(mcp);
     Ok(Arc::new(app.with_fast_path(config.has_fast_path())))
-}
-
-/// Makes what answers at `/mcp`.
-fn mcp_server(config: &Config, base_url: &str) -> Result<mcp::Server, StartError> {
-    Ok(mcp::Server::new(mcp::Settings {
-        base_url: base_url.to_owned(),
-        allowed_origins: config.mcp.allowed_origins.clone(),
-        session_key: session_key::load(&config.mcp.session_key).map_err(StartError::Random)?,
-        body_bytes_max: config.limits.mcp_body_bytes,
-    }))
 }
 
 /// Begins to look for changed files; the hub is told of every new site.

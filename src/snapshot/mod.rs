@@ -3,11 +3,10 @@
 //! A [`Snapshot`] holds the four stored documents, each review's bytes as a slice of `/reviews.json`, the search
 //! index, and the few facts that replies need besides. Requests share it by reference count; a reload builds the
 //! next one aside and swaps it in whole. The only things that arrive later are the compressed variants of the
-//! documents, the escaped reviews and their tags, in write-once places: until then a document is sent as it is, and
-//! reviews are escaped and hashed where they are needed.
+//! documents and the reviews' tags, in write-once places: until then a document is sent as it is, and reviews are
+//! hashed where they are needed.
 
 mod documents;
-mod escaped;
 pub mod resource;
 mod since;
 mod tags;
@@ -26,10 +25,8 @@ use crate::model::{Business, Dataset, Editorial, Row, Taxonomy};
 use crate::search::index::{Index, IndexOptions};
 use crate::wire::date::{Date, Timestamp};
 use crate::wire::etag::EntityTag;
-use crate::wire::json::push_escaped;
 
 use documents::Documents;
-use escaped::Escaped;
 pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
@@ -95,8 +92,6 @@ pub struct Snapshot {
     tags: ReviewTags,
     /// Written once: at 100,000 reviews it takes longer than everything else together.
     insights: OnceLock<(Resource, Insights)>,
-    /// Written once, in the background; `None` within where it would be too large.
-    escaped: OnceLock<Option<Escaped>>,
 }
 
 /// A document that the hub pushes: what its subscribers are owed.
@@ -189,7 +184,6 @@ impl Snapshot {
             since,
             tags: ReviewTags::default(),
             insights: OnceLock::new(),
-            escaped: OnceLock::new(),
         })
     }
 
@@ -233,6 +227,16 @@ impl Snapshot {
         self.index.is_empty()
     }
 
+    /// Returns everything of `/reviews.json` but its reviews, as an object of its own: the business, the aggregate rating,
+    /// the disclaimer and the date.
+    #[must_use]
+    pub fn reviews_head(&self) -> Vec<u8> {
+        let reviews = self.offsets.first().map_or(0, |start| *start as usize);
+        let head = &self.reviews.body[..reviews];
+        let members = head.strip_suffix(b",\"reviews\":[").unwrap_or(head);
+        [members, b"}"].concat()
+    }
+
     /// Returns the JSON object of the review in `row`, as `/reviews.json` holds it.
     ///
     /// # Panics
@@ -264,24 +268,6 @@ impl Snapshot {
             let (_, end) = self.span(last);
             &self.reviews.body[start..end]
         })
-    }
-
-    /// Appends `rows`, with commas between them, as they stand inside of a JSON string.
-    pub fn push_escaped(&self, rows: &[Row], out: &mut Vec<u8>) {
-        let prepared = self.escaped.get().and_then(Option::as_ref);
-        for (place, (first, last)) in neighbours(rows).enumerate() {
-            if place > 0 {
-                out.push(b',');
-            }
-            match prepared {
-                Some(escaped) => out.extend_from_slice(escaped.run(first, last)),
-                None => {
-                    let (start, _) = self.span(first);
-                    let (_, end) = self.span(last);
-                    push_escaped(out, &self.reviews.body[start..end]);
-                }
-            }
-        }
     }
 
     /// Returns the reviews of `date` and later: a slice of the stored array, found by binary search, not copied.
@@ -321,15 +307,13 @@ impl Snapshot {
         ]
     }
 
-    /// Makes the reviews' tags, the escaped reviews, and then the compressed variants, smallest document first;
+    /// Makes the reviews' tags, and then the compressed variants, smallest document first;
     /// seconds for large ones, so on a background thread. `cancelled` is asked between two of them: a newer snapshot
     /// makes the rest pointless.
     pub fn compress(&self, cancelled: impl Fn() -> bool) {
         if !cancelled() {
-            let reviews = || (0..self.len()).map(|row| self.review(Row(row)));
-            self.tags.prepare(reviews());
-            self.escaped
-                .get_or_init(|| Escaped::build(reviews(), self.reviews.body.len()));
+            let reviews = (0..self.len()).map(|row| self.review(Row(row)));
+            self.tags.prepare(reviews);
         }
         let mut documents = vec![&self.reviews, &self.feed_json, &self.feed_xml];
         documents.extend(self.insights());

@@ -7,7 +7,6 @@ pub mod fold;
 pub mod form;
 pub mod forwarded;
 pub mod json;
-pub mod minify;
 pub mod negotiate;
 pub mod network;
 pub mod openmetrics;

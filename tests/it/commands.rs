@@ -62,16 +62,19 @@ fn healthcheck_refuses_what_it_cannot_ask_with_64_and_authorities_that_are_none_
 #[test]
 fn config_tells_each_setting_and_where_it_came_from() {
     let mut command = command();
-    let key = "ab".repeat(32);
+    let password = "0123456789abcdef";
     command
         .args(["config", "--json", "--threads", "3"])
         .env("REVIEWD_POLL", "1m")
         .env("REVIEWD_NO_HUB", "true")
-        .env("REVIEWD_SESSION_KEY", &key);
+        .env(
+            "REVIEWD_STORE",
+            format!("postgres://me:{password}@db.example/hub"),
+        );
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(!text.contains(&key), "a secret is not shown");
+    assert!(!text.contains(password), "a secret is not shown");
     let settings: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
     let setting = |flag: &str| {
         let found = settings.iter().find(|setting| setting["flag"] == flag);
@@ -81,7 +84,7 @@ fn config_tells_each_setting_and_where_it_came_from() {
     assert_eq!(setting("--threads"), ("3".into(), "flag"));
     assert_eq!(setting("--poll"), ("1m".into(), "environment"));
     assert_eq!(setting("--no-hub"), ("true".into(), "environment"));
-    assert_eq!(setting("--session-key"), ("(secret)".into(), "environment"));
+    assert_eq!(setting("--store").1, "environment");
     assert_eq!(setting("--listen"), ("127.0.0.1:8080".into(), "default"));
     assert_eq!(setting("--base-url"), (serde_json::Value::Null, "default"));
     let help = String::from_utf8(run(&["serve", "--help"]).stdout).unwrap();

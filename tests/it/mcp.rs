@@ -1,6 +1,6 @@
 //! `/mcp` over a socket: what lies between the protocol's core and a client, and the same server over stdio.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -49,12 +49,9 @@ fn a_session_begins_serves_and_ends() {
     let search = json!({"name": "search_reviews", "arguments": {"rating": 5, "limit": 3}});
     let found = post(&server, &fields, &request("tools/call", search)).json();
     let found = &found["result"]["structuredContent"];
-    let rest = crate::support::get(
-        server.address(),
-        "/api/reviews/search?rating=5&limit=3",
-        &[],
-    );
-    assert_eq!(*found, rest.json());
+    let rest = server.get("/api/reviews/search?rating=5&limit=3").json();
+    assert_eq!(found["matched"], rest["matched"]);
+    assert_eq!(found["reviews"][2]["text"], rest["reviews"][2]["text"]);
     let ended = send(server.address(), "DELETE", "/mcp", &fields, b"");
     assert_eq!((ended.status, ended.body.len()), (204, 0));
     assert_eq!(
@@ -66,25 +63,72 @@ fn a_session_begins_serves_and_ends() {
 
 #[test]
 fn a_session_outlives_the_process_that_began_it() {
-    let key = || reviewd::server::SessionKey::Given(reviewd::mcp::Key::new([9; 32]));
-    let first = Server::start_with(|config| config.mcp.session_key = key());
+    let first = Server::start();
     let session = post(&first, &[], &initialize());
     let session = session
         .field("mcp-session-id")
         .expect("a session")
         .to_owned();
     drop(first);
-    let second = Server::start_with(|config| config.mcp.session_key = key());
+    let second = Server::start();
     let fields = [("Mcp-Session-Id", session.as_str())];
     assert_eq!(
         post(&second, &fields, &request("ping", json!({}))).status,
         200
     );
-    let other = Server::start();
-    assert_eq!(
-        post(&other, &fields, &request("ping", json!({}))).status,
-        404
+}
+
+#[test]
+fn a_name_is_allowed_by_its_flag_and_the_refusal_says_so() {
+    let by_name = |server: &Server| {
+        let fields = [JSON, ("Host", "reviewd:8080")];
+        let body = request("ping", json!({})).to_string();
+        send(server.address(), "POST", "/mcp", &fields, body.as_bytes())
+    };
+    let refused = by_name(&Server::start());
+    let error = &refused.json()["error"];
+    assert_eq!((refused.status, &error["code"]), (403, &json!(-32_600)));
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.contains("\"reviewd:8080\"") && message.contains("--allow-host"),
+        "{message}"
     );
+    let allowing =
+        Server::start_with(|config| config.mcp.allowed_hosts = vec!["reviewd".to_owned()]);
+    assert_eq!(by_name(&allowing).status, 200);
+    let origin = [("Origin", "http://reviewd:8080")];
+    assert_eq!(
+        post(&allowing, &origin, &request("ping", json!({}))).status,
+        403
+    );
+}
+
+#[test]
+fn a_compressed_message_is_415_and_an_empty_cursor_the_first_page() {
+    let server = Server::start();
+    let ping = request("ping", json!({}));
+    assert_eq!(
+        post(&server, &[("Content-Encoding", "gzip")], &ping).status,
+        415
+    );
+    assert_eq!(
+        post(&server, &[("Content-Encoding", "identity")], &ping).status,
+        200
+    );
+    for method in [
+        "tools/list",
+        "resources/list",
+        "resources/templates/list",
+        "prompts/list",
+    ] {
+        let page =
+            |cursor: &str| post(&server, &[], &request(method, json!({"cursor": cursor}))).json();
+        assert_eq!(
+            page("")["result"],
+            post(&server, &[], &request(method, json!({}))).json()["result"]
+        );
+        assert_eq!(page("x")["error"]["code"], -32_602);
+    }
 }
 
 #[test]
@@ -273,7 +317,8 @@ fn the_same_server_answers_over_stdio_here_and_at_a_distance() {
             json!({"uri": "reviews://nothing é", "_meta": meta}),
         ),
     ];
-    let local = over_stdio(&["--data", data], &lines);
+    let base_url = address.trim_end_matches("/mcp");
+    let local = over_stdio(&["--data", data, "--base-url", base_url], &lines);
     let remote = over_stdio(&["--url", &address], &lines);
     assert_eq!(local.len(), 5);
     assert_eq!(local[1]["result"]["structuredContent"]["returned"], 2);
@@ -291,4 +336,92 @@ fn a_server_that_is_not_there_is_an_error_for_each_request() {
         (&answers[0]["id"], &answers[0]["error"]["code"]),
         (&json!(2), &json!(-32_603))
     );
+}
+
+#[test]
+fn what_the_server_refuses_over_http_is_an_error_for_each_request_over_stdio() {
+    let limited = Server::start_with(|config| {
+        config.limits.mcp_body_bytes = 4_096;
+        config.limits.rates.mcp = 3;
+    });
+    let address = format!("http://{}", limited.address());
+    let large = request("ping", json!({"padding": "x".repeat(5_000)}));
+    let ping = request("ping", json!({}));
+    let quiet = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    // The rate is used up by three messages, and the next would have to wait for 20 seconds more than once.
+    let batch = json!([ping, quiet, ping]);
+    let answers = over_stdio(&["--url", &address], &[large, batch, quiet.clone()]);
+    assert_eq!(
+        (&answers[0]["id"], &answers[0]["error"]["code"]),
+        (&json!(2), &json!(-32_600))
+    );
+    let ids: Vec<&Value> = answers[1]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|answer| &answer["id"])
+        .collect();
+    assert_eq!((ids, answers.len()), (vec![&json!(2); 2], 2));
+}
+
+#[test]
+fn a_rate_that_is_used_up_is_waited_for_or_told_with_the_id() {
+    // One message a second after the first sixty, and one a minute after the first.
+    for (rate, messages, is_refused) in [(60, 61, false), (1, 2, true)] {
+        let limited = Server::start_with(|config| config.limits.rates.mcp = rate);
+        let address = format!("http://{}", limited.address());
+        let answers = over_stdio(
+            &["--url", &address],
+            &vec![request("ping", json!({})); messages],
+        );
+        let last = &answers[messages - 1];
+        assert_eq!(
+            (&last["id"], last["error"].is_object()),
+            (&json!(2), is_refused),
+            "{last}"
+        );
+    }
+}
+
+#[test]
+fn local_stdio_takes_batches_and_reads_changed_data_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("reviews.json");
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/reviews.json");
+    let mut data: Value = serde_json::from_slice(&std::fs::read(sample).unwrap()).unwrap();
+    data["reviews"].as_array_mut().unwrap().truncate(7);
+    std::fs::write(&file, data.to_string()).unwrap();
+    let mut child = program::command()
+        .args(["mcp", "--data", folder.path().to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut ask = |message: &Value| -> Value {
+        writeln!(input, "{message}").unwrap();
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    };
+    let count = request(
+        "tools/call",
+        json!({"name": "search_reviews", "arguments": {"limit": 1}}),
+    );
+    let matched = |answer: &Value| answer["result"]["structuredContent"]["matched"].clone();
+    assert_eq!(matched(&ask(&count)), 7);
+    let both = ask(&json!([count, request("ping", json!({}))]));
+    assert_eq!(
+        (matched(&both[0]), both.as_array().map(Vec::len)),
+        (json!(7), Some(2))
+    );
+    std::fs::write(&file, "{").unwrap();
+    assert_eq!(matched(&ask(&count)), 7);
+    data["reviews"].as_array_mut().unwrap().truncate(4);
+    std::fs::write(&file, data.to_string()).unwrap();
+    assert_eq!(matched(&ask(&count)), 4);
+    drop(input);
+    assert!(child.wait().unwrap().success());
 }

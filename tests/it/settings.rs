@@ -57,6 +57,7 @@ const IMPOSSIBLE: &[(&str, &[&str], u8)] = &[
         &["app.example", "https://app.example/path"],
         64,
     ),
+    ("--allow-host", &["*", "https://reviewd"], 64),
     ("--no-hub", &["banana"], 64),
     ("--retry-delays", &["0", "soon", "31d"], 64),
     ("--delivery-timeout", &["0s", "6m"], 64),
@@ -91,10 +92,8 @@ const IMPOSSIBLE: &[(&str, &[&str], u8)] = &[
 ];
 
 /// Flags whose values are secrets, which are not repeated, each with one that cannot be.
-const SECRETS: &[(&str, &str, u8)] = &[
-    ("--session-key", "0123456789abcdef-almost-a-key", 64),
-    ("--store", "mysql://me:0123456789abcdef@db.example/hub", 78),
-];
+const SECRETS: &[(&str, &str, u8)] =
+    &[("--store", "mysql://me:0123456789abcdef@db.example/hub", 78)];
 
 /// What `reviewd serve --help` has of flags.
 fn flags() -> Vec<String> {

@@ -1,13 +1,19 @@
 //! A reviewd elsewhere, asked over HTTP for each line: headers are made of what the messages say.
+//!
+//! Each request is answered, whatever comes back: an error that names no request, or none that is JSON, as from a proxy,
+//! gets the id of the request that it was about, so that no client waits for an answer that never comes.
 
 use std::io::Read;
+use std::thread;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use ureq::http::Response;
+use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
+
+use crate::clock;
 
 /// The connection to a server, and what its handshake settled on.
 pub(super) struct Remote {
@@ -38,18 +44,36 @@ impl Remote {
     pub(super) fn answer(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let message: Value = match serde_json::from_slice(line) {
             Ok(message) => message,
-            Err(error) => return Some(failure(&Value::Null, -32_700, &error.to_string())),
+            Err(error) => return Some(failure(-32_700, &error.to_string()).to_string().into()),
         };
-        match self.exchange(line, &message) {
-            Ok(answer) if answer.is_empty() => None,
-            Ok(answer) => Some(answer),
-            // Nobody waits for the answer to a notification.
-            Err(_) if message.get("id").is_none() => None,
-            Err(error) => Some(failure(&message["id"], -32_603, &error)),
+        let answered = self.exchange(line, &message);
+        let (status, body) = match answered {
+            Ok(answered) => answered,
+            Err(error) => return answer_all(&message, &failure(-32_603, &error)),
+        };
+        // What stands between may answer too, so only JSON is passed on, on one line.
+        match serde_json::from_slice::<Value>(&body) {
+            Ok(answer) if is_whole(&message, &answer) => {
+                if message["method"] == "initialize"
+                    && let Some(version) = answer["result"]["protocolVersion"].as_str()
+                {
+                    self.version = Some(version.to_owned());
+                }
+                // The bytes as they came, so that both copies of a result stay equal; a line break would end the message.
+                Some(match body.contains(&b'\n') {
+                    true => answer.to_string().into_bytes(),
+                    false => body,
+                })
+            }
+            Ok(answer) if answer["error"].is_object() => answer_all(&message, &answer),
+            _ => {
+                let error = format!("{} answered {status} and no message", self.url);
+                answer_all(&message, &failure(-32_603, &error))
+            }
         }
     }
 
-    /// Ends the session, if there is one; a server that does not answer forgets it in a day by itself.
+    /// Ends the session, if there is one.
     pub(super) fn end(&mut self) {
         if let Some(session) = self.session.take() {
             let request = self
@@ -60,51 +84,45 @@ impl Remote {
         }
     }
 
-    fn exchange(&mut self, line: &[u8], message: &Value) -> Result<Vec<u8>, String> {
-        let mut response = self.post(line, message)?;
-        if response.status() == 404 && self.session.take().is_some() {
-            // The session is over; sessions are optional, so the message is as good without one.
-            response = self.post(line, message)?;
-        }
+    /// Sends a message until it is neither too early (429) nor for a session that was ended (404), within [`TIME_MAX`].
+    fn exchange(&mut self, line: &[u8], message: &Value) -> Result<(StatusCode, Vec<u8>), String> {
+        let deadline = clock::instant() + TIME_MAX;
+        let mut response = loop {
+            let left = deadline.saturating_duration_since(clock::instant());
+            let response = self.post(line, message, left)?;
+            match response.status() {
+                // Sessions are optional, so the message is as good without one.
+                StatusCode::NOT_FOUND if self.session.take().is_some() => {}
+                StatusCode::TOO_MANY_REQUESTS => match retry_after(&response) {
+                    Some(wait) if clock::instant() + wait < deadline => thread::sleep(wait),
+                    _ => break response,
+                },
+                _ => break response,
+            }
+        };
         let session = response.headers().get("mcp-session-id");
         if let Some(session) = session.and_then(|value| value.to_str().ok()) {
             self.session = Some(session.to_owned());
         }
-        let status = response.status();
         let mut body = Vec::new();
         let reader = response.body_mut().as_reader();
         let read = reader.take(ANSWER_BYTES_MAX + 1).read_to_end(&mut body);
         read.map_err(|error| error.to_string())?;
-        if body.len() as u64 > ANSWER_BYTES_MAX {
-            return Err(format!(
+        match body.len() as u64 > ANSWER_BYTES_MAX {
+            true => Err(format!(
                 "the answer is larger than {ANSWER_BYTES_MAX} bytes"
-            ));
-        }
-        if body.is_empty() {
-            return match status.is_success() {
-                true => Ok(body),
-                false => Err(format!("{} answered {status}", self.url)),
-            };
-        }
-        // Whatever stands between may answer too, so only JSON is passed on, on one line.
-        let answer: Value = serde_json::from_slice(&body)
-            .map_err(|_| format!("{} answered {status} and no JSON", self.url))?;
-        if let Some(version) = answer["result"]["protocolVersion"].as_str()
-            && message["method"] == "initialize"
-        {
-            self.version = Some(version.to_owned());
-        }
-        // The bytes as they came, so that both copies of a result stay equal; a line break would end the message.
-        match body.contains(&b'\n') {
-            true => Ok(answer.to_string().into_bytes()),
-            false => Ok(body),
+            )),
+            false => Ok((response.status(), body)),
         }
     }
 
-    fn post(&self, line: &[u8], message: &Value) -> Result<Response<Body>, String> {
+    fn post(&self, line: &[u8], message: &Value, time: Duration) -> Result<Response<Body>, String> {
         let mut request = self
             .agent
             .post(&self.url)
+            .config()
+            .timeout_global(Some(time))
+            .build()
             .content_type("application/json")
             .header("Accept", "application/json");
         let method = message["method"].as_str().unwrap_or_default();
@@ -139,19 +157,97 @@ fn header_text(name: &str) -> String {
     }
 }
 
-fn failure(id: &Value, code: i32, message: &str) -> Vec<u8> {
-    let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
-    error.to_string().into_bytes()
+/// How long a server asks to wait, where it says so in seconds.
+fn retry_after(response: &Response<Body>) -> Option<Duration> {
+    let value = response.headers().get("retry-after")?.to_str().ok()?;
+    let seconds: u64 = value.parse().ok()?;
+    // Not at once again, whatever the server says.
+    Some(Duration::from_secs(seconds.max(1)))
 }
 
-/// Time for one message and its answer.
+/// Tells whether `answer` is what `message` waits for.
+fn is_whole(message: &Value, answer: &Value) -> bool {
+    match message {
+        Value::Array(_) => answer.is_array(),
+        _ => answer["id"] == message["id"] && !answer["id"].is_null(),
+    }
+}
+
+/// Answers each request of `message` by the same error; `None` where no answer is due.
+fn answer_all(message: &Value, error: &Value) -> Option<Vec<u8>> {
+    let is_request = |message: &&Value| message["method"].is_string() && !message["id"].is_null();
+    let answer = |request: &Value| {
+        let mut answer = error.clone();
+        answer["id"] = request["id"].clone();
+        answer
+    };
+    let answers = match message {
+        Value::Array(messages) => {
+            let answers: Vec<Value> = messages.iter().filter(is_request).map(answer).collect();
+            (!answers.is_empty()).then(|| Value::Array(answers))
+        }
+        one => Some(one).filter(is_request).map(answer),
+    };
+    answers.map(|answers| answers.to_string().into_bytes())
+}
+
+fn failure(code: i32, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "error": {"code": code, "message": message}})
+}
+
+/// Time for one message and its answer, waiting as the server asks included.
 const TIME_MAX: Duration = Duration::from_secs(30);
 /// Largest answer in bytes.
 const ANSWER_BYTES_MAX: u64 = 32 << 20;
 
 #[cfg(test)]
 mod tests {
-    use super::header_text;
+    use super::{answer_all, header_text, is_whole};
+    use serde_json::{Value, json};
+
+    fn answered(message: &Value, error: &Value) -> Option<Value> {
+        let answer = answer_all(message, error)?;
+        Some(serde_json::from_slice(&answer).unwrap())
+    }
+
+    #[test]
+    fn an_error_that_names_no_request_gets_the_id_of_each() {
+        let error = json!({"jsonrpc": "2.0", "error": {"code": -32600, "message": "x"}});
+        let with = |id: Value| json!({"jsonrpc": "2.0", "error": {"code": -32600, "message": "x"}, "id": id});
+        let request = |id: Value| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(
+            answered(&request(json!("a")), &error),
+            Some(with(json!("a")))
+        );
+        let null = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "x"}});
+        assert_eq!(answered(&request(json!(0)), &null), Some(with(json!(0))));
+        assert_eq!(answered(&notification, &error), None);
+        let batch = json!([request(json!(1)), notification, request(json!(2))]);
+        let both = json!([with(json!(1)), with(json!(2))]);
+        assert_eq!(answered(&batch, &error), Some(both));
+        assert_eq!(answered(&json!([notification]), &error), None);
+    }
+
+    #[test]
+    fn an_answer_is_passed_on_if_it_names_the_request() {
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+        assert!(is_whole(
+            &request,
+            &json!({"jsonrpc": "2.0", "id": 1, "result": {}})
+        ));
+        for other in [
+            json!({"id": 2, "result": {}}),
+            json!({"id": null, "error": {}}),
+            json!({}),
+            json!("x"),
+        ] {
+            assert!(!is_whole(&request, &other), "{other}");
+        }
+        let notification = json!({"jsonrpc": "2.0", "method": "x"});
+        assert!(!is_whole(&notification, &json!({"error": {}})));
+        assert!(is_whole(&json!([request]), &json!([])));
+    }
 
     #[test]
     fn names_that_no_header_carries_are_in_base64() {

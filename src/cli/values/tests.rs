@@ -1,6 +1,6 @@
 //! Values with units, and those of addresses and headers, on both sides of their bounds.
 
-use super::{parse_base_url, parse_header_value, parse_key, parse_size, parse_time, time};
+use super::{parse_base_url, parse_header_value, parse_host, parse_size, parse_time, time};
 use std::time::Duration;
 
 #[test]
@@ -104,17 +104,25 @@ fn header_values_are_visible_ascii() {
 }
 
 #[test]
-fn a_session_key_is_one_or_two_of_64_digits() {
-    let (key, short) = ("0f".repeat(32), "0".repeat(63));
-    assert!(parse_key(&key).is_ok());
-    assert!(parse_key(&format!("{key},{key}")).is_ok());
-    for wrong in [
-        short.clone(),
-        format!("{key},"),
-        format!("{key},{short}"),
-        format!("{key},{key},{key}"),
-        "g".repeat(64),
+fn hosts_are_names_with_or_without_a_port() {
+    for (text, host) in [
+        ("reviewd", "reviewd"),
+        ("reviewd:8080", "reviewd:8080"),
+        ("Reviews.internal", "reviews.internal"),
+        ("[::1]:80", "[::1]"),
     ] {
-        assert!(parse_key(&wrong).is_err(), "{wrong}");
+        assert_eq!(parse_host(text), Ok(host.to_owned()));
+    }
+    for wrong in [
+        "",
+        "*",
+        "*.example",
+        "https://reviewd",
+        "a b",
+        "reviewd/mcp",
+        "a:99999",
+        "u@a",
+    ] {
+        assert!(parse_host(wrong).is_err(), "{wrong}");
     }
 }

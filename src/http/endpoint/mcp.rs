@@ -7,7 +7,6 @@ use hyper::header::{self, AsHeaderName, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 
-use crate::clock;
 use crate::http::app::App;
 use crate::http::body::{self, Body, CollectError};
 use crate::http::reply::{self, Refusal, Reply};
@@ -40,7 +39,7 @@ pub(crate) async fn mcp(
             let site = app.site.load();
             let head = head(&parts);
             (
-                server.handle_judged(site.catalog(), &head, visitor, message, clock::now()),
+                server.handle_judged(site.catalog(), &head, visitor, message),
                 true,
             )
         }

@@ -1,62 +1,46 @@
 //! The two documents by which agents find the server before they connect: the server card and the AI catalog.
 
+use serde_json::{Value, json};
+
 use crate::mcp::protocol::Revision;
 use crate::snapshot::{Resource, Snapshot};
-use crate::wire::json::{Array, Object};
 
-/// Renders the server card.
+/// Renders the server card; `server.json` of the public registry has the same name, texts and address.
 pub(super) fn server_card(snapshot: &Snapshot) -> Resource {
-    let mut out = Vec::new();
-    let mut card = Object::begin(&mut out);
-    card.string(
-        "$schema",
-        "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
-    )
-    .string(
-        "name",
-        &format!("{}/reviews", reversed(host(&snapshot.base_url))),
-    )
-    .string("version", env!("CARGO_PKG_VERSION"))
-    .string("title", &title(snapshot))
-    .string("description", DESCRIPTION);
-    let mut remotes = Array::begin(card.key("remotes"));
-    let mut remote = Object::begin(remotes.item());
-    remote
-        .string("type", "streamable-http")
-        .string("url", &format!("{}/mcp", snapshot.base_url))
-        .strings(
-            "supportedProtocolVersions",
-            Revision::ALL.map(Revision::as_str),
-        );
-    remote.end();
-    remotes.end();
-    card.end();
-    Resource::new(out.into(), CARD, snapshot.updated_at)
+    let card = json!({
+        "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+        "name": format!("{}/reviews", reversed(host(&snapshot.base_url))),
+        "version": env!("CARGO_PKG_VERSION"),
+        "title": title(snapshot),
+        "description": DESCRIPTION,
+        "remotes": [{
+            "type": "streamable-http",
+            "url": format!("{}/mcp", snapshot.base_url),
+            "supportedProtocolVersions": Revision::ALL.map(Revision::as_str),
+        }],
+    });
+    resource(card, CARD, snapshot)
 }
 
 /// Renders the catalog, which points at the card.
 pub(super) fn ai_catalog(snapshot: &Snapshot) -> Resource {
-    let mut out = Vec::new();
-    let mut catalog = Object::begin(&mut out);
-    catalog.string("specVersion", "1.0");
-    let mut host_entry = Object::begin(catalog.key("host"));
-    host_entry.string("displayName", &snapshot.business.name);
-    host_entry.end();
-    let mut entries = Array::begin(catalog.key("entries"));
-    let mut entry = Object::begin(entries.item());
-    entry
-        .string(
-            "identifier",
-            &format!("urn:air:{}:mcp:reviews", host(&snapshot.base_url)),
-        )
-        .string("displayName", &title(snapshot))
-        .string("description", DESCRIPTION)
-        .string("type", CARD)
-        .string("url", &format!("{}/mcp/server-card", snapshot.base_url));
-    entry.end();
-    entries.end();
-    catalog.end();
-    Resource::new(out.into(), CATALOG, snapshot.updated_at)
+    let catalog = json!({
+        "specVersion": "1.0",
+        "host": {"displayName": snapshot.business.name},
+        "entries": [{
+            "identifier": format!("urn:air:{}:mcp:reviews", host(&snapshot.base_url)),
+            "displayName": title(snapshot),
+            "description": DESCRIPTION,
+            "type": CARD,
+            "url": format!("{}/mcp/server-card", snapshot.base_url),
+        }],
+    });
+    resource(catalog, CATALOG, snapshot)
+}
+
+fn resource(document: Value, media_type: &'static str, snapshot: &Snapshot) -> Resource {
+    let body = document.to_string().into_bytes();
+    Resource::new(body.into(), media_type, snapshot.updated_at)
 }
 
 fn title(snapshot: &Snapshot) -> String {
@@ -88,7 +72,8 @@ fn reversed(host: &str) -> String {
 
 const CARD: &str = "application/mcp-server-card+json";
 const CATALOG: &str = "application/ai-catalog+json";
-const DESCRIPTION: &str =
+/// What the server is, in at most 100 characters, which is what the registry takes.
+pub(super) const DESCRIPTION: &str =
     "Verified customer reviews: search, ratings and insights, read-only, without a key.";
 /// Longest title of a card.
 const TITLE_CHARS_MAX: usize = 100;

@@ -5,7 +5,8 @@ mod stateless;
 
 use serde_json::{Value, json};
 
-use crate::mcp::tests::{catalog, head, meta, now, post, server};
+use crate::mcp::protocol::Revision;
+use crate::mcp::tests::{catalog, head, meta, post, server};
 use crate::mcp::{Field, Form, Head};
 
 const PING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -63,6 +64,71 @@ fn bodies_that_are_no_message_get_400_and_their_code() {
         let shown = String::from_utf8_lossy(&body[..body.len().min(60)]);
         assert_eq!((status, code(&answer)), (400, expected), "{shown}");
         assert_eq!(answer["jsonrpc"], "2.0");
+        assert!(
+            !answer["id"].is_null() || answer.get("id").is_none(),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn errors_name_the_request_wherever_its_id_could_be_read() {
+    let twice = br#"{"jsonrpc":"2.0","id":"a","method":"ping","params":{"x":1,"x":2}}"#;
+    let ping = |version: Option<&'static str>, session: Option<&'static str>| {
+        let field = |text: Option<&'static str>| {
+            text.map_or(Field::Absent, |text| Field::One(text.as_bytes()))
+        };
+        post(
+            &Head {
+                protocol_version: field(version),
+                session: field(session),
+                ..head()
+            },
+            PING,
+        )
+    };
+    for ((status, answer), expected) in [
+        (post(&head(), twice), (400, json!("a"))),
+        (
+            post(&head(), br#"{"id":7,"method":"ping"}"#),
+            (400, json!(7)),
+        ),
+        (ping(Some("1999-01-01"), None), (400, json!(1))),
+        (ping(None, Some("unknown")), (404, json!(1))),
+        (ping(Some("2026-07-28"), None), (400, json!(1))),
+    ] {
+        assert_eq!((status, answer["id"].clone()), expected, "{answer}");
+    }
+    let notification = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    for answer in [
+        post(
+            &Head {
+                session: Field::One(b"unknown"),
+                ..head()
+            },
+            notification,
+        ),
+        post(
+            &head(),
+            br#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+        ),
+        post(&head(), b"{"),
+        post(
+            &Head {
+                content_type: Field::Absent,
+                ..head()
+            },
+            PING,
+        ),
+        post(
+            &Head {
+                host: Field::One(b"evil.example"),
+                ..head()
+            },
+            PING,
+        ),
+    ] {
+        assert!(answer.1["error"].is_object() && answer.1.get("id").is_none());
     }
 }
 
@@ -133,11 +199,11 @@ fn a_client_that_accepts_only_events_gets_one_event() {
         form: Form::Event,
         ..head()
     };
-    let reply = server().handle(catalog(), &head, PING, now());
+    let reply = server().handle(catalog(), &head, PING);
     assert_eq!(reply.content_type, Some("text/event-stream"));
     let expected = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n";
     assert_eq!(reply.body, expected.as_bytes());
-    let refused = server().handle(catalog(), &head, b"{", now());
+    let refused = server().handle(catalog(), &head, b"{");
     assert_eq!(
         (refused.status, refused.content_type),
         (400, Some("application/json"))
@@ -183,7 +249,7 @@ fn foreign_pages_and_hosts_get_403_with_a_json_rpc_error() {
             ..Head::bare(method.as_bytes())
         };
         assert_eq!(
-            server().handle(catalog(), &head, b"", now()).status,
+            server().handle(catalog(), &head, b"").status,
             403,
             "{method}"
         );
@@ -193,7 +259,7 @@ fn foreign_pages_and_hosts_get_403_with_a_json_rpc_error() {
 #[test]
 fn other_methods_get_405_in_json_and_options_204() {
     for method in ["GET", "HEAD", "PUT", "PATCH", "TRACE", "post"] {
-        let reply = server().handle(catalog(), &Head::bare(method.as_bytes()), b"", now());
+        let reply = server().handle(catalog(), &Head::bare(method.as_bytes()), b"");
         assert_eq!(
             (reply.status, reply.allow),
             (405, Some("POST, DELETE, OPTIONS")),
@@ -205,7 +271,7 @@ fn other_methods_get_405_in_json_and_options_204() {
             (-32_601, Some("application/json"))
         );
     }
-    let reply = server().handle(catalog(), &Head::bare(b"OPTIONS"), b"", now());
+    let reply = server().handle(catalog(), &Head::bare(b"OPTIONS"), b"");
     assert_eq!(
         (reply.status, reply.is_preflight, reply.body.is_empty()),
         (204, true, true)
@@ -214,8 +280,10 @@ fn other_methods_get_405_in_json_and_options_204() {
 
 #[test]
 fn a_line_of_stdio_needs_no_headers_in_either_era() {
-    let line = |body: Value| {
-        let answer = server().answer_line(catalog(), body.to_string().as_bytes(), now());
+    let mut revision = Revision::ASSUMED;
+    let mut line = |body: Value| {
+        let body = body.to_string();
+        let answer = server().answer_line(catalog(), body.as_bytes(), &mut revision);
         answer.map(|answer| serde_json::from_slice::<Value>(&answer).expect("JSON"))
     };
     let answer = line(
@@ -237,11 +305,35 @@ fn a_line_of_stdio_needs_no_headers_in_either_era() {
     let incomplete = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}});
     assert_eq!(code(&line(incomplete).expect("an answer")), -32_602);
     let broken = server()
-        .answer_line(catalog(), b"{", now())
+        .answer_line(catalog(), b"{", &mut { Revision::ASSUMED })
         .expect("an answer");
     assert_eq!(
         code(&serde_json::from_slice(&broken).expect("JSON")),
         -32_700
     );
-    assert_eq!(code(&line(json!([])).expect("an answer")), -32_600);
+}
+
+#[test]
+fn stdio_takes_batches_before_the_handshake_and_after_one_for_2025_03_26() {
+    let mut revision = Revision::ASSUMED;
+    let mut line = |body: &Value| {
+        let body = body.to_string();
+        let answer = server().answer_line(catalog(), body.as_bytes(), &mut revision);
+        answer.map(|answer| serde_json::from_slice::<Value>(&answer).expect("JSON"))
+    };
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let quiet = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let initialize = |version: &str| json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": version}});
+    for (version, has_batches) in [
+        ("2025-03-26", true),
+        ("2025-06-18", false),
+        ("2025-03-26", true),
+    ] {
+        assert!(line(&initialize(version)).is_some());
+        let answer = line(&json!([ping, quiet, ping])).expect("an answer");
+        assert_eq!(answer.as_array().map(Vec::len), has_batches.then_some(2));
+        assert_eq!(code(&answer), if has_batches { 0 } else { -32_600 });
+    }
+    assert_eq!(line(&json!([quiet])), None);
+    assert_eq!(code(&line(&json!([])).expect("an answer")), -32_600);
 }

@@ -2,50 +2,73 @@
 
 use std::borrow::Cow;
 
-use crate::mcp::json::Value;
+use serde_json::Value;
+
+use super::Members;
+use crate::mcp::json::quote;
 use crate::search::builder;
 use crate::search::issue::{Code, Issue, Issues, cut};
 use crate::search::query::TEXT_BYTES_MAX;
 
 /// The members of `arguments`, and what has been found wrong so far.
-pub(crate) struct Arguments<'v, 'a> {
-    members: &'v [(Cow<'a, str>, Value<'a>)],
+pub(crate) struct Arguments<'v> {
+    members: &'v Members,
     issues: Issues,
 }
 
-impl<'v, 'a> Arguments<'v, 'a> {
+impl<'v> Arguments<'v> {
     /// Refuses every name that is not one of `known`, so that a model notices a misspelt filter.
-    pub(crate) fn new(
-        members: &'v [(Cow<'a, str>, Value<'a>)],
-        known: &[&str],
-    ) -> Arguments<'v, 'a> {
-        let mut issues = Issues::default();
+    pub(crate) fn new(members: &'v Members, known: &[&str]) -> Arguments<'v> {
+        let mut arguments = Arguments {
+            members,
+            issues: Issues::default(),
+        };
         for (name, value) in members {
-            if !known.contains(&name.as_ref()) {
-                issues.push(Issue {
-                    path: Some(cut(name).to_owned().into()),
-                    code: Code::UnknownArgument,
-                    message: unknown_message(known).into(),
-                    received: cut(&value.quote()).to_owned(),
-                });
+            if !known.contains(&name.as_str()) {
+                let path = cut(name).to_owned();
+                let message = unknown_message(known).into();
+                arguments.push(path.into(), Code::UnknownArgument, message, &quote(value));
             }
         }
-        Arguments { members, issues }
+        arguments
     }
 
     /// Returns a text that must be given: 1 to 1,024 bytes.
     pub(crate) fn text(&mut self, name: &'static str, what: &'static str) -> &'v str {
-        let value = self.members.iter().find(|(key, _)| key == name);
-        let (code, received) = match value {
-            Some((_, Value::String(text))) if text.len() > TEXT_BYTES_MAX => {
-                (Code::TooLong, cut(text).to_owned())
+        let (code, received) = match self.members.get(name) {
+            Some(Value::String(text)) if text.len() > TEXT_BYTES_MAX => {
+                (Code::TooLong, Cow::Borrowed(&**text))
             }
-            Some((_, Value::String(text))) if !text.is_empty() => return text,
-            None | Some((_, Value::String(_) | Value::Null)) => (Code::Missing, String::new()),
-            Some((_, other)) => (Code::InvalidType, other.quote().into_owned()),
+            Some(Value::String(text)) if !text.is_empty() => return text,
+            None | Some(Value::String(_) | Value::Null) => (Code::Missing, Cow::Borrowed("")),
+            Some(other) => (Code::InvalidType, quote(other)),
         };
         self.refuse(name, code, what.into(), &received);
         ""
+    }
+
+    /// Returns the words of a list, or the only one, each of `choices`; empty where nothing is given.
+    pub(crate) fn words(
+        &mut self,
+        name: &'static str,
+        choices: &[&'static str],
+    ) -> Vec<&'static str> {
+        let given = match self.members.get(name) {
+            None | Some(Value::Null) => &[],
+            Some(Value::Array(items)) => &items[..],
+            Some(one) => std::slice::from_ref(one),
+        };
+        let mut words = Vec::new();
+        for value in given.iter().take(WORDS_MAX) {
+            match choices.iter().find(|choice| value == **choice) {
+                Some(word) => words.push(*word),
+                None => {
+                    let message = format!("must be one of {}", choices.join(", "));
+                    self.refuse(name, Code::UnknownValue, message.into(), &quote(value));
+                }
+            }
+        }
+        words
     }
 
     /// Adds a refusal.
@@ -56,8 +79,18 @@ impl<'v, 'a> Arguments<'v, 'a> {
         message: Cow<'static, str>,
         received: &str,
     ) {
+        self.push(name.into(), code, message, received);
+    }
+
+    fn push(
+        &mut self,
+        path: Cow<'static, str>,
+        code: Code,
+        message: Cow<'static, str>,
+        received: &str,
+    ) {
         self.issues.push(Issue {
-            path: Some(name.into()),
+            path: Some(path),
             code,
             message,
             received: cut(received).to_owned(),
@@ -78,34 +111,30 @@ impl<'v, 'a> Arguments<'v, 'a> {
 
 /// Says which arguments there are.
 pub(crate) fn unknown_message(known: &[&str]) -> String {
-    if known.is_empty() {
-        "is not an argument of this tool, which takes none".into()
-    } else {
-        format!(
+    match known.is_empty() {
+        true => "is not an argument of this tool, which takes none".into(),
+        false => format!(
             "is not an argument of this tool, which takes {}",
             known.join(", ")
-        )
+        ),
     }
 }
 
-/// A JSON value as the rules of a search take it; a number is written out into `scratch`.
-pub(crate) fn search_value<'s>(
-    value: &'s Value<'_>,
-    scratch: &'s mut String,
-) -> builder::Value<'s> {
+/// A JSON value as the rules of a search take it; what is not a string is written out into `scratch`.
+pub(crate) fn search_value<'s>(value: &'s Value, scratch: &'s mut String) -> builder::Value<'s> {
     match value {
         Value::Null => builder::Value::Null,
         Value::String(text) => builder::Value::Text(text),
-        Value::Unsigned(_) | Value::Negative(_) | Value::Float(_) => {
-            // The shortest decimal that means the same double: 5.0 comes out as 5, 4.5 as 4.5.
+        other => {
             scratch.clear();
-            scratch.push_str(&value.quote());
-            builder::Value::Number(scratch)
-        }
-        Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
-            scratch.clear();
-            scratch.push_str(&value.quote());
-            builder::Value::Other(scratch)
+            scratch.push_str(&quote(other));
+            match other {
+                Value::Number(_) => builder::Value::Number(scratch),
+                _ => builder::Value::Other(scratch),
+            }
         }
     }
 }
+
+/// Words of a list that are looked at.
+const WORDS_MAX: usize = 16;

@@ -1,17 +1,17 @@
-//! Tools that look one thing up by its name: a review, an aspect, a person, a service.
+//! Tools that look one thing up by its name: a review, a person, a service.
+
+use serde::Deserialize;
+use serde_json::json;
 
 use super::arguments::Arguments;
-use super::push_result;
-use super::search::Members;
-use crate::mcp::brief::push_brief;
-use crate::mcp::catalog::{Catalog, Named};
-use crate::model::Rating;
+use super::{Members, push_result};
+use crate::mcp::catalog::{Catalog, Named, rating_figures};
+use crate::mcp::lean::push_lean;
+use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, RatingSet, Sort};
 use crate::search::fold::fold_into;
 use crate::search::issue::{Code, Issues};
 use crate::search::run::{Page, Scratch, run};
-use crate::snapshot::Snapshot;
-use crate::wire::json::{Array, Object};
 
 /// Answers with one review, whole.
 ///
@@ -19,9 +19,50 @@ use crate::wire::json::{Array, Object};
 /// A missing or unknown id.
 pub(crate) fn get_review(
     catalog: &Catalog,
-    members: Members<'_, '_>,
+    members: &Members,
     out: &mut Vec<u8>,
 ) -> Result<(), Issues> {
+    let row = find_review(catalog, members)?;
+    push_result(out, catalog.snapshot.review(row));
+    Ok(())
+}
+
+/// Answers with one review in the form of the tool `fetch` that connectors of ChatGPT call.
+///
+/// # Errors
+/// A missing or unknown id.
+pub(crate) fn fetch(catalog: &Catalog, members: &Members, out: &mut Vec<u8>) -> Result<(), Issues> {
+    #[derive(Deserialize)]
+    struct Review {
+        id: String,
+        author: String,
+        rating: u8,
+        date: String,
+        text: String,
+        source: String,
+    }
+    let row = find_review(catalog, members)?;
+    // Every stored review has these keys.
+    if let Ok(review) = serde_json::from_slice::<Review>(catalog.snapshot.review(row)) {
+        let title = format!("Review by {}, {} of 5 stars", review.author, review.rating);
+        let document = json!({
+            "id": review.id,
+            "title": title,
+            "text": review.text,
+            "url": catalog.review_url(&review.id),
+            "metadata": {
+                "author": review.author,
+                "rating": review.rating,
+                "date": review.date,
+                "source": review.source,
+            },
+        });
+        push_result(out, document.to_string().as_bytes());
+    }
+    Ok(())
+}
+
+fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
     let mut arguments = Arguments::new(members, &["id"]);
     let id = arguments.text("id", "must be the id of a review");
     let row = catalog.snapshot.index.row_of_id(id);
@@ -30,54 +71,25 @@ pub(crate) fn get_review(
         arguments.refuse("id", Code::UnknownValue, message, id);
     }
     arguments.finish()?;
-    if let Some(row) = row {
-        push_result(out, catalog.snapshot.review(row));
-    }
-    Ok(())
+    row.ok_or_else(Issues::default)
 }
 
-/// Answers with what the insights say about one aspect.
-///
-/// # Errors
-/// A missing or unknown aspect.
-pub(crate) fn get_aspect_sentiment(
-    catalog: &Catalog,
-    members: Members<'_, '_>,
-    out: &mut Vec<u8>,
-) -> Result<(), Issues> {
-    let mut arguments = Arguments::new(members, &["aspect"]);
-    let aspect = arguments.text("aspect", "must be the id or label of an aspect");
-    let found = find(&mut arguments, "aspect", aspect, &catalog.aspects);
-    arguments.finish()?;
-    if let Some(aspect) = found {
-        push_result(out, &aspect.json);
-    }
-    Ok(())
-}
-
-/// Answers with who a person is and what the reviews that mention them say in numbers.
+/// Answers with the role of a person and what the reviews that mention them say in numbers.
 ///
 /// # Errors
 /// A missing or unknown name.
 pub(crate) fn get_technician(
     catalog: &Catalog,
-    members: Members<'_, '_>,
+    members: &Members,
     out: &mut Vec<u8>,
 ) -> Result<(), Issues> {
-    let mut arguments = Arguments::new(members, &["name"]);
-    let name = arguments.text(
-        "name",
-        "must be the name of a person, or one of their aliases",
-    );
-    let found = find(&mut arguments, "name", name, &catalog.technicians);
-    arguments.finish()?;
-    if let Some(technician) = found {
-        let filter = Filter {
-            technician: Some(&technician.folded[0]),
-            ..Filter::ALL
-        };
-        push_mentioned(&catalog.snapshot, ("technician", technician), filter, out);
-    }
+    let what = "must be the name of a person, or one of their aliases";
+    let technician = find_only(members, ("name", what), &catalog.technicians)?;
+    let filter = Filter {
+        technician: Some(&technician.folded[0]),
+        ..Filter::ALL
+    };
+    push_mentioned(catalog, ("technician", technician), filter, out);
     Ok(())
 }
 
@@ -87,26 +99,35 @@ pub(crate) fn get_technician(
 /// A missing or unknown service.
 pub(crate) fn get_service(
     catalog: &Catalog,
-    members: Members<'_, '_>,
+    members: &Members,
     out: &mut Vec<u8>,
 ) -> Result<(), Issues> {
-    let mut arguments = Arguments::new(members, &["service"]);
-    let name = arguments.text("service", "must be the id or label of a service");
-    let found = find(&mut arguments, "service", name, &catalog.services);
-    arguments.finish()?;
-    if let Some(service) = found {
-        let filter = Filter {
-            service: Some(&service.folded[0]),
-            ..Filter::ALL
-        };
-        push_mentioned(&catalog.snapshot, ("service", service), filter, out);
-    }
+    let what = "must be the id or label of a service";
+    let service = find_only(members, ("service", what), &catalog.services)?;
+    let filter = Filter {
+        service: Some(&service.folded[0]),
+        ..Filter::ALL
+    };
+    push_mentioned(catalog, ("service", service), filter, out);
     Ok(())
 }
 
+/// Finds the entry that the only argument names; `what` says what that must be.
+fn find_only<'c>(
+    members: &Members,
+    (argument, what): (&'static str, &'static str),
+    entries: &'c [Named],
+) -> Result<&'c Named, Issues> {
+    let mut arguments = Arguments::new(members, &[argument]);
+    let name = arguments.text(argument, what);
+    let found = find(&mut arguments, argument, name, entries);
+    arguments.finish()?;
+    found.ok_or_else(Issues::default)
+}
+
 /// Finds the entry that goes by `name`, without regard to case; an unknown name is refused with those there are.
-fn find<'c>(
-    arguments: &mut Arguments<'_, '_>,
+pub(super) fn find<'c>(
+    arguments: &mut Arguments<'_>,
     argument: &'static str,
     name: &str,
     entries: &'c [Named],
@@ -118,11 +139,8 @@ fn find<'c>(
     fold_into(name, &mut folded);
     let found = entries.iter().find(|entry| entry.folded.contains(&folded));
     if found.is_none() {
-        let known: Vec<&str> = entries
-            .iter()
-            .take(KNOWN_MAX)
-            .map(|entry| entry.name.as_str())
-            .collect();
+        let known = entries.iter().take(KNOWN_MAX);
+        let known: Vec<&str> = known.map(|entry| entry.name.as_str()).collect();
         let message = match entries.len() {
             0 => "is unknown, and so is every other: the taxonomy lists none".to_owned(),
             count if count > KNOWN_MAX => {
@@ -137,11 +155,12 @@ fn find<'c>(
 
 /// Appends the entry with the number, ratings and dates of the reviews that `filter` selects, and the newest three.
 fn push_mentioned(
-    snapshot: &Snapshot,
+    catalog: &Catalog,
     (key, entry): (&str, &Named),
     filter: Filter<'_>,
     out: &mut Vec<u8>,
 ) {
+    let snapshot = &catalog.snapshot;
     let mut scratch = Scratch::default();
     let mut search = |ratings, sort, limit| -> Page {
         let query = Query {
@@ -165,44 +184,29 @@ fn push_mentioned(
         let row = page.rows.first()?;
         Some(snapshot.index.date(*row).to_string())
     };
-    let mut json = Vec::with_capacity(4_096);
-    let mut object = Object::begin(&mut json);
-    object
-        .raw(key, &entry.json)
-        .u64("mention_count", u64::from(newest.matched));
-    push_ratings(&mut object, counts);
-    object
-        .opt_string("earliest", day(&oldest).as_deref())
-        .opt_string("latest", day(&newest).as_deref());
-    let mut reviews = Array::begin(object.key("newest_reviews"));
-    for row in newest.rows.iter() {
-        push_brief(reviews.item(), snapshot.review(*row));
-    }
-    reviews.end();
-    object.end();
-    push_result(out, &json);
-}
-
-/// Adds the mean and the distribution of `counts`, the number of reviews for each rating from 1 to 5.
-pub(crate) fn push_ratings(object: &mut Object<'_>, counts: [u64; 5]) {
-    let reviews: u64 = counts.iter().sum();
-    let stars: u64 = (1..).zip(counts).map(|(stars, count)| stars * count).sum();
-    // Hundredths, rounded half up, as the aggregate rating of the documents is.
-    match (200 * stars + reviews).checked_div(2 * reviews) {
-        None => object.null("rating_value"),
-        Some(hundredths) => {
-            let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
-            object.raw("rating_value", text.as_bytes())
+    let (rating_value, distribution) = rating_figures(counts);
+    let head = json!({
+        key: entry.value,
+        "mention_count": newest.matched,
+        "rating_value": rating_value,
+        "distribution": distribution,
+        "earliest": day(&oldest),
+        "latest": day(&newest),
+    });
+    let mut json = head.to_string().into_bytes();
+    json.pop();
+    json.extend_from_slice(b",\"newest_reviews\":[");
+    for (place, row) in newest.rows.iter().enumerate() {
+        if place > 0 {
+            json.push(b',');
         }
-    };
-    let mut distribution = Object::begin(object.key("distribution"));
-    for (stars, count) in ["1", "2", "3", "4", "5"].into_iter().zip(counts) {
-        distribution.u64(stars, count);
+        push_lean(&mut json, snapshot.review(*row));
     }
-    distribution.end();
+    json.extend_from_slice(b"]}");
+    push_result(out, &json);
 }
 
 /// Names that a refusal lists.
 const KNOWN_MAX: usize = 25;
-/// Reviews that come with a person or a service, in their short form.
+/// Reviews that come with a person or a service.
 const NEWEST_MAX: u8 = 3;

@@ -1,13 +1,15 @@
-//! `search_reviews` and `list_reviews_since`: the rules, the index and the envelope of REST, as tools.
+//! Searches as tools: the rules, the index and the envelope of REST.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-use super::arguments::{search_value, unknown_message};
-use super::{ANSWER_BYTES_MAX, RESULT_HEAD, RESULT_MIDDLE, push_result, result_bytes};
-use crate::mcp::brief::push_brief;
+use serde_json::{Value, json};
+
+use super::arguments::{Arguments, search_value, unknown_message};
+use super::{ANSWER_BYTES_MAX, Members, push_result};
 use crate::mcp::catalog::Catalog;
-use crate::mcp::json::Value;
+use crate::mcp::json::quote;
+use crate::mcp::lean::push_lean;
 use crate::model::Row;
 use crate::search::builder::Builder;
 use crate::search::cursor::{Cursor, ReviewId};
@@ -18,18 +20,14 @@ use crate::search::query::{Buffers, Parameter};
 use crate::search::run::{Page, Scratch, run};
 use crate::snapshot::Snapshot;
 use crate::wire::date::{Date, parse_date};
-use crate::wire::json::push_escaped;
 
-/// The members of an object as they were parsed.
-pub(crate) type Members<'v, 'a> = &'v [(Cow<'a, str>, Value<'a>)];
-
-/// Answers a search with the ten arguments of REST.
+/// Answers a search with the arguments of REST.
 ///
 /// # Errors
 /// Everything that is wrong with the arguments.
 pub(crate) fn search_reviews(
     catalog: &Catalog,
-    members: Members<'_, '_>,
+    members: &Members,
     out: &mut Vec<u8>,
 ) -> Result<(), Issues> {
     MEMORY.with_borrow_mut(|memory| {
@@ -60,7 +58,7 @@ pub(crate) fn search_reviews(
 /// Everything that is wrong with the arguments.
 pub(crate) fn list_reviews_since(
     catalog: &Catalog,
-    members: Members<'_, '_>,
+    members: &Members,
     out: &mut Vec<u8>,
 ) -> Result<(), Issues> {
     const KNOWN: [&str; 3] = ["date", "limit", "cursor"];
@@ -69,7 +67,7 @@ pub(crate) fn list_reviews_since(
         let mut since = None;
         for (name, value) in members {
             let number = &mut memory.number;
-            match name.as_ref() {
+            match name.as_str() {
                 "date" => since = Some(value),
                 "limit" => builder.json(Parameter::Limit, search_value(value, number)),
                 "cursor" => builder.json(Parameter::Cursor, search_value(value, number)),
@@ -85,8 +83,43 @@ pub(crate) fn list_reviews_since(
     })
 }
 
+/// Answers with the ten newest reviews that have the words, as ids, titles and addresses: the form of the tool `search`
+/// that connectors of ChatGPT call.
+///
+/// # Errors
+/// A missing query.
+pub(crate) fn search(
+    catalog: &Catalog,
+    members: &Members,
+    out: &mut Vec<u8>,
+) -> Result<(), Issues> {
+    let mut arguments = Arguments::new(members, &["query"]);
+    let words = arguments.text("query", "must be the words to look for");
+    arguments.finish()?;
+    let rows = MEMORY.with_borrow_mut(|memory| {
+        let mut builder = Builder::new(&mut memory.buffers);
+        builder.text(Parameter::Query, words);
+        builder.text(Parameter::Limit, "10");
+        let query = builder.finish()?;
+        let page = run(&catalog.snapshot.index, &query, &mut memory.scratch);
+        Ok::<_, Issues>(page.rows)
+    })?;
+    let found = |row: &Row| {
+        let index = &catalog.snapshot.index;
+        let (id, rating) = (index.id(*row), index.rating(*row).stars());
+        json!({
+            "id": id,
+            "title": format!("Review of {}, {rating} of 5 stars", index.date(*row)),
+            "url": catalog.review_url(id),
+        })
+    };
+    let results: Vec<Value> = rows.iter().map(found).collect();
+    push_result(out, json!({ "results": results }).to_string().as_bytes());
+    Ok(())
+}
+
 /// Reads the argument `date`, which must be given; what is wrong with it goes to the builder.
-fn read_date(value: Option<&Value<'_>>, builder: &mut Builder<'_>) -> Option<Date> {
+fn read_date(value: Option<&Value>, builder: &mut Builder<'_>) -> Option<Date> {
     let (code, message, received) = match value {
         Some(Value::String(text)) => match parse_date(text.as_bytes()) {
             Ok(date) => return Some(date),
@@ -97,22 +130,22 @@ fn read_date(value: Option<&Value<'_>>, builder: &mut Builder<'_>) -> Option<Dat
             ),
         },
         None | Some(Value::Null) => (Code::Missing, MUST_BE_DATE.into(), "".into()),
-        Some(other) => (Code::InvalidType, MUST_BE_DATE.into(), other.quote()),
+        Some(other) => (Code::InvalidType, MUST_BE_DATE.into(), quote(other)),
     };
     builder.refuse(Some("date".into()), code, message, &received);
     None
 }
 
-fn unknown(builder: &mut Builder<'_>, name: &str, value: &Value<'_>, known: &[&str]) {
+fn unknown(builder: &mut Builder<'_>, name: &str, value: &Value, known: &[&str]) {
     let path = Some(cut(name).to_owned().into());
     let message = unknown_message(known).into();
-    builder.refuse(path, Code::UnknownArgument, message, &value.quote());
+    builder.refuse(path, Code::UnknownArgument, message, &quote(value));
 }
 
-/// Appends a page: whole reviews up to a limit of 50, their short form above it.
+/// Appends a page of reviews in their short form.
 ///
 /// The JSON stays within its bound: where not all rows fit, the page ends early and `next_cursor` goes on from the
-/// last review that is on it, so nothing is lost. A review that is too large by itself comes in its short form.
+/// last review that is on it, so nothing is lost.
 fn push_page(
     snapshot: &Snapshot,
     page: &Page,
@@ -120,94 +153,35 @@ fn push_page(
     buffers: &mut PageBuffers,
     out: &mut Vec<u8>,
 ) {
-    let length = |row: &Row| snapshot.review(*row).len();
-    let is_whole = query.limit <= WHOLE_REVIEWS_MAX
-        && page.rows.iter().all(|row| length(row) <= REVIEWS_BYTES_MAX);
     let PageBuffers {
         reviews,
         frame,
         json,
     } = buffers;
     reviews.clear();
-    let returned = match is_whole {
-        true => fitting(page.rows.iter().map(length)),
-        false => push_briefs(snapshot, &page.rows, query, reviews),
-    };
+    let mut returned = 0_usize;
+    for row in page.rows.iter() {
+        let end = reviews.len();
+        if returned > 0 {
+            reviews.push(b',');
+        }
+        push_lean(reviews, snapshot.review(*row));
+        if reviews.len() > REVIEWS_BYTES_MAX && returned > 0 {
+            reviews.truncate(end);
+            break;
+        }
+        returned += 1;
+    }
     let next = match returned.checked_sub(1) {
         Some(last) if page.rows.len() > returned => mark(snapshot, query.sort, page.rows[last]),
         _ => page.next,
     };
     frame.render(page.matched, returned, next.as_ref(), query.ignored);
-    if is_whole {
-        push_whole(snapshot, &page.rows[..returned], frame, out);
-    } else {
-        json.clear();
-        json.extend_from_slice(&frame.head);
-        json.extend_from_slice(reviews);
-        json.extend_from_slice(&frame.tail);
-        push_result(out, json);
-    }
-}
-
-/// Returns how many reviews of these lengths a page has room for, one of them at least.
-fn fitting(lengths: impl Iterator<Item = usize>) -> usize {
-    let (mut returned, mut bytes) = (0, 0);
-    for length in lengths {
-        bytes += length + usize::from(returned > 0);
-        if bytes > REVIEWS_BYTES_MAX && returned > 0 {
-            break;
-        }
-        returned += 1;
-    }
-    returned
-}
-
-/// Appends the reviews that there is room for, all of them or the long ones in their short form; returns how many.
-fn push_briefs(
-    snapshot: &Snapshot,
-    rows: &[Row],
-    query: &Query<'_>,
-    reviews: &mut Vec<u8>,
-) -> usize {
-    let mut returned = 0;
-    for row in rows {
-        let start = reviews.len();
-        if start > 0 {
-            reviews.push(b',');
-        }
-        let review = snapshot.review(*row);
-        if query.limit > WHOLE_REVIEWS_MAX || review.len() > REVIEWS_BYTES_MAX {
-            push_brief(reviews, review);
-        } else {
-            reviews.extend_from_slice(review);
-        }
-        if reviews.len() > REVIEWS_BYTES_MAX && returned > 0 {
-            reviews.truncate(start);
-            break;
-        }
-        returned += 1;
-    }
-    returned
-}
-
-/// Appends the result that holds `rows` whole: what [`push_result`] would, from bytes that are ready in both forms.
-fn push_whole(snapshot: &Snapshot, rows: &[Row], frame: &Frame, out: &mut Vec<u8>) {
-    let reviews: usize = snapshot.runs(rows).map(|run| run.len() + 1).sum();
-    let json = frame.head.len() + reviews + frame.tail.len();
-    out.reserve(result_bytes(json));
-    out.extend_from_slice(RESULT_HEAD);
-    push_escaped(out, &frame.head);
-    snapshot.push_escaped(rows, out);
-    push_escaped(out, &frame.tail);
-    out.extend_from_slice(RESULT_MIDDLE);
-    out.extend_from_slice(&frame.head);
-    for (place, run) in snapshot.runs(rows).enumerate() {
-        if place > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(run);
-    }
-    out.extend_from_slice(&frame.tail);
+    json.clear();
+    json.extend_from_slice(&frame.head);
+    json.extend_from_slice(reviews);
+    json.extend_from_slice(&frame.tail);
+    push_result(out, json);
 }
 
 /// The place of a row in an order.
@@ -242,8 +216,6 @@ struct PageBuffers {
     json: Vec<u8>,
 }
 
-/// Largest limit at which reviews come whole; above it they come in their short form.
-pub(crate) const WHOLE_REVIEWS_MAX: u8 = 50;
 /// Room for reviews in an answer.
 const REVIEWS_BYTES_MAX: usize = ANSWER_BYTES_MAX - ENVELOPE_BYTES_MAX;
 const MUST_BE_DATE: &str = "must be a string of the form YYYY-MM-DD";

@@ -7,10 +7,10 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use crate::mcp::Catalog;
-use crate::mcp::tests::{call, catalog, catalog_of, corpus, result};
+use crate::mcp::tests::{call, catalog, corpus, result};
 use crate::model::Row;
 
-const TOOLS: [&str; 11] = [
+const TOOLS: [&str; 13] = [
     "get_business",
     "search_reviews",
     "get_review",
@@ -22,6 +22,8 @@ const TOOLS: [&str; 11] = [
     "get_service",
     "list_services_and_technicians",
     "get_faq",
+    "search",
+    "fetch",
 ];
 
 fn listed(catalog: &Catalog) -> Vec<Value> {
@@ -79,7 +81,7 @@ fn names(catalog: &Catalog, list: &str, key: &str) -> Vec<String> {
         .as_array()
         .cloned()
         .unwrap_or_default();
-    let name = |item: &Value| item[key].as_str().or(item.as_str()).map(str::to_owned);
+    let name = |item: &Value| item[key].as_str().map(str::to_owned);
     items.iter().filter_map(name).collect()
 }
 
@@ -106,6 +108,10 @@ fn arguments(catalog: &Catalog) -> Vec<(&'static str, Value)> {
     }
     for aspect in names(catalog, "aspects", "id") {
         calls.push(("get_aspect_sentiment", json!({"aspect": aspect})));
+        calls.push((
+            "get_aspect_sentiment",
+            json!({"aspect": aspect, "polarity": "negative"}),
+        ));
     }
     for limit in [1, 20, 50, 51, 100] {
         for sort in ["newest", "oldest", "highest", "lowest"] {
@@ -120,13 +126,20 @@ fn arguments(catalog: &Catalog) -> Vec<(&'static str, Value)> {
         "search_reviews",
         json!({"query": "no review holds these words"}),
     ));
+    calls.push(("search", json!({"query": "the"})));
+    calls.push(("search", json!({"query": "no review holds these words"})));
+    calls.push(("get_insights", json!({})));
+    for section in [
+        "aspects", "entities", "topics", "temporal", "faq", "method", "coverage", "limits",
+    ] {
+        calls.push(("get_insights", json!({"sections": [section, "coverage"]})));
+    }
     calls.push(("list_reviews_since", json!({"date": "9999-12-31"})));
     let rows = catalog.snapshot.len();
     for row in (0..rows).step_by((rows as usize / 200).max(1)) {
-        calls.push((
-            "get_review",
-            json!({"id": catalog.snapshot.index.id(Row(row))}),
-        ));
+        for tool in ["get_review", "fetch"] {
+            calls.push((tool, json!({"id": catalog.snapshot.index.id(Row(row))})));
+        }
     }
     calls
 }
@@ -264,48 +277,143 @@ fn pages_follow_each_other_without_gap_or_repetition() {
 }
 
 #[test]
-fn reviews_come_whole_up_to_50_and_short_above() {
-    let reviews = |limit: u8| {
-        call(catalog(), "search_reviews", json!({"limit": limit}))["structuredContent"]["reviews"]
-            .clone()
-    };
-    let whole =
-        |review: &Value| review.get("source").is_some() && review.get("text_truncated").is_none();
-    assert!(reviews(50).as_array().expect("reviews").iter().all(whole));
-    let short = reviews(51);
-    let short = short.as_array().expect("reviews");
-    assert_eq!(short.len(), 51);
-    for review in short {
+fn fifty_reviews_take_at_most_two_thirds_of_their_stored_bytes() {
+    let page = call(catalog(), "search_reviews", json!({"limit": 50}))["structuredContent"].take();
+    let reviews = page["reviews"].as_array().expect("reviews");
+    assert_eq!(reviews.len(), 50);
+    let snapshot = &catalog().snapshot;
+    let stored: usize = (0..50).map(|row| snapshot.review(Row(row)).len()).sum();
+    let lean = page["reviews"].to_string().len();
+    assert!(3 * lean <= 2 * stored, "{lean} of {stored} bytes");
+    for review in reviews {
         let id = review["id"].as_str().expect("an id");
-        let full = &call(catalog(), "get_review", json!({"id": id}))["structuredContent"];
-        let text = full["text"].as_str().expect("a text");
-        let cut: String = text.chars().take(160).collect();
-        assert_eq!(review["text"], cut);
-        assert_eq!(review["text_truncated"], text.chars().count() > 160);
-        assert!(review.get("source").is_none());
+        let whole = &call(catalog(), "get_review", json!({"id": id}))["structuredContent"];
+        for (key, value) in review.as_object().expect("an object") {
+            assert_eq!(*value, whole[key], "{id}.{key}");
+        }
     }
 }
 
 #[test]
-fn an_answer_is_the_same_from_prepared_reviews() {
-    let catalog = catalog_of(crate::dataset::embedded());
-    let all: Vec<(&str, Value)> = [1, 2, 20, 50, 51]
-        .into_iter()
-        .map(|limit| ("search_reviews", json!({"limit": limit, "min_rating": 4})))
-        .chain([
-            (
-                "search_reviews",
-                json!({"query": "a", "limit": 7, "sort": "lowest"}),
-            ),
-            ("search_reviews", json!({"query": "no such words"})),
-            ("list_reviews_since", json!({"date": "2020-01-01"})),
-        ])
-        .collect();
-    let answers = || -> Vec<Value> {
-        let answer = |(tool, arguments): &(&str, Value)| call(&catalog, tool, arguments.clone());
-        all.iter().map(answer).collect()
+fn the_list_of_tools_is_at_most_15_kb() {
+    let list = &catalog().tools_list;
+    assert!(list.len() <= 15_000, "{} bytes", list.len());
+}
+
+#[test]
+fn an_aspect_is_quoted_by_polarity_and_found_by_label_id_and_phrase() {
+    let ask = |arguments: Value| {
+        call(catalog(), "get_aspect_sentiment", arguments)["structuredContent"].take()
     };
-    let before = answers();
-    catalog.snapshot.compress(|| false);
-    assert_eq!(before, answers());
+    let fees = ask(json!({"aspect": "fees"}));
+    assert_eq!(ask(json!({"aspect": "FEES and billing"})), fees);
+    assert_eq!(ask(json!({"aspect": "invoice"})), fees);
+    for polarity in ["negative", "neutral", "positive"] {
+        let quotes = fees["quotes"][polarity].as_array().expect("quotes");
+        assert!((1..=5).contains(&quotes.len()), "{polarity}");
+        for quote in quotes {
+            let id = quote["review_id"].as_str().expect("an id");
+            let review = &call(catalog(), "get_review", json!({"id": id}))["structuredContent"];
+            let (text, said) = (
+                review["text"].as_str(),
+                quote["quote"].as_str().expect("a quote"),
+            );
+            assert!(text.is_some_and(|text| text.contains(said)), "{quote}");
+            assert_eq!(
+                (&quote["rating"], &quote["date"]),
+                (&review["rating"], &review["date"])
+            );
+            assert_eq!(
+                quote["url"],
+                format!("https://reviews.example/api/reviews/{id}")
+            );
+        }
+    }
+    let complaints = ask(json!({"aspect": "fees", "polarity": "negative"}));
+    assert_eq!(
+        complaints["quotes"].as_object().map(|quotes| quotes.len()),
+        Some(1)
+    );
+    let count = complaints["quotes"]["negative"].as_array().map(Vec::len);
+    assert!(count.is_some_and(|count| count > 5
+        && count as u64 <= fees["sentiment"]["negative_count"].as_u64().unwrap_or(0)));
+}
+
+#[test]
+fn insights_are_a_summary_and_sections_by_name() {
+    let ask =
+        |arguments: Value| call(catalog(), "get_insights", arguments)["structuredContent"].take();
+    let summary = ask(json!({}));
+    assert!(
+        summary.to_string().len() < 6_000,
+        "{}",
+        summary.to_string().len()
+    );
+    assert!(
+        summary["aspects"]
+            .as_array()
+            .is_some_and(|aspects| aspects.len() > 10)
+    );
+    for section in summary["sections"].as_array().expect("sections") {
+        let section = section.as_str().expect("a name");
+        let answer = ask(json!({"sections": section}));
+        assert!(answer[section] != Value::Null, "{section}");
+    }
+    let two = ask(json!({"sections": ["entities", "temporal"]}));
+    assert!(two["entities"]["technicians"].is_array() && two["temporal"]["monthly"].is_array());
+}
+
+#[test]
+fn search_and_fetch_have_the_form_that_connectors_ask_for() {
+    let found = call(catalog(), "search", json!({"query": "adoption"}));
+    let results = found["structuredContent"]["results"]
+        .as_array()
+        .expect("results");
+    assert!(!results.is_empty() && results.len() <= 10);
+    for result in results {
+        let document =
+            call(catalog(), "fetch", json!({"id": result["id"]}))["structuredContent"].take();
+        assert_eq!(
+            (&document["id"], &document["url"]),
+            (&result["id"], &result["url"])
+        );
+        assert!(
+            document["text"]
+                .as_str()
+                .is_some_and(|text| text.to_lowercase().contains("adoption"))
+        );
+        assert!(document["title"].is_string() && document["metadata"]["author"].is_string());
+    }
+}
+
+#[test]
+fn the_registry_file_says_what_the_card_says() {
+    let file: Value =
+        serde_json::from_str(include_str!("../../../deploy/registry/server.json")).expect("JSON");
+    let card: Value = serde_json::from_slice(&catalog().server_card.body).expect("JSON");
+    for key in ["name", "description", "version"] {
+        assert_eq!(file[key], card[key], "{key}");
+    }
+    assert_eq!(file["remotes"][0]["url"], card["remotes"][0]["url"]);
+    assert!(
+        card["description"]
+            .as_str()
+            .is_some_and(|text| text.len() <= 100)
+    );
+}
+
+#[test]
+fn the_review_card_is_a_page_that_loads_nothing_from_elsewhere() {
+    let tools = listed(catalog());
+    let search = tools
+        .iter()
+        .find(|tool| tool["name"] == "search_reviews")
+        .expect("a tool");
+    let uri = &search["_meta"]["ui"]["resourceUri"];
+    let answer = result(catalog(), "resources/read", json!({"uri": uri}));
+    let content = &answer["contents"][0];
+    assert_eq!(content["mimeType"], "text/html;profile=mcp-app");
+    let page = content["text"].as_str().expect("a page");
+    assert!(page.starts_with("<!doctype html>") && !page.contains("http"));
+    assert!(!page.contains("innerHTML") && page.contains("ui/notifications/tool-result"));
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{answer, code};
-use crate::mcp::json::{self, JsonError, MESSAGE};
+use crate::mcp::json::{self, JsonError};
 use crate::mcp::{Field, Head};
 
 /// Status and code, by the steps of the ladder in their order.
@@ -17,7 +17,8 @@ pub(super) fn twin(head: &Head<'_>, body: &[u8]) -> (u16, i64) {
         b"OPTIONS" => return (204, 0),
         b"DELETE" if is_new => return (405, -32_601),
         b"DELETE" if head.session == Field::Absent => return (400, -32_600),
-        b"DELETE" => return (404, -32_001),
+        b"DELETE" if !has_session(head) => return (404, -32_001),
+        b"DELETE" => return (204, 0),
         _ => return (405, -32_601),
     }
     let media_type = match head.content_type {
@@ -32,10 +33,7 @@ pub(super) fn twin(head: &Head<'_>, body: &[u8]) -> (u16, i64) {
     if media_type != "application/json" {
         return (415, -32_600);
     }
-    let message = match (
-        json::parse(body, &MESSAGE),
-        serde_json::from_slice::<Value>(body),
-    ) {
+    let message = match (json::parse(body), serde_json::from_slice::<Value>(body)) {
         (Ok(_), Ok(message)) => message,
         (Err(JsonError::Refused(_)), _) => return (400, -32_600),
         _ => return (400, -32_700),
@@ -55,6 +53,7 @@ fn twin_message(head: &Head<'_>, message: &Value) -> (u16, i64) {
     let handshake = match (is_served, head.session) {
         (false, _) => Err((400, -32_600)),
         (true, Field::Absent) => Ok(()),
+        (true, _) if has_session(head) => Ok(()),
         (true, _) => Err((404, -32_001)),
     };
     if let Value::Array(messages) = message {
@@ -214,7 +213,8 @@ fn twin_code(message: &Value, is_stateless: bool) -> i64 {
     let method = message["method"].as_str().unwrap_or_default();
     match method {
         "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => {
-            if message["params"]["cursor"].is_null() {
+            let cursor = &message["params"]["cursor"];
+            if cursor.is_null() || cursor == "" {
                 0
             } else {
                 -32_602
@@ -238,6 +238,21 @@ fn twin_code(message: &Value, is_stateless: bool) -> i64 {
         }
         _ => -32_601,
     }
+}
+
+/// Whether the session is well formed; none here has been ended. In base64, the first two bytes of an id are 1 and a
+/// number from 1 to 4, and its last digit holds two bits.
+fn has_session(head: &Head<'_>) -> bool {
+    let Field::One(text) = head.session else {
+        return false;
+    };
+    text.len() == 46
+        && text.starts_with(b"AQ")
+        && (b'E'..=b'T').contains(&text[2])
+        && text
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte))
+        && b"AQgw".contains(&text[45])
 }
 
 /// Own, loopback or none, read from the end of the authority.

@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
 use crate::http::{self, Body, FastResponse, Proxies, ProxyField, Rates};
-use crate::server::config::{Config, DataSource, Limits, Mcp, Reload, SessionKey};
+use crate::server::config::{Config, DataSource, Limits, Mcp, Reload};
 use crate::server::counters::Counters;
 use crate::server::front::{Front, Listeners, ShutdownPhase};
 use crate::server::listen;
@@ -225,8 +225,8 @@ pub(in crate::server) fn config() -> Config {
         },
         mcp: Mcp {
             allowed_origins: Vec::new(),
-            session_key: SessionKey::Fresh,
-            has_fixtures: false,
+            allowed_hosts: Vec::new(),
+            extension: None,
         },
         tls: None,
         proxies: Proxies {

@@ -67,7 +67,6 @@ fn assert_works(program: &Program, state: &Path, directory_mode: u32) {
         names.push(name);
     }
     assert!(names.iter().any(|name| name == "hub.sqlite3"), "{names:?}");
-    assert!(names.iter().any(|name| name == "session-key"), "{names:?}");
     assert_eq!(mode(state), directory_mode);
 }
 
@@ -98,7 +97,7 @@ fn files_that_a_volume_or_a_restored_copy_opened_to_others_are_closed() {
     first.signal("KILL");
     first.wait();
     // What is derived from the data is no secret.
-    for name in ["hub.sqlite3", "hub.sqlite3-wal", "hub.lock", "session-key"] {
+    for name in ["hub.sqlite3", "hub.sqlite3-wal", "hub.lock"] {
         fs::set_permissions(state.join(name), Permissions::from_mode(0o664)).unwrap();
     }
     assert_works(&serve(&state, None), &state, 0o755);

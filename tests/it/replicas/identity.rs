@@ -118,17 +118,9 @@ fn three_replicas_answer_every_documented_address_with_the_same_bytes_tags_and_d
 }
 
 #[test]
-fn any_replica_answers_any_session_also_while_the_key_is_changed() {
-    let (old, new) = ("1".repeat(64), "2".repeat(64));
-    let (before, after) = (format!("{old},{new}"), format!("{new},{old}"));
+fn any_replica_answers_any_session() {
     let folder = copy_of_the_sample();
-    let replica = |key: &str| start(folder.path(), &["--session-key", key]);
-    let replicas = [
-        replica(&old),
-        replica(&before),
-        replica(&after),
-        replica(&new),
-    ];
+    let replicas = [start(folder.path(), &[]), start(folder.path(), &[])];
     let post = |program: &Program, session: Option<&str>, body: Value| {
         let session = session.map(|session| ("Mcp-Session-Id", session));
         let fields = [
@@ -156,19 +148,10 @@ fn any_replica_answers_any_session_also_while_the_key_is_changed() {
         begun.field("mcp-session-id").expect("a session").to_owned()
     };
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    // What each signs with, and what each honours.
-    let signing = [&old, &old, &new, &new];
-    let honoured = [old.clone(), before.clone(), after.clone(), new.clone()];
-    for (minting, key) in replicas.iter().zip(signing) {
+    for minting in &replicas {
         let session = begin(minting);
-        for (asked, honoured) in replicas.iter().zip(&honoured) {
-            let answer = post(asked, Some(&session), list.clone());
-            let expected = if honoured.contains(key.as_str()) {
-                200
-            } else {
-                404
-            };
-            assert_eq!(answer.status, expected, "{key} by {honoured}");
+        for asked in &replicas {
+            assert_eq!(post(asked, Some(&session), list.clone()).status, 200);
         }
     }
 }

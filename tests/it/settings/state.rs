@@ -39,5 +39,5 @@ fn parents_of_the_state_directory_are_made() {
     let temp = tempfile::tempdir().unwrap();
     let state = temp.path().join("a/b/state");
     let _program = Program::serve(&["--state", state.to_str().unwrap()]);
-    assert!(state.join("session-key").exists());
+    assert!(state.is_dir());
 }

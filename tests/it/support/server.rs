@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use reviewd::http::{Proxies, ProxyField, Rates};
-use reviewd::server::{self, Config, DataSource, Limits, Mcp, Reload, Running, SessionKey};
+use reviewd::server::{self, Config, DataSource, Limits, Mcp, Reload, Running};
 
 use super::client::{Connection, Response, get};
 
@@ -41,8 +41,8 @@ pub(crate) fn config() -> Config {
         },
         mcp: Mcp {
             allowed_origins: Vec::new(),
-            session_key: SessionKey::Fresh,
-            has_fixtures: false,
+            allowed_hosts: Vec::new(),
+            extension: None,
         },
         tls: None,
         proxies: Proxies {

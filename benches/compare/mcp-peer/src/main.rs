@@ -37,21 +37,23 @@ struct Dataset {
     reviews: Vec<Review>,
 }
 
-/// A review as it is published.
+/// A review in the short form of reviewd's answers, which leaves out what is absent.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Review {
     id: String,
     author: String,
-    author_avatar_url: Option<String>,
     rating: u8,
     date: String,
     text: String,
     source: String,
-    source_url: Option<String>,
-    owner_reply: Option<OwnerReply>,
-    verified: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    language: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     mentioned_technicians: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     mentioned_services: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner_reply: Option<OwnerReply>,
 }
 
 /// What the owner answered.

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{PING, code};
-use crate::mcp::tests::{NOW, catalog, head, now, post, server};
-use crate::mcp::{Field, Head};
-use crate::wire::date::Timestamp;
+use crate::mcp::tests::{catalog, head, post, server};
+use crate::mcp::{Field, Head, Server};
 
 fn initialize(version: &str) -> Vec<u8> {
     let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
@@ -30,7 +29,7 @@ fn initialize_settles_on_a_revision_and_hands_out_a_session() {
             protocol_version: Field::One(b"2026-07-28"),
             ..head()
         };
-        let reply = server().handle(catalog(), &head, &initialize(asked), now());
+        let reply = server().handle(catalog(), &head, &initialize(asked));
         let answer: Value = serde_json::from_slice(&reply.body).expect("JSON");
         assert_eq!(
             (reply.status, &answer["result"]["protocolVersion"]),
@@ -45,60 +44,52 @@ fn initialize_settles_on_a_revision_and_hands_out_a_session() {
         assert!(reply.session.is_some());
     }
     let body = br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":5}}"#;
-    let reply = server().handle(catalog(), &head(), body, now());
+    let reply = server().handle(catalog(), &head(), body);
     assert!(reply.session.is_none());
     assert_eq!(post(&head(), body).1["error"]["code"], -32_602);
 }
 
 #[test]
-fn sessions_are_optional_verified_ended_and_expire() {
+fn sessions_are_optional_and_end_only_by_delete() {
     let server = server();
-    let token = server
-        .handle(catalog(), &head(), &initialize("2025-06-18"), now())
-        .session;
-    let token = token.expect("a session");
-    let bytes = token.as_str().as_bytes();
-    let with = |session| Head { session, ..head() };
-    let status = |session, at: i64| {
-        server
-            .handle(catalog(), &with(session), PING, Timestamp::from_unix(at))
-            .status
+    let begin = |server: &Server, head: &Head<'_>| {
+        let reply = server.handle(catalog(), head, &initialize("2025-06-18"));
+        reply.session.expect("a session")
     };
-    assert_eq!(status(Field::Absent, NOW), 200);
-    assert_eq!(status(Field::One(bytes), NOW), 200);
-    assert_eq!(status(Field::One(bytes), NOW + 86_400), 200);
-    assert_eq!(status(Field::One(bytes), NOW + 86_401), 404);
-    assert_eq!(status(Field::One(b"unknown"), NOW), 404);
-    assert_eq!(status(Field::One(b""), NOW), 404);
-    assert_eq!(status(Field::Repeated, NOW), 404);
-    let notification = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    let answer = server.handle(
-        catalog(),
-        &with(Field::One(b"unknown")),
-        notification,
-        now(),
+    let session = begin(&server, &head());
+    let bytes = session.as_str().as_bytes();
+    let with = |session| Head { session, ..head() };
+    let status = |session| server.handle(catalog(), &with(session), PING).status;
+    assert_eq!(status(Field::Absent), 200);
+    assert_eq!(status(Field::One(bytes)), 200);
+    assert_eq!(status(Field::One(b"unknown")), 404);
+    assert_eq!(status(Field::One(b"")), 404);
+    assert_eq!(status(Field::Repeated), 404);
+    // Another process, with another state directory, and at another time.
+    let other = crate::mcp::tests::server();
+    assert_eq!(
+        other
+            .handle(catalog(), &with(Field::One(bytes)), PING)
+            .status,
+        200
     );
+    let notification = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let answer = server.handle(catalog(), &with(Field::One(b"unknown")), notification);
     assert_eq!(answer.status, 404);
     // A client that begins anew may still send its old id.
-    let again = server.handle(
-        catalog(),
-        &with(Field::One(b"unknown")),
-        &initialize("2025-06-18"),
-        now(),
-    );
-    assert!(again.status == 200 && again.session.is_some());
+    begin(&server, &with(Field::One(b"unknown")));
     let delete = |session| {
         let head = Head {
             session,
             ..Head::bare(b"DELETE")
         };
-        server.handle(catalog(), &head, b"", now()).status
+        server.handle(catalog(), &head, b"").status
     };
     assert_eq!(delete(Field::Absent), 400);
     assert_eq!(delete(Field::One(b"unknown")), 404);
     assert_eq!(delete(Field::One(bytes)), 204);
     assert_eq!(delete(Field::One(bytes)), 404);
-    assert_eq!(status(Field::One(bytes), NOW), 404);
+    assert_eq!(status(Field::One(bytes)), 404);
 }
 
 #[test]
@@ -193,7 +184,7 @@ fn batches_are_for_2025_03_26_alone() {
             (json!(1), 0),
             (json!("b"), -32_601),
             (Value::Null, -32_600),
-            (Value::Null, -32_600),
+            (json!(3), -32_600),
         ];
         assert_eq!(seen, expected);
     }
@@ -218,14 +209,14 @@ fn batches_are_for_2025_03_26_alone() {
 fn the_session_tells_the_revision_where_the_header_does_not() {
     let server = server();
     let token = server
-        .handle(catalog(), &head(), &initialize("2025-06-18"), now())
+        .handle(catalog(), &head(), &initialize("2025-06-18"))
         .session;
     let token = token.expect("a session");
     let head = Head {
         session: Field::One(token.as_str().as_bytes()),
         ..head()
     };
-    assert_eq!(server.handle(catalog(), &head, b"[1]", now()).status, 400);
+    assert_eq!(server.handle(catalog(), &head, b"[1]").status, 400);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::code;
-use crate::mcp::tests::{catalog, head, meta, now, post, server};
+use crate::mcp::tests::{catalog, head, meta, post, server};
 use crate::mcp::{Field, Head};
 
 fn stateless(method: &str, params: Value, change: impl FnOnce(&mut Head<'_>)) -> (u16, Value) {
@@ -87,7 +87,7 @@ fn stateless_requests_never_touch_sessions() {
         protocol_version: version,
         ..Head::bare(b"DELETE")
     };
-    assert_eq!(server().handle(catalog(), &delete, b"", now()).status, 405);
+    assert_eq!(server().handle(catalog(), &delete, b"").status, 405);
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn protocol_errors_are_for_tools_and_shapes_that_do_not_exist() {
         "resources/templates/list",
         "prompts/list",
     ] {
-        for cursor in [json!("x"), json!(""), json!(5)] {
+        for cursor in [json!("x"), json!(5)] {
             let body =
                 json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"cursor": cursor}})
                     .to_string();

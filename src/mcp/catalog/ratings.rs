@@ -1,0 +1,59 @@
+//! Ratings in numbers: of all reviews, of each year, and of any other selection.
+
+use serde_json::{Value, json};
+
+use crate::model::Row;
+use crate::snapshot::Snapshot;
+
+/// Returns the aggregate rating as `/reviews.json` has it, and the figures of each year, newest first.
+pub(super) fn summary(snapshot: &Snapshot) -> Value {
+    let mut all = [0; 5];
+    let mut years: Vec<(u16, [u64; 5])> = Vec::new();
+    for row in (0..snapshot.len()).map(Row) {
+        let year = snapshot.index.date(row).year();
+        let place = usize::from(snapshot.index.rating(row).stars()) - 1;
+        if years.last().is_none_or(|(last, _)| *last != year) {
+            years.push((year, [0; 5]));
+        }
+        if let Some((_, counts)) = years.last_mut() {
+            counts[place] += 1;
+        }
+        all[place] += 1;
+    }
+    let of_year = |(year, counts): &(u16, [u64; 5])| {
+        let (rating_value, distribution) = figures(*counts);
+        json!({
+            "year": year,
+            "rating_count": counts.iter().sum::<u64>(),
+            "rating_value": rating_value,
+            "distribution": distribution,
+        })
+    };
+    let (rating_value, distribution) = figures(all);
+    json!({
+        "aggregate_rating": {
+            "rating_value": rating_value,
+            "review_count": snapshot.with_text,
+            "rating_count": snapshot.len(),
+            "best_rating": 5,
+            "worst_rating": 1,
+            "distribution": distribution,
+        },
+        "by_year": years.iter().take(YEARS_MAX).map(of_year).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the mean and the distribution of `counts`, the number of reviews for each rating from 1 to 5; the mean in
+/// hundredths, rounded half up as in the documents, and null where there is no review.
+pub(crate) fn figures(counts: [u64; 5]) -> (Value, Value) {
+    let reviews: u64 = counts.iter().sum();
+    let stars: u64 = (1..).zip(counts).map(|(stars, count)| stars * count).sum();
+    let hundredths = (200 * stars + reviews).checked_div(2 * reviews);
+    let mean = hundredths.map(|hundredths| hundredths as f64 / 100.0);
+    let [one, two, three, four, five] = counts;
+    let distribution = json!({"1": one, "2": two, "3": three, "4": four, "5": five});
+    (json!(mean), distribution)
+}
+
+/// Years of a summary.
+const YEARS_MAX: usize = 100;
