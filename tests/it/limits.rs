@@ -66,7 +66,10 @@ fn at_the_limit_the_connection_that_is_idle_longest_is_closed_for_a_new_one() {
     // Idle times are told apart by milliseconds.
     let then = Instant::now();
     wait_until("the clock goes on", || then.elapsed().as_millis() > 2);
-    assert_eq!(kept[0].get("/healthz").status, 200);
+    // The server notes the end of a request after its response has left, but before it reads the next one.
+    for _ in 0..2 {
+        assert_eq!(kept[0].get("/healthz").status, 200);
+    }
     for number in 0..2 {
         let mut new = server.connect();
         assert_eq!(new.get("/healthz").status, 200);
