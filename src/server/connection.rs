@@ -205,25 +205,17 @@ impl<H: Handler> Protocols<H> {
             }
         })
         .await;
-        match exit {
+        let ending = match exit {
             Ok(Exit::HandOff(first)) => {
-                Box::pin(self.serve_plain(stream, first, peer, deadline)).await;
+                return Box::pin(self.serve_plain(stream, first, peer, deadline)).await;
             }
-            // Its place is another's already (as of what is cut while idle), and nothing has come that was not read.
-            Ok(Exit::Close) if deadline.is_evicted() => drop(Socket::new(stream, state)),
-            Ok(Exit::Close) => {
-                let socket = Socket::new(stream, Arc::clone(&state));
-                Box::pin(Watched::new(socket, state).linger()).await;
-            }
-            // What has sent no byte of a head is told nothing.
-            Err(Ending::HeadTimeout) => {}
-            Ok(Exit::PeerClosed) | Err(Ending::Idle) => drop(Socket::new(stream, state)),
-            Err(ending) => {
-                self.counters.count_ending(ending);
-                state.note_reset();
-                drop(Socket::new(stream, state));
-            }
-        }
+            Ok(Exit::Close) => None,
+            // There is no peer to tell, or it has sent no byte of a head.
+            Ok(Exit::PeerClosed) | Err(Ending::HeadTimeout) => Some(Ending::Idle),
+            Err(ending) => Some(ending),
+        };
+        let io = Watched::new(Socket::new(stream, Arc::clone(&state)), state);
+        Box::pin(self.end_http1(io, &deadline, ending)).await;
     }
 
     /// Serves by hyper a connection without TLS of which `first` was read.
@@ -323,24 +315,32 @@ impl<H: Handler> Protocols<H> {
         })
         .await;
         let io = connection.into_parts().io;
-        match cut {
+        self.end_http1(io, &deadline, cut).await;
+    }
+
+    /// Closes a connection of HTTP/1.1 in good order, or as the deadline that has passed demands.
+    async fn end_http1<S: Stream>(
+        &self,
+        mut io: Watched<S>,
+        deadline: &ConnectionDeadline,
+        ending: Option<Ending>,
+    ) {
+        match ending {
+            // Another connection has its place already.
             None if deadline.is_evicted() => {}
             None => io.linger().await,
             Some(Ending::Idle) => {}
-            Some(Ending::HeadTimeout) => self.end_late(io).await,
+            Some(Ending::HeadTimeout) => {
+                self.counters.count_ending(Ending::HeadTimeout);
+                self.handler.refused(408);
+                io.send_now(&protocol_error(ProtocolError::HeadTime));
+                io.linger().await;
+            }
             Some(ending) => {
                 self.counters.count_ending(ending);
                 deadline.state.note_reset();
             }
         }
-    }
-
-    /// Ends a connection on which a head has not come to its end in time.
-    async fn end_late(&self, mut io: Watched<impl Stream>) {
-        self.counters.count_ending(Ending::HeadTimeout);
-        self.handler.refused(408);
-        io.send_now(&protocol_error(ProtocolError::HeadTime));
-        io.linger().await;
     }
 
     /// Notes what hyper has answered by itself to bytes that are no request.
