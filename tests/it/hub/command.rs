@@ -3,7 +3,7 @@
 use super::rig::Rig;
 use super::subscriber::{Reply, Subscriber};
 use crate::support::program::command;
-use crate::support::wait_until;
+use crate::support::{Program, wait_until};
 
 /// Runs `reviewd hub` on the rig's state; returns exit status, standard output and standard error.
 fn hub(rig: &Rig, arguments: &[&str]) -> (i32, String, String) {
@@ -192,4 +192,22 @@ fn requests_that_wait_are_listed_with_what_happened_last() {
         out.ends_with("\t1\tresolve\n") && !out.contains("hidden"),
         "{out}"
     );
+}
+
+#[test]
+fn the_process_has_no_huge_pages_whatever_the_environment_says() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut command = command();
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--state"])
+        .arg(temp.path().join("state"))
+        .env_remove("MIMALLOC_ALLOW_THP");
+    let program = Program::spawn(command);
+    program.address();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", program.id())).unwrap();
+    // Kernels before 5.0 do not tell.
+    let enabled = status
+        .lines()
+        .find_map(|line| line.strip_prefix("THP_enabled:"));
+    assert_ne!(enabled.map(str::trim), Some("1"));
 }
