@@ -4,13 +4,16 @@
 //     check_typescript.mjs URL
 
 import assert from "node:assert/strict";
-import { readSync, writeSync } from "node:fs";
+import { read, writeSync } from "node:fs";
+import { promisify } from "node:util";
 
 const url = new URL(process.argv[2]);
 
-function restartServer() {
+// Waits without blocking, so that the client notices that its connections are closed.
+async function restartServer() {
   writeSync(Number(process.env.RESTART_ASK), ".");
-  assert.equal(readSync(Number(process.env.RESTART_DONE), Buffer.alloc(1)), 1);
+  const { bytesRead } = await promisify(read)(Number(process.env.RESTART_DONE), Buffer.alloc(1));
+  assert.equal(bytesRead, 1);
 }
 
 async function walk(client) {
@@ -44,7 +47,7 @@ async function walk(client) {
   await client.connect(transport);
   assert.ok(transport.sessionId);
   console.log("sdk 1:", await walk(client));
-  restartServer();
+  await restartServer();
   console.log("sdk 1, after a restart:", await walk(client));
   await transport.terminateSession();
   await client.close();
@@ -56,7 +59,7 @@ for (const mode of [undefined, "auto", { pin: "2026-07-28" }]) {
   const client = new Client({ name: "check", version: "1" }, options);
   await client.connect(new StreamableHTTPClientTransport(url));
   console.log("client 2,", JSON.stringify(mode ?? "default"), await walk(client));
-  restartServer();
+  await restartServer();
   console.log("  after a restart:", await walk(client));
   await client.close();
 }
