@@ -17,6 +17,7 @@ use reviewd::search::cursor::Cursor;
 use reviewd::search::filter::{Filter, Query, RatingSet, Sort};
 use reviewd::search::fold::fold_into;
 use reviewd::search::index::IndexOptions;
+use reviewd::search::words::Words;
 use reviewd::wire::date::{Date, Timestamp};
 
 /// Reviews to search, newest first.
@@ -84,7 +85,7 @@ pub(crate) fn options(memory_bytes: u64) -> IndexOptions {
 }
 
 /// The kinds of searches that cost differently.
-pub(crate) const CLASSES: [&str; 12] = [
+pub(crate) const CLASSES: [&str; 16] = [
     "one letter",
     "two letters",
     "common word",
@@ -97,6 +98,10 @@ pub(crate) const CLASSES: [&str; 12] = [
     "filters",
     "filters and text",
     "other orders",
+    "three words",
+    "one word",
+    "three letters",
+    "sixteen words",
 ];
 
 /// A search that owns its words.
@@ -105,6 +110,7 @@ pub(crate) struct Search {
     #[allow(dead_code, reason = "not every bench sorts by class")]
     pub(crate) class: &'static str,
     text: Option<String>,
+    words: Option<String>,
     technician: Option<String>,
     service: Option<String>,
     filter: Filter<'static>,
@@ -118,6 +124,10 @@ impl Search {
         Query {
             filter: Filter {
                 text: self.text.as_deref(),
+                words: self
+                    .words
+                    .as_deref()
+                    .map(|words| Words::parse(words).expect("few words")),
                 technician: self.technician.as_deref(),
                 service: self.service.as_deref(),
                 ..self.filter
@@ -168,6 +178,7 @@ impl<'d> Searches<'d> {
         let nothing = Search {
             class,
             text: None,
+            words: None,
             technician: None,
             service: None,
             filter: Filter::ALL,
@@ -191,10 +202,37 @@ impl<'d> Searches<'d> {
                     ..nothing
                 }
             }
+            "three words" | "one word" | "sixteen words" => {
+                let count = match class {
+                    "one word" => 1,
+                    "three words" => 3,
+                    _ => 16,
+                };
+                let words: Vec<String> = (0..count).map(|_| self.word()).collect();
+                let words = Some(words.join(" "));
+                Search { words, ..nothing }
+            }
+            "three letters" => {
+                let letters: Vec<String> = (0..3)
+                    .map(|_| self.word().chars().take(1).collect())
+                    .collect();
+                let words = Some(letters.join(" "));
+                Search { words, ..nothing }
+            }
             text => Search {
                 text: Some(self.needle(text)),
                 ..nothing
             },
+        }
+    }
+
+    /// A word of a review, without the signs around it.
+    fn word(&mut self) -> String {
+        let needle = self.needle("common word");
+        let word = needle.trim_matches(|character: char| !character.is_alphanumeric());
+        match word.is_empty() {
+            true => self.word(),
+            false => word.to_owned(),
         }
     }
 

@@ -35,8 +35,8 @@ use std::num::NonZeroUsize;
 use whatlang::Lang;
 
 use crate::model::insights::{
-    Coverage, DateRange, Insights, LanguageCoverage, Overall, PerReview, Polarity, ReviewInsights,
-    Temporal,
+    Coverage, DateRange, Evidence, Insights, LanguageCoverage, Overall, PerReview, Polarity,
+    ReviewInsights, Temporal,
 };
 use crate::model::{Dataset, Row};
 use derive::Derived;
@@ -112,9 +112,15 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
         }
     }
     for aspect in &mut insights.aspects {
-        let evidence = aspect.evidence.iter().flatten();
+        let evidence = || aspect.evidence.iter().flatten();
+        let row = |one: &Evidence| rows.get(one.review_id.as_str()).copied();
+        aspect.rows_by_polarity = Polarity::ALL.map(|polarity| {
+            let of_polarity = evidence().filter(|one| one.polarity == polarity);
+            let rows: BTreeSet<Row> = of_polarity.filter_map(row).collect();
+            rows.into_iter().collect()
+        });
         let mut named = by_aspect.remove(aspect.id.as_str()).unwrap_or_default();
-        named.extend(evidence.filter_map(|one| rows.get(one.review_id.as_str())));
+        named.extend(evidence().filter_map(row));
         aspect.rows = named.into_iter().collect();
     }
     insights

@@ -48,8 +48,14 @@ fn aspect(
             example_review_ids.push(id.clone());
         }
     }
-    let mut rows: Vec<Row> = mentions.iter().map(|one| Row(one.row)).collect();
-    rows.dedup();
+    let rows_of = |polarity: Option<Polarity>| {
+        let of_polarity =
+            |one: &&&Mention| polarity.is_none_or(|polarity| one.polarity == polarity);
+        let mentions = mentions.iter().filter(of_polarity);
+        let mut rows: Vec<Row> = mentions.map(|one| Row(one.row)).collect();
+        rows.dedup();
+        rows
+    };
     let (quarterly, change) = match share(1.0) {
         Some(_) => quarters(dataset, mentions),
         None => (Vec::new(), None),
@@ -74,7 +80,8 @@ fn aspect(
         ),
         quarterly,
         change,
-        rows,
+        rows: rows_of(None),
+        rows_by_polarity: Polarity::ALL.map(|polarity| rows_of(Some(polarity))),
     }
 }
 

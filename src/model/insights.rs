@@ -130,6 +130,10 @@ pub struct Aspect {
     /// Every review that mentions it, ascending.
     #[serde(skip)]
     pub rows: Vec<Row>,
+    /// Those of them with a mention of each polarity, in the order of [`Polarity::ALL`]; of a document made elsewhere
+    /// those that its evidence names.
+    #[serde(skip)]
+    pub rows_by_polarity: [Vec<Row>; 3],
 }
 
 impl Aspect {
@@ -139,6 +143,7 @@ impl Aspect {
         let mut brief = Aspect {
             evidence: None,
             rows: Vec::new(),
+            rows_by_polarity: Default::default(),
             ..self.clone()
         };
         brief.top_phrases.truncate(items_max);

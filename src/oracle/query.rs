@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::search::terms;
 use crate::model::Rating;
 use crate::search::cursor::Cursor;
 use crate::search::filter::{Query, Sort};
@@ -95,6 +96,18 @@ fn outcome(result: Result<Query<'_>, Issues>) -> Outcome {
         ("since", filter.since.map(day)),
         ("until", filter.until.map(day)),
         ("query", filter.text.map(str::to_owned)),
+        ("words", filter.words.map(|words| words.as_str().to_owned())),
+        ("aspect", filter.aspect.map(str::to_owned)),
+        (
+            "polarity",
+            filter.polarity.map(|polarity| polarity.word().to_owned()),
+        ),
+        (
+            "has_reply",
+            filter.has_reply.map(|has_reply| has_reply.to_string()),
+        ),
+        ("language", filter.language.map(str::to_owned)),
+        ("source", filter.source.map(str::to_owned)),
         ("mentions_technician", filter.technician.map(str::to_owned)),
         ("mentions_service", filter.service.map(str::to_owned)),
         ("cursor", query.cursor.map(|cursor| cursor.render())),
@@ -224,7 +237,7 @@ fn twin_value(
                 said.insert("limit", value.to_string());
             }
         }
-        "min_rating" => {
+        "min_rating" | "max_rating" => {
             let parts: Vec<&str> = text.split('.').collect();
             let (whole, fraction) = match parts[..] {
                 [whole] => (whole, ""),
@@ -237,10 +250,24 @@ fn twin_value(
             if !(1_000_000..=5_000_000).contains(&millionths) {
                 return Err(Code::OutOfRange);
             }
-            ratings.retain(|stars| u64::from(*stars) * 1_000_000 >= millionths);
+            let is_minimum = name == "min_rating";
+            ratings.retain(|stars| match u64::from(*stars) * 1_000_000 {
+                stars if is_minimum => stars >= millionths,
+                stars => stars <= millionths,
+            });
         }
         "since" | "until" => {
             parse_date(text.as_bytes()).map_err(|_| Code::InvalidDate)?;
+            said.insert(name, text.to_owned());
+        }
+        "polarity" | "has_reply" => {
+            let words: &[&str] = match name {
+                "polarity" => &["positive", "neutral", "negative"],
+                _ => &["true", "false"],
+            };
+            if !words.contains(&text) {
+                return Err(Code::UnknownValue);
+            }
             said.insert(name, text.to_owned());
         }
         "sort" => {
@@ -259,6 +286,9 @@ fn twin_value(
         _ => {
             let mut folded = String::new();
             fold_into(text, &mut folded);
+            if name == "words" && terms(&folded).len() > 16 {
+                return Err(Code::TooMany);
+            }
             said.insert(name, folded);
         }
     }
@@ -329,9 +359,16 @@ fn lossy(bytes: &[u8]) -> String {
     head(&String::from_utf8_lossy(&bytes[..bytes.len().min(64)]))
 }
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 17] = [
     "rating",
     "min_rating",
+    "max_rating",
+    "words",
+    "aspect",
+    "polarity",
+    "has_reply",
+    "language",
+    "source",
     "since",
     "until",
     "query",

@@ -3,13 +3,18 @@
 use std::cmp::Reverse;
 use std::num::NonZeroUsize;
 
-use crate::model::{Concept, Rating, Review, Row, Taxonomy, Technician};
+use icu_casemap::CaseMapperBorrowed;
+use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
+use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
+
+use crate::model::insights::{Aspect, Insights, Polarity};
+use crate::model::{Concept, OwnerReply, Rating, Review, Row, Taxonomy, Technician};
 use crate::search::Tuning;
 use crate::search::cursor::{Cursor, ReviewId};
 use crate::search::filter::{Filter, Query, RatingSet, Sort};
-use crate::search::fold::fold_into;
 use crate::search::index::{Index, IndexOptions};
 use crate::search::run::{Scratch, run};
+use crate::search::words::{Words, is_of_word};
 use crate::wire::date::Date;
 
 /// The number of reviews that `query` selects, and those of its page followed by all later ones.
@@ -17,10 +22,11 @@ use crate::wire::date::Date;
 pub fn search_naively(
     reviews: &[Review],
     taxonomy: &Taxonomy,
+    insights: &Insights,
     query: &Query<'_>,
 ) -> (u32, Vec<Row>) {
     let mut rows: Vec<usize> = (0..reviews.len())
-        .filter(|row| selects(&reviews[*row], taxonomy, &query.filter))
+        .filter(|row| selects(&reviews[*row], taxonomy, insights, &query.filter))
         .collect();
     let matched = rows.len() as u32;
     let place = |row: usize| (reviews[row].date, reviews[row].id.as_str());
@@ -49,39 +55,196 @@ pub fn search_naively(
     )
 }
 
-fn selects(review: &Review, taxonomy: &Taxonomy, filter: &Filter<'_>) -> bool {
-    let same = |name: &str, folded: &str| fold(name) == folded;
-    let technician = |folded: &str| {
-        let mentioned = &review.mentioned_technicians;
-        let mut known = taxonomy
-            .technicians
-            .iter()
-            .filter(|known| mentioned.contains(&known.name));
-        mentioned.iter().any(|name| same(name, folded))
-            || known.any(|known| known.aliases.iter().any(|alias| same(alias, folded)))
+fn selects(review: &Review, taxonomy: &Taxonomy, insights: &Insights, filter: &Filter<'_>) -> bool {
+    let technicians = taxonomy.technicians.iter().map(|known| {
+        let names = [&known.name].into_iter().chain(&known.aliases);
+        (known.name.clone(), names.cloned().collect())
+    });
+    let services = taxonomy.services.iter().map(|known| {
+        let names = vec![known.id.clone(), known.label.clone()];
+        (known.id.clone(), names)
+    });
+    let aspects = insights.aspects.iter().map(|known| {
+        let of_taxonomy = taxonomy.aspects.iter().filter(|one| one.id == known.id);
+        let phrases = of_taxonomy.flat_map(|one| one.phrases.clone());
+        let names = [known.id.clone(), known.label.clone()];
+        (known.id.clone(), names.into_iter().chain(phrases).collect())
+    });
+    let is_aspect_named =
+        |aspect: &Aspect, name: &str| is_named(aspects.clone(), &[&aspect.id], name);
+    let says = |aspect: &Aspect| {
+        let rows = match filter.polarity {
+            None => &aspect.rows,
+            Some(polarity) => &aspect.rows_by_polarity[polarity as usize],
+        };
+        let is_meant = filter
+            .aspect
+            .is_none_or(|name| is_aspect_named(aspect, name));
+        is_meant && rows.iter().any(|row| row.0 as usize == number(review))
     };
-    let service = |folded: &str| {
-        let mentioned = &review.mentioned_services;
-        let mut known = taxonomy
-            .services
-            .iter()
-            .filter(|known| mentioned.contains(&known.id));
-        mentioned.iter().any(|id| same(id, folded)) || known.any(|known| same(&known.label, folded))
-    };
+    let mentioned = |names: &[String]| names.to_vec();
+    let text = fold(&review.text);
+    let language = review.language.as_deref().map(fold);
     filter.ratings.contains(review.rating)
         && filter.since.is_none_or(|since| review.date >= since)
         && filter.until.is_none_or(|until| review.date <= until)
+        && filter.text.is_none_or(|needle| text.contains(needle))
         && filter
-            .text
-            .is_none_or(|needle| fold(&review.text).contains(needle))
-        && filter.technician.is_none_or(technician)
-        && filter.service.is_none_or(service)
+            .words
+            .is_none_or(|words| holds_words(&text, words.as_str()))
+        && filter.technician.is_none_or(|name| {
+            let names = mentioned(&review.mentioned_technicians);
+            is_named(technicians.clone(), &names.iter().collect::<Vec<_>>(), name)
+        })
+        && filter.service.is_none_or(|name| {
+            let names = mentioned(&review.mentioned_services);
+            is_named(services.clone(), &names.iter().collect::<Vec<_>>(), name)
+        })
+        && filter
+            .has_reply
+            .is_none_or(|has| review.owner_reply.is_some() == has)
+        && filter
+            .source
+            .is_none_or(|source| fold(&review.source) == source)
+        && filter.language.is_none_or(|asked| {
+            let of = |tag: &String| tag == asked || tag.split('-').next() == Some(asked);
+            language.as_ref().is_some_and(of)
+        })
+        && (!filter.needs_insights() || insights.aspects.iter().any(says))
 }
 
+/// The row that the datasets of these checks write into the author's name.
+fn number(review: &Review) -> usize {
+    review.author.parse().unwrap_or(usize::MAX)
+}
+
+/// Whether the folded `name` is a whole name of one of the entries `of`, or words of the names of one entry, which is
+/// among `of`. An entry that is only mentioned goes by its own name.
+fn is_named(
+    known: impl Iterator<Item = (String, Vec<String>)> + Clone,
+    of: &[&String],
+    name: &str,
+) -> bool {
+    let mut known: Vec<(String, Vec<String>)> = known.collect();
+    for mention in ["not in the taxonomy"] {
+        let mention = mention.to_owned();
+        let is_technician = known.iter().any(|(main, _)| main == "Nobody");
+        if is_technician {
+            known.push((mention.clone(), vec![mention]));
+        }
+    }
+    let is_whole = |names: &[String]| names.iter().any(|known| fold(known) == name);
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|character: char| !character.is_alphanumeric());
+        words
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let asked = words(name);
+    let is_part = |names: &[String]| {
+        let holds = |known: &String| {
+            let of_name = words(&fold(known));
+            asked.iter().all(|word| of_name.contains(word))
+        };
+        !asked.is_empty() && names.iter().any(holds)
+    };
+    let whole: Vec<&String> = known
+        .iter()
+        .filter(|(_, names)| is_whole(names))
+        .map(|(main, _)| main)
+        .collect();
+    let parts: Vec<&String> = known
+        .iter()
+        .filter(|(_, names)| is_part(names))
+        .map(|(main, _)| main)
+        .collect();
+    match (whole.len(), parts.len()) {
+        (1.., _) => whole.iter().any(|main| of.contains(main)),
+        (0, 1) => of.contains(&parts[0]),
+        _ => false,
+    }
+}
+
+/// Whether the folded `text` holds the terms of the folded `words`, character by character.
+fn holds_words(text: &str, words: &str) -> bool {
+    let text: Vec<char> = text.chars().collect();
+    terms(words)
+        .into_iter()
+        .all(|(term, is_quoted, is_excluded)| {
+            let length: usize = term.iter().map(|character| character.len_utf8()).sum();
+            let is_anywhere = is_quoted || length > 32 || !is_of_word(term[0]);
+            let begins = |place: usize| is_anywhere || place == 0 || !is_of_word(text[place - 1]);
+            let mut places = 0..(text.len() + 1).saturating_sub(term.len());
+            let is_held = places.any(|place| text[place..].starts_with(&term) && begins(place));
+            is_held != is_excluded
+        })
+}
+
+/// The terms of the folded `words`, and whether each is quoted and excluded.
+pub(super) fn terms(words: &str) -> Vec<(Vec<char>, bool, bool)> {
+    let words: Vec<char> = words.chars().collect();
+    let mut terms = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        if words[at].is_whitespace() {
+            at += 1;
+            continue;
+        }
+        let after = words.get(at + 1);
+        let is_excluded = words[at] == '-' && after.is_some_and(|next| !next.is_whitespace());
+        at += usize::from(is_excluded);
+        let is_quoted = words[at] == '"';
+        at += usize::from(is_quoted);
+        let mut term = Vec::new();
+        while at < words.len() && words[at] != '"' && (is_quoted || !words[at].is_whitespace()) {
+            term.push(words[at]);
+            at += 1;
+        }
+        at += usize::from(is_quoted && at < words.len());
+        if !term.iter().all(|character| character.is_whitespace()) {
+            terms.push((term, is_quoted, is_excluded));
+        }
+    }
+    terms
+}
+
+/// Folds by the decomposed text, cluster by cluster: a base and the marks that follow it.
 fn fold(text: &str) -> String {
+    let decomposer = DecomposingNormalizerBorrowed::new_nfd();
+    let composer = ComposingNormalizerBorrowed::new_nfc();
+    let classes = CanonicalCombiningClassMapBorrowed::new();
+    let mapper = CaseMapperBorrowed::new();
     let mut out = String::new();
-    fold_into(text, &mut out);
-    out
+    let mut follows_latin = false;
+    for character in decomposer.normalize_iter(text.chars()) {
+        let is_mark = classes.get_u8(character) != 0;
+        let folded = match mapper.simple_fold(character) {
+            'ß' => "ss".to_owned(),
+            'ø' => "o".to_owned(),
+            'ł' => "l".to_owned(),
+            'đ' => "d".to_owned(),
+            'ħ' => "h".to_owned(),
+            'ŧ' => "t".to_owned(),
+            'ı' => "i".to_owned(),
+            '‘' | '’' | '‚' | '‛' | '′' | 'ʼ' | '‹' | '›' => "'".to_owned(),
+            '“' | '”' | '„' | '‟' | '″' | '«' | '»' => "\"".to_owned(),
+            '‐' | '‑' | '‒' | '–' | '—' | '―' | '−' => "-".to_owned(),
+            '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
+                " ".to_owned()
+            }
+            other => other.to_string(),
+        };
+        if !is_mark {
+            let first = folded.chars().next().unwrap_or(' ');
+            follows_latin = matches!(first, 'a'..='z' | '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}')
+                && !matches!(first, '×' | '÷');
+        } else if follows_latin {
+            continue;
+        }
+        out.push_str(&folded);
+    }
+    composer.normalize(&out).into_owned()
 }
 
 /// Checks that `index` and the twin give the same answer to `query`, and that the next page goes on where this one ends.
@@ -95,7 +258,26 @@ pub fn check_answer(
     query: &Query<'_>,
     scratch: &mut Scratch,
 ) {
-    let (matched, rows) = search_naively(reviews, taxonomy, query);
+    check_page(
+        reviews,
+        taxonomy,
+        &Insights::default(),
+        index,
+        query,
+        scratch,
+    );
+}
+
+/// As [`check_answer`], with the aspects that `index` was given; returns where the next page begins.
+fn check_page(
+    reviews: &[Review],
+    taxonomy: &Taxonomy,
+    insights: &Insights,
+    index: &Index,
+    query: &Query<'_>,
+    scratch: &mut Scratch,
+) -> Option<Cursor> {
+    let (matched, rows) = search_naively(reviews, taxonomy, insights, query);
     let page = run(index, query, scratch);
     let returned = rows.len().min(usize::from(query.limit));
     assert_eq!(page.matched, matched, "matched of {query:?}");
@@ -114,6 +296,7 @@ pub fn check_answer(
             }
         });
     assert_eq!(page.next, next, "the cursor after {query:?}");
+    next
 }
 
 /// Checks ten searches over a small dataset, both made of `data`, with trees of several tunings and budgets.
@@ -135,19 +318,44 @@ pub fn check_search(data: &[u8]) {
         Index::build(&reviews, &taxonomy, &options(u64::MAX)),
         Index::build(&reviews, &taxonomy, &options(budget)),
     ];
+    let insights = source.insights(&reviews, &taxonomy);
     let mut scratch = Scratch::default();
+    for index in &indexes {
+        index.set_aspects(&insights, &taxonomy);
+    }
     for _ in 0..10 {
         let needle = source.needle(&reviews);
-        let names = [source.name(), source.name()];
-        let mut query = source.query(&needle, &names, &reviews);
+        let words = source.words(&reviews);
+        let names = [source.name(), source.name(), source.name()];
+        let mut query = source.query(&needle, &words, &names, &reviews);
         for index in &indexes {
-            check_answer(&reviews, &taxonomy, index, &query, &mut scratch);
+            check_page(&reviews, &taxonomy, &insights, index, &query, &mut scratch);
         }
-        query.filter = Filter {
-            text: query.filter.text,
-            ..Filter::ALL
+        // Alone, and to the last page.
+        query.filter = match source.next() % 2 {
+            0 => Filter {
+                text: query.filter.text,
+                ..Filter::ALL
+            },
+            _ => Filter {
+                words: query.filter.words,
+                ..Filter::ALL
+            },
         };
-        check_answer(&reviews, &taxonomy, &indexes[0], &query, &mut scratch);
+        query.cursor = None;
+        for _ in 0..=reviews.len() {
+            query.cursor = check_page(
+                &reviews,
+                &taxonomy,
+                &insights,
+                &indexes[0],
+                &query,
+                &mut scratch,
+            );
+            if query.cursor.is_none() {
+                break;
+            }
+        }
     }
 }
 
@@ -172,13 +380,18 @@ pub(super) fn taxonomy() -> Taxonomy {
             service("wills", "Wills"),
             service("tax", "WILLS"),
             service("none", ""),
+            service("family", "Family law: divorce"),
+        ],
+        aspects: vec![
+            service("fees", "Fees and billing"),
+            service("staff", "Staff"),
         ],
         ..Taxonomy::default()
     }
 }
 
 /// Pieces of texts that meet again and again: cases that fold, marks that combine, and what must stay whole.
-const PIECES: [&str; 32] = [
+const PIECES: [&str; 48] = [
     "a",
     "b",
     "ab",
@@ -211,6 +424,22 @@ const PIECES: [&str; 32] = [
     " ",
     "",
     "aaaaaaaa",
+    " a",
+    "-b",
+    "'",
+    "\u{2019}",
+    "\u{a0}",
+    "\u{201c}",
+    "\u{2014}",
+    "ø",
+    "Ł",
+    "1",
+    "\u{303}",
+    "й",
+    "\u{306}",
+    ". ",
+    "क्या",
+    "abaababaabaababaababaabaababaabaab",
 ];
 
 /// Bytes read one after another; past their end there are zeros.
@@ -250,7 +479,41 @@ impl Source<'_> {
             .map(|number| self.review(number, taxonomy))
             .collect();
         reviews.sort_by(|left, right| (right.date, &right.id).cmp(&(left.date, &left.id)));
+        for (row, review) in reviews.iter_mut().enumerate() {
+            review.author = row.to_string();
+        }
         reviews
+    }
+
+    /// Aspects that some reviews mention, each with one polarity or several.
+    fn insights(&mut self, reviews: &[Review], taxonomy: &Taxonomy) -> Insights {
+        let mut aspects: Vec<Aspect> = taxonomy
+            .aspects
+            .iter()
+            .map(|concept| Aspect {
+                id: concept.id.clone(),
+                label: concept.label.clone(),
+                ..Aspect::default()
+            })
+            .collect();
+        for row in (0..reviews.len() as u32).map(Row) {
+            let bits = self.next();
+            for (number, aspect) in aspects.iter_mut().enumerate() {
+                let bits = bits >> (number * 4);
+                if bits & 1 == 1 {
+                    aspect.rows.push(row);
+                }
+                for polarity in Polarity::ALL {
+                    if bits & 1 == 1 && bits >> (polarity as usize + 1) & 1 == 1 {
+                        aspect.rows_by_polarity[polarity as usize].push(row);
+                    }
+                }
+            }
+        }
+        Insights {
+            aspects,
+            ..Insights::default()
+        }
     }
 
     fn review(&mut self, number: u8, taxonomy: &Taxonomy) -> Review {
@@ -268,9 +531,12 @@ impl Source<'_> {
             } else {
                 self.text(5)
             },
-            source: String::new(),
+            source: ["google", "Yelp"][usize::from(bits & 1)].to_owned(),
             source_url: None,
-            owner_reply: None,
+            owner_reply: (bits & 12 == 12).then(|| OwnerReply {
+                text: "Thanks".to_owned(),
+                date: self.date(),
+            }),
             verified: true,
             mentioned_technicians: technicians
                 .filter(|(place, _)| bits >> (place + 1) & 1 == 1)
@@ -282,7 +548,8 @@ impl Source<'_> {
                 .map(|(_, service)| service.id.clone())
                 .collect(),
             verification: None,
-            language: None,
+            language: [None, Some("en"), Some("en-GB"), Some("es")][usize::from(bits >> 5 & 3)]
+                .map(str::to_owned),
             media: Vec::new(),
             translation: None,
         }
@@ -313,9 +580,28 @@ impl Source<'_> {
         }
     }
 
+    /// Terms of texts and of pieces, folded.
+    fn words(&mut self, reviews: &[Review]) -> String {
+        let mut words = String::new();
+        for _ in 0..self.next() % 6 {
+            words.push_str(["", "", "-", "\"", "-\"", " "][usize::from(self.next() % 6)]);
+            words.push_str(&self.needle(reviews));
+            words.push_str([" ", "\" ", "  "][usize::from(self.next() % 3)]);
+        }
+        words
+    }
+
     pub(super) fn name(&mut self) -> String {
-        const NAMES: [&str; 8] = [
-            "ana óses",
+        const NAMES: [&str; 16] = [
+            "oses",
+            "family law",
+            "divorce",
+            "law: family",
+            "fees",
+            "billing",
+            "staff",
+            ".",
+            "ana oses",
             "ana",
             "bo",
             "b.",
@@ -330,11 +616,14 @@ impl Source<'_> {
     pub(super) fn query<'a>(
         &mut self,
         needle: &'a str,
-        names: &'a [String; 2],
+        words: &'a str,
+        names: &'a [String; 3],
         reviews: &[Review],
     ) -> Query<'a> {
         let bits = self.next();
-        let ratings = match self.next() % 8 {
+        let more = self.next();
+        let ratings = match self.next() % 9 {
+            8 => RatingSet::at_most(self.rating()).and(RatingSet::at_least(self.rating())),
             0 | 1 => RatingSet::only(self.rating()),
             2 | 3 => RatingSet::at_least(self.rating()),
             4 => RatingSet::only(self.rating()).and(RatingSet::at_least(self.rating())),
@@ -357,9 +646,16 @@ impl Source<'_> {
                 ratings,
                 since: (bits & 6 == 6).then(|| self.date()),
                 until: (bits & 24 == 24).then(|| self.date()),
-                text: Some(needle).filter(|needle| !needle.is_empty()),
+                text: Some(needle).filter(|needle| !needle.is_empty() && more & 3 != 3),
                 technician: (bits & 96 == 96).then_some(&*names[0]),
                 service: (bits & 160 == 160).then_some(&*names[1]),
+                words: Words::parse(words).ok().filter(|_| more & 1 == 1),
+                aspect: (more & 6 == 6).then_some(&*names[2]),
+                polarity: (more & 24 == 24).then(|| Polarity::ALL[usize::from(more % 3)]),
+                has_reply: (more & 48 == 48).then_some(more & 64 == 0),
+                language: (more & 130 == 130)
+                    .then_some(["en", "en-gb", "fr"][usize::from(more % 3)]),
+                source: (more & 136 == 136).then_some(["google", "yelp"][usize::from(more % 2)]),
             },
             sort,
             limit: 1 + self.next() % 8,

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::given::{ASPECT, Given, POLARITY};
+use super::given::Given;
 use super::insights::Insights;
 use super::text::{people, services};
 use crate::snapshot::Snapshot;
@@ -31,7 +31,7 @@ const ENTRIES_MAX: usize = 200;
 /// What the template of the form needs.
 #[derive(Debug)]
 pub(super) struct Form<'p> {
-    pub(super) query: &'p str,
+    pub(super) words: &'p str,
     pub(super) since: &'p str,
     pub(super) until: &'p str,
     pub(super) ratings: Vec<Choice<'p>>,
@@ -91,8 +91,19 @@ const FOLDED: [&str; 6] = [
     "mentions_service",
     "since",
     "until",
-    ASPECT,
-    POLARITY,
+    "aspect",
+    "polarity",
+];
+
+/// Parameters of the interface without a field.
+const HIDDEN: [&str; 7] = [
+    "query",
+    "min_rating",
+    "max_rating",
+    "has_reply",
+    "language",
+    "source",
+    "limit",
 ];
 
 impl Lists {
@@ -141,18 +152,18 @@ impl<'p> Form<'p> {
     /// Fills the form with what was given; linear in the length of the lists, which are short.
     pub(super) fn new(lists: &'p Lists, given: &'p Given) -> Form<'p> {
         Form {
-            query: given.value("query"),
+            words: given.value("words"),
             since: day(given.value("since")),
             until: day(given.value("until")),
             ratings: choices(RATINGS.into_iter(), given.value("rating")),
             services: lists.services.field(given.value("mentions_service")),
             people: lists.people.field(given.value("mentions_technician")),
-            aspects: lists.aspects.field(given.value(ASPECT)),
-            polarities: choices(POLARITIES.into_iter(), given.value(POLARITY)),
+            aspects: lists.aspects.field(given.value("aspect")),
+            polarities: choices(POLARITIES.into_iter(), given.value("polarity")),
             sorts: choices(SORTS.into_iter(), given.value("sort")),
             hidden: given
                 .iter()
-                .filter(|(name, _)| matches!(*name, "min_rating" | "limit"))
+                .filter(|(name, _)| HIDDEN.contains(name))
                 .collect(),
             is_open: FOLDED.iter().any(|name| !given.value(name).is_empty()),
             is_empty: given.is_empty(),

@@ -1,29 +1,17 @@
 //! What a request for a page has given: kept as it came, so that the form, the chips and the links can repeat it.
 
-use std::borrow::Cow;
-
 use super::text::push_encoded;
-use crate::search::issue::{Code, Issue, cut, cut_lossy};
 use crate::search::query::{PAIRS_MAX, Parameter, TEXT_BYTES_MAX};
 use crate::wire::form::{decode_into, pairs};
-
-/// The parameter of the pages alone that names an aspect of the insights.
-pub(super) const ASPECT: &str = "aspect";
-/// The parameter of the pages alone that keeps mentions of one polarity.
-pub(super) const POLARITY: &str = "polarity";
 
 /// Names and decoded values of the parameters that a page knows; the first of each, empty ones left out.
 #[derive(Debug, Default)]
 pub(super) struct Given {
     values: Vec<(&'static str, String)>,
-    /// What is wrong with the parameters of the pages alone before their values are looked at; the interface's search
-    /// tells of the others.
-    pub(super) faults: Vec<Issue>,
 }
 
 impl Given {
-    /// Reads the query string; what cannot be decoded, or is too long to be repeated, is left out, as is a polarity
-    /// without an aspect, which means nothing.
+    /// Reads the query string; what cannot be decoded, or is too long to be repeated, is left out.
     pub(super) fn read(raw: &[u8]) -> Given {
         let mut given = Given::default();
         let mut text = String::new();
@@ -32,52 +20,17 @@ impl Given {
             if decode_into(pair.name, &mut text).is_err() {
                 continue;
             }
-            let Some(name) = known(&text) else {
+            let Some(name) = Parameter::named(&text).map(Parameter::name) else {
                 continue;
             };
             text.clear();
-            let decoded = decode_into(pair.value, &mut text);
-            let is_own = name == ASPECT || name == POLARITY;
-            let fault = match decoded {
-                Err(error) => {
-                    let received = cut_lossy(pair.value);
-                    Some(issue(
-                        name,
-                        Code::InvalidEncoding,
-                        error.to_string().into(),
-                        &received,
-                    ))
-                }
-                Ok(()) if text.is_empty() => continue,
-                Ok(()) if text.len() > TEXT_BYTES_MAX => {
-                    let message = format!("must be at most {TEXT_BYTES_MAX} bytes");
-                    Some(issue(name, Code::TooLong, message.into(), &text))
-                }
-                Ok(()) if !given.value(name).is_empty() => Some(issue(
-                    name,
-                    Code::Duplicate,
-                    "must be given once".into(),
-                    &text,
-                )),
-                Ok(()) => None,
-            };
-            match fault {
-                None => given.values.push((name, text.clone())),
-                Some(fault) if is_own => given.faults.push(fault),
-                Some(_) => {}
+            let is_read = decode_into(pair.value, &mut text).is_ok();
+            let fits = !text.is_empty() && text.len() <= TEXT_BYTES_MAX;
+            if is_read && fits && given.value(name).is_empty() {
+                given.values.push((name, text.clone()));
             }
         }
-        given.forget_polarity_alone();
         given
-    }
-
-    /// The form sends a tone alone when no subject was chosen yet, which is no mistake of the person.
-    fn forget_polarity_alone(&mut self) {
-        let is_aspect = |issue: &Issue| issue.path.as_deref() == Some(ASPECT);
-        if self.value(ASPECT).is_empty() && !self.faults.iter().any(is_aspect) {
-            self.values.retain(|(name, _)| *name != POLARITY);
-            self.faults.clear();
-        }
     }
 
     /// Returns the value of a parameter, or nothing.
@@ -88,7 +41,7 @@ impl Given {
             .map_or("", |(_, value)| value.as_str())
     }
 
-    /// Tells whether nothing was given that changes what is shown; faults are told before this is asked.
+    /// Tells whether nothing was given that changes what is shown.
     pub(super) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -125,28 +78,6 @@ impl Given {
     }
 }
 
-/// Makes an issue of the parameter `name`.
-pub(super) fn issue(
-    name: &'static str,
-    code: Code,
-    message: Cow<'static, str>,
-    received: &str,
-) -> Issue {
-    Issue {
-        path: Some(name.into()),
-        code,
-        message,
-        received: cut(received).to_owned(),
-    }
-}
-
-/// Returns the parameter of this name.
-fn known(name: &str) -> Option<&'static str> {
-    Parameter::named(name)
-        .map(Parameter::name)
-        .or_else(|| [ASPECT, POLARITY].into_iter().find(|known| *known == name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,37 +103,5 @@ mod tests {
         let at_the_bound = format!("query={}", "x".repeat(TEXT_BYTES_MAX));
         assert!(!Given::read(at_the_bound.as_bytes()).is_empty());
         assert!(Given::read(format!("{at_the_bound}x").as_bytes()).is_empty());
-    }
-
-    #[test]
-    fn own_parameters_that_cannot_be_read_are_faults() {
-        let at_the_bound = format!("aspect={}", "x".repeat(TEXT_BYTES_MAX));
-        for (raw, codes) in [
-            ("aspect=a&aspect=b&query=a&query=b", vec![Code::Duplicate]),
-            ("aspect=%zz&polarity=%ff", vec![Code::InvalidEncoding; 2]),
-            ("aspect=a&polarity=%zz", vec![Code::InvalidEncoding]),
-            (&format!("{at_the_bound}x"), vec![Code::TooLong]),
-            (&at_the_bound, vec![]),
-            ("polarity=%zz&polarity=positive", vec![]),
-        ] {
-            let given = Given::read(raw.as_bytes());
-            let found: Vec<Code> = given.faults.iter().map(|issue| issue.code).collect();
-            assert_eq!(found, codes, "{}", cut(raw));
-        }
-        let given = Given::read(b"aspect=a&aspect=b");
-        assert_eq!(given.value(ASPECT), "a");
-    }
-
-    #[test]
-    fn a_polarity_without_an_aspect_is_not_given() {
-        for raw in [
-            "polarity=positive",
-            "polarity=positive&aspect=",
-            "polarity=good",
-        ] {
-            assert!(Given::read(raw.as_bytes()).is_empty(), "{raw}");
-        }
-        let given = Given::read(b"polarity=positive&aspect=a");
-        assert_eq!(given.value(POLARITY), "positive");
     }
 }

@@ -1,6 +1,5 @@
 //! What the pages show of the insights: aspects with their evidence, by rows instead of ids.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 pub(super) use crate::model::insights::Polarity;
@@ -29,8 +28,6 @@ pub(super) struct Aspect {
     pub(super) negative: u64,
     /// In order of row and place; of a large dataset the newest and the clearest.
     pub(super) evidence: Vec<Mention>,
-    /// Every review that mentions it, ascending, those of the evidence among them.
-    pub(super) reviews: Vec<Row>,
     /// Oldest first.
     pub(super) quarterly: Vec<Quarter>,
     /// One sentence about a significant change.
@@ -61,18 +58,6 @@ impl Aspect {
         let is_asked =
             move |mention: &&Mention| polarity.is_none_or(|polarity| mention.polarity == polarity);
         self.evidence.iter().filter(is_asked)
-    }
-
-    /// Returns the rows of the reviews that mention it, ascending, each once; where a polarity is asked for, of those
-    /// whose evidence has it, as only the evidence tells.
-    pub(super) fn rows(&self, polarity: Option<Polarity>) -> Cow<'_, [Row]> {
-        if polarity.is_none() {
-            return Cow::Borrowed(&self.reviews);
-        }
-        let mentions = self.mentions_of(polarity);
-        let mut rows: Vec<Row> = mentions.map(|mention| mention.row).collect();
-        rows.dedup();
-        Cow::Owned(rows)
     }
 
     /// Returns how many mentions are kept as evidence, and of how many; of one polarity where that is asked for.
@@ -115,7 +100,6 @@ impl Insights {
                     neutral: aspect.neutral_count,
                     negative: aspect.negative_count,
                     evidence,
-                    reviews: aspect.rows.clone(),
                     quarterly: aspect.quarterly.clone(),
                     change: aspect.change.clone(),
                 }

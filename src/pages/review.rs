@@ -8,6 +8,7 @@ use super::marks::{Marked, bytes_of_points};
 use super::text::{day, link, push_encoded, service_label, verifier};
 use crate::model::{Row, platform};
 use crate::search::fold::find_folded;
+use crate::search::words::Term;
 use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
 
@@ -55,33 +56,33 @@ pub(super) struct Mention {
 /// What is marked in the texts of a page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sought<'q> {
-    /// The folded words of the query.
-    needle: Option<&'q str>,
+    /// What the search asks for.
+    terms: &'q [Term<'q>],
     /// Bytes at the beginning of the text where they are looked for.
     bytes_max: usize,
 }
 
-/// Marks of one needle in one text; later places stay plain, so that a page does not grow by its marks alone.
+/// Marks of one term in one text; later places stay plain, so that a page does not grow by its marks alone.
 const MARKS_MAX: usize = 64;
 
 /// Bytes of all texts of a page together where words are looked for to be marked; what is beyond stays plain. Bounds
 /// the time of a page: milliseconds where no text is ASCII, while a hundred texts may have megabytes.
 const SOUGHT_BYTES_MAX: usize = 128 << 10;
 
-/// Reads the reviews of `rows`, and marks the folded `needle` and the code points that `evidence` tells of each.
+/// Reads the reviews of `rows`, and marks `terms` and the code points that `evidence` tells of each.
 ///
 /// Every text gets an equal share of [`SOUGHT_BYTES_MAX`]; what it does not need is for those that follow.
 pub(super) fn read_all<E: Iterator<Item = Range<u32>>>(
     snapshot: &Snapshot,
     rows: &[Row],
-    needle: Option<&str>,
+    terms: &[Term<'_>],
     evidence: impl Fn(Row) -> E,
 ) -> Vec<Shown> {
     let mut left = SOUGHT_BYTES_MAX;
     let mut reviews = Vec::with_capacity(rows.len());
     for (place, row) in rows.iter().enumerate() {
         let bytes_max = left / (rows.len() - place);
-        let sought = Sought { needle, bytes_max };
+        let sought = Sought { terms, bytes_max };
         let shown = Shown::read(snapshot, *row, sought, evidence(*row));
         left -= shown.text.len().min(bytes_max);
         reviews.push(shown);
@@ -104,8 +105,13 @@ impl Shown {
         let mut marks: Vec<Range<usize>> = evidence
             .map(|points| bytes_of_points(&text, points))
             .collect();
-        if let Some(needle) = sought.needle {
-            marks.extend(find_folded(&text, needle, sought.bytes_max, MARKS_MAX));
+        if !sought.terms.is_empty() {
+            marks.extend(find_folded(
+                &text,
+                sought.terms,
+                sought.bytes_max,
+                MARKS_MAX,
+            ));
         }
         let author = take(&mut object, "author");
         let date = take(&mut object, "date");

@@ -1,23 +1,25 @@
 //! Search pages: the interface's own rules, a form that repeats what was asked, and one page of reviews.
 //!
-//! Two parameters are the pages' own: `aspect` keeps the reviews that an aspect's evidence names, and `polarity` those
-//! of them whose words sound so. They combine with all others, and the interface ignores them.
+//! Where an aspect is asked for, the words that its counts rest on are marked as well as those that are searched.
 
 use askama::Template;
 
 use super::Pages;
 use super::filters;
 use super::form::{Field, Form};
-use super::given::{ASPECT, Given, POLARITY, issue};
+use super::given::Given;
 use super::insights::{Aspect, Polarity, label as tone_label};
 use super::review::{Shown, read_all};
 use super::shell::{Shell, rendered};
 use super::text::{counted, service_label, without_direction};
 use crate::model::Row;
 use crate::search::filter::Query;
-use crate::search::issue::{Code, Issues};
-use crate::search::query::{self, Buffers};
+use crate::search::hints::{Hint, hints};
+use crate::search::issue::{Code, Issue, Issues};
+use crate::search::names::NameMatch;
+use crate::search::query::{self, Buffers, Parameter};
 use crate::search::run;
+use crate::search::words::{Term, Words};
 
 /// What a thread's searches use again and again.
 #[derive(Debug, Default)]
@@ -33,8 +35,6 @@ pub struct Scratch {
 pub struct Asked<'b> {
     query: Query<'b>,
     given: Given,
-    /// Place of the aspect, and the polarity.
-    aspect: Option<(usize, Option<Polarity>)>,
 }
 
 impl Asked<'_> {
@@ -61,21 +61,21 @@ impl Pages {
     /// The page that shows the form with every issue that was found.
     pub fn ask<'b>(&self, raw: &[u8], buffers: &'b mut Buffers) -> Result<Asked<'b>, Refused> {
         let given = Given::read(raw);
-        let mut issues = Issues::default();
-        let aspect = self.aspect(&given, &mut issues);
-        let query = match query::parse_query(raw, buffers) {
-            Ok(query) if issues.is_empty() => query,
-            Ok(_) => return Err(self.refuse(&given, &issues)),
-            Err(mut found) => {
-                issues.iter().for_each(|issue| found.push(issue.clone()));
-                return Err(self.refuse(&given, &found));
+        match query::parse_query(raw, buffers) {
+            Ok(query) if query.filter.needs_insights() && self.insights.is_none() => {
+                let is_aspect = query.filter.aspect.is_some();
+                let name = if is_aspect { "aspect" } else { "polarity" };
+                let issue = Issue {
+                    path: Some(name.into()),
+                    code: Code::UnknownValue,
+                    message: NOT_YET.into(),
+                    received: given.value(name).to_owned(),
+                };
+                Err(self.refuse(&given, &Issues::from(issue), true))
             }
-        };
-        Ok(Asked {
-            query,
-            given,
-            aspect,
-        })
+            Ok(query) => Ok(Asked { query, given }),
+            Err(issues) => Err(self.refuse(&given, &issues, false)),
+        }
     }
 
     /// Finds and renders one page of reviews.
@@ -83,15 +83,19 @@ impl Pages {
     pub fn find(&self, asked: &Asked<'_>, scratch: &mut run::Scratch) -> Vec<u8> {
         let query = &asked.query;
         let index = &self.snapshot.index;
-        let aspect = asked.aspect.and_then(|(place, polarity)| {
-            Some((self.insights.as_ref()?.aspects.get(place)?, polarity))
-        });
-        let page = match aspect {
-            Some((aspect, polarity)) => {
-                run::run_among(index, query, &aspect.rows(polarity), scratch)
-            }
-            None => run::run(index, query, scratch),
+        let page = run::run(index, query, scratch);
+        let hints = match page.matched {
+            0 => hints(index, query, scratch),
+            _ => Vec::new(),
         };
+        let filter = &query.filter;
+        let aspect = filter.aspect.and_then(|name| self.aspect(name));
+        let aspect = aspect.map(|aspect| (aspect, filter.polarity));
+        let words = filter.words.iter().flat_map(Words::terms);
+        let terms: Vec<Term<'_>> = words
+            .filter(|term| !term.is_excluded)
+            .chain(filter.text.map(Term::anywhere))
+            .collect();
         let evidence = |row: Row| {
             let mentions = aspect
                 .into_iter()
@@ -99,7 +103,10 @@ impl Pages {
             let of_row = mentions.filter(move |mention| mention.row == row);
             of_row.map(|mention| mention.points.clone())
         };
-        let heading = heading(page.matched, aspect);
+        let heading = match page.matched {
+            0 => "No review matches".to_owned(),
+            matched => counted(u64::from(matched), "review", "reviews"),
+        };
         let chips = self.chips(&asked.given);
         let canonical = canonical(&asked.given).filter(|_| page.matched > 0);
         let subject = match (&canonical, chips.first()) {
@@ -121,19 +128,19 @@ impl Pages {
             heading,
             note: aspect.map(|(aspect, polarity)| note(aspect, polarity)),
             chips,
-            reviews: read_all(&self.snapshot, &page.rows, query.filter.text, evidence),
+            reviews: read_all(&self.snapshot, &page.rows, &terms, evidence),
             next: page
                 .next
                 .map(|cursor| asked.given.href_after(&cursor.render())),
             first: query.cursor.map(|_| asked.given.href_without(&[])),
             issues: &[],
+            hints: &hints,
             owner: &self.snapshot.business.name,
         })
         .into_bytes()
     }
 
-    fn refuse(&self, given: &Given, issues: &Issues) -> Refused {
-        let is_early = issues.iter().all(|issue| issue.message == NOT_YET);
+    fn refuse(&self, given: &Given, issues: &Issues, is_early: bool) -> Refused {
         let lines: Vec<IssueLine> = issues
             .iter()
             .map(|issue| IssueLine {
@@ -155,42 +162,21 @@ impl Pages {
             next: None,
             first: None,
             issues: &lines,
+            hints: &[],
             owner: &self.snapshot.business.name,
         })
         .into_bytes();
         Refused { page, is_early }
     }
 
-    /// Looks the aspect up, with the rules of the interface: what is unknown, repeated or alone is an issue.
-    fn aspect(&self, given: &Given, issues: &mut Issues) -> Option<(usize, Option<Polarity>)> {
-        given
-            .faults
-            .iter()
-            .for_each(|issue| issues.push(issue.clone()));
-        let mut refuse = |name: &'static str, message: &'static str, received: &str| {
-            issues.push(issue(name, Code::UnknownValue, message.into(), received));
-        };
-        let (aspect, word) = (given.value(ASPECT), given.value(POLARITY));
-        let polarity = Polarity::parse(word);
-        if !word.is_empty() && polarity.is_none() {
-            refuse(POLARITY, "must be positive, neutral or negative", word);
-        }
-        if aspect.is_empty() {
-            return None;
-        }
-        let Some(insights) = &self.insights else {
-            refuse(ASPECT, NOT_YET, aspect);
+    /// Returns the aspect that a folded name stands for.
+    fn aspect(&self, folded: &str) -> Option<&Aspect> {
+        let Some(NameMatch::Unique(id)) = self.snapshot.index.resolve(Parameter::Aspect, folded)
+        else {
             return None;
         };
-        let place = insights.aspects.iter().position(|known| known.id == aspect);
-        if place.is_none() {
-            refuse(
-                ASPECT,
-                "must be the id of a subject that reviews mention",
-                aspect,
-            );
-        }
-        Some((place?, polarity))
+        let mut aspects = self.insights.iter().flat_map(|insights| &insights.aspects);
+        aspects.find(|aspect| aspect.id == id)
     }
 
     /// What narrows the search, each with the address of the same search without it.
@@ -199,17 +185,10 @@ impl Pages {
             .iter()
             .filter(|(name, _)| !matches!(*name, "sort" | "limit" | "cursor"));
         narrowing
-            .map(|(name, value)| {
-                let left_out: &[&str] = if name == ASPECT {
-                    &[ASPECT, POLARITY]
-                } else {
-                    &[name]
-                };
-                Chip {
-                    label: label(name),
-                    value: self.value_label(name, value).to_owned(),
-                    href: given.href_without(left_out),
-                }
+            .map(|(name, value)| Chip {
+                label: label(name),
+                value: self.value_label(name, value).to_owned(),
+                href: given.href_without(&[name]),
             })
             .collect()
     }
@@ -217,13 +196,13 @@ impl Pages {
     fn value_label<'v>(&'v self, name: &str, value: &'v str) -> &'v str {
         match name {
             "mentions_service" => service_label(&self.snapshot, value),
-            ASPECT => self
+            "aspect" => self
                 .insights
                 .iter()
                 .flat_map(|insights| &insights.aspects)
                 .find(|aspect| aspect.id == value)
                 .map_or(value, |aspect| &aspect.label),
-            POLARITY => Polarity::parse(value).map_or(value, |tone| tone_label(tone)),
+            "polarity" => Polarity::parse(value).map_or(value, |tone| tone_label(tone)),
             _ => value,
         }
     }
@@ -233,7 +212,7 @@ impl Pages {
 const NOT_YET: &str = "is not known yet: the insights are being derived, try again in a minute";
 
 /// Parameters that search engines may index a page of, each alone: the front page links to these pages.
-const INDEXED: [&str; 4] = [ASPECT, "rating", "mentions_service", "sort"];
+const INDEXED: [&str; 4] = ["aspect", "rating", "mentions_service", "sort"];
 
 /// Returns the address under which search engines may index a search. All others tell them not to: combinations of
 /// filters have no end, and a page of typed words would repeat what anybody puts into a link.
@@ -250,38 +229,20 @@ fn label(name: &str) -> &'static str {
         "min_rating" => "At least (stars)",
         "since" => "From",
         "until" => "To",
-        "query" => "Words",
+        "query" => "Exact text",
+        "words" => "Words",
         "mentions_technician" => "Person",
         "mentions_service" => "Service",
         "limit" => "Reviews per page",
         "sort" => "Order",
         "cursor" => "Place",
-        ASPECT => "Subject",
-        POLARITY => "Tone",
+        "aspect" => "Subject",
+        "polarity" => "Tone",
+        "max_rating" => "At most (stars)",
+        "has_reply" => "With a reply",
+        "language" => "Language",
+        "source" => "Source",
         _ => "Address",
-    }
-}
-
-/// How many reviews there are; of a polarity whose evidence is a choice, that they are those of the choice alone.
-fn heading(matched: u32, aspect: Option<(&Aspect, Option<Polarity>)>) -> String {
-    let reviews = match matched {
-        0 => "No review".to_owned(),
-        matched => counted(u64::from(matched), "review", "reviews"),
-    };
-    // Without a polarity every review that mentions the aspect is found.
-    let chosen = aspect.filter(|(_, polarity)| polarity.is_some());
-    let chosen = chosen.and_then(|(aspect, polarity)| {
-        let (kept, all) = aspect.kept_of(polarity);
-        (kept < all).then(|| {
-            let examples = counted(kept, "example", "examples");
-            let all = counted(all, "mention", "mentions");
-            format!("{reviews} among the {examples} kept (of {all})")
-        })
-    });
-    match chosen {
-        Some(chosen) => chosen,
-        None if matched == 0 => "No review matches".to_owned(),
-        None => reviews,
     }
 }
 
@@ -291,15 +252,10 @@ fn note(aspect: &Aspect, polarity: Option<Polarity>) -> String {
     let tone = polarity.map_or_else(String::new, |polarity| format!("{} ", tone_label(polarity)));
     let label = &aspect.label;
     let counted = counted(all, &format!("{tone}mention"), &format!("{tone}mentions"));
-    if kept < all && polarity.is_none() {
+    if kept < all {
         let kept = super::text::count(kept);
         format!(
             "{label}: {counted}, of which the newest and the clearest are marked, {kept} in all."
-        )
-    } else if kept < all {
-        format!(
-            "{label}: {counted}. Only the newest and the clearest of them are kept as examples, {kept} in all; \
-             these alone are searched, and marked in their reviews."
         )
     } else {
         format!("{label}: {counted}, marked in their reviews.")
@@ -337,5 +293,6 @@ struct Results<'p> {
     next: Option<String>,
     first: Option<String>,
     issues: &'p [IssueLine],
+    hints: &'p [Hint],
     owner: &'p str,
 }

@@ -8,7 +8,9 @@ use super::filter::{Filter, Query, RatingSet, Sort};
 use super::fold::fold_into;
 use super::issue::{Code, Issue, Issues, cut, cut_lossy};
 use super::query::{Buffers, CURSOR_BYTES_MAX, IGNORED_MAX, Parameter, TEXT_BYTES_MAX};
+use super::words::{TERMS_MAX, Words};
 use crate::model::Rating;
+use crate::model::insights::Polarity;
 use crate::wire::date::{Date, parse_date};
 use crate::wire::form::decode_into;
 
@@ -30,14 +32,15 @@ pub enum Value<'a> {
 pub struct Builder<'b> {
     buffers: &'b mut Buffers,
     issues: Issues,
-    given: u16,
-    repeated: u16,
+    given: u32,
+    repeated: u32,
     ratings: RatingSet,
     since: Option<Date>,
     until: Option<Date>,
-    text: Option<Range<usize>>,
-    technician: Option<Range<usize>>,
-    service: Option<Range<usize>>,
+    polarity: Option<Polarity>,
+    has_reply: Option<bool>,
+    /// Where the folded text of each parameter stands in the buffer.
+    texts: [Option<Range<usize>>; Parameter::ALL.len()],
     limit: u8,
     sort: Sort,
     cursor: Option<Cursor>,
@@ -56,9 +59,9 @@ impl<'b> Builder<'b> {
             ratings: RatingSet::ALL,
             since: None,
             until: None,
-            text: None,
-            technician: None,
-            service: None,
+            polarity: None,
+            has_reply: None,
+            texts: [const { None }; Parameter::ALL.len()],
             limit: Query::LIMIT_DEFAULT,
             sort: Sort::Newest,
             cursor: None,
@@ -71,7 +74,7 @@ impl<'b> Builder<'b> {
         if !text.is_empty() && self.is_first(parameter, text) {
             match parameter {
                 Parameter::Rating => self.rating(text),
-                Parameter::MinRating => self.min_rating(text),
+                Parameter::MinRating | Parameter::MaxRating => self.rating_bound(parameter, text),
                 Parameter::Limit => self.limit(text),
                 _ => self.word(parameter, text),
             }
@@ -82,11 +85,17 @@ impl<'b> Builder<'b> {
     pub fn json(&mut self, parameter: Parameter, value: Value<'_>) {
         match value {
             Value::Null => {}
+            Value::Other(text @ ("true" | "false")) if parameter == Parameter::HasReply => {
+                self.text(parameter, text);
+            }
+            Value::Text(text) if parameter == Parameter::HasReply && !text.is_empty() => {
+                self.refuse_at(parameter, Code::InvalidType, text);
+            }
             Value::Number(number) if parameter.is_number() => {
                 let is_negative = number.starts_with('-');
                 let text = number.strip_prefix('-').unwrap_or(number);
                 match (is_negative, parameter) {
-                    (true, Parameter::MinRating) => {
+                    (true, Parameter::MinRating | Parameter::MaxRating) => {
                         self.refuse_at(parameter, Code::OutOfRange, number);
                     }
                     (true, _) if !text.contains('.') => {
@@ -139,15 +148,24 @@ impl<'b> Builder<'b> {
             return Err(self.issues);
         }
         let buffers: &'b Buffers = self.buffers;
-        let folded = |range: Option<Range<usize>>| range.map(|range| &buffers.folded[range]);
+        let folded = |parameter: Parameter| -> Option<&'b str> {
+            let range = self.texts[parameter as usize].clone()?;
+            Some(&buffers.folded[range])
+        };
         Ok(Query {
             filter: Filter {
                 ratings: self.ratings,
                 since: self.since,
                 until: self.until,
-                text: folded(self.text),
-                technician: folded(self.technician),
-                service: folded(self.service),
+                text: folded(Parameter::Query),
+                words: folded(Parameter::Words).and_then(|text| Words::parse(text).ok()),
+                technician: folded(Parameter::MentionsTechnician),
+                service: folded(Parameter::MentionsService),
+                aspect: folded(Parameter::Aspect),
+                polarity: self.polarity,
+                has_reply: self.has_reply,
+                language: folded(Parameter::Language),
+                source: folded(Parameter::Source),
             },
             sort: self.sort,
             limit: self.limit,
@@ -217,20 +235,26 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// A minimum of 4.5 means 5: ratings are whole, so the least whole rating not below it says the same.
-    fn min_rating(&mut self, text: &str) {
+    /// A minimum of 4.5 means 5, and a maximum of 4.5 means 4: ratings are whole, so that says the same.
+    fn rating_bound(&mut self, parameter: Parameter, text: &str) {
         let (number, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let fraction_value = whole(fraction).filter(|_| fraction.len() <= FRACTION_DIGITS_MAX);
         let (Some(number), Some(fraction)) = (whole(number), fraction_value) else {
-            return self.refuse_at(Parameter::MinRating, Code::InvalidType, text);
+            return self.refuse_at(parameter, Code::InvalidType, text);
         };
         let is_between = (1..5).contains(&number) || (number == 5 && fraction == 0);
-        let least = number.saturating_add(u32::from(fraction > 0));
-        match u8::try_from(least).ok().and_then(Rating::new) {
+        let is_minimum = parameter == Parameter::MinRating;
+        let stars = number.saturating_add(u32::from(is_minimum && fraction > 0));
+        match u8::try_from(stars).ok().and_then(Rating::new) {
             Some(rating) if is_between => {
-                self.ratings = self.ratings.and(RatingSet::at_least(rating));
+                let set = if is_minimum {
+                    RatingSet::at_least(rating)
+                } else {
+                    RatingSet::at_most(rating)
+                };
+                self.ratings = self.ratings.and(set);
             }
-            _ => self.refuse_at(Parameter::MinRating, Code::OutOfRange, text),
+            _ => self.refuse_at(parameter, Code::OutOfRange, text),
         }
     }
 
@@ -247,9 +271,21 @@ impl<'b> Builder<'b> {
         match parameter {
             Parameter::Since => self.since = self.date(parameter, text),
             Parameter::Until => self.until = self.date(parameter, text),
-            Parameter::Query => self.text = self.fold(parameter, text),
-            Parameter::MentionsTechnician => self.technician = self.fold(parameter, text),
-            Parameter::MentionsService => self.service = self.fold(parameter, text),
+            Parameter::Query
+            | Parameter::Words
+            | Parameter::MentionsTechnician
+            | Parameter::MentionsService
+            | Parameter::Aspect
+            | Parameter::Language
+            | Parameter::Source => self.fold(parameter, text),
+            Parameter::Polarity => match Polarity::parse(text) {
+                Some(polarity) => self.polarity = Some(polarity),
+                None => self.refuse_at(parameter, Code::UnknownValue, text),
+            },
+            Parameter::HasReply => match text.parse() {
+                Ok(has_reply) => self.has_reply = Some(has_reply),
+                Err(_) => self.refuse_at(parameter, Code::UnknownValue, text),
+            },
             Parameter::Sort => match Sort::parse(text) {
                 Some(sort) => self.sort = sort,
                 None => self.refuse_at(parameter, Code::UnknownValue, text),
@@ -262,7 +298,7 @@ impl<'b> Builder<'b> {
                 Some(cursor) => self.cursor = Some(cursor),
                 None => self.refuse_at(parameter, Code::InvalidCursor, text),
             },
-            Parameter::Rating | Parameter::MinRating | Parameter::Limit => {}
+            Parameter::Rating | Parameter::MinRating | Parameter::MaxRating | Parameter::Limit => {}
         }
     }
 
@@ -277,17 +313,21 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Appends the folded text to the buffer and returns where it stands.
-    fn fold(&mut self, parameter: Parameter, text: &str) -> Option<Range<usize>> {
+    /// Appends the folded text to the buffer and remembers where it stands.
+    fn fold(&mut self, parameter: Parameter, text: &str) {
+        let path = Some(parameter.name().into());
         if text.len() > TEXT_BYTES_MAX {
-            let path = Some(parameter.name().into());
             let message = "must be at most 1024 bytes".into();
-            self.refuse(path, Code::TooLong, message, text);
-            return None;
+            return self.refuse(path, Code::TooLong, message, text);
         }
         let start = self.buffers.folded.len();
         fold_into(text, &mut self.buffers.folded);
-        Some(start..self.buffers.folded.len())
+        let folded = &self.buffers.folded[start..];
+        if parameter == Parameter::Words && Words::parse(folded).is_err() {
+            let message = format!("must have at most {TERMS_MAX} words and phrases");
+            return self.refuse(path, Code::TooMany, message.into(), text);
+        }
+        self.texts[parameter as usize] = Some(start..self.buffers.folded.len());
     }
 
     /// A mark in one order means nothing in another, so going on from it would repeat and skip reviews.
@@ -331,14 +371,22 @@ fn whole(text: &str) -> Option<u32> {
 fn must_be(parameter: Parameter) -> &'static str {
     match parameter {
         Parameter::Rating => "must be an integer from 1 to 5",
-        Parameter::MinRating => "must be a number from 1 to 5 with at most six decimal places",
+        Parameter::MinRating | Parameter::MaxRating => {
+            "must be a number from 1 to 5 with at most six decimal places"
+        }
         Parameter::Limit => "must be an integer from 1 to 100",
         Parameter::Since | Parameter::Until => "must be a date of the form YYYY-MM-DD",
-        Parameter::Query | Parameter::MentionsTechnician | Parameter::MentionsService => {
-            "must be a text of at most 1024 bytes"
-        }
+        Parameter::Polarity => "must be one of positive, neutral, negative",
+        Parameter::HasReply => "must be true or false",
         Parameter::Sort => "must be one of newest, oldest, highest, lowest",
         Parameter::Cursor => "must be the next_cursor of an earlier answer",
+        Parameter::Query
+        | Parameter::Words
+        | Parameter::MentionsTechnician
+        | Parameter::MentionsService
+        | Parameter::Aspect
+        | Parameter::Language
+        | Parameter::Source => "must be a text of at most 1024 bytes",
     }
 }
 
@@ -346,11 +394,11 @@ fn must_be(parameter: Parameter) -> &'static str {
 fn type_message(parameter: Parameter) -> &'static str {
     match parameter {
         Parameter::Since | Parameter::Until => "must be a string of the form YYYY-MM-DD",
-        Parameter::Query | Parameter::MentionsTechnician | Parameter::MentionsService => {
-            "must be a string of at most 1024 bytes"
-        }
         Parameter::Cursor => "must be a string, the next_cursor of an earlier answer",
-        other => must_be(other),
+        other => match must_be(other) {
+            "must be a text of at most 1024 bytes" => "must be a string of at most 1024 bytes",
+            message => message,
+        },
     }
 }
 

@@ -3,6 +3,7 @@
 //! The reviews between them are bytes that were rendered when the snapshot was built, joined by commas.
 
 use super::cursor::Cursor;
+use super::hints::{Hint, push_hints};
 use crate::wire::json::{push_strings, push_u64};
 
 /// What stands around the reviews of a search's answer; a thread uses one again and again.
@@ -33,6 +34,16 @@ impl Frame {
         push_search_head(&mut self.head, matched, returned, &self.cursor);
         self.tail.clear();
         push_tail(&mut self.tail, ignored);
+    }
+
+    /// Adds the optional key `hints` behind the reviews, where there are some.
+    pub fn add_hints(&mut self, hints: &[Hint]) {
+        if !hints.is_empty() {
+            self.tail.pop();
+            self.tail.extend_from_slice(b",\"hints\":");
+            push_hints(&mut self.tail, hints);
+            self.tail.push(b'}');
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! What a search asks for: a filter, an order, a limit and a place to go on from, all checked.
 
 use crate::model::Rating;
+use crate::model::insights::Polarity;
 use crate::search::cursor::Cursor;
+use crate::search::words::Words;
 use crate::wire::date::Date;
 
 /// A checked search.
@@ -37,10 +39,22 @@ pub struct Filter<'b> {
     pub until: Option<Date>,
     /// A substring of the review's text: folded, never empty.
     pub text: Option<&'b str>,
-    /// A technician's name or alias: folded, never empty.
+    /// Words that all have to occur, and those that must not.
+    pub words: Option<Words<'b>>,
+    /// A technician's name or alias, or a part of it that names one person: folded, never empty.
     pub technician: Option<&'b str>,
-    /// A service's id or label: folded, never empty.
+    /// A service's id or label, or a part of it that names one service: folded, never empty.
     pub service: Option<&'b str>,
+    /// The id or label of an aspect of the insights, or a part of it that names one: folded, never empty.
+    pub aspect: Option<&'b str>,
+    /// What the review says of the aspect, or of any where none is asked for.
+    pub polarity: Option<Polarity>,
+    /// Whether the owner has replied.
+    pub has_reply: Option<bool>,
+    /// The language of the text, such as `en`, which regional forms such as `en-GB` are of as well: folded, never empty.
+    pub language: Option<&'b str>,
+    /// Where the review was left: folded, never empty.
+    pub source: Option<&'b str>,
 }
 
 impl Filter<'_> {
@@ -50,9 +64,21 @@ impl Filter<'_> {
         since: None,
         until: None,
         text: None,
+        words: None,
         technician: None,
         service: None,
+        aspect: None,
+        polarity: None,
+        has_reply: None,
+        language: None,
+        source: None,
     };
+
+    /// Tells whether the answer depends on the insights, which are derived after the index is built.
+    #[must_use]
+    pub fn needs_insights(&self) -> bool {
+        self.aspect.is_some() || self.polarity.is_some()
+    }
 }
 
 /// A set of ratings, one bit for each.
@@ -75,6 +101,12 @@ impl RatingSet {
     #[must_use]
     pub const fn at_least(rating: Rating) -> RatingSet {
         RatingSet(RatingSet::ALL.0 & !((1 << rating.stars()) - 1))
+    }
+
+    /// Returns the set of `rating` and all below it.
+    #[must_use]
+    pub const fn at_most(rating: Rating) -> RatingSet {
+        RatingSet(RatingSet::ALL.0 & ((2 << rating.stars()) - 1))
     }
 
     /// Returns what both sets hold.

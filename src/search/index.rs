@@ -1,14 +1,17 @@
 //! The arrays that a search reads, one entry for each review, newest first.
 
+use crate::model::insights::Insights;
 use crate::model::{Rating, Review, Row, Taxonomy, id_order};
 use crate::search::arena::Arena;
 use crate::search::budget::grow_within;
 use crate::search::filter::RatingSet;
-use crate::search::names::Names;
+use crate::search::names::{Aspects, NameMatch, Names};
+use crate::search::query::Parameter;
 use crate::search::rows::{insert, words_for};
 use crate::search::tree::{Tree, Tuning, grow_tree};
 use crate::wire::date::Date;
 use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 
 /// What building an index may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,30 +30,14 @@ pub struct Index {
     pub(in crate::search) ratings: Ratings,
     pub(in crate::search) technicians: Names,
     pub(in crate::search) services: Names,
+    pub(in crate::search) languages: Names,
+    pub(in crate::search) sources: Names,
+    pub(in crate::search) replies: Names,
+    /// Written once, when the insights are derived.
+    pub(in crate::search) aspects: OnceLock<Aspects>,
     pub(in crate::search) arena: Arena,
     /// `None` where the budget is too small for any tree, and texts are scanned.
     pub(in crate::search) tree: Option<Tree>,
-}
-
-/// All of an index but texts and tree.
-struct Columns {
-    ids: Ids,
-    dates: Vec<Date>,
-    ratings: Ratings,
-    technicians: Names,
-    services: Names,
-}
-
-impl Columns {
-    fn of(reviews: &[Review], taxonomy: &Taxonomy) -> Columns {
-        Columns {
-            ids: Ids::new(reviews),
-            dates: reviews.iter().map(|review| review.date).collect(),
-            ratings: Ratings::new(reviews),
-            technicians: Names::of_technicians(reviews, taxonomy),
-            services: Names::of_services(reviews, taxonomy),
-        }
-    }
 }
 
 /// What an index takes, in bytes.
@@ -60,7 +47,7 @@ pub struct Footprint {
     pub texts: u64,
     /// The gram tree over them; 0 where texts are scanned.
     pub tree: u64,
-    /// Ids, dates, ratings, technicians and services.
+    /// Ids, dates, ratings, names and the other filters.
     pub rows: u64,
 }
 
@@ -81,8 +68,7 @@ impl Index {
     ) -> Option<Index> {
         let arena = Arena::build(reviews, options.threads);
         let tree = grow_within(&arena, options.memory_bytes, options.threads, cancelled);
-        let columns = || Columns::of(reviews, taxonomy);
-        (!cancelled()).then(|| Index::around(columns(), arena, tree))
+        (!cancelled()).then(|| Index::of(reviews, taxonomy, arena, tree))
     }
 
     /// Builds the index with a tree tuned just so, for tests and measurements.
@@ -102,26 +88,43 @@ impl Index {
             options.memory_bytes,
             &|| false,
         );
-        Index::around(Columns::of(reviews, taxonomy), arena, tree)
+        Index::of(reviews, taxonomy, arena, tree)
     }
 
-    fn around(columns: Columns, arena: Arena, tree: Option<Tree>) -> Index {
-        let Columns {
-            ids,
-            dates,
-            ratings,
-            technicians,
-            services,
-        } = columns;
+    fn of(reviews: &[Review], taxonomy: &Taxonomy, arena: Arena, tree: Option<Tree>) -> Index {
         Index {
-            ids,
-            dates,
-            ratings,
-            technicians,
-            services,
+            ids: Ids::new(reviews),
+            dates: reviews.iter().map(|review| review.date).collect(),
+            ratings: Ratings::new(reviews),
+            technicians: Names::of_technicians(reviews, taxonomy),
+            services: Names::of_services(reviews, taxonomy),
+            languages: Names::of_languages(reviews),
+            sources: Names::of_sources(reviews),
+            replies: Names::of_replies(reviews),
+            aspects: OnceLock::new(),
             arena,
             tree,
         }
+    }
+
+    /// Adds who mentions which aspect, once; `taxonomy` has the phrases by which aspects are found too.
+    pub fn set_aspects(&self, insights: &Insights, taxonomy: &Taxonomy) {
+        let make = || Aspects::of(&insights.aspects, taxonomy, self.len());
+        self.aspects.get_or_init(make);
+    }
+
+    /// Tells what a name stands for: `parameter` says whether of a technician, a service or an aspect, and `folded` is
+    /// the name as [`fold_into`](crate::search::fold::fold_into) writes it. `None` for other parameters, and for
+    /// aspects before the insights are there. Unknown names are compared with at most 2,000 others.
+    #[must_use]
+    pub fn resolve(&self, parameter: Parameter, folded: &str) -> Option<NameMatch<'_>> {
+        let names = match parameter {
+            Parameter::MentionsTechnician => &self.technicians,
+            Parameter::MentionsService => &self.services,
+            Parameter::Aspect => &self.aspects.get()?.all,
+            _ => return None,
+        };
+        Some(names.resolve(folded))
     }
 
     /// Returns the number of reviews.
@@ -216,8 +219,17 @@ impl Index {
             texts: self.arena.memory(),
             tree: self.tree.as_ref().map_or(0, Tree::memory),
             rows: (ids + ratings + columns) as u64
-                + self.technicians.memory()
-                + self.services.memory(),
+                + [
+                    &self.technicians,
+                    &self.services,
+                    &self.languages,
+                    &self.sources,
+                    &self.replies,
+                ]
+                .map(Names::memory)
+                .iter()
+                .sum::<u64>()
+                + self.aspects.get().map_or(0, Aspects::memory),
         }
     }
 }
@@ -283,7 +295,8 @@ impl Ratings {
         let sets = stars
             .clone()
             .map(RatingSet::only)
-            .chain(stars.map(RatingSet::at_least));
+            .chain(stars.clone().map(RatingSet::at_least))
+            .chain(stars.map(RatingSet::at_most));
         let mut bitmaps: Vec<RatingBitmap> = Vec::new();
         for set in sets.filter(|set| *set != RatingSet::ALL) {
             if bitmaps.iter().any(|known| known.set == set) {
@@ -303,7 +316,7 @@ impl Ratings {
         Ratings { of_row, bitmaps }
     }
 
-    /// Returns the rows with a rating of `set` and their number, where a bitmap is kept: for one rating, and for a least rating.
+    /// Returns the rows with a rating of `set` and their number, where a bitmap is kept: for one rating, a least and a greatest one.
     pub(in crate::search) fn bitmap(&self, set: RatingSet) -> Option<(&[u64], u32)> {
         let known = self.bitmaps.iter().find(|known| known.set == set)?;
         Some((&known.words, known.count))

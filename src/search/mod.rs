@@ -5,11 +5,13 @@ mod budget;
 pub mod builder;
 pub mod cursor;
 pub mod envelope;
+mod every_word;
 pub mod filter;
 pub mod fold;
+pub mod hints;
 pub mod index;
 pub mod issue;
-mod names;
+pub mod names;
 pub mod query;
 mod reach;
 mod rows;
@@ -17,6 +19,7 @@ pub mod run;
 mod select;
 mod text;
 mod tree;
+pub mod words;
 
 pub use tree::Tuning;
 

@@ -109,16 +109,30 @@ pub enum Parameter {
     Rating,
     /// This rating or a higher one.
     MinRating,
+    /// This rating or a lower one.
+    MaxRating,
     /// This day or a later one.
     Since,
     /// This day or an earlier one.
     Until,
     /// A substring of the text.
     Query,
-    /// Somebody whom the review mentions.
+    /// Words of the text, in any order.
+    Words,
+    /// A person whom the review mentions.
     MentionsTechnician,
     /// A service that the review mentions.
     MentionsService,
+    /// A subject of the insights that the review mentions.
+    Aspect,
+    /// What the review says of it.
+    Polarity,
+    /// Whether the owner has replied.
+    HasReply,
+    /// The language of the text.
+    Language,
+    /// Where the review was left.
+    Source,
     /// Most reviews of a page.
     Limit,
     /// The order.
@@ -129,14 +143,21 @@ pub enum Parameter {
 
 impl Parameter {
     /// Every parameter, in the order of the documentation.
-    pub const ALL: [Parameter; 10] = [
+    pub const ALL: [Parameter; 17] = [
         Parameter::Rating,
         Parameter::MinRating,
+        Parameter::MaxRating,
         Parameter::Since,
         Parameter::Until,
         Parameter::Query,
+        Parameter::Words,
         Parameter::MentionsTechnician,
         Parameter::MentionsService,
+        Parameter::Aspect,
+        Parameter::Polarity,
+        Parameter::HasReply,
+        Parameter::Language,
+        Parameter::Source,
         Parameter::Limit,
         Parameter::Sort,
         Parameter::Cursor,
@@ -148,11 +169,18 @@ impl Parameter {
         match self {
             Parameter::Rating => "rating",
             Parameter::MinRating => "min_rating",
+            Parameter::MaxRating => "max_rating",
             Parameter::Since => "since",
             Parameter::Until => "until",
             Parameter::Query => "query",
+            Parameter::Words => "words",
             Parameter::MentionsTechnician => "mentions_technician",
             Parameter::MentionsService => "mentions_service",
+            Parameter::Aspect => "aspect",
+            Parameter::Polarity => "polarity",
+            Parameter::HasReply => "has_reply",
+            Parameter::Language => "language",
+            Parameter::Source => "source",
             Parameter::Limit => "limit",
             Parameter::Sort => "sort",
             Parameter::Cursor => "cursor",
@@ -169,13 +197,11 @@ impl Parameter {
 
     /// Tells whether the value is a number, in JSON too.
     pub(super) fn is_number(self) -> bool {
-        matches!(
-            self,
-            Parameter::Rating | Parameter::MinRating | Parameter::Limit
-        )
+        use Parameter::{Limit, MaxRating, MinRating, Rating};
+        matches!(self, Rating | MinRating | MaxRating | Limit)
     }
 
-    pub(super) fn bit(self) -> u16 {
+    pub(super) fn bit(self) -> u32 {
         1 << self as u16
     }
 }
@@ -184,7 +210,7 @@ impl Parameter {
 pub const PAIRS_MAX: usize = 64;
 /// Most names of unknown parameters that an answer lists; later ones are left out.
 pub const IGNORED_MAX: usize = 8;
-/// Longest `query`, technician or service in bytes after decoding; longer ones are refused.
+/// Longest text, such as `query` or a name, in bytes after decoding; longer ones are refused.
 pub const TEXT_BYTES_MAX: usize = 1024;
 /// Longest cursor in bytes after decoding; longer ones are refused before they are looked at.
 pub const CURSOR_BYTES_MAX: usize = 256;

@@ -10,8 +10,6 @@ use std::ops::Range;
 /// The rows that a page may show: `rows` of them are as good as all.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::search) enum Reach<'p> {
-    /// All of them.
-    All,
     /// The first ones from row `from` on.
     First { from: u32, rows: usize },
     /// The last ones before row `before`.
@@ -93,7 +91,7 @@ pub(in crate::search) fn reach_of(
             },
             _,
         ) => rated(index, packed, parts, wanted, rows),
-        (Reach::Last { .. } | Reach::All, _) => return None,
+        (Reach::Last { .. }, _) => return None,
     }
     Some(count)
 }

@@ -21,6 +21,13 @@ pub(in crate::search) fn insert(words: &mut [u64], row: u32) {
     }
 }
 
+/// Takes `row` out of the bitmap `words`, which holds it.
+pub(in crate::search) fn remove(words: &mut [u64], row: u32) {
+    if let Some(word) = words.get_mut((row / 64) as usize) {
+        *word &= !(1 << (row % 64));
+    }
+}
+
 /// An unchanging set of rows that knows its size: a bitmap where it is frequent, a sorted list where it is not.
 #[derive(Clone, Debug)]
 pub(in crate::search) enum RowSet {

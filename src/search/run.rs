@@ -6,7 +6,7 @@ use crate::search::filter::{Query, RatingSet, Sort};
 use crate::search::index::Index;
 use crate::search::reach::{Part, Reach};
 use crate::search::rows::{rows_of, rows_of_backwards};
-use crate::search::select::{Memory, Rows as Selected, Selection, select};
+use crate::search::select::{BITMAPS_MAX, Memory, Rows as Selected, Selection, select};
 use std::ops::{Deref, Range};
 
 /// Memory that a search reuses, so that it allocates nothing in the steady state; one for each thread.
@@ -86,24 +86,6 @@ pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     };
     let selection = select(index, &query.filter, reach, &mut scratch.memory);
     collect(index, query, &parts, &selection)
-}
-
-/// Answers `query` among `rows`, which are ascending, such as the reviews that speak of an aspect.
-///
-/// Costs what selecting all rows of the filter costs, and an allocation of the size of `rows`.
-#[must_use]
-pub fn run_among(index: &Index, query: &Query<'_>, rows: &[Row], scratch: &mut Scratch) -> Page {
-    let selection = select(index, &query.filter, Reach::All, &mut scratch.memory);
-    let rows: Vec<u32> = rows
-        .iter()
-        .map(|row| row.0)
-        .filter(|row| selection.has(*row))
-        .collect();
-    let among = Selection {
-        matched: rows.len() as u32,
-        rows: Selected::List(&rows),
-    };
-    collect(index, query, &parts(index, query), &among)
 }
 
 /// Fills a page with the rows of `parts` that are selected, up to the limit.
@@ -202,7 +184,7 @@ fn each_of(
         Selected::Words(range, bitmaps) => {
             let start = part.range.start.max(range.start);
             let range = start..part.range.end.min(range.end).max(start);
-            let mut all: [&[u64]; 5] = [&[]; 5];
+            let mut all: [&[u64]; BITMAPS_MAX + 1] = [&[]; BITMAPS_MAX + 1];
             let mut len = bitmaps.all().len();
             all[..len].copy_from_slice(bitmaps.all());
             if let Some((words, _)) = part

@@ -1,8 +1,10 @@
 //! All rows that a filter selects, and their exact number.
 
 use crate::model::Rating;
+use crate::search::every_word::{self, STEPS_PER_TEXT};
 use crate::search::filter::{Filter, RatingSet};
 use crate::search::index::Index;
+use crate::search::names::reply_key;
 use crate::search::reach::{Reach, reach_of};
 use crate::search::rows::{RowSet, count_common, has, insert, mask, rows_of, unpack, words_for};
 use crate::search::text::{self, Known, scan};
@@ -17,6 +19,7 @@ pub(in crate::search) struct Memory {
     rows: Vec<u32>,
     candidates: Vec<u32>,
     bits: Vec<u64>,
+    every_word: every_word::Memory,
 }
 
 /// The rows that a filter selects.
@@ -28,16 +31,6 @@ pub(in crate::search) struct Selection<'s> {
     pub(in crate::search) rows: Rows<'s>,
 }
 
-impl Selection<'_> {
-    /// Tells whether `row` is among them, all of which must have been asked for.
-    pub(in crate::search) fn has(&self, row: u32) -> bool {
-        match &self.rows {
-            Rows::List(rows) => rows.binary_search(&row).is_ok(),
-            Rows::Words(range, bitmaps) => range.contains(&row) && bitmaps.have(row),
-        }
-    }
-}
-
 /// Rows in one of two forms.
 #[derive(Debug)]
 pub(in crate::search) enum Rows<'s> {
@@ -47,17 +40,23 @@ pub(in crate::search) enum Rows<'s> {
     Words(Range<u32>, Bitmaps<'s>),
 }
 
-/// At most four bitmaps: of a technician, a service, the text and the ratings.
+/// Most bitmaps of a filter: one for each of the [`COLUMNS`], and those of the words, the text and the ratings.
+pub(in crate::search) const BITMAPS_MAX: usize = COLUMNS + 3;
+
+/// Parts of a filter that name rows: technician, service, aspect with polarity, reply, language, source.
+const COLUMNS: usize = 6;
+
+/// The bitmaps whose rows have to be in all of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::search) struct Bitmaps<'s> {
-    bitmaps: [&'s [u64]; 4],
+    bitmaps: [&'s [u64]; BITMAPS_MAX],
     len: usize,
     /// How many rows the one last added has.
     count: u32,
 }
 
 impl<'s> Bitmaps<'s> {
-    /// Adds a bitmap of `count` rows; there are fewer than four so far.
+    /// Adds a bitmap of `count` rows; there are fewer than [`BITMAPS_MAX`] so far.
     fn push(&mut self, words: &'s [u64], count: u32) {
         self.bitmaps[self.len] = words;
         self.len += 1;
@@ -88,7 +87,7 @@ impl<'s> Bitmaps<'s> {
             } else {
                 0
             };
-        let mut within: [&[u64]; 4] = [&[]; 4];
+        let mut within: [&[u64]; BITMAPS_MAX] = [&[]; BITMAPS_MAX];
         for (within, words) in within.iter_mut().zip(self.all()) {
             *within = &words[first..=last];
         }
@@ -110,8 +109,8 @@ impl<'s> Bitmaps<'s> {
 struct Plan<'s> {
     range: Range<u32>,
     bitmaps: Bitmaps<'s>,
-    /// Names that few reviews mention, the rarer first.
-    lists: [Option<&'s [u32]>; 2],
+    /// Names that few reviews mention, the rarest first.
+    lists: [Option<&'s [u32]>; COLUMNS],
     /// What the text's list or candidates hold; `All` where a bitmap says it already.
     text: Known<'s>,
     /// To be looked for in each text, where the rest is not exact.
@@ -119,9 +118,6 @@ struct Plan<'s> {
     /// Tested row by row, where no bitmap of these ratings is kept.
     ratings: RatingSet,
 }
-
-/// Looking at a text takes about as long as decoding this many rows of a list.
-const STEPS_PER_TEXT: u32 = 48;
 
 /// From one row in this many a list becomes a bitmap before it is intersected with others.
 const BITMAP_FROM_ONE_IN: u32 = 128;
@@ -140,8 +136,9 @@ pub(in crate::search) fn select<'s>(
         rows,
         candidates,
         bits,
+        every_word,
     } = memory;
-    let Some(mut plan) = plan(index, filter, candidates) else {
+    let Some(mut plan) = plan(index, filter, candidates, every_word) else {
         return Selection {
             matched: 0,
             rows: Rows::List(&[]),
@@ -196,7 +193,12 @@ pub(in crate::search) fn select<'s>(
 }
 
 /// Looks up every part of `filter`; `None` where one of them selects nothing.
-fn plan<'s>(index: &'s Index, filter: &Filter<'s>, candidates: &mut Vec<u32>) -> Option<Plan<'s>> {
+fn plan<'s>(
+    index: &'s Index,
+    filter: &Filter<'s>,
+    candidates: &mut Vec<u32>,
+    every_word: &'s mut every_word::Memory,
+) -> Option<Plan<'s>> {
     let start = filter.until.map_or(0, |until| index.rows_after(until));
     let end = filter
         .since
@@ -207,22 +209,56 @@ fn plan<'s>(index: &'s Index, filter: &Filter<'s>, candidates: &mut Vec<u32>) ->
     let mut plan = Plan {
         range: start..end,
         bitmaps: Bitmaps::default(),
-        lists: [None; 2],
+        lists: [None; COLUMNS],
         text: Known::All,
         finder: None,
         ratings: filter.ratings,
     };
-    let technician = filter.technician.map(|name| index.technicians.rows(name));
-    let service = filter.service.map(|name| index.services.rows(name));
-    for set in [technician, service].into_iter().flatten() {
+    let Filter {
+        aspect, polarity, ..
+    } = *filter;
+    let aspects = || index.aspects.get()?.rows(aspect, polarity);
+    let columns: [Option<Option<&RowSet>>; COLUMNS] = [
+        filter.technician.map(|name| index.technicians.rows(name)),
+        filter.service.map(|name| index.services.rows(name)),
+        filter.needs_insights().then(aspects),
+        filter
+            .has_reply
+            .map(|has| index.replies.rows_of_whole(reply_key(has))),
+        filter
+            .language
+            .map(|tag| index.languages.rows_of_whole(tag)),
+        filter
+            .source
+            .map(|source| index.sources.rows_of_whole(source)),
+    ];
+    for (set, list) in columns.into_iter().flatten().zip(0..) {
         match set? {
             RowSet::Bitmap(words, count) => plan.bitmaps.push(words, *count),
-            RowSet::List(list) => plan.lists = [Some(list), plan.lists[0]],
+            RowSet::List(rows) => plan.lists[list] = Some(rows),
         }
     }
     plan.lists
         .sort_unstable_by_key(|list| list.map_or(usize::MAX, <[u32]>::len));
-    if let Some(needle) = filter.text {
+    let mut text = filter.text;
+    if let Some(words) = filter.words {
+        let mut terms = words.terms();
+        match (terms.next(), terms.next(), text) {
+            (None, ..) => {}
+            // The same as `query`, which answers from less than all rows.
+            (Some(term), None, None) if term.is_anywhere && !term.is_excluded => {
+                text = Some(term.text);
+            }
+            _ => {
+                let count = every_word::mark_rows(index, words, every_word);
+                if count == 0 {
+                    return None;
+                }
+                plan.bitmaps.push(&every_word.rows, count);
+            }
+        }
+    }
+    if let Some(needle) = text {
         let few = plan.lists[0]
             .map_or(u32::MAX, |list| list.len() as u32)
             .min(end - start);

@@ -1,6 +1,7 @@
 //! Search against its twin: random datasets, every tuning, and texts made to be hard.
 
 mod hard;
+mod questions;
 
 pub(super) use hard::de_bruijn;
 
@@ -20,7 +21,7 @@ use crate::search::tree::grow_tree;
 use crate::wire::date::Date;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
     #[test]
     fn search_agrees_with_a_linear_scan(data in proptest::collection::vec(any::<u8>(), 0..1500)) {

@@ -203,6 +203,7 @@ impl Snapshot {
     pub fn set_insights(&self, document: insights::Document) {
         // A second derivation of the same dataset gives the same bytes, so losing a race is fine.
         let _ = self.insights.get_or_init(|| {
+            self.index.set_aspects(&document.insights, &self.taxonomy);
             let bytes = document.bytes.into();
             let resource = Resource::new(bytes, "application/json", self.updated_at);
             (resource, document.insights)

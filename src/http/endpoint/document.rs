@@ -8,6 +8,10 @@ use crate::http::reply::{Refusal, Reply, Representation};
 use crate::http::router::Document;
 use crate::http::site::Site;
 
+/// What depends on the insights is answered later.
+pub(super) const INSIGHTS_NOT_READY: Refusal =
+    Refusal::Unavailable("the insights are being derived from the reviews");
+
 /// Answers with the stored bytes in the coding that the client likes best; costs reference counts, no allocation.
 pub(super) fn document<'s>(
     site: &'s Site,
@@ -16,9 +20,7 @@ pub(super) fn document<'s>(
 ) -> Reply<'s> {
     let chosen = site.document(document, |available| head.coding(available));
     let Some(chosen) = chosen else {
-        return Reply::Refuse(Refusal::Unavailable(
-            "the insights are being derived from the reviews",
-        ));
+        return Reply::Refuse(INSIGHTS_NOT_READY);
     };
     let representation = Representation {
         media_type: chosen.media_type,

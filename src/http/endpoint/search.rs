@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use bytes::{BufMut, Bytes};
 use hyper::header::HeaderValue;
 
+use super::document::INSIGHTS_NOT_READY;
 use super::made;
 use super::review::tag_value;
 use crate::http::app::App;
@@ -15,6 +16,7 @@ use crate::http::reply::{Refusal, Reply};
 use crate::http::request_metrics::Searcher;
 use crate::http::site::Site;
 use crate::search::envelope::Frame;
+use crate::search::hints::hints;
 use crate::search::query::{self, Buffers};
 use crate::search::run::{self, Page};
 use crate::snapshot::Snapshot;
@@ -44,6 +46,9 @@ pub(super) fn search<'s>(app: &App, site: &'s Site, head: &RequestHead<'_>) -> R
             Ok(query) => query,
             Err(issues) => return Reply::Refuse(Refusal::Issues(Bytes::from(issues.render()))),
         };
+        if query.filter.needs_insights() && site.snapshot().insights().is_none() {
+            return Reply::Refuse(INSIGHTS_NOT_READY);
+        }
         let tag = site.search_tag(head.query.as_bytes());
         let representation = made(site, tag_value(&tag), None);
         head.judge(site, &tag, representation, |mut representation| {
@@ -56,6 +61,9 @@ pub(super) fn search<'s>(app: &App, site: &'s Site, head: &RequestHead<'_>) -> R
                 page.next.as_ref(),
                 query.ignored,
             );
+            if page.matched == 0 {
+                frame.add_hints(&hints(&snapshot.index, &query, run));
+            }
             if !frame.cursor.is_empty() {
                 representation.link =
                     Some(next_link(&snapshot.base_url, head.query, &frame.cursor));

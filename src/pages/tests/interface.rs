@@ -158,6 +158,12 @@ fn bounds_are_those_of_the_parser() {
                 takes("2024-02-29".to_owned()) && !takes("2023-02-29".to_owned()),
                 "{name}"
             );
+        } else if schema["type"] == "boolean" {
+            assert!(
+                takes("true".to_owned()) && takes("false".to_owned()),
+                "{name}"
+            );
+            assert!(!takes("1".to_owned()), "{name}");
         } else if let Some(words) = schema["enum"].as_array() {
             assert!(
                 words
@@ -174,7 +180,7 @@ fn bounds_are_those_of_the_parser() {
             assert!(!takes("x".repeat(bytes_max + 1)), "{name}");
         }
     }
-    assert_eq!(checked, 10);
+    assert_eq!(checked, 17);
 }
 
 #[test]

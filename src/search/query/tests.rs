@@ -172,7 +172,7 @@ fn texts_are_folded_and_at_most_1024_bytes() {
     with(
         "query=Stra%C3%9Fe+E%CC%81A&mentions_technician=ANA&mentions_service=Wills",
         |query| {
-            assert_eq!(query.filter.text, Some("straße éa"));
+            assert_eq!(query.filter.text, Some("strasse ea"));
             assert_eq!(query.filter.technician, Some("ana"));
             assert_eq!(query.filter.service, Some("wills"));
         },
@@ -182,7 +182,7 @@ fn texts_are_folded_and_at_most_1024_bytes() {
         with(&format!("{name}={fits}"), |query| {
             let filter = query.filter;
             let text = filter.text.or(filter.technician).or(filter.service);
-            assert_eq!(text.map(str::len), Some(1024));
+            assert_eq!(text.map(str::len), Some(512));
         });
         let long = format!("{fits}x");
         assert_refused(
@@ -193,6 +193,45 @@ fn texts_are_folded_and_at_most_1024_bytes() {
         );
     }
     assert!(with("query=+", |query| query.filter.text == Some(" ")));
+}
+
+#[test]
+fn words_are_at_most_16_terms() {
+    let fits = ["a"; 16].join("+");
+    let count = with(&format!("words={fits}"), |query| {
+        query.filter.words.map(|words| words.terms().count())
+    });
+    assert_eq!(count, Some(16));
+    let refused = refusals(&format!("words={fits}+%E2%80%9Cb+c%E2%80%9D"));
+    assert_eq!((refused.len(), refused[0].1), (1, Code::TooMany));
+}
+
+#[test]
+fn the_other_filters_are_judged_like_these() {
+    assert_eq!(stars("max_rating=2"), [1, 2]);
+    assert_eq!(stars("max_rating=4.5&min_rating=3.5"), [4]);
+    for text in ["0", "5.000001", "6"] {
+        let raw = format!("max_rating={text}");
+        assert_refused(&raw, "max_rating", Code::OutOfRange, text);
+    }
+    with(
+        "polarity=negative&has_reply=false&language=EN&source=Yelp&aspect=Fees",
+        |query| {
+            let filter = query.filter;
+            assert_eq!(
+                filter.polarity,
+                Some(crate::model::insights::Polarity::Negative)
+            );
+            assert_eq!(
+                (filter.has_reply, filter.language),
+                (Some(false), Some("en"))
+            );
+            assert_eq!((filter.source, filter.aspect), (Some("yelp"), Some("fees")));
+            assert!(filter.needs_insights());
+        },
+    );
+    assert_refused("polarity=bad", "polarity", Code::UnknownValue, "bad");
+    assert_refused("has_reply=1", "has_reply", Code::UnknownValue, "1");
 }
 
 #[test]

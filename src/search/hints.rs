@@ -1,0 +1,197 @@
+//! Why a search has found nothing, and what to ask instead.
+//!
+//! A hint costs a search; there are as many as the request has filters and words, so at most thirty.
+
+use std::fmt;
+
+use super::filter::{Filter, Query, RatingSet, Sort};
+use super::index::Index;
+use super::issue::cut;
+use super::names::NameMatch;
+use super::query::Parameter;
+use super::run::{Scratch, run};
+use super::words::Words;
+use crate::wire::json::{Array, Object, push_strings};
+
+/// One thing that helps to ask again; displayed as a sentence without a full stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// The parameter that the hint is about; `rating` stands for both bounds as well.
+    pub parameter: Parameter,
+    /// Its folded value, or the word that the hint is about, at most 64 bytes; empty in [`Advice::Without`].
+    pub value: String,
+    /// What there is to know.
+    pub advice: Advice,
+}
+
+/// What a hint says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// How many reviews the same search finds without this parameter: 1 or more.
+    Without(u32),
+    /// How many reviews the word or phrase alone matches; in the place of `query`, the words of it in any order.
+    Alone(u32),
+    /// The value is a part of these names, so none is meant.
+    Ambiguous(Vec<String>),
+    /// The value is unknown; these names are spelt most like it.
+    Unknown(Vec<String>),
+}
+
+/// Returns what helps after `query` has found nothing: names that are unknown or ambiguous, the filters without which it
+/// finds something, and what each word alone finds. Costs at most thirty searches.
+#[must_use]
+pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hint> {
+    let filter = query.filter;
+    let mut hints = Vec::new();
+    let mut add = |parameter, value: &str, advice| {
+        let value = cut(value).to_owned();
+        hints.push(Hint {
+            parameter,
+            value,
+            advice,
+        });
+    };
+    let mut count = |filter| -> u32 {
+        let query = Query {
+            filter,
+            sort: Sort::Newest,
+            limit: 1,
+            cursor: None,
+            ignored: &[],
+        };
+        run(index, &query, scratch).matched
+    };
+    let names = [
+        (Parameter::MentionsTechnician, filter.technician),
+        (Parameter::MentionsService, filter.service),
+        (Parameter::Aspect, filter.aspect),
+    ];
+    for (parameter, name) in names {
+        let owned =
+            |names: Vec<&str>| -> Vec<String> { names.into_iter().map(str::to_owned).collect() };
+        let Some(name) = name else { continue };
+        match index.resolve(parameter, name) {
+            Some(NameMatch::Ambiguous(names)) => {
+                add(parameter, name, Advice::Ambiguous(owned(names)))
+            }
+            Some(NameMatch::Unknown(names)) => add(parameter, name, Advice::Unknown(owned(names))),
+            Some(NameMatch::Unique(_)) | None => {}
+        }
+    }
+    for parameter in Parameter::ALL {
+        let rest = without(filter, parameter);
+        if rest != filter && rest != Filter::ALL {
+            let found = count(rest);
+            if found > 0 {
+                add(parameter, "", Advice::Without(found));
+            }
+        }
+    }
+    for term in filter
+        .words
+        .iter()
+        .flat_map(Words::terms)
+        .filter(|term| !term.is_excluded)
+    {
+        let words = Some(term.alone());
+        let found = count(Filter {
+            words,
+            ..Filter::ALL
+        });
+        add(Parameter::Words, term.text, Advice::Alone(found));
+    }
+    if let Some(text) = filter.text
+        && let Ok(words) = Words::parse(text)
+        && words.terms().count() > 1
+    {
+        let words = Some(words);
+        let found = count(Filter {
+            words,
+            ..Filter::ALL
+        });
+        add(Parameter::Query, text, Advice::Alone(found));
+    }
+    hints
+}
+
+/// Returns `filter` without one of its parts; the bounds of the rating are one part.
+fn without(filter: Filter<'_>, parameter: Parameter) -> Filter<'_> {
+    let mut rest = filter;
+    match parameter {
+        Parameter::Rating => rest.ratings = RatingSet::ALL,
+        Parameter::Since => rest.since = None,
+        Parameter::Until => rest.until = None,
+        Parameter::Query => rest.text = None,
+        Parameter::Words => rest.words = None,
+        Parameter::MentionsTechnician => rest.technician = None,
+        Parameter::MentionsService => rest.service = None,
+        Parameter::Aspect => rest.aspect = None,
+        Parameter::Polarity => rest.polarity = None,
+        Parameter::HasReply => rest.has_reply = None,
+        Parameter::Language => rest.language = None,
+        Parameter::Source => rest.source = None,
+        Parameter::MinRating
+        | Parameter::MaxRating
+        | Parameter::Limit
+        | Parameter::Sort
+        | Parameter::Cursor => {}
+    }
+    rest
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, value) = (self.parameter.name(), &self.value);
+        let reviews = |count: &u32| match count {
+            1 => "1 review".to_owned(),
+            count => format!("{count} reviews"),
+        };
+        match &self.advice {
+            Advice::Without(count) => {
+                write!(formatter, "without {name}, {} would match", reviews(count))
+            }
+            Advice::Alone(count) if self.parameter == Parameter::Query => write!(
+                formatter,
+                "the words of {value:?} in any order, as the parameter words, match {}",
+                reviews(count)
+            ),
+            Advice::Alone(count) => write!(formatter, "{value:?} alone matches {}", reviews(count)),
+            Advice::Ambiguous(names) => {
+                write!(
+                    formatter,
+                    "{name} {value:?} may mean {}",
+                    names.join(" or ")
+                )
+            }
+            Advice::Unknown(names) if names.is_empty() => {
+                write!(formatter, "{name} {value:?} is unknown")
+            }
+            Advice::Unknown(names) => write!(
+                formatter,
+                "{name} {value:?} is unknown; the nearest: {}",
+                names.join(", ")
+            ),
+        }
+    }
+}
+
+/// Appends the value of the key `hints`: an array of objects.
+pub(super) fn push_hints(out: &mut Vec<u8>, hints: &[Hint]) {
+    let mut array = Array::begin(out);
+    for hint in hints {
+        let mut object = Object::begin(array.item());
+        object
+            .string("parameter", hint.parameter.name())
+            .string("message", &hint.to_string());
+        match &hint.advice {
+            Advice::Without(count) | Advice::Alone(count) => {
+                object.u64("matched", u64::from(*count));
+            }
+            Advice::Ambiguous(names) | Advice::Unknown(names) => {
+                push_strings(object.key("names"), names.iter().map(String::as_str));
+            }
+        }
+        object.end();
+    }
+    array.end();
+}
