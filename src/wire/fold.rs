@@ -73,7 +73,8 @@ fn plain(character: char) -> char {
             while let Decomposed::Expansion(base, _) = decompositions.decompose(letter) {
                 letter = base;
             }
-            letter
+            // `İ` has no simple case folding, but its base letter has.
+            letter.to_ascii_lowercase()
         }
         other => other,
     }

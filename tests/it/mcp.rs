@@ -425,3 +425,85 @@ fn local_stdio_takes_batches_and_reads_changed_data_again() {
     drop(input);
     assert!(child.wait().unwrap().success());
 }
+
+/// Asks one question over the socket, and returns the answer or the lines of its error.
+fn answered(server: &Server, tool: &str, arguments: Value) -> Result<Value, String> {
+    let call = request("tools/call", json!({"name": tool, "arguments": arguments}));
+    let mut result = post(server, &[], &call).json()["result"].take();
+    match result["isError"] == true {
+        true => Err(result["content"][0]["text"].as_str().unwrap().to_owned()),
+        false => Ok(result["structuredContent"].take()),
+    }
+}
+
+#[test]
+fn questions_are_answered_in_one_call_or_get_a_hint() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+    let server = Server::start_on(data.as_ref());
+    let search = |arguments: Value| answered(&server, "search_reviews", arguments);
+    // What a person or a model asks for, and a part of a text that has to be found.
+    for (arguments, part) in [
+        (
+            json!({"words": "missed deadline"}),
+            "They missed a filing deadline",
+        ),
+        (json!({"words": "couldn’t"}), "couldn't"),
+        (json!({"words": "espanol"}), "español"),
+        (json!({"mentions_technician": "Okafor"}), "Adaeze"),
+        (json!({"aspect": "fees", "polarity": "negative"}), ""),
+        (
+            json!({"words": "green card", "min_rating": 4}),
+            "green card",
+        ),
+        (json!({"words": "terrible parking"}), "Terrible parking"),
+        (
+            json!({"words": "\"phone at 9\" adoption"}),
+            "adoption papers",
+        ),
+        (
+            json!({"words": "deadline -lawyer", "max_rating": 2}),
+            "deadline",
+        ),
+        (
+            json!({"mentions_technician": "o’dowd", "max_rating": 3}),
+            "O'Dowd",
+        ),
+        (json!({"has_reply": true, "max_rating": 1}), ""),
+    ] {
+        let page = search(arguments.clone()).unwrap();
+        let reviews = page["reviews"].as_array().unwrap();
+        let text = |review: &Value| review["text"].as_str().unwrap_or_default().to_owned();
+        assert!(
+            reviews.iter().any(|review| text(review).contains(part)),
+            "{arguments}: {page}"
+        );
+        assert!(page.get("hint").is_none());
+    }
+    for (arguments, word) in [
+        (json!({"words": "rude staff"}), "rude"),
+        (json!({"words": "fees billing"}), "billing"),
+        (json!({"words": "wheelchair accessible"}), "wheelchair"),
+    ] {
+        let page = search(arguments).unwrap();
+        let hint = page["hint"].as_str().unwrap();
+        assert!(page["matched"] == 0 && hint.contains(word), "{hint}");
+    }
+    for (tool, arguments, nearest) in [
+        (
+            "search_reviews",
+            json!({"mentions_service": "family law"}),
+            "",
+        ),
+        (
+            "search_reviews",
+            json!({"mentions_technician": "Okafar"}),
+            "Okafor",
+        ),
+        ("get_technician", json!({"name": "Reyes"}), "Marisol Reyes"),
+    ] {
+        let lines = answered(&server, tool, arguments).unwrap_err();
+        assert!(lines.contains(nearest), "{lines}");
+    }
+    let fees = answered(&server, "get_aspect_sentiment", json!({"aspect": "fees"})).unwrap();
+    assert!(!fees["quotes"]["negative"].as_array().unwrap().is_empty());
+}

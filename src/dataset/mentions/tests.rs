@@ -107,10 +107,10 @@ fn apostrophes_may_be_straight_or_curly() {
 }
 
 #[test]
-fn case_and_composition_do_not_count_and_accents_do() {
+fn case_composition_and_accents_do_not_count() {
     assert_eq!(people("JOSÉ NÚÑEZ JR."), ["José Núñez Jr."]);
     assert_eq!(people("Sr. Nu\u{301}n\u{303}ez"), ["José Núñez Jr."]);
-    assert_eq!(people("Sr. Nunez"), [] as [&str; 0]);
+    assert_eq!(people("Sr. Nunez"), ["José Núñez Jr."]);
 }
 
 #[test]

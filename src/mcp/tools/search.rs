@@ -15,11 +15,14 @@ use crate::search::builder::Builder;
 use crate::search::cursor::{Cursor, ReviewId};
 use crate::search::envelope::{ENVELOPE_BYTES_MAX, Frame};
 use crate::search::filter::{Query, Sort};
-use crate::search::issue::{Code, Issues, cut};
+use crate::search::hints::{Hint, hints};
+use crate::search::issue::{Code, Issue, Issues, cut};
+use crate::search::names::NameMatch;
 use crate::search::query::{Buffers, Parameter};
 use crate::search::run::{Page, Scratch, run};
 use crate::snapshot::Snapshot;
 use crate::wire::date::{Date, parse_date};
+use crate::wire::json::push_string;
 
 /// Answers a search with the arguments of REST.
 ///
@@ -46,10 +49,65 @@ pub(crate) fn search_reviews(
             }
         }
         let query = builder.finish()?;
-        let page = run(&catalog.snapshot.index, &query, &mut memory.scratch);
-        push_page(&catalog.snapshot, &page, &query, &mut memory.page, out);
+        check_names(catalog, &query)?;
+        let index = &catalog.snapshot.index;
+        let page = run(index, &query, &mut memory.scratch);
+        let hints = match page.matched {
+            0 => hints(index, &query, &mut memory.scratch),
+            _ => Vec::new(),
+        };
+        push_page(
+            &catalog.snapshot,
+            &page,
+            &query,
+            &hints,
+            &mut memory.page,
+            out,
+        );
         Ok(())
     })
+}
+
+/// Refuses names of people, services and aspects that stand for none or for several, with those that may be meant.
+fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
+    let mut issues = Issues::default();
+    let filter = &query.filter;
+    for (parameter, name) in [
+        (Parameter::MentionsTechnician, filter.technician),
+        (Parameter::MentionsService, filter.service),
+        (Parameter::Aspect, filter.aspect),
+    ] {
+        if let Some(name) = name
+            && let Some(message) = name_problem(catalog, parameter, name)
+        {
+            issues.push(Issue {
+                path: Some(parameter.name().into()),
+                code: Code::UnknownValue,
+                message: message.into(),
+                received: cut(name).to_owned(),
+            });
+        }
+    }
+    if issues.is_empty() {
+        Ok(())
+    } else {
+        Err(issues)
+    }
+}
+
+/// Returns what is wrong with a folded name, for the model to choose another.
+pub(super) fn name_problem(catalog: &Catalog, parameter: Parameter, name: &str) -> Option<String> {
+    match catalog.snapshot.index.resolve(parameter, name)? {
+        NameMatch::Unique(_) => None,
+        NameMatch::Ambiguous(names) => {
+            Some(format!("is a part of several names: {}", names.join(", ")))
+        }
+        NameMatch::Unknown(names) if names.is_empty() => Some("is unknown".to_owned()),
+        NameMatch::Unknown(names) => Some(format!(
+            "is unknown; the nearest names: {}",
+            names.join(", ")
+        )),
+    }
 }
 
 /// Answers with the reviews of a day and later, newest first.
@@ -78,7 +136,7 @@ pub(crate) fn list_reviews_since(
         let mut query = builder.finish()?;
         query.filter.since = since;
         let page = run(&catalog.snapshot.index, &query, &mut memory.scratch);
-        push_page(&catalog.snapshot, &page, &query, &mut memory.page, out);
+        push_page(&catalog.snapshot, &page, &query, &[], &mut memory.page, out);
         Ok(())
     })
 }
@@ -98,7 +156,7 @@ pub(crate) fn search(
     arguments.finish()?;
     let rows = MEMORY.with_borrow_mut(|memory| {
         let mut builder = Builder::new(&mut memory.buffers);
-        builder.text(Parameter::Query, words);
+        builder.text(Parameter::Words, words);
         builder.text(Parameter::Limit, "10");
         let query = builder.finish()?;
         let page = run(&catalog.snapshot.index, &query, &mut memory.scratch);
@@ -150,6 +208,7 @@ fn push_page(
     snapshot: &Snapshot,
     page: &Page,
     query: &Query<'_>,
+    hints: &[Hint],
     buffers: &mut PageBuffers,
     out: &mut Vec<u8>,
 ) {
@@ -181,6 +240,13 @@ fn push_page(
     json.extend_from_slice(&frame.head);
     json.extend_from_slice(reviews);
     json.extend_from_slice(&frame.tail);
+    if !hints.is_empty() {
+        json.pop();
+        let sentences: Vec<String> = hints.iter().map(ToString::to_string).collect();
+        json.extend_from_slice(b",\"hint\":");
+        push_string(json, &format!("{}.", sentences.join("; ")));
+        json.push(b'}');
+    }
     push_result(out, json);
 }
 

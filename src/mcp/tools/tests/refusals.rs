@@ -24,8 +24,9 @@ fn wrong_arguments_are_told_one_line_each() {
         "rating: must be an integer from 1 to 5, received \"9\"",
         "limit: must be an integer from 1 to 100, received \"\\\"5\\\"\"",
         "since: must be a day that exists, from 0001-01-01 to 9999-12-31, received \"2023-02-29\"",
-        "ratings: is not an argument of this tool, which takes rating, min_rating, since, until, query, \
-         mentions_technician, mentions_service, limit, sort, cursor, received \"5\"",
+        "ratings: is not an argument of this tool, which takes rating, min_rating, max_rating, since, until, \
+         query, words, mentions_technician, mentions_service, aspect, polarity, has_reply, language, source, limit, sort, \
+         cursor, received \"5\"",
         "sort: must be one of newest, oldest, highest, lowest, received \"best\"",
         "min_rating: must be a number from 1 to 5 with at most six decimal places, received \"true\"",
     ];
