@@ -126,12 +126,10 @@ fn is_named(
     name: &str,
 ) -> bool {
     let mut known: Vec<(String, Vec<String>)> = known.collect();
-    for mention in ["not in the taxonomy"] {
-        let mention = mention.to_owned();
-        let is_technician = known.iter().any(|(main, _)| main == "Nobody");
-        if is_technician {
-            known.push((mention.clone(), vec![mention]));
-        }
+    // One dataset of the tests mentions a person who is not in its taxonomy.
+    if known.iter().any(|(main, _)| main == "Nobody") {
+        let mention = "not in the taxonomy".to_owned();
+        known.push((mention.clone(), vec![mention]));
     }
     let is_whole = |names: &[String]| names.iter().any(|known| fold(known) == name);
     let words = |text: &str| -> Vec<String> {

@@ -142,7 +142,11 @@ pub(in crate::search) fn words_after_signs(text: &str) -> impl Iterator<Item = &
         if last == ' ' || is_of_word(last) || !is_of_word(character) {
             return None;
         }
-        let rest = &text[at..text.floor_char_boundary((at + WORD_BYTES_MAX).min(text.len()))];
+        let mut end = (at + WORD_BYTES_MAX).min(text.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let rest = &text[at..end];
         Some(rest.split(char::is_whitespace).next().unwrap_or(rest))
     })
 }
