@@ -1,6 +1,6 @@
-//! `/badge.svg`: rating and count as a small drawing; `/favicon.svg`, which is the same for everybody.
+//! `/badge.svg` with rating and count, and `/favicon.svg`.
 
-use super::figures::Figures;
+use super::rating_stats::RatingStats;
 use super::text::counted;
 
 /// A star.
@@ -18,13 +18,13 @@ pub(super) enum Theme {
 const LIGHT: &str = ".card{fill:#fff;stroke:#d9d5cc}.strong{fill:#1d2429}.soft{fill:#59626a}.on{fill:#b3730b}.off{fill:#ddd8ce}";
 const DARK: &str = ".card{fill:#1b2024;stroke:#3a4248}.strong{fill:#f1efea}.soft{fill:#aab2b8}.on{fill:#e9b04a}.off{fill:#444c52}";
 
-/// Width of one digit or letter of the two texts, in pixels; a guess for any font, on the safe side.
+/// Width of one character of the texts, in pixels: an upper estimate for common fonts.
 const COUNT_CHARACTER: f64 = 6.9;
 
-/// Draws the badge: numbers of our own, and no word of the dataset.
-pub(super) fn render(figures: &Figures, theme: Theme) -> Vec<u8> {
-    let mean = figures.mean_short();
-    let count = counted(figures.count, "review", "reviews");
+/// Draws the badge. It contains numbers only, nothing from the dataset that needs escaping.
+pub(super) fn render(stats: &RatingStats, theme: Theme) -> Vec<u8> {
+    let mean = stats.mean_short();
+    let count = counted(stats.count, "review", "reviews");
     let label = match &mean {
         Some(mean) => format!("{mean} of 5 stars, {count}"),
         None => "No reviews yet".to_owned(),
@@ -44,7 +44,7 @@ pub(super) fn render(figures: &Figures, theme: Theme) -> Vec<u8> {
          <defs><path id=\"s\" d=\"{STAR}\"/><clipPath id=\"c\"><rect x=\"{stars_at}\" y=\"0\" width=\"{}\" height=\"32\"/></clipPath></defs>\
          <rect class=\"card\" x=\".5\" y=\".5\" width=\"{}\" height=\"31\" rx=\"7\"/>\
          <text class=\"strong\" x=\"12\" y=\"22\" font-size=\"18\" font-weight=\"700\" textLength=\"28\" lengthAdjust=\"spacingAndGlyphs\">{}</text>",
-        stars_width(figures, star, gap),
+        stars_width(stats, star, gap),
         width - 1.0,
         mean.as_deref().unwrap_or("–"),
     );
@@ -65,9 +65,9 @@ pub(super) fn render(figures: &Figures, theme: Theme) -> Vec<u8> {
     drawing.into_bytes()
 }
 
-/// How far the filled stars reach: whole stars with their gaps, and a part of one.
-fn stars_width(figures: &Figures, star: f64, gap: f64) -> f64 {
-    let tenths = figures.mean_tenths().unwrap_or(0);
+/// Returns the width of the filled stars: whole ones with their gaps, and a part of one.
+fn stars_width(stats: &RatingStats, star: f64, gap: f64) -> f64 {
+    let tenths = stats.mean_tenths().unwrap_or(0);
     let (whole, part) = ((tenths / 10) as f64, (tenths % 10) as f64 / 10.0);
     whole * (star + gap) + part * star
 }

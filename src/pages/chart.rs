@@ -1,14 +1,14 @@
-//! The rating over time, drawn as SVG without a script: the mean of each span as a line, its reviews as columns.
+//! The rating over time as SVG without a script: a line for the means, columns for the number of reviews.
 //!
-//! Positions are per cent of the width, so that the drawing fills any width and its words keep their size. All that is
-//! written are numbers of our own.
+//! Horizontal positions are percentages, so the drawing fills any width while its labels keep their size. It contains
+//! numbers only, nothing from the dataset that needs escaping.
 
 use std::fmt::Write as _;
 
-use super::figures::{Figures, Span};
+use super::rating_stats::{RatingStats, Span};
 use super::text::{MONTHS, count};
 
-/// A drawing, and the same as a table.
+/// A drawing, and the same figures as a table.
 pub(super) struct Chart {
     /// The inside of the `svg` element.
     pub(super) drawing: String,
@@ -25,22 +25,22 @@ pub(super) struct Line {
     pub(super) count: String,
 }
 
-/// Where five stars lie, and one star; in pixels from the top.
+/// Vertical position of five stars and of one star, in pixels from the top.
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 124.0;
-/// Where the columns of the counts stand, and how high the highest is.
+/// Base line of the columns, and height of the highest, in pixels.
 const FLOOR: f64 = 176.0;
 const COLUMN_MAX: f64 = 34.0;
 const HEIGHT: u32 = 200;
-/// Where the spans begin and how much they take, in per cent of the width.
+/// Left edge and width of the plot area, in percent of the drawing.
 const LEFT: f64 = 6.0;
 const WIDTH: f64 = 93.0;
-/// Most labels of years, so that they do not touch on a phone.
+/// Year labels at most, so that they do not touch on a phone.
 const LABELS_MAX: u32 = 8;
 
-/// Draws; `None` where fewer than two spans have reviews, as one is no change.
-pub(super) fn render(figures: &Figures) -> Option<Chart> {
-    let spans = &figures.spans;
+/// Draws the chart; `None` if fewer than two spans have reviews.
+pub(super) fn render(stats: &RatingStats) -> Option<Chart> {
+    let spans = &stats.spans;
     let means: Vec<(usize, f64)> = spans
         .iter()
         .enumerate()
@@ -53,10 +53,10 @@ pub(super) fn render(figures: &Figures) -> Option<Chart> {
     let mut drawing = String::with_capacity(8 * 1024);
     push_grid(&mut drawing);
     push_columns(&mut drawing, spans, step);
-    push_curve(&mut drawing, figures, &means, step);
-    push_years(&mut drawing, spans, figures.span_months, step);
+    push_curve(&mut drawing, stats, &means, step);
+    push_years(&mut drawing, spans, stats.span_months, step);
     let line = |(place, mean): &(usize, f64)| Line {
-        label: span_label(&spans[*place], figures.span_months),
+        label: span_label(&spans[*place], stats.span_months),
         mean: format!("{mean:.2}"),
         count: count(spans[*place].count),
     };
@@ -64,7 +64,7 @@ pub(super) fn render(figures: &Figures) -> Option<Chart> {
         drawing,
         height: HEIGHT,
         lines: means.iter().rev().map(line).collect(),
-        span: match figures.span_months {
+        span: match stats.span_months {
             1 => "month".to_owned(),
             3 => "quarter".to_owned(),
             12 => "year".to_owned(),
@@ -73,7 +73,7 @@ pub(super) fn render(figures: &Figures) -> Option<Chart> {
     })
 }
 
-/// The height at which so many stars lie.
+/// Returns the vertical position of a mean.
 fn level(stars: f64) -> f64 {
     BOTTOM - (stars - 1.0) / 4.0 * (BOTTOM - TOP)
 }
@@ -92,7 +92,7 @@ fn push_grid(out: &mut String) {
     }
 }
 
-/// Draws how many reviews each span has.
+/// Draws a column with the number of reviews of each span.
 fn push_columns(out: &mut String, spans: &[Span], step: f64) {
     let most = spans
         .iter()
@@ -115,7 +115,7 @@ fn push_columns(out: &mut String, spans: &[Span], step: f64) {
 }
 
 /// Draws the means, each a point, and lines between them.
-fn push_curve(out: &mut String, figures: &Figures, means: &[(usize, f64)], step: f64) {
+fn push_curve(out: &mut String, stats: &RatingStats, means: &[(usize, f64)], step: f64) {
     let middle = |place: usize| LEFT + step * (place as f64 + 0.5);
     for pair in means.windows(2) {
         let [(from, before), (to, after)] = pair else {
@@ -133,8 +133,8 @@ fn push_curve(out: &mut String, figures: &Figures, means: &[(usize, f64)], step:
         );
     }
     for (place, mean) in means {
-        let span = &figures.spans[*place];
-        let label = span_label(span, figures.span_months);
+        let span = &stats.spans[*place];
+        let label = span_label(span, stats.span_months);
         push(
             out,
             format_args!(
@@ -197,8 +197,8 @@ fn push(out: &mut String, piece: std::fmt::Arguments<'_>) {
 mod tests {
     use super::*;
 
-    fn figures(spans: Vec<Span>, span_months: u32) -> Figures {
-        Figures {
+    fn stats(spans: Vec<Span>, span_months: u32) -> RatingStats {
+        RatingStats {
             count: 0,
             with_text: 0,
             sum: 0,
@@ -214,10 +214,10 @@ mod tests {
 
     #[test]
     fn one_span_is_no_chart_and_two_are() {
-        assert!(render(&figures(Vec::new(), 1)).is_none());
-        assert!(render(&figures(vec![span(24_000, 3, 12)], 1)).is_none());
+        assert!(render(&stats(Vec::new(), 1)).is_none());
+        assert!(render(&stats(vec![span(24_000, 3, 12)], 1)).is_none());
         let gap = vec![span(24_000, 3, 12), span(24_001, 0, 0), span(24_002, 1, 5)];
-        let chart = render(&figures(gap, 1)).expect("two spans have reviews");
+        let chart = render(&stats(gap, 1)).expect("two spans have reviews");
         assert_eq!(chart.drawing.matches("class=\"curve\"").count(), 1);
         assert_eq!(chart.drawing.matches("class=\"point\"").count(), 2);
         let labels: Vec<&str> = chart.lines.iter().map(|line| line.label.as_str()).collect();
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn years_are_labelled_as_many_as_there_is_room_for() {
         let quarters = (0..36).map(|at| span(24_000 + 3 * at, 1, 4)).collect();
-        let chart = render(&figures(quarters, 3)).expect("many spans");
+        let chart = render(&stats(quarters, 3)).expect("many spans");
         // Nine years, every second one.
         for year in 2000..2009 {
             let label = format!(">{year}</text>");

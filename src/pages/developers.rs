@@ -1,25 +1,25 @@
-//! `/developers`: every endpoint with examples to copy and to try, agents, subscribing, and the rules.
+//! `/developers`: every endpoint with examples to copy and to try, agents, push, and limits.
 
-mod sent;
+mod code_samples;
 
 use askama::Template;
 
-use self::sent::Sent;
+use self::code_samples::RequestBody;
 use super::Context;
 use serde_json::Value;
 
 use super::api::{Operation, Parameter, plain};
-use super::shell::{Shell, rendered};
+use super::layout::{Layout, rendered};
 
-/// What copies and tries the examples; the page can be read without.
+/// Copies and sends the examples; the page can be read without it.
 pub(super) const SCRIPT: &str = include_str!("assets/developers.js");
-/// A subscriber that works as it stands; a step of the continuous integration runs it.
+/// A working subscriber; continuous integration runs it.
 const SUBSCRIBER: &str = include_str!("assets/subscriber.py");
 
 /// Renders the page.
 pub(super) fn render(context: &Context<'_>) -> Vec<u8> {
     let Context {
-        shell, interface, ..
+        layout, interface, ..
     } = context;
     let base_url = &context.snapshot.base_url;
     let groups = interface.groups().filter(|group| group.id != FILES);
@@ -36,8 +36,8 @@ pub(super) fn render(context: &Context<'_>) -> Vec<u8> {
     let files = interface.groups().filter(|group| group.id == FILES);
     let files = files.flat_map(|group| group.operations);
     rendered(&Developers {
-        shell,
-        title: format!("For developers – Reviews of {}", shell.title),
+        layout,
+        title: format!("For developers – Reviews of {}", layout.title),
         base_url,
         version: interface.version(),
         groups: groups.collect(),
@@ -49,7 +49,7 @@ pub(super) fn render(context: &Context<'_>) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The group of what pages load by themselves, which clients do not call by themselves.
+/// The group of files that pages load, such as stylesheets.
 pub(super) const FILES: &str = "files";
 
 /// The endpoints of one purpose.
@@ -68,14 +68,14 @@ struct Endpoint<'d> {
     summary: &'d str,
     description: &'d str,
     parameters: Vec<Line<'d>>,
-    /// How to try it; nothing for what needs a session.
+    /// A form that sends the request; `None` for requests that need a session.
     form: Option<TryForm<'d>>,
     curl: String,
     script: String,
     python: String,
 }
 
-/// One parameter, in words.
+/// One row of the parameter table.
 struct Line<'d> {
     name: &'d str,
     description: &'d str,
@@ -85,11 +85,11 @@ struct Line<'d> {
 /// A form that sends the request of an example.
 struct TryForm<'d> {
     method: String,
-    /// Where it goes without the script.
+    /// The form's action, used without the script.
     action: String,
-    /// Where it goes with the script, which fills in the parameter in braces.
+    /// The path with its parameter in braces, filled in by the script.
     path: &'d str,
-    /// Whether it is of no use without the script.
+    /// Whether the form works only with the script.
     needs_script: bool,
     fields: Vec<Field<'d>>,
     message: String,
@@ -116,7 +116,7 @@ enum Control<'d> {
 impl<'d> Endpoint<'d> {
     fn of(operation: &Operation<'d>, base_url: &str) -> Endpoint<'d> {
         let url = format!("{base_url}{}", operation.target());
-        let sent = Sent::of(operation);
+        let sent = RequestBody::of(operation);
         Endpoint {
             id: operation.id(),
             method: operation.method(),
@@ -164,7 +164,7 @@ impl<'d> Line<'d> {
     }
 }
 
-/// Returns the words that a parameter takes, where these are few and known.
+/// Returns the allowed values of a parameter, if its schema lists them.
 fn words<'d>(parameter: &Parameter<'d>) -> Option<Vec<&'d str>> {
     let schema = parameter.schema;
     let words = schema.get("enum").or_else(|| schema.get("examples"))?;
@@ -231,7 +231,7 @@ impl<'d> Field<'d> {
     }
 }
 
-/// What is bounded, and what happens at the bound; the operator may have set others.
+/// Default limits, and what happens at each; the operator may have set others.
 const LIMITS: &[(&str, &str)] = &[
     (
         "Reviews of a search's page",
@@ -265,7 +265,7 @@ const LIMITS: &[(&str, &str)] = &[
 #[derive(Template)]
 #[template(path = "developers.html")]
 struct Developers<'p> {
-    shell: &'p Shell,
+    layout: &'p Layout,
     title: String,
     base_url: &'p str,
     version: &'p str,

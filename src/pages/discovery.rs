@@ -1,23 +1,23 @@
-//! What machines read to find everything else: `/llms.txt`, `/robots.txt`, `/sitemap.xml`, and the API catalog.
+//! Documents for crawlers and agents: `/llms.txt`, `/robots.txt`, `/sitemap.xml`, and the API catalog.
 
 use std::fmt::Write as _;
 
 use super::api::{Interface, Operation};
 use super::developers::FILES;
-use super::figures::Figures;
+use super::rating_stats::RatingStats;
 use super::text::{counted, push_markdown, verification};
 use crate::snapshot::Snapshot;
 use crate::wire::json::{Array, Object};
 use crate::wire::xml;
 
 /// Renders `/llms.txt` as <https://llmstxt.org> asks: a title, a summary, and lists of links.
-pub(super) fn llms(snapshot: &Snapshot, figures: &Figures, interface: &Interface) -> Vec<u8> {
+pub(super) fn llms(snapshot: &Snapshot, stats: &RatingStats, interface: &Interface) -> Vec<u8> {
     let mut out = String::from("# Reviews of ");
     push_markdown(&mut out, &snapshot.business.name);
     out.push_str("\n\n> ");
-    match figures.mean_short() {
+    match stats.mean_short() {
         Some(mean) => {
-            let count = counted(figures.count, "review", "reviews");
+            let count = counted(stats.count, "review", "reviews");
             write(&mut out, format_args!("{mean} of 5 stars from {count}. "));
             push_markdown(&mut out, &verification(snapshot));
         }

@@ -3,12 +3,12 @@
 use askama::Template;
 
 use super::Pages;
-use super::shell::{Shell, rendered};
+use super::layout::{Layout, rendered};
 
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'p> {
-    shell: &'p Shell,
+    layout: &'p Layout,
     title: String,
     heading: &'p str,
     message: &'p str,
@@ -19,8 +19,8 @@ impl Pages {
     #[must_use]
     pub fn error(&self, heading: &str, message: &str) -> Vec<u8> {
         rendered(&ErrorPage {
-            shell: &self.shell,
-            title: format!("{heading} – {}", self.shell.title),
+            layout: &self.layout,
+            title: format!("{heading} – {}", self.layout.title),
             heading,
             message,
         })

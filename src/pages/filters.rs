@@ -1,4 +1,4 @@
-//! What templates may apply to a value, by name.
+//! Filters for the templates.
 
 #![allow(
     unreachable_pub,
@@ -9,14 +9,14 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use askama::{Result, Values};
 
-/// Writes a name or a label inside of a line of ours without the marks that turn the direction of what stands around
-/// it. `<bdi>` alone is not enough: a name that leaves an isolate open takes the end of the element for its end.
+/// Writes a name or label without bidirectional control characters. `<bdi>` alone is not enough: a name with an
+/// unclosed isolate would end at the end of the element.
 #[askama::filter_fn]
 pub(super) fn in_line<T: Display>(value: T, _: &dyn Values) -> Result<InLine<T>> {
     Ok(InLine(value))
 }
 
-/// A value that is written without marks of direction.
+/// A value that is written without bidirectional control characters.
 pub(super) struct InLine<T>(T);
 
 impl<T: Display> Display for InLine<T> {
@@ -34,7 +34,7 @@ impl Write for Undirected<'_, '_> {
     }
 }
 
-/// Whether a character is one of the embeddings, overrides and isolates, or their ends (Unicode Standard Annex 9).
+/// Returns whether a character is a bidirectional embedding, override or isolate, or ends one (Unicode Annex 9).
 pub(super) fn turns_direction(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::given::Given;
 use super::insights::Insights;
+use super::query_params::QueryParams;
 use super::text::{people, services};
 use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
@@ -150,7 +150,7 @@ impl Entries {
 
 impl<'p> Form<'p> {
     /// Fills the form with what was given; linear in the length of the lists, which are short.
-    pub(super) fn new(lists: &'p Lists, given: &'p Given) -> Form<'p> {
+    pub(super) fn new(lists: &'p Lists, given: &'p QueryParams) -> Form<'p> {
         Form {
             words: given.value("words"),
             since: day(given.value("since")),

@@ -1,16 +1,16 @@
-//! `/` without parameters: the practice, what its reviews say, and the newest of them.
+//! `/` without parameters: the business, the insights, and the newest reviews.
 
 use askama::Template;
 
 use super::Context;
 use super::chart;
-use super::figures::rounded;
 use super::filters;
 use super::form::{Field, Form};
-use super::given::Given;
 use super::insights::{Aspect, Insights};
-use super::review::Shown;
-use super::shell::{Shell, rendered};
+use super::layout::{Layout, rendered};
+use super::query_params::QueryParams;
+use super::rating_stats::rounded;
+use super::review::ReviewView;
 use super::text::{count, counted, newest, push_encoded, without_direction};
 use crate::model::Question;
 use crate::model::insights::Quarter;
@@ -18,32 +18,32 @@ use crate::model::insights::Quarter;
 /// Reviews on the page.
 const NEWEST_MAX: u32 = 10;
 
-/// Aspects that are shown at once; the others are folded away.
+/// Aspects shown at first; the others are in a `<details>` element.
 const ASPECTS_SHOWN: usize = 8;
 
 /// Renders the page.
 pub(super) fn render(context: &Context<'_>) -> Vec<u8> {
     let Context {
         snapshot,
-        figures,
+        stats,
         insights,
         lists,
-        shell,
+        layout,
         json_ld,
         ..
     } = context;
-    let given = Given::default();
+    let given = QueryParams::default();
     let nothing = Insights::default();
     let insights = insights.unwrap_or(&nothing);
     let summary = insights.summary.as_deref();
     let description = without_direction(&snapshot.business.description);
     rendered(&Home {
-        shell,
-        title: format!("Reviews of {}", shell.title),
-        description: match figures.mean_short() {
+        layout,
+        title: format!("Reviews of {}", layout.title),
+        description: match stats.mean_short() {
             Some(mean) => format!(
                 "{mean} of 5 stars from {}. {description}",
-                counted(figures.count, "review", "reviews")
+                counted(stats.count, "review", "reviews")
             ),
             None => description,
         },
@@ -63,19 +63,19 @@ pub(super) fn render(context: &Context<'_>) -> Vec<u8> {
             .skip(ASPECTS_SHOWN)
             .map(AspectLine::of)
             .collect(),
-        chart: chart::render(figures),
+        chart: chart::render(stats),
         questions: &insights.faq,
         reviews: newest(snapshot, NEWEST_MAX)
-            .map(|row| Shown::plain(snapshot, row))
+            .map(|row| ReviewView::plain(snapshot, row))
             .collect(),
-        has_more: figures.count > u64::from(NEWEST_MAX),
-        all: counted(figures.count, "review", "reviews"),
+        has_more: stats.count > u64::from(NEWEST_MAX),
+        all: counted(stats.count, "review", "reviews"),
         owner: &snapshot.business.name,
     })
     .into_bytes()
 }
 
-/// One aspect: how often it is praised and complained of, and the way to the words.
+/// One aspect: counts of favorable and critical mentions, and the link to their reviews.
 struct AspectLine<'i> {
     label: &'i str,
     href: String,
@@ -85,14 +85,14 @@ struct AspectLine<'i> {
     has_positive: bool,
     has_negative: bool,
     positive_percent: u64,
-    /// Where the bar of the critical ones begins.
+    /// Left edge of the bar of critical mentions, in percent.
     negative_from: u64,
     negative_percent: u64,
     /// The shares by quarter as the inside of an `svg` of one unit for each quarter and one in height; empty with fewer
     /// than three quarters.
     quarters: String,
     quarter_count: usize,
-    /// What the drawing shows, for those who do not see it.
+    /// Text alternative of the drawing.
     quarters_label: String,
     change: &'i str,
 }
@@ -131,7 +131,7 @@ impl<'i> AspectLine<'i> {
     }
 }
 
-/// Draws the share of praise from below and of complaint from above, in each quarter with mentions.
+/// Draws the share of favorable mentions from below and of critical ones from above, for each quarter.
 fn quarters(shown: &[Quarter]) -> String {
     let mut drawing = String::new();
     if shown.len() < 3 {
@@ -157,7 +157,7 @@ const QUARTERS_SHOWN: usize = 12;
 #[derive(Template)]
 #[template(path = "home.html")]
 struct Home<'p> {
-    shell: &'p Shell,
+    layout: &'p Layout,
     title: String,
     description: String,
     json_ld: &'p str,
@@ -168,7 +168,7 @@ struct Home<'p> {
     more_aspects: Vec<AspectLine<'p>>,
     chart: Option<chart::Chart>,
     questions: &'p [Question],
-    reviews: Vec<Shown>,
+    reviews: Vec<ReviewView>,
     has_more: bool,
     all: String,
     owner: &'p str,

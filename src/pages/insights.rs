@@ -1,4 +1,4 @@
-//! What the pages show of the insights: aspects with their evidence, by rows instead of ids.
+//! The insights that pages show: aspects with their evidence, by row instead of review id.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use crate::model::insights::{Insights as Value, Quarter};
 use crate::model::{Question, Row};
 use crate::snapshot::Snapshot;
 
-/// The parts that pages show, derived or made elsewhere.
+/// The parts of the insights that pages show.
 #[derive(Debug, Default)]
 pub(super) struct Insights {
-    /// Those that are mentioned at all, the most mentioned first.
+    /// Aspects with mentions, the most mentioned first.
     pub(super) aspects: Vec<Aspect>,
     pub(super) summary: Option<String>,
     pub(super) pull_quote: Option<String>,
     pub(super) faq: Vec<Question>,
 }
 
-/// A subject of praise and complaint.
+/// An aspect, such as fees or communication.
 #[derive(Debug)]
 pub(super) struct Aspect {
     pub(super) id: String,
@@ -26,7 +26,7 @@ pub(super) struct Aspect {
     pub(super) positive: u64,
     pub(super) neutral: u64,
     pub(super) negative: u64,
-    /// In order of row and place; of a large dataset the newest and the clearest.
+    /// In order of row and offset; of a large dataset the newest and the clearest mentions.
     pub(super) evidence: Vec<Mention>,
     /// Oldest first.
     pub(super) quarterly: Vec<Quarter>,
@@ -34,7 +34,7 @@ pub(super) struct Aspect {
     pub(super) change: Option<String>,
 }
 
-/// The words that a count rests on.
+/// The text range that a count rests on.
 #[derive(Clone, Debug)]
 pub(super) struct Mention {
     pub(super) row: Row,
@@ -43,7 +43,7 @@ pub(super) struct Mention {
     pub(super) polarity: Polarity,
 }
 
-/// Returns the word that people read.
+/// Returns the polarity as a word for readers.
 pub(super) fn label(polarity: Polarity) -> &'static str {
     match polarity {
         Polarity::Positive => "favorable",

@@ -1,20 +1,20 @@
-//! The practice and its newest reviews in the words of schema.org, as JSON-LD: at `/reviews.jsonld`, and in the page.
+//! The business and its newest reviews as schema.org JSON-LD: `/reviews.jsonld`, and embedded in the front page.
 
-use super::figures::Figures;
+use super::rating_stats::RatingStats;
 use super::review::publisher;
 use super::text::newest;
 use crate::model::{Business, platform};
 use crate::snapshot::Snapshot;
 use crate::wire::json::{Array, Object};
 
-/// Reviews in the document: those that the page shows too, as search engines ask for.
+/// Reviews in the document: the same ones that the page shows, as search engines require.
 const REVIEWS_MAX: u32 = 10;
 
 /// Characters of an author's name: Google asks for fewer than 100 (its review snippet guidelines).
 const AUTHOR_CHARS_MAX: usize = 99;
 
 /// Renders the document. `<`, `>` and `&` are written as escapes, so that it can stand in HTML as it is.
-pub(super) fn render(snapshot: &Snapshot, figures: &Figures) -> Vec<u8> {
+pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> Vec<u8> {
     let mut out = Vec::new();
     let mut object = Object::begin(&mut out);
     object
@@ -29,8 +29,8 @@ pub(super) fn render(snapshot: &Snapshot, figures: &Figures) -> Vec<u8> {
             .string("text", disclaimer);
         work.end();
     }
-    if let Some(mean) = figures.mean() {
-        put_rating(&mut object, figures, &mean);
+    if let Some(mean) = stats.mean() {
+        put_rating(&mut object, stats, &mean);
         let mut reviews = Array::begin(object.key("review"));
         for row in newest(snapshot, REVIEWS_MAX) {
             put_review(reviews.item(), snapshot, snapshot.review(row));
@@ -85,15 +85,15 @@ fn put_business(object: &mut Object<'_>, business: &Business) {
     }
 }
 
-fn put_rating(object: &mut Object<'_>, figures: &Figures, mean: &str) {
+fn put_rating(object: &mut Object<'_>, stats: &RatingStats, mean: &str) {
     let mut rating = Object::begin(object.key("aggregateRating"));
     rating
         .string("@type", "AggregateRating")
         .raw("ratingValue", mean.as_bytes())
-        .u64("ratingCount", figures.count);
+        .u64("ratingCount", stats.count);
     // Google refuses a count of zero.
-    if figures.with_text > 0 {
-        rating.u64("reviewCount", figures.with_text);
+    if stats.with_text > 0 {
+        rating.u64("reviewCount", stats.with_text);
     }
     rating.u64("bestRating", 5).u64("worstRating", 1);
     rating.end();
@@ -101,7 +101,7 @@ fn put_rating(object: &mut Object<'_>, figures: &Figures, mean: &str) {
 
 fn put_review(out: &mut Vec<u8>, snapshot: &Snapshot, review: &[u8]) {
     let base_url = &snapshot.base_url;
-    // Our own rendering, so an object; anything else would be a review without words.
+    // The snapshot rendered these bytes, so they parse.
     let review: serde_json::Value = serde_json::from_slice(review).unwrap_or_default();
     let text = |key: &str| {
         review
@@ -151,7 +151,7 @@ fn put_review(out: &mut Vec<u8>, snapshot: &Snapshot, review: &[u8]) {
     object.end();
 }
 
-/// Tells whether a review was published by another than the business: by a platform, or at an address of another host.
+/// Returns whether someone else than the business published a review: a platform, or a page on another host.
 fn is_of_another(source: &str, url: &str, business: &Business) -> bool {
     let host = |url: &str| {
         let url = url::Url::parse(url).ok()?;
@@ -161,7 +161,7 @@ fn is_of_another(source: &str, url: &str, business: &Business) -> bool {
     platform(source).is_some() || (host(url).is_some() && host(url) != host(&business.url))
 }
 
-/// The business's type, if it can be a name of schema.org.
+/// Returns the business's type if it can be a schema.org name, else `LocalBusiness`.
 fn kind(business: &Business) -> &str {
     let is_name = !business.kind.is_empty()
         && business
@@ -175,7 +175,7 @@ fn kind(business: &Business) -> &str {
     }
 }
 
-/// Replaces what could end a `script` element, or begin a comment in it. In JSON these stand in strings only.
+/// Escapes `<`, `>` and `&`, which could end a `script` element or open a comment. In JSON they occur in strings only.
 fn escaped(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() + 64);
     for byte in json {

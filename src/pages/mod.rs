@@ -1,12 +1,13 @@
-//! The pages for people, and what other sites show of the reviews: rendered once for each snapshot, but for searches.
+//! HTML pages, badge, widget, linked data and the description of the interface, rendered once per snapshot.
+//! Only search pages are rendered per request.
 //!
 //! [`Page`] is the table of all stored documents of this folder, and [`Pages`] holds their bytes. One file renders one
-//! document; `shell` has what all pages have in common. `api` is the description of the
+//! document; `layout` has what all pages have in common. `api` is the description of the
 //! interface, from which `/openapi.json` and the documentation are made. A search
 //! page is rendered per request, from the same parts and by the rules of the interface's own search.
 //!
-//! Every value from the dataset is escaped by the templates, which are compiled; what is not a template (drawings,
-//! JSON-LD) escapes by `wire`. A URL becomes a link only if `text::link` knows its scheme.
+//! The templates are compiled and escape every value; drawings and JSON-LD escape by `wire`. A URL becomes a link only
+//! if `text::link` allows its scheme.
 
 mod api;
 mod badge;
@@ -14,17 +15,17 @@ mod chart;
 mod developers;
 mod discovery;
 mod error;
-mod figures;
 mod filters;
 mod form;
-mod given;
+mod highlight;
 mod home;
 mod insights;
 mod json_ld;
-mod marks;
+mod layout;
+mod query_params;
+mod rating_stats;
 mod review;
 mod search;
-mod shell;
 mod text;
 mod widget;
 
@@ -39,14 +40,14 @@ use crate::snapshot::{Resource, Snapshot};
 use crate::wire::etag::{EntityTag, QueryTags};
 
 use api::Interface;
-use figures::Figures;
 use form::Lists;
 use insights::Insights;
-use shell::Shell;
+use layout::Layout;
+use rating_stats::RatingStats;
 
-pub use search::{Asked, Refused, Scratch};
+pub use search::{InvalidQuery, PageQuery, Scratch};
 
-/// A stored document of this folder; the number is its place in [`Page::ALL`].
+/// A stored document; the number is its index in [`Page::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
     /// `/`, without parameters.
@@ -87,21 +88,21 @@ pub enum Page {
     ApiCatalog = 17,
 }
 
-/// What a document may do in a browser, and where it may stand.
+/// What a document may do in a browser, and which sites may embed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// A page of ours: nothing from elsewhere, in no frame.
+    /// A page of this service: loads nothing from other hosts and may not be framed.
     Page,
-    /// A page that any site may frame: no script at all.
+    /// A page that any site may frame: runs no script.
     Widget,
-    /// A drawing that any site may show: nothing but its own styles.
+    /// A drawing that any site may show: loads nothing, uses only its own styles.
     Drawing,
-    /// Anything else that any site may load.
+    /// Any other file that any site may load.
     Shared,
 }
 
 impl Policy {
-    /// Returns the Content-Security-Policy, where the document is one that a browser shows by itself.
+    /// Returns the Content-Security-Policy of documents that a browser displays; `None` for other files.
     #[must_use]
     pub fn content_security(self) -> Option<&'static str> {
         match self {
@@ -119,7 +120,7 @@ impl Policy {
         }
     }
 
-    /// Tells whether pages of other sites may show or run it, also those that ask for isolation.
+    /// Returns whether other sites may load it, also cross-origin isolated ones.
     #[must_use]
     pub fn is_shared(self) -> bool {
         self != Policy::Page
@@ -127,7 +128,7 @@ impl Policy {
 }
 
 impl Page {
-    /// Every document, each at its number.
+    /// Every document, in the order of the numbers.
     pub const ALL: [Page; 18] = [
         Page::Home,
         Page::Stylesheet,
@@ -171,7 +172,7 @@ impl Page {
         }
     }
 
-    /// Returns what it may do in a browser.
+    /// Returns the policy for browsers.
     #[must_use]
     pub fn policy(self) -> Policy {
         match self {
@@ -182,14 +183,13 @@ impl Page {
         }
     }
 
-    /// Tells whether it holds something of the insights, and so is another once they are there.
+    /// Returns whether the document shows insights, so that it changes when they have been derived.
     #[must_use]
     pub fn shows_insights(self) -> bool {
         matches!(self, Page::Home | Page::Developers | Page::OpenApi)
     }
 
-    /// Returns the Link field, for the service at this address: the way to the descriptions (RFC 8631), or what the
-    /// catalog is (RFC 9727).
+    /// Returns the Link header field: the descriptions of the service (RFC 8631), or the catalog (RFC 9727).
     #[must_use]
     pub fn link(self, base_url: &str) -> Option<String> {
         match self {
@@ -208,20 +208,20 @@ impl Page {
     fn render(self, context: &Context<'_>) -> Vec<u8> {
         match self {
             Page::Home => home::render(context),
-            Page::Stylesheet => shell::STYLESHEET.into(),
-            Page::Script => shell::SCRIPT.into(),
+            Page::Stylesheet => layout::STYLESHEET.into(),
+            Page::Script => layout::SCRIPT.into(),
             Page::Favicon => badge::FAVICON.into(),
             Page::ReviewsJsonLd => context.json_ld.to_vec(),
-            Page::Badge => badge::render(context.figures, badge::Theme::System),
-            Page::BadgeLight => badge::render(context.figures, badge::Theme::Light),
-            Page::BadgeDark => badge::render(context.figures, badge::Theme::Dark),
+            Page::Badge => badge::render(context.stats, badge::Theme::System),
+            Page::BadgeLight => badge::render(context.stats, badge::Theme::Light),
+            Page::BadgeDark => badge::render(context.stats, badge::Theme::Dark),
             Page::Widget => widget::render_newest(context),
             Page::WidgetStylesheet => widget::STYLESHEET.into(),
             Page::WidgetScript => widget::SCRIPT.into(),
             Page::Developers => developers::render(context),
             Page::DevelopersScript => developers::SCRIPT.into(),
             Page::OpenApi => context.interface.render(),
-            Page::LlmsText => discovery::llms(context.snapshot, context.figures, context.interface),
+            Page::LlmsText => discovery::llms(context.snapshot, context.stats, context.interface),
             Page::Robots => discovery::robots(&context.snapshot.base_url),
             Page::Sitemap => discovery::sitemap(context.snapshot),
             Page::ApiCatalog => discovery::api_catalog(&context.snapshot.base_url),
@@ -232,48 +232,48 @@ impl Page {
 /// The Content-Type of every page.
 pub const HTML: &str = "text/html; charset=utf-8";
 
-/// What documents are rendered from.
+/// The inputs of all documents.
 struct Context<'s> {
     snapshot: &'s Snapshot,
-    figures: &'s Figures,
+    stats: &'s RatingStats,
     insights: Option<&'s Insights>,
     lists: &'s Lists,
-    shell: &'s Shell,
+    layout: &'s Layout,
     json_ld: &'s [u8],
     interface: &'s Interface,
 }
 
-/// The stored documents of one snapshot, and the parts that searches are rendered from.
+/// The stored documents of one snapshot, and the parts that search pages are rendered from.
 #[derive(Debug)]
 pub struct Pages {
     snapshot: Arc<Snapshot>,
-    /// At `Page as usize`.
+    /// Indexed by `Page as usize`.
     resources: Vec<Resource>,
-    figures: Figures,
+    stats: RatingStats,
     insights: Option<Insights>,
     lists: Lists,
-    shell: Shell,
+    layout: Layout,
     search_tags: QueryTags,
 }
 
 impl Pages {
-    /// Renders the documents of `snapshot`; without what the insights say where those are still being derived.
+    /// Renders the documents of `snapshot`; without insights while those are still being derived.
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>) -> Pages {
-        let figures = Figures::of(&snapshot);
+        let stats = RatingStats::of(&snapshot);
         let insights = snapshot
             .insights_value()
             .map(|value| Insights::of(value, &snapshot));
         let lists = Lists::new(&snapshot, insights.as_ref());
-        let shell = Shell::new(&snapshot, &figures);
-        let json_ld = json_ld::render(&snapshot, &figures);
+        let layout = Layout::new(&snapshot, &stats);
+        let json_ld = json_ld::render(&snapshot, &stats);
         let interface = Interface::new(&snapshot, insights.as_ref(), &json_ld);
         let context = Context {
             snapshot: &snapshot,
-            figures: &figures,
+            stats: &stats,
             insights: insights.as_ref(),
             lists: &lists,
-            shell: &shell,
+            layout: &layout,
             json_ld: &json_ld,
             interface: &interface,
         };
@@ -282,8 +282,8 @@ impl Pages {
             Resource::new(body, page.media_type(), snapshot.updated_at)
         };
         let resources: Vec<Resource> = Page::ALL.into_iter().map(resource).collect();
-        // What a search page shows, and another version may show in other bytes. The front page stands for what all
-        // pages have in common, the insights for the evidence of which it shows only the counts.
+        // The entity-tag of a search page covers everything it is rendered from: the front page for the shared parts,
+        // the insights for the evidence, and the version for the templates.
         let derived: &[u8] = snapshot.insights().map_or(&[], |document| &document.digest);
         let search_tags = QueryTags::new(&[
             &snapshot.digest,
@@ -294,10 +294,10 @@ impl Pages {
         Pages {
             snapshot,
             resources,
-            figures,
+            stats,
             insights,
             lists,
-            shell,
+            layout,
             search_tags,
         }
     }
@@ -308,20 +308,20 @@ impl Pages {
         &self.resources[page as usize]
     }
 
-    /// Tells whether `query` names this very version of a file that pages load, so that a copy never has to be asked about again.
+    /// Returns whether `query` is `v=` and the current version of a file that pages load; such a response may be cached
+    /// for ever.
     #[must_use]
     pub fn is_versioned(&self, page: Page, query: &str) -> bool {
         let version = match page {
-            Page::Stylesheet => &self.shell.stylesheet_version,
-            Page::Script => &self.shell.script_version,
-            Page::DevelopersScript => &self.shell.developers_version,
+            Page::Stylesheet => &self.layout.stylesheet_version,
+            Page::Script => &self.layout.script_version,
+            Page::DevelopersScript => &self.layout.developers_version,
             _ => return false,
         };
         query.strip_prefix("v=") == Some(version)
     }
 
-    /// Returns the entity-tag of what `page` shows for `query`: it depends on the dataset, the pages themselves, and
-    /// the query's bytes.
+    /// Returns the entity-tag of `page` for `query`; it depends on the dataset, the templates and the query's bytes.
     #[must_use]
     pub fn search_tag(&self, page: Page, query: &[u8]) -> EntityTag {
         self.search_tags.tag(page as u8, query)

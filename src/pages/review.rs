@@ -1,10 +1,10 @@
-//! A review as pages show it: read back from the bytes that the snapshot holds of it.
+//! A review for a template, parsed from the bytes that the snapshot holds of it.
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::marks::{Marked, bytes_of_points};
+use super::highlight::{Highlighted, bytes_of_points};
 use super::text::{day, link, push_encoded, service_label, verifier};
 use crate::model::{Row, platform};
 use crate::search::fold::find_folded;
@@ -14,31 +14,31 @@ use crate::wire::date::parse_date;
 
 /// One review, ready for a template.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct ReviewView {
     pub(super) id: String,
     pub(super) author: String,
-    /// The first letter of the author's name, as a picture.
+    /// The first letter of the author's name, shown instead of a picture.
     pub(super) initial: String,
     pub(super) stars: u64,
     /// `YYYY-MM-DD`.
     pub(super) date: String,
-    /// The same for people.
+    /// The same in words.
     pub(super) day: String,
-    pub(super) text: Marked,
-    /// Where it was left, as readers know it.
+    pub(super) text: Highlighted,
+    /// The platform on which it was written.
     pub(super) source: String,
-    /// Who verified it, unless the business itself.
+    /// Who verified it, if not the business.
     pub(super) verifier: Option<String>,
     /// The language of the text.
     pub(super) language: Option<String>,
-    /// Its address there, where that may become a link.
+    /// Its address there, if that may become a link.
     pub(super) source_url: Option<String>,
     pub(super) reply: Option<Reply>,
-    /// People and services that it mentions, each with the search for it.
+    /// People and services that it mentions, each with a search link.
     pub(super) mentions: Vec<Mention>,
 }
 
-/// The owner's answer.
+/// The owner's reply.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) text: String,
@@ -46,70 +46,70 @@ pub(super) struct Reply {
     pub(super) day: String,
 }
 
-/// Somebody or something that a review mentions.
+/// A person or service that a review mentions.
 #[derive(Debug)]
 pub(super) struct Mention {
     pub(super) label: String,
     pub(super) href: String,
 }
 
-/// What is marked in the texts of a page.
+/// What is highlighted in a text.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sought<'q> {
+struct Highlights<'q> {
     /// What the search asks for.
     terms: &'q [Term<'q>],
-    /// Bytes at the beginning of the text where they are looked for.
+    /// Bytes at the beginning of the text that are searched.
     bytes_max: usize,
 }
 
 /// Marks of one term in one text; later places stay plain, so that a page does not grow by its marks alone.
 const MARKS_MAX: usize = 64;
 
-/// Bytes of all texts of a page together where words are looked for to be marked; what is beyond stays plain. Bounds
-/// the time of a page: milliseconds where no text is ASCII, while a hundred texts may have megabytes.
-const SOUGHT_BYTES_MAX: usize = 128 << 10;
+/// Bytes of all texts of a page that are searched for matches to highlight; later ones stay plain. Bounds the time of a
+/// page to milliseconds, while a hundred texts may have megabytes.
+const HIGHLIGHT_BYTES_MAX: usize = 128 << 10;
 
 /// Reads the reviews of `rows`, and marks `terms` and the code points that `evidence` tells of each.
 ///
-/// Every text gets an equal share of [`SOUGHT_BYTES_MAX`]; what it does not need is for those that follow.
+/// Every text gets an equal share of [`HIGHLIGHT_BYTES_MAX`]; what it leaves is shared by those that follow.
 pub(super) fn read_all<E: Iterator<Item = Range<u32>>>(
     snapshot: &Snapshot,
     rows: &[Row],
     terms: &[Term<'_>],
     evidence: impl Fn(Row) -> E,
-) -> Vec<Shown> {
-    let mut left = SOUGHT_BYTES_MAX;
+) -> Vec<ReviewView> {
+    let mut left = HIGHLIGHT_BYTES_MAX;
     let mut reviews = Vec::with_capacity(rows.len());
     for (place, row) in rows.iter().enumerate() {
         let bytes_max = left / (rows.len() - place);
-        let sought = Sought { terms, bytes_max };
-        let shown = Shown::read(snapshot, *row, sought, evidence(*row));
+        let highlights = Highlights { terms, bytes_max };
+        let shown = ReviewView::read(snapshot, *row, highlights, evidence(*row));
         left -= shown.text.len().min(bytes_max);
         reviews.push(shown);
     }
     reviews
 }
 
-impl Shown {
-    /// Reads the review of `row`, and marks what was sought and the code points `evidence`.
+impl ReviewView {
+    /// Parses the review of `row`, and highlights matches and the code points `evidence`.
     fn read(
         snapshot: &Snapshot,
         row: Row,
-        sought: Sought<'_>,
+        highlights: Highlights<'_>,
         evidence: impl Iterator<Item = Range<u32>>,
-    ) -> Shown {
-        // The bytes are our own rendering, so they are an object; anything else would show as an empty review.
+    ) -> ReviewView {
+        // The snapshot rendered these bytes, so they are an object.
         let mut object =
             serde_json::from_slice::<Map<String, Value>>(snapshot.review(row)).unwrap_or_default();
         let text = take(&mut object, "text");
         let mut marks: Vec<Range<usize>> = evidence
             .map(|points| bytes_of_points(&text, points))
             .collect();
-        if !sought.terms.is_empty() {
+        if !highlights.terms.is_empty() {
             marks.extend(find_folded(
                 &text,
-                sought.terms,
-                sought.bytes_max,
+                highlights.terms,
+                highlights.bytes_max,
                 MARKS_MAX,
             ));
         }
@@ -121,14 +121,14 @@ impl Shown {
             .and_then(Value::as_str)
             .and_then(link)
             .map(str::to_owned);
-        Shown {
+        ReviewView {
             id: take(&mut object, "id"),
             initial: initial.map_or_else(String::new, |letter| letter.to_uppercase().collect()),
             author,
             stars: object.get("rating").and_then(Value::as_u64).unwrap_or(0),
             day: readable(&date),
             date,
-            text: Marked::new(text, marks),
+            text: Highlighted::new(text, marks),
             source: publisher(&take(&mut object, "source")),
             verifier: verified_by(&object),
             language: object
@@ -141,9 +141,9 @@ impl Shown {
         }
     }
 
-    /// Reads the review of `row` without marks.
-    pub(super) fn plain(snapshot: &Snapshot, row: Row) -> Shown {
-        Shown::read(snapshot, row, Sought::default(), std::iter::empty())
+    /// Parses the review of `row`, without highlights.
+    pub(super) fn plain(snapshot: &Snapshot, row: Row) -> ReviewView {
+        ReviewView::read(snapshot, row, Highlights::default(), std::iter::empty())
     }
 }
 
@@ -190,12 +190,12 @@ fn mentions(snapshot: &Snapshot, object: &Map<String, Value>) -> Vec<Mention> {
     people.chain(services).collect()
 }
 
-/// A date as people read it; one that is none stays as it is.
+/// Returns a date in words; text that is not a date stays as it is.
 fn readable(date: &str) -> String {
     parse_date(date.as_bytes()).map_or_else(|_| date.to_owned(), day)
 }
 
-/// A source as readers know it: the name of a platform, else with a capital.
+/// Returns the name of a platform, or any other source with a capital.
 pub(super) fn publisher(word: &str) -> String {
     if let Some(label) = platform(word) {
         return label.to_owned();

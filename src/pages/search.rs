@@ -1,4 +1,4 @@
-//! Search pages: the interface's own rules, a form that repeats what was asked, and one page of reviews.
+//! Search pages: the form with the given values, and one page of matching reviews.
 //!
 //! Where an aspect is asked for, the words that its counts rest on are marked as well as those that are searched.
 
@@ -7,10 +7,10 @@ use askama::Template;
 use super::Pages;
 use super::filters;
 use super::form::{Field, Form};
-use super::given::Given;
 use super::insights::{Aspect, Polarity, label as tone_label};
-use super::review::{Shown, read_all};
-use super::shell::{Shell, rendered};
+use super::layout::{Layout, rendered};
+use super::query_params::QueryParams;
+use super::review::{ReviewView, read_all};
 use super::text::{counted, service_label, without_direction};
 use crate::model::Row;
 use crate::search::filter::Query;
@@ -21,7 +21,7 @@ use crate::search::query::{self, Buffers, Parameter};
 use crate::search::run;
 use crate::search::words::{Term, Words};
 
-/// What a thread's searches use again and again.
+/// Buffers that a thread reuses for its searches.
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// Memory of the query's parser.
@@ -30,27 +30,27 @@ pub struct Scratch {
     pub run: run::Scratch,
 }
 
-/// A request for a search page that can be answered.
+/// A valid request for a search page.
 #[derive(Debug)]
-pub struct Asked<'b> {
+pub struct PageQuery<'b> {
     query: Query<'b>,
-    given: Given,
+    given: QueryParams,
 }
 
-impl Asked<'_> {
-    /// Tells whether nothing was asked, so that the page without parameters is the answer.
+impl PageQuery<'_> {
+    /// Returns whether no parameter was given, so that the stored page is the response.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
 }
 
-/// Why a search page cannot be answered, as a page.
+/// The page that explains why a request is invalid.
 #[derive(Debug)]
-pub struct Refused {
+pub struct InvalidQuery {
     /// HTML.
     pub page: Vec<u8>,
-    /// Whether the same request is answered later, when the insights are there.
+    /// Whether the same request becomes valid when the insights have been derived.
     pub is_early: bool,
 }
 
@@ -59,8 +59,12 @@ impl Pages {
     ///
     /// # Errors
     /// The page that shows the form with every issue that was found.
-    pub fn ask<'b>(&self, raw: &[u8], buffers: &'b mut Buffers) -> Result<Asked<'b>, Refused> {
-        let given = Given::read(raw);
+    pub fn ask<'b>(
+        &self,
+        raw: &[u8],
+        buffers: &'b mut Buffers,
+    ) -> Result<PageQuery<'b>, InvalidQuery> {
+        let given = QueryParams::read(raw);
         match query::parse_query(raw, buffers) {
             Ok(query) if query.filter.needs_insights() && self.insights.is_none() => {
                 let is_aspect = query.filter.aspect.is_some();
@@ -73,14 +77,14 @@ impl Pages {
                 };
                 Err(self.refuse(&given, &Issues::from(issue), true))
             }
-            Ok(query) => Ok(Asked { query, given }),
+            Ok(query) => Ok(PageQuery { query, given }),
             Err(issues) => Err(self.refuse(&given, &issues, false)),
         }
     }
 
     /// Finds and renders one page of reviews.
     #[must_use]
-    pub fn find(&self, asked: &Asked<'_>, scratch: &mut run::Scratch) -> Vec<u8> {
+    pub fn find(&self, asked: &PageQuery<'_>, scratch: &mut run::Scratch) -> Vec<u8> {
         let query = &asked.query;
         let index = &self.snapshot.index;
         let page = run::run(index, query, scratch);
@@ -120,8 +124,8 @@ impl Pages {
             _ => heading.clone(),
         };
         rendered(&Results {
-            shell: &self.shell,
-            title: format!("{subject} – {}", self.shell.title),
+            layout: &self.layout,
+            title: format!("{subject} – {}", self.layout.title),
             subject,
             canonical,
             form: Form::new(&self.lists, &asked.given),
@@ -140,7 +144,7 @@ impl Pages {
         .into_bytes()
     }
 
-    fn refuse(&self, given: &Given, issues: &Issues, is_early: bool) -> Refused {
+    fn refuse(&self, given: &QueryParams, issues: &Issues, is_early: bool) -> InvalidQuery {
         let lines: Vec<IssueLine> = issues
             .iter()
             .map(|issue| IssueLine {
@@ -150,8 +154,8 @@ impl Pages {
             })
             .collect();
         let page = rendered(&Results {
-            shell: &self.shell,
-            title: format!("This search cannot be answered – {}", self.shell.title),
+            layout: &self.layout,
+            title: format!("This search cannot be answered – {}", self.layout.title),
             subject: String::new(),
             canonical: None,
             form: Form::new(&self.lists, given),
@@ -166,7 +170,7 @@ impl Pages {
             owner: &self.snapshot.business.name,
         })
         .into_bytes();
-        Refused { page, is_early }
+        InvalidQuery { page, is_early }
     }
 
     /// Returns the aspect that a folded name stands for.
@@ -179,8 +183,8 @@ impl Pages {
         aspects.find(|aspect| aspect.id == id)
     }
 
-    /// What narrows the search, each with the address of the same search without it.
-    fn chips(&self, given: &Given) -> Vec<Chip> {
+    /// The filters of the search, each with the address of the same search without it.
+    fn chips(&self, given: &QueryParams) -> Vec<Chip> {
         let narrowing = given
             .iter()
             .filter(|(name, _)| !matches!(*name, "sort" | "limit" | "cursor"));
@@ -208,7 +212,7 @@ impl Pages {
     }
 }
 
-/// Why no subject can be looked up before the insights are there.
+/// The issue of an aspect while the insights are being derived.
 const NOT_YET: &str = "is not known yet: the insights are being derived, try again in a minute";
 
 /// Parameters that search engines may index a page of, each alone: the front page links to these pages.
@@ -216,13 +220,13 @@ const INDEXED: [&str; 4] = ["aspect", "rating", "mentions_service", "sort"];
 
 /// Returns the address under which search engines may index a search. All others tell them not to: combinations of
 /// filters have no end, and a page of typed words would repeat what anybody puts into a link.
-fn canonical(given: &Given) -> Option<String> {
+fn canonical(given: &QueryParams) -> Option<String> {
     let mut names = given.iter().map(|(name, _)| name);
     let is_indexed = INDEXED.contains(&names.next()?) && names.next().is_none();
     is_indexed.then(|| given.href_without(&[]))
 }
 
-/// A parameter as people know it from the form.
+/// Returns the label of a parameter in the form.
 fn label(name: &str) -> &'static str {
     match name {
         "rating" => "Stars",
@@ -246,7 +250,7 @@ fn label(name: &str) -> &'static str {
     }
 }
 
-/// What the evidence of an aspect is, in a sentence.
+/// Returns a sentence on the mentions of an aspect that are highlighted.
 fn note(aspect: &Aspect, polarity: Option<Polarity>) -> String {
     let (kept, all) = aspect.kept_of(polarity);
     let tone = polarity.map_or_else(String::new, |polarity| format!("{} ", tone_label(polarity)));
@@ -262,14 +266,14 @@ fn note(aspect: &Aspect, polarity: Option<Polarity>) -> String {
     }
 }
 
-/// One narrowing parameter.
+/// One filter of the search.
 struct Chip {
     label: &'static str,
     value: String,
     href: String,
 }
 
-/// Why a search is refused, for people.
+/// One issue, for readers.
 struct IssueLine {
     label: &'static str,
     message: String,
@@ -279,7 +283,7 @@ struct IssueLine {
 #[derive(Template)]
 #[template(path = "results.html")]
 struct Results<'p> {
-    shell: &'p Shell,
+    layout: &'p Layout,
     title: String,
     /// What the page has, in a few words.
     subject: String,
@@ -289,7 +293,7 @@ struct Results<'p> {
     heading: String,
     note: Option<String>,
     chips: Vec<Chip>,
-    reviews: Vec<Shown>,
+    reviews: Vec<ReviewView>,
     next: Option<String>,
     first: Option<String>,
     issues: &'p [IssueLine],

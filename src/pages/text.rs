@@ -1,4 +1,4 @@
-//! Small texts: numbers, days, links and addresses as people read them.
+//! Formats numbers, days, links and addresses for readers.
 
 use crate::model::{Business, Row, Verification, platform};
 use crate::snapshot::{Snapshot, Verifications};
@@ -19,7 +19,7 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
-/// Returns who verified a review and how, as readers know them: `Judge.me (purchase)`.
+/// Returns who verified a review and how: `Judge.me (purchase)`.
 pub(super) fn verifier(by: &str, method: Option<&str>) -> String {
     let by = platform(by).unwrap_or(by);
     match method {
@@ -28,7 +28,7 @@ pub(super) fn verifier(by: &str, method: Option<&str>) -> String {
     }
 }
 
-/// Returns how the published reviews were verified, as a sentence; empty where there is none.
+/// Returns one sentence on who verified the published reviews; empty if there are no reviews.
 pub(super) fn verification(snapshot: &Snapshot) -> String {
     let business = || format!("{} itself", snapshot.business.name);
     let name = |one: &Option<Verification>| {
@@ -57,7 +57,7 @@ pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// Returns a day as people of every country read it the same: `4 Mar 2026`.
+/// Returns a day in a form that is read the same in every country: `4 Mar 2026`.
 pub(super) fn day(date: Date) -> String {
     let month = MONTHS[usize::from(date.month()) - 1];
     format!("{} {month} {}", date.day(), date.year())
@@ -68,7 +68,7 @@ pub(super) const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Returns `url` if it may become a link: a scheme that leads to a page, a mailbox or a telephone, and no other.
+/// Returns `url` if its scheme may become a link: http, https, mailto or tel.
 pub(super) fn link(url: &str) -> Option<&str> {
     let (scheme, _) = url.split_once(':')?;
     ["http", "https", "mailto", "tel"]
@@ -77,7 +77,7 @@ pub(super) fn link(url: &str) -> Option<&str> {
         .then_some(url)
 }
 
-/// Returns the `tel:` address of a number as people write it.
+/// Returns the `tel:` URL of a telephone number in any notation.
 pub(super) fn telephone(number: &str) -> String {
     let digits = number
         .chars()
@@ -85,7 +85,7 @@ pub(super) fn telephone(number: &str) -> String {
     "tel:".chars().chain(digits).collect()
 }
 
-/// Returns the address of a mailbox; what could end it, or add fields to the letter, is escaped.
+/// Returns the `mailto:` URL of an address. Characters that could end it or add header fields are escaped.
 pub(super) fn mailbox(address: &str) -> String {
     let mut url = String::from("mailto:");
     for byte in address.bytes() {
@@ -116,15 +116,14 @@ fn push_byte(out: &mut String, byte: u8, plain: &[u8]) {
 
 const HEX: [u8; 16] = *b"0123456789ABCDEF";
 
-/// Returns `text` without the marks that turn the direction of what stands around it: for places that cannot be
-/// isolated, such as a title.
+/// Returns `text` without bidirectional control characters, for places that `<bdi>` cannot isolate, such as a title.
 pub(super) fn without_direction(text: &str) -> String {
     text.chars()
         .filter(|character| !turns_direction(*character))
         .collect()
 }
 
-/// Appends `text` as one line of Markdown that means nothing but itself.
+/// Appends `text` as one line of Markdown, with every character that has a meaning there escaped.
 pub(super) fn push_markdown(out: &mut String, text: &str) {
     let text = without_direction(text);
     for (place, word) in text.split_whitespace().enumerate() {
@@ -137,7 +136,7 @@ pub(super) fn push_markdown(out: &mut String, text: &str) {
             .filter(|character| !character.is_control())
             .peekable();
         while let Some(character) = rest.next() {
-            // These two mean something only beside others.
+            // `!` and `&` have a meaning only beside certain characters.
             let is_mark = match character {
                 '!' => before == '<',
                 '&' => rest.peek().is_some(),
@@ -152,7 +151,7 @@ pub(super) fn push_markdown(out: &mut String, text: &str) {
     }
 }
 
-/// What begins or ends something within a line of Markdown.
+/// Characters with a meaning anywhere in a line of Markdown.
 const MARKDOWN: &str = "\\`*_[]<>#|~";
 
 /// Returns the label of the service with this id, or the id itself.

@@ -1,11 +1,11 @@
-//! `/widget.html`, a page for a frame on another site, and the files of the element that does without a frame.
+//! `/widget.html`, a page to be framed by other sites, and the files of the custom element, which needs no frame.
 
 use askama::Template;
 
 use super::filters;
-use super::given::Given;
-use super::review::Shown;
-use super::shell::rendered;
+use super::layout::rendered;
+use super::query_params::QueryParams;
+use super::review::ReviewView;
 use super::text::newest;
 use super::{Context, Pages};
 use crate::search::filter::Query;
@@ -16,7 +16,7 @@ use crate::wire::form::pairs;
 
 /// The styles of the framed page.
 pub(super) const STYLESHEET: &str = include_str!("assets/widget.css");
-/// The element.
+/// The custom element.
 pub(super) const SCRIPT: &str = include_str!("assets/widget.js");
 
 /// Reviews that the frame shows unless told otherwise.
@@ -25,22 +25,22 @@ const NEWEST_MAX: u32 = 5;
 /// Renders the frame without parameters.
 pub(super) fn render_newest(context: &Context<'_>) -> Vec<u8> {
     let reviews = newest(context.snapshot, NEWEST_MAX)
-        .map(|row| Shown::plain(context.snapshot, row))
+        .map(|row| ReviewView::plain(context.snapshot, row))
         .collect();
-    render(context.snapshot, context.figures, None, reviews, Vec::new())
+    render(context.snapshot, context.stats, None, reviews, Vec::new())
 }
 
 impl Pages {
-    /// Reads the parameters of the frame, which are those of the interface's search.
+    /// Parses the parameters of the frame, which are those of `/api/reviews/search`.
     ///
     /// # Errors
-    /// The page that tells every issue.
+    /// The page that lists every issue.
     pub fn ask_widget<'b>(
         &self,
         raw: &[u8],
         buffers: &'b mut Buffers,
     ) -> Result<Query<'b>, Vec<u8>> {
-        let is_limited = !Given::read(raw).value("limit").is_empty();
+        let is_limited = !QueryParams::read(raw).value("limit").is_empty();
         match query::parse_query(raw, buffers) {
             Ok(query) if is_limited => Ok(query),
             Ok(query) => Ok(Query {
@@ -49,8 +49,8 @@ impl Pages {
             }),
             Err(issues) => {
                 let lines = issues.iter().map(ToString::to_string).collect();
-                let (snapshot, figures) = (&self.snapshot, &self.figures);
-                Err(render(snapshot, figures, theme(raw), Vec::new(), lines))
+                let (snapshot, stats) = (&self.snapshot, &self.stats);
+                Err(render(snapshot, stats, theme(raw), Vec::new(), lines))
             }
         }
     }
@@ -67,14 +67,14 @@ impl Pages {
         let reviews = page
             .rows
             .iter()
-            .map(|row| Shown::plain(&self.snapshot, *row))
+            .map(|row| ReviewView::plain(&self.snapshot, *row))
             .collect();
-        let (snapshot, figures) = (&self.snapshot, &self.figures);
-        render(snapshot, figures, theme(raw), reviews, Vec::new())
+        let (snapshot, stats) = (&self.snapshot, &self.stats);
+        render(snapshot, stats, theme(raw), reviews, Vec::new())
     }
 }
 
-/// The colors that a query asks for; without, or with any other value, they follow the reader's system.
+/// Returns the colors that a query asks for; with any other value they follow the reader's system.
 fn theme(raw: &[u8]) -> Option<&'static str> {
     let value = pairs(raw)
         .take(PAIRS_MAX)
@@ -87,18 +87,18 @@ fn theme(raw: &[u8]) -> Option<&'static str> {
 
 fn render(
     snapshot: &Snapshot,
-    figures: &super::figures::Figures,
+    stats: &super::rating_stats::RatingStats,
     theme: Option<&'static str>,
-    reviews: Vec<Shown>,
+    reviews: Vec<ReviewView>,
     issues: Vec<String>,
 ) -> Vec<u8> {
     rendered(&Widget {
         name: &snapshot.business.name,
         title: super::text::without_direction(&snapshot.business.name),
         base_url: &snapshot.base_url,
-        mean: figures.mean_short().unwrap_or_default(),
-        stars_width: figures.stars_width(),
-        count: super::text::counted(figures.count, "review", "reviews"),
+        mean: stats.mean_short().unwrap_or_default(),
+        stars_width: stats.stars_width(),
+        count: super::text::counted(stats.count, "review", "reviews"),
         disclaimer: snapshot.disclaimer.as_deref().unwrap_or_default(),
         theme,
         reviews,
@@ -118,6 +118,6 @@ struct Widget<'p> {
     count: String,
     disclaimer: &'p str,
     theme: Option<&'static str>,
-    reviews: Vec<Shown>,
+    reviews: Vec<ReviewView>,
     issues: Vec<String>,
 }

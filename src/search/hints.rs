@@ -109,7 +109,9 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
             words,
             ..Filter::ALL
         });
-        add(Parameter::Query, text, Advice::Alone(found));
+        if found > 0 {
+            add(Parameter::Query, text, Advice::Alone(found));
+        }
     }
     hints
 }

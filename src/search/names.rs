@@ -212,7 +212,9 @@ impl Names {
     fn nearest(&self, name: &str) -> Vec<u32> {
         let asked: String = name.chars().take(NAME_CHARS_COMPARED).collect();
         let likeness = |key: &Key| {
-            let parts = words(&key.folded).chain([&*key.folded]);
+            // A letter alone, as in "O'Neill", is like every name that begins with it.
+            let parts = words(&key.folded).filter(|word| word.len() > 2);
+            let parts = parts.chain([&*key.folded]);
             let likeness = parts.map(|part| strsim::jaro_winkler(&asked, part));
             likeness.fold(0.0, f64::max)
         };

@@ -14,7 +14,7 @@ use crate::http::head::RequestHead;
 use crate::http::reply::{Refusal, Reply, Representation};
 use crate::http::request_metrics::Searcher;
 use crate::http::site::Site;
-use crate::pages::{HTML, Page, Refused, Scratch};
+use crate::pages::{HTML, InvalidQuery, Page, Scratch};
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
@@ -64,7 +64,7 @@ fn search<'s>(app: &App, site: &'s Site, head: &RequestHead<'_>) -> Reply<'s> {
         let asked = match pages.ask(head.query.as_bytes(), buffers) {
             Ok(asked) if asked.is_empty() => return stored(site, Page::Home, head),
             Ok(asked) => asked,
-            Err(Refused { page, is_early }) => {
+            Err(InvalidQuery { page, is_early }) => {
                 let (page, policy) = (Bytes::from(page), Page::Home.policy());
                 return Reply::Refuse(match is_early {
                     true => Refusal::EarlyPage(page, policy),

@@ -1,4 +1,4 @@
-//! The interface as data: `templates/openapi.json`, filled in with examples made from the data that is served.
+//! The OpenAPI document: `templates/openapi.json`, filled in with examples made from the served data.
 //!
 //! The template is an OpenAPI 3.1 document. A string that is one name in braces stands for an example and is replaced
 //! by it, or removed with its key where the data has none; `{base_url}` and `{name}` are filled in anywhere. HEAD and
@@ -6,8 +6,8 @@
 //! `/developers` and `/llms.txt` list the operations of the same document. Tests hold it against the route table and
 //! against the bounds of the query parser.
 
-mod abridge;
 mod examples;
+mod json_sample;
 mod operation;
 
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! One operation of the description, with what its examples are made of.
+//! One operation of the OpenAPI document, read for the documentation and its examples.
 
 use serde_json::Value;
 
@@ -42,22 +42,22 @@ impl<'d> Operation<'d> {
         }
     }
 
-    /// Returns its name in generated clients, and its anchor on the page.
+    /// Returns the operation id: its name in generated clients, and its anchor on the page.
     pub(in crate::pages) fn id(&self) -> &'d str {
         text(self.value, "operationId")
     }
 
-    /// Returns a few words on it.
+    /// Returns the summary.
     pub(in crate::pages) fn summary(&self) -> &'d str {
         text(self.value, "summary")
     }
 
-    /// Returns whole sentences on it, without markup.
+    /// Returns the description, without markup.
     pub(in crate::pages) fn description(&self) -> &'d str {
         text(self.value, "description")
     }
 
-    /// Returns the method as a request writes it.
+    /// Returns the method in upper case.
     pub(in crate::pages) fn method(&self) -> String {
         self.method.to_ascii_uppercase()
     }
@@ -66,12 +66,12 @@ impl<'d> Operation<'d> {
         self.value["tags"][0].as_str().unwrap_or_default()
     }
 
-    /// Tells whether the path has a parameter.
+    /// Returns whether the path ends with a parameter.
     pub(in crate::pages) fn has_path_parameter(&self) -> bool {
         self.path.ends_with('}')
     }
 
-    /// Returns the parameters of its own, without those of conditions and codings, which all reads share.
+    /// Returns the parameters, without the conditional and coding fields that all reads share.
     pub(in crate::pages) fn parameters(&self) -> impl Iterator<Item = Parameter<'d>> {
         let lists = [self.item.get("parameters"), self.value.get("parameters")];
         let all = lists
@@ -147,7 +147,7 @@ impl<'d> Operation<'d> {
         )
     }
 
-    /// Tells whether it answers with JSON of one kind or another.
+    /// Returns whether the response is JSON.
     pub(in crate::pages) fn is_json(&self) -> bool {
         let content = &self.value["responses"]["200"]["content"];
         let mut types = content
@@ -160,7 +160,7 @@ impl<'d> Operation<'d> {
     }
 }
 
-/// Returns what a value stands for, itself or by reference.
+/// Resolves a `$ref`.
 fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     let pointer = value.get("$ref").and_then(Value::as_str);
     let component = pointer.and_then(|pointer| document.pointer(pointer.trim_start_matches('#')));

@@ -1,44 +1,44 @@
-//! The example of an operation in three languages.
+//! An example request of an operation for curl, JavaScript and Python.
 
 use crate::pages::api::Operation;
 
-/// What begins the session that an example ends.
+/// Opens the session that the DELETE example ends.
 const BEGIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"example","version":"1.0"}}}"#;
 
-/// What the example of an operation sends.
-pub(super) enum Sent<'d> {
+/// The body of an example request.
+pub(super) enum RequestBody<'d> {
     Nothing,
     Message(String),
     Form(Vec<(&'d str, &'d str)>),
     Delete,
 }
 
-impl<'d> Sent<'d> {
-    pub(super) fn of(operation: &Operation<'d>) -> Sent<'d> {
+impl<'d> RequestBody<'d> {
+    pub(super) fn of(operation: &Operation<'d>) -> RequestBody<'d> {
         if operation.method() == "DELETE" {
-            return Sent::Delete;
+            return RequestBody::Delete;
         }
         match (operation.form(), operation.message()) {
-            (Some(form), _) => Sent::Form(form),
-            (None, Some(message)) => Sent::Message(message),
-            (None, None) => Sent::Nothing,
+            (Some(form), _) => RequestBody::Form(form),
+            (None, Some(message)) => RequestBody::Message(message),
+            (None, None) => RequestBody::Nothing,
         }
     }
 
     pub(super) fn curl(&self, url: &str) -> String {
         match self {
-            Sent::Nothing => format!("curl --compressed '{url}'"),
-            Sent::Message(json) => {
+            RequestBody::Nothing => format!("curl --compressed '{url}'"),
+            RequestBody::Message(json) => {
                 format!("curl '{url}' \\\n  -H 'Content-Type: application/json' \\\n  -d '{json}'")
             }
-            Sent::Form(fields) => {
+            RequestBody::Form(fields) => {
                 let mut command = format!("curl -i '{url}'");
                 for (name, value) in fields {
                     command.push_str(&format!(" \\\n  --data-urlencode '{name}={value}'"));
                 }
                 command
             }
-            Sent::Delete => format!(
+            RequestBody::Delete => format!(
                 "SESSION=$(curl -si '{url}' -H 'Content-Type: application/json' \\\n  -d '{BEGIN}' \\\n  \
                  | sed -n 's/^mcp-session-id: //Ip' | tr -d '\\r')\n\
                  curl -i -X DELETE '{url}' -H \"Mcp-Session-Id: $SESSION\""
@@ -49,12 +49,12 @@ impl<'d> Sent<'d> {
     pub(super) fn script(&self, url: &str, operation: &Operation<'_>) -> String {
         let read = if operation.is_json() { "json" } else { "text" };
         let options = match self {
-            Sent::Nothing => String::new(),
-            Sent::Message(json) => format!(
+            RequestBody::Nothing => String::new(),
+            RequestBody::Message(json) => format!(
                 ", {{\n  method: 'POST',\n  headers: {{ 'Content-Type': 'application/json' }},\n  \
                  body: JSON.stringify({json}),\n}}"
             ),
-            Sent::Form(fields) => {
+            RequestBody::Form(fields) => {
                 let lines = fields
                     .iter()
                     .map(|(name, value)| format!("    '{name}': '{value}',\n"));
@@ -63,17 +63,17 @@ impl<'d> Sent<'d> {
                     ", {{\n  method: 'POST',\n  body: new URLSearchParams({{\n{lines}  }}),\n}}"
                 )
             }
-            Sent::Delete => {
+            RequestBody::Delete => {
                 ", {\n  method: 'DELETE',\n  headers: { 'Mcp-Session-Id': session },\n}".to_owned()
             }
         };
         let before = match self {
-            Sent::Delete => format!(
+            RequestBody::Delete => format!(
                 "const begun = await fetch('{url}', {{\n  method: 'POST',\n  headers: {{ 'Content-Type': \
                  'application/json' }},\n  body: JSON.stringify({BEGIN}),\n}});\n\
                  const session = begun.headers.get('Mcp-Session-Id');\n"
             ),
-            Sent::Nothing | Sent::Message(_) | Sent::Form(_) => String::new(),
+            RequestBody::Nothing | RequestBody::Message(_) | RequestBody::Form(_) => String::new(),
         };
         format!(
             "{before}const reply = await fetch('{url}'{options});\nconsole.log(reply.status, await reply.{read}());"
@@ -86,14 +86,14 @@ impl<'d> Sent<'d> {
             false => ("", "reply.read().decode()"),
         };
         let (before, request) = match self {
-            Sent::Nothing => (String::new(), format!("\"{url}\"")),
-            Sent::Message(json) => (
+            RequestBody::Nothing => (String::new(), format!("\"{url}\"")),
+            RequestBody::Message(json) => (
                 format!(
                     "message = '{json}'\nrequest = Request(\"{url}\", message.encode(), {{\"Content-Type\": \"application/json\"}})\n"
                 ),
                 "request".to_owned(),
             ),
-            Sent::Form(fields) => {
+            RequestBody::Form(fields) => {
                 let lines = fields
                     .iter()
                     .map(|(name, value)| format!("    \"{name}\": \"{value}\",\n"));
@@ -103,7 +103,7 @@ impl<'d> Sent<'d> {
                     format!("\"{url}\", urlencode(fields).encode()"),
                 )
             }
-            Sent::Delete => (
+            RequestBody::Delete => (
                 format!(
                     "begin = '{BEGIN}'\nrequest = Request(\"{url}\", begin.encode(), {{\"Content-Type\": \
                      \"application/json\"}})\nwith urlopen(request) as reply:\n    session = \
@@ -114,11 +114,13 @@ impl<'d> Sent<'d> {
             ),
         };
         let modules = match self {
-            Sent::Nothing => "from urllib.request import urlopen\n",
-            Sent::Form(_) => {
+            RequestBody::Nothing => "from urllib.request import urlopen\n",
+            RequestBody::Form(_) => {
                 "from urllib.parse import urlencode\nfrom urllib.request import urlopen\n"
             }
-            Sent::Message(_) | Sent::Delete => "from urllib.request import Request, urlopen\n",
+            RequestBody::Message(_) | RequestBody::Delete => {
+                "from urllib.request import Request, urlopen\n"
+            }
         };
         format!(
             "{import}{modules}\n{before}with urlopen({request}) as reply:\n    print(reply.status, {read})"

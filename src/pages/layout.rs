@@ -1,12 +1,12 @@
-//! What all pages have in common, rendered once: the head with the practice, the rating, and the foot.
+//! The parts that all pages share, rendered once per snapshot: head with the business, rating, and footer.
 
 use std::fmt::Write as _;
 
 use askama::Template;
 use sha2::{Digest, Sha256};
 
-use super::figures::Figures;
 use super::filters;
+use super::rating_stats::RatingStats;
 use super::text::{
     address_line, count, counted, day, link, mailbox, telephone, verification, without_direction,
 };
@@ -15,13 +15,13 @@ use crate::snapshot::Snapshot;
 
 /// The styles of all pages.
 pub(super) const STYLESHEET: &str = include_str!("assets/page.css");
-/// What makes searching quicker where scripts run; the pages work without.
+/// Updates search results without loading the page; the pages work without it.
 pub(super) const SCRIPT: &str = include_str!("assets/page.js");
 
 /// The common parts of the pages of one snapshot, as HTML.
 #[derive(Debug)]
-pub(super) struct Shell {
-    /// The practice's name, for titles.
+pub(super) struct Layout {
+    /// The name of the business, for titles.
     pub(super) title: String,
     pub(super) base_url: String,
     pub(super) stylesheet_version: String,
@@ -32,18 +32,18 @@ pub(super) struct Shell {
     pub(super) footer: String,
 }
 
-impl Shell {
+impl Layout {
     /// Renders the parts.
-    pub(super) fn new(snapshot: &Snapshot, figures: &Figures) -> Shell {
+    pub(super) fn new(snapshot: &Snapshot, stats: &RatingStats) -> Layout {
         let business = &snapshot.business;
-        Shell {
+        Layout {
             title: without_direction(&business.name),
             base_url: snapshot.base_url.clone(),
             stylesheet_version: version(STYLESHEET),
             script_version: version(SCRIPT),
             developers_version: version(super::developers::SCRIPT),
             masthead: rendered(&Masthead::of(business)),
-            rating: rendered(&RatingCard::of(figures)),
+            rating: rendered(&RatingCard::of(stats)),
             footer: rendered(&Footer {
                 disclaimer: snapshot.disclaimer.as_deref(),
                 day: day(snapshot.updated_at.date()),
@@ -56,7 +56,7 @@ impl Shell {
 
 /// Renders a template of ours.
 pub(super) fn rendered(template: &impl Template) -> String {
-    // The only error is that of the writer, and a string takes everything.
+    // Rendering fails only if the writer does, and a string accepts everything.
     template.render().unwrap_or_default()
 }
 
@@ -117,18 +117,18 @@ struct Bar {
 }
 
 impl RatingCard {
-    fn of(figures: &Figures) -> RatingCard {
+    fn of(stats: &RatingStats) -> RatingCard {
         let bar = |(place, amount): (usize, &u64)| Bar {
             stars: place + 1,
             count: count(*amount),
             is_one: *amount == 1,
-            percent: figures.percent(*amount),
+            percent: stats.percent(*amount),
         };
         RatingCard {
-            mean: figures.mean_short(),
-            stars_width: figures.stars_width(),
-            count: counted(figures.count, "review", "reviews"),
-            bars: figures
+            mean: stats.mean_short(),
+            stars_width: stats.stars_width(),
+            count: counted(stats.count, "review", "reviews"),
+            bars: stats
                 .distribution
                 .iter()
                 .enumerate()

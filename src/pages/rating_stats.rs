@@ -1,15 +1,15 @@
-//! The figures of a snapshot: how many stars, and how that went over time.
+//! The stats of a snapshot: how many stars, and how that went over time.
 
 use crate::model::Row;
 use crate::snapshot::Snapshot;
 use crate::wire::date::Date;
 
-/// Counted once for each snapshot.
+/// Counted once per snapshot.
 #[derive(Debug)]
-pub(super) struct Figures {
+pub(super) struct RatingStats {
     /// All published reviews.
     pub(super) count: u64,
-    /// Those with words.
+    /// Reviews with a text.
     pub(super) with_text: u64,
     /// The sum of their stars.
     pub(super) sum: u64,
@@ -35,9 +35,9 @@ pub(super) struct Span {
 /// Most spans of the chart; with more months a span becomes longer.
 const SPANS_MAX: u32 = 36;
 
-impl Figures {
-    /// Counts; one step for each review.
-    pub(super) fn of(snapshot: &Snapshot) -> Figures {
+impl RatingStats {
+    /// Counts the reviews of `snapshot`; O(reviews).
+    pub(super) fn of(snapshot: &Snapshot) -> RatingStats {
         let mut distribution = [0; 5];
         let reviews = || {
             let rows = (0..snapshot.len()).map(Row);
@@ -65,7 +65,7 @@ impl Figures {
                 span.sum += u64::from(rating.stars());
             }
         }
-        Figures {
+        RatingStats {
             count: u64::from(snapshot.len()),
             with_text: u64::from(snapshot.with_text),
             sum: distribution

@@ -1,10 +1,10 @@
-//! The parts of a text that are marked: what a search has found, and what the insights rest on.
+//! Highlighted parts of a text: matches of a search, and the evidence of the insights.
 
 use std::ops::Range;
 
-/// A text, and the parts of it that are marked: ascending, apart, on boundaries of characters.
+/// A text with highlighted ranges: ascending, disjoint, on character boundaries.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marked {
+pub(super) struct Highlighted {
     text: String,
     marks: Vec<Range<usize>>,
 }
@@ -16,9 +16,9 @@ pub(super) struct Stretch<'t> {
     pub(super) is_marked: bool,
 }
 
-impl Marked {
-    /// Joins what overlaps or touches.
-    pub(super) fn new(text: String, mut marks: Vec<Range<usize>>) -> Marked {
+impl Highlighted {
+    /// Merges ranges that overlap or touch, and drops those outside of the text.
+    pub(super) fn new(text: String, mut marks: Vec<Range<usize>>) -> Highlighted {
         marks.retain(|mark| mark.start < mark.end && text.get(mark.clone()).is_some());
         marks.sort_unstable_by_key(|mark| mark.start);
         let mut joined: Vec<Range<usize>> = Vec::with_capacity(marks.len());
@@ -28,13 +28,13 @@ impl Marked {
                 _ => joined.push(mark),
             }
         }
-        Marked {
+        Highlighted {
             text,
             marks: joined,
         }
     }
 
-    /// Tells whether there are no words.
+    /// Returns whether the text is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, marks: &[Range<usize>]) -> String {
-        let marked = Marked::new(text.to_owned(), marks.to_vec());
+        let marked = Highlighted::new(text.to_owned(), marks.to_vec());
         marked
             .stretches()
             .map(|stretch| match stretch.is_marked {

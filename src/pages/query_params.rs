@@ -1,4 +1,4 @@
-//! What a request for a page has given: kept as it came, so that the form, the chips and the links can repeat it.
+//! The parameters of a request for a page, kept as given so that the form, the filter labels and the links repeat them.
 
 use super::text::push_encoded;
 use crate::search::query::{PAIRS_MAX, Parameter, TEXT_BYTES_MAX};
@@ -6,14 +6,14 @@ use crate::wire::form::{decode_into, pairs};
 
 /// Names and decoded values of the parameters that a page knows; the first of each, empty ones left out.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub(super) struct QueryParams {
     values: Vec<(&'static str, String)>,
 }
 
-impl Given {
+impl QueryParams {
     /// Reads the query string; what cannot be decoded, or is too long to be repeated, is left out.
-    pub(super) fn read(raw: &[u8]) -> Given {
-        let mut given = Given::default();
+    pub(super) fn read(raw: &[u8]) -> QueryParams {
+        let mut given = QueryParams::default();
         let mut text = String::new();
         for pair in pairs(raw).take(PAIRS_MAX) {
             text.clear();
@@ -53,7 +53,7 @@ impl Given {
             .map(|(name, value)| (*name, value.as_str()))
     }
 
-    /// Returns the address of the same search without the parameters `left_out`, nor a place in the pages.
+    /// Returns the address of the first page of the same search without the parameters `left_out`.
     pub(super) fn href_without(&self, left_out: &[&str]) -> String {
         self.href(left_out, None)
     }
@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn known_parameters_are_kept_in_order_and_repeated_in_links() {
-        let given = Given::read(b"utm=x&query=a+b%26&rating=&cursor=zz&rating=5&%zz=1&since=%zz");
+        let given =
+            QueryParams::read(b"utm=x&query=a+b%26&rating=&cursor=zz&rating=5&%zz=1&since=%zz");
         let values: Vec<_> = given.iter().collect();
         assert_eq!(
             values,
@@ -101,7 +102,7 @@ mod tests {
     #[test]
     fn values_that_are_too_long_are_not_repeated() {
         let at_the_bound = format!("query={}", "x".repeat(TEXT_BYTES_MAX));
-        assert!(!Given::read(at_the_bound.as_bytes()).is_empty());
-        assert!(Given::read(format!("{at_the_bound}x").as_bytes()).is_empty());
+        assert!(!QueryParams::read(at_the_bound.as_bytes()).is_empty());
+        assert!(QueryParams::read(format!("{at_the_bound}x").as_bytes()).is_empty());
     }
 }
