@@ -14,6 +14,9 @@ if ! cmp -s .ci/mcp/package.json "$tools/package.json" || ! [ -e "$tools/install
         skip "the packages of .ci/mcp/package.json could not be installed"
     touch "$tools/installed"
 fi
+# The suite asks for tools and texts of its own, which the example adds to the server; step 30 has built it.
+cargo build --quiet --locked --example conformance
+# Clients keep their files there. cargo needs the other one.
 export HOME=$tools/home
 mkdir -p "$HOME"
 node=$tools/node_modules/.bin/node
@@ -21,9 +24,7 @@ node=$tools/node_modules/.bin/node
 packages=$tools/node_modules/@modelcontextprotocol
 suite=("$node" "$packages/conformance/dist/index.js" server)
 
-# The suite asks for tools and texts of its own, which the example adds to the server.
-cargo build --quiet --locked --release --example conformance
-server_command=(target/release/examples/conformance)
+server_command=(target/debug/examples/conformance)
 start_server REVIEWD_STATE="$tools/state"
 conformance() {
     local revision=$1 log=$tools/conformance-$1.log

@@ -10,12 +10,12 @@
 //! ```
 //!
 //! `text` is the output of the model in `text_model` for English, and the valence of emoji for other languages.
-//! `own stars` is what the ratings of this dataset taught (`super::own_stars`). [`stars`] is a prior that words can
-//! turn. [`NEUTRAL`] corrects for the sentences that the model learned from, which are neutral far more often than
+//! `own stars` is what the ratings of this dataset taught (`super::own_stars`). `stars` is a prior that words can
+//! turn. `NEUTRAL` corrects for the sentences that the model learned from, which are neutral far more often than
 //! sentences of reviews.
 //!
-//! The largest sum wins, but praise and complaints are told only where they win by [`CLEAR`]; what is less clear counts
-//! and is listed as neutral. In a review of five stars a complaint has to win by [`CLEAR_ALONE`] by the words around the
+//! The largest sum wins, but praise and complaints are told only where they win by `CLEAR`; what is less clear counts
+//! and is listed as neutral. In a review of five stars a complaint has to win by `CLEAR_ALONE` by the words around the
 //! phrase alone, without the stars.
 
 use std::ops::Range;
