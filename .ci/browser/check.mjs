@@ -36,15 +36,15 @@ const reached = (page, query) => page.waitForURL((url) => url.search === query);
 await check('typing searches without loading the page, and the way back works', desktop, async (page) => {
   await page.goto(base);
   await page.evaluate(() => { window.stays = true; });
-  await page.locator('#query').pressSequentially('probate', { delay: 20 });
-  await reached(page, '?query=probate');
+  await page.locator('#words').pressSequentially('probate', { delay: 20 });
+  await reached(page, '?words=probate');
   await page.locator('mark').first().waitFor();
-  assert.equal(await found(page), (await api('query=probate')).matched);
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'query');
+  assert.equal(await found(page), (await api('words=probate')).matched);
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'words');
   assert.match(await page.locator('#status').textContent(), /reviews?$/);
   await page.goBack();
   await page.locator('#newest').waitFor();
-  assert.equal(await page.locator('#query').inputValue(), '');
+  assert.equal(await page.locator('#words').inputValue(), '');
   assert.equal(await page.evaluate(() => window.stays), true, 'one document all along');
 });
 
@@ -96,7 +96,7 @@ await check('everything is reached by the keyboard', desktop, async (page) => {
   await page.keyboard.press('Enter');
   assert.equal(await page.evaluate(() => document.activeElement.id), 'content');
   await page.goto(base);
-  const wanted = new Set(['#rating', '#query', '#sort', '.bars a', '.aspects a', 'details summary', '.pages a']);
+  const wanted = new Set(['#rating', '#words', '#sort', '.bars a', '.aspects a', 'details summary', '.pages a']);
   for (let press = 0; press < 150 && wanted.size; press += 1) {
     await page.keyboard.press('Tab');
     for (const selector of wanted) {
@@ -110,19 +110,19 @@ await check('everything is reached by the keyboard', desktop, async (page) => {
     }
   }
   assert.deepEqual([...wanted], []);
-  await page.locator('#query').focus();
+  await page.locator('#words').focus();
   await page.keyboard.type('invoice');
   await page.keyboard.press('Enter');
-  await page.waitForURL(/query=invoice/);
+  await page.waitForURL(/words=invoice/);
   await page.locator('mark').first().waitFor();
 });
 
 await check('without JavaScript the form, pages and aspects work', { ...desktop, javaScriptEnabled: false }, async (page) => {
   await page.goto(base);
-  await page.locator('#query').fill('probate');
+  await page.locator('#words').fill('probate');
   await page.locator('button[type=submit]').click();
-  await page.waitForURL(/query=probate/);
-  assert.equal(await found(page), (await api('query=probate')).matched);
+  await page.waitForURL(/words=probate/);
+  assert.equal(await found(page), (await api('words=probate')).matched);
   await page.goto(`${base}/?sort=newest`);
   await page.locator('a[rel=next]').click();
   await page.waitForURL(/cursor=/);
@@ -209,7 +209,7 @@ await check('the first view is under 60 KB', desktop, async (page) => {
   console.log(`    ${bytes} bytes`);
 });
 
-const PAGES = ['/', '/?query=probate', '/?aspect=fees&polarity=negative', '/?query=nobody+wrote+this', '/widget.html', '/developers'];
+const PAGES = ['/', '/?words=probate', '/?aspect=fees&polarity=negative', '/?query=nobody+wrote+this', '/widget.html', '/developers'];
 for (const [name, options] of [
   ['desktop', desktop],
   ['dark', { ...desktop, colorScheme: 'dark' }],
@@ -235,8 +235,8 @@ const inView = (page) =>
   page.waitForFunction(() => document.querySelector('#content').getBoundingClientRect().top < 400);
 await check('a search on a phone goes to its results', phone, async (page) => {
   await page.goto(base);
-  await page.locator('#query').fill('probate');
-  await page.locator('#query').press('Enter');
+  await page.locator('#words').fill('probate');
+  await page.locator('#words').press('Enter');
   await page.locator('mark').first().waitFor();
   await inView(page);
   await page.goto(base);
@@ -247,9 +247,9 @@ await check('a search on a phone goes to its results', phone, async (page) => {
 });
 await check('and so it does without JavaScript', { ...phone, javaScriptEnabled: false }, async (page) => {
   await page.goto(base);
-  await page.locator('#query').fill('probate');
+  await page.locator('#words').fill('probate');
   await page.locator('#search button').click();
-  await page.waitForURL(/query=probate.*#content$/);
+  await page.waitForURL(/words=probate.*#content$/);
   await inView(page);
   await page.locator('.bars a').first().click();
   await page.waitForURL(/rating=5#content$/);

@@ -61,7 +61,7 @@
   let typing = false;
 
   document.addEventListener('input', (event) => {
-    if (event.target.id !== 'query') return;
+    if (event.target.id !== 'words') return;
     clearTimeout(timer);
     timer = setTimeout(() => {
       const how = typing ? 'replace' : 'push';
@@ -70,11 +70,11 @@
     }, 250);
   });
   document.addEventListener('focusout', (event) => {
-    if (event.target.id === 'query') typing = false;
+    if (event.target.id === 'words') typing = false;
   });
   document.addEventListener('change', async (event) => {
     const form = event.target.form;
-    if (!form || form.id !== 'search' || event.target.id === 'query') return;
+    if (!form || form.id !== 'search' || event.target.id === 'words') return;
     if (await show(asked(), 'push', true)) goToResults();
   });
   document.addEventListener('submit', async (event) => {
