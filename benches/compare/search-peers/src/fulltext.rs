@@ -30,12 +30,7 @@ impl FullText {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        let pragma = |name| {
-            self.connection
-                .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
-                .expect("a number")
-        };
-        pragma("page_count").unsigned_abs() * pragma("page_size").unsigned_abs()
+        bytes_of(&self.connection)
     }
 
     pub(crate) fn answer(&self, query: &Query<'_>) -> Answer {
@@ -103,6 +98,16 @@ impl FullText {
         }
         (row, rest, values)
     }
+}
+
+/// Returns what the database takes in memory.
+pub(crate) fn bytes_of(connection: &Connection) -> u64 {
+    let pragma = |name| {
+        connection
+            .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
+            .expect("a number")
+    };
+    pragma("page_count").unsigned_abs() * pragma("page_size").unsigned_abs()
 }
 
 fn build(data: &Data) -> rusqlite::Result<Connection> {

@@ -3,6 +3,7 @@
 //! One engine is in memory at a time. Each answers the searches of every class in turn, one thread, in process; what it
 //! returns, the exact number matched and the newest 20 rows, must equal what the scan returned, or the program fails.
 //! The time of a search is the shortest of three in turns (of one where it takes over 20 ms), that of a class the median.
+//! With the argument `words` the searches are for three words instead, in the peers' own indexes of words.
 
 #[path = "../../../support/mod.rs"]
 #[allow(
@@ -14,10 +15,12 @@ mod support;
 mod fulltext;
 mod ngrams;
 mod plain;
+mod words;
 
 use std::hint::black_box;
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -32,15 +35,22 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Searches of each class.
 const SEARCHES: usize = 31;
 
+/// Searches for words: enough for a 99th percentile.
+const WORD_SEARCHES: usize = 301;
+
 /// Rows of a page.
 const PAGE: usize = Query::LIMIT_DEFAULT as usize;
 
-/// The classes of the benches but the last ones, since no peer keeps the other orders, and their words are not ours.
+/// The classes of the benches but the last ones: no peer keeps the other orders, and words have a comparison of their own.
 const COMPARED: usize = CLASSES.len() - 5;
 
 /// What the peers are not to take longer for than this many times of what reviewd takes.
 const TIMES_FULLTEXT: f64 = 100.0;
 const TIMES_SCAN_OF_COMMON_WORD: f64 = 10_000.0;
+
+/// What a search for three words is not to take longer than: the median and the 99th percentile, in microseconds.
+const WORDS_P50_US: f64 = 100.0;
+const WORDS_P99_US: f64 = 2_000.0;
 
 /// The number matched and the newest rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,29 +70,69 @@ struct Outcome {
 }
 
 fn main() -> ExitCode {
+    let is_for_words = std::env::args().any(|argument| argument == "words");
     let mut good = true;
     for size in sizes() {
         let data = data(size);
         let mut searches = Searches::new(&data, 5);
-        let drawn: Vec<Search> = CLASSES[..COMPARED]
-            .iter()
-            .flat_map(|class| (0..SEARCHES).map(|_| *class).collect::<Vec<_>>())
-            .map(|class| searches.draw(class))
-            .collect();
-        let outcomes = [
-            by_scan(&data, &drawn),
-            by_reviewd(&data, &drawn),
-            by_fulltext(&data, &drawn),
-            by_ngrams(&data, &drawn),
-        ];
-        good &= agree(&outcomes, &drawn);
-        print(size, &outcomes);
+        good &= match is_for_words {
+            true => compare_words(&data, &words::draw(&mut searches, WORD_SEARCHES)),
+            false => compare_texts(&data, &mut searches),
+        };
     }
     if good {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     }
+}
+
+fn compare_texts(data: &Data, searches: &mut Searches<'_>) -> bool {
+    let drawn: Vec<Search> = CLASSES[..COMPARED]
+        .iter()
+        .flat_map(|class| (0..SEARCHES).map(|_| *class).collect::<Vec<_>>())
+        .map(|class| searches.draw(class))
+        .collect();
+    let outcomes = [
+        by_scan(data, &drawn),
+        by_reviewd(data, &drawn),
+        by_fulltext(data, &drawn),
+        by_ngrams(data, &drawn),
+    ];
+    print(data.reviews.len(), &outcomes);
+    agree(&outcomes, &drawn)
+}
+
+fn compare_words(data: &Data, drawn: &[Search]) -> bool {
+    let reviews = data.reviews.len() as u64;
+    let scan = {
+        let began = Instant::now();
+        let scan = words::Scan::new(data);
+        let bytes = scan.bytes() / reviews;
+        measure("scan", began.elapsed(), bytes, drawn, |query| {
+            scan.answer(query)
+        })
+    };
+    let ours = by_reviewd(data, drawn);
+    let fulltext = {
+        let began = Instant::now();
+        let fulltext = words::FullText::new(data);
+        let bytes = fulltext.bytes() / reviews;
+        measure("SQLite FTS5", began.elapsed(), bytes, drawn, |query| {
+            fulltext.answer(query)
+        })
+    };
+    let prefixes = {
+        let began = Instant::now();
+        let prefixes = words::Prefixes::new(data);
+        let bytes = prefixes.bytes() / reviews;
+        measure("tantivy", began.elapsed(), bytes, drawn, |query| {
+            prefixes.answer(query)
+        })
+    };
+    let outcomes = [scan, ours, fulltext, prefixes];
+    print_words(data.reviews.len(), &outcomes);
+    agree(&outcomes, drawn)
 }
 
 fn by_scan(data: &Data, drawn: &[Search]) -> Outcome {
@@ -186,39 +236,12 @@ fn agree(outcomes: &[Outcome], drawn: &[Search]) -> bool {
 
 /// Prints the medians as the table of the README, and what falls short.
 fn print(size: usize, outcomes: &[Outcome; 4]) {
-    let [scan, ours, fulltext, ngrams] = outcomes;
     println!("\n{size} reviews, medians in µs of {SEARCHES} searches a class\n");
-    println!(
-        "| class | reviewd | SQLite FTS5 | tantivy | scan | FTS5 / reviewd | tantivy / reviewd | scan / reviewd |"
-    );
-    println!("|---|---|---|---|---|---|---|---|");
+    print_head("class");
     let mut short = Vec::new();
     for (number, class) in CLASSES[..COMPARED].iter().enumerate() {
-        let median = |outcome: &Outcome| {
-            let mut times = outcome.times[number * SEARCHES..][..SEARCHES].to_vec();
-            times.sort_unstable();
-            times[SEARCHES / 2].as_nanos().max(1) as f64 / 1000.0
-        };
-        let [own, sql, grams, linear] = [ours, fulltext, ngrams, scan].map(median);
-        println!(
-            "| {class} | {} | {} | {} | {} | {} | {} | {} |",
-            figure(own),
-            figure(sql),
-            figure(grams),
-            figure(linear),
-            figure(sql / own),
-            figure(grams / own),
-            figure(linear / own)
-        );
-        if let Ok(path) = std::env::var("CSV") {
-            let series = [
-                ("reviewd", own),
-                ("tantivy", grams),
-                ("SQLite FTS5", sql),
-                ("scan", linear),
-            ];
-            record(&path, class, size, &series);
-        }
+        let of_class = number * SEARCHES..(number + 1) * SEARCHES;
+        let [linear, own, sql, grams] = print_row(class, size, outcomes, of_class, 50);
         let is_text = *class != "filters";
         if is_text && sql / own < TIMES_FULLTEXT {
             short.push(format!("{class}: {:.1} times SQLite FTS5", sql / own));
@@ -230,8 +253,76 @@ fn print(size: usize, outcomes: &[Outcome; 4]) {
             short.push(format!("{class}: slower than a peer"));
         }
     }
+    print_foot(outcomes, &short);
+}
+
+/// Prints the median and the 99th percentile of searches for three words, and what falls short.
+fn print_words(size: usize, outcomes: &[Outcome; 4]) {
+    println!("\n{size} reviews, µs of {WORD_SEARCHES} searches for three words\n");
+    print_head("percentile");
+    let mut short = Vec::new();
+    for (percent, most) in [(50, WORDS_P50_US), (99, WORDS_P99_US)] {
+        let name = format!("three words p{percent}");
+        let [_, own, sql, prefixes] = print_row(&name, size, outcomes, 0..WORD_SEARCHES, percent);
+        if own > most {
+            short.push(format!("{name}: above {most} µs"));
+        }
+        if own > sql.min(prefixes) {
+            short.push(format!("{name}: slower than a peer"));
+        }
+    }
+    print_foot(outcomes, &short);
+}
+
+fn print_head(first: &str) {
+    println!(
+        "| {first} | reviewd | SQLite FTS5 | tantivy | scan | FTS5 / reviewd | tantivy / reviewd | scan / reviewd |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+}
+
+/// Prints a percentile of the searches in `range`, records it, and returns it for each of the outcomes.
+fn print_row(
+    name: &str,
+    size: usize,
+    outcomes: &[Outcome; 4],
+    range: Range<usize>,
+    percent: usize,
+) -> [f64; 4] {
+    let all = outcomes.each_ref().map(|outcome| {
+        let mut times = outcome.times[range.clone()].to_vec();
+        times.sort_unstable();
+        times[times.len() * percent / 100].as_nanos().max(1) as f64 / 1000.0
+    });
+    let [linear, own, sql, grams] = all;
+    let cells = [
+        own,
+        sql,
+        grams,
+        linear,
+        sql / own,
+        grams / own,
+        linear / own,
+    ]
+    .map(figure);
+    println!("| {name} | {} |", cells.join(" | "));
+    if let Ok(path) = std::env::var("CSV") {
+        let series = [
+            ("reviewd", own),
+            ("tantivy", grams),
+            ("SQLite FTS5", sql),
+            ("scan", linear),
+        ];
+        record(&path, name, size, &series);
+    }
+    all
+}
+
+/// Prints what the engines cost otherwise, and what falls short.
+fn print_foot(outcomes: &[Outcome; 4], short: &[String]) {
+    let [scan, ours, fulltext, tantivy] = outcomes;
     let row = |name: &str, tell: &dyn Fn(&Outcome) -> String| {
-        let cells = [ours, fulltext, ngrams, scan].map(tell);
+        let cells = [ours, fulltext, tantivy, scan].map(tell);
         println!("| {name} | {} | | | |", cells.join(" | "));
     };
     row("build, s", &|outcome| {
@@ -243,11 +334,11 @@ fn print(size: usize, outcomes: &[Outcome; 4]) {
     }
 }
 
-/// Appends the medians of a class to a file, as `benches/plot.py` reads them.
+/// Appends the figures of a row to a file, as `benches/plot.py` reads them.
 fn record(path: &str, class: &str, size: usize, series: &[(&str, f64)]) {
     let rows: String = series
         .iter()
-        .map(|(name, median)| format!("\"{class}, {size} reviews\",{name},1,{median:.2}\n"))
+        .map(|(name, figure)| format!("\"{class}, {size} reviews\",{name},1,{figure:.2}\n"))
         .collect();
     let file = std::fs::OpenOptions::new()
         .create(true)

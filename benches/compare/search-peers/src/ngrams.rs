@@ -3,6 +3,8 @@
 //! Reviews are added newest first to a single segment, so a document's number is its row and the newest come first. A
 //! needle is a phrase of every third of its trigrams and the last one, which cover it, so no text is looked at.
 
+use std::ops::Range;
+
 use tantivy::collector::Count;
 use tantivy::directory::RamDirectory;
 use tantivy::query::{BooleanQuery, EnableScoring, Occur, PhraseQuery, Query as Wanted, TermQuery};
@@ -57,35 +59,13 @@ impl Ngrams {
         let wanted = self.wanted(filter);
         let rows = range(&self.dates, filter);
         let (first, end) = (rows.start as u32, rows.end as u32);
-        let mut answer = Answer {
-            matched: 0,
-            newest: Vec::with_capacity(PAGE),
-        };
         let Some(wanted) = wanted else {
-            answer.matched = end - first;
-            answer.newest = (first..end).take(PAGE).collect();
-            return Ok(answer);
+            return Ok(Answer {
+                matched: end - first,
+                newest: (first..end).take(PAGE).collect(),
+            });
         };
-        let weight = wanted.weight(EnableScoring::disabled_from_searcher(&self.searcher))?;
-        let reader = self.searcher.segment_reader(0);
-        let mut documents = weight.scorer(reader, 1.0)?;
-        let mut row = documents.doc();
-        if row < first {
-            row = documents.seek(first);
-        }
-        let is_whole = first == 0 && end as usize == self.dates.len();
-        while row != TERMINATED && row < end {
-            if answer.newest.len() < PAGE {
-                answer.newest.push(row);
-            } else if is_whole {
-                // Counting without the numbers is faster, and immediate where it is one gram's.
-                answer.matched = self.searcher.search(&wanted, &Count)? as u32;
-                return Ok(answer);
-            }
-            answer.matched += 1;
-            row = documents.advance();
-        }
-        Ok(answer)
+        newest_and_count(&self.searcher, &wanted, first..end)
     }
 
     /// Returns what all documents must have, but for the days; `None` where that is nothing.
@@ -131,6 +111,38 @@ impl Ngrams {
             ))),
         }
     }
+}
+
+/// Returns how many of `rows` the query selects, and the first of them, in a single segment.
+pub(crate) fn newest_and_count(
+    searcher: &Searcher,
+    wanted: &dyn Wanted,
+    rows: Range<u32>,
+) -> tantivy::Result<Answer> {
+    let mut answer = Answer {
+        matched: 0,
+        newest: Vec::with_capacity(PAGE),
+    };
+    let weight = wanted.weight(EnableScoring::disabled_from_searcher(searcher))?;
+    let reader = searcher.segment_reader(0);
+    let mut documents = weight.scorer(reader, 1.0)?;
+    let mut row = documents.doc();
+    if row < rows.start {
+        row = documents.seek(rows.start);
+    }
+    let is_whole = rows == (0..reader.max_doc());
+    while row != TERMINATED && row < rows.end {
+        if answer.newest.len() < PAGE {
+            answer.newest.push(row);
+        } else if is_whole {
+            // Counting without the numbers is faster, and immediate where it is one gram's.
+            answer.matched = searcher.search(wanted, &Count)? as u32;
+            return Ok(answer);
+        }
+        answer.matched += 1;
+        row = documents.advance();
+    }
+    Ok(answer)
 }
 
 /// The name that reviews of a set of ratings have: those of one rating, and those of a least rating.
