@@ -192,14 +192,12 @@ impl Server {
             Ok(Message::Notification(_)) => accepted(self.check_notification(head), out),
             Ok(Message::Request(request)) => {
                 let is_initialize = request.call.method == "initialize";
-                if stateless::is_claimed(&request.call)
-                    || (!is_initialize && head.is_some_and(is_stateless))
-                {
-                    self.stateless(catalog, head, &request, out)
-                } else if is_initialize {
-                    return initialize(catalog, head.is_some(), &request, out);
-                } else {
-                    self.after_handshake(catalog, head, &request, out)
+                let is_stateless = stateless::is_claimed(&request.call)
+                    || (!is_initialize && head.is_some_and(is_stateless));
+                match (is_stateless, is_initialize) {
+                    (true, _) => self.request(catalog, head, Era::Stateless, &request, out),
+                    (false, true) => return initialize(catalog, head.is_some(), &request, out),
+                    (false, false) => self.request(catalog, head, Era::Handshake, &request, out),
                 }
             }
         };
@@ -280,43 +278,34 @@ impl Server {
         }
     }
 
-    /// 2026-07-28: everything about the request is in the request.
-    fn stateless(
+    /// Answers a request by the rules of its era; returns the status.
+    fn request(
         &self,
         catalog: &Catalog,
         head: Option<&Head<'_>>,
+        era: Era,
         request: &Request<'_>,
         out: &mut Vec<u8>,
     ) -> u16 {
-        if let Err(error) = stateless::check(&request.call, head) {
-            return refuse(out, Some(request.id), Refusal { status: 400, error });
-        }
-        self.calls.count(&request.call);
-        match dispatch::dispatch(catalog, Era::Stateless, request, out) {
+        let checked = match (era, head) {
+            // Everything about the request is in the request.
+            (Era::Stateless, head) => stateless::check(&request.call, head)
+                .map_err(|error| Refusal { status: 400, error }),
+            // A version header and a session, both of which may be missing.
+            (Era::Handshake, Some(head)) => self.revision(head).map(|_| ()),
+            (Era::Handshake, None) => Ok(()),
+        };
+        let answered = checked.and_then(|()| {
+            self.calls.count(&request.call);
+            dispatch::dispatch(catalog, era, request, out).map_err(|error| {
+                let is_404 = era == Era::Stateless && error.code == METHOD_NOT_FOUND;
+                let status = if is_404 { 404 } else { 200 };
+                Refusal { status, error }
+            })
+        });
+        match answered {
             Ok(()) => 200,
-            Err(error) => {
-                let is_unknown = error.code == METHOD_NOT_FOUND;
-                let status = if is_unknown { 404 } else { 200 };
-                refuse(out, Some(request.id), Refusal { status, error })
-            }
-        }
-    }
-
-    /// 2024-11-05 to 2025-11-25: a version header and a session, both of which may be missing.
-    fn after_handshake(
-        &self,
-        catalog: &Catalog,
-        head: Option<&Head<'_>>,
-        request: &Request<'_>,
-        out: &mut Vec<u8>,
-    ) -> u16 {
-        if let Some(refusal) = head.and_then(|head| self.revision(head).err()) {
-            return refuse(out, Some(request.id), refusal);
-        }
-        self.calls.count(&request.call);
-        match dispatch::dispatch(catalog, Era::Handshake, request, out) {
-            Ok(()) => 200,
-            Err(error) => refuse(out, Some(request.id), Refusal { status: 200, error }),
+            Err(refusal) => refuse(out, Some(request.id), refusal),
         }
     }
 

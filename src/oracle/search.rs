@@ -171,10 +171,15 @@ fn holds_words(text: &str, words: &str) -> bool {
         .into_iter()
         .all(|(term, is_quoted, is_excluded)| {
             let length: usize = term.iter().map(|character| character.len_utf8()).sum();
-            let is_anywhere = is_quoted || length > 32 || !is_of_word(term[0]);
-            let begins = |place: usize| is_anywhere || place == 0 || !is_of_word(text[place - 1]);
+            let begins_word = is_of_word(term[0]) && (is_quoted || length <= 32);
+            let ends_word = is_of_word(term[term.len() - 1]) && is_quoted;
+            let is_bound = |place: usize| {
+                let end = place + term.len();
+                (!begins_word || place == 0 || !is_of_word(text[place - 1]))
+                    && (!ends_word || end == text.len() || !is_of_word(text[end]))
+            };
             let mut places = 0..(text.len() + 1).saturating_sub(term.len());
-            let is_held = places.any(|place| text[place..].starts_with(&term) && begins(place));
+            let is_held = places.any(|place| text[place..].starts_with(&term) && is_bound(place));
             is_held != is_excluded
         })
 }
@@ -200,7 +205,9 @@ pub(super) fn terms(words: &str) -> Vec<(Vec<char>, bool, bool)> {
             at += 1;
         }
         at += usize::from(is_quoted && at < words.len());
-        if !term.iter().all(|character| character.is_whitespace()) {
+        let term: String = term.into_iter().collect();
+        let term: Vec<char> = term.trim().chars().collect();
+        if !term.is_empty() {
             terms.push((term, is_quoted, is_excluded));
         }
     }
@@ -583,7 +590,11 @@ impl Source<'_> {
         let mut words = String::new();
         for _ in 0..self.next() % 6 {
             words.push_str(["", "", "-", "\"", "-\"", " "][usize::from(self.next() % 6)]);
-            words.push_str(&self.needle(reviews));
+            let needle = self.needle(reviews);
+            // Half of them without what may be cut off at both ends, so that phrases of whole words are among them.
+            let ends = needle.find(' ').zip(needle.rfind(' '));
+            let whole = ends.filter(|_| self.next().is_multiple_of(2));
+            words.push_str(whole.map_or(&*needle, |(start, end)| &needle[start..end]));
             words.push_str([" ", "\" ", "  "][usize::from(self.next() % 3)]);
         }
         words

@@ -16,29 +16,25 @@ pub(in crate::search) fn grow_within(
 ) -> Option<Tree> {
     let steps = STEPS
         .iter()
-        .filter(|step| (arena.len() as f64 * step.bytes_per_byte) as u64 <= bytes_max);
+        .filter(|step| (arena.len() as f64 * step.4) as u64 <= bytes_max);
     steps
         .map(|step| step.tuning(arena.rows()))
         .take_while(|_| !cancelled())
         .find_map(|tuning| grow_tree(arena, tuning, threads, bytes_max, cancelled))
 }
 
-/// One way to tune a tree, relative to the number of reviews.
-struct Step {
-    leaf_one_in: u32,
-    leaf_rows_min: u32,
-    bitmap_one_in: u32,
-    union_steps_max: u32,
-    /// What the tree of ordinary texts takes, for each byte of folded text; measured on 100,000 and a million reviews.
-    bytes_per_byte: f64,
-}
+/// One way to tune a tree, relative to the number of reviews: leaves of one review in so many, and at least of so many;
+/// bitmaps from one in so many; steps of a union; and what the tree of ordinary texts takes for each byte of folded text,
+/// measured on 100,000 and a million reviews.
+struct Step(u32, u32, u32, u32, f64);
 
 impl Step {
     fn tuning(&self, rows: u32) -> Tuning {
+        let Step(leaf_one_in, leaf_rows_min, bitmap_one_in, union_steps_max, _) = *self;
         Tuning {
-            leaf_rows_max: (rows / self.leaf_one_in).max(self.leaf_rows_min),
-            bitmap_rows_min: (rows / self.bitmap_one_in).max(64),
-            union_steps_max: self.union_steps_max,
+            leaf_rows_max: (rows / leaf_one_in).max(leaf_rows_min),
+            bitmap_rows_min: (rows / bitmap_one_in).max(64),
+            union_steps_max,
             unit_places_max: UNIT_PLACES_MAX,
         }
     }
@@ -47,56 +43,13 @@ impl Step {
 /// 2 GiB of memory for the largest unit while it grows.
 const UNIT_PLACES_MAX: u64 = 1 << 26;
 
-/// From the fastest to the smallest.
+/// From the fastest to the smallest, which is little more than an index of grams of two and three letters.
 const STEPS: [Step; 7] = [
-    Step {
-        leaf_one_in: 4096,
-        leaf_rows_min: 64,
-        bitmap_one_in: 32,
-        union_steps_max: 8192,
-        bytes_per_byte: 4.5,
-    },
-    Step {
-        leaf_one_in: 2048,
-        leaf_rows_min: 64,
-        bitmap_one_in: 16,
-        union_steps_max: 16_384,
-        bytes_per_byte: 3.5,
-    },
-    Step {
-        leaf_one_in: 512,
-        leaf_rows_min: 128,
-        bitmap_one_in: 8,
-        union_steps_max: 65_536,
-        bytes_per_byte: 2.3,
-    },
-    Step {
-        leaf_one_in: 128,
-        leaf_rows_min: 256,
-        bitmap_one_in: 4,
-        union_steps_max: u32::MAX,
-        bytes_per_byte: 1.65,
-    },
-    Step {
-        leaf_one_in: 64,
-        leaf_rows_min: 256,
-        bitmap_one_in: 4,
-        union_steps_max: u32::MAX,
-        bytes_per_byte: 1.45,
-    },
-    Step {
-        leaf_one_in: 24,
-        leaf_rows_min: 512,
-        bitmap_one_in: 2,
-        union_steps_max: u32::MAX,
-        bytes_per_byte: 1.1,
-    },
-    // Little more than an index of grams of two and three letters.
-    Step {
-        leaf_one_in: 4,
-        leaf_rows_min: 512,
-        bitmap_one_in: 2,
-        union_steps_max: u32::MAX,
-        bytes_per_byte: 0.65,
-    },
+    Step(4096, 64, 32, 8192, 4.5),
+    Step(2048, 64, 16, 16_384, 3.5),
+    Step(512, 128, 8, 65_536, 2.3),
+    Step(128, 256, 4, u32::MAX, 1.65),
+    Step(64, 256, 4, u32::MAX, 1.45),
+    Step(24, 512, 2, u32::MAX, 1.1),
+    Step(4, 512, 2, u32::MAX, 0.65),
 ];

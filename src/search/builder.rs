@@ -112,30 +112,15 @@ impl<'b> Builder<'b> {
                 self.refuse_at(parameter, Code::InvalidType, &quoted);
             }
             Value::Number(text) | Value::Other(text) => {
-                self.refuse(
-                    Some(parameter.name().into()),
-                    Code::InvalidType,
-                    type_message(parameter).into(),
-                    text,
-                );
+                let message = type_message(parameter);
+                self.refuse_with(parameter, Code::InvalidType, message, text);
             }
         }
     }
 
     /// Adds a refusal from outside the rules of values, such as an unknown argument.
-    pub fn refuse(
-        &mut self,
-        path: Option<Cow<'static, str>>,
-        code: Code,
-        message: Cow<'static, str>,
-        received: &str,
-    ) {
-        self.issues.push(Issue {
-            path,
-            code,
-            message,
-            received: cut(received).to_owned(),
-        });
+    pub fn refuse(&mut self, issue: Issue) {
+        self.issues.push(issue);
     }
 
     /// Returns the query, which borrows the buffers.
@@ -144,9 +129,7 @@ impl<'b> Builder<'b> {
     /// Every issue found, in the order in which the values came; a cursor made for another order comes last.
     pub fn finish(mut self) -> Result<Query<'b>, Issues> {
         self.check_cursor_order();
-        if !self.issues.is_empty() {
-            return Err(self.issues);
-        }
+        self.issues.into_result()?;
         let buffers: &'b Buffers = self.buffers;
         let folded = |parameter: Parameter| -> Option<&'b str> {
             let range = self.texts[parameter as usize].clone()?;
@@ -182,9 +165,8 @@ impl<'b> Builder<'b> {
             Err(error) => {
                 let received = cut_lossy(raw);
                 if self.is_first(parameter, &received) {
-                    let path = Some(parameter.name().into());
-                    let message = error.to_string().into();
-                    self.refuse(path, Code::InvalidEncoding, message, &received);
+                    let message = error.to_string();
+                    self.refuse_with(parameter, Code::InvalidEncoding, message, &received);
                 }
             }
         }
@@ -219,8 +201,7 @@ impl<'b> Builder<'b> {
         }
         if self.repeated & parameter.bit() == 0 {
             self.repeated |= parameter.bit();
-            let path = Some(parameter.name().into());
-            self.refuse(path, Code::Duplicate, "must be given once".into(), received);
+            self.refuse_with(parameter, Code::Duplicate, "must be given once", received);
         }
         false
     }
@@ -291,8 +272,8 @@ impl<'b> Builder<'b> {
                 None => self.refuse_at(parameter, Code::UnknownValue, text),
             },
             Parameter::Cursor if text.len() > CURSOR_BYTES_MAX => {
-                let message = "must be at most 256 bytes".into();
-                self.refuse(Some("cursor".into()), Code::TooLong, message, text);
+                let message = "must be at most 256 bytes";
+                self.refuse_with(parameter, Code::TooLong, message, text);
             }
             Parameter::Cursor => match Cursor::parse(text) {
                 Some(cursor) => self.cursor = Some(cursor),
@@ -306,8 +287,7 @@ impl<'b> Builder<'b> {
         match parse_date(text.as_bytes()) {
             Ok(date) => Some(date),
             Err(error) => {
-                let path = Some(parameter.name().into());
-                self.refuse(path, Code::InvalidDate, error.to_string().into(), text);
+                self.refuse_with(parameter, Code::InvalidDate, error.to_string(), text);
                 None
             }
         }
@@ -315,17 +295,16 @@ impl<'b> Builder<'b> {
 
     /// Appends the folded text to the buffer and remembers where it stands.
     fn fold(&mut self, parameter: Parameter, text: &str) {
-        let path = Some(parameter.name().into());
         if text.len() > TEXT_BYTES_MAX {
-            let message = "must be at most 1024 bytes".into();
-            return self.refuse(path, Code::TooLong, message, text);
+            let message = "must be at most 1024 bytes";
+            return self.refuse_with(parameter, Code::TooLong, message, text);
         }
         let start = self.buffers.folded.len();
         fold_into(text, &mut self.buffers.folded);
         let folded = &self.buffers.folded[start..];
         if parameter == Parameter::Words && Words::parse(folded).is_err() {
             let message = format!("must have at most {TERMS_MAX} words and phrases");
-            return self.refuse(path, Code::TooMany, message.into(), text);
+            return self.refuse_with(parameter, Code::TooMany, message, text);
         }
         self.texts[parameter as usize] = Some(start..self.buffers.folded.len());
     }
@@ -344,15 +323,25 @@ impl<'b> Builder<'b> {
                 "must be used with sort={}, the order it was made for",
                 cursor.sort.as_str()
             );
-            let path = Some("cursor".into());
-            self.refuse(path, Code::InvalidCursor, message.into(), &cursor.render());
+            let received = cursor.render();
+            self.refuse_with(Parameter::Cursor, Code::InvalidCursor, message, &received);
         }
     }
 
     /// Refuses with the message that says what the parameter must be.
     fn refuse_at(&mut self, parameter: Parameter, code: Code, received: &str) {
-        let message = must_be(parameter).into();
-        self.refuse(Some(parameter.name().into()), code, message, received);
+        self.refuse_with(parameter, code, must_be(parameter), received);
+    }
+
+    fn refuse_with(
+        &mut self,
+        parameter: Parameter,
+        code: Code,
+        message: impl Into<Cow<'static, str>>,
+        received: &str,
+    ) {
+        let path = Some(parameter.name().into());
+        self.issues.push(Issue::new(path, code, message, received));
     }
 }
 

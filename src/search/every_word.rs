@@ -1,15 +1,16 @@
 //! The rows whose texts hold all words that are asked for, and none that is excluded, as one bitmap.
 //!
 //! A word is two needles: itself after a space, and after [`START`]. The tree tells the rows of a needle, or a superset
-//! of at most a leaf's. The terms are taken from the rarest on: the supersets of all are intersected first, and texts
-//! are looked at only for the candidates that are left then. A term of many rows is tried on the texts instead where
-//! few candidates are left.
+//! of at most a leaf's. A phrase ends where a word does, so each of its needles is looked up with every byte that may
+//! follow a word. The terms are taken from the rarest on: the supersets of all are intersected first, and texts are
+//! looked at only for the candidates that are left then. A term of many rows is tried on the texts instead where few
+//! candidates are left.
 
 use crate::search::arena::START;
 use crate::search::index::Index;
-use crate::search::rows::{has, insert, mask, remove, rows_of, unpack, words_for};
-use crate::search::tree::{Found, Own, Tree, Within};
-use crate::search::words::{TERMS_MAX, Term, Words};
+use crate::search::rows::{insert, mask, remove, rows_of, words_for};
+use crate::search::tree::{Found, Tree, Within};
+use crate::search::words::{TERMS_MAX, Term, WORD_BYTES_MAX, Words, head};
 use memchr::memmem::Finder;
 
 /// Memory that searches use again.
@@ -17,8 +18,17 @@ use memchr::memmem::Finder;
 pub(in crate::search) struct Memory {
     /// The answer.
     pub(in crate::search) rows: Vec<u64>,
-    term: Vec<u64>,
+    term: TermRows,
     needle: Vec<u8>,
+}
+
+/// The rows of one term.
+#[derive(Debug, Default)]
+struct TermRows {
+    /// Rows that hold it.
+    certain: Vec<u64>,
+    /// Rows that may hold it; with `certain` all that do.
+    possible: Vec<u64>,
 }
 
 /// Looking at a text takes about as long as decoding this many rows of a list.
@@ -28,8 +38,11 @@ pub(in crate::search) const STEPS_PER_TEXT: u32 = 48;
 struct Sought<'t, 'q> {
     term: Term<'q>,
     finder: Finder<'q>,
-    /// The needles; a term that may begin anywhere has one.
-    found: [Option<Found<'t>>; 2],
+    /// Rows after a space, after [`START`], and those of the beginning of a phrase behind a sign; together all that
+    /// the term has, but for texts whose words are not listed. A term that may begin anywhere has the first alone.
+    found: [Option<Found<'t>>; 3],
+    /// Whether all texts that have to be looked at were.
+    is_settled: bool,
 }
 
 /// Puts the rows into `memory.rows` and returns how many there are.
@@ -41,83 +54,81 @@ pub(in crate::search) fn mark_rows(index: &Index, words: Words<'_>, memory: &mut
     let mut count = index.len();
     let mut all: [Option<Sought<'_, '_>>; TERMS_MAX] = [const { None }; TERMS_MAX];
     for (slot, term) in all.iter_mut().zip(words.terms()) {
-        let sought = Sought::new(index.tree.as_ref(), term, needle);
-        if index.tree.is_some() && !term.is_excluded && sought.found().next().is_none() {
+        let sought = Sought::new(index, term, needle);
+        if sought.is_nowhere(index) && !term.is_excluded {
             rows.fill(0);
             return 0;
         }
         *slot = Some(sought);
     }
     all.sort_unstable_by_key(|sought| match sought {
-        Some(sought) => (sought.term.is_excluded, sought.rows_max()),
+        Some(sought) => (sought.term.is_excluded, sought.sum(Within::rows_max)),
         None => (true, u32::MAX),
     });
     for sought in all.iter_mut().flatten() {
-        let is_long = sought.steps() / STEPS_PER_TEXT > count;
+        let is_long = sought.sum(Within::steps) / STEPS_PER_TEXT > count;
         if index.tree.is_none() || is_long {
-            sought.try_texts(index, rows);
-            sought.found = [None, None];
+            sought.try_texts(index, rows, None);
+            sought.is_settled = true;
         } else {
-            sought.narrow(index, rows, term);
+            sought.narrow(index, rows, term, needle);
         }
         count = rows.iter().map(|word| word.count_ones()).sum();
     }
-    for sought in all.iter().flatten() {
-        sought.verify(index, rows);
+    for sought in all.iter().flatten().filter(|sought| !sought.is_settled) {
+        sought.mark(index, term, needle);
+        sought.try_texts(index, rows, Some(term));
     }
     rows.iter().map(|word| word.count_ones()).sum()
 }
 
 impl<'t, 'q> Sought<'t, 'q> {
-    /// Looks both needles up in the tree.
-    fn new(tree: Option<&'t Tree>, term: Term<'q>, needle: &mut Vec<u8>) -> Sought<'t, 'q> {
-        let mut find = |before: &[u8]| {
-            needle.clear();
-            needle.extend_from_slice(before);
-            needle.extend_from_slice(term.text.as_bytes());
-            tree?.find(&*needle)
+    /// Looks the needles up in the tree.
+    fn new(index: &'t Index, term: Term<'q>, needle: &mut Vec<u8>) -> Sought<'t, 'q> {
+        let tree = index.tree.as_ref();
+        let mut find = |parts: &[&[u8]]| tree?.find(join(needle, parts));
+        let text = term.text.as_bytes();
+        let found = match term.begins_word {
+            false => [find(&[text]), None, None],
+            true => [
+                find(&[b" ", text]),
+                find(&[&[START], text]),
+                behind_sign(term).and_then(|(word, end)| {
+                    let found = find(&[&[START], word.as_bytes(), end])?;
+                    Some(Found {
+                        exact: false,
+                        ..found
+                    })
+                }),
+            ],
         };
+        let is_exact = found.iter().flatten().all(|found| found.exact);
         Sought {
             term,
             finder: Finder::new(term.text),
-            found: match term.is_anywhere {
-                true => [find(b""), None],
-                false => [find(b" "), find(&[START])],
-            },
+            found,
+            is_settled: is_exact && !term.ends_word && index.arena.unlisted().is_empty(),
         }
     }
 
-    fn found(&self) -> impl Iterator<Item = &Found<'t>> {
-        self.found.iter().flatten()
+    /// Tells whether no text holds the term.
+    fn is_nowhere(&self, index: &Index) -> bool {
+        let is_found = self.found.iter().any(Option::is_some);
+        index.tree.is_some() && !is_found && index.arena.unlisted().is_empty()
     }
 
-    /// Returns at most how many rows the term has, a leaf's by its bytes.
-    fn rows_max(&self) -> u32 {
-        let rows = self.found().map(|found| match found.within {
-            Within::Leaf(packed) => packed.len() as u32,
-            Within::Own(own) => own.count,
-            Within::Below(node) => node.count,
-            Within::Bitmap(_, count) => count,
-        });
-        rows.sum()
-    }
-
-    /// Returns roughly how many rows must be decoded for the term.
-    fn steps(&self) -> u32 {
-        let steps = self.found().map(|found| match found.within {
-            Within::Leaf(packed) => packed.len() as u32,
-            Within::Own(own) => own.count,
-            Within::Below(node) => node.steps,
-            Within::Bitmap(..) => 0,
-        });
-        steps.sum()
+    /// Adds up what `cost` tells of the rows of all needles.
+    fn sum(&self, cost: fn(Within<'t>) -> u32) -> u32 {
+        let found = self.found.iter().flatten();
+        found.map(|found| cost(found.within)).sum()
     }
 
     /// Leaves those of `rows` that may hold the term, or that may be without it where it is excluded.
-    fn narrow(&self, index: &Index, rows: &mut [u64], memory: &mut Vec<u64>) {
+    fn narrow(&self, index: &Index, rows: &mut [u64], term: &mut TermRows, needle: &mut Vec<u8>) {
         let is_excluded = self.term.is_excluded;
-        let kept = |found: &&Found<'t>| found.exact || !is_excluded;
-        if let (false, [Some(only), None] | [None, Some(only)]) = (is_excluded, &self.found)
+        if self.is_settled
+            && let (false, [Some(only), None, None] | [None, Some(only), None]) =
+                (is_excluded, &self.found)
             && let Within::Bitmap(words, _) = only.within
         {
             rows.iter_mut()
@@ -125,88 +136,99 @@ impl<'t, 'q> Sought<'t, 'q> {
                 .for_each(|(row, word)| *row &= word);
             return;
         }
-        memory.clear();
-        memory.resize(rows.len(), 0);
-        for found in self.found().filter(kept) {
-            match found.within {
-                Within::Leaf(packed) | Within::Own(Own { packed, .. }) => {
-                    unpack(packed, index.len(), |row| {
-                        insert(memory, row);
-                        true
-                    });
-                }
-                Within::Bitmap(words, _) => {
-                    memory
-                        .iter_mut()
-                        .zip(words)
-                        .for_each(|(row, word)| *row |= word);
-                }
-                Within::Below(node) => {
-                    if let Some(tree) = &index.tree {
-                        tree.mark(node, memory);
-                    }
-                }
-            }
-        }
-        for (row, word) in rows.iter_mut().zip(memory.iter()) {
-            *row &= if is_excluded { !word } else { *word };
+        self.mark(index, term, needle);
+        for ((row, certain), possible) in rows.iter_mut().zip(&term.certain).zip(&term.possible) {
+            *row &= if is_excluded {
+                !certain
+            } else {
+                certain | possible
+            };
         }
     }
 
-    /// Looks at the texts of those of `rows` of which the tree does not know whether they hold the term.
-    fn verify(&self, index: &Index, rows: &mut [u64]) {
-        for (place, found) in self.found.iter().enumerate() {
-            let Some(found) = found.as_ref().filter(|found| !found.exact) else {
-                continue;
-            };
-            // What the other needle is known to be in needs no look.
-            let other = self.found[1 - place].filter(|other| other.exact);
-            let known = match other.map(|other| other.within) {
-                Some(Within::Bitmap(words, _)) => words,
-                _ => &[],
-            };
-            let mut check = |row: u32| {
-                let is_open = has(rows, row) && !has(known, row);
-                if is_open && self.is_in(index, row) == self.term.is_excluded {
-                    remove(rows, row);
+    /// Fills `term` with the rows that the tree knows.
+    fn mark(&self, index: &Index, term: &mut TermRows, needle: &mut Vec<u8>) {
+        for bits in [&mut term.certain, &mut term.possible] {
+            bits.clear();
+            bits.resize(words_for(index.len()), 0);
+        }
+        let Some(tree) = &index.tree else { return };
+        for row in index.arena.unlisted() {
+            insert(&mut term.possible, *row);
+        }
+        let before = [
+            if self.term.begins_word { " " } else { "" }.as_bytes(),
+            &[START],
+        ];
+        for (number, found) in self.found.iter().enumerate() {
+            let Some(found) = found else { continue };
+            match (before.get(number), found.within) {
+                _ if !found.exact => tree.mark(found.within, &mut term.possible),
+                _ if !self.term.ends_word => tree.mark(found.within, &mut term.certain),
+                (Some(before), Within::Own(_) | Within::Bitmap(..) | Within::Below(_)) => {
+                    let needle = join(needle, &[before, self.term.text.as_bytes()]);
+                    self.mark_ends(tree, needle, term);
                 }
-                true
-            };
-            match found.within {
-                Within::Leaf(packed) | Within::Own(Own { packed, .. }) => {
-                    unpack(packed, index.len(), check);
-                }
-                Within::Bitmap(words, _) => {
-                    for row in rows_of(&[words], 0..index.len()) {
-                        check(row);
-                    }
-                }
-                Within::Below(_) => {
-                    for row in 0..index.len() {
-                        check(row);
-                    }
-                }
+                _ => tree.mark(found.within, &mut term.possible),
             }
         }
     }
 
-    /// Looks at the texts of all `rows`.
-    fn try_texts(&self, index: &Index, rows: &mut [u64]) {
+    /// Adds the rows in which a word ends after `needle`; from a byte that is not ASCII alone one cannot tell.
+    fn mark_ends(&self, tree: &Tree, needle: &mut Vec<u8>, term: &mut TermRows) {
+        let signs = (0..0x80_u8).filter(|byte| !byte.is_ascii_alphanumeric());
+        for next in signs.chain([START]).chain(0xc2..=0xf4) {
+            needle.push(next);
+            if let Some(found) = tree.find(needle) {
+                // A word behind a text may be cut off after 29 to 32 bytes, and no word ends there.
+                let is_end = next < 0x80 || next == START && self.term.text.len() < 29;
+                let is_certain = found.exact && is_end;
+                tree.mark(
+                    found.within,
+                    if is_certain {
+                        &mut term.certain
+                    } else {
+                        &mut term.possible
+                    },
+                );
+            }
+            needle.pop();
+        }
+    }
+
+    /// Looks at the texts of those of `rows` of which it is not certain whether they hold the term.
+    fn try_texts(&self, index: &Index, rows: &mut [u64], known: Option<&TermRows>) {
         for place in 0..rows.len() {
-            let word = [rows[place]];
-            for bit in rows_of(&[&word], 0..64) {
+            let is_open = known.map_or(u64::MAX, |known| {
+                known.possible[place] & !known.certain[place]
+            });
+            let open = [rows[place] & is_open];
+            for bit in rows_of(&[&open], 0..64) {
                 let row = place as u32 * 64 + bit;
-                if self.is_in(index, row) == self.term.is_excluded {
+                let text = index.arena.text(row);
+                let mut places = self.finder.find_iter(text);
+                if places.any(|at| self.term.may_stand(text, at)) == self.term.is_excluded {
                     remove(rows, row);
                 }
             }
         }
     }
+}
 
-    fn is_in(&self, index: &Index, row: u32) -> bool {
-        let text = index.arena.text(row);
-        let begins = |at: usize| at > 0 && matches!(text[at - 1], b' ' | START);
-        let mut places = self.finder.find_iter(text);
-        places.any(|at| self.term.is_anywhere || begins(at))
+/// Returns what is listed behind a text of the first word of a phrase that stands behind a sign, as far as it is, and
+/// the mark that follows; `None` where the whole term is listed.
+fn behind_sign(term: Term<'_>) -> Option<(&str, &'static [u8])> {
+    let word = term.text.split(char::is_whitespace).next()?;
+    match word.len() {
+        ..=WORD_BYTES_MAX if word.len() == term.text.len() => None,
+        ..=WORD_BYTES_MAX => Some((word, &[START])),
+        _ => Some((head(word), &[])),
     }
+}
+
+/// Replaces `needle` by `parts`.
+fn join<'n>(needle: &'n mut Vec<u8>, parts: &[&[u8]]) -> &'n mut Vec<u8> {
+    needle.clear();
+    parts.iter().for_each(|part| needle.extend_from_slice(part));
+    needle
 }

@@ -21,7 +21,19 @@ pub struct Query<'b> {
     pub ignored: &'b [String],
 }
 
-impl Query<'_> {
+impl<'b> Query<'b> {
+    /// Returns a search for the first page of at most `limit` reviews.
+    #[must_use]
+    pub fn new(filter: Filter<'b>, sort: Sort, limit: u8) -> Query<'b> {
+        Query {
+            filter,
+            sort,
+            limit,
+            cursor: None,
+            ignored: &[],
+        }
+    }
+
     /// The limit where none is given.
     pub const LIMIT_DEFAULT: u8 = 20;
     /// The largest limit.

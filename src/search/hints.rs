@@ -51,16 +51,8 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
             advice,
         });
     };
-    let mut count = |filter| -> u32 {
-        let query = Query {
-            filter,
-            sort: Sort::Newest,
-            limit: 1,
-            cursor: None,
-            ignored: &[],
-        };
-        run(index, &query, scratch).matched
-    };
+    let mut count =
+        |filter| -> u32 { run(index, &Query::new(filter, Sort::Newest, 1), scratch).matched };
     let names = [
         (Parameter::MentionsTechnician, filter.technician),
         (Parameter::MentionsService, filter.service),

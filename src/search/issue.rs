@@ -18,6 +18,24 @@ pub struct Issue {
     pub received: String,
 }
 
+impl Issue {
+    /// Makes an issue that quotes at most 64 bytes of `received`.
+    #[must_use]
+    pub fn new(
+        path: Option<Cow<'static, str>>,
+        code: Code,
+        message: impl Into<Cow<'static, str>>,
+        received: &str,
+    ) -> Issue {
+        Issue {
+            path,
+            code,
+            message: message.into(),
+            received: cut(received).to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for Issue {
     /// Writes one line that can be read alone: `rating: must be an integer from 1 to 5, received "9"`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,6 +112,17 @@ impl Issues {
     /// Returns the reasons in the order of the input.
     pub fn iter(&self) -> std::slice::Iter<'_, Issue> {
         self.0.iter()
+    }
+
+    /// Ends a check.
+    ///
+    /// # Errors
+    /// The reasons, where there are any.
+    pub fn into_result(self) -> Result<(), Issues> {
+        match self.is_empty() {
+            true => Ok(()),
+            false => Err(self),
+        }
     }
 
     /// Renders the body of the 400: `error`, `message` and `issues`.

@@ -25,9 +25,8 @@ pub const NAMES_MAX: usize = 5;
 pub(in crate::search) struct Names {
     /// Sorted by the folded name.
     keys: Vec<Key>,
-    /// Names or ids as they are published, each with the number of its set.
-    entries: Vec<(Box<str>, u32)>,
-    sets: Vec<RowSet>,
+    /// Names or ids as they are published, each with its rows.
+    entries: Vec<(Box<str>, RowSet)>,
 }
 
 /// A name by which one or more entries go.
@@ -35,7 +34,8 @@ pub(in crate::search) struct Names {
 struct Key {
     folded: Box<str>,
     entries: Box<[u32]>,
-    set: u32,
+    /// The rows of all entries, where there are several.
+    union: Option<RowSet>,
 }
 
 impl Names {
@@ -85,7 +85,7 @@ impl Names {
         Names::build(std::iter::empty(), mentions, reviews.len() as u32)
     }
 
-    /// Makes sets of `mentions`, rows and names, ascending for each name; `known` are the entries with their other names.
+    /// Makes sets of `mentions`, rows and names; `known` are the entries with their other names.
     fn build<'a>(
         known: impl Iterator<Item = (&'a str, Vec<&'a str>)>,
         mentions: impl Iterator<Item = (u32, &'a str)>,
@@ -117,58 +117,46 @@ impl Names {
             if rows.len() <= number {
                 rows.resize(number + 1, Vec::new());
             }
-            if rows[number].last() != Some(&row) {
-                rows[number].push(row);
-            }
+            rows[number].push(row);
         }
         rows.resize(mains.len(), Vec::new());
-        Names::share(keys, &mains, &rows, total)
-    }
-
-    /// Gives names of the same entries one set.
-    fn share(
-        keys: BTreeMap<String, BTreeSet<u32>>,
-        mains: &[&str],
-        rows: &[Vec<u32>],
-        total: u32,
-    ) -> Names {
-        let mut names = Names::default();
-        let mut known: HashMap<BTreeSet<u32>, u32> = HashMap::new();
-        let mut set_of = |numbers: &BTreeSet<u32>| {
-            *known.entry(numbers.clone()).or_insert_with(|| {
-                let of_each = numbers.iter().flat_map(|number| &rows[*number as usize]);
-                let mut all: Vec<u32> = of_each.copied().collect();
-                all.sort_unstable();
-                all.dedup();
-                names.sets.push(RowSet::new(all, total));
-                names.sets.len() as u32 - 1
-            })
+        for rows in &mut rows {
+            rows.sort_unstable();
+            rows.dedup();
+        }
+        let union_of = |entries: &BTreeSet<u32>| {
+            let of_each = entries.iter().flat_map(|number| &rows[*number as usize]);
+            let all: BTreeSet<u32> = of_each.copied().collect();
+            RowSet::new(all.into_iter().collect(), total)
         };
-        for (folded, entries) in keys {
-            let set = set_of(&entries);
-            names.keys.push(Key {
-                folded: folded.into(),
-                entries: entries.into_iter().collect(),
-                set,
-            });
+        let key = |(folded, entries): (String, BTreeSet<u32>)| Key {
+            folded: folded.into(),
+            union: (entries.len() > 1).then(|| union_of(&entries)),
+            entries: entries.into_iter().collect(),
+        };
+        let keys = keys.into_iter().map(key).collect();
+        let entries = mains.into_iter().zip(rows);
+        let entries = entries.map(|(main, rows)| (main.into(), RowSet::new(rows, total)));
+        Names {
+            keys,
+            entries: entries.collect(),
         }
-        for (number, main) in (0..).zip(mains) {
-            let set = set_of(&BTreeSet::from([number]));
-            names.entries.push(((*main).into(), set));
-        }
-        names
     }
 
     /// Returns the rows of the folded `name`, which is the whole name of an entry; `None` where none goes by it.
     pub(in crate::search) fn rows_of_whole(&self, name: &str) -> Option<&RowSet> {
-        self.sets.get(self.key(name)?.set as usize)
+        let key = self.key(name)?;
+        match key.entries[..] {
+            [entry] => Some(&self.entries[entry as usize].1),
+            _ => key.union.as_ref(),
+        }
     }
 
     /// Returns the rows of the folded `name`, or of the only entry that it is a part of.
     pub(in crate::search) fn rows(&self, name: &str) -> Option<&RowSet> {
         self.rows_of_whole(name)
             .or_else(|| match self.entries_with(name)[..] {
-                [entry] => self.sets.get(self.entries[entry as usize].1 as usize),
+                [entry] => Some(&self.entries[entry as usize].1),
                 _ => None,
             })
     }
@@ -237,7 +225,9 @@ impl Names {
 
     /// Returns the bytes that the sets take.
     pub(in crate::search) fn memory(&self) -> u64 {
-        self.sets.iter().map(RowSet::bytes).sum()
+        let unions = self.keys.iter().filter_map(|key| key.union.as_ref());
+        let sets = self.entries.iter().map(|(_, rows)| rows).chain(unions);
+        sets.map(RowSet::bytes).sum()
     }
 }
 

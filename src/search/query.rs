@@ -36,12 +36,10 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
         count += 1;
         name.clear();
         if let Err(error) = decode_into(pair.name, &mut name) {
-            builder.refuse(
-                Some(cut_lossy(pair.name).into()),
-                Code::InvalidEncoding,
-                error.to_string().into(),
-                &cut_lossy(pair.name),
-            );
+            let received = cut_lossy(pair.name);
+            let path = Some(received.clone().into());
+            let message = error.to_string();
+            builder.refuse(Issue::new(path, Code::InvalidEncoding, message, &received));
         } else if pair.value.is_empty() {
             continue;
         } else if let Some(parameter) = Parameter::named(&name) {
@@ -52,8 +50,9 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
     }
     count += all.count();
     if count > PAIRS_MAX {
-        let message = "must have at most 64 parameters".into();
-        builder.refuse(None, Code::TooMany, message, &count.to_string());
+        let message = "must have at most 64 parameters";
+        let received = count.to_string();
+        builder.refuse(Issue::new(None, Code::TooMany, message, &received));
     }
     builder.keep(name);
     builder.finish()
@@ -78,12 +77,9 @@ pub fn parse_since(segment: &[u8]) -> Result<Date, Issues> {
         },
         Err(_) => "must be a date of the form YYYY-MM-DD".into(),
     };
-    Err(Issues::from(Issue {
-        path: Some("date".into()),
-        code: Code::InvalidDate,
-        message: message.into(),
-        received: cut_lossy(segment),
-    }))
+    let received = cut_lossy(segment);
+    let path = Some("date".into());
+    Err(Issue::new(path, Code::InvalidDate, message, &received).into())
 }
 
 /// Returns the names of the parameters in `raw`, for an answer that depends on none: the first 8, each once, cut at 64
@@ -143,56 +139,27 @@ pub enum Parameter {
 
 impl Parameter {
     /// Every parameter, in the order of the documentation.
-    pub const ALL: [Parameter; 17] = [
-        Parameter::Rating,
-        Parameter::MinRating,
-        Parameter::MaxRating,
-        Parameter::Since,
-        Parameter::Until,
-        Parameter::Query,
-        Parameter::Words,
-        Parameter::MentionsTechnician,
-        Parameter::MentionsService,
-        Parameter::Aspect,
-        Parameter::Polarity,
-        Parameter::HasReply,
-        Parameter::Language,
-        Parameter::Source,
-        Parameter::Limit,
-        Parameter::Sort,
-        Parameter::Cursor,
-    ];
+    pub const ALL: [Parameter; NAMES.len()] = {
+        let mut all = [Parameter::Rating; NAMES.len()];
+        let mut number = 0;
+        while number < NAMES.len() {
+            all[number] = NAMES[number].0;
+            number += 1;
+        }
+        all
+    };
 
     /// Returns the name in requests.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Parameter::Rating => "rating",
-            Parameter::MinRating => "min_rating",
-            Parameter::MaxRating => "max_rating",
-            Parameter::Since => "since",
-            Parameter::Until => "until",
-            Parameter::Query => "query",
-            Parameter::Words => "words",
-            Parameter::MentionsTechnician => "mentions_technician",
-            Parameter::MentionsService => "mentions_service",
-            Parameter::Aspect => "aspect",
-            Parameter::Polarity => "polarity",
-            Parameter::HasReply => "has_reply",
-            Parameter::Language => "language",
-            Parameter::Source => "source",
-            Parameter::Limit => "limit",
-            Parameter::Sort => "sort",
-            Parameter::Cursor => "cursor",
-        }
+        NAMES[self as usize].1
     }
 
     /// Returns the parameter of this name, which is compared byte by byte.
     #[must_use]
     pub fn named(name: &str) -> Option<Parameter> {
-        Parameter::ALL
-            .into_iter()
-            .find(|parameter| parameter.name() == name)
+        let found = NAMES.iter().find(|(_, known)| *known == name);
+        found.map(|(parameter, _)| *parameter)
     }
 
     /// Tells whether the value is a number, in JSON too.
@@ -205,6 +172,27 @@ impl Parameter {
         1 << self as u16
     }
 }
+
+/// The parameters in the order of their numbers.
+const NAMES: [(Parameter, &str); 17] = [
+    (Parameter::Rating, "rating"),
+    (Parameter::MinRating, "min_rating"),
+    (Parameter::MaxRating, "max_rating"),
+    (Parameter::Since, "since"),
+    (Parameter::Until, "until"),
+    (Parameter::Query, "query"),
+    (Parameter::Words, "words"),
+    (Parameter::MentionsTechnician, "mentions_technician"),
+    (Parameter::MentionsService, "mentions_service"),
+    (Parameter::Aspect, "aspect"),
+    (Parameter::Polarity, "polarity"),
+    (Parameter::HasReply, "has_reply"),
+    (Parameter::Language, "language"),
+    (Parameter::Source, "source"),
+    (Parameter::Limit, "limit"),
+    (Parameter::Sort, "sort"),
+    (Parameter::Cursor, "cursor"),
+];
 
 /// Most pairs of a query string; the pairs after them are not read and the answer is a refusal.
 pub const PAIRS_MAX: usize = 64;

@@ -7,7 +7,8 @@ use crate::search::index::Index;
 use crate::search::reach::{Part, Reach};
 use crate::search::rows::{rows_of, rows_of_backwards};
 use crate::search::select::{BITMAPS_MAX, Memory, Rows as Selected, Selection, select};
-use std::ops::{Deref, Range};
+use std::cmp::Ordering;
+use std::ops::Deref;
 
 /// Memory that a search reuses, so that it allocates nothing in the steady state; one for each thread.
 #[derive(Debug, Default)]
@@ -67,22 +68,10 @@ impl std::fmt::Debug for Rows {
 #[must_use]
 pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     let parts = parts(index, query);
-    let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
-    // One more than the page shows tells whether another follows.
-    let rows = limit + 1;
-    let reach = match query.sort {
-        Sort::Newest => Reach::First {
-            from: parts[0].range.start,
-            rows,
-        },
-        Sort::Oldest => Reach::Last {
-            before: parts[0].range.end,
-            rows,
-        },
-        Sort::Highest | Sort::Lowest => Reach::Rated {
-            parts: &parts,
-            rows,
-        },
+    let reach = Reach {
+        parts: &parts,
+        // One more than the page shows tells whether another follows.
+        wanted: usize::from(query.limit.min(Query::LIMIT_MAX)) + 1,
     };
     let selection = select(index, &query.filter, reach, &mut scratch.memory);
     collect(index, query, &parts, &selection)
@@ -117,46 +106,32 @@ fn collect(index: &Index, query: &Query<'_>, parts: &[Part], selection: &Selecti
 /// Returns the runs that follow the cursor of `query`; those that do not are empty ranges.
 fn parts(index: &Index, query: &Query<'_>) -> [Part; 5] {
     let all = 0..index.len();
-    let through = |cursor: &Cursor| index.rows_through(cursor.date, cursor.id.as_str());
-    let older = |cursor: &Cursor| through(cursor)..index.len();
-    let newest = query.cursor.as_ref().map_or(all.clone(), older);
-    let part = |range: Range<u32>| Part {
-        range,
-        backwards: false,
-        rating: None,
-    };
-    let empty = || part(0..0);
-    let by_rating = |stars: [u8; 5], precedes: fn(Rating, Rating) -> bool| {
-        stars.map(|stars| {
-            let rating = Rating::new(stars);
-            let range = match (&query.cursor, rating) {
-                (Some(cursor), Some(rating)) if rating == cursor.rating => newest.clone(),
-                (Some(cursor), Some(rating)) if precedes(rating, cursor.rating) => 0..0,
-                _ => all.clone(),
-            };
-            Part {
-                range,
-                backwards: false,
-                rating,
-            }
-        })
-    };
+    let cursor = query.cursor.as_ref();
+    let older = cursor.map_or(0, |last| index.rows_through(last.date, last.id.as_str()))..all.end;
+    let mut parts = [const { Part::EMPTY }; 5];
     match query.sort {
-        Sort::Newest => [part(newest), empty(), empty(), empty(), empty()],
+        Sort::Newest => parts[0].range = older,
         Sort::Oldest => {
-            let newer = query.cursor.as_ref().map_or(all.clone(), |cursor| {
-                0..index.rows_before(cursor.date, cursor.id.as_str())
-            });
-            let backwards = Part {
-                range: newer,
-                backwards: true,
-                rating: None,
-            };
-            [backwards, empty(), empty(), empty(), empty()]
+            let before = |last: &Cursor| index.rows_before(last.date, last.id.as_str());
+            parts[0].range = 0..cursor.map_or(all.end, before);
+            parts[0].backwards = true;
         }
-        Sort::Highest => by_rating([5, 4, 3, 2, 1], |rating, last| rating > last),
-        Sort::Lowest => by_rating([1, 2, 3, 4, 5], |rating, last| rating < last),
+        Sort::Highest | Sort::Lowest => {
+            let is_highest = query.sort == Sort::Highest;
+            for (part, number) in parts.iter_mut().zip(1..) {
+                part.rating = Rating::new(if is_highest { 6 - number } else { number });
+                let order = part.rating.cmp(&cursor.map(|last| last.rating));
+                part.range = match order {
+                    _ if cursor.is_none() => all.clone(),
+                    Ordering::Equal => older.clone(),
+                    Ordering::Greater if is_highest => 0..0,
+                    Ordering::Less if !is_highest => 0..0,
+                    _ => all.clone(),
+                };
+            }
+        }
     }
+    parts
 }
 
 /// Calls `each` with the selected rows of `part` in its order, until it returns `false`.
@@ -203,7 +178,9 @@ fn each_of(
     }
 }
 
-fn cursor_at(index: &Index, row: Row, sort: Sort) -> Option<Cursor> {
+/// Returns the cursor behind `row`, below [`Index::len`], in an order; every id of a dataset makes one.
+#[must_use]
+pub fn cursor_at(index: &Index, row: Row, sort: Sort) -> Option<Cursor> {
     let id = ReviewId::new(index.id(row))?;
     Some(Cursor {
         sort,

@@ -6,9 +6,9 @@ use crate::search::filter::{Filter, RatingSet};
 use crate::search::index::Index;
 use crate::search::names::reply_key;
 use crate::search::reach::{Reach, reach_of};
-use crate::search::rows::{RowSet, count_common, has, insert, mask, rows_of, unpack, words_for};
+use crate::search::rows::{RowSet, count_common, has, mask, rows_of, unpack, words_for};
 use crate::search::text::{self, Known, scan};
-use crate::search::tree::Own;
+use crate::search::tree::{Own, Within};
 use memchr::memmem::Finder;
 use std::hint::black_box;
 use std::ops::Range;
@@ -111,7 +111,7 @@ struct Plan<'s> {
     bitmaps: Bitmaps<'s>,
     /// Names that few reviews mention, the rarest first.
     lists: [Option<&'s [u32]>; COLUMNS],
-    /// What the text's list or candidates hold; `All` where a bitmap says it already.
+    /// What is known of the text; `All` where a bitmap says it already.
     text: Known<'s>,
     /// To be looked for in each text, where the rest is not exact.
     finder: Option<Finder<'s>>,
@@ -145,37 +145,27 @@ pub(in crate::search) fn select<'s>(
         };
     };
     rows.clear();
-    if plan.is_text_alone(index)
-        && let Some(matched) = reach_of(index, plan.text, reach, rows)
-    {
-        return Selection {
-            matched,
-            rows: Rows::List(rows),
+    if let Known::Within(within) = plan.text {
+        if plan.is_text_alone(index)
+            && let Some(matched) = reach_of(index, within, reach, rows)
+        {
+            return Selection {
+                matched,
+                rows: Rows::List(rows),
+            };
+        }
+        let is_bitmap = match within {
+            Within::Own(own) => own.count >= index.len() / BITMAP_FROM_ONE_IN,
+            Within::Below(_) => true,
+            Within::Leaf(_) | Within::Bitmap(..) => false,
         };
-    }
-    let mut start = || {
-        bits.clear();
-        bits.resize(words_for(index.len()), 0);
-    };
-    match plan.text {
-        Known::Below(node) => {
-            start();
-            if let Some(tree) = &index.tree {
-                tree.mark(node, bits);
-            }
-            plan.bitmaps.push(bits, node.count);
+        if is_bitmap && let Some(tree) = &index.tree {
+            bits.clear();
+            bits.resize(words_for(index.len()), 0);
+            tree.mark(within, bits);
+            plan.bitmaps.push(bits, within.rows_max());
             plan.text = Known::All;
         }
-        Known::Own(own) if own.count >= index.len() / BITMAP_FROM_ONE_IN => {
-            start();
-            unpack(own.packed, index.len(), |row| {
-                insert(bits, row);
-                true
-            });
-            plan.bitmaps.push(bits, own.count);
-            plan.text = Known::All;
-        }
-        _ => {}
     }
     let by_words = matches!(plan.text, Known::All) && plan.lists[0].is_none();
     if by_words && plan.finder.is_none() && plan.ratings == RatingSet::ALL {
@@ -246,7 +236,9 @@ fn plan<'s>(
         match (terms.next(), terms.next(), text) {
             (None, ..) => {}
             // The same as `query`, which answers from less than all rows.
-            (Some(term), None, None) if term.is_anywhere && !term.is_excluded => {
+            (Some(term), None, None)
+                if !(term.begins_word || term.ends_word || term.is_excluded) =>
+            {
                 text = Some(term.text);
             }
             _ => {
@@ -262,15 +254,18 @@ fn plan<'s>(
         let few = plan.lists[0]
             .map_or(u32::MAX, |list| list.len() as u32)
             .min(end - start);
-        let (mut known, mut exact) = text::look_up(index, needle.as_bytes(), candidates);
-        if text::steps(known) > few.saturating_mul(STEPS_PER_TEXT) {
-            (known, exact) = (Known::All, false);
-        }
+        let (mut known, mut exact) = text::look_up(index, needle.as_bytes(), candidates)?;
         match known {
-            Known::Nothing => return None,
-            Known::Bitmap(words, count) => plan.bitmaps.push(words, count),
-            other => plan.text = other,
+            Known::Within(within) if within.steps() > few.saturating_mul(STEPS_PER_TEXT) => {
+                (known, exact) = (Known::All, false);
+            }
+            Known::Within(Within::Bitmap(words, count)) => {
+                plan.bitmaps.push(words, count);
+                known = Known::All;
+            }
+            _ => {}
         }
+        plan.text = known;
         plan.finder = (!exact).then(|| Finder::new(needle.as_bytes()));
     }
     if let Some((words, count)) = index.ratings.bitmap(filter.ratings) {
@@ -301,10 +296,10 @@ impl Plan<'_> {
                 && (self.ratings == RatingSet::ALL || self.ratings.contains(rating(row)))
         };
         match (self.text, self.lists[0], &self.finder) {
-            (Known::Leaf(packed) | Known::Own(Own { packed, .. }), ..) => {
-                unpack(packed, self.range.end, |row| {
+            (Known::Within(Within::Leaf(packed) | Within::Own(Own { packed, .. })), ..) => {
+                unpack(packed, |row| {
                     rows.extend(keep(row).then_some(row));
-                    true
+                    row < self.range.end
                 });
             }
             (Known::Candidates, ..) => {
@@ -337,13 +332,13 @@ fn hold(index: &Index, finder: &Finder<'_>, rows: &mut Vec<u32>) {
         let end = rows.len().min(start + TEXTS_AHEAD);
         // Nothing waits for these bytes, so the lines of all texts come from memory together, not one after the other.
         let lines = rows[start..end].iter().flat_map(|row| {
-            let text = index.arena.text(*row).iter();
+            let text = index.arena.row(*row).iter();
             text.take(TEXT_AHEAD_BYTES).step_by(64)
         });
         black_box(lines.fold(0, |all, byte| all ^ byte));
         for at in start..end {
             let row = rows[at];
-            if finder.find(index.arena.text(row)).is_some() {
+            if finder.find(index.arena.row(row)).is_some() {
                 rows[kept] = row;
                 kept += 1;
             }

@@ -1,58 +1,48 @@
-//! What a needle alone says: exactly these reviews, these at most, none, or nothing without a look at the texts.
+//! What the tree tells of a needle: exactly these reviews, these at most, none, or nothing.
 
 use crate::search::arena::Arena;
 use crate::search::index::Index;
 use crate::search::rows::{has, unpack};
-use crate::search::tree::{Node, Own, Tree, Within};
+use crate::search::tree::{Own, Tree, Within};
 use memchr::memmem::Finder;
 
 /// The reviews among which a needle is to be found.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::search) enum Known<'t> {
-    /// No review holds the needle.
-    Nothing,
-    /// The rows of a leaf's packed list.
-    Leaf(&'t [u8]),
-    /// The rows of a node's own list.
-    Own(Own<'t>),
-    /// The rows of a bitmap, and their number.
-    Bitmap(&'t [u64], u32),
-    /// The rows below a node, to be collected.
-    Below(&'t Node),
+    /// All reviews: there is no tree, or no needle.
+    All,
+    /// These, as the tree has them.
+    Within(Within<'t>),
     /// The candidates that were left in the given vector.
     Candidates,
-    /// All rows: there is no tree.
-    All,
 }
 
-/// Looks for `needle`: what is known, and whether it is exact or each text is still to be looked at.
+/// Looks for `needle`: what is known, and whether it is exact or each text is still to be looked at; `None` where no
+/// review holds it.
 ///
 /// Uses and fills `candidates`, which keeps its room from one search to the next.
 pub(in crate::search) fn look_up<'t>(
     index: &'t Index,
     needle: &[u8],
     candidates: &mut Vec<u32>,
-) -> (Known<'t>, bool) {
+) -> Option<(Known<'t>, bool)> {
     let Some(tree) = &index.tree else {
-        return (Known::All, false);
+        return Some((Known::All, false));
     };
-    let Some(found) = tree.find(needle) else {
-        return (Known::Nothing, true);
+    let found = tree.find(needle)?;
+    let Within::Leaf(packed) = found.within else {
+        return Some((Known::Within(found.within), found.exact));
     };
-    match found.within {
-        Within::Leaf(packed) if found.exact => (Known::Leaf(packed), true),
-        Within::Leaf(packed) => {
-            candidates.clear();
-            unpack(packed, index.len(), |row| {
-                candidates.push(row);
-                true
-            });
-            (narrow(tree, needle, found.seen, candidates), false)
-        }
-        Within::Own(own) => (Known::Own(own), found.exact),
-        Within::Bitmap(words, count) => (Known::Bitmap(words, count), found.exact),
-        Within::Below(node) => (Known::Below(node), found.exact),
+    if found.exact {
+        return Some((Known::Within(found.within), true));
     }
+    candidates.clear();
+    unpack(packed, |row| {
+        candidates.push(row);
+        true
+    });
+    narrow(tree, needle, found.seen, candidates)?;
+    (!candidates.is_empty()).then_some((Known::Candidates, false))
 }
 
 /// Where other parts of a needle begin that are looked up too, in eighths of the way from its start to the last part
@@ -68,9 +58,9 @@ const CANDIDATES_FEW: usize = 12;
 /// A list of more bytes is not decoded to narrow a leaf's.
 const NARROWING_BYTES_MAX: usize = 4096;
 
-/// Leaves what `list`, the reviews of the first `seen` bytes, has in common with those that other parts of the needle
-/// lead to in `candidates`.
-fn narrow<'t>(tree: &'t Tree, needle: &[u8], seen: usize, candidates: &mut Vec<u32>) -> Known<'t> {
+/// Leaves of `candidates`, the reviews of the first `seen` bytes, those that other parts of the needle lead to as well;
+/// `None` where one of them leads nowhere.
+fn narrow(tree: &Tree, needle: &[u8], seen: usize, candidates: &mut Vec<u32>) -> Option<()> {
     let mut idle = 0;
     for part in PARTS {
         if candidates.len() <= CANDIDATES_FEW || idle == IDLE_WALKS_MAX {
@@ -83,31 +73,21 @@ fn narrow<'t>(tree: &'t Tree, needle: &[u8], seen: usize, candidates: &mut Vec<u
         if start == 0 {
             continue;
         }
-        let Some(found) = tree.find(&needle[start..]) else {
-            return Known::Nothing;
-        };
         let before = candidates.len();
-        match found.within {
+        match tree.find(&needle[start..])?.within {
             Within::Own(own) if own.packed.len() > NARROWING_BYTES_MAX => {}
             Within::Leaf(packed) | Within::Own(Own { packed, .. }) => {
                 let mut common = Common::of(candidates);
-                unpack(packed, u32::MAX, |row| common.meet(row));
+                unpack(packed, |row| common.meet(row));
                 common.end();
             }
             Within::Bitmap(words, _) => candidates.retain(|row| has(words, *row)),
             Within::Below(_) => {}
         }
-        idle = if candidates.len() > before - before / 8 {
-            idle + 1
-        } else {
-            0
-        };
+        let is_idle = candidates.len() > before - before / 8;
+        idle = if is_idle { idle + 1 } else { 0 };
     }
-    if candidates.is_empty() {
-        Known::Nothing
-    } else {
-        Known::Candidates
-    }
+    Some(())
 }
 
 /// Ascending rows of which those are kept that others, ascending too, have as well.
@@ -142,16 +122,6 @@ impl<'r> Common<'r> {
 
     fn end(self) {
         self.rows.truncate(self.kept);
-    }
-}
-
-/// Tells roughly how many rows must be decoded before the rows that are known are at hand.
-pub(in crate::search) fn steps(known: Known<'_>) -> u32 {
-    match known {
-        Known::Leaf(list) => list.len() as u32,
-        Known::Own(own) => own.count,
-        Known::Below(node) => node.steps,
-        Known::Nothing | Known::Bitmap(..) | Known::Candidates | Known::All => 0,
     }
 }
 

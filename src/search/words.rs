@@ -1,8 +1,10 @@
 //! The terms of `words`: what has to occur in a text, and what must not.
 //!
 //! A word is found where a word begins, so that `miss` finds "missed" and not "dismiss". What stands in quotation
-//! marks, begins with no letter or digit, is longer than 32 bytes, or is of a script that writes without spaces, is
-//! found anywhere. A `-` before a term excludes it. Everything is folded, so typographic quotes and dashes do as well.
+//! marks begins and ends where words do, so that `"art of"` finds "art of" and not "smart office". A term that begins
+//! or ends with no letter or digit, or in a script that writes without spaces, may begin or end anywhere; a word of
+//! more than 32 bytes may begin anywhere. A `-` before a term excludes it. Everything is folded, so typographic quotes
+//! and dashes do as well.
 
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 
@@ -21,8 +23,10 @@ pub struct Words<'b>(&'b str);
 pub struct Term<'b> {
     /// What is looked for: folded, not empty.
     pub text: &'b str,
-    /// Whether it may begin within a word.
-    pub is_anywhere: bool,
+    /// Whether it has to begin where a word does.
+    pub begins_word: bool,
+    /// Whether it has to end where a word does.
+    pub ends_word: bool,
     /// Whether it must not occur.
     pub is_excluded: bool,
     /// The term with its quotation marks, without the `-`.
@@ -76,13 +80,15 @@ impl<'b> Words<'b> {
                         is_quoted = false;
                     }
                 }
-                if !text.trim().is_empty() {
-                    let as_written = &after[..after.len() - rest.len()];
+                let text = text.trim();
+                if !text.is_empty() {
+                    let is_short = is_quoted || text.len() <= WORD_BYTES_MAX;
                     return Some(Term {
-                        as_written,
-                        is_anywhere: is_quoted || begins_anywhere(text),
                         text,
+                        begins_word: is_short && text.starts_with(is_of_word),
+                        ends_word: is_quoted && text.ends_with(is_of_word),
                         is_excluded,
+                        as_written: &after[..after.len() - rest.len()],
                     });
                 }
             }
@@ -96,9 +102,10 @@ impl<'b> Term<'b> {
     pub fn anywhere(text: &'b str) -> Term<'b> {
         Term {
             text,
-            as_written: text,
-            is_anywhere: true,
+            begins_word: false,
+            ends_word: false,
             is_excluded: false,
+            as_written: text,
         }
     }
 
@@ -107,15 +114,22 @@ impl<'b> Term<'b> {
         Words(self.as_written)
     }
 
-    /// Returns where the term begins in the folded `text`, occurrence after occurrence.
-    pub(in crate::search) fn places_in(&self, text: &str) -> impl Iterator<Item = usize> {
-        let places = memchr::memmem::find_iter(text.as_bytes(), self.text.as_bytes());
-        places.filter(|at| self.is_anywhere || !text[..*at].ends_with(is_of_word))
+    /// Tells whether the term may stand at `at` in the folded `text`, where its bytes do.
+    pub(in crate::search) fn may_stand(&self, text: &[u8], at: usize) -> bool {
+        let end = at + self.text.len();
+        (!self.begins_word || !last_character(&text[..at]).is_some_and(is_of_word))
+            && (!self.ends_word || !first_character(&text[end..]).is_some_and(is_of_word))
     }
 }
 
-fn begins_anywhere(text: &str) -> bool {
-    text.len() > WORD_BYTES_MAX || !text.starts_with(is_of_word)
+fn last_character(text: &[u8]) -> Option<char> {
+    let start = text.iter().rposition(|byte| byte & 0xc0 != 0x80)?;
+    first_character(&text[start..])
+}
+
+fn first_character(text: &[u8]) -> Option<char> {
+    let text = &text[..text.len().min(4)];
+    text.utf8_chunks().next()?.valid().chars().next()
 }
 
 /// Tells whether `character`, folded, belongs to a word as the one before it does: a letter, digit or mark of a script
@@ -142,43 +156,58 @@ pub(in crate::search) fn words_after_signs(text: &str) -> impl Iterator<Item = &
         if last == ' ' || is_of_word(last) || !is_of_word(character) {
             return None;
         }
-        let mut end = (at + WORD_BYTES_MAX).min(text.len());
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let rest = &text[at..end];
-        Some(rest.split(char::is_whitespace).next().unwrap_or(rest))
+        let word = text[at..].split(char::is_whitespace).next()?;
+        Some(head(word))
     })
+}
+
+/// Returns at most the first [`WORD_BYTES_MAX`] bytes of `word`, never a part of a character.
+pub(in crate::search) fn head(word: &str) -> &str {
+    let mut end = word.len().min(WORD_BYTES_MAX);
+    while !word.is_char_boundary(end) {
+        end -= 1;
+    }
+    &word[..end]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn terms(text: &str) -> Vec<(&str, bool, bool)> {
+    fn terms(text: &str) -> Vec<(&str, bool, bool, bool)> {
         let words = Words::parse(text).expect("few terms");
-        let all = words.terms();
-        all.map(|term| (term.text, term.is_anywhere, term.is_excluded))
+        let bounds = |term: Term<'_>| (term.begins_word, term.ends_word, term.is_excluded);
+        let all = words.terms().map(|term| (term.text, bounds(term)));
+        all.map(|(text, (begins, ends, excluded))| (text, begins, ends, excluded))
             .collect()
     }
 
     #[test]
     fn terms_are_words_phrases_and_what_is_excluded() {
         assert_eq!(
-            terms("missed  \"filing deadline\" -rude -\"no way\""),
+            terms("missed  \" filing deadline \" -rude -\"no way\""),
             [
-                ("missed", false, false),
-                ("filing deadline", true, false),
-                ("rude", false, true),
-                ("no way", true, true),
+                ("missed", true, false, false),
+                ("filing deadline", true, true, false),
+                ("rude", true, false, true),
+                ("no way", true, true, true),
             ]
         );
-        assert_eq!(terms("a\"b c"), [("a", false, false), ("b c", true, false)]);
-        assert_eq!(terms("- \"\" \" \" -\"\""), [("-", true, false)]);
-        assert_eq!(terms("--a $5"), [("-a", true, true), ("$5", true, false)]);
         assert_eq!(
-            terms("日本 don't"),
-            [("日本", true, false), ("don't", false, false)]
+            terms("a\"b c"),
+            [("a", true, false, false), ("b c", true, true, false)]
+        );
+        assert_eq!(terms("- \"\" \" \" -\"\""), [("-", false, false, false)]);
+        assert_eq!(
+            terms("--a \"$5 (\""),
+            [("-a", false, false, true), ("$5 (", false, false, false)]
+        );
+        assert_eq!(
+            terms("日本 \"日本 a\""),
+            [
+                ("日本", false, false, false),
+                ("日本 a", false, true, false)
+            ]
         );
         assert!(terms(" ").is_empty());
     }
@@ -188,8 +217,9 @@ mod tests {
         assert!(Words::parse(&"a ".repeat(TERMS_MAX)).is_ok());
         assert_eq!(Words::parse(&"a ".repeat(TERMS_MAX + 1)), Err(17));
         let long = "x".repeat(WORD_BYTES_MAX + 1);
-        assert!(terms(&long)[0].1);
-        assert!(!terms(&long[1..])[0].1);
+        assert!(!terms(&long)[0].1);
+        assert!(terms(&long[1..])[0].1);
+        assert!(terms(&format!("\"{long}\""))[0].1);
     }
 
     #[test]

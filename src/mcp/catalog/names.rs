@@ -98,38 +98,32 @@ pub(super) fn list(
 ) -> Value {
     let mut scratch = Scratch::default();
     let mut counted = |named: &Named, filter: Filter<'_>| {
-        let query = Query {
-            filter,
-            sort: Sort::Newest,
-            limit: 1,
-            cursor: None,
-            ignored: &[],
-        };
+        let query = Query::new(filter, Sort::Newest, 1);
         let mut value = named.value.clone();
         value["mention_count"] = run(&snapshot.index, &query, &mut scratch).matched.into();
         value
     };
-    let mut count_services = Vec::new();
-    for service in services.iter().take(NAMES_MAX) {
+    let services = services.iter().take(NAMES_MAX).map(|service| {
         let filter = Filter {
             service: Some(&service.folded[0]),
             ..Filter::ALL
         };
-        count_services.push(counted(service, filter));
-    }
-    let mut count_technicians = Vec::new();
-    for technician in technicians.iter().take(NAMES_MAX) {
+        counted(service, filter)
+    });
+    let services: Vec<Value> = services.collect();
+    let technicians = technicians.iter().take(NAMES_MAX).map(|technician| {
         let filter = Filter {
             technician: Some(&technician.folded[0]),
             ..Filter::ALL
         };
-        count_technicians.push(counted(technician, filter));
-    }
+        counted(technician, filter)
+    });
+    let technicians: Vec<Value> = technicians.collect();
     let aspects = aspects.iter().take(NAMES_MAX).map(|aspect| &aspect.value);
     let areas = snapshot.taxonomy.service_areas.iter().take(NAMES_MAX);
     json!({
-        "services": count_services,
-        "technicians": count_technicians,
+        "services": services,
+        "technicians": technicians,
         "aspects": aspects.collect::<Vec<_>>(),
         "service_areas": areas.map(|area| &area.label).collect::<Vec<_>>(),
     })

@@ -25,9 +25,7 @@ impl<'v> Arguments<'v> {
         };
         for (name, value) in members {
             if !known.contains(&name.as_str()) {
-                let path = cut(name).to_owned();
-                let message = unknown_message(known).into();
-                arguments.push(path.into(), Code::UnknownArgument, message, &quote(value));
+                arguments.issues.push(unknown(name, value, known));
             }
         }
         arguments
@@ -43,7 +41,7 @@ impl<'v> Arguments<'v> {
             None | Some(Value::String(_) | Value::Null) => (Code::Missing, Cow::Borrowed("")),
             Some(other) => (Code::InvalidType, quote(other)),
         };
-        self.refuse(name, code, what.into(), &received);
+        self.refuse(name, code, what, &received);
         ""
     }
 
@@ -64,7 +62,7 @@ impl<'v> Arguments<'v> {
                 Some(word) => words.push(*word),
                 None => {
                     let message = format!("must be one of {}", choices.join(", "));
-                    self.refuse(name, Code::UnknownValue, message.into(), &quote(value));
+                    self.refuse(name, Code::UnknownValue, message, &quote(value));
                 }
             }
         }
@@ -76,25 +74,11 @@ impl<'v> Arguments<'v> {
         &mut self,
         name: &'static str,
         code: Code,
-        message: Cow<'static, str>,
+        message: impl Into<Cow<'static, str>>,
         received: &str,
     ) {
-        self.push(name.into(), code, message, received);
-    }
-
-    fn push(
-        &mut self,
-        path: Cow<'static, str>,
-        code: Code,
-        message: Cow<'static, str>,
-        received: &str,
-    ) {
-        self.issues.push(Issue {
-            path: Some(path),
-            code,
-            message,
-            received: cut(received).to_owned(),
-        });
+        let path = Some(name.into());
+        self.issues.push(Issue::new(path, code, message, received));
     }
 
     /// Ends the reading.
@@ -102,22 +86,21 @@ impl<'v> Arguments<'v> {
     /// # Errors
     /// Everything that was wrong.
     pub(crate) fn finish(self) -> Result<(), Issues> {
-        match self.issues.is_empty() {
-            true => Ok(()),
-            false => Err(self.issues),
-        }
+        self.issues.into_result()
     }
 }
 
-/// Says which arguments there are.
-pub(crate) fn unknown_message(known: &[&str]) -> String {
-    match known.is_empty() {
+/// Refuses an argument that the tool does not have.
+pub(crate) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
+    let path = Some(cut(name).to_owned().into());
+    let message = match known.is_empty() {
         true => "is not an argument of this tool, which takes none".into(),
         false => format!(
             "is not an argument of this tool, which takes {}",
             known.join(", ")
         ),
-    }
+    };
+    Issue::new(path, Code::UnknownArgument, message, &quote(value))
 }
 
 /// A JSON value as the rules of a search take it; what is not a string is written out into `scratch`.

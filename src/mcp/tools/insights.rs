@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::Arguments;
 use super::lookup::find;
-use super::{Members, fit, push_result};
+use super::{Members, fit};
 use crate::mcp::catalog::Catalog;
 use crate::model::insights::{Aspect, Evidence, Insights, Polarity};
 use crate::search::issue::Issues;
@@ -19,11 +19,7 @@ const SECTIONS: [&str; 8] = [
 ///
 /// # Errors
 /// An unknown section.
-pub(crate) fn get_insights(
-    catalog: &Catalog,
-    members: &Members,
-    out: &mut Vec<u8>,
-) -> Result<(), Issues> {
+pub(crate) fn get_insights(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["sections"]);
     let sections = arguments.words("sections", &SECTIONS);
     arguments.finish()?;
@@ -34,8 +30,7 @@ pub(crate) fn get_insights(
             .filter_map(|name| Some((name.to_owned(), catalog.insights.get(name)?.clone())))
             .collect(),
     };
-    push_result(out, &fit(answer));
-    Ok(())
+    Ok(fit(answer))
 }
 
 /// Returns what the insights say as a whole, with one line for each aspect.
@@ -79,8 +74,7 @@ pub(crate) fn sections(insights: &Insights) -> Map<String, Value> {
 pub(crate) fn get_aspect_sentiment(
     catalog: &Catalog,
     members: &Members,
-    out: &mut Vec<u8>,
-) -> Result<(), Issues> {
+) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["aspect", "polarity"]);
     let name = arguments.text(
         "aspect",
@@ -89,7 +83,7 @@ pub(crate) fn get_aspect_sentiment(
     let polarities = arguments.words("polarity", &Polarity::ALL.map(Polarity::word));
     let found = find(&mut arguments, "aspect", name, &catalog.aspects);
     arguments.finish()?;
-    let Some(named) = found else { return Ok(()) };
+    let named = found.ok_or_else(Issues::default)?;
     let insights = catalog.snapshot.insights_value();
     let measured = insights.and_then(|insights| {
         let mut aspects = insights.aspects.iter();
@@ -98,10 +92,9 @@ pub(crate) fn get_aspect_sentiment(
     let mut answer = named.value.clone();
     answer["sentiment"] = measured.map_or(Value::Null, figures);
     answer["quotes"] = json!({});
-    let quotes_max = if polarities.is_empty() {
-        QUOTES_MAX
-    } else {
-        QUOTES_OF_ONE_MAX
+    let quotes_max = match polarities.is_empty() {
+        true => QUOTES_MAX,
+        false => QUOTES_OF_ONE_MAX,
     };
     for polarity in Polarity::ALL {
         let word = polarity.word();
@@ -123,8 +116,7 @@ pub(crate) fn get_aspect_sentiment(
             answer["quotes"][word] = quotes.into();
         }
     }
-    push_result(out, &fit(answer));
-    Ok(())
+    Ok(fit(answer))
 }
 
 fn figures(aspect: &Aspect) -> Value {

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use super::Members;
 use super::arguments::Arguments;
-use super::{Members, push_result};
 use crate::mcp::catalog::{Catalog, Named, rating_figures};
 use crate::mcp::lean::push_lean;
 use crate::model::{Rating, Row};
@@ -17,22 +17,17 @@ use crate::search::run::{Page, Scratch, run};
 ///
 /// # Errors
 /// A missing or unknown id.
-pub(crate) fn get_review(
-    catalog: &Catalog,
-    members: &Members,
-    out: &mut Vec<u8>,
-) -> Result<(), Issues> {
+pub(crate) fn get_review(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let row = find_review(catalog, members)?;
-    push_result(out, catalog.snapshot.review(row));
-    Ok(())
+    Ok(catalog.snapshot.review(row).to_vec())
 }
 
 /// Answers with one review in the form of the tool `fetch` that connectors of ChatGPT call.
 ///
 /// # Errors
 /// A missing or unknown id.
-pub(crate) fn fetch(catalog: &Catalog, members: &Members, out: &mut Vec<u8>) -> Result<(), Issues> {
-    #[derive(Deserialize)]
+pub(crate) fn fetch(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+    #[derive(Default, Deserialize)]
     struct Review {
         id: String,
         author: String,
@@ -43,23 +38,20 @@ pub(crate) fn fetch(catalog: &Catalog, members: &Members, out: &mut Vec<u8>) -> 
     }
     let row = find_review(catalog, members)?;
     // Every stored review has these keys.
-    if let Ok(review) = serde_json::from_slice::<Review>(catalog.snapshot.review(row)) {
-        let title = format!("Review by {}, {} of 5 stars", review.author, review.rating);
-        let document = json!({
-            "id": review.id,
-            "title": title,
-            "text": review.text,
-            "url": catalog.review_url(&review.id),
-            "metadata": {
-                "author": review.author,
-                "rating": review.rating,
-                "date": review.date,
-                "source": review.source,
-            },
-        });
-        push_result(out, document.to_string().as_bytes());
-    }
-    Ok(())
+    let review: Review = serde_json::from_slice(catalog.snapshot.review(row)).unwrap_or_default();
+    let document = json!({
+        "id": review.id,
+        "title": format!("Review by {}, {} of 5 stars", review.author, review.rating),
+        "text": review.text,
+        "url": catalog.review_url(&review.id),
+        "metadata": {
+            "author": review.author,
+            "rating": review.rating,
+            "date": review.date,
+            "source": review.source,
+        },
+    });
+    Ok(document.to_string().into_bytes())
 }
 
 fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
@@ -67,7 +59,7 @@ fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
     let id = arguments.text("id", "must be the id of a review");
     let row = catalog.snapshot.index.row_of_id(id);
     if row.is_none() && !id.is_empty() {
-        let message = "no published review has this id".into();
+        let message = "no published review has this id";
         arguments.refuse("id", Code::UnknownValue, message, id);
     }
     arguments.finish()?;
@@ -78,38 +70,28 @@ fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
 ///
 /// # Errors
 /// A missing or unknown name.
-pub(crate) fn get_technician(
-    catalog: &Catalog,
-    members: &Members,
-    out: &mut Vec<u8>,
-) -> Result<(), Issues> {
+pub(crate) fn get_technician(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let what = "must be the name of a person, or one of their aliases";
     let technician = find_only(members, ("name", what), &catalog.technicians)?;
     let filter = Filter {
         technician: Some(&technician.folded[0]),
         ..Filter::ALL
     };
-    push_mentioned(catalog, ("technician", technician), filter, out);
-    Ok(())
+    Ok(mentioned(catalog, ("technician", technician), filter))
 }
 
 /// Answers with what a service is and what the reviews that mention it say in numbers.
 ///
 /// # Errors
 /// A missing or unknown service.
-pub(crate) fn get_service(
-    catalog: &Catalog,
-    members: &Members,
-    out: &mut Vec<u8>,
-) -> Result<(), Issues> {
+pub(crate) fn get_service(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let what = "must be the id or label of a service";
     let service = find_only(members, ("service", what), &catalog.services)?;
     let filter = Filter {
         service: Some(&service.folded[0]),
         ..Filter::ALL
     };
-    push_mentioned(catalog, ("service", service), filter, out);
-    Ok(())
+    Ok(mentioned(catalog, ("service", service), filter))
 }
 
 /// Finds the entry that the only argument names; `what` says what that must be.
@@ -148,28 +130,17 @@ pub(super) fn find<'c>(
             }
             _ => format!("must be one of {}", known.join(", ")),
         };
-        arguments.refuse(argument, Code::UnknownValue, message.into(), name);
+        arguments.refuse(argument, Code::UnknownValue, message, name);
     }
     found
 }
 
-/// Appends the entry with the number, ratings and dates of the reviews that `filter` selects, and the newest three.
-fn push_mentioned(
-    catalog: &Catalog,
-    (key, entry): (&str, &Named),
-    filter: Filter<'_>,
-    out: &mut Vec<u8>,
-) {
+/// Returns the entry with the number, ratings and dates of the reviews that `filter` selects, and the newest three.
+fn mentioned(catalog: &Catalog, (key, entry): (&str, &Named), filter: Filter<'_>) -> Vec<u8> {
     let snapshot = &catalog.snapshot;
     let mut scratch = Scratch::default();
     let mut search = |ratings, sort, limit| -> Page {
-        let query = Query {
-            filter: Filter { ratings, ..filter },
-            sort,
-            limit,
-            cursor: None,
-            ignored: &[],
-        };
+        let query = Query::new(Filter { ratings, ..filter }, sort, limit);
         run(&snapshot.index, &query, &mut scratch)
     };
     let newest = search(RatingSet::ALL, Sort::Newest, NEWEST_MAX);
@@ -203,7 +174,7 @@ fn push_mentioned(
         push_lean(&mut json, snapshot.review(*row));
     }
     json.extend_from_slice(b"]}");
-    push_result(out, &json);
+    json
 }
 
 /// Names that a refusal lists.

@@ -41,16 +41,19 @@ pub(crate) fn call(catalog: &Catalog, call: &Call<'_>, out: &mut Vec<u8>) -> Res
         push_error(out, PENDING);
         return Ok(());
     }
+    let mut whole = |tool: fn(&Catalog, &Members) -> Result<Vec<u8>, Issues>| {
+        tool(catalog, members).map(|json| push_result(out, &json))
+    };
     let outcome = match name {
         "search_reviews" => search::search_reviews(catalog, members, out),
         "list_reviews_since" => search::list_reviews_since(catalog, members, out),
-        "search" => search::search(catalog, members, out),
-        "fetch" => lookup::fetch(catalog, members, out),
-        "get_review" => lookup::get_review(catalog, members, out),
-        "get_technician" => lookup::get_technician(catalog, members, out),
-        "get_service" => lookup::get_service(catalog, members, out),
-        "get_insights" => insights::get_insights(catalog, members, out),
-        "get_aspect_sentiment" => insights::get_aspect_sentiment(catalog, members, out),
+        "search" => whole(search::search),
+        "fetch" => whole(lookup::fetch),
+        "get_review" => whole(lookup::get_review),
+        "get_technician" => whole(lookup::get_technician),
+        "get_service" => whole(lookup::get_service),
+        "get_insights" => whole(insights::get_insights),
+        "get_aspect_sentiment" => whole(insights::get_aspect_sentiment),
         _ => match catalog.fixed_result(name) {
             Some(result) => Arguments::new(members, &[])
                 .finish()

@@ -5,21 +5,20 @@ use std::cell::RefCell;
 
 use serde_json::{Value, json};
 
-use super::arguments::{Arguments, search_value, unknown_message};
+use super::arguments::{Arguments, search_value, unknown};
 use super::{ANSWER_BYTES_MAX, Members, push_result};
 use crate::mcp::catalog::Catalog;
 use crate::mcp::json::quote;
 use crate::mcp::lean::push_lean;
 use crate::model::Row;
 use crate::search::builder::Builder;
-use crate::search::cursor::{Cursor, ReviewId};
 use crate::search::envelope::{ENVELOPE_BYTES_MAX, Frame};
-use crate::search::filter::{Query, Sort};
+use crate::search::filter::Query;
 use crate::search::hints::{Hint, hints};
-use crate::search::issue::{Code, Issue, Issues, cut};
+use crate::search::issue::{Code, Issue, Issues};
 use crate::search::names::NameMatch;
 use crate::search::query::{Buffers, Parameter};
-use crate::search::run::{Page, Scratch, run};
+use crate::search::run::{Page, Scratch, cursor_at, run};
 use crate::snapshot::Snapshot;
 use crate::wire::date::{Date, parse_date};
 use crate::wire::json::push_string;
@@ -40,12 +39,7 @@ pub(crate) fn search_reviews(
                 Some(parameter) => {
                     builder.json(parameter, search_value(value, &mut memory.number));
                 }
-                None => unknown(
-                    &mut builder,
-                    name,
-                    value,
-                    &Parameter::ALL.map(Parameter::name),
-                ),
+                None => builder.refuse(unknown(name, value, &Parameter::ALL.map(Parameter::name))),
             }
         }
         let query = builder.finish()?;
@@ -80,19 +74,11 @@ fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
         if let Some(name) = name
             && let Some(message) = name_problem(catalog, parameter, name)
         {
-            issues.push(Issue {
-                path: Some(parameter.name().into()),
-                code: Code::UnknownValue,
-                message: message.into(),
-                received: cut(name).to_owned(),
-            });
+            let path = Some(parameter.name().into());
+            issues.push(Issue::new(path, Code::UnknownValue, message, name));
         }
     }
-    if issues.is_empty() {
-        Ok(())
-    } else {
-        Err(issues)
-    }
+    issues.into_result()
 }
 
 /// Returns what is wrong with a folded name, for the model to choose another.
@@ -129,7 +115,7 @@ pub(crate) fn list_reviews_since(
                 "date" => since = Some(value),
                 "limit" => builder.json(Parameter::Limit, search_value(value, number)),
                 "cursor" => builder.json(Parameter::Cursor, search_value(value, number)),
-                _ => unknown(&mut builder, name, value, &KNOWN),
+                _ => builder.refuse(unknown(name, value, &KNOWN)),
             }
         }
         let since = read_date(since, &mut builder);
@@ -146,11 +132,7 @@ pub(crate) fn list_reviews_since(
 ///
 /// # Errors
 /// A missing query.
-pub(crate) fn search(
-    catalog: &Catalog,
-    members: &Members,
-    out: &mut Vec<u8>,
-) -> Result<(), Issues> {
+pub(crate) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["query"]);
     let words = arguments.text("query", "must be the words to look for");
     arguments.finish()?;
@@ -172,8 +154,7 @@ pub(crate) fn search(
         })
     };
     let results: Vec<Value> = rows.iter().map(found).collect();
-    push_result(out, json!({ "results": results }).to_string().as_bytes());
-    Ok(())
+    Ok(json!({ "results": results }).to_string().into_bytes())
 }
 
 /// Reads the argument `date`, which must be given; what is wrong with it goes to the builder.
@@ -183,21 +164,15 @@ fn read_date(value: Option<&Value>, builder: &mut Builder<'_>) -> Option<Date> {
             Ok(date) => return Some(date),
             Err(error) => (
                 Code::InvalidDate,
-                error.to_string().into(),
+                Cow::from(error.to_string()),
                 Cow::Borrowed(&**text),
             ),
         },
         None | Some(Value::Null) => (Code::Missing, MUST_BE_DATE.into(), "".into()),
         Some(other) => (Code::InvalidType, MUST_BE_DATE.into(), quote(other)),
     };
-    builder.refuse(Some("date".into()), code, message, &received);
+    builder.refuse(Issue::new(Some("date".into()), code, message, &received));
     None
-}
-
-fn unknown(builder: &mut Builder<'_>, name: &str, value: &Value, known: &[&str]) {
-    let path = Some(cut(name).to_owned().into());
-    let message = unknown_message(known).into();
-    builder.refuse(path, Code::UnknownArgument, message, &quote(value));
 }
 
 /// Appends a page of reviews in their short form.
@@ -232,7 +207,9 @@ fn push_page(
         returned += 1;
     }
     let next = match returned.checked_sub(1) {
-        Some(last) if page.rows.len() > returned => mark(snapshot, query.sort, page.rows[last]),
+        Some(last) if page.rows.len() > returned => {
+            cursor_at(&snapshot.index, page.rows[last], query.sort)
+        }
         _ => page.next,
     };
     frame.render(page.matched, returned, next.as_ref(), query.ignored);
@@ -248,16 +225,6 @@ fn push_page(
         json.push(b'}');
     }
     push_result(out, json);
-}
-
-/// The place of a row in an order.
-fn mark(snapshot: &Snapshot, sort: Sort, row: Row) -> Option<Cursor> {
-    Some(Cursor {
-        sort,
-        rating: snapshot.index.rating(row),
-        date: snapshot.index.date(row),
-        id: ReviewId::new(snapshot.index.id(row))?,
-    })
 }
 
 thread_local! {

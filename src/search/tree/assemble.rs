@@ -3,7 +3,7 @@
 use super::build::Grown;
 use super::grow::Grower;
 use super::shelf::Shelf;
-use super::{Node, Set, Tree, Tuning};
+use super::{Node, Set, Tree, Tuning, Within};
 use crate::search::arena::{Arena, END};
 use crate::search::rows::{count_common, packed_count, words_for};
 
@@ -138,7 +138,9 @@ fn append(tree: &mut Tree, slot: usize, part: Tree) {
 /// Counts the reviews of `node`, whose children are all there, and gives it the rows that it should keep.
 fn complete(grower: &mut Grower<'_>, rows: u32, node: usize, tuning: Tuning, shelf: &Shelf<'_>) {
     let mut bits = vec![0; words_for(rows)];
-    grower.tree.mark(&grower.tree.nodes[node], &mut bits);
+    grower
+        .tree
+        .mark(Within::Below(&grower.tree.nodes[node]), &mut bits);
     let grown = &mut grower.tree.nodes[node];
     grown.count = count_common(&[&bits]);
     if grown.count >= tuning.bitmap_rows_min {

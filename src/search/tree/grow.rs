@@ -2,7 +2,7 @@
 
 use super::place::{Depth, Place, distinct, key, label, shared_bytes};
 use super::shelf::Shelf;
-use super::{HEAD_ROWS, Node, Set, Tree, Tuning};
+use super::{HEAD_ROWS, Node, Set, Tree, Tuning, Within};
 use crate::search::arena::END;
 use crate::search::rows::{insert, pack, rows_of, words_for};
 
@@ -306,7 +306,8 @@ impl<'a> Grower<'a> {
         self.tree.nodes[node].steps = steps;
         if steps > self.tuning.union_steps_max {
             let mut bits = std::mem::take(&mut self.bits);
-            self.tree.mark(&self.tree.nodes[node], &mut bits);
+            self.tree
+                .mark(Within::Below(&self.tree.nodes[node]), &mut bits);
             self.keep_own(node, rows_of(&[&bits], 0..bits.len() as u32 * 64));
             bits.fill(0);
             self.bits = bits;

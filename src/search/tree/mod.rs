@@ -14,7 +14,6 @@ mod shelf;
 pub(in crate::search) use build::grow_tree;
 
 use crate::search::rows::{insert, unpack};
-use std::ops::Range;
 
 /// Where the tree is cut, and what its nodes keep. Answers never depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +107,28 @@ pub(in crate::search) enum Within<'t> {
     Bitmap(&'t [u64], u32),
     /// Those below a node, collected by [`Tree::mark`].
     Below(&'t Node),
+}
+
+impl Within<'_> {
+    /// Returns at most how many rows there are, a leaf's by its bytes.
+    pub(in crate::search) fn rows_max(self) -> u32 {
+        match self {
+            Within::Leaf(packed) => packed.len() as u32,
+            Within::Own(own) => own.count,
+            Within::Bitmap(_, count) => count,
+            Within::Below(node) => node.count,
+        }
+    }
+
+    /// Returns roughly how many rows must be decoded before all are at hand.
+    pub(in crate::search) fn steps(self) -> u32 {
+        match self {
+            Within::Leaf(packed) => packed.len() as u32,
+            Within::Own(own) => own.count,
+            Within::Bitmap(..) => 0,
+            Within::Below(node) => node.steps,
+        }
+    }
 }
 
 /// The own list of a node.
@@ -207,13 +228,13 @@ impl Tree {
             .unwrap_or_default()
     }
 
-    /// Puts the first rows within `range` below `node`, at most `rows_max` of them, into `rows`, ascending.
+    /// Puts the first rows from `from` on below `node`, at most `rows_max` of them, into `rows`, ascending.
     ///
     /// Reads of each leaf what may be among them, so that a page of the newest reviews costs a step or two for each leaf.
     pub(in crate::search) fn first_below(
         &self,
         node: &Node,
-        range: Range<u32>,
+        from: u32,
         rows_max: usize,
         rows: &mut Vec<u32>,
     ) {
@@ -222,7 +243,7 @@ impl Tree {
             if is_full && rows.last().is_some_and(|last| *last <= row) {
                 return false;
             }
-            if row >= range.start
+            if row >= from
                 && let Err(place) = rows.binary_search(&row)
             {
                 rows.truncate(rows_max.saturating_sub(1));
@@ -231,33 +252,29 @@ impl Tree {
             true
         };
         // A node without a bitmap has none below it.
-        self.each_below(node, &mut |rows| match rows {
-            Within::Leaf(packed) | Within::Own(Own { packed, .. }) => {
-                unpack(packed, range.end, &mut add);
+        self.each_below(node, &mut |rows| {
+            if let Within::Leaf(packed) | Within::Own(Own { packed, .. }) = rows {
+                unpack(packed, &mut add);
             }
-            Within::Bitmap(..) | Within::Below(_) => {}
         });
     }
 
-    /// Adds the rows below `node` to the bitmap `bits`, in as many steps as the node says.
-    pub(in crate::search) fn mark(&self, node: &Node, bits: &mut [u64]) {
-        self.each_below(node, &mut |rows| {
-            let add = |row: u32| {
-                insert(bits, row);
-                true
-            };
-            match rows {
-                Within::Leaf(packed) | Within::Own(Own { packed, .. }) => {
-                    unpack(packed, u32::MAX, add);
-                }
-                Within::Bitmap(words, _) => {
-                    for (bits, word) in bits.iter_mut().zip(words) {
-                        *bits |= word;
-                    }
-                }
-                Within::Below(_) => {}
+    /// Adds the rows of `within` to the bitmap `bits`, in as many steps as [`Within::steps`] says.
+    pub(in crate::search) fn mark(&self, within: Within<'_>, bits: &mut [u64]) {
+        match within {
+            Within::Leaf(packed) | Within::Own(Own { packed, .. }) => {
+                unpack(packed, |row| {
+                    insert(bits, row);
+                    true
+                });
             }
-        });
+            Within::Bitmap(words, _) => {
+                for (bits, word) in bits.iter_mut().zip(words) {
+                    *bits |= word;
+                }
+            }
+            Within::Below(node) => self.each_below(node, &mut |kept| self.mark(kept, bits)),
+        }
     }
 
     /// Calls `each` with the leaves, own lists and bitmaps that together hold the rows of `node`.
