@@ -26,8 +26,8 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Makes a reply without a body.
-    fn empty(status: u16) -> Reply {
+    /// Makes a reply without a body: 202 to a notification or a posted response, 204 where a session is over.
+    pub(super) fn empty(status: u16) -> Reply {
         Reply {
             status,
             content_type: None,
@@ -57,16 +57,6 @@ impl Reply {
 
     fn invalid(status: u16, message: &'static str) -> Reply {
         Reply::refusal(status, &RpcError::invalid(message))
-    }
-
-    /// Returns 202: a notification or a posted response was taken.
-    pub(crate) fn accepted() -> Reply {
-        Reply::empty(202)
-    }
-
-    /// Returns 204: the session is over.
-    pub(crate) fn ended() -> Reply {
-        Reply::empty(204)
     }
 
     /// Returns 204 with what a preflight asks for.

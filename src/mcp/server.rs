@@ -167,7 +167,7 @@ impl Server {
             Ok(message) => self.answer(catalog, Some(head), &message, &mut out),
         };
         let mut reply = match out.is_empty() {
-            true => Reply::accepted(),
+            true => Reply::empty(202),
             false => Reply::json(status, out).framed(head.form),
         };
         reply.session = session;
@@ -351,7 +351,7 @@ impl Server {
         let refusal = match self.session(head) {
             Ok(Some(session)) => {
                 self.ended.insert(&session);
-                return Reply::ended();
+                return Reply::empty(204);
             }
             Ok(None) => Refusal::bad_request("Mcp-Session-Id must name the session to end"),
             Err(refusal) => refusal,

@@ -1,5 +1,6 @@
 //! A place in an ordered result, from which the next page goes on.
 
+use arrayvec::ArrayString;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
@@ -71,11 +72,8 @@ impl Cursor {
 }
 
 /// A review's id in place, 1 to 64 bytes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct ReviewId {
-    bytes: [u8; ReviewId::BYTES_MAX],
-    len: u8,
-}
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReviewId(ArrayString<{ ReviewId::BYTES_MAX }>);
 
 impl ReviewId {
     /// The longest id, 64 bytes; the decoder of the dataset refuses longer ones.
@@ -84,28 +82,15 @@ impl ReviewId {
     /// Copies `id`, or returns `None` where it is empty, longer than 64 bytes, or holds another byte than `[A-Za-z0-9_-]`.
     #[must_use]
     pub fn new(id: &str) -> Option<ReviewId> {
-        let known = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        if id.is_empty() || id.len() > ReviewId::BYTES_MAX || !id.as_bytes().iter().all(known) {
-            return None;
-        }
-        let mut bytes = [0; ReviewId::BYTES_MAX];
-        bytes[..id.len()].copy_from_slice(id.as_bytes());
-        Some(ReviewId {
-            bytes,
-            len: id.len() as u8,
-        })
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let is_id = !id.is_empty() && id.bytes().all(known);
+        ArrayString::from(id).ok().filter(|_| is_id).map(ReviewId)
     }
 
     /// Returns the id.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
-    }
-}
-
-impl std::fmt::Debug for ReviewId {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.as_str().fmt(formatter)
+        &self.0
     }
 }
 

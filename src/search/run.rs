@@ -6,9 +6,9 @@ use crate::search::filter::{Query, RatingSet, Sort};
 use crate::search::index::Index;
 use crate::search::reach::{Part, Reach};
 use crate::search::rows::{rows_of, rows_of_backwards};
-use crate::search::select::{BITMAPS_MAX, Memory, Rows as Selected, Selection, select};
+use crate::search::select::{BITMAPS_MAX, Memory, Rows, Selection, select};
+use arrayvec::ArrayVec;
 use std::cmp::Ordering;
-use std::ops::Deref;
 
 /// Memory that a search reuses, so that it allocates nothing in the steady state; one for each thread.
 #[derive(Debug, Default)]
@@ -22,44 +22,9 @@ pub struct Page {
     /// How many reviews the filter selects, whatever limit and cursor.
     pub matched: u32,
     /// The rows of this page in the order asked for.
-    pub rows: Rows,
+    pub rows: ArrayVec<Row, { Query::LIMIT_MAX as usize }>,
     /// Where the next page goes on; `None` where nothing follows.
     pub next: Option<Cursor>,
-}
-
-/// At most 100 rows, in place.
-#[derive(Clone, Copy)]
-pub struct Rows {
-    rows: [Row; Query::LIMIT_MAX as usize],
-    len: u8,
-}
-
-impl Rows {
-    fn new() -> Rows {
-        Rows {
-            rows: [Row(0); Query::LIMIT_MAX as usize],
-            len: 0,
-        }
-    }
-
-    fn push(&mut self, row: Row) {
-        self.rows[usize::from(self.len)] = row;
-        self.len += 1;
-    }
-}
-
-impl Deref for Rows {
-    type Target = [Row];
-
-    fn deref(&self) -> &[Row] {
-        &self.rows[..usize::from(self.len)]
-    }
-}
-
-impl std::fmt::Debug for Rows {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        (**self).fmt(formatter)
-    }
 }
 
 /// Answers `query` with an exact count.
@@ -82,7 +47,7 @@ fn collect(index: &Index, query: &Query<'_>, parts: &[Part], selection: &Selecti
     let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
     let mut page = Page {
         matched: selection.matched,
-        rows: Rows::new(),
+        rows: ArrayVec::new(),
         next: None,
     };
     let mut last = None;
@@ -146,7 +111,7 @@ fn each_of(
             .is_none_or(|rating| index.rating(Row(*row)) == rating)
     };
     match &selection.rows {
-        Selected::List(rows) => {
+        Rows::List(rows) => {
             let bound = |row: u32| rows.partition_point(|known| *known < row);
             let rows =
                 &rows[bound(part.range.start)..bound(part.range.end).max(bound(part.range.start))];
@@ -156,7 +121,7 @@ fn each_of(
                 rows.iter().copied().filter(of_rating).all(each);
             }
         }
-        Selected::Words(range, bitmaps) => {
+        Rows::Words(range, bitmaps) => {
             let start = part.range.start.max(range.start);
             let range = start..part.range.end.min(range.end).max(start);
             let mut all: [&[u64]; BITMAPS_MAX + 1] = [&[]; BITMAPS_MAX + 1];
