@@ -8,8 +8,8 @@
 
 use crate::search::arena::START;
 use crate::search::index::Index;
-use crate::search::rows::{insert, mask, remove, rows_of, words_for};
-use crate::search::tree::{Found, Tree, Within};
+use crate::search::rows::{has, insert, mask, remove, rows_of, unpack, words_for};
+use crate::search::tree::{Found, Own, Tree, Within};
 use crate::search::words::{TERMS_MAX, Term, WORD_BYTES_MAX, Words, head};
 use memchr::memmem::Finder;
 
@@ -71,13 +71,12 @@ pub(in crate::search) fn mark_rows(index: &Index, words: Words<'_>, memory: &mut
             sought.try_texts(index, rows, None);
             sought.is_settled = true;
         } else {
-            sought.narrow(index, rows, term, needle);
+            sought.narrow(index, rows, &mut term.certain);
         }
         count = rows.iter().map(|word| word.count_ones()).sum();
     }
     for sought in all.iter().flatten().filter(|sought| !sought.is_settled) {
-        sought.mark(index, term, needle);
-        sought.try_texts(index, rows, Some(term));
+        sought.verify(index, rows, term, needle);
     }
     rows.iter().map(|word| word.count_ones()).sum()
 }
@@ -124,48 +123,92 @@ impl<'t, 'q> Sought<'t, 'q> {
     }
 
     /// Leaves those of `rows` that may hold the term, or that may be without it where it is excluded.
-    fn narrow(&self, index: &Index, rows: &mut [u64], term: &mut TermRows, needle: &mut Vec<u8>) {
+    fn narrow(&self, index: &Index, rows: &mut [u64], bits: &mut Vec<u64>) {
         let is_excluded = self.term.is_excluded;
-        if self.is_settled
-            && let (false, [Some(only), None, None] | [None, Some(only), None]) =
-                (is_excluded, &self.found)
+        let unlisted = index.arena.unlisted();
+        if let (false, [Some(only), None, None] | [None, Some(only), None]) =
+            (is_excluded, &self.found)
             && let Within::Bitmap(words, _) = only.within
+            && unlisted.is_empty()
         {
             rows.iter_mut()
                 .zip(words)
                 .for_each(|(row, word)| *row &= word);
             return;
         }
-        self.mark(index, term, needle);
-        for ((row, certain), possible) in rows.iter_mut().zip(&term.certain).zip(&term.possible) {
-            *row &= if is_excluded {
-                !certain
-            } else {
-                certain | possible
-            };
+        reset(bits, index);
+        let is_kept = |found: &&Found<'t>| !is_excluded || (found.exact && !self.term.ends_word);
+        if let Some(tree) = &index.tree {
+            let kept = self.found.iter().flatten().filter(is_kept);
+            kept.for_each(|found| tree.mark(found.within, bits));
+        }
+        if !is_excluded {
+            unlisted.iter().for_each(|row| insert(bits, *row));
+        }
+        for (row, word) in rows.iter_mut().zip(&*bits) {
+            *row &= if is_excluded { !word } else { *word };
         }
     }
 
-    /// Fills `term` with the rows that the tree knows.
-    fn mark(&self, index: &Index, term: &mut TermRows, needle: &mut Vec<u8>) {
-        for bits in [&mut term.certain, &mut term.possible] {
-            bits.clear();
-            bits.resize(words_for(index.len()), 0);
+    /// Looks at the texts of those of `rows` of which the tree does not know whether they hold the term.
+    fn verify(&self, index: &Index, rows: &mut [u64], term: &mut TermRows, needle: &mut Vec<u8>) {
+        if self.term.ends_word {
+            self.mark_phrase(index, term, needle);
+            let known = term.certain.iter().zip(&term.possible);
+            for (row, (certain, possible)) in rows.iter_mut().zip(known) {
+                *row &= match self.term.is_excluded {
+                    true => !certain,
+                    false => certain | possible,
+                };
+            }
+            return self.try_texts(index, rows, Some(term));
         }
-        let Some(tree) = &index.tree else { return };
+        for (number, found) in self.found.iter().enumerate() {
+            let Some(found) = found.as_ref().filter(|found| !found.exact) else {
+                continue;
+            };
+            // What the other needle is known to be in needs no look; a word has two.
+            let other = self.found[usize::from(number == 0)].filter(|other| other.exact);
+            let known = match other.map(|other| other.within) {
+                Some(Within::Bitmap(words, _)) => words,
+                _ => &[],
+            };
+            let mut check = |row: u32| {
+                if has(rows, row) && !has(known, row) {
+                    self.try_text(index, rows, row);
+                }
+                true
+            };
+            match found.within {
+                Within::Leaf(packed) | Within::Own(Own { packed, .. }) => unpack(packed, check),
+                Within::Bitmap(..) | Within::Below(_) => {
+                    (0..index.len()).for_each(|row| _ = check(row));
+                }
+            }
+        }
+        for row in index.arena.unlisted() {
+            if has(rows, *row) {
+                self.try_text(index, rows, *row);
+            }
+        }
+    }
+
+    /// Fills `term` with the rows of a phrase that the tree knows.
+    fn mark_phrase(&self, index: &Index, term: &mut TermRows, needle: &mut Vec<u8>) {
+        reset(&mut term.certain, index);
+        reset(&mut term.possible, index);
         for row in index.arena.unlisted() {
             insert(&mut term.possible, *row);
         }
-        let before = [
-            if self.term.begins_word { " " } else { "" }.as_bytes(),
-            &[START],
-        ];
+        let Some(tree) = &index.tree else { return };
+        let space = if self.term.begins_word { " " } else { "" };
+        let before = [space.as_bytes(), &[START]];
         for (number, found) in self.found.iter().enumerate() {
             let Some(found) = found else { continue };
             match (before.get(number), found.within) {
-                _ if !found.exact => tree.mark(found.within, &mut term.possible),
-                _ if !self.term.ends_word => tree.mark(found.within, &mut term.certain),
-                (Some(before), Within::Own(_) | Within::Bitmap(..) | Within::Below(_)) => {
+                (Some(before), Within::Own(_) | Within::Bitmap(..) | Within::Below(_))
+                    if found.exact =>
+                {
                     let needle = join(needle, &[before, self.term.text.as_bytes()]);
                     self.mark_ends(tree, needle, term);
                 }
@@ -196,7 +239,7 @@ impl<'t, 'q> Sought<'t, 'q> {
         }
     }
 
-    /// Looks at the texts of those of `rows` of which it is not certain whether they hold the term.
+    /// Looks at the texts of all `rows`, or of those of which it is not certain whether they hold the phrase.
     fn try_texts(&self, index: &Index, rows: &mut [u64], known: Option<&TermRows>) {
         for place in 0..rows.len() {
             let is_open = known.map_or(u64::MAX, |known| {
@@ -204,15 +247,25 @@ impl<'t, 'q> Sought<'t, 'q> {
             });
             let open = [rows[place] & is_open];
             for bit in rows_of(&[&open], 0..64) {
-                let row = place as u32 * 64 + bit;
-                let text = index.arena.text(row);
-                let mut places = self.finder.find_iter(text);
-                if places.any(|at| self.term.may_stand(text, at)) == self.term.is_excluded {
-                    remove(rows, row);
-                }
+                self.try_text(index, rows, place as u32 * 64 + bit);
             }
         }
     }
+
+    /// Takes `row` out of `rows` where its text does not hold the term, or holds it and must not.
+    fn try_text(&self, index: &Index, rows: &mut [u64], row: u32) {
+        let text = index.arena.text(row);
+        let mut places = self.finder.find_iter(text);
+        if places.any(|at| self.term.may_stand(text, at)) == self.term.is_excluded {
+            remove(rows, row);
+        }
+    }
+}
+
+/// Makes `bits` an empty bitmap.
+fn reset(bits: &mut Vec<u64>, index: &Index) {
+    bits.clear();
+    bits.resize(words_for(index.len()), 0);
 }
 
 /// Returns what is listed behind a text of the first word of a phrase that stands behind a sign, as far as it is, and
