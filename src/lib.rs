@@ -25,7 +25,6 @@
 //! | [`http`] | hyper requests into replies: router, endpoints, every status and header name |
 //! | [`server`] | sockets, reload, shutdown: what runs around the service |
 //! | [`cli`] | arguments and environment into one plain configuration and one command |
-//! | [`oracle`] | naive twins and `check_*` functions that tests, fuzz targets and benches share |
 //!
 //! # Who may import whom
 //!
@@ -46,7 +45,6 @@
 //! | http | all of the above |
 //! | server | all of the above |
 //! | cli | everything |
-//! | oracle | wire, model, dataset, import, insights, search, snapshot, mcp, websub, clock, http |
 //!
 //! Only `http` and `server` name hyper; `tests/tidy.rs` reads this table and fails when code leaves it.
 //!
@@ -99,8 +97,6 @@ pub mod import;
 pub mod insights;
 pub mod mcp;
 pub mod model;
-#[doc(hidden)]
-pub mod oracle;
 pub mod pages;
 pub mod search;
 pub mod server;

@@ -1,6 +1,6 @@
 //! Replays every file of the fuzz corpora through the check that its target calls.
 //!
-//! `CHECKS` (in `src/oracle/mod.rs`), `fuzz/fuzz_targets` and `fuzz/corpus` must name the same targets; to add one,
+//! `CHECKS` (in `tests/oracle/src/lib.rs`), `fuzz/fuzz_targets` and `fuzz/corpus` must name the same targets; to add one,
 //! follow `fuzz/README.md`.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::fs;
 use std::panic;
 use std::path::{Path, PathBuf};
 
-use reviewd::oracle::CHECKS;
+use oracle::CHECKS;
 
 /// Names the one target whose files are replayed; without it all are.
 const ONLY: &str = "REVIEWD_FUZZ_ONLY";
@@ -55,7 +55,7 @@ fn every_check_has_a_target_and_every_target_a_check() {
     let targets = stems(&fuzz().join("fuzz_targets"));
     assert_eq!(
         checks, targets,
-        "CHECKS in src/oracle/mod.rs (left) against fuzz/fuzz_targets (right)"
+        "CHECKS in tests/oracle/src/lib.rs (left) against fuzz/fuzz_targets (right)"
     );
     let manifest = fs::read_to_string(fuzz().join("Cargo.toml")).expect("fuzz/Cargo.toml");
     for target in targets {
@@ -68,7 +68,7 @@ fn every_check_has_a_target_and_every_target_a_check() {
             .join(&target)
             .with_extension("rs");
         let source = fs::read_to_string(&file).expect("a readable target");
-        let call = format!("reviewd::oracle::check_{target}(data)");
+        let call = format!("oracle::check_{target}(data)");
         assert!(
             source.contains(&call),
             "{} does not call {call}",
@@ -86,7 +86,7 @@ fn every_target_has_a_corpus_and_every_corpus_a_target() {
     let corpora = stems(&fuzz().join("corpus"));
     assert_eq!(
         checks, corpora,
-        "CHECKS in src/oracle/mod.rs (left) against fuzz/corpus (right)"
+        "CHECKS in tests/oracle/src/lib.rs (left) against fuzz/corpus (right)"
     );
     for corpus in corpora {
         let folder = fuzz().join("corpus").join(corpus);

@@ -19,7 +19,7 @@ const MAY_NAME_HYPER: &[&str] = &["http", "server"];
 /// The modules that get bytes and the time handed in: they open no file and no socket, and read no environment.
 const WITHOUT_IO: &[&str] = &[
     "wire", "model", "dataset", "import", "insights", "search", "snapshot", "mcp", "websub",
-    "pages", "oracle",
+    "pages",
 ];
 
 /// Files of those modules that do I/O all the same: the stores of the hub.

@@ -226,10 +226,11 @@ impl<'d> Searches<'d> {
         }
     }
 
-    /// A word of a review, without the signs around it.
+    /// A word of a review, or its part before the first sign within it.
     fn word(&mut self) -> String {
         let needle = self.needle("common word");
-        let word = needle.trim_matches(|character: char| !character.is_alphanumeric());
+        let mut words = needle.split(|character: char| !character.is_alphanumeric());
+        let word = words.find(|word| !word.is_empty()).unwrap_or_default();
         match word.is_empty() {
             true => self.word(),
             false => word.to_owned(),

@@ -7,28 +7,39 @@ use crate::wire::date::Date;
 ///
 /// The outer `Option` of a field is `None` where the source has no place for it: then what is there stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Candidate {
+pub struct Candidate {
     /// Ours: stable, and of the form that `reviews.json` asks for.
-    pub(crate) id: String,
-    pub(crate) author: String,
-    pub(crate) author_avatar_url: Option<Option<String>>,
-    pub(crate) rating: Rating,
-    pub(crate) date: Date,
-    pub(crate) text: Option<String>,
-    pub(crate) source: String,
-    pub(crate) source_url: Option<Option<String>>,
-    pub(crate) owner_reply: Option<Option<OwnerReply>>,
-    pub(crate) verified: Option<bool>,
+    pub id: String,
+    /// The name that is published.
+    pub author: String,
+    /// Where the picture of the author is.
+    pub author_avatar_url: Option<Option<String>>,
+    /// One to five stars.
+    pub rating: Rating,
+    /// The day of the review.
+    pub date: Date,
+    /// What the author wrote.
+    pub text: Option<String>,
+    /// The platform, as `source` of `reviews.json`.
+    pub source: String,
+    /// Where the platform shows it.
+    pub source_url: Option<Option<String>>,
+    /// What the business answered.
+    pub owner_reply: Option<Option<OwnerReply>>,
+    /// What the source or the operator says of it.
+    pub verified: Option<bool>,
     /// Whether the source does not publish it, so that it is not published here.
-    pub(crate) hidden: bool,
+    pub hidden: bool,
     /// People and services.
-    pub(crate) mentions: [Option<Vec<String>>; 2],
+    pub mentions: [Option<Vec<String>>; 2],
     /// Who verified it, where the source says so.
-    pub(crate) verification: Option<Option<Verification>>,
-    pub(crate) language: Option<Option<String>>,
-    pub(crate) media: Option<Vec<Media>>,
+    pub verification: Option<Option<Verification>>,
+    /// Language of the text, as BCP 47 has it.
+    pub language: Option<Option<String>>,
+    /// Pictures and videos.
+    pub media: Option<Vec<Media>>,
     /// An English translation of the text.
-    pub(crate) translation: Option<Option<String>>,
+    pub translation: Option<Option<String>>,
     /// When the source last changed it, in seconds and billionths; `None` where it does not say.
-    pub(crate) updated: Option<(i64, u32)>,
+    pub updated: Option<(i64, u32)>,
 }

@@ -8,13 +8,13 @@ use super::record::{Field, Record};
 use super::text::quote;
 
 /// What the operator said with `--map`: fields and the columns that hold them.
-pub(crate) type Mapping = Vec<(Field, String)>;
+pub type Mapping = Vec<(Field, String)>;
 
 /// Parses `rating=Stars,date=Posted on`.
 ///
 /// # Errors
 /// A line that names the fields.
-pub(crate) fn parse_mapping(text: &str) -> Result<Mapping, String> {
+pub fn parse_mapping(text: &str) -> Result<Mapping, String> {
     let mut mapping = Mapping::new();
     for pair in text.split(',') {
         let (name, column) = pair

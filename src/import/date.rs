@@ -10,7 +10,7 @@ use tokens::{Token, tokens};
 
 /// The order in which a date of numbers names its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub enum Order {
     /// 31/12/2024
     DayMonthYear,
     /// 12/31/2024
@@ -21,7 +21,7 @@ pub(crate) enum Order {
 
 impl Order {
     /// The order as reports name it.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Order::DayMonthYear => "day/month/year",
             Order::MonthDayYear => "month/day/year",
@@ -33,7 +33,7 @@ impl Order {
     ///
     /// # Errors
     /// A line that names the forms.
-    pub(crate) fn parse(text: &str) -> Result<Order, String> {
+    pub fn parse(text: &str) -> Result<Order, String> {
         let mut letters = String::new();
         for letter in text
             .chars()
@@ -58,7 +58,7 @@ impl Order {
 
 /// What the dates of a file say about their order.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Evidence {
+pub struct Evidence {
     day_first: Option<u64>,
     month_first: Option<u64>,
     ambiguous: Option<u64>,
@@ -68,7 +68,7 @@ pub(crate) struct Evidence {
 
 impl Evidence {
     /// Takes a date into account; `line` is where its record begins.
-    pub(crate) fn note(&mut self, text: &str, line: u64) {
+    pub fn note(&mut self, text: &str, line: u64) {
         let Some(numbers) = tokens(text)
             .as_deref()
             .and_then(day_tokens)
@@ -100,7 +100,7 @@ impl Evidence {
     }
 
     /// The order, where all dates that have only one reading agree on it, and the line of the first of them.
-    pub(crate) fn order(&self) -> Option<(Order, u64)> {
+    pub fn order(&self) -> Option<(Order, u64)> {
         match (self.day_first, self.month_first) {
             // Which of its ends is the year, no other date says.
             _ if self.short.is_some() => None,
@@ -111,7 +111,7 @@ impl Evidence {
     }
 
     /// The line of a date that only an order can decide.
-    pub(crate) fn ambiguous(&self) -> Option<u64> {
+    pub fn ambiguous(&self) -> Option<u64> {
         self.short.or(self.ambiguous)
     }
 }
@@ -122,7 +122,7 @@ impl Evidence {
 ///
 /// # Errors
 /// A line that says what is wrong, naming `field`.
-pub(crate) fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Date, String> {
+pub fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Date, String> {
     let text = text.trim();
     if let Some(date) = unix(text)
         .or_else(|| compact(text))
@@ -144,7 +144,7 @@ pub(crate) fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Dat
 
 /// Reads when something was changed: RFC 3339 with its zone, seconds or milliseconds since 1970, or a day; `None` where
 /// that is not certain. What it returns sorts by time.
-pub(crate) fn moment(text: &str, order: Option<Order>) -> Option<(i64, u32)> {
+pub fn moment(text: &str, order: Option<Order>) -> Option<(i64, u32)> {
     let text = text.trim();
     let (whole, fraction) = match text.split_once('.') {
         Some((head, tail)) if head.len() == 19 => {

@@ -8,7 +8,7 @@ use super::json::LISTS;
 use crate::dataset::REQUIRED_KEYS;
 
 /// Finds the format of a JSON document or of a page; `None` for anything else, which is a table.
-pub(crate) fn of_text(head: &str) -> Option<&'static SourceFormat> {
+pub fn of_text(head: &str) -> Option<&'static SourceFormat> {
     let text = head.trim_start();
     if text.starts_with('<') {
         return named("jsonld");
@@ -35,12 +35,12 @@ pub(super) fn of_columns(names: &[String]) -> &'static SourceFormat {
 }
 
 /// The format that `--from` calls so.
-pub(crate) fn named(flag: &str) -> Option<&'static SourceFormat> {
+pub fn named(flag: &str) -> Option<&'static SourceFormat> {
     FORMATS.iter().find(|format| format.flag == flag)
 }
 
 /// Why a source cannot be read whatever its format: the files that people have in place of an export.
-pub(crate) fn foreign(head: &str) -> Option<&'static str> {
+pub fn foreign(head: &str) -> Option<&'static str> {
     let maps = "is Google Maps' list of the reviews that you wrote about others: in Takeout choose \
                 \"Google Business Profile\" instead, signed in as the owner of the place";
     if head.starts_with('\u{1f}') {

@@ -14,7 +14,7 @@ use super::HEAD_BYTES;
 ///
 /// # Errors
 /// When reading fails.
-pub(crate) fn detect(mut source: impl Read) -> io::Result<&'static Encoding> {
+pub fn detect(mut source: impl Read) -> io::Result<&'static Encoding> {
     let mut buffer = vec![0; HEAD_BYTES];
     let mut filled = fill(&mut source, &mut buffer)?;
     let head = &buffer[..filled];
@@ -76,7 +76,7 @@ fn unmarked_utf16(head: &[u8]) -> Option<&'static Encoding> {
 /// A source as UTF-8, without its byte order mark, decoded as it is read.
 ///
 /// Bytes that the encoding does not know end the reading with `InvalidData`: replaced characters would be published.
-pub(crate) struct Utf8<R> {
+pub struct Utf8<R> {
     source: R,
     decoder: Decoder,
     input: Vec<u8>,
@@ -90,7 +90,7 @@ pub(crate) struct Utf8<R> {
 
 impl<R: Read> Utf8<R> {
     /// Reads `source`, which is written in `encoding`.
-    pub(crate) fn new(source: R, encoding: &'static Encoding) -> Utf8<R> {
+    pub fn new(source: R, encoding: &'static Encoding) -> Utf8<R> {
         let decoder = encoding.new_decoder_with_bom_removal();
         let room = decoder.max_utf8_buffer_length_without_replacement(HEAD_BYTES);
         Utf8 {
@@ -156,7 +156,7 @@ impl<R: Read> Read for Utf8<R> {
 ///
 /// # Errors
 /// When reading fails.
-pub(crate) fn head(mut source: impl Read, encoding: &'static Encoding) -> io::Result<String> {
+pub fn head(mut source: impl Read, encoding: &'static Encoding) -> io::Result<String> {
     let mut bytes = vec![0; HEAD_BYTES];
     let filled = fill(&mut source, &mut bytes)?;
     let mut decoder = encoding.new_decoder_with_bom_removal();

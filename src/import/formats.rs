@@ -14,31 +14,32 @@ use super::record::Field::{
 
 /// What wrote a source, and how it says what a review needs.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct SourceFormat {
+pub struct SourceFormat {
     /// The format as `--from` takes it.
-    pub(crate) flag: &'static str,
+    pub flag: &'static str,
     /// The format as reports name it.
-    pub(crate) title: &'static str,
+    pub title: &'static str,
     /// Where its reviews were left, unless the operator or the source says it.
-    pub(crate) source: &'static str,
-    pub(crate) form: Form,
+    pub source: &'static str,
+    /// How it is written.
+    pub form: Form,
     /// Of a table the columns that it has, all of them (`a|b`: either); of JSON keys that it alone has.
-    pub(crate) marks: &'static str,
+    pub marks: &'static str,
     /// Keys that each element has.
-    pub(crate) needs: &'static str,
+    pub needs: &'static str,
     /// Where each field stands; empty where columns can have any of the names in [`KNOWN`].
-    pub(crate) fields: &'static [(Field, &'static str)],
+    pub fields: &'static [(Field, &'static str)],
     /// The values of the status of a review that is published; empty for those in [`SHOWN`].
-    pub(crate) published: &'static str,
+    pub published: &'static str,
     /// What the format calls some ratings, each with its stars.
-    pub(crate) ratings: &'static [(&'static str, &'static str)],
+    pub ratings: &'static [(&'static str, &'static str)],
     /// How it calls an author who does not show a name; empty where there is none.
-    pub(crate) anonymous: &'static str,
+    pub anonymous: &'static str,
 }
 
 /// How a source is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// Rows, the first of which names the columns.
     Table,
     /// JSON objects, one a line or in lists.
@@ -68,7 +69,7 @@ const JSON: SourceFormat = SourceFormat {
 };
 
 /// All formats; the first whose marks are there is taken. A table without marks is CSV, other JSON is lines.
-pub(crate) static FORMATS: [SourceFormat; 15] = [
+pub static FORMATS: [SourceFormat; 15] = [
     CSV,
     SourceFormat {
         flag: "google",

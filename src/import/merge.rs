@@ -18,14 +18,14 @@ mod tally;
 mod twins;
 
 use identity::{rank, taken};
-pub(crate) use outcome::{BusinessFacts, MISSING_MAX};
-pub(crate) use tally::{Note, Tally};
+pub use outcome::{BusinessFacts, MISSING_MAX};
+pub use tally::{Note, Tally};
 
 /// Refusals that are kept with their reasons; further ones are counted.
-pub(crate) const REFUSALS_MAX: usize = 100;
+pub const REFUSALS_MAX: usize = 100;
 
 /// Remarks that are shown; further ones are counted.
-pub(crate) const REMARKS_MAX: usize = 10;
+pub const REMARKS_MAX: usize = 10;
 
 /// What stands between two reviews of the file.
 const SEPARATOR: &str = ",\n    ";
@@ -33,16 +33,16 @@ const SEPARATOR_BYTES: usize = SEPARATOR.len();
 
 /// The bounds of the result.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+pub struct Bounds {
     /// Bytes of the new file.
-    pub(crate) bytes_max: u64,
+    pub bytes_max: u64,
     /// Reviews in it.
-    pub(crate) reviews_max: usize,
+    pub reviews_max: usize,
 }
 
 impl Bounds {
     /// The bounds for a file of at most `bytes_max`, and of at most what the check takes.
-    pub(crate) fn of(bytes_max: u64) -> Bounds {
+    pub fn of(bytes_max: u64) -> Bounds {
         Bounds {
             bytes_max: bytes_max.min(REVIEWS_BYTES_MAX as u64),
             reviews_max: REVIEWS_MAX,
@@ -52,7 +52,7 @@ impl Bounds {
 
 /// The reviews that are there, and what an import makes of them.
 #[derive(Debug)]
-pub(crate) struct Merge<'f> {
+pub struct Merge<'f> {
     /// The other parts of the file as they stand, by key; empty where there is no file.
     parts: BTreeMap<String, &'f RawValue>,
     slots: HashMap<String, Slot<'f>>,
@@ -127,7 +127,7 @@ impl<'f> Merge<'f> {
     ///
     /// # Errors
     /// A line, where it has not.
-    pub(crate) fn new(file: Option<&'f str>, bounds: Bounds) -> Result<Merge<'f>, String> {
+    pub fn new(file: Option<&'f str>, bounds: Bounds) -> Result<Merge<'f>, String> {
         let mut merge = Merge {
             parts: BTreeMap::new(),
             slots: HashMap::new(),
@@ -175,7 +175,7 @@ impl<'f> Merge<'f> {
     }
 
     /// Begins the next source.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.tallies.push(Tally::default());
     }
 
@@ -183,7 +183,7 @@ impl<'f> Merge<'f> {
     ///
     /// # Errors
     /// A line, where the result would exceed its bounds.
-    pub(crate) fn take(&mut self, found: Found, rules: &Rules) -> Result<(), String> {
+    pub fn take(&mut self, found: Found, rules: &Rules) -> Result<(), String> {
         let source = self.tallies.len().saturating_sub(1);
         match found {
             Found::Refused { line, reason } => {

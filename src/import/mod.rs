@@ -28,41 +28,41 @@
 //! The order of records and of sources does not matter: of two records with one id the one changed later counts, and
 //! where that does not decide, one is chosen by its bytes and the other refused.
 
-pub(crate) mod candidate;
+pub mod candidate;
 mod columns;
 mod csv;
-pub(crate) mod date;
-pub(crate) mod detect;
+pub mod date;
+pub mod detect;
 mod element;
-pub(crate) mod encoding;
-pub(crate) mod formats;
+pub mod encoding;
+pub mod formats;
 mod identity;
 mod json;
 mod linked;
-pub(crate) mod merge;
-pub(crate) mod normalise;
+pub mod merge;
+pub mod normalise;
 mod platform;
 mod rating;
-pub(crate) mod read;
-pub(crate) mod record;
+pub mod read;
+pub mod record;
 mod stored;
 mod table;
 mod text;
-pub(crate) mod xlsx;
+pub mod xlsx;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use columns::{Mapping, parse_mapping};
-pub(crate) use read::{ReadError, Reading, Shape, read, read_workbook};
+pub use columns::{Mapping, parse_mapping};
+pub use read::{ReadError, Reading, Shape, read, read_workbook};
 
 /// One review of a source, at most: 1 MiB, more than any text that is published; a longer one ends the import, since
 /// it is mostly a quotation mark that was never closed.
-pub(crate) const RECORD_BYTES_MAX: u64 = 1 << 20;
+pub const RECORD_BYTES_MAX: u64 = 1 << 20;
 
 /// One schema.org document or saved page: 8 MiB, read whole since its nodes refer to each other; the tree of values can
 /// take a hundred times as much memory.
-pub(crate) const LINKED_BYTES_MAX: u64 = 8 << 20;
+pub const LINKED_BYTES_MAX: u64 = 8 << 20;
 
 /// How much of a source decides what it is: 64 KiB.
-pub(crate) const HEAD_BYTES: usize = 64 << 10;
+pub const HEAD_BYTES: usize = 64 << 10;

@@ -20,24 +20,24 @@ const MARKED_UP_BYTES_MAX: usize = 4 * PROSE_BYTES_MAX;
 
 /// What values depend on beside the record.
 #[derive(Clone, Debug)]
-pub(crate) struct Rules {
+pub struct Rules {
     /// What wrote the source.
-    pub(crate) format: &'static SourceFormat,
+    pub format: &'static SourceFormat,
     /// Where reviews were left, where the operator said it; that of a reviewd says it for each.
-    pub(crate) source: Option<String>,
+    pub source: Option<String>,
     /// What the operator vouches for where the source does not speak.
-    pub(crate) vouched: Vouched,
+    pub vouched: Vouched,
     /// Whether a review is taken for the one that is there with the same source, author and text.
-    pub(crate) merges_same_text: bool,
+    pub merges_same_text: bool,
     /// How dates of numbers are read.
-    pub(crate) order: Option<Order>,
+    pub order: Option<Order>,
     /// The day; a review cannot be from the day after tomorrow, whatever the zone.
-    pub(crate) today: Date,
+    pub today: Date,
 }
 
 /// The reviews for which the operator vouches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Vouched {
+pub enum Vouched {
     /// None.
     Nothing,
     /// Those that are new.
@@ -50,7 +50,7 @@ pub(crate) enum Vouched {
 ///
 /// # Errors
 /// All that is wrong with it, as one line.
-pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, String> {
+pub fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, String> {
     let mut wrong: Vec<String> = record.unread().collect();
     let named = short(record, Field::Author, &mut wrong).unwrap_or_default();
     let author = match without_addresses(&named) {
@@ -113,7 +113,7 @@ pub(crate) fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, Str
 }
 
 /// The id of a record that names its own, even where the rest of it is refused.
-pub(crate) fn known_id(record: &Record, rules: &Rules) -> Option<String> {
+pub fn known_id(record: &Record, rules: &Rules) -> Option<String> {
     let stated = record.filled(Field::Source).map(text::line);
     id(record, &source(record, stated, rules))
 }
@@ -313,7 +313,7 @@ fn extra(record: &Record) -> Result<(), String> {
 }
 
 /// What is left out of a record that is taken: addresses that cannot be published are no reason to lose a review.
-pub(crate) fn unusable(record: &Record) -> impl Iterator<Item = String> {
+pub fn unusable(record: &Record) -> impl Iterator<Item = String> {
     [Field::Avatar, Field::SourceUrl]
         .into_iter()
         .filter_map(|field| {

@@ -12,20 +12,20 @@ use super::{RECORD_BYTES_MAX, csv, detect, json, linked, table, xlsx};
 
 /// How a source is read.
 #[derive(Clone, Debug)]
-pub(crate) struct Reading {
+pub struct Reading {
     /// What wrote it.
-    pub(crate) format: &'static SourceFormat,
+    pub format: &'static SourceFormat,
     /// Columns that the operator named.
-    pub(crate) mapping: Mapping,
+    pub mapping: Mapping,
     /// What separates the columns of a table, where the operator said it.
-    pub(crate) delimiter: Option<u8>,
+    pub delimiter: Option<u8>,
     /// The beginning of the text, at most `super::HEAD_BYTES` bytes of the source; empty for a workbook.
-    pub(crate) head: String,
+    pub head: String,
 }
 
 impl Reading {
     /// How a text is read that begins so, in a format that is found from it.
-    pub(crate) fn of_text(head: String, mapping: Mapping, delimiter: Option<u8>) -> Reading {
+    pub fn of_text(head: String, mapping: Mapping, delimiter: Option<u8>) -> Reading {
         let mut reading = Reading {
             format: &FORMATS[0],
             mapping,
@@ -45,7 +45,7 @@ impl Reading {
     ///
     /// # Errors
     /// Where it is none, or is empty.
-    pub(crate) fn of_workbook(bytes: &[u8], mapping: Mapping) -> Result<Reading, ReadError> {
+    pub fn of_workbook(bytes: &[u8], mapping: Mapping) -> Result<Reading, ReadError> {
         let names = table::header(&mut xlsx::rows(&mut xlsx::open(bytes)?)?)?;
         Ok(Reading {
             format: detect::of_columns(&names),
@@ -58,18 +58,18 @@ impl Reading {
 
 /// What a reader made of a source, to be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub struct Shape {
     /// What separates the columns of a table.
-    pub(crate) delimiter: Option<u8>,
+    pub delimiter: Option<u8>,
     /// Field and column.
-    pub(crate) used: Vec<(String, String)>,
+    pub used: Vec<(String, String)>,
     /// Columns that hold nothing that is published.
-    pub(crate) unused: Vec<String>,
+    pub unused: Vec<String>,
 }
 
 /// Why a source could not be read to its end.
 #[derive(Debug)]
-pub(crate) enum ReadError {
+pub enum ReadError {
     /// The disk, or the network.
     Io(io::Error),
     /// The source: half a file, another kind, a record without an end.
@@ -93,7 +93,7 @@ impl ReadError {
     }
 
     /// An error of the source as a whole.
-    pub(crate) fn of_source(message: &str) -> ReadError {
+    pub fn of_source(message: &str) -> ReadError {
         ReadError::at(0, message)
     }
 
@@ -124,7 +124,7 @@ impl std::error::Error for ReadError {}
 ///
 /// # Errors
 /// When it cannot be read further, or `sink` wants no more.
-pub(crate) fn read(
+pub fn read(
     source: impl BufRead,
     reading: &Reading,
     sink: &mut Sink<'_>,
@@ -146,7 +146,7 @@ pub(crate) fn read(
 ///
 /// # Errors
 /// As for a source of text.
-pub(crate) fn read_workbook(
+pub fn read_workbook(
     bytes: &[u8],
     reading: &Reading,
     sink: &mut Sink<'_>,

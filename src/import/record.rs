@@ -6,7 +6,7 @@ use crate::model::{Media, Verification};
 
 /// What a record can say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Field {
+pub enum Field {
     /// The source's own id.
     Id,
     /// Who wrote it.
@@ -43,7 +43,7 @@ pub(crate) enum Field {
 
 impl Field {
     /// All fields with the names that `--map` takes.
-    pub(crate) const NAMES: [(&'static str, Field); 16] = [
+    pub const NAMES: [(&'static str, Field); 16] = [
         ("id", Field::Id),
         ("author", Field::Author),
         ("author_avatar_url", Field::Avatar),
@@ -63,7 +63,7 @@ impl Field {
     ];
 
     /// Returns the field that `--map` and reports call `name`.
-    pub(crate) fn named(name: &str) -> Option<Field> {
+    pub fn named(name: &str) -> Option<Field> {
         let found = Field::NAMES.iter().find(|(known, _)| *known == name);
         found.map(|(_, field)| *field)
     }
@@ -81,32 +81,36 @@ impl fmt::Display for Field {
 /// A field is `None` where the source has no place for it, and `""` where it has one and leaves it empty: only the
 /// second takes something away from a review that is there.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Record {
+pub struct Record {
     /// The line on which it begins, from 1.
-    pub(crate) line: u64,
+    pub line: u64,
     values: [Option<String>; Field::NAMES.len()],
     /// Fields that hold an array or an object of which nothing is known here, and which of both.
     unread: Vec<(Field, &'static str)>,
     /// Whether it comes from a reviewd: its id stays, and its texts have been cleaned before.
-    pub(crate) is_ours: bool,
+    pub is_ours: bool,
     /// People and services, where the source lists them.
-    pub(crate) mentions: [Option<Vec<String>>; 2],
+    pub mentions: [Option<Vec<String>>; 2],
     /// The keys of a reviewd's review that no other source has.
-    pub(crate) extra: Extra,
+    pub extra: Extra,
 }
 
 /// What only another reviewd says of a review.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Extra {
-    pub(crate) verification: Option<Option<Verification>>,
-    pub(crate) language: Option<Option<String>>,
-    pub(crate) media: Option<Vec<Media>>,
-    pub(crate) translation: Option<Option<String>>,
+pub struct Extra {
+    /// Who verified it, and how.
+    pub verification: Option<Option<Verification>>,
+    /// Language of the text.
+    pub language: Option<Option<String>>,
+    /// Pictures and videos.
+    pub media: Option<Vec<Media>>,
+    /// An English translation of the text.
+    pub translation: Option<Option<String>>,
 }
 
 impl Record {
     /// A record that says nothing yet.
-    pub(crate) fn at(line: u64) -> Record {
+    pub fn at(line: u64) -> Record {
         Record {
             line,
             ..Record::default()
@@ -114,19 +118,19 @@ impl Record {
     }
 
     /// What it says of `field`.
-    pub(crate) fn value(&self, field: Field) -> Option<&str> {
+    pub fn value(&self, field: Field) -> Option<&str> {
         self.values[field as usize].as_deref()
     }
 
     /// What it says of `field`, without blanks around it; `None` where nothing is left.
-    pub(crate) fn filled(&self, field: Field) -> Option<&str> {
+    pub fn filled(&self, field: Field) -> Option<&str> {
         let value = self.value(field)?.trim();
         (!value.is_empty()).then_some(value)
     }
 
     /// Why each field that holds more than one value cannot be read; taking it for empty would lose what it says, and
     /// what is there.
-    pub(crate) fn unread(&self) -> impl Iterator<Item = String> {
+    pub fn unread(&self) -> impl Iterator<Item = String> {
         self.unread.iter().map(|(field, what)| {
             let wanted = match field {
                 Field::Text | Field::Title | Field::Reply => "a text",
@@ -137,14 +141,14 @@ impl Record {
     }
 
     /// Notes that `field` holds `what`, of which nothing is known; without an address a review is still whole.
-    pub(crate) fn refuse(&mut self, field: Field, what: &'static str) {
+    pub fn refuse(&mut self, field: Field, what: &'static str) {
         if !matches!(field, Field::Avatar | Field::SourceUrl) {
             self.unread.push((field, what));
         }
     }
 
     /// Notes what the source says of `field`.
-    pub(crate) fn set(&mut self, field: Field, value: impl Into<String>) {
+    pub fn set(&mut self, field: Field, value: impl Into<String>) {
         self.values[field as usize] = Some(value.into());
     }
 }
@@ -155,7 +159,7 @@ impl Record {
     clippy::large_enum_variant,
     reason = "nearly all are records, and each is handed on once"
 )]
-pub(crate) enum Found {
+pub enum Found {
     /// A review.
     Record(Record),
     /// Something that should have been one.
@@ -168,4 +172,4 @@ pub(crate) enum Found {
 }
 
 /// Takes what a reader comes upon; an error ends the reading.
-pub(crate) type Sink<'s> = dyn FnMut(Found) -> Result<(), String> + 's;
+pub type Sink<'s> = dyn FnMut(Found) -> Result<(), String> + 's;

@@ -15,7 +15,7 @@ use super::read::{ReadError, TOO_LONG};
 use super::table::{Row, Rows};
 
 /// A workbook has at most 32 MiB as it lies on disk; a larger one is refused.
-pub(crate) const WORKBOOK_BYTES_MAX: u64 = 32 << 20;
+pub const WORKBOOK_BYTES_MAX: u64 = 32 << 20;
 
 /// The parts of a workbook unpack to at most 512 MiB, by their sizes in its directory; a larger one is refused.
 const UNPACKED_BYTES_MAX: u64 = 512 << 20;
@@ -24,7 +24,7 @@ const UNPACKED_BYTES_MAX: u64 = 512 << 20;
 const COLUMNS_MAX: u32 = 1_001;
 
 /// How a workbook, which is a ZIP archive, begins.
-pub(crate) const MAGIC: [u8; 4] = *b"PK\x03\x04";
+pub const MAGIC: [u8; 4] = *b"PK\x03\x04";
 
 /// Opens a workbook.
 ///

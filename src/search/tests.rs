@@ -1,33 +1,16 @@
-//! Search against its twin: random datasets, every tuning, and texts made to be hard.
+//! What needs the inside of the index; answers are compared with a linear scan in `tests/oracle`.
 
-mod hard;
 mod questions;
-
-pub(super) use hard::de_bruijn;
 
 use std::num::NonZeroUsize;
 
-use proptest::prelude::*;
-
 use crate::model::{Rating, Review, Taxonomy};
-use crate::oracle::{check_answer, check_search};
 use crate::search::Tuning;
 use crate::search::arena::Arena;
-use crate::search::filter::{Filter, Query, RatingSet, Sort};
-use crate::search::fold::fold_into;
 use crate::search::index::{Index, IndexOptions};
 use crate::search::run::Scratch;
 use crate::search::tree::grow_tree;
 use crate::wire::date::Date;
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
-
-    #[test]
-    fn search_agrees_with_a_linear_scan(data in proptest::collection::vec(any::<u8>(), 0..1500)) {
-        check_search(&data);
-    }
-}
 
 /// A dataset of the given texts, newest first, on days and with ratings that differ.
 pub(super) fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<Review> {
@@ -69,135 +52,11 @@ fn tuning(leaf_rows_max: u32) -> Tuning {
     }
 }
 
-/// Compares the answers to `needles`, unfolded, in all orders and with a filter.
-fn check(reviews: &[Review], index: &Index, needles: &[&str]) {
-    let mut scratch = Scratch::default();
-    for needle in needles {
-        let mut text = String::new();
-        fold_into(needle, &mut text);
-        for sort in Sort::ALL {
-            let ratings = if sort == Sort::Oldest {
-                RatingSet::at_least(Rating::MAX)
-            } else {
-                RatingSet::ALL
-            };
-            let filter = Filter {
-                text: Some(&text),
-                ratings,
-                ..Filter::ALL
-            };
-            let query = Query {
-                filter,
-                sort,
-                limit: 20,
-                cursor: None,
-                ignored: &[],
-            };
-            check_answer(reviews, &Taxonomy::default(), index, &query, &mut scratch);
-        }
-    }
-}
-
-const ALPHABETS: [&str; 14] = [
-    "The attorney was great, really GREAT.",
-    "Großartig! STRASSE und Straße, ẞ",
-    "İstanbul'da ıhlamur, Iğdır",
-    "ΟΔΥΣΣΕΥΣ οδυσσεύς σίγμα",
-    "Спасибо большое, ОТЛИЧНО",
-    "非常好的律师，谢谢！",
-    "とてもよかったです。ありがとう",
-    "훌륭한 변호사, 감사합니다",
-    "\u{1112}\u{116e}\u{11af}\u{1105}\u{1172}\u{11bc}",
-    "محام ممتاز وشكرا",
-    "बहुत अच्छा वकील",
-    "👩\u{200d}⚖\u{fe0f} 👍🏽👍🏾 🇺🇸🇪🇸",
-    "cafe\u{301} CAFÉ café Ångström A\u{30a}",
-    "",
-];
-
-#[test]
-fn every_alphabet_is_found_at_every_cut() {
-    let texts = (0..120).map(|number| {
-        let (first, second) = (ALPHABETS[number % 14], ALPHABETS[number * 5 % 13]);
-        format!("{first} {second}{}", "!".repeat(number % 4))
-    });
-    let reviews = reviews(texts);
-    let mut needles: Vec<String> = Vec::new();
-    for text in ALPHABETS {
-        let characters: Vec<char> = text.chars().collect();
-        for length in [1, 2, 3, 7] {
-            needles.extend(
-                characters
-                    .windows(length)
-                    .step_by(3)
-                    .map(|part| part.iter().collect()),
-            );
-        }
-        needles.push(text.to_uppercase() + "x");
-    }
-    let needles: Vec<&str> = needles
-        .iter()
-        .map(String::as_str)
-        .filter(|needle| !needle.is_empty())
-        .collect();
-    for leaf_rows_max in [1, 3, 17, 120] {
-        let index = Index::build_tuned(
-            &reviews,
-            &Taxonomy::default(),
-            tuning(leaf_rows_max),
-            &options(u64::MAX),
-        );
-        check(&reviews, &index, &needles);
-    }
-}
-
-#[test]
-fn every_cut_from_one_review_to_all_of_them_gives_the_same_answers() {
-    // Equal texts, texts of one character, empty ones, and all alphabets.
-    let texts = (0..28).map(|number| match number % 4 {
-        0 => "Good, very good!".to_owned(),
-        1 => ["x", "ß", "👍🏽", "i"][number / 4 % 4].to_owned(),
-        2 if number > 20 => String::new(),
-        _ => ALPHABETS[number / 2 % 14].to_owned(),
-    });
-    let reviews = reviews(texts);
-    for leaf_rows_max in 1..=29 {
-        let index = Index::build_tuned(
-            &reviews,
-            &Taxonomy::default(),
-            tuning(leaf_rows_max),
-            &options(u64::MAX),
-        );
-        let needles = [
-            "good", "good, v", "x", "ß", "İ", "ı", "👍", "ς", "é", "e\u{301}", "nobody",
-        ];
-        check(&reviews, &index, &needles);
-    }
-}
-
-#[test]
-fn each_index_of_a_growing_dataset_answers_for_its_own_reviews_alone() {
-    let all: Vec<String> = (0..40)
-        .map(|number| {
-            format!(
-                "{} {}",
-                ALPHABETS[number % 14],
-                ["slow", "Kind"][number % 2]
-            )
-        })
-        .collect();
-    for count in 0..=all.len() {
-        // The newest come first, so that each step moves every row.
-        let reviews = reviews(all[..count].iter().rev());
-        let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
-        check(&reviews, &index, &["slow", "kind", "k", "ß", "straße s"]);
-    }
-}
-
 #[test]
 fn the_tree_does_not_depend_on_the_number_of_threads() {
-    let reviews =
-        reviews((0..3_000).map(|number| format!("{} {}", ALPHABETS[number % 14], number * number)));
+    let reviews = reviews(
+        (0..3_000).map(|number| format!("Great. Großartig {} {}", number % 14, number * number)),
+    );
     let arena = Arena::build(&reviews, NonZeroUsize::MIN);
     let grow = |threads| {
         let threads = NonZeroUsize::new(threads).expect("threads");
@@ -210,136 +69,46 @@ fn the_tree_does_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn every_budget_is_kept_and_gives_the_same_answers() {
-    let reviews =
-        reviews((0..900).map(|number| format!("{} {}", ALPHABETS[number % 14], number % 70)));
-    let mut steps = 0;
-    let mut last = u64::MAX;
-    for shift in 0..28 {
-        let budget = (1 << 28 >> shift) - 1;
-        let index = Index::build(&reviews, &Taxonomy::default(), &options(budget));
-        let tree = index.footprint().tree;
-        assert!(tree <= budget, "{tree} bytes within {budget}");
-        steps += u32::from(tree != last);
-        if tree != last {
-            check(&reviews, &index, &["great", "e", "ß", "very rare", "1"]);
-        }
-        last = tree;
-    }
-    assert_eq!(last, 0);
-    assert!(steps > 2, "{steps} different trees");
-}
-
-#[test]
-fn a_unit_too_large_to_hold_is_cut_short() {
-    let reviews = reviews((0..300).map(|number| format!("ab{}c{number}", "ab".repeat(number % 9))));
-    let tuning = Tuning {
-        unit_places_max: 100,
-        ..tuning(4)
-    };
-    let index = Index::build_tuned(&reviews, &Taxonomy::default(), tuning, &options(u64::MAX));
-    check(
+fn a_de_bruijn_sequence_takes_a_few_bytes_for_each_of_its_own() {
+    // Every word of eight letters out of four, once, as the worst there is for a tree: no gram repeats.
+    let text: String = de_bruijn(4, 8)
+        .into_iter()
+        .map(|letter| char::from(b'a' + letter))
+        .collect();
+    let parts: Vec<&str> = (0..64)
+        .map(|part| &text[part * 1024..(part + 1) * 1024])
+        .collect();
+    let reviews = reviews(parts);
+    let index = Index::build_tuned(
         &reviews,
-        &index,
-        &[
-            "a",
-            "ab",
-            "abab",
-            "abc7",
-            "abababababababababababc",
-            "bc299",
-            "zz",
-        ],
+        &Taxonomy::default(),
+        tuning(1),
+        &options(u64::MAX),
+    );
+    assert!(
+        index.footprint().tree < 24 * text.len() as u64,
+        "{:?}",
+        index.footprint()
     );
 }
 
-#[test]
-fn texts_of_64_kib_among_short_ones_are_found_at_every_cut() {
-    let long = |number: usize| {
-        let mut text: String = ALPHABETS
-            .iter()
-            .cycle()
-            .skip(number)
-            .take(2_000)
-            .copied()
-            .collect();
-        text.truncate(text.floor_char_boundary(65_536 - 6));
-        text + &format!("<{number}>")
-    };
-    let texts = (0..40).map(|number| match number % 4 {
-        0 => long(number),
-        1 => "ß".to_owned(),
-        2 => String::new(),
-        _ => format!("ok {number}"),
-    });
-    let reviews = reviews(texts);
-    let needle: String = long(4).chars().skip(9).take(1_500).collect();
-    let needle = &needle[..needle.floor_char_boundary(8_192)];
-    for leaf_rows_max in [1, 4, 40] {
-        let index = Index::build_tuned(
-            &reviews,
-            &Taxonomy::default(),
-            tuning(leaf_rows_max),
-            &options(u64::MAX),
-        );
-        check(
-            &reviews,
-            &index,
-            &[needle, "<4>", "ß", "ẞ", "k 1", "great", "ıĞ"],
-        );
-    }
-}
-
-#[test]
-fn a_page_of_a_long_list_equals_the_twins_page_in_every_order() {
-    // Lists of their own, bitmaps and leaves to collect from, each with more rows than a page, and pages after it.
-    let texts = (0..600).map(|number| {
-        format!(
-            "{}{}",
-            ["alpha ", "beta ", "al "][number % 3],
-            "xyz".repeat(number % 5)
-        )
-    });
-    let reviews = reviews(texts);
-    let mut scratch = Scratch::default();
-    for (bitmap_rows_min, union_steps_max) in [(601, 0), (601, 1_000), (90, 16)] {
-        let tuning = Tuning {
-            leaf_rows_max: 40,
-            bitmap_rows_min,
-            union_steps_max,
-            unit_places_max: 1 << 20,
-        };
-        let index = Index::build_tuned(&reviews, &Taxonomy::default(), tuning, &options(u64::MAX));
-        for (text, sort) in ["al", "xyz", "a", "zx", "alpha xyzx"]
-            .into_iter()
-            .flat_map(|text| Sort::ALL.map(|sort| (text, sort)))
-        {
-            let mut query = Query {
-                filter: Filter {
-                    text: Some(text),
-                    ..Filter::ALL
-                },
-                sort,
-                limit: 7,
-                cursor: None,
-                ignored: &[],
-            };
-            for _ in 0..40 {
-                check_answer(&reviews, &Taxonomy::default(), &index, &query, &mut scratch);
-                query.cursor = crate::search::run::run(&index, &query, &mut scratch).next;
-                if query.cursor.is_none() {
-                    break;
-                }
-            }
+/// Returns a cyclic sequence that holds each word of `length` letters below `letters` once.
+pub(in crate::search) fn de_bruijn(letters: u8, length: usize) -> Vec<u8> {
+    let mut sequence = Vec::new();
+    let mut word = vec![0; length + 1];
+    // The Lyndon words whose length divides `length`, in order (Fredricksen, Kessler and Maiorana).
+    let mut last = 1;
+    loop {
+        if length.is_multiple_of(last) {
+            sequence.extend_from_slice(&word[1..=last]);
         }
-    }
-}
-
-#[test]
-fn no_reviews_and_no_texts_match_nothing() {
-    for texts in [vec![], vec!["", ""]] {
-        let reviews = reviews(texts);
-        let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
-        check(&reviews, &index, &["a", "é", "long enough"]);
+        for place in last + 1..=length {
+            word[place] = word[place - last];
+        }
+        let Some(place) = (1..=length).rev().find(|place| word[*place] < letters - 1) else {
+            return sequence;
+        };
+        word[place] += 1;
+        last = place;
     }
 }

@@ -8,7 +8,7 @@ use crate::wire::date::{Date, Timestamp};
 use crate::wire::json::push_string;
 
 /// Ids of missing reviews that are named; further ones are counted.
-pub(crate) const MISSING_MAX: usize = 10;
+pub const MISSING_MAX: usize = 10;
 
 /// Reviews that a dry run shows.
 const SAMPLE_MAX: usize = 3;
@@ -33,12 +33,12 @@ impl Merge<'_> {
     }
 
     /// What came of each source.
-    pub(crate) fn tallies(&self) -> &[Tally] {
+    pub fn tallies(&self) -> &[Tally] {
         &self.tallies
     }
 
     /// The first refusals, by source and line.
-    pub(crate) fn refusals(&self) -> Vec<&Note> {
+    pub fn refusals(&self) -> Vec<&Note> {
         let mut refusals: Vec<&Note> = self.refusals.iter().collect();
         refusals.sort_by_key(|refusal| (refusal.source, refusal.line));
         refusals
@@ -46,7 +46,7 @@ impl Merge<'_> {
 
     /// How much there is to look at in what was taken, and the first of it: what was left out, then what may be there
     /// twice.
-    pub(crate) fn remarks(&self) -> (u64, Vec<Note>) {
+    pub fn remarks(&self) -> (u64, Vec<Note>) {
         let twins = self.twins();
         let count = self.remark_count + twins.len() as u64;
         let mut remarks = self.remarks.clone();
@@ -56,7 +56,7 @@ impl Merge<'_> {
     }
 
     /// Whether the file would be another one.
-    pub(crate) fn is_change(&self) -> bool {
+    pub fn is_change(&self) -> bool {
         let is_changed = |tally: &Tally| tally.added + tally.changed > 0;
         !self.pruned.is_empty()
             || self.tallies.iter().any(is_changed)
@@ -64,14 +64,14 @@ impl Merge<'_> {
     }
 
     /// How many reviews the file would hold, and how many of them would be published.
-    pub(crate) fn counts(&self) -> (u64, u64) {
+    pub fn counts(&self) -> (u64, u64) {
         let verified = self.slots.values().filter(|slot| slot.version().2).count();
         (self.slots.len() as u64, verified as u64)
     }
 
     /// The newest reviews that are new or different, at most three, each as the file would hold it; those that would be
     /// published come first.
-    pub(crate) fn sample(&self) -> Vec<&str> {
+    pub fn sample(&self) -> Vec<&str> {
         let fresh = self.slots.iter().filter_map(|(id, slot)| {
             let fresh = slot.arrived.as_ref()?.fresh.as_ref()?;
             Some((fresh.verified, fresh.date, id, &*fresh.json))
@@ -83,13 +83,13 @@ impl Merge<'_> {
     }
 
     /// How many reviews of this import their sources hide, so that they are not published here.
-    pub(crate) fn hidden(&self) -> u64 {
+    pub fn hidden(&self) -> u64 {
         let arrived = self.slots.values().filter_map(|slot| slot.arrived.as_ref());
         arrived.filter(|arrived| arrived.hidden).count() as u64
     }
 
     /// How many reviews that were there, and not verified, are verified now.
-    pub(crate) fn newly_verified(&self) -> u64 {
+    pub fn newly_verified(&self) -> u64 {
         let is_new = |slot: &&Slot<'_>| {
             let was = slot.kept.as_ref().map(|kept| kept.verified);
             was == Some(false) && slot.version().2
@@ -98,7 +98,7 @@ impl Merge<'_> {
     }
 
     /// How many reviews of the sources that were imported are not in them any more, and the first of their ids.
-    pub(crate) fn missing(&self) -> (u64, Vec<&str>) {
+    pub fn missing(&self) -> (u64, Vec<&str>) {
         let mut ids: Vec<&str> = self
             .slots
             .iter()
@@ -112,12 +112,12 @@ impl Merge<'_> {
     }
 
     /// Whether `business` is still to be filled in.
-    pub(crate) fn is_skeleton(&self) -> bool {
+    pub fn is_skeleton(&self) -> bool {
         self.parts.is_empty()
     }
 
     /// Renders the new file, newest first.
-    pub(crate) fn render(&self, updated_at: Timestamp) -> String {
+    pub fn render(&self, updated_at: Timestamp) -> String {
         let mut reviews: Vec<(Date, &str, &str)> = self
             .slots
             .iter()
@@ -146,7 +146,7 @@ impl Merge<'_> {
     }
 
     /// Bytes of the new file, exact where it holds a review.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.bytes.saturating_sub(1)
     }
 
@@ -191,7 +191,7 @@ impl Merge<'_> {
     }
 
     /// Which placeholders of the business are still to be filled in: that of the name, and that of the address.
-    pub(crate) fn placeholders(&self) -> [bool; 2] {
+    pub fn placeholders(&self) -> [bool; 2] {
         let business = self.business();
         [PLACEHOLDER_NAME, PLACEHOLDER_URL].map(|value| business.contains(&quoted(value)))
     }
@@ -200,7 +200,7 @@ impl Merge<'_> {
     ///
     /// # Errors
     /// A line, where the result would exceed its bounds.
-    pub(crate) fn fill_in(&mut self, business: BusinessFacts) -> Result<(), String> {
+    pub fn fill_in(&mut self, business: BusinessFacts) -> Result<(), String> {
         let before = self.frame_bytes();
         self.business = business;
         self.bytes = self.bytes + self.frame_bytes() - before;
@@ -210,11 +210,13 @@ impl Merge<'_> {
 
 /// What an import is told of the business.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BusinessFacts {
-    pub(crate) name: Option<String>,
-    pub(crate) url: Option<String>,
+pub struct BusinessFacts {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its web site.
+    pub url: Option<String>,
     /// A type of schema.org, for a file that is yet to be made.
-    pub(crate) kind: Option<String>,
+    pub kind: Option<String>,
 }
 
 /// A text as a JSON string.

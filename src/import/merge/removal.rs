@@ -6,12 +6,12 @@ use super::{Merge, SEPARATOR_BYTES, Slot};
 
 impl Merge<'_> {
     /// Adds none of `ids`, whatever the sources say.
-    pub(crate) fn ignore(&mut self, ids: impl IntoIterator<Item = String>) {
+    pub fn ignore(&mut self, ids: impl IntoIterator<Item = String>) {
         self.ignored.extend(ids);
     }
 
     /// Removes one review; `false` where it is not there.
-    pub(crate) fn forget(&mut self, id: &str) -> bool {
+    pub fn forget(&mut self, id: &str) -> bool {
         let Some(slot) = self.slots.remove(id) else {
             return false;
         };
@@ -24,7 +24,7 @@ impl Merge<'_> {
     ///
     /// # Errors
     /// A line, where a source may not be complete or nothing would remain; nothing is removed then.
-    pub(crate) fn prune(&mut self) -> Result<(), String> {
+    pub fn prune(&mut self) -> Result<(), String> {
         if self.unknown_count > 0 {
             let count = self.unknown_count;
             return Err(format!(
@@ -61,7 +61,7 @@ impl Merge<'_> {
     }
 
     /// Ids of the reviews that [`Merge::prune`] removed, ascending.
-    pub(crate) fn pruned(&self) -> &[String] {
+    pub fn pruned(&self) -> &[String] {
         &self.pruned
     }
 

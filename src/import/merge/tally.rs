@@ -4,19 +4,19 @@ use super::Arrived;
 
 /// What came of one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// Reviews that were not there.
-    pub(crate) added: u64,
+    pub added: u64,
     /// Reviews that were there and are different now.
-    pub(crate) changed: u64,
+    pub changed: u64,
     /// Reviews that are there as the source has them.
-    pub(crate) unchanged: u64,
+    pub unchanged: u64,
     /// Records that say again what another record of this import says.
-    pub(crate) repeated: u64,
+    pub repeated: u64,
     /// Records that are no reviews, with reasons.
-    pub(crate) refused: u64,
+    pub refused: u64,
     /// Reviews on the ignore list, which are not added.
-    pub(crate) ignored: u64,
+    pub ignored: u64,
 }
 
 impl Tally {
@@ -30,12 +30,12 @@ impl Tally {
     }
 
     /// Records that are valid reviews: those taken into the file and those on the ignore list.
-    pub(crate) fn taken(&self) -> u64 {
+    pub fn taken(&self) -> u64 {
         self.added + self.changed + self.unchanged + self.repeated + self.ignored
     }
 
     /// Both counts together.
-    pub(crate) fn plus(&self, other: &Tally) -> Tally {
+    pub fn plus(&self, other: &Tally) -> Tally {
         Tally {
             added: self.added + other.added,
             changed: self.changed + other.changed,
@@ -49,13 +49,13 @@ impl Tally {
 
 /// What there is to say of a record: why it was refused, or what to look at though it was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Note {
+pub struct Note {
     /// Which source, in the order given.
-    pub(crate) source: usize,
+    pub source: usize,
     /// The line on which the record begins.
-    pub(crate) line: u64,
+    pub line: u64,
     /// All that there is to say.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 impl Note {

@@ -3,7 +3,7 @@
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use reviewd::oracle::hub::check_shared_store;
+use oracle::hub::check_shared_store;
 use reviewd::websub::policy::Policy;
 use reviewd::websub::postgres::{Database, PostgresStore};
 use reviewd::websub::store::{Store, StoreError, TOMBSTONES_MAX};

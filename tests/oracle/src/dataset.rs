@@ -1,0 +1,165 @@
+//! The twin of `dataset::decode` and `publish`: the file as a plain JSON value, filtered, sorted and compared.
+
+use serde_json::{Map, Value};
+
+use reviewd::dataset::publish::publish;
+use reviewd::dataset::{Files, decode};
+use reviewd::insights;
+use reviewd::model::Dataset;
+use reviewd::wire::date::Timestamp;
+
+#[cfg(test)]
+mod tests;
+
+/// The time at which files are decoded: in the future, so that any `updated_at` of today passes.
+const NOW: i64 = 4_000_000_000;
+
+/// One review beside which the other files are checked, small so that a fuzzer gets on.
+const REVIEWS: &str = r#"{"business":{"name":"A","type":"LegalService","description":"","url":"https://a.example/","telephone":"","email":"",
+"address":{"street_address":"","locality":"","region":"","postal_code":"","country":""},"geo":null,"opening_hours":[],"service_areas":[],
+"services":[],"technicians":[],"same_as":[]},"disclaimer":null,"updated_at":"2026-11-18T00:00:00Z","reviews":[{"id":"r1","author":"Bo",
+"author_avatar_url":null,"rating":4,"date":"2026-01-02","text":"Ann Lee wrote my last will in two days, but never called back.",
+"source":"google","source_url":null,"owner_reply":null,"verified":true}]}"#;
+
+/// Checks the decoder and the documents on `data`: its first byte says which file the rest is.
+///
+/// `t`, `e`, `i` and `c` make it the taxonomy, the editorial, the insights and `check.json` beside one review; anything else makes all
+/// of `data` the reviews, with no other file.
+///
+/// # Panics
+/// If the decoder panics, if it accepts what is no JSON, if a problem lacks its file or its words, if a document
+/// does not parse, or if the reviews published are not those of the file.
+pub fn check_dataset(data: &[u8]) {
+    let mut files = Files {
+        reviews: REVIEWS.into(),
+        ..Files::default()
+    };
+    let (kind, mut content) = data.split_first().unwrap_or((&0, &[]));
+    match kind {
+        b't' => files.taxonomy = Some(content.to_vec()),
+        b'e' => files.editorial = Some(content.to_vec()),
+        b'i' => files.insights = Some(content.to_vec()),
+        b'c' => files.check = Some(content.to_vec()),
+        _ => {
+            content = data;
+            files = Files {
+                reviews: data.to_vec(),
+                ..Files::default()
+            };
+        }
+    }
+    let reviews = files.reviews.clone();
+    let insights = files.insights.clone();
+    let value = serde_json::from_slice::<Value>(content);
+    match decode(files, Timestamp::from_unix(NOW)) {
+        Ok(decoded) => {
+            assert!(value.is_ok(), "what is no JSON was accepted");
+            let file = serde_json::from_slice(&reviews).expect("accepted, so JSON");
+            check_documents(&decoded.dataset, &file);
+            let document = insights::document(&decoded.dataset, &OPTIONS).bytes;
+            serde_json::from_slice::<Value>(&document).expect("the insights are JSON");
+            assert!(
+                insights.is_none_or(|given| given == document),
+                "a given document was changed"
+            );
+        }
+        Err(problems) => {
+            assert!(problems.total() >= problems.kept().len() as u64);
+            assert!((1..=100).contains(&problems.kept().len()));
+            for problem in problems.kept() {
+                let line = problem.to_string();
+                assert!(
+                    line.starts_with(problem.file) && !problem.message.is_empty(),
+                    "{line}"
+                );
+                assert!(!line.contains(char::is_control), "{line:?}");
+            }
+        }
+    }
+}
+
+/// Checks the documents of `dataset` against the file that it was decoded from.
+fn check_documents(dataset: &Dataset, file: &Value) {
+    let published = publish(dataset, "https://reviews.example");
+    let document: Value =
+        serde_json::from_slice(&published.reviews_json).expect("the reviews are JSON");
+    let expected = twin_reviews(file);
+    let reviews = document["reviews"].as_array().expect("an array");
+    assert_eq!(reviews.len(), expected.len());
+    assert_eq!(published.offsets.len(), reviews.len() + 1);
+    for (row, (review, expected)) in reviews.iter().zip(&expected).enumerate() {
+        let review = review.as_object().expect("an object");
+        assert_eq!(review.len(), 15);
+        for (key, value) in *expected {
+            assert_eq!(&review[key], &twin_value(key, value), "{key}");
+        }
+        for (key, absent) in [
+            ("verification", Value::Null),
+            ("language", Value::Null),
+            ("media", Value::Array(Vec::new())),
+        ] {
+            let given = expected.get(key).unwrap_or(&absent);
+            assert_eq!(&review[key], given, "{key}");
+        }
+        let slice = published.review(row).expect("a row");
+        assert_eq!(
+            serde_json::from_slice::<Value>(slice)
+                .expect("JSON")
+                .as_object(),
+            Some(review)
+        );
+    }
+    let stars: f64 = expected
+        .iter()
+        .filter_map(|review| review["rating"].as_f64())
+        .sum();
+    let rating = &document["aggregate_rating"];
+    assert_eq!(rating["rating_count"], expected.len());
+    match rating["rating_value"].as_f64() {
+        Some(mean) => assert!((mean - stars / expected.len() as f64).abs() <= 0.005 + 1e-9),
+        None => assert!(expected.is_empty()),
+    }
+    let feed: Value = serde_json::from_slice(&published.feed_json).expect("the feed is JSON");
+    let items = feed["items"].as_array().expect("an array");
+    assert_eq!(items.len(), expected.len().min(50));
+    for (item, review) in items.iter().zip(reviews) {
+        assert_eq!(&item["_review"], review);
+        assert_eq!(item["content_text"], review["text"]);
+    }
+    let atom = std::str::from_utf8(&published.feed_xml).expect("UTF-8");
+    assert_eq!(atom.matches("<entry>").count(), items.len());
+}
+
+/// The verified reviews of the file, newest first.
+fn twin_reviews(file: &Value) -> Vec<&Map<String, Value>> {
+    let all = file["reviews"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object);
+    let mut verified: Vec<_> = all.filter(|review| review["verified"] == true).collect();
+    let key = |review: &Map<String, Value>| {
+        (
+            review["date"].as_str().map(str::to_owned),
+            review["id"].to_string(),
+        )
+    };
+    // Dates of four-digit years and ids in quotation marks compare as text just as they do as values.
+    verified.sort_by_key(|review| std::cmp::Reverse(key(review)));
+    verified
+}
+
+/// What is published for a value of the file.
+fn twin_value(key: &str, value: &Value) -> Value {
+    match (key, value) {
+        ("text", Value::Null) => Value::from(""),
+        ("rating", rating) => Value::from(rating.as_f64().unwrap_or_default() as u64),
+        (_, value) => value.clone(),
+    }
+}
+
+/// How the documents of the check are derived.
+const OPTIONS: insights::Options = insights::Options {
+    threads: std::num::NonZeroUsize::MIN,
+    mentions_min: 1,
+};

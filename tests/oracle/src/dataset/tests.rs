@@ -1,0 +1,93 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use reviewd::dataset::embedded;
+
+/// Any text, from plain words to controls, surrogate pairs, quotation marks and markup.
+fn words() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-z ]{0,12}",
+        "\\PC{0,20}",
+        any::<String>(),
+        Just("\"\\\u{0}\u{1f}\u{2028}]]>&<\u{ffff}😀".to_owned())
+    ]
+}
+
+fn date() -> impl Strategy<Value = String> {
+    "(0001|2025|2026|9999)-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
+}
+
+fn reply() -> impl Strategy<Value = Value> {
+    let reply = (words(), date())
+        .prop_map(|(text, date)| json!({"text": format!("x{text}"), "date": date}));
+    prop_oneof![Just(Value::Null), reply]
+}
+
+fn review() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![Just(Value::Null), words().prop_map(Value::from)];
+    let rating = prop_oneof![
+        (1..=5u8).prop_map(Value::from),
+        (1..=5u8).prop_map(|stars| json!(f64::from(stars)))
+    ];
+    let mentions = proptest::option::of(proptest::collection::vec("[A-Za-z]{1,8}", 0..3));
+    ("\\PC{0,12}", rating, date(), text, reply(), any::<bool>(), mentions).prop_map(
+        |(author, rating, date, text, reply, verified, mentions)| {
+            let mut review = json!({
+                "author": format!("x{author}"), "author_avatar_url": null, "rating": rating, "date": date, "text": text,
+                "source": "google", "source_url": "https://a.example/?a=1&b='<", "owner_reply": reply, "verified": verified,
+            });
+            if let Some(mentions) = mentions {
+                review["mentioned_technicians"] = json!(mentions);
+                review["mentioned_services"] = json!(mentions);
+            }
+            review
+        },
+    )
+}
+
+/// A file that is accepted; ids are distinct, and not in the order of the file.
+fn file() -> impl Strategy<Value = Value> {
+    let business: Value = serde_json::from_slice(&embedded().reviews).expect("the sample is JSON");
+    let business = business["business"].clone();
+    (words(), proptest::collection::vec(review(), 0..60)).prop_map(move |(disclaimer, mut reviews)| {
+        for (at, review) in reviews.iter_mut().enumerate() {
+            review["id"] = json!(format!("r{}", at * 37 % 61));
+        }
+        let disclaimer = format!("x{disclaimer}");
+        json!({"business": business, "disclaimer": disclaimer, "updated_at": "2026-11-18T00:00:00Z", "reviews": reviews})
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_published_is_what_the_file_says(file in file()) {
+        let reviews = serde_json::to_vec(&file).expect("JSON");
+        check_dataset(&reviews);
+        let files = Files { reviews, ..Files::default() };
+        let outcome = decode(files, Timestamp::from_unix(NOW));
+        prop_assert!(outcome.is_ok(), "{}", outcome.err().map(|problems| problems.to_string()).unwrap_or_default());
+    }
+
+    #[test]
+    fn one_wrong_byte_does_no_harm(file in file(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut bytes = serde_json::to_vec(&file).expect("JSON");
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        check_dataset(&bytes);
+    }
+
+    #[test]
+    fn a_cut_file_is_refused(file in file(), at in any::<prop::sample::Index>()) {
+        let bytes = serde_json::to_vec(&file).expect("JSON");
+        let cut = &bytes[..at.index(bytes.len())];
+        check_dataset(cut);
+        let files = Files { reviews: cut.to_vec(), ..Files::default() };
+        prop_assert!(decode(files, Timestamp::from_unix(NOW)).is_err());
+    }
+
+    #[test]
+    fn any_bytes_do_no_harm(data in any::<Vec<u8>>()) {
+        check_dataset(&data);
+    }
+}

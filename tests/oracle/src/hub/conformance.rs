@@ -1,0 +1,242 @@
+//! What must hold of any store of the hub, whatever keeps the bytes.
+
+mod adoption;
+mod requests;
+mod shared;
+mod subscriptions;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use reviewd::websub::store::{
+    Accept, Agenda, Caps, Claim, Delivery, Edition, Full, Lane, Order, Recorded, Report, Store,
+    Verification,
+};
+use reviewd::websub::subscription::{Answer, Outcome, Policy, Removal};
+use reviewd::websub::{Callback, HubRequest, Mode, Moment, Secret};
+use reviewd::wire::date::Timestamp;
+
+/// Runs every check on stores of one process that `open` makes, each empty.
+///
+/// # Panics
+/// At the first thing that does not hold, naming it.
+pub fn check_store(mut open: impl FnMut() -> Box<dyn Store>) {
+    let own_clock = subscriptions::a_clock_that_went_back_takes_no_lease_away;
+    for check in COMMON.into_iter().chain([own_clock as fn(&mut dyn Store)]) {
+        let mut store = open();
+        publish_first(store.as_mut());
+        check(store.as_mut());
+    }
+}
+
+/// Runs every check on stores that replicas share: `open` opens an empty one twice. They are told what time it is, and
+/// have no clock of their own.
+///
+/// # Panics
+/// At the first thing that does not hold, naming it.
+pub fn check_shared_store(mut open: impl FnMut() -> [Box<dyn Store>; 2]) {
+    for check in COMMON {
+        let [mut store, _other] = open();
+        publish_first(store.as_mut());
+        check(store.as_mut());
+    }
+    for check in shared::CHECKS {
+        let [mut one, mut other] = open();
+        publish_first(one.as_mut());
+        publish_first(other.as_mut());
+        check(one.as_mut(), other.as_mut());
+    }
+}
+
+fn publish_first(store: &mut dyn Store) {
+    let editions = [edition("a", 1, 0), edition("b", 1, 0)];
+    store
+        .publish(&editions, &policy(), at(0))
+        .expect("published");
+}
+
+/// What holds of any store.
+const COMMON: [fn(&mut dyn Store); 16] = [
+    requests::requests_wait_in_order_and_one_at_a_time_for_each_pair,
+    requests::a_request_has_five_attempts_in_its_life,
+    requests::repeated_requests_join_the_waiting_one,
+    requests::bounds_refuse_the_one_beyond_them,
+    requests::busy_hosts_are_passed_over,
+    requests::whoever_comes_back_waits_for_the_attempt_of_the_former_life,
+    requests::whoever_leaves_is_gone_with_the_attempt_under_way,
+    subscriptions::a_change_is_due_once_and_begun_before_it_is_sent,
+    subscriptions::lanes_part_quick_from_slow,
+    subscriptions::removals_leave_a_tombstone_and_at_most_one_denial,
+    subscriptions::a_denial_that_cannot_be_sent_is_sent_again_for_a_day,
+    subscriptions::withdrawn_topics_take_their_subscriptions_along,
+    subscriptions::leases_end_unless_a_renewal_waits,
+    subscriptions::tombstones_are_dropped_when_they_are_old,
+    adoption::moved_subscriptions_are_taken_over_once_and_owed_what_they_were_owed,
+    adoption::lines_that_come_together_are_taken_over_as_one_after_the_other,
+];
+
+fn accept(store: &mut dyn Store, mode: Mode, name: &str, topic: &str) {
+    let caps = Caps {
+        requests: 100,
+        requests_per_host: 100,
+        subscriptions: 100,
+        subscriptions_per_host: 100,
+    };
+    let answers = store
+        .accept(&[request(mode, name, topic, Some("key"))], &caps, at(0))
+        .expect("answered");
+    assert_eq!(answers, [Ok(())]);
+}
+
+fn activate(store: &mut dyn Store, name: &str, topic: &str) {
+    accept(store, Mode::Subscribe, name, topic);
+    for found in verifications(store, 100) {
+        record(store, confirmed(&found, true), 1);
+    }
+}
+
+fn request(mode: Mode, name: &str, name_of_topic: &str, secret: Option<&str>) -> Accept {
+    let (host, path) = name.split_once('/').unwrap_or((name, ""));
+    let callback = Callback::parse(&format!("https://{host}.example/{path}")).expect("URL");
+    let topic = topic(name_of_topic);
+    let secret = secret
+        .filter(|_| mode == Mode::Subscribe)
+        .and_then(|key| Secret::new(key.to_owned()));
+    let request = HubRequest {
+        mode,
+        topic_given: topic.clone(),
+        topic,
+        callback,
+        lease_asked_s: None,
+        secret,
+    };
+    Accept {
+        request,
+        lease_s: 600,
+    }
+}
+
+fn verifications(store: &mut dyn Store, limit: usize) -> Vec<Verification> {
+    store
+        .claim_requests(&claim(limit, &HashMap::new()), at(0))
+        .expect("claimed")
+}
+
+fn deliveries(store: &mut dyn Store, now_ms: i64) -> Vec<Delivery> {
+    let idle = HashMap::new();
+    let mut claimed = store
+        .claim_deliveries(Lane::Fast, &claim(100, &idle), at(now_ms))
+        .expect("claimed");
+    claimed.extend(
+        store
+            .claim_deliveries(Lane::Slow, &claim(100, &idle), at(now_ms))
+            .expect("claimed"),
+    );
+    claimed.sort_by_key(|delivery| delivery.id);
+    claimed
+}
+
+fn claim(limit: usize, busy: &HashMap<String, usize>) -> Claim<'_> {
+    Claim {
+        limit,
+        per_host: 100,
+        busy,
+        until: at(i64::MAX),
+    }
+}
+
+fn change(store: &mut dyn Store, name: &str, content: u8, now_ms: i64) {
+    let other = if name == "a" { "b" } else { "a" };
+    let editions = [edition(name, content, now_ms), edition(other, 1, now_ms)];
+    let published = store
+        .publish(&editions, &policy(), at(now_ms))
+        .expect("published");
+    assert_eq!(published.changed, [topic(name)]);
+}
+
+/// The content of a topic, the body being its digest, with a date.
+fn edition(name: &str, content: u8, dated_s: i64) -> Edition {
+    Edition {
+        url: topic(name),
+        digest: [content; 32],
+        dated: Timestamp::from_unix(dated_s),
+        body: Bytes::copy_from_slice(&[content; 32]),
+    }
+}
+
+fn record(store: &mut dyn Store, report: Report, now_ms: i64) -> Recorded {
+    store
+        .record(&[report], &policy(), at(now_ms))
+        .expect("recorded")[0]
+}
+
+fn confirmed(found: &Verification, confirmed: bool) -> Report {
+    Report::Verified {
+        id: found.id,
+        asked_at: at(1),
+        confirmed,
+    }
+}
+
+fn ended(delivery: &Delivery, status: u16) -> Report {
+    let outcome = Outcome::Attempted {
+        answer: Answer::Status(status),
+        retry_after: None,
+    };
+    let (id, attempt) = (delivery.id, delivery.attempt);
+    Report::Delivered {
+        id,
+        attempt,
+        outcome,
+        elapsed: Duration::from_millis(5),
+        jitter: 0,
+    }
+}
+
+fn uris<'a>(callbacks: impl Iterator<Item = &'a Callback>) -> Vec<&'a str> {
+    callbacks.map(Callback::uri).collect()
+}
+
+fn topic(name: &str) -> String {
+    format!("https://r.example/{name}")
+}
+
+fn policy() -> Policy {
+    Policy {
+        failures_max: 3,
+        retry_delays: vec![Duration::from_secs(30)],
+        retry_after_max: Duration::from_secs(60),
+    }
+}
+
+fn at(ms: i64) -> Moment {
+    Moment::from_unix_ms(BASE_MS.saturating_add(ms))
+}
+
+/// Where the checks' time begins.
+const BASE_MS: i64 = 1_800_000_000_000;
+
+/// What the checks' requests are granted.
+const LEASE_MS: i64 = 600_000;
+
+/// How long the checks keep tombstones.
+const AGE: Duration = Duration::from_secs(3_600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hub::Model;
+    use reviewd::websub::sqlite::SqliteStore;
+
+    #[test]
+    fn the_naive_store_conforms() {
+        check_store(|| Box::new(Model::default()));
+    }
+
+    #[test]
+    fn the_sqlite_store_conforms() {
+        check_store(|| Box::new(SqliteStore::in_memory().expect("memory")));
+    }
+}

@@ -1,0 +1,373 @@
+//! A hub's store as a few lists, every question answered by looking at all of them. It shares no transition with the
+//! real ones: it is their judge.
+
+mod store;
+
+use reviewd::websub::store::{Accept, Caps, Full, Notice, Recorded, Report, Tombstone};
+use reviewd::websub::subscription::{Answer, Ended, Outcome, Policy, Removal, Subscription};
+use reviewd::websub::transfer::{Adopted, Moved};
+use reviewd::websub::{Callback, Mode, Moment};
+
+/// The naive store. It is in memory, so "on disk" means nothing here; a crash is `recover`.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    topics: Vec<(String, [u8; 32])>,
+    requests: Vec<Waiting>,
+    subscriptions: Vec<Active>,
+    tombstones: Vec<Tombstone>,
+    /// With the moment before which none is sent.
+    notices: Vec<(Notice, Moment)>,
+    requests_ever: i64,
+    subscriptions_ever: i64,
+    seen_ms: i64,
+}
+
+#[derive(Clone, Debug)]
+struct Waiting {
+    id: i64,
+    accept: Accept,
+    attempts: u32,
+    claimed: bool,
+    next_at: Moment,
+    /// What the topic held when it was accepted.
+    digest: Option<[u8; 32]>,
+}
+
+#[derive(Clone, Debug)]
+struct Active {
+    id: i64,
+    topic: String,
+    callback: Callback,
+    state: Subscription,
+}
+
+impl Model {
+    fn current(&self, topic: &str) -> Option<[u8; 32]> {
+        self.topics
+            .iter()
+            .find(|(url, _)| url == topic)
+            .map(|(_, digest)| *digest)
+    }
+
+    fn is_owed(&self, active: &Active) -> bool {
+        !active.state.acknowledged || Some(active.state.digest) != self.current(&active.topic)
+    }
+
+    fn end(&mut self, id: i64, removal: Removal, now: Moment) {
+        let at = self
+            .subscriptions
+            .iter()
+            .position(|active| active.id == id)
+            .expect("known id");
+        let active = self.subscriptions.remove(at);
+        let removal = match active.state.lease_s {
+            0 => Removal::Unsubscribed,
+            _ => removal,
+        };
+        self.tombstones.push(Tombstone {
+            id,
+            topic: active.topic.clone(),
+            host: active.callback.host().to_string(),
+            removal,
+            at: now,
+            last: active.state.last,
+            created_at: active.state.created_at,
+        });
+        if !matches!(removal, Removal::Unsubscribed | Removal::LeaseEnded) {
+            let notice = Notice {
+                topic: active.topic,
+                callback: active.callback,
+                removal,
+                since: now,
+                attempts: 0,
+            };
+            self.notices.push((notice, Moment::ZERO));
+        }
+    }
+
+    fn confirm(&mut self, waiting: Waiting, asked_at: Moment, now: Moment) -> Recorded {
+        let Accept { request, lease_s } = waiting.accept;
+        let Some(current) = self.current(&request.topic) else {
+            return Recorded::Rejected;
+        };
+        let lease_end = Moment::from_unix_ms(asked_at.unix_ms() + i64::from(lease_s) * 1000);
+        let found = self.subscriptions.iter().position(|active| {
+            active.topic == request.topic && active.callback == request.callback
+        });
+        match (request.mode, found) {
+            (Mode::Unsubscribe, None) => Recorded::Stale,
+            (Mode::Unsubscribe, Some(at)) if under_way(&self.subscriptions[at].state, now) => {
+                let state = &mut self.subscriptions[at].state;
+                state.lease_s = 0;
+                state.lease_end = now;
+                state.verified_at = now;
+                Recorded::Leaving
+            }
+            (Mode::Unsubscribe, Some(at)) => {
+                self.end(self.subscriptions[at].id, Removal::Unsubscribed, now);
+                Recorded::Removed(Removal::Unsubscribed)
+            }
+            (Mode::Subscribe, Some(at)) => {
+                let state = &mut self.subscriptions[at].state;
+                state.attempt += u64::from(state.lease_s == 0);
+                state.secret = request.secret;
+                state.lease_s = lease_s;
+                state.lease_end = lease_end;
+                state.verified_at = now;
+                state.failures = 0;
+                if !state.claimed {
+                    state.next_at = Moment::ZERO;
+                }
+                Recorded::Renewed
+            }
+            (Mode::Subscribe, None) => {
+                self.subscriptions_ever += 1;
+                self.notices.retain(|(notice, _)| {
+                    notice.topic != request.topic || notice.callback != request.callback
+                });
+                let state = Subscription {
+                    secret: request.secret,
+                    lease_s,
+                    lease_end,
+                    digest: waiting.digest.unwrap_or(current),
+                    acknowledged: true,
+                    failures: 0,
+                    next_at: Moment::ZERO,
+                    claimed: false,
+                    attempt: 0,
+                    elapsed_ms: 0,
+                    created_at: now,
+                    verified_at: now,
+                    last: None,
+                };
+                self.subscriptions.push(Active {
+                    id: self.subscriptions_ever,
+                    topic: request.topic,
+                    callback: request.callback,
+                    state,
+                });
+                Recorded::Activated
+            }
+        }
+    }
+
+    fn book(&mut self, report: &Report, policy: &Policy, now: Moment) -> Recorded {
+        let Report::Delivered {
+            id,
+            attempt,
+            outcome,
+            elapsed,
+            jitter,
+        } = report
+        else {
+            return self.book_request(report, now);
+        };
+        let Some(active) = self
+            .subscriptions
+            .iter_mut()
+            .find(|active| active.id == *id)
+        else {
+            return Recorded::Stale;
+        };
+        let state = &mut active.state;
+        if !state.claimed || state.attempt != *attempt {
+            return Recorded::Stale;
+        }
+        state.claimed = false;
+        state.elapsed_ms = u32::try_from(elapsed.as_millis()).expect("short");
+        let is_leaving = state.lease_s == 0;
+        let Outcome::Attempted {
+            answer,
+            retry_after,
+        } = outcome
+        else {
+            if is_leaving {
+                return self.book_removal(*id, Removal::Unsubscribed, now);
+            }
+            state.next_at = Moment::from_unix_ms(now.unix_ms() + 1000);
+            return Recorded::Kept {
+                failures: state.failures,
+            };
+        };
+        state.last = Some(Ended {
+            at: now,
+            answer: *answer,
+        });
+        match answer {
+            _ if is_leaving => return self.book_removal(*id, Removal::Unsubscribed, now),
+            Answer::Status(status) if status / 100 == 2 => {
+                state.acknowledged = true;
+                state.failures = 0;
+                state.next_at = Moment::ZERO;
+                return Recorded::Kept { failures: 0 };
+            }
+            Answer::Status(410) => return self.book_removal(*id, Removal::Gone, now),
+            _ => {}
+        }
+        state.failures += 1;
+        let failures = state.failures;
+        if failures >= policy.failures_max {
+            return self.book_removal(*id, Removal::Failures, now);
+        }
+        let delay_ms = policy.retry_delays
+            [(failures as usize - 1).min(policy.retry_delays.len() - 1)]
+        .as_nanos();
+        let delay_ms = (delay_ms + delay_ms * u128::from(*jitter) / (4 * 65535)) / 1_000_000;
+        let wish_ms = retry_after.map_or(0, |wish| wish.min(policy.retry_after_max).as_millis());
+        state.next_at = Moment::from_unix_ms(
+            now.unix_ms() + i64::try_from(delay_ms.max(wish_ms)).expect("short"),
+        );
+        Recorded::Kept { failures }
+    }
+
+    fn book_removal(&mut self, id: i64, removal: Removal, now: Moment) -> Recorded {
+        self.end(id, removal, now);
+        Recorded::Removed(removal)
+    }
+
+    fn book_request(&mut self, report: &Report, now: Moment) -> Recorded {
+        let (Report::Verified { id, .. }
+        | Report::Unreached { id, .. }
+        | Report::Unsent { id }
+        | Report::Delivered { id, .. }) = report;
+        let Some(at) = self
+            .requests
+            .iter()
+            .position(|waiting| waiting.id == *id && waiting.claimed)
+        else {
+            return Recorded::Stale;
+        };
+        match report {
+            Report::Verified {
+                confirmed,
+                asked_at,
+                ..
+            } => {
+                let waiting = self.requests.remove(at);
+                if *confirmed {
+                    self.confirm(waiting, *asked_at, now)
+                } else {
+                    Recorded::Rejected
+                }
+            }
+            Report::Unreached { .. } if self.requests[at].attempts >= 3 => {
+                self.requests.remove(at);
+                Recorded::Rejected
+            }
+            Report::Unreached { delay, .. } => {
+                let delay_ms = i64::try_from(delay.as_millis()).expect("short");
+                self.requests[at].claimed = false;
+                self.requests[at].next_at = Moment::from_unix_ms(now.unix_ms() + delay_ms);
+                Recorded::Waiting
+            }
+            _ => {
+                self.requests[at].claimed = false;
+                self.requests[at].attempts -= 1;
+                Recorded::Waiting
+            }
+        }
+    }
+
+    /// Takes over one subscription of another store; `is_new` while no topic was ever published here.
+    fn take_over(&mut self, moved: &Moved, is_new: bool, now: Moment) -> Adopted {
+        let theirs = &moved.state;
+        if now >= theirs.lease_end {
+            return Adopted::Expired;
+        }
+        let found = self
+            .subscriptions
+            .iter()
+            .position(|active| active.topic == moved.topic && active.callback == moved.callback);
+        let Some(at) = found else {
+            if self.current(&moved.topic).is_none() {
+                if !is_new {
+                    return Adopted::UnknownTopic;
+                }
+                self.topics.push((moved.topic.clone(), [0; 32]));
+            }
+            self.subscriptions_ever += 1;
+            self.subscriptions.push(Active {
+                id: self.subscriptions_ever,
+                topic: moved.topic.clone(),
+                callback: moved.callback.clone(),
+                state: theirs.clone(),
+            });
+            return Adopted::Added;
+        };
+        let ours = &mut self.subscriptions[at].state;
+        let at_of = |state: &Subscription| state.last.as_ref().map(|last| last.at.unix_ms());
+        let is_same_verification = theirs.verified_at == ours.verified_at;
+        let is_later = theirs.verified_at > ours.verified_at
+            || (is_same_verification && theirs.attempt > ours.attempt)
+            || (is_same_verification
+                && theirs.attempt == ours.attempt
+                && at_of(theirs) > at_of(ours));
+        if !is_later {
+            return Adopted::Known;
+        }
+        if !(is_same_verification && moved.signed && theirs.secret.is_none()) {
+            ours.secret = theirs.secret.clone();
+        }
+        ours.lease_s = theirs.lease_s;
+        ours.lease_end = theirs.lease_end;
+        ours.verified_at = theirs.verified_at;
+        if !ours.claimed {
+            ours.digest = theirs.digest;
+            ours.acknowledged = theirs.acknowledged;
+            ours.failures = theirs.failures;
+            ours.next_at = theirs.next_at;
+            ours.attempt = ours.attempt.max(theirs.attempt);
+            ours.elapsed_ms = theirs.elapsed_ms;
+            ours.last = theirs.last.clone();
+        }
+        Adopted::Updated
+    }
+
+    fn full(&self, accept: &Accept, caps: &Caps) -> Option<Full> {
+        let request = &accept.request;
+        let host = request.callback.host();
+        let of_host = |callback: &Callback| callback.host() == host;
+        if self.requests.len() >= caps.requests as usize {
+            return Some(Full::Requests);
+        }
+        if self
+            .requests
+            .iter()
+            .filter(|waiting| of_host(&waiting.accept.request.callback))
+            .count()
+            >= caps.requests_per_host as usize
+        {
+            return Some(Full::RequestsOfHost);
+        }
+        let known = self
+            .subscriptions
+            .iter()
+            .any(|active| active.topic == request.topic && active.callback == request.callback);
+        if known || request.mode == Mode::Unsubscribe {
+            return None;
+        }
+        let asked = || {
+            self.requests
+                .iter()
+                .filter(|waiting| waiting.accept.request.mode == Mode::Subscribe)
+        };
+        if self.subscriptions.len() + asked().count() >= caps.subscriptions as usize {
+            return Some(Full::Subscriptions);
+        }
+        let active = self
+            .subscriptions
+            .iter()
+            .filter(|active| of_host(&active.callback))
+            .count();
+        let asked = asked()
+            .filter(|waiting| of_host(&waiting.accept.request.callback))
+            .count();
+        (active + asked >= caps.subscriptions_per_host as usize)
+            .then_some(Full::SubscriptionsOfHost)
+    }
+}
+
+/// Tells whether an attempt has begun that neither ended nor counts as lost.
+fn under_way(state: &Subscription, now: Moment) -> bool {
+    state.claimed && state.next_at > now
+}

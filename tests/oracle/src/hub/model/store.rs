@@ -1,0 +1,381 @@
+//! The store's methods, each a walk over the lists.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::{Active, Model, Waiting, under_way};
+use reviewd::websub::store::{
+    Accept, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order, Published,
+    Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
+};
+use reviewd::websub::subscription::{Policy, Removal};
+use reviewd::websub::transfer::{Adopted, Moved};
+use reviewd::websub::{Mode, Moment};
+
+impl Store for Model {
+    fn publish(
+        &mut self,
+        editions: &[Edition],
+        _policy: &Policy,
+        now: Moment,
+    ) -> Result<Published, StoreError> {
+        self.seen_ms = now.unix_ms();
+        let mut published = Published::default();
+        for Edition { url, digest, .. } in editions {
+            if self.current(url) != Some(*digest) {
+                published.changed.push(url.clone());
+            }
+        }
+        let gone: Vec<i64> = self
+            .subscriptions
+            .iter()
+            .filter(|active| !editions.iter().any(|edition| edition.url == active.topic))
+            .map(|active| active.id)
+            .collect();
+        for id in &gone {
+            self.end(*id, Removal::TopicWithdrawn, now);
+        }
+        published.withdrawn = gone.len();
+        let were: Vec<String> = self.topics.iter().map(|(url, _)| url.clone()).collect();
+        self.requests.retain(|waiting| {
+            let topic = &waiting.accept.request.topic;
+            !were.contains(topic) || editions.iter().any(|edition| edition.url == *topic)
+        });
+        self.topics = editions
+            .iter()
+            .map(|edition| (edition.url.clone(), edition.digest))
+            .collect();
+        Ok(published)
+    }
+
+    fn body(&mut self, _digest: &[u8; 32]) -> Result<Option<Bytes>, StoreError> {
+        Ok(None)
+    }
+
+    fn accept(
+        &mut self,
+        requests: &[Accept],
+        caps: &Caps,
+        now: Moment,
+    ) -> Result<Vec<Result<(), Full>>, StoreError> {
+        self.seen_ms = now.unix_ms();
+        let mut answers = Vec::new();
+        for accept in requests {
+            let joined = self.requests.iter().any(|waiting| {
+                waiting.accept == *accept && !waiting.claimed && waiting.attempts == 0
+            });
+            let full = if joined {
+                None
+            } else {
+                self.full(accept, caps)
+            };
+            if !joined && full.is_none() {
+                self.requests_ever += 1;
+                self.requests.push(Waiting {
+                    id: self.requests_ever,
+                    accept: accept.clone(),
+                    attempts: 0,
+                    claimed: false,
+                    next_at: Moment::ZERO,
+                    digest: self.current(&accept.request.topic),
+                });
+            }
+            answers.push(full.map_or(Ok(()), Err));
+        }
+        Ok(answers)
+    }
+
+    fn claim_requests(
+        &mut self,
+        claim: &Claim<'_>,
+        now: Moment,
+    ) -> Result<Vec<Verification>, StoreError> {
+        let mut taken = claim.busy.clone();
+        let mut found = Vec::new();
+        let pair = |waiting: &Waiting| {
+            let request = &waiting.accept.request;
+            (request.callback.clone(), request.topic.clone())
+        };
+        let all = self.requests.clone();
+        let active = |waiting: &Waiting| {
+            let pair = pair(waiting);
+            let is_it = |active: &Active| (&active.callback, &active.topic) == (&pair.0, &pair.1);
+            self.subscriptions.iter().any(is_it)
+        };
+        let mut in_turn: Vec<&mut Waiting> = self.requests.iter_mut().collect();
+        in_turn.sort_by_key(|waiting| (!active(waiting), waiting.id));
+        for waiting in in_turn {
+            let earlier = |other: &Waiting| other.id < waiting.id && pair(other) == pair(waiting);
+            let first = !all.iter().any(earlier) && waiting.next_at <= now;
+            let request = &waiting.accept.request;
+            let busy = taken
+                .entry(request.callback.host().to_string())
+                .or_default();
+            if found.len() == claim.limit || waiting.claimed || !first || *busy >= claim.per_host {
+                continue;
+            }
+            *busy += 1;
+            waiting.claimed = true;
+            waiting.attempts += 1;
+            found.push(Verification {
+                id: waiting.id,
+                mode: request.mode,
+                topic_given: request.topic_given.clone(),
+                callback: request.callback.clone(),
+                lease_s: waiting.accept.lease_s,
+            });
+        }
+        Ok(found)
+    }
+
+    fn claim_deliveries(
+        &mut self,
+        lane: Lane,
+        claim: &Claim<'_>,
+        now: Moment,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let mut taken: HashMap<String, usize> = claim.busy.clone();
+        let topics = self.topics.clone();
+        let mut found = Vec::new();
+        for active in &mut self.subscriptions {
+            let Some((_, digest)) = topics.iter().find(|(url, _)| *url == active.topic) else {
+                continue;
+            };
+            let state = &mut active.state;
+            let slow = state.failures > 0 || state.elapsed_ms >= 1000;
+            let owed = !state.acknowledged || state.digest != *digest;
+            let in_time = state.next_at <= now && now < state.lease_end;
+            let busy = taken.entry(active.callback.host().to_string()).or_default();
+            if slow != (lane == Lane::Slow)
+                || !owed
+                || !in_time
+                || *busy >= claim.per_host
+                || found.len() == claim.limit
+            {
+                continue;
+            }
+            *busy += 1;
+            state.digest = *digest;
+            state.acknowledged = false;
+            state.claimed = true;
+            state.attempt += 1;
+            state.next_at = claim.until;
+            found.push(Delivery {
+                id: active.id,
+                attempt: state.attempt,
+                topic: active.topic.clone(),
+                digest: *digest,
+                callback: active.callback.clone(),
+                secret: state.secret.clone(),
+            });
+        }
+        Ok(found)
+    }
+
+    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<Notice>, StoreError> {
+        let mut taken = Vec::new();
+        self.notices.retain(|(notice, next_at)| {
+            let is_taken = *next_at <= now && taken.len() < limit;
+            if is_taken {
+                taken.push(notice.clone());
+            }
+            !is_taken
+        });
+        Ok(taken)
+    }
+
+    fn put_off_notice(&mut self, notice: &Notice, now: Moment) -> Result<bool, StoreError> {
+        let age_ms = now.unix_ms() - notice.since.unix_ms();
+        let is_active = self
+            .subscriptions
+            .iter()
+            .any(|active| active.topic == notice.topic && active.callback == notice.callback);
+        if age_ms >= 86_400_000 || is_active {
+            return Ok(false);
+        }
+        let minutes = [1, 4, 16].get(notice.attempts as usize).unwrap_or(&60);
+        let next_at = Moment::from_unix_ms(now.unix_ms() + minutes * 60_000);
+        let attempts = notice.attempts + 1;
+        let notice = notice.clone();
+        self.notices.push((Notice { attempts, ..notice }, next_at));
+        Ok(true)
+    }
+
+    fn record(
+        &mut self,
+        reports: &[Report],
+        policy: &Policy,
+        now: Moment,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        self.seen_ms = now.unix_ms();
+        Ok(reports
+            .iter()
+            .map(|report| self.book(report, policy, now))
+            .collect())
+    }
+
+    fn sweep(
+        &mut self,
+        _policy: &Policy,
+        tombstone_age: Duration,
+        now: Moment,
+    ) -> Result<Swept, StoreError> {
+        let over: Vec<i64> = self
+            .subscriptions
+            .iter()
+            .filter(|active| active.state.lease_end <= now && !under_way(&active.state, now))
+            .filter(|active| {
+                !self.requests.iter().any(|waiting| {
+                    let request = &waiting.accept.request;
+                    request.mode == Mode::Subscribe
+                        && request.topic == active.topic
+                        && request.callback == active.callback
+                })
+            })
+            .map(|active| active.id)
+            .collect();
+        let oldest_ms = now.unix_ms() - i64::try_from(tombstone_age.as_millis()).expect("short");
+        let before = self.tombstones.len();
+        self.tombstones
+            .retain(|stone| stone.at.unix_ms() >= oldest_ms);
+        let tombstones = before - self.tombstones.len();
+        if !over.is_empty() || tombstones > 0 || self.seen_ms <= now.unix_ms() - 60_000 {
+            self.seen_ms = now.unix_ms();
+        }
+        for id in &over {
+            self.end(*id, Removal::LeaseEnded, now);
+        }
+        let ended = self.tombstones.iter().rev().take(over.len());
+        let left = ended
+            .filter(|stone| stone.removal == Removal::Unsubscribed)
+            .count();
+        Ok(Swept {
+            expired: over.len() - left,
+            left,
+            tombstones,
+        })
+    }
+
+    fn recover(&mut self, _policy: &Policy, now: Moment) -> Result<(), StoreError> {
+        if now.unix_ms() < self.seen_ms {
+            self.shift(now.unix_ms() - self.seen_ms)?;
+        }
+        self.seen_ms = now.unix_ms();
+        for active in &mut self.subscriptions {
+            if active.state.claimed {
+                active.state.claimed = false;
+                active.state.next_at = Moment::ZERO;
+            }
+        }
+        self.requests
+            .retain(|waiting| !(waiting.claimed && waiting.attempts >= 5));
+        for waiting in &mut self.requests {
+            waiting.claimed = false;
+        }
+        Ok(())
+    }
+
+    fn shift(&mut self, by_ms: i64) -> Result<(), StoreError> {
+        self.seen_ms += by_ms;
+        let move_it =
+            |moment: &mut Moment| *moment = Moment::from_unix_ms(moment.unix_ms() + by_ms);
+        for Active { state, .. } in &mut self.subscriptions {
+            for moment in [
+                &mut state.lease_end,
+                &mut state.next_at,
+                &mut state.created_at,
+                &mut state.verified_at,
+            ] {
+                move_it(moment);
+            }
+            state.last.iter_mut().for_each(|last| move_it(&mut last.at));
+        }
+        for waiting in &mut self.requests {
+            move_it(&mut waiting.next_at);
+        }
+        for (notice, next_at) in &mut self.notices {
+            move_it(&mut notice.since);
+            move_it(next_at);
+        }
+        for stone in &mut self.tombstones {
+            move_it(&mut stone.at);
+            move_it(&mut stone.created_at);
+            stone.last.iter_mut().for_each(|last| move_it(&mut last.at));
+        }
+        Ok(())
+    }
+
+    fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
+        let due = || {
+            let owed = self
+                .subscriptions
+                .iter()
+                .filter(|active| self.is_owed(active));
+            owed.map(|active| active.state.next_at)
+                .filter(|next_at| *next_at <= now)
+        };
+        Ok(Counts {
+            due: due().count() as u64,
+            due_since: due().min(),
+            subscriptions: self.subscriptions.len() as u64,
+            requests: self.requests.len() as u64,
+            owed: self
+                .subscriptions
+                .iter()
+                .filter(|active| self.is_owed(active))
+                .count() as u64,
+        })
+    }
+
+    fn list(&mut self, after: i64, limit: usize, _now: Moment) -> Result<Vec<Listed>, StoreError> {
+        let listed = |active: &Active| Listed {
+            id: active.id,
+            topic: active.topic.clone(),
+            callback: active.callback.clone(),
+            owed: self.is_owed(active),
+            state: active.state.clone(),
+        };
+        Ok(self
+            .subscriptions
+            .iter()
+            .filter(|active| active.id > after)
+            .take(limit)
+            .map(listed)
+            .collect())
+    }
+
+    fn tombstones(&mut self, limit: usize) -> Result<Vec<Tombstone>, StoreError> {
+        let mut stones = self.tombstones.clone();
+        stones.sort_by_key(|stone| std::cmp::Reverse((stone.at, stone.id)));
+        stones.truncate(limit);
+        Ok(stones)
+    }
+
+    fn operate(
+        &mut self,
+        id: i64,
+        order: Order,
+        _policy: &Policy,
+        now: Moment,
+    ) -> Result<bool, StoreError> {
+        self.seen_ms = now.unix_ms();
+        let Some(active) = self.subscriptions.iter_mut().find(|active| active.id == id) else {
+            return Ok(false);
+        };
+        match order {
+            Order::Remove => self.end(id, Removal::Operator, now),
+            Order::Retry if !active.state.claimed => active.state.next_at = Moment::ZERO,
+            Order::Retry => {}
+        }
+        Ok(true)
+    }
+
+    fn adopt(&mut self, moved: &[Moved], now: Moment) -> Result<Vec<Adopted>, StoreError> {
+        self.seen_ms = now.unix_ms();
+        let is_new = self.topics.iter().all(|(_, digest)| *digest == [0; 32]);
+        let answers = moved.iter().map(|moved| self.take_over(moved, is_new, now));
+        Ok(answers.collect())
+    }
+}

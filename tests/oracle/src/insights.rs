@@ -1,0 +1,136 @@
+//! The twin of `insights`: what a reader of the document can check with the texts in hand.
+
+use std::num::NonZeroUsize;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use super::lines;
+use reviewd::dataset::{decode, embedded};
+use reviewd::insights::{Options, document};
+use reviewd::model::{Concept, Dataset, Rating, Review, Taxonomy};
+use reviewd::wire::date::Timestamp;
+use reviewd::wire::fold::fold_into;
+
+/// Checks the document derived from `data`, whose lines are reviews: the first byte is the rating, the rest the text.
+///
+/// # Panics
+/// If a quote does not stand at its range, a count does not add up, an aspect is found that a naive search does not
+/// find or the other way about, or a second run gives other bytes.
+pub fn check_insights(data: &[u8]) {
+    let mut dataset = EMPTY.clone();
+    for (row, line) in lines(data).take(64).enumerate() {
+        let (first, rest) = line.split_first().unwrap_or((&0, &[]));
+        let mut review = REVIEW.clone();
+        review.id = format!("r{row}");
+        review.rating = Rating::new(first % 5 + 1).unwrap_or(Rating::MAX);
+        review.text = String::from_utf8_lossy(&rest[..rest.len().min(LINE_BYTES_MAX)]).into_owned();
+        dataset.reviews.push(review);
+    }
+    let bytes = document(&dataset, &OPTIONS).bytes;
+    // Its maps are hashed with other keys the second time.
+    assert!(
+        bytes == document(&dataset, &OPTIONS).bytes,
+        "a second run differs"
+    );
+    let value: Value = serde_json::from_slice(&bytes).expect("JSON");
+    for (review, text) in dataset
+        .reviews
+        .iter()
+        .map(|review| (review, folded(&review.text)))
+    {
+        let entry = &value["per_review"][&review.id];
+        assert!(entry["score"].as_f64().expect("a score").abs() <= 1.0);
+        // Stems find more, and never less than the very word.
+        let found = entry["aspects"].as_array().expect("aspects");
+        for aspect in ASPECTS {
+            let is_named = text.split_whitespace().any(|word| word == aspect);
+            assert!(
+                !is_named || found.contains(&aspect.into()),
+                "{:?}",
+                review.text
+            );
+        }
+    }
+    for aspect in value["aspects"].as_array().expect("aspects") {
+        check_aspect(&dataset, aspect);
+    }
+}
+
+/// Checks one aspect of the document: sums and quotes.
+fn check_aspect(dataset: &Dataset, aspect: &Value) {
+    let evidence = aspect["evidence"].as_array().expect("evidence");
+    let mut sum = 0;
+    for polarity in ["positive", "neutral", "negative"] {
+        let shown = evidence
+            .iter()
+            .filter(|piece| piece["polarity"] == polarity)
+            .count() as u64;
+        let counted = count(&aspect[format!("{polarity}_count")]);
+        assert!(shown <= counted && (shown == counted || evidence.len() >= 200));
+        sum += counted;
+    }
+    assert_eq!(count(&aspect["mention_count"]), sum);
+    for piece in evidence {
+        let (start, end) = (
+            count(&piece["start"]) as usize,
+            count(&piece["end"]) as usize,
+        );
+        assert!(start < end);
+        let of = |review: &&Review| piece["review_id"] == review.id;
+        let review = dataset
+            .reviews
+            .iter()
+            .find(of)
+            .expect("a review of the dataset");
+        let quote: String = review.text.chars().skip(start).take(end - start).collect();
+        let quote = folded(&quote).replace('’', "'");
+        let id = aspect["id"].as_str().expect("an id");
+        let stem: String = id.chars().take(2).collect();
+        assert!(quote.contains(&stem), "{quote:?} in {:?}", review.text);
+    }
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().expect("a count")
+}
+
+fn folded(text: &str) -> String {
+    let mut folded = String::new();
+    fold_into(text, &mut folded);
+    folded
+}
+
+const OPTIONS: Options = Options {
+    threads: NonZeroUsize::MIN,
+    mentions_min: 1,
+};
+/// Below the length at which a sentence is cut even inside a word.
+const LINE_BYTES_MAX: usize = 300;
+/// Aspects of one phrase each, which is their id.
+const ASPECTS: [&str; 2] = ["fee", "court"];
+
+/// The sample's business without reviews, with [`ASPECTS`].
+static EMPTY: LazyLock<Dataset> = LazyLock::new(|| {
+    let mut dataset = sample();
+    dataset.reviews.clear();
+    // People and services have a check of their own, and automata over their names would be most of the work.
+    dataset.taxonomy = Taxonomy::default();
+    let concept = |id: &str| Concept {
+        id: id.to_owned(),
+        label: id.to_owned(),
+        phrases: vec![id.to_owned()],
+    };
+    dataset.taxonomy.aspects = ASPECTS.iter().map(|id| concept(id)).collect();
+    dataset
+});
+
+/// A review to fill in.
+static REVIEW: LazyLock<Review> = LazyLock::new(|| sample().reviews.swap_remove(0));
+
+fn sample() -> Dataset {
+    let decoded = decode(embedded(), Timestamp::from_unix(4_000_000_000));
+    decoded
+        .expect("the sample is valid, as its own tests say")
+        .dataset
+}

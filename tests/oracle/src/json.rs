@@ -1,0 +1,76 @@
+//! The twin of `wire::json` is serde_json: what we write it must read back, and it writes the same bytes.
+
+use reviewd::wire::json::{Array, Object, push_escaped, push_i64, push_string, push_u64};
+
+/// Checks strings, nested JSON text, keys and numbers made of `data`.
+///
+/// # Panics
+/// If serde_json reads or writes something else.
+pub fn check_json(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let mut string = Vec::new();
+    push_string(&mut string, &text);
+    assert_eq!(
+        Some(&string),
+        serde_json::to_vec(text.as_ref()).ok().as_ref()
+    );
+    assert_eq!(parse(&string), serde_json::Value::from(text.as_ref()));
+
+    let mut nested = vec![b'"'];
+    push_escaped(&mut nested, &string);
+    nested.push(b'"');
+    assert_eq!(
+        parse(&nested).as_str().map(str::as_bytes),
+        Some(string.as_slice())
+    );
+
+    let number = data
+        .iter()
+        .take(8)
+        .fold(0u64, |number, &byte| number << 8 | u64::from(byte));
+    check_numbers(number);
+    check_document(&text, number);
+}
+
+fn check_numbers(number: u64) {
+    let mut out = Vec::new();
+    push_u64(&mut out, number);
+    assert_eq!(out, number.to_string().into_bytes());
+    out.clear();
+    push_i64(&mut out, number.cast_signed());
+    assert_eq!(out, number.cast_signed().to_string().into_bytes());
+}
+
+/// An object with `text` as key and value, and an array within it.
+fn check_document(text: &str, number: u64) {
+    let mut out = Vec::new();
+    let mut object = Object::begin(&mut out);
+    object
+        .string("first", text)
+        .opt_string("none", None)
+        .u64("number", number)
+        .bool("bool", number.is_multiple_of(2));
+    let mut array = Array::begin(object.key(&format!("key {text}")));
+    array.string(text).u64(number);
+    Object::begin(array.item()).end();
+    array.end();
+    object.strings("strings", text.split(' '));
+    object.end();
+
+    let mut twin = serde_json::json!({
+        "first": text,
+        "none": null,
+        "number": number,
+        "bool": number.is_multiple_of(2),
+        "strings": text.split(' ').collect::<Vec<_>>(),
+    });
+    twin[format!("key {text}")] = serde_json::json!([text, number, {}]);
+    assert_eq!(parse(&out), twin);
+}
+
+fn parse(bytes: &[u8]) -> serde_json::Value {
+    match serde_json::from_slice(bytes) {
+        Ok(value) => value,
+        Err(error) => panic!("{error} in {}", String::from_utf8_lossy(bytes)),
+    }
+}

@@ -1,0 +1,387 @@
+//! The index beside the linear scan, over texts of all alphabets and at every cut of the tree.
+
+use std::num::NonZeroUsize;
+
+use proptest::prelude::*;
+use reviewd::model::{Rating, Review, Taxonomy};
+use reviewd::search::Tuning;
+use reviewd::search::filter::{Filter, Query, RatingSet, Sort};
+use reviewd::search::fold::fold_into;
+use reviewd::search::index::{Index, IndexOptions};
+use reviewd::search::run::{Scratch, run};
+use reviewd::wire::date::Date;
+
+use super::{check_answer, check_search};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn search_agrees_with_a_linear_scan(data in proptest::collection::vec(any::<u8>(), 0..1500)) {
+        check_search(&data);
+    }
+}
+
+/// A dataset of the given texts, newest first, on days and with ratings that differ.
+fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<Review> {
+    let newest = Date::new(2026, 11, 1).expect("a day").days();
+    let review = |(number, text): (usize, T)| Review {
+        id: format!("R{:07}", 9_999_999 - number),
+        author: String::new(),
+        author_avatar_url: None,
+        rating: Rating::new(1 + (number * 7 % 5) as u8).expect("a rating"),
+        date: Date::from_days(newest - number as u32 / 3).expect("a day"),
+        text: text.into(),
+        source: String::new(),
+        source_url: None,
+        owner_reply: None,
+        verified: true,
+        mentioned_technicians: Vec::new(),
+        mentioned_services: Vec::new(),
+        verification: None,
+        language: None,
+        media: Vec::new(),
+        translation: None,
+    };
+    texts.into_iter().enumerate().map(review).collect()
+}
+
+fn options(memory_bytes: u64) -> IndexOptions {
+    IndexOptions {
+        memory_bytes,
+        threads: NonZeroUsize::MIN,
+    }
+}
+
+fn tuning(leaf_rows_max: u32) -> Tuning {
+    Tuning {
+        leaf_rows_max,
+        bitmap_rows_min: 24,
+        union_steps_max: 16,
+        unit_places_max: 1 << 26,
+    }
+}
+
+/// Compares the answers to `needles`, unfolded, in all orders and with a filter.
+fn check(reviews: &[Review], index: &Index, needles: &[&str]) {
+    let mut scratch = Scratch::default();
+    for needle in needles {
+        let mut text = String::new();
+        fold_into(needle, &mut text);
+        for sort in Sort::ALL {
+            let ratings = if sort == Sort::Oldest {
+                RatingSet::at_least(Rating::MAX)
+            } else {
+                RatingSet::ALL
+            };
+            let filter = Filter {
+                text: Some(&text),
+                ratings,
+                ..Filter::ALL
+            };
+            let query = Query {
+                filter,
+                sort,
+                limit: 20,
+                cursor: None,
+                ignored: &[],
+            };
+            check_answer(reviews, &Taxonomy::default(), index, &query, &mut scratch);
+        }
+    }
+}
+
+const ALPHABETS: [&str; 14] = [
+    "The attorney was great, really GREAT.",
+    "Großartig! STRASSE und Straße, ẞ",
+    "İstanbul'da ıhlamur, Iğdır",
+    "ΟΔΥΣΣΕΥΣ οδυσσεύς σίγμα",
+    "Спасибо большое, ОТЛИЧНО",
+    "非常好的律师，谢谢！",
+    "とてもよかったです。ありがとう",
+    "훌륭한 변호사, 감사합니다",
+    "\u{1112}\u{116e}\u{11af}\u{1105}\u{1172}\u{11bc}",
+    "محام ممتاز وشكرا",
+    "बहुत अच्छा वकील",
+    "👩\u{200d}⚖\u{fe0f} 👍🏽👍🏾 🇺🇸🇪🇸",
+    "cafe\u{301} CAFÉ café Ångström A\u{30a}",
+    "",
+];
+
+#[test]
+fn every_alphabet_is_found_at_every_cut() {
+    let texts = (0..120).map(|number| {
+        let (first, second) = (ALPHABETS[number % 14], ALPHABETS[number * 5 % 13]);
+        format!("{first} {second}{}", "!".repeat(number % 4))
+    });
+    let reviews = reviews(texts);
+    let mut needles: Vec<String> = Vec::new();
+    for text in ALPHABETS {
+        let characters: Vec<char> = text.chars().collect();
+        for length in [1, 2, 3, 7] {
+            needles.extend(
+                characters
+                    .windows(length)
+                    .step_by(3)
+                    .map(|part| part.iter().collect()),
+            );
+        }
+        needles.push(text.to_uppercase() + "x");
+    }
+    let needles: Vec<&str> = needles
+        .iter()
+        .map(String::as_str)
+        .filter(|needle| !needle.is_empty())
+        .collect();
+    for leaf_rows_max in [1, 3, 17, 120] {
+        let index = Index::build_tuned(
+            &reviews,
+            &Taxonomy::default(),
+            tuning(leaf_rows_max),
+            &options(u64::MAX),
+        );
+        check(&reviews, &index, &needles);
+    }
+}
+
+#[test]
+fn every_cut_from_one_review_to_all_of_them_gives_the_same_answers() {
+    // Equal texts, texts of one character, empty ones, and all alphabets.
+    let texts = (0..28).map(|number| match number % 4 {
+        0 => "Good, very good!".to_owned(),
+        1 => ["x", "ß", "👍🏽", "i"][number / 4 % 4].to_owned(),
+        2 if number > 20 => String::new(),
+        _ => ALPHABETS[number / 2 % 14].to_owned(),
+    });
+    let reviews = reviews(texts);
+    for leaf_rows_max in 1..=29 {
+        let index = Index::build_tuned(
+            &reviews,
+            &Taxonomy::default(),
+            tuning(leaf_rows_max),
+            &options(u64::MAX),
+        );
+        let needles = [
+            "good", "good, v", "x", "ß", "İ", "ı", "👍", "ς", "é", "e\u{301}", "nobody",
+        ];
+        check(&reviews, &index, &needles);
+    }
+}
+
+#[test]
+fn each_index_of_a_growing_dataset_answers_for_its_own_reviews_alone() {
+    let all: Vec<String> = (0..40)
+        .map(|number| {
+            format!(
+                "{} {}",
+                ALPHABETS[number % 14],
+                ["slow", "Kind"][number % 2]
+            )
+        })
+        .collect();
+    for count in 0..=all.len() {
+        // The newest come first, so that each step moves every row.
+        let reviews = reviews(all[..count].iter().rev());
+        let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
+        check(&reviews, &index, &["slow", "kind", "k", "ß", "straße s"]);
+    }
+}
+
+#[test]
+fn every_budget_is_kept_and_gives_the_same_answers() {
+    let reviews =
+        reviews((0..900).map(|number| format!("{} {}", ALPHABETS[number % 14], number % 70)));
+    let mut steps = 0;
+    let mut last = u64::MAX;
+    for shift in 0..28 {
+        let budget = (1 << 28 >> shift) - 1;
+        let index = Index::build(&reviews, &Taxonomy::default(), &options(budget));
+        let tree = index.footprint().tree;
+        assert!(tree <= budget, "{tree} bytes within {budget}");
+        steps += u32::from(tree != last);
+        if tree != last {
+            check(&reviews, &index, &["great", "e", "ß", "very rare", "1"]);
+        }
+        last = tree;
+    }
+    assert_eq!(last, 0);
+    assert!(steps > 2, "{steps} different trees");
+}
+
+#[test]
+fn a_unit_too_large_to_hold_is_cut_short() {
+    let reviews = reviews((0..300).map(|number| format!("ab{}c{number}", "ab".repeat(number % 9))));
+    let tuning = Tuning {
+        unit_places_max: 100,
+        ..tuning(4)
+    };
+    let index = Index::build_tuned(&reviews, &Taxonomy::default(), tuning, &options(u64::MAX));
+    check(
+        &reviews,
+        &index,
+        &[
+            "a",
+            "ab",
+            "abab",
+            "abc7",
+            "abababababababababababc",
+            "bc299",
+            "zz",
+        ],
+    );
+}
+
+#[test]
+fn texts_of_64_kib_among_short_ones_are_found_at_every_cut() {
+    let long = |number: usize| {
+        let mut text: String = ALPHABETS
+            .iter()
+            .cycle()
+            .skip(number)
+            .take(2_000)
+            .copied()
+            .collect();
+        text.truncate(text.floor_char_boundary(65_536 - 6));
+        text + &format!("<{number}>")
+    };
+    let texts = (0..40).map(|number| match number % 4 {
+        0 => long(number),
+        1 => "ß".to_owned(),
+        2 => String::new(),
+        _ => format!("ok {number}"),
+    });
+    let reviews = reviews(texts);
+    let needle: String = long(4).chars().skip(9).take(1_500).collect();
+    let needle = &needle[..needle.floor_char_boundary(8_192)];
+    for leaf_rows_max in [1, 4, 40] {
+        let index = Index::build_tuned(
+            &reviews,
+            &Taxonomy::default(),
+            tuning(leaf_rows_max),
+            &options(u64::MAX),
+        );
+        check(
+            &reviews,
+            &index,
+            &[needle, "<4>", "ß", "ẞ", "k 1", "great", "ıĞ"],
+        );
+    }
+}
+
+#[test]
+fn a_page_of_a_long_list_equals_the_twins_page_in_every_order() {
+    // Lists of their own, bitmaps and leaves to collect from, each with more rows than a page, and pages after it.
+    let texts = (0..600).map(|number| {
+        format!(
+            "{}{}",
+            ["alpha ", "beta ", "al "][number % 3],
+            "xyz".repeat(number % 5)
+        )
+    });
+    let reviews = reviews(texts);
+    let mut scratch = Scratch::default();
+    for (bitmap_rows_min, union_steps_max) in [(601, 0), (601, 1_000), (90, 16)] {
+        let tuning = Tuning {
+            leaf_rows_max: 40,
+            bitmap_rows_min,
+            union_steps_max,
+            unit_places_max: 1 << 20,
+        };
+        let index = Index::build_tuned(&reviews, &Taxonomy::default(), tuning, &options(u64::MAX));
+        for (text, sort) in ["al", "xyz", "a", "zx", "alpha xyzx"]
+            .into_iter()
+            .flat_map(|text| Sort::ALL.map(|sort| (text, sort)))
+        {
+            let mut query = Query {
+                filter: Filter {
+                    text: Some(text),
+                    ..Filter::ALL
+                },
+                sort,
+                limit: 7,
+                cursor: None,
+                ignored: &[],
+            };
+            for _ in 0..40 {
+                check_answer(&reviews, &Taxonomy::default(), &index, &query, &mut scratch);
+                query.cursor = run(&index, &query, &mut scratch).next;
+                if query.cursor.is_none() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_reviews_and_no_texts_match_nothing() {
+    for texts in [vec![], vec!["", ""]] {
+        let reviews = reviews(texts);
+        let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
+        check(&reviews, &index, &["a", "é", "long enough"]);
+    }
+}
+
+#[test]
+fn long_runs_of_one_letter_stay_small() {
+    let reviews = reviews((0..12).map(|number| "a".repeat(65_536 - number)));
+    let index = Index::build_tuned(
+        &reviews,
+        &Taxonomy::default(),
+        tuning(2),
+        &options(u64::MAX),
+    );
+    // One node for each byte of the longest gram at most, and each leaf lists twelve rows at most.
+    assert!(
+        index.footprint().tree < 64 * 1024,
+        "{:?}",
+        index.footprint()
+    );
+    let long = "A".repeat(8_192);
+    check(
+        &reviews,
+        &index,
+        &[
+            "a",
+            "aa",
+            &long[..127],
+            &long[..128],
+            &long[..129],
+            &long,
+            "ab",
+        ],
+    );
+    let nearly_all = "a".repeat(65_530);
+    check(&reviews, &index, &[&nearly_all]);
+}
+
+#[test]
+fn a_million_equal_texts_stay_small() {
+    const REVIEWS: u32 = 1_000_000;
+    let reviews = reviews((0..REVIEWS).map(|_| "Good!"));
+    let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
+    // Every gram is in all reviews, and so there is one bitmap; and one list, of the reviews that end in the same letter.
+    assert!(
+        index.footprint().tree < 3 * u64::from(REVIEWS),
+        "{:?}",
+        index.footprint()
+    );
+    let mut scratch = Scratch::default();
+    for (text, matched) in [("oo", REVIEWS), ("good!", REVIEWS), ("goods", 0)] {
+        let query = Query {
+            filter: Filter {
+                text: Some(text),
+                ..Filter::ALL
+            },
+            sort: Sort::Newest,
+            limit: 20,
+            cursor: None,
+            ignored: &[],
+        };
+        let page = run(&index, &query, &mut scratch);
+        assert_eq!(
+            (page.matched, page.rows.len() as u32),
+            (matched, 20.min(matched))
+        );
+    }
+}
