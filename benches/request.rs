@@ -17,7 +17,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
-use reviewd::http::{App, Limits, Proxies, ProxyField, Rates, Settings, Site, respond};
+use reviewd::http::{AppState, Limits, Proxies, ProxyField, Rates, ServedState, Settings, respond};
 use reviewd::mcp::{self, Catalog, Field, Head};
 use reviewd::model::Dataset;
 use reviewd::search::index::IndexOptions;
@@ -68,7 +68,7 @@ const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
 
 const BASE_URL: &str = "https://reviews.example";
 
-fn app(snapshot: Arc<Snapshot>) -> App {
+fn app(snapshot: Arc<Snapshot>) -> AppState {
     let settings = Settings {
         base_url: BASE_URL.to_owned(),
         cache_control: "public, max-age=60, stale-while-revalidate=600".to_owned(),
@@ -89,8 +89,8 @@ fn app(snapshot: Arc<Snapshot>) -> App {
             body_time: Duration::from_secs(10),
         },
     };
-    let site = Site::new(snapshot).expect("the base URL fits a header");
-    App::new(settings, site).expect("the settings fit headers")
+    let site = ServedState::new(snapshot).expect("the base URL fits a header");
+    AppState::new(settings, site).expect("the settings fit headers")
 }
 
 /// One request, ready to be sent over and over.
@@ -131,7 +131,7 @@ impl Case {
     }
 
     /// Answers once; returns the status, the length of the body, and the map for the next request.
-    fn answer(&self, app: &App, headers: HeaderMap) -> (u16, u64, HeaderMap) {
+    fn answer(&self, app: &AppState, headers: HeaderMap) -> (u16, u64, HeaderMap) {
         let response = ask(app, self.parts(headers));
         let status = response.status().as_u16();
         let (parts, body): (_, http::Body) = response.into_parts();
@@ -141,7 +141,7 @@ impl Case {
 
 /// What is measured, under a name that a profiler finds; making the request is not part of it.
 #[inline(never)]
-fn ask(app: &App, parts: Parts) -> Response<http::Body> {
+fn ask(app: &AppState, parts: Parts) -> Response<http::Body> {
     respond(app, black_box(parts), false, PEER.ip()).expect("a read is answered at once")
 }
 
@@ -244,7 +244,7 @@ const CALLS: [(&str, &str, std::ops::Range<usize>); 3] = [
 
 /// The same by the fast path: from the bytes of a request to those of its reply.
 #[inline(never)]
-fn ask_plain(app: &App, request: &[u8], out: &mut Vec<u8>) {
+fn ask_plain(app: &AppState, request: &[u8], out: &mut Vec<u8>) {
     let answered = http::respond_simple(app, black_box(request), PEER, clock::instant(), out);
     assert!(answered.is_some_and(|answered| answered.length == request.len()));
 }
@@ -253,7 +253,11 @@ fn ask_plain(app: &App, request: &[u8], out: &mut Vec<u8>) {
 type Repeated<'a> = (&'static str, Box<dyn FnMut() + 'a>);
 
 /// Every case as one request that checks its answer.
-fn cases<'a>(app: &'a App, server: &'a mcp::Server, catalog: &'a Catalog) -> Vec<Repeated<'a>> {
+fn cases<'a>(
+    app: &'a AppState,
+    server: &'a mcp::Server,
+    catalog: &'a Catalog,
+) -> Vec<Repeated<'a>> {
     let response = ask(app, Case::new("/reviews.json", &[]).parts(HeaderMap::new()));
     let tag = response.headers()["etag"].to_str().expect("tags are ASCII");
     let mut cases: Vec<Repeated<'a>> = Vec::new();

@@ -13,7 +13,8 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use reviewd::http::{
-    App, Body, Limits, Proxies, ProxyField, Rates, Settings, Site, respond, respond_simple,
+    AppState, Body, Limits, Proxies, ProxyField, Rates, ServedState, Settings, respond,
+    respond_simple,
 };
 use reviewd::search::index::IndexOptions;
 use reviewd::search::query::{Buffers, parse_query};
@@ -22,7 +23,7 @@ use reviewd::snapshot::{self, Snapshot};
 use reviewd::wire::date::Timestamp;
 use reviewd::{clock, dataset};
 
-fn app() -> App {
+fn app() -> AppState {
     let decoded = dataset::decode(dataset::embedded(), Timestamp::from_unix(1_800_000_000));
     let index = IndexOptions {
         memory_bytes: 64 << 20,
@@ -59,8 +60,8 @@ fn app() -> App {
             body_time: Duration::from_secs(10),
         },
     };
-    let site = Site::new(Arc::new(snapshot)).expect("the base URL fits a header");
-    App::new(settings, site).expect("the settings fit headers")
+    let site = ServedState::new(Arc::new(snapshot)).expect("the base URL fits a header");
+    AppState::new(settings, site).expect("the settings fit headers")
 }
 
 /// Makes a request in `headers`, as hyper does.
@@ -81,14 +82,14 @@ fn request(target: &str, fields: &[(&'static str, String)], mut headers: HeaderM
     parts
 }
 
-fn answer(app: &App, parts: Parts) -> Response<Body> {
+fn answer(app: &AppState, parts: Parts) -> Response<Body> {
     let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
     respond(app, parts, false, peer).expect("a read is answered at once")
 }
 
 /// Answers the same request until nothing is new any more, then once more, counted.
 fn measure(
-    app: &App,
+    app: &AppState,
     target: &str,
     fields: &[(&'static str, String)],
     status: u16,
@@ -110,7 +111,7 @@ fn measure(
     counted
 }
 
-fn etag(app: &App, target: &str) -> String {
+fn etag(app: &AppState, target: &str) -> String {
     let response = answer(app, request(target, &[], HeaderMap::new()));
     let etag = response
         .headers()

@@ -14,7 +14,7 @@ use tracing::Level;
 
 use crate::http::{Proxies, ProxyField, Rates};
 use crate::insights;
-use crate::server::supervisor::Supervisor;
+use crate::server::systemd::SdNotify;
 use crate::server::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, TlsFiles, logs};
 use crate::wire::network::Network;
 
@@ -274,7 +274,7 @@ impl ServeArgs {
             listen: self.address.listen,
             // Both come from the service manager, not from flags.
             inherited: None,
-            supervisor: Supervisor::default(),
+            systemd: SdNotify::default(),
             admin_listen: self.observe.admin_listen,
             access_log: self.observe.access_log(),
             base_url: self.address.base_url.clone(),

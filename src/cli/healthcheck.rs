@@ -14,7 +14,7 @@ use ureq::unversioned::transport::{Connector, TcpConnector};
 use url::Url;
 
 use crate::delivery::tls::{TlsConnector, client_config};
-use crate::server::supervisor::reachable;
+use crate::server::systemd::reachable;
 
 use super::exit::{Failure, Status, tell};
 use super::values::{parse_listen, time};

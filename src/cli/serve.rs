@@ -11,7 +11,7 @@ use tracing::warn;
 use crate::clock;
 use crate::delivery;
 use crate::server::signals::Signals;
-use crate::server::supervisor::Supervisor;
+use crate::server::systemd::SdNotify;
 use crate::server::{self, Config, DataSource, StartError, descriptors};
 use crate::websub::sqlite::FILE_NAME;
 use crate::websub::{Moment, Place};
@@ -27,7 +27,7 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
 }
 
 fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
-    config.supervisor = Supervisor::from_environment();
+    config.systemd = SdNotify::from_environment();
     config.inherited = inherited()?;
     check_data(&config.data)?;
     if let Some(hub) = &config.hub {

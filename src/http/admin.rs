@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use hyper::body::{Body as _, Incoming};
 use hyper::{Method, Request, Response, Version};
 
-use super::app::App;
+use super::app_state::AppState;
 use super::body::Body;
 use super::endpoint::state::{self, Asker};
 use super::host;
@@ -17,7 +17,7 @@ use super::reply::{self, Reply};
 /// name has been led to us (DNS rebinding) would read what we answer. From elsewhere any name will do, as scrapers
 /// know us by names of their own, and who can connect is the operator's to decide.
 pub fn handle(
-    app: &App,
+    app: &AppState,
     request: &Request<Incoming>,
     peer: IpAddr,
     metrics: impl FnOnce() -> Vec<u8>,

@@ -13,14 +13,14 @@ use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 
-use super::app::App;
+use super::app_state::AppState;
 use super::body::Body;
 use super::head::RequestHead;
 use super::prerendered::{FileBody, MemFd, MemFdRange};
 use super::reply::{self, Refusal, Reply, Representation};
 use super::respond::{Exchange, Routed, path_of};
 use super::router::Route;
-use super::site::Site;
+use super::served_state::ServedState;
 use crate::clock;
 use crate::wire::date::Timestamp;
 use crate::wire::json::push_u64;
@@ -53,7 +53,7 @@ pub struct FastResponse {
 /// `None` where there is none, or it is hyper's. Then nothing was counted, logged or taken from the client's rate, but
 /// where a panic has ended it: then hyper begins anew.
 pub fn respond_simple(
-    app: &App,
+    app: &AppState,
     bytes: &[u8],
     peer: SocketAddr,
     began: Instant,
@@ -67,10 +67,10 @@ pub fn respond_simple(
         return None;
     }
     let mut exchange = Exchange::begin(app, &head, &routed, began);
-    let site = app.site.load();
-    let reply = exchange.respond(app, &site, &head, routed).ok()?;
+    let served = app.served.load();
+    let reply = exchange.respond(app, &served, &head, routed).ok()?;
     let is_ready = prerendered(&reply).is_some();
-    let encoded = encode(app, &site, reply, &exchange, simple.is_head, out);
+    let encoded = encode(app, &served, reply, &exchange, simple.is_head, out);
     app.traffic.record_plain();
     let elapsed = exchange.end(app, encoded.status.as_u16(), encoded.sent);
     Some(FastResponse {
@@ -125,8 +125,8 @@ struct Encoded {
 
 /// Encodes `reply` for HTTP/1.1 as hyper does, by appending to `out`.
 fn encode(
-    app: &App,
-    site: &Site,
+    app: &AppState,
+    served: &ServedState,
     reply: Reply<'_>,
     exchange: &Exchange,
     is_head: bool,
@@ -161,7 +161,7 @@ fn encode(
     let file = |bytes: &Bytes| {
         kept_file
             .map(MemFdRange::whole)
-            .or_else(|| site.file_part(bytes))
+            .or_else(|| served.file_part(bytes))
     };
     let (sent, body) = push_body(body, file, is_head, out);
     Encoded { status, sent, body }

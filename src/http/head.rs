@@ -6,7 +6,7 @@ use hyper::Method;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 
-use super::app::App;
+use super::app_state::AppState;
 use super::host::{self, HostError};
 use super::target;
 use crate::wire::simple_request::{FieldLines, SimpleRequest};
@@ -60,7 +60,7 @@ enum Source<'r> {
 
 impl<'r> RequestHead<'r> {
     /// Borrows the head of a request that hyper has read from `peer`.
-    pub(crate) fn of_parts(app: &App, parts: &'r Parts, peer: IpAddr) -> RequestHead<'r> {
+    pub(crate) fn of_parts(app: &AppState, parts: &'r Parts, peer: IpAddr) -> RequestHead<'r> {
         let Parts {
             method,
             uri,
@@ -83,7 +83,7 @@ impl<'r> RequestHead<'r> {
 
     /// Borrows the head of a request that the fast path has read from `peer`.
     pub(crate) fn of_simple(
-        app: &App,
+        app: &AppState,
         request: &SimpleRequest<'r>,
         peer: IpAddr,
     ) -> RequestHead<'r> {

@@ -11,7 +11,7 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 
-use super::app::App;
+use super::app_state::AppState;
 use super::respond::handle;
 
 /// Polls of the connection: one for a read, and two more for a body that is there.
@@ -21,7 +21,7 @@ const POLLS_MAX: usize = 8;
 ///
 /// Reads and calls are answered; nothing here waits for another thread. Whatever has a body needs tokio's clock.
 #[must_use]
-pub fn respond_via_hyper(app: &Arc<App>, bytes: &[u8], peer: SocketAddr) -> Vec<u8> {
+pub fn respond_via_hyper(app: &Arc<AppState>, bytes: &[u8], peer: SocketAddr) -> Vec<u8> {
     let mut written = Vec::new();
     let io = InMemoryIo {
         unread: bytes,

@@ -2,7 +2,7 @@
 //!
 //! [`handle`] takes requests from hyper, [`respond_simple`] those that the fast path has read; both make the same
 //! `RequestHead` of them and call the same code, and each encodes the reply in its own way. Replies are made from a
-//! [`Site`]: one snapshot and everything about it that a reply needs, prepared once when the dataset was loaded. A
+//! [`ServedState`]: one snapshot and everything about it that a reply needs, prepared once when the dataset was loaded. A
 //! request takes the current site when it begins and keeps it to the end, so a reload never mixes two datasets.
 //!
 //! The order of the checks is fixed: rate (429), number of fields (431), Host, Transfer-Encoding, target, route (404),
@@ -10,7 +10,7 @@
 
 mod access_log;
 pub mod admin;
-mod app;
+mod app_state;
 mod arena;
 pub mod body;
 mod client;
@@ -26,11 +26,11 @@ mod reply;
 mod request_metrics;
 mod respond;
 mod router;
-mod site;
+mod served_state;
 mod target;
 
 pub use access_log::{AccessLog, LogEntry, MethodName, WriterMessage, WriterStats};
-pub use app::{App, Limits, Rates, Settings, SettingsError};
+pub use app_state::{AppState, Limits, Rates, Settings, SettingsError};
 pub use body::Body;
 pub use client::{Proxies, ProxyField};
 pub use fast_path::{FastResponse, ProtocolError, protocol_error, respond_simple};
@@ -41,4 +41,4 @@ pub use readiness::{Readiness, Reason};
 pub use request_metrics::{BOUNDS_NS, Class, RequestMetrics, Searcher};
 pub use respond::{ResponseFuture, handle, internal_error, respond};
 pub use router::ROUTE_LABELS;
-pub use site::Site;
+pub use served_state::ServedState;

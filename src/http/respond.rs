@@ -18,7 +18,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 
 use super::access_log::LogEntryBuilder;
-use super::app::{App, RateLimitScope};
+use super::app_state::{AppState, RateLimitScope};
 use super::body::Body;
 use super::endpoint;
 use super::fast_path::{MADE_COST, documents};
@@ -26,7 +26,7 @@ use super::head::{Field, RequestHead};
 use super::rate_limit::RateLimitStatus;
 use super::reply::{self, Refusal, Reply};
 use super::router::{self, Action, Route};
-use super::site::Site;
+use super::served_state::ServedState;
 use super::target::{self, Path, TargetError};
 use crate::clock;
 use crate::mcp;
@@ -44,7 +44,7 @@ pub(super) struct Routed<'p> {
 pub(super) type FoundPath<'p> = Result<Option<Path<'p>>, TargetError>;
 
 /// Cuts and decodes the path of a request.
-pub(super) fn path_of<'r>(app: &App, head: &RequestHead<'r>) -> FoundPath<'r> {
+pub(super) fn path_of<'r>(app: &AppState, head: &RequestHead<'r>) -> FoundPath<'r> {
     target::parse_target(
         head.method,
         head.path,
@@ -55,7 +55,11 @@ pub(super) fn path_of<'r>(app: &App, head: &RequestHead<'r>) -> FoundPath<'r> {
 
 impl<'p> Routed<'p> {
     /// Routes a request with this path, and checks what needs no route, in the order that `mod.rs` names.
-    pub(super) fn find(app: &App, head: &RequestHead<'_>, path: &'p FoundPath<'_>) -> Routed<'p> {
+    pub(super) fn find(
+        app: &AppState,
+        head: &RequestHead<'_>,
+        path: &'p FoundPath<'_>,
+    ) -> Routed<'p> {
         let route = match path {
             Ok(path) => path.as_ref().map(route_of).transpose(),
             Err(error) => Err(Refusal::Target(*error)),
@@ -77,7 +81,7 @@ impl<'p> Routed<'p> {
 }
 
 /// Checks what every request has to be like, its path aside.
-fn check(app: &App, head: &RequestHead<'_>) -> Result<(), Refusal> {
+fn check(app: &AppState, head: &RequestHead<'_>) -> Result<(), Refusal> {
     if head.field_count > app.limits.header_fields {
         return Err(Refusal::Fields(app.limits.header_fields));
     }
@@ -115,7 +119,7 @@ pub(super) struct Exchange {
 impl Exchange {
     /// Begins with the request of `head`, which was there at `began`.
     pub(super) fn begin(
-        app: &App,
+        app: &AppState,
         head: &RequestHead<'_>,
         routed: &Routed<'_>,
         began: Instant,
@@ -139,8 +143,8 @@ impl Exchange {
     /// The endpoint, where that reads a body first.
     pub(super) fn respond<'s>(
         &mut self,
-        app: &App,
-        site: &'s Site,
+        app: &AppState,
+        served: &'s ServedState,
         head: &RequestHead<'_>,
         routed: Routed<'_>,
     ) -> Result<Reply<'s>, BodyEndpoint> {
@@ -151,7 +155,7 @@ impl Exchange {
         };
         let reply = match refusal {
             Ok(Some(route)) => match route.action(head.method) {
-                Action::Read => endpoint::read(app, site, route, head),
+                Action::Read => endpoint::read(app, served, route, head),
                 Action::Write if route == Route::Hub => return Err(BodyEndpoint::Hub),
                 Action::Write => return Err(BodyEndpoint::Mcp),
                 Action::Options => Reply::Options {
@@ -166,13 +170,15 @@ impl Exchange {
             },
             Err(refusal) => Reply::Refuse(refusal),
         };
-        Ok(for_browser(reply, site, || head.lines_from_last("accept")))
+        Ok(for_browser(reply, served, || {
+            head.lines_from_last("accept")
+        }))
     }
 
     /// Takes the request from the client's rate; returns the refusal where that is exceeded.
     fn take(
         &mut self,
-        app: &App,
+        app: &AppState,
         head: &RequestHead<'_>,
         scope: RateLimitScope,
     ) -> Option<Refusal> {
@@ -185,7 +191,7 @@ impl Exchange {
     }
 
     /// Counts and logs the response, of which `bytes` of body are sent; returns how long it took.
-    pub(super) fn end(self, app: &App, status: u16, bytes: u64) -> Duration {
+    pub(super) fn end(self, app: &AppState, status: u16, bytes: u64) -> Duration {
         let elapsed = self.began.elapsed();
         app.traffic.record(self.route_id, status, bytes, elapsed);
         if let (Some(log_entry), Some(log)) = (self.log_entry, app.access_log()) {
@@ -195,7 +201,7 @@ impl Exchange {
     }
 
     /// Ends with hyper's response, which tells what is left of the rate.
-    fn end_with(self, app: &App, response: &mut Response<Body>) -> Duration {
+    fn end_with(self, app: &AppState, response: &mut Response<Body>) -> Duration {
         if let Some(quota) = self.quota {
             reply::rate::put(response, &quota);
         }
@@ -206,7 +212,7 @@ impl Exchange {
 /// Turns an error into a page of the same status for a client that prefers HTML, as a browser says in `accept`.
 fn for_browser<'s, 'a, A: Iterator<Item = &'a [u8]>>(
     reply: Reply<'s>,
-    site: &Site,
+    served: &ServedState,
     accept: impl FnOnce() -> A,
 ) -> Reply<'s> {
     let Reply::Refuse(refusal) = reply else {
@@ -214,7 +220,7 @@ fn for_browser<'s, 'a, A: Iterator<Item = &'a [u8]>>(
     };
     match refusal.page() {
         Some((heading, message)) if prefers_html(accept()) => {
-            let page = site.pages().error(heading, &message);
+            let page = served.pages().error(heading, &message);
             Reply::RefuseByPage(refusal, page.into())
         }
         _ => Reply::Refuse(refusal),
@@ -275,7 +281,7 @@ impl Future for ResponseFuture {
 }
 
 /// Answers one request that hyper has read, of the client at `peer`.
-pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> ResponseFuture {
+pub fn handle(app: &Arc<AppState>, request: Request<Incoming>, peer: SocketAddr) -> ResponseFuture {
     let (parts, body) = request.into_parts();
     let has_body = !body.is_end_stream();
     match respond_to(app, parts, has_body, peer.ip()) {
@@ -292,7 +298,12 @@ pub fn handle(app: &Arc<App>, request: Request<Incoming>, peer: SocketAddr) -> R
 /// A GET of a stored document allocates nothing here, given a header map of the size that the response needs; hyper
 /// hands the map of a response to the next request of the connection.
 #[must_use]
-pub fn respond(app: &App, parts: Parts, has_body: bool, peer: IpAddr) -> Option<Response<Body>> {
+pub fn respond(
+    app: &AppState,
+    parts: Parts,
+    has_body: bool,
+    peer: IpAddr,
+) -> Option<Response<Body>> {
     let responded = respond_to(app, parts, has_body, peer);
     responded.ok().map(|(response, _)| response)
 }
@@ -306,18 +317,18 @@ pub fn respond(app: &App, parts: Parts, has_body: bool, peer: IpAddr) -> Option<
     reason = "the error is the way of the few requests that have a body"
 )]
 fn respond_to(
-    app: &App,
+    app: &AppState,
     parts: Parts,
     has_body: bool,
     peer: IpAddr,
 ) -> Result<(Response<Body>, Duration), (Parts, BodyEndpoint, Exchange)> {
     let began = clock::instant();
-    let site = app.site.load();
+    let served = app.served.load();
     let head = RequestHead::of_parts(app, &parts, peer);
     let path = path_of(app, &head);
     let routed = Routed::find(app, &head, &path);
     let mut exchange = Exchange::begin(app, &head, &routed, began);
-    let reply = exchange.respond(app, &site, &head, routed);
+    let reply = exchange.respond(app, &served, &head, routed);
     let unread = has_body || head.has(Field::TransferEncoding);
     drop(path);
     match reply {
@@ -332,7 +343,7 @@ fn respond_to(
 
 /// Answers a request whose body is read first.
 async fn respond_to_body(
-    app: Arc<App>,
+    app: Arc<AppState>,
     parts: Parts,
     body: Incoming,
     peer: SocketAddr,
@@ -380,7 +391,12 @@ async fn respond_to_body(
 
 /// Encodes `reply` for hyper, in the header map of the request; `unread` tells that its body, or some of it, was left
 /// alone.
-pub(super) fn encode(app: &App, parts: Parts, reply: Reply<'_>, unread: bool) -> Response<Body> {
+pub(super) fn encode(
+    app: &AppState,
+    parts: Parts,
+    reply: Reply<'_>,
+    unread: bool,
+) -> Response<Body> {
     // A body that is not read would be taken for the next request, or stall hyper. HTTP/2 has no such problem.
     let refused = matches!(
         &reply,

@@ -14,7 +14,7 @@ use hyper::{Request, Response};
 use crate::http::{Body, Proxies, admin};
 
 use super::config::{Config, Limits};
-use super::front::{Front, Listeners};
+use super::listener_group::{ListenerGroup, Listeners};
 use super::metrics::MetricSources;
 use super::service::Handler;
 use super::threads::Threads;
@@ -40,7 +40,7 @@ pub(super) fn start(
     listener: TcpListener,
     config: &Config,
     observed: MetricSources,
-) -> io::Result<Front> {
+) -> io::Result<ListenerGroup> {
     let limits = Limits {
         connections: CONNECTIONS_MAX,
         connections_per_address: CONNECTIONS_PER_ADDRESS,
@@ -64,7 +64,7 @@ pub(super) fn start(
     let counters = Arc::clone(&observed.admin_counters);
     let listeners = Listeners::alone(listener);
     let threads = Threads::new(&observed.app.readiness, "admin-");
-    Front::start(listeners, Admin(observed), &config, None, counters, threads)
+    ListenerGroup::start(listeners, Admin(observed), &config, None, counters, threads)
 }
 
 /// The service of the administrator's connections.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hyper::header::HeaderValue;
 
-use super::supervisor::Supervisor;
+use super::systemd::SdNotify;
 use crate::delivery;
 use crate::http;
 use crate::mcp::Extension;
@@ -30,7 +30,7 @@ pub struct Config {
     /// A listening socket that the service manager made, and keeps over our restarts; it takes the place of the address.
     pub inherited: Option<Arc<TcpListener>>,
     /// The service manager that is notified.
-    pub supervisor: Supervisor,
+    pub systemd: SdNotify,
     /// Where metrics and the state of the process are served; `None` for nowhere.
     pub admin_listen: Option<SocketAddr>,
     /// Where each answered request is logged; `None` for nowhere.

@@ -7,10 +7,14 @@ use tracing::warn;
 use super::config::Config;
 use super::{StartError, threads};
 use crate::delivery::{Health, Hub, Outside};
-use crate::http::{App, Readiness, Reason};
+use crate::http::{AppState, Readiness, Reason};
 
 /// Starts the hub if there is to be one, and if the public address is one that subscribers can use.
-pub(super) fn start(config: &Config, app: &Arc<App>, is_public: bool) -> Result<(), StartError> {
+pub(super) fn start(
+    config: &Config,
+    app: &Arc<AppState>,
+    is_public: bool,
+) -> Result<(), StartError> {
     let Some(settings) = config.hub.clone() else {
         return Ok(());
     };

@@ -10,7 +10,7 @@ use tracing::{info, warn};
 
 use crate::clock;
 use crate::dataset::{self, Files, Problems, Remarks, Unremarked, Warning};
-use crate::http::{SettingsError, Site};
+use crate::http::{ServedState, SettingsError};
 use crate::insights;
 use crate::mcp;
 use crate::model::Dataset;
@@ -141,7 +141,7 @@ impl Loader {
         &self,
         decoded: Unremarked,
         threads: NonZeroUsize,
-    ) -> Result<(Site, Option<DeferredWork>), LoadError> {
+    ) -> Result<(ServedState, Option<DeferredWork>), LoadError> {
         let Unremarked {
             dataset,
             remarks,
@@ -162,8 +162,8 @@ impl Loader {
         if !is_large {
             deferred.log_remarks();
         }
-        let site = self.site(Arc::new(snapshot))?;
-        Ok((site, is_large.then_some(deferred)))
+        let served = self.served(Arc::new(snapshot))?;
+        Ok((served, is_large.then_some(deferred)))
     }
 
     /// Gives the first `snapshot` its insights while it is served, by as many threads as given; `false` once
@@ -192,7 +192,7 @@ impl Loader {
         &self,
         decoded: Unremarked,
         cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Option<Site>, LoadError> {
+    ) -> Result<Option<ServedState>, LoadError> {
         let Unremarked {
             dataset,
             remarks,
@@ -214,7 +214,7 @@ impl Loader {
             return Ok(None);
         }
         log(&remarks.of(&dataset, NonZeroUsize::MIN));
-        self.site(Arc::new(snapshot)).map(Some)
+        self.served(Arc::new(snapshot)).map(Some)
     }
 
     fn settings(&self, dataset: &Dataset, threads: NonZeroUsize) -> Settings {
@@ -233,9 +233,9 @@ impl Loader {
     ///
     /// # Errors
     /// When the public address cannot be written into a header.
-    pub(super) fn site(&self, snapshot: Arc<Snapshot>) -> Result<Site, LoadError> {
+    pub(super) fn served(&self, snapshot: Arc<Snapshot>) -> Result<ServedState, LoadError> {
         let catalog = mcp::Catalog::new(Arc::clone(&snapshot), self.extension);
-        Ok(Site::with_catalog(snapshot, catalog)?)
+        Ok(ServedState::with_catalog(snapshot, catalog)?)
     }
 }
 

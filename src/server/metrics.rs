@@ -8,7 +8,7 @@ mod hub;
 use std::sync::Arc;
 
 use crate::clock;
-use crate::http::{App, BOUNDS_NS, Class, ROUTE_LABELS, Searcher};
+use crate::http::{AppState, BOUNDS_NS, Class, ROUTE_LABELS, Searcher};
 use crate::mcp::calls::TOOLS;
 use crate::wire::openmetrics::{Exposition, Kind};
 
@@ -28,7 +28,7 @@ const BOUNDS: [&str; BOUNDS_NS.len()] = [
 /// Everything that is counted, where it is counted.
 #[derive(Clone)]
 pub(super) struct MetricSources {
-    pub(super) app: Arc<App>,
+    pub(super) app: Arc<AppState>,
     pub(super) counters: Arc<Counters>,
     /// Those of the administrator's own listener.
     pub(super) admin_counters: Arc<Counters>,
@@ -242,8 +242,8 @@ impl MetricSources {
     }
 
     fn dataset(&self, out: &mut Exposition) {
-        let site = self.app.current();
-        let snapshot = site.snapshot();
+        let served = self.app.current();
+        let snapshot = served.snapshot();
         out.family("reviewd_dataset", Kind::Info, "The dataset that is served.");
         out.sample("_info", &[("version", snapshot.version())], 1);
         out.family("reviewd_dataset_reviews", Kind::Gauge, "Published reviews.");

@@ -19,10 +19,10 @@ pub mod descriptors;
 mod fairness;
 mod fast;
 pub mod files;
-mod front;
 mod hub;
 mod io;
 mod listen;
+mod listener_group;
 mod load;
 pub mod logs;
 pub mod memory;
@@ -40,7 +40,7 @@ mod service;
 pub mod signals;
 mod start_error;
 mod state;
-pub mod supervisor;
+pub mod systemd;
 mod threads;
 mod tls;
 mod watch;
@@ -54,7 +54,7 @@ use hyper::{Request, Response};
 use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
 
-use crate::http::{self, App, Body, Site};
+use crate::http::{self, AppState, Body, ServedState};
 use crate::mcp;
 
 pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, TlsFiles};
@@ -65,7 +65,7 @@ pub use start_error::StartError;
 pub use tls::TlsError;
 
 use files::Stamps;
-use front::{Front, Listeners};
+use listener_group::{ListenerGroup, Listeners};
 use load::Loader;
 use metrics::MetricSources;
 use observers::AdminServices;
@@ -73,7 +73,7 @@ use reload::Reloader;
 use running::Parts;
 use service::Handler;
 use signals::Signals;
-use supervisor::{Probe, Supervisor};
+use systemd::{Probe, SdNotify};
 use threads::Threads;
 use tls::CertificateReloader;
 
@@ -124,17 +124,20 @@ fn start_with(
     // Looked at before reading: what changes meanwhile is read once more, never missed.
     let seen = stamps(&config.data);
     let decoded = loader.decode_when_written(config.threads)?;
-    let (site, deferred) = loader.build_first(decoded, config.threads)?;
-    loader.remember(site.snapshot());
-    let (version, reviews) = (site.snapshot().version().to_owned(), site.snapshot().len());
-    let app = make_app(&config, base_url, site)?;
+    let (served, deferred) = loader.build_first(decoded, config.threads)?;
+    loader.remember(served.snapshot());
+    let (version, reviews) = (
+        served.snapshot().version().to_owned(),
+        served.snapshot().len(),
+    );
+    let app = make_app(&config, base_url, served)?;
     let log_writer = observers::start_access_log(&config, &app)?;
     let counters = Arc::new(Counters::default());
     before_listening()?;
     let admin_listener = observers::listen_admin(admin_socket, &config)?;
     let listener = listen::listen(socket).map_err(refused)?;
     let (listeners, watched) = listeners(listener, &config).map_err(StartError::Threads)?;
-    let front = start_front(listeners, &app, &config, acceptor, &counters)?;
+    let group = start_listener_group(listeners, &app, &config, acceptor, &counters)?;
     hub::start(&config, &app, is_public)?;
     if let Some(deferred) = deferred {
         post_reload::finish_first(Arc::clone(&app), loader.clone(), deferred, config.threads);
@@ -146,7 +149,7 @@ fn start_with(
         counters: Arc::clone(&counters),
         admin_counters: Arc::default(),
         expiry,
-        connections: Arc::clone(front.connections()),
+        connections: Arc::clone(group.connections()),
         reloads,
         started_ms,
     };
@@ -154,11 +157,11 @@ fn start_with(
         admin: observers::start_admin(admin_listener, &config, observed)?,
         log_writer,
     };
-    report_to(&config.supervisor, watched, &front, &counters)?;
+    report_to(&config.systemd, watched, &group, &counters)?;
     let elapsed_ms = crate::clock::unix_ms() - started_ms;
     info!(%address, version, reviews, elapsed_ms, "serving");
     let parts = Parts {
-        front,
+        group,
         reloader,
         observers,
     };
@@ -166,17 +169,17 @@ fn start_with(
 }
 
 /// Begins to serve the public address.
-fn start_front(
+fn start_listener_group(
     listeners: Listeners,
-    app: &Arc<App>,
+    app: &Arc<AppState>,
     config: &Config,
     acceptor: Option<TlsAcceptor>,
     counters: &Arc<Counters>,
-) -> Result<Front, StartError> {
+) -> Result<ListenerGroup, StartError> {
     let (handler, counters) = (Requests(Arc::clone(app)), Arc::clone(counters));
     let threads = Threads::new(&app.readiness, "");
-    let front = Front::start(listeners, handler, config, acceptor, counters, threads);
-    front.map_err(StartError::Threads)
+    let group = ListenerGroup::start(listeners, handler, config, acceptor, counters, threads);
+    group.map_err(StartError::Threads)
 }
 
 /// Returns the state of the files.
@@ -190,37 +193,42 @@ fn stamps(data: &DataSource) -> Stamps {
 /// Returns the listeners, and the address that the watchdog probes.
 fn listeners(public: TcpListener, config: &Config) -> std::io::Result<(Listeners, SocketAddr)> {
     let is_inherited = config.inherited.is_some();
-    let own = config.supervisor.private_listener(is_inherited)?;
+    let own = config.systemd.private_listener(is_inherited)?;
     let watched = own.as_ref().unwrap_or(&public).local_addr()?;
     Ok((Listeners { public, own }, watched))
 }
 
 /// Tells the service manager that requests are served, and then that they still are.
 fn report_to(
-    supervisor: &Supervisor,
+    systemd: &SdNotify,
     watched: SocketAddr,
-    front: &Front,
+    group: &ListenerGroup,
     counters: &Arc<Counters>,
 ) -> Result<(), StartError> {
     let probe = Probe {
         address: watched,
-        connections: Arc::clone(front.connections()),
+        connections: Arc::clone(group.connections()),
         counters: Arc::clone(counters),
     };
-    supervisor.watch(probe).map_err(StartError::Threads)?;
-    supervisor.ready();
+    systemd.watch(probe).map_err(StartError::Threads)?;
+    systemd.ready();
     Ok(())
 }
 
 /// Makes the service on its first site.
-fn make_app(config: &Config, base_url: String, site: Site) -> Result<Arc<App>, StartError> {
+fn make_app(
+    config: &Config,
+    base_url: String,
+    served: ServedState,
+) -> Result<Arc<AppState>, StartError> {
     let mcp = mcp::Server::new(mcp::Settings {
         base_url: base_url.clone(),
         allowed_origins: config.mcp.allowed_origins.clone(),
         allowed_hosts: config.mcp.allowed_hosts.clone(),
         body_bytes_max: config.limits.mcp_body_bytes,
     });
-    let app = App::new(config.http_settings(base_url), site).map_err(StartError::Settings)?;
+    let app =
+        AppState::new(config.http_settings(base_url), served).map_err(StartError::Settings)?;
     let app = app.with_mcp(mcp);
     Ok(Arc::new(app.with_fast_path(config.has_fast_path())))
 }
@@ -228,16 +236,16 @@ fn make_app(config: &Config, base_url: String, site: Site) -> Result<Arc<App>, S
 /// Begins to look for changed files; the hub is told of every new site.
 fn start_reloader(
     config: &Config,
-    app: &Arc<App>,
+    app: &Arc<AppState>,
     loader: Loader,
     seen: Stamps,
     keeper: Option<CertificateReloader>,
     reloads: Arc<Reloads>,
 ) -> Result<Reloader, StartError> {
     let told = Arc::downgrade(app);
-    let published = move |site: &Site| {
+    let published = move |served: &ServedState| {
         if let Some(hub) = told.upgrade().as_ref().and_then(|app| app.hub()) {
-            hub.topics_changed(site.snapshot().topics());
+            hub.topics_changed(served.snapshot().topics());
         }
     };
     Reloader::start(
@@ -272,7 +280,7 @@ fn warn_of_addresses(config: &Config, address: SocketAddr) {
 
 /// The service as the connections see it.
 #[derive(Clone)]
-struct Requests(Arc<App>);
+struct Requests(Arc<AppState>);
 
 impl Handler for Requests {
     type Answer = http::ResponseFuture;

@@ -8,10 +8,10 @@ use std::time::Duration;
 use socket2::Socket;
 use tracing::info;
 
-use crate::http::App;
+use crate::http::AppState;
 
 use super::config::{AccessLogTarget, Config};
-use super::front::{Front, ShutdownPhase};
+use super::listener_group::{ListenerGroup, ShutdownPhase};
 use super::metrics::MetricSources;
 use super::threads::Threads;
 use super::{StartError, access_log, admin, clock, listen};
@@ -22,16 +22,16 @@ const LAST_LINES: Duration = Duration::from_secs(2);
 /// What watches a server.
 pub(super) struct AdminServices {
     /// The administrator's listener.
-    pub(super) admin: Option<Front>,
+    pub(super) admin: Option<ListenerGroup>,
     /// The thread that writes the access log.
     pub(super) log_writer: Option<JoinHandle<()>>,
 }
 
 impl AdminServices {
     /// Ends them.
-    pub(super) fn stop(self, app: &App) {
+    pub(super) fn stop(self, app: &AppState) {
         if let Some(admin) = self.admin {
-            admin.advance(ShutdownPhase::Drain);
+            admin.set_phase(ShutdownPhase::Drain);
             // Scrapes that do not end in time are cut; the scraper comes again.
             let _cut = admin.join();
         }
@@ -111,19 +111,19 @@ pub(super) fn start_admin(
     listener: Option<TcpListener>,
     config: &Config,
     observed: MetricSources,
-) -> Result<Option<Front>, StartError> {
+) -> Result<Option<ListenerGroup>, StartError> {
     let Some(listener) = listener else {
         return Ok(None);
     };
-    let front = admin::start(listener, config, observed).map_err(StartError::Threads)?;
-    info!(address = %front.address(), "metrics and health are served to the administrator");
-    Ok(Some(front))
+    let group = admin::start(listener, config, observed).map_err(StartError::Threads)?;
+    info!(address = %group.address(), "metrics and health are served to the administrator");
+    Ok(Some(group))
 }
 
 /// Begins to log requests, if they are to be logged.
 pub(super) fn start_access_log(
     config: &Config,
-    app: &App,
+    app: &AppState,
 ) -> Result<Option<JoinHandle<()>>, StartError> {
     let Some(target) = &config.access_log else {
         return Ok(None);

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use crate::delivery::priority::{Behind, give_way};
-use crate::http::{App, Site};
+use crate::http::{AppState, ServedState};
 
 use super::clock;
 use super::load::{DeferredWork, Loader};
@@ -39,7 +39,7 @@ struct Job {
 
 impl PostReloadJobs {
     /// Begins with `site`, and gives up the one before, which was `previous`.
-    pub(super) fn start(&mut self, site: Arc<Site>, previous: Option<Arc<Site>>) {
+    pub(super) fn start(&mut self, served: Arc<ServedState>, previous: Option<Arc<ServedState>>) {
         self.stop();
         let cancelled = Arc::new(AtomicBool::new(false));
         let cancel = Arc::clone(&cancelled);
@@ -50,7 +50,7 @@ impl PostReloadJobs {
                 if let Some(previous) = previous {
                     drop_when_unshared(previous, REQUESTS_WAIT_MAX, &cancel);
                 }
-                site.compress(|| cancel.load(Ordering::Relaxed));
+                served.compress(|| cancel.load(Ordering::Relaxed));
             });
         match spawned {
             Ok(thread) => self.current = Some(Job { cancelled, thread }),
@@ -92,18 +92,18 @@ fn drop_when_unshared<T>(shared: Arc<T>, wait_max: Duration, cancelled: &AtomicB
 /// derives the insights and serves them. Until then `/insights.json` answers 503; a reload in the meantime brings its
 /// own.
 pub(super) fn finish_first(
-    app: Arc<App>,
+    app: Arc<AppState>,
     loader: Loader,
     deferred: DeferredWork,
     threads: NonZeroUsize,
 ) {
-    let site = app.current();
+    let served = app.current();
     let watched = Threads::new(&app.readiness, "");
     let spawned = watched.spawn("insights", move || {
         give_way(Behind::Well);
         deferred.log_remarks();
         let is_whole =
-            deferred.awaits_insights && derive_insights(&app, &loader, &site, &deferred, threads);
+            deferred.awaits_insights && derive_insights(&app, &loader, &served, &deferred, threads);
         // Of a million reviews the dataset is a gigabyte, and compressing takes minutes.
         drop(deferred);
         if is_whole {
@@ -118,32 +118,32 @@ pub(super) fn finish_first(
 
 /// Derives the insights and serves them; tells whether they are served now.
 fn derive_insights(
-    app: &App,
+    app: &AppState,
     loader: &Loader,
-    site: &Arc<Site>,
+    served: &Arc<ServedState>,
     deferred: &DeferredWork,
     threads: NonZeroUsize,
 ) -> bool {
     let began = clock::instant();
-    let snapshot = site.snapshot();
-    let is_overtaken = || !Arc::ptr_eq(&app.current(), site);
+    let snapshot = served.snapshot();
+    let is_overtaken = || !Arc::ptr_eq(&app.current(), served);
     if !loader.derive_first(snapshot, deferred, threads, &is_overtaken) {
         debug!("a newer dataset is served, with insights of its own");
         return false;
     }
-    serve_whole(app, loader, site, began)
+    serve_whole(app, loader, served, began)
 }
 
 /// Puts a site with the insights, which `site`'s snapshot has by now, in place of `site`; tells whether it did.
-fn serve_whole(app: &App, loader: &Loader, site: &Arc<Site>, began: Instant) -> bool {
-    let whole = match loader.site(Arc::clone(site.snapshot())) {
+fn serve_whole(app: &AppState, loader: &Loader, served: &Arc<ServedState>, began: Instant) -> bool {
+    let whole = match loader.served(Arc::clone(served.snapshot())) {
         Ok(whole) => whole,
         Err(error) => {
             warn!(%error, "the insights cannot be served");
             return false;
         }
     };
-    let is_served = app.replace(site, whole);
+    let is_served = app.replace(served, whole);
     if is_served {
         let elapsed_ms = clock::elapsed_ms(began);
         info!(elapsed_ms, "the insights are served");

@@ -20,7 +20,7 @@ use std::time::Duration;
 use tracing::{info, warn};
 
 use crate::delivery::priority::{Behind, give_way};
-use crate::http::{App, Reason, Site};
+use crate::http::{AppState, Reason, ServedState};
 use crate::wire::date::Timestamp;
 
 use build::Build;
@@ -33,7 +33,7 @@ use super::load::{LoadError, Loader};
 use super::post_reload::PostReloadJobs;
 use super::reload_trigger::{self, ReloadEvent, ReloadEvents, ReloadTrigger};
 use super::reloads::{Reloaded, Reloads};
-use super::supervisor::Supervisor;
+use super::systemd::SdNotify;
 use super::threads::Threads;
 use super::tls::CertificateReloader;
 use super::watch::{Directory, time_to_look};
@@ -56,7 +56,7 @@ pub(super) const REFUSED: &str = "reload_failed";
 pub(super) const GONE: &str = "data_missing";
 
 /// What is called with each site that has come to be served, the first included.
-pub(super) type Published = Box<dyn Fn(&Site) + Send>;
+pub(super) type Published = Box<dyn Fn(&ServedState) + Send>;
 
 /// The thread that reloads.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Reloader {
     /// When the system refuses a thread.
     pub(super) fn start(
         config: &Config,
-        app: Arc<App>,
+        app: Arc<AppState>,
         loader: Loader,
         seen: Stamps,
         reloads: Arc<Reloads>,
@@ -102,7 +102,7 @@ impl Reloader {
             reloads,
             tls,
             published,
-            supervisor: config.supervisor.clone(),
+            systemd: config.systemd.clone(),
         };
         let threads = Threads::new(&state.app.readiness, "");
         let thread = threads.spawn("reload", move || state.run(&events))?;
@@ -134,7 +134,7 @@ impl Reloader {
 
 /// What the thread owns.
 struct State {
-    app: Arc<App>,
+    app: Arc<AppState>,
     loader: Loader,
     /// `None` for the embedded sample, which does not change.
     directory: Option<PathBuf>,
@@ -150,13 +150,13 @@ struct State {
     tls: Option<CertificateReloader>,
     published: Published,
     /// Notified when a requested reload begins and ends.
-    supervisor: Supervisor,
+    systemd: SdNotify,
 }
 
 /// What came of a reload that was not refused.
 enum ReloadResult {
     /// Another site is served in place of this one.
-    Replaced(Arc<Site>),
+    Replaced(Arc<ServedState>),
     /// The files hold what is served already.
     Same,
     /// The files have changed again, or the server stops.
@@ -181,7 +181,7 @@ impl State {
                 ReloadEvent::Disconnected => return,
             };
             if requested {
-                self.supervisor.reloading();
+                self.systemd.reloading();
             }
             if is_due {
                 requested |= self.look(events, requested);
@@ -191,7 +191,7 @@ impl State {
                 tls.look(&self.app.readiness, requested);
             }
             // A request since then is taken in the next iteration.
-            self.supervisor.reloaded();
+            self.systemd.reloaded();
         }
     }
 
@@ -213,7 +213,7 @@ impl State {
             // The reading that follows answers this request.
             if events.take_request() {
                 requested_again = true;
-                self.supervisor.reloading();
+                self.systemd.reloading();
             }
             self.seen = stamps;
             if !stamps.has_reviews() {
@@ -296,8 +296,8 @@ impl State {
         self.app.readiness.withdraw(GONE);
         if let ReloadResult::Replaced(previous) = result {
             self.reloads.note(Reloaded::Replaced);
-            let site = self.app.current();
-            let snapshot = site.snapshot();
+            let served = self.app.current();
+            let snapshot = served.snapshot();
             info!(
                 elapsed_ms,
                 version = snapshot.version(),
@@ -324,12 +324,12 @@ impl State {
             return Ok(ReloadResult::Same);
         }
         let cancelled = || build.is_outdated();
-        let site = self.loader.build(decoded, &cancelled);
-        match site.map_err(ReloadError::Load)? {
+        let served = self.loader.build(decoded, &cancelled);
+        match served.map_err(ReloadError::Load)? {
             None => Ok(ReloadResult::Dropped),
-            Some(site) => {
-                self.loader.remember(site.snapshot());
-                Ok(ReloadResult::Replaced(self.app.publish(site)))
+            Some(served) => {
+                self.loader.remember(served.snapshot());
+                Ok(ReloadResult::Replaced(self.app.publish(served)))
             }
         }
     }
@@ -343,10 +343,10 @@ impl State {
     }
 
     /// Does what follows a new site: tells the hub, frees the `previous` one, makes compressed variants.
-    fn after_publishing(&mut self, previous: Option<Arc<Site>>) {
-        let site = self.app.current();
-        (self.published)(&site);
-        self.post_reload.start(site, previous);
+    fn after_publishing(&mut self, previous: Option<Arc<ServedState>>) {
+        let served = self.app.current();
+        (self.published)(&served);
+        self.post_reload.start(served, previous);
     }
 
     fn is_stopping(&self) -> bool {

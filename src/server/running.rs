@@ -7,24 +7,24 @@ use std::time::Duration;
 
 use tracing::error;
 
-use crate::http::{App, Reason};
+use crate::http::{AppState, Reason};
 
 use super::config::Config;
 use super::counters::Counters;
-use super::front::{Front, ShutdownPhase, advance};
+use super::listener_group::{ListenerGroup, ShutdownPhase, set_phase};
 use super::observers::AdminServices;
 use super::reload::Reloader;
 use super::signals::{Order, Signals};
-use super::supervisor::Supervisor;
+use super::systemd::SdNotify;
 use super::threads::Threads;
 
 /// A server that runs; dropping it ends it at once.
 pub struct Running {
-    app: Arc<App>,
+    app: Arc<AppState>,
     counters: Arc<Counters>,
     address: SocketAddr,
     drain_time: Duration,
-    supervisor: Supervisor,
+    systemd: SdNotify,
     admin_address: Option<SocketAddr>,
     /// Taken when the server is stopped.
     parts: Option<Parts>,
@@ -32,14 +32,14 @@ pub struct Running {
 
 /// The threads of a server.
 pub(super) struct Parts {
-    pub(super) front: Front,
+    pub(super) group: ListenerGroup,
     pub(super) reloader: Reloader,
     pub(super) observers: AdminServices,
 }
 
 impl Running {
     pub(super) fn new(
-        app: Arc<App>,
+        app: Arc<AppState>,
         counters: Arc<Counters>,
         parts: Parts,
         config: &Config,
@@ -47,10 +47,10 @@ impl Running {
         Running {
             app,
             counters,
-            address: parts.front.address(),
-            admin_address: parts.observers.admin.as_ref().map(Front::address),
+            address: parts.group.address(),
+            admin_address: parts.observers.admin.as_ref().map(ListenerGroup::address),
             drain_time: config.drain_time,
-            supervisor: config.supervisor.clone(),
+            systemd: config.systemd.clone(),
             parts: Some(parts),
         }
     }
@@ -69,7 +69,7 @@ impl Running {
 
     /// Returns the service.
     #[must_use]
-    pub fn app(&self) -> &Arc<App> {
+    pub fn app(&self) -> &Arc<AppState> {
         &self.app
     }
 
@@ -82,7 +82,7 @@ impl Running {
     /// Returns how many connections are open.
     #[must_use]
     pub fn open_connections(&self) -> u32 {
-        self.parts.as_ref().map_or(0, |parts| parts.front.open())
+        self.parts.as_ref().map_or(0, |parts| parts.group.open())
     }
 
     /// Reads the data again, as SIGHUP does; returns at once.
@@ -108,10 +108,10 @@ impl Running {
             return Ok(());
         };
         let Parts {
-            front, reloader, ..
+            group, reloader, ..
         } = &parts;
-        let (phase, reload, app) = (front.control(), reloader.trigger(), Arc::clone(&self.app));
-        let supervisor = self.supervisor.clone();
+        let (phase, reload, app) = (group.control(), reloader.trigger(), Arc::clone(&self.app));
+        let systemd = self.systemd.clone();
         let order = move |order| match order {
             Order::Reload => {
                 reopen_access_log(&app);
@@ -119,13 +119,13 @@ impl Running {
             }
             Order::Reopen => reopen_access_log(&app),
             Order::Stop => {
-                supervisor.stopping();
+                systemd.stopping();
                 report_draining(&app);
                 let again = *phase.borrow() >= ShutdownPhase::Drain;
                 if again && let Some(hub) = app.hub() {
                     hub.hurry();
                 }
-                advance(
+                set_phase(
                     &phase,
                     if again {
                         ShutdownPhase::Quit
@@ -141,7 +141,7 @@ impl Running {
                 error!(%error, "signals cannot be received, SIGTERM ends the program without draining");
             }
         })?;
-        let ended = parts.front.join();
+        let ended = parts.group.join();
         let clean = ended.as_ref().is_ok_and(|clean| *clean);
         // A reload under way ends with the process.
         parts.reloader.begin_stop();
@@ -154,10 +154,10 @@ impl Running {
         let Some(parts) = self.parts.take() else {
             return true;
         };
-        self.supervisor.stopping();
+        self.systemd.stopping();
         report_draining(&self.app);
-        parts.front.advance(phase);
-        let clean = parts.front.join().unwrap_or(false);
+        parts.group.set_phase(phase);
+        let clean = parts.group.join().unwrap_or(false);
         parts.reloader.stop();
         self.stop_hub(clean && phase == ShutdownPhase::Drain);
         parts.observers.stop(&self.app);
@@ -186,14 +186,14 @@ impl Drop for Running {
 }
 
 /// Has the access log, if there is one, opened anew.
-fn reopen_access_log(app: &App) {
+fn reopen_access_log(app: &AppState) {
     if let Some(log) = app.access_log() {
         log.reopen();
     }
 }
 
 /// Tells on `/readyz` that traffic should go elsewhere.
-fn report_draining(app: &App) {
+fn report_draining(app: &AppState) {
     app.readiness.report(&Reason {
         code: "draining",
         message: "the server is stopping".to_owned(),

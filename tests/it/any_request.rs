@@ -9,17 +9,18 @@ use hyper::http::request::Parts;
 use hyper::http::uri::Uri;
 use hyper::{Request, Response, Version};
 use proptest::prelude::*;
-use reviewd::http::{App, Body, Site, respond};
+use reviewd::http::{AppState, Body, ServedState, respond};
 
 use crate::exchange::{sample, settings, snapshot_of};
 
 const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-fn app() -> &'static App {
-    static APP: OnceLock<App> = OnceLock::new();
+fn app() -> &'static AppState {
+    static APP: OnceLock<AppState> = OnceLock::new();
     APP.get_or_init(|| {
-        let site = Site::new(Arc::new(snapshot_of(sample()))).expect("the base URL fits a header");
-        App::new(settings(), site).expect("the settings fit headers")
+        let site =
+            ServedState::new(Arc::new(snapshot_of(sample()))).expect("the base URL fits a header");
+        AppState::new(settings(), site).expect("the settings fit headers")
     })
 }
 

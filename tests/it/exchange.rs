@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use reviewd::http::{self, App, Limits, Proxies, ProxyField, Rates, Settings, Site};
+use reviewd::http::{self, AppState, Limits, Proxies, ProxyField, Rates, ServedState, Settings};
 use reviewd::search::index::IndexOptions;
 use reviewd::snapshot::{self, Snapshot};
 use reviewd::wire::date::Timestamp;
@@ -107,9 +107,10 @@ pub(crate) fn service() -> &'static Service {
 
 impl Service {
     /// Starts the service alone, on what the returned app says.
-    pub(crate) fn alone(dataset: model::Dataset) -> (Service, Arc<App>) {
-        let site = Site::new(Arc::new(snapshot_of(dataset))).expect("the base URL fits a header");
-        let app = Arc::new(App::new(settings(), site).expect("the settings fit headers"));
+    pub(crate) fn alone(dataset: model::Dataset) -> (Service, Arc<AppState>) {
+        let site =
+            ServedState::new(Arc::new(snapshot_of(dataset))).expect("the base URL fits a header");
+        let app = Arc::new(AppState::new(settings(), site).expect("the settings fit headers"));
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has ports");
         let address = listener
             .local_addr()
@@ -146,7 +147,7 @@ impl Service {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn accept(listener: TcpListener, app: &Arc<App>) {
+async fn accept(listener: TcpListener, app: &Arc<AppState>) {
     let listener = tokio::net::TcpListener::from_std(listener).expect("a runtime is there");
     loop {
         let (stream, peer) = listener.accept().await.expect("loopback accepts");

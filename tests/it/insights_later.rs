@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use reviewd::http::Site;
+use reviewd::http::ServedState;
 use reviewd::insights;
 use reviewd::snapshot::{self, Snapshot};
 use serde_json::json;
@@ -29,7 +29,7 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
         &settings,
         Vec::new(),
     ));
-    app.publish(Site::new(Arc::clone(&snapshot)).unwrap());
+    app.publish(ServedState::new(Arc::clone(&snapshot)).unwrap());
     let pending = service.get("/insights.json");
     pending.assert_error(503, "unavailable");
     assert_eq!(pending.field("retry-after"), Some("10"));
@@ -55,7 +55,7 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
     let without = app.current();
     let options = settings.insights(index_options().threads);
     snapshot.set_insights(insights::document(&sample(), &options));
-    let complete = Site::new(Arc::clone(&snapshot)).unwrap();
+    let complete = ServedState::new(Arc::clone(&snapshot)).unwrap();
     assert!(app.replace(&without, complete));
     assert!(
         String::from_utf8_lossy(&service.get("/").body).contains("What clients talk about"),
@@ -66,7 +66,7 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
     assert_eq!(derived.status, 200);
     let (whole, _app) = Service::alone(sample());
     assert_eq!(derived.body, whole.get("/insights.json").body);
-    let late = Site::new(snapshot).unwrap();
+    let late = ServedState::new(snapshot).unwrap();
     assert!(
         !app.replace(&without, late),
         "what is served now is not what the caller expects"
@@ -87,7 +87,7 @@ fn a_page_without_insights_is_never_taken_for_the_one_with_them() {
         &settings,
         Vec::new(),
     ));
-    app.publish(Site::new(snapshot).unwrap());
+    app.publish(ServedState::new(snapshot).unwrap());
     let since = ("If-Modified-Since", "Fri, 31 Dec 9999 23:59:59 GMT");
     let until = ("If-Unmodified-Since", "Thu, 01 Jan 1970 00:00:00 GMT");
     let mut early = Vec::new();
@@ -111,7 +111,7 @@ fn a_page_without_insights_is_never_taken_for_the_one_with_them() {
         assert_eq!(reply.status, 304, "{target}");
         assert!(reply.field("last-modified").is_some(), "{target}");
     }
-    app.publish(Site::new(Arc::clone(whole.snapshot())).unwrap());
+    app.publish(ServedState::new(Arc::clone(whole.snapshot())).unwrap());
     for (target, tag) in early {
         let reply = service.send("GET", target, &[("If-None-Match", &tag)]);
         assert_eq!(reply.status, 200, "{target}");

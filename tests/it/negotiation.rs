@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::exchange::{Service, index_options, sample, service, settings, snapshot_of};
 use crate::support::Response;
-use reviewd::http::{App, Settings, Site};
+use reviewd::http::{AppState, ServedState, Settings};
 use reviewd::snapshot::{self, Snapshot};
 
 const DOCUMENTS: [&str; 4] = [
@@ -156,7 +156,7 @@ fn identity_is_sent_until_the_variants_are_there() {
         mentions_min: reviewd::insights::MENTIONS_MIN,
     };
     let fresh = Arc::new(Snapshot::build(sample(), &settings));
-    app.publish(Site::new(fresh.clone()).expect("the base URL fits a header"));
+    app.publish(ServedState::new(fresh.clone()).expect("the base URL fits a header"));
     let early = service.send("GET", "/reviews.json", &fields);
     assert!(early.field("content-encoding").is_none());
     assert_eq!(early.body, decoded(&ready));
@@ -172,8 +172,9 @@ fn what_does_not_fit_a_header_is_refused_at_the_start() {
         cache_control: "public\r\nX-Evil: 1".to_owned(),
         ..settings()
     };
-    let site = Site::new(Arc::new(snapshot_of(sample()))).expect("the base URL fits a header");
-    let error = App::new(settings, site)
+    let site =
+        ServedState::new(Arc::new(snapshot_of(sample()))).expect("the base URL fits a header");
+    let error = AppState::new(settings, site)
         .err()
         .expect("a line break cannot be sent");
     assert_eq!(

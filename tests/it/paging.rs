@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use reviewd::http::Site;
+use reviewd::http::ServedState;
 use reviewd::model::Review;
 use serde_json::{Value, json};
 
@@ -127,8 +127,9 @@ fn a_review_that_arrives_between_two_pages_skips_and_repeats_none() {
                 },
             );
         }
-        let mut site =
-            Some(Site::new(Arc::new(snapshot_of(grown))).expect("the base URL fits a header"));
+        let mut site = Some(
+            ServedState::new(Arc::new(snapshot_of(grown))).expect("the base URL fits a header"),
+        );
         let mut target = format!("/api/reviews/search?sort={sort}&limit=60");
         let mut found: Vec<String> = Vec::new();
         loop {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::exchange::{Service, sample, service, snapshot_of};
-use reviewd::http::Site;
+use reviewd::http::ServedState;
 use reviewd::wire::date::Date;
 
 fn all() -> Vec<Value> {
@@ -138,7 +138,9 @@ fn the_entity_tag_changes_only_with_the_reviews_that_come() {
     changed.reviews[place.expect("the sample has older reviews")]
         .text
         .push('!');
-    app.publish(Site::new(Arc::new(snapshot_of(changed))).expect("the base URL fits a header"));
+    app.publish(
+        ServedState::new(Arc::new(snapshot_of(changed))).expect("the base URL fits a header"),
+    );
 
     let after = tags(&dates);
     assert_ne!(before[0], after[0]);

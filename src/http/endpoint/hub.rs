@@ -10,14 +10,14 @@ use hyper::header;
 use hyper::http::request::Parts;
 
 use crate::delivery::Hub;
-use crate::http::app::App;
+use crate::http::app_state::AppState;
 use crate::http::body::{self, Body};
 use crate::http::reply::{self, Refusal, Reply};
 use crate::http::respond::encode;
 use crate::websub::{self, request};
 
 /// Reads the form within its bounds, hands it to the hub, and answers.
-pub(crate) async fn hub(app: Arc<App>, parts: Parts, body: Incoming) -> Response<Body> {
+pub(crate) async fn hub(app: Arc<AppState>, parts: Parts, body: Incoming) -> Response<Body> {
     if let Err(refusal) = check_head(&parts) {
         let is_unread = !body.is_end_stream() && parts.version < hyper::Version::HTTP_2;
         let mut response = reply::hub::render(Err(refusal), parts.headers);

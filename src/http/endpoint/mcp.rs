@@ -7,7 +7,7 @@ use hyper::header::{self, AsHeaderName, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 
-use crate::http::app::App;
+use crate::http::app_state::AppState;
 use crate::http::body::{self, Body, CollectError};
 use crate::http::reply::{self, Refusal, Reply};
 use crate::http::respond::encode;
@@ -15,7 +15,7 @@ use crate::mcp::{self, Field, Form, Head};
 
 /// Reads the message of `visitor`, whom [`judge`] has let in, within its bounds and answers.
 pub(crate) async fn mcp(
-    app: Arc<App>,
+    app: Arc<AppState>,
     parts: Parts,
     visitor: mcp::Visitor,
     body: Incoming,
@@ -36,10 +36,10 @@ pub(crate) async fn mcp(
     let collected = body::collect(body, app.limits.mcp_body_bytes, app.limits.body_time).await;
     let (answer, is_whole) = match &collected {
         Ok(message) => {
-            let site = app.site.load();
+            let served = app.served.load();
             let head = head(&parts);
             (
-                server.handle_judged(site.catalog(), &head, visitor, message),
+                server.handle_judged(served.catalog(), &head, visitor, message),
                 true,
             )
         }
@@ -68,7 +68,7 @@ fn refuse_early(server: &mcp::Server, parts: &Parts) -> Option<mcp::Reply> {
 ///
 /// # Errors
 /// The answer to a page that may not ask.
-pub(crate) fn judge(app: &App, parts: &Parts) -> Result<mcp::Visitor, mcp::Reply> {
+pub(crate) fn judge(app: &AppState, parts: &Parts) -> Result<mcp::Visitor, mcp::Reply> {
     match &app.mcp {
         Some(server) => server.judge(&head(parts)),
         None => Ok(mcp::Visitor::Direct),

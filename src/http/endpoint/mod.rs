@@ -13,11 +13,11 @@ use std::borrow::Cow;
 
 use hyper::header::HeaderValue;
 
-use super::app::App;
+use super::app_state::AppState;
 use super::head::{Field, RequestHead};
 use super::reply::{Refusal, Reply, Representation};
 use super::router::Route;
-use super::site::Site;
+use super::served_state::ServedState;
 use crate::wire::conditional::{self, Validators, Verdict};
 use crate::wire::etag::EntityTag;
 use crate::wire::negotiate::{Coding, CodingSet, Preferences};
@@ -27,19 +27,19 @@ pub(crate) use mcp::{judge, mcp};
 
 /// Answers a GET or HEAD.
 pub(crate) fn read<'s>(
-    app: &App,
-    site: &'s Site,
+    app: &AppState,
+    served: &'s ServedState,
     route: Route<'_>,
     head: &RequestHead<'_>,
 ) -> Reply<'s> {
     match route {
-        Route::Document(document) => document::document(site, document, head),
-        Route::Page(page) => page::page(app, site, page, head),
-        Route::Search => search::search(app, site, head),
-        Route::Since(date) => since::since(site, date, head),
-        Route::Review(id) => review::review(site, id, head),
+        Route::Document(document) => document::document(served, document, head),
+        Route::Page(page) => page::page(app, served, page, head),
+        Route::Search => search::search(app, served, head),
+        Route::Since(date) => since::since(served, date, head),
+        Route::Review(id) => review::review(served, id, head),
         Route::Health => state::health(),
-        Route::Ready => state::ready(app, site, state::Asker::Public),
+        Route::Ready => state::ready(app, served, state::Asker::Public),
         // The router gives these two no reads.
         Route::Hub | Route::Mcp => Reply::Refuse(Refusal::Method(route.allow())),
     }
@@ -59,7 +59,7 @@ impl RequestHead<'_> {
     /// where the content itself has to be sent.
     fn judge<'s>(
         &self,
-        site: &'s Site,
+        served: &'s ServedState,
         tag: &EntityTag,
         representation: Representation<'s>,
         serve: impl FnOnce(Representation<'s>) -> Reply<'s>,
@@ -72,7 +72,7 @@ impl RequestHead<'_> {
             etag: tag.as_str(),
             last_modified: representation
                 .last_modified
-                .map(|_| site.snapshot().updated_at),
+                .map(|_| served.snapshot().updated_at),
         };
         if !conditional::holds(
             validators,
@@ -93,11 +93,15 @@ impl RequestHead<'_> {
 }
 
 /// The headers of an answer in JSON that is made per request.
-fn made<'s>(site: &'s Site, etag: HeaderValue, link: Option<HeaderValue>) -> Representation<'s> {
+fn made<'s>(
+    served: &'s ServedState,
+    etag: HeaderValue,
+    link: Option<HeaderValue>,
+) -> Representation<'s> {
     Representation {
         media_type: &super::reply::JSON,
         etag: Cow::Owned(etag),
-        last_modified: Some(site.last_modified()),
+        last_modified: Some(served.last_modified()),
         coding: Coding::Identity,
         link,
         policy: None,

@@ -8,12 +8,12 @@ use hyper::header::HeaderValue;
 
 use super::made;
 use super::review::tag_value;
-use crate::http::app::App;
+use crate::http::app_state::AppState;
 use crate::http::body::Body;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Refusal, Reply, Representation};
 use crate::http::request_metrics::Searcher;
-use crate::http::site::Site;
+use crate::http::served_state::ServedState;
 use crate::pages::{HTML, InvalidQuery, Page, Scratch};
 
 thread_local! {
@@ -21,30 +21,35 @@ thread_local! {
 }
 
 /// Answers with the stored document, or with what its parameters ask for.
-pub(super) fn page<'s>(app: &App, site: &'s Site, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
+pub(super) fn page<'s>(
+    app: &AppState,
+    served: &'s ServedState,
+    page: Page,
+    head: &RequestHead<'_>,
+) -> Reply<'s> {
     match page {
-        Page::Home if !head.query.is_empty() => search(app, site, head),
-        Page::Widget if !head.query.is_empty() => widget(app, site, head),
-        Page::Badge => stored(site, badge(head.query), head),
-        _ => stored(site, page, head),
+        Page::Home if !head.query.is_empty() => search(app, served, head),
+        Page::Widget if !head.query.is_empty() => widget(app, served, head),
+        Page::Badge => stored(served, badge(head.query), head),
+        _ => stored(served, page, head),
     }
 }
 
 /// Answers with the stored bytes in the coding that the client likes best.
-fn stored<'s>(site: &'s Site, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
-    let chosen = site.page(page, |available| head.coding(available));
+fn stored<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
+    let chosen = served.page(page, |available| head.coding(available));
     let representation = Representation {
         media_type: chosen.media_type,
         etag: Cow::Borrowed(chosen.etag),
-        last_modified: site.last_modified_of(page),
+        last_modified: served.last_modified_of(page),
         coding: chosen.coding,
         link: chosen.link.cloned(),
         policy: Some(page.policy()),
-        is_immutable: site.pages().is_versioned(page, head.query),
+        is_immutable: served.pages().is_versioned(page, head.query),
         // Two addresses of one document: what is ready is for the one without a query.
         ready: head.query.is_empty().then_some(chosen.ready),
     };
-    head.judge(site, chosen.tag, representation, |representation| {
+    head.judge(served, chosen.tag, representation, |representation| {
         Reply::Serve(representation, Body::full(chosen.body.clone()))
     })
 }
@@ -58,11 +63,11 @@ fn badge(query: &str) -> Page {
     }
 }
 
-fn search<'s>(app: &App, site: &'s Site, head: &RequestHead<'_>) -> Reply<'s> {
+fn search<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
-        let pages = site.pages();
+        let pages = served.pages();
         let asked = match pages.ask(head.query.as_bytes(), buffers) {
-            Ok(asked) if asked.is_empty() => return stored(site, Page::Home, head),
+            Ok(asked) if asked.is_empty() => return stored(served, Page::Home, head),
             Ok(asked) => asked,
             Err(InvalidQuery { page, is_early }) => {
                 let (page, policy) = (Bytes::from(page), Page::Home.policy());
@@ -72,15 +77,15 @@ fn search<'s>(app: &App, site: &'s Site, head: &RequestHead<'_>) -> Reply<'s> {
                 });
             }
         };
-        rendered(app, site, Page::Home, head, || pages.find(&asked, run))
+        rendered(app, served, Page::Home, head, || pages.find(&asked, run))
     })
 }
 
-fn widget<'s>(app: &App, site: &'s Site, head: &RequestHead<'_>) -> Reply<'s> {
+fn widget<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
-        let pages = site.pages();
+        let pages = served.pages();
         match pages.ask_widget(head.query.as_bytes(), buffers) {
-            Ok(query) => rendered(app, site, Page::Widget, head, || {
+            Ok(query) => rendered(app, served, Page::Widget, head, || {
                 pages.find_widget(head.query.as_bytes(), &query, run)
             }),
             Err(page) => Reply::Refuse(Refusal::Page(Bytes::from(page), Page::Widget.policy())),
@@ -90,21 +95,21 @@ fn widget<'s>(app: &App, site: &'s Site, head: &RequestHead<'_>) -> Reply<'s> {
 
 /// Answers with what `render` makes, unless the client's copy is still good.
 fn rendered<'s>(
-    app: &App,
-    site: &'s Site,
+    app: &AppState,
+    served: &'s ServedState,
     page: Page,
     head: &RequestHead<'_>,
     render: impl FnOnce() -> Vec<u8>,
 ) -> Reply<'s> {
     static MEDIA_TYPE: HeaderValue = HeaderValue::from_static(HTML);
-    let tag = site.pages().search_tag(page, head.query.as_bytes());
+    let tag = served.pages().search_tag(page, head.query.as_bytes());
     let representation = Representation {
         media_type: &MEDIA_TYPE,
         policy: Some(page.policy()),
-        last_modified: site.last_modified_of(page),
-        ..made(site, tag_value(&tag), None)
+        last_modified: served.last_modified_of(page),
+        ..made(served, tag_value(&tag), None)
     };
-    head.judge(site, &tag, representation, |representation| {
+    head.judge(served, &tag, representation, |representation| {
         app.traffic.record_search(Searcher::Page);
         Reply::Serve(representation, Body::full(Bytes::from(render())))
     })

@@ -8,13 +8,13 @@ use hyper::header::HeaderValue;
 use super::document::INSIGHTS_NOT_READY;
 use super::made;
 use super::review::tag_value;
-use crate::http::app::App;
+use crate::http::app_state::AppState;
 use crate::http::arena;
 use crate::http::body::Body;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Refusal, Reply};
 use crate::http::request_metrics::Searcher;
-use crate::http::site::Site;
+use crate::http::served_state::ServedState;
 use crate::search::envelope::Frame;
 use crate::search::hints::hints;
 use crate::search::query::{self, Buffers};
@@ -35,7 +35,11 @@ thread_local! {
 }
 
 /// Reads the query, confirms the client's copy without searching if it can, else searches.
-pub(super) fn search<'s>(app: &App, site: &'s Site, head: &RequestHead<'_>) -> Reply<'s> {
+pub(super) fn search<'s>(
+    app: &AppState,
+    served: &'s ServedState,
+    head: &RequestHead<'_>,
+) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|scratch| {
         let Scratch {
             buffers,
@@ -46,14 +50,14 @@ pub(super) fn search<'s>(app: &App, site: &'s Site, head: &RequestHead<'_>) -> R
             Ok(query) => query,
             Err(issues) => return Reply::Refuse(Refusal::Issues(Bytes::from(issues.render()))),
         };
-        if query.filter.needs_insights() && site.snapshot().insights().is_none() {
+        if query.filter.needs_insights() && served.snapshot().insights().is_none() {
             return Reply::Refuse(INSIGHTS_NOT_READY);
         }
-        let tag = site.search_tag(head.query.as_bytes());
-        let representation = made(site, tag_value(&tag), None);
-        head.judge(site, &tag, representation, |mut representation| {
+        let tag = served.search_tag(head.query.as_bytes());
+        let representation = made(served, tag_value(&tag), None);
+        head.judge(served, &tag, representation, |mut representation| {
             app.traffic.record_search(Searcher::Rest);
-            let snapshot = site.snapshot();
+            let snapshot = served.snapshot();
             let page = run::run(&snapshot.index, &query, run);
             frame.render(
                 page.matched,

@@ -8,26 +8,26 @@ use crate::http::arena;
 use crate::http::body::Body;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Refusal, Reply};
-use crate::http::site::Site;
+use crate::http::served_state::ServedState;
 use crate::search::envelope::push_tail;
 use crate::search::query;
 use crate::wire::etag::{EntityTag, TagHasher};
 
 /// Answers with a contiguous slice of the stored array between a head and a tail; nothing of it is copied. Parameters,
 /// of which there are none here, are listed at the end.
-pub(super) fn since<'s>(site: &'s Site, date: &str, head: &RequestHead<'_>) -> Reply<'s> {
+pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead<'_>) -> Reply<'s> {
     let date = match query::parse_since(date.as_bytes()) {
         Ok(date) => date,
         Err(issues) => return Reply::Refuse(Refusal::Issues(Bytes::from(issues.render()))),
     };
-    let since = site.snapshot().since(date);
+    let since = served.snapshot().since(date);
     let ignored = query::parameter_names(head.query.as_bytes());
     let tag = match ignored.is_empty() {
         true => since.tag,
         false => tag_with(since.tag, &ignored),
     };
-    let representation = made(site, tag_value(&tag), None);
-    head.judge(site, &tag, representation, |representation| {
+    let representation = made(served, tag_value(&tag), None);
+    head.judge(served, &tag, representation, |representation| {
         let head = arena::cut(HEAD_BYTES_MAX, |head| put_head(head, since.matched));
         Reply::Serve(
             representation,

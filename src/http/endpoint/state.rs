@@ -3,9 +3,9 @@
 use bytes::Bytes;
 
 use crate::delivery::Hub;
-use crate::http::app::App;
+use crate::http::app_state::AppState;
 use crate::http::reply::Reply;
-use crate::http::site::Site;
+use crate::http::served_state::ServedState;
 use crate::wire::json::{Array, Object, push_null};
 
 /// Answers that the process is alive: it has answered.
@@ -26,10 +26,10 @@ pub(crate) enum Asker {
 }
 
 /// Answers whether traffic should come here, what is served, and every reason the operator ought to know.
-pub(crate) fn ready<'s>(app: &App, site: &Site, asker: Asker) -> Reply<'s> {
+pub(crate) fn ready<'s>(app: &AppState, served: &ServedState, asker: Asker) -> Reply<'s> {
     let reasons = app.readiness.reasons();
     let healthy = !reasons.iter().any(|reason| reason.blocking);
-    let snapshot = site.snapshot();
+    let snapshot = served.snapshot();
     let mut body = Vec::new();
     let mut object = Object::begin(&mut body);
     object.bool("ready", healthy);

@@ -18,8 +18,8 @@ use hyper::{Request, Response, StatusCode};
 use crate::http::{self, Body, FastResponse, Proxies, ProxyField, Rates};
 use crate::server::config::{Config, DataSource, Limits, Mcp, Reload};
 use crate::server::counters::Counters;
-use crate::server::front::{Front, Listeners, ShutdownPhase};
 use crate::server::listen;
+use crate::server::listener_group::{ListenerGroup, Listeners, ShutdownPhase};
 use crate::server::service::Handler;
 use crate::server::threads::Threads;
 
@@ -32,14 +32,14 @@ const DEADLINE: Duration = Duration::from_secs(20);
 #[test]
 fn a_connection_that_hyper_has_forgotten_is_woken_by_the_watch() {
     // Only the time of a stall can help here: the others outlast the test.
-    let front = Served::start(Ignore, |limits| {
+    let listeners = Served::start(Ignore, |limits| {
         limits.stall_time = Duration::from_millis(500);
         limits.header_time = DEADLINE * 2;
         limits.idle_time = DEADLINE * 2;
     });
     let began = Instant::now();
     let clients: Vec<_> = (0..10)
-        .map(|_| thread::spawn(front.two_requests_with_a_body()))
+        .map(|_| thread::spawn(listeners.two_requests_with_a_body()))
         .collect();
     for client in clients {
         assert_eq!(client.join().unwrap(), 2, "answers");
@@ -55,12 +55,12 @@ fn a_connection_that_hyper_has_forgotten_is_woken_by_the_watch() {
 #[test]
 fn a_panic_in_a_handler_is_a_500_and_the_others_go_on() {
     for late in [false, true] {
-        let front = Served::start(Panic { late }, |_| {});
-        let reply = front.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        let listeners = Served::start(Panic { late }, |_| {});
+        let reply = listeners.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(reply.starts_with("HTTP/1.1 500 "), "{reply}");
         assert!(reply.contains("connection: close\r\n"), "{reply}");
         assert!(reply.contains("\"error\":\"internal_error\""), "{reply}");
-        let reply = front.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        let reply = listeners.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(reply.starts_with("HTTP/1.1 500 "), "{reply}");
     }
 }
@@ -127,9 +127,9 @@ impl Future for PanicLater {
     }
 }
 
-/// A front with a handler of the test.
+/// A listener with a handler of the test.
 struct Served {
-    front: Option<Front>,
+    listeners: Option<ListenerGroup>,
 }
 
 impl Served {
@@ -143,12 +143,15 @@ impl Served {
         let listener = listen::listen(socket).unwrap();
         let threads = Threads::new(&Arc::default(), "");
         let listeners = Listeners::alone(listener);
-        let front = Front::start(listeners, handler, &config, None, counters, threads).unwrap();
-        Served { front: Some(front) }
+        let listeners =
+            ListenerGroup::start(listeners, handler, &config, None, counters, threads).unwrap();
+        Served {
+            listeners: Some(listeners),
+        }
     }
 
     fn connect(&self) -> TcpStream {
-        let client = TcpStream::connect(self.front.as_ref().unwrap().address()).unwrap();
+        let client = TcpStream::connect(self.listeners.as_ref().unwrap().address()).unwrap();
         client.set_read_timeout(Some(DEADLINE)).unwrap();
         client
     }
@@ -194,9 +197,9 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        if let Some(front) = self.front.take() {
-            front.advance(ShutdownPhase::Quit);
-            let _ended = front.join();
+        if let Some(listeners) = self.listeners.take() {
+            listeners.set_phase(ShutdownPhase::Quit);
+            let _ended = listeners.join();
         }
     }
 }
@@ -210,7 +213,7 @@ pub(in crate::server) fn config() -> Config {
         state: None,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         inherited: None,
-        supervisor: Default::default(),
+        systemd: Default::default(),
         fast_path: true,
         admin_listen: None,
         access_log: None,

@@ -25,7 +25,7 @@ pub(crate) fn config() -> Config {
         state: None,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         inherited: None,
-        supervisor: Default::default(),
+        systemd: Default::default(),
         // The conformance tests run once with it and once without.
         fast_path: std::env::var_os("REVIEWD_TEST_NO_FAST_PATH").is_none(),
         admin_listen: None,

@@ -15,8 +15,8 @@ use std::time::Duration;
 use reviewd::clock;
 use reviewd::dataset;
 use reviewd::http::{
-    AccessLog, App, Limits, LogEntry, Proxies, ProxyField, Rates, Settings, Site, WriterMessage,
-    respond_simple, respond_via_hyper,
+    AccessLog, AppState, Limits, LogEntry, Proxies, ProxyField, Rates, ServedState, Settings,
+    WriterMessage, respond_simple, respond_via_hyper,
 };
 use reviewd::search::index::IndexOptions;
 use reviewd::snapshot::{self, Snapshot};
@@ -58,7 +58,7 @@ struct World {
 
 /// A site, and what it logs.
 struct Served {
-    app: Arc<App>,
+    app: Arc<AppState>,
     messages: Option<Receiver<WriterMessage>>,
     /// Reads are answered by 429, as all were spent before.
     is_spent: bool,
@@ -123,7 +123,7 @@ impl Served {
             true => Snapshot::build(decoded.dataset, &settings),
             false => Snapshot::build_without_insights(&decoded.dataset, &settings, Vec::new()),
         };
-        let site = Site::new(Arc::new(snapshot)).expect("the base URL fits a header");
+        let site = ServedState::new(Arc::new(snapshot)).expect("the base URL fits a header");
         let watched = field.is_some();
         let loopback = Network::parse("127.0.0.0/8").expect("a network");
         let settings = Settings {
@@ -146,7 +146,7 @@ impl Served {
                 body_time: Duration::from_secs(10),
             },
         };
-        let app = App::new(settings, site).expect("the settings fit headers");
+        let app = AppState::new(settings, site).expect("the settings fit headers");
         let app = Arc::new(app.with_fast_path(true));
         if whole {
             app.current().compress(|| false);

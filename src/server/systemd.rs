@@ -1,6 +1,6 @@
 //! The service manager: what systemd is told by its notification protocol (sd_notify(3)), and when.
 //!
-//! Datagrams to the socket that `NOTIFY_SOCKET` names, a word a line. Without that variable nothing is sent.
+//! Datagrams to the socket that `NOTIFY_SOCKET` names, one variable a line. Without that variable nothing is sent.
 
 use std::env;
 use std::ffi::OsStr;
@@ -22,7 +22,7 @@ use super::counters::Counters;
 
 /// The service manager's socket; clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Supervisor {
+pub struct SdNotify {
     inner: Option<Arc<Inner>>,
 }
 
@@ -37,25 +37,25 @@ struct Inner {
     watchdog: Option<Duration>,
 }
 
-impl Supervisor {
+impl SdNotify {
     /// Finds the manager that started this process, if it wants to be told anything.
     #[must_use]
-    pub fn from_environment() -> Supervisor {
+    pub fn from_environment() -> SdNotify {
         let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let Some(path) = variable("NOTIFY_SOCKET") else {
-            return Supervisor::default();
+            return SdNotify::default();
         };
         let number = |name: &str| variable(name)?.to_str()?.parse::<u64>().ok();
         // A process that the manager did not start itself has inherited the variables by mistake.
         let is_ours = number("WATCHDOG_PID").is_none_or(|pid| pid == u64::from(std::process::id()));
         let watchdog = number("WATCHDOG_USEC").filter(|usec| is_ours && *usec > 0);
-        Supervisor::at(&path, watchdog.map(Duration::from_micros)).unwrap_or_else(|error| {
+        SdNotify::at(&path, watchdog.map(Duration::from_micros)).unwrap_or_else(|error| {
             warn!(%error, "the service manager cannot be told how we are (NOTIFY_SOCKET)");
-            Supervisor::default()
+            SdNotify::default()
         })
     }
 
-    fn at(path: &OsStr, watchdog: Option<Duration>) -> io::Result<Supervisor> {
+    fn at(path: &OsStr, watchdog: Option<Duration>) -> io::Result<SdNotify> {
         let address = match path.as_bytes() {
             [b'@', name @ ..] => UnixAddr::from_abstract_name(name)?,
             _ => UnixAddr::from_pathname(path)?,
@@ -63,7 +63,7 @@ impl Supervisor {
         let socket = UnixDatagram::unbound()?;
         // A manager that does not read is not waited for.
         socket.set_nonblocking(true)?;
-        Ok(Supervisor {
+        Ok(SdNotify {
             inner: Some(Arc::new(Inner {
                 socket,
                 address,
@@ -76,10 +76,10 @@ impl Supervisor {
 
     /// Says that requests are served.
     pub(super) fn ready(&self) {
-        self.tell("READY=1");
+        self.send("READY=1");
     }
 
-    /// Says that the data are read again, from now on; [`Supervisor::reloaded`] has to follow.
+    /// Says that the data are read again, from now on; [`SdNotify::reloaded`] has to follow.
     ///
     /// Called by the reload itself, not by the signal: otherwise the end of an earlier reload would pass for the end of
     /// the one that was asked for.
@@ -90,7 +90,7 @@ impl Supervisor {
             inner.reloading.store(true, SeqCst);
             let now = clock_gettime(ClockId::Monotonic);
             let usec = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
-            self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={usec}"));
+            self.send(&format!("RELOADING=1\nMONOTONIC_USEC={usec}"));
         }
     }
 
@@ -109,7 +109,7 @@ impl Supervisor {
         if let Some(inner) = &self.inner
             && !inner.stopping.swap(true, SeqCst)
         {
-            self.tell("STOPPING=1");
+            self.send("STOPPING=1");
         }
     }
 
@@ -118,7 +118,7 @@ impl Supervisor {
         inner.is_none_or(|inner| inner.stopping.load(SeqCst))
     }
 
-    fn tell(&self, words: &str) {
+    fn send(&self, words: &str) {
         if let Some(inner) = &self.inner
             && let Err(error) = inner.socket.send_to_addr(words.as_bytes(), &inner.address)
         {
@@ -158,15 +158,15 @@ impl Supervisor {
         let Some(period) = period.map(|period| period / 2) else {
             return Ok(());
         };
-        let supervisor = self.clone();
+        let systemd = self.clone();
         thread::Builder::new()
             .name("watchdog".to_owned())
             .spawn(move || {
                 info!(period_ms = period.as_millis(), "the watchdog is told that we answer");
-                while !supervisor.is_stopping() {
+                while !systemd.is_stopping() {
                     match probe.ask(period) {
-                        Ok(()) => supervisor.tell("WATCHDOG=1"),
-                        Err(_) if supervisor.is_stopping() => return,
+                        Ok(()) => systemd.send("WATCHDOG=1"),
+                        Err(_) if systemd.is_stopping() => return,
                         Err(error) => error!(%error, "we do not answer, so the watchdog is not told that we do"),
                     }
                     thread::sleep(period);
@@ -230,15 +230,15 @@ pub fn reachable(listening: SocketAddr) -> SocketAddr {
 mod tests {
     use super::*;
 
-    fn manager() -> (tempfile::TempDir, UnixDatagram, Supervisor) {
+    fn manager() -> (tempfile::TempDir, UnixDatagram, SdNotify) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
         socket
             .set_read_timeout(Some(Duration::from_secs(10)))
             .unwrap();
-        let supervisor = Supervisor::at(path.as_os_str(), None).unwrap();
-        (directory, socket, supervisor)
+        let systemd = SdNotify::at(path.as_os_str(), None).unwrap();
+        (directory, socket, systemd)
     }
 
     fn heard(socket: &UnixDatagram) -> String {
@@ -249,24 +249,24 @@ mod tests {
 
     #[test]
     fn a_reload_is_announced_with_its_time_and_ended_once() {
-        let (_directory, socket, supervisor) = manager();
-        supervisor.ready();
+        let (_directory, socket, systemd) = manager();
+        systemd.ready();
         assert_eq!(heard(&socket), "READY=1");
-        supervisor.reloaded();
-        supervisor.reloading();
+        systemd.reloaded();
+        systemd.reloading();
         let words = heard(&socket);
         let usec = words.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").unwrap();
         assert!(usec.parse::<u64>().unwrap() > 0);
-        supervisor.reloaded();
-        supervisor.reloaded();
+        systemd.reloaded();
+        systemd.reloaded();
         assert_eq!(heard(&socket), "READY=1");
-        supervisor.reloading();
+        systemd.reloading();
         assert!(heard(&socket).starts_with("RELOADING=1\n"));
-        supervisor.stopping();
+        systemd.stopping();
         // Who stops is not ready again.
-        supervisor.reloaded();
-        supervisor.reloading();
-        supervisor.stopping();
+        systemd.reloaded();
+        systemd.reloading();
+        systemd.stopping();
         assert_eq!(heard(&socket), "STOPPING=1");
         socket.set_nonblocking(true).unwrap();
         assert!(socket.recv(&mut [0; 64]).is_err());
@@ -276,7 +276,7 @@ mod tests {
     fn the_watchdog_has_a_listener_of_its_own_where_the_address_is_shared() {
         let (directory, _socket, unwatched) = manager();
         let path = directory.path().join("notify");
-        let watched = Supervisor::at(path.as_os_str(), Some(Duration::from_secs(1))).unwrap();
+        let watched = SdNotify::at(path.as_os_str(), Some(Duration::from_secs(1))).unwrap();
         assert!(unwatched.private_listener(true).unwrap().is_none());
         assert!(watched.private_listener(false).unwrap().is_none());
         let listener = watched.private_listener(true).unwrap().unwrap();
@@ -289,7 +289,7 @@ mod tests {
         let address = UnixAddr::from_abstract_name(&name).unwrap();
         let socket = UnixDatagram::bind_addr(&address).unwrap();
         let path = format!("@{name}");
-        Supervisor::at(OsStr::new(&path), None).unwrap().stopping();
+        SdNotify::at(OsStr::new(&path), None).unwrap().stopping();
         assert_eq!(heard(&socket), "STOPPING=1");
     }
 

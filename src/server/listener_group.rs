@@ -1,4 +1,4 @@
-//! The front: the listener, the workers behind it, and how they stop. It knows requests only as a [`Handler`].
+//! The listener, the workers behind it, and how they stop. It knows requests only as a [`Handler`].
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -49,7 +49,7 @@ impl Listeners {
 
 /// A listener that is being served.
 #[derive(Debug)]
-pub(super) struct Front {
+pub(super) struct ListenerGroup {
     address: SocketAddr,
     phase: watch::Sender<ShutdownPhase>,
     connections: Arc<Connections>,
@@ -57,7 +57,7 @@ pub(super) struct Front {
     thread: JoinHandle<bool>,
 }
 
-impl Front {
+impl ListenerGroup {
     /// Begins to serve `listeners` by `handler`, under TLS where there is what accepts it.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Front {
         tls: Option<TlsAcceptor>,
         counters: Arc<Counters>,
         threads: Threads,
-    ) -> io::Result<Front> {
+    ) -> io::Result<ListenerGroup> {
         let address = listeners.public.local_addr()?;
         let connections = Arc::new(Connections::new(&config.limits, config.proxies.clone()));
         let protocols = Protocols::new(handler, config, tls, Arc::clone(&counters));
@@ -86,7 +86,7 @@ impl Front {
             address,
         };
         let thread = threads.spawn("accept", move || acceptor.run(&runtime, listeners, heard))?;
-        Ok(Front {
+        Ok(ListenerGroup {
             address,
             phase,
             connections,
@@ -110,8 +110,8 @@ impl Front {
     }
 
     /// Asks for a later phase, and returns a handle that can ask again.
-    pub(super) fn advance(&self, phase: ShutdownPhase) {
-        advance(&self.phase, phase);
+    pub(super) fn set_phase(&self, phase: ShutdownPhase) {
+        set_phase(&self.phase, phase);
     }
 
     /// Returns what asks for a later phase from elsewhere.
@@ -130,7 +130,7 @@ impl Front {
 }
 
 /// Moves `phase` forward, never back.
-pub(super) fn advance(phase: &watch::Sender<ShutdownPhase>, next: ShutdownPhase) {
+pub(super) fn set_phase(phase: &watch::Sender<ShutdownPhase>, next: ShutdownPhase) {
     phase.send_if_modified(|current| {
         let forward = *current < next;
         *current = next.max(*current);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use bytes::Bytes;
 use hyper::header::HeaderValue;
 
-use super::app::SettingsError;
+use super::app_state::SettingsError;
 use super::prerendered::{MemFdRange, PrerenderedHeads};
 use super::router::Document;
 use crate::mcp;
@@ -17,7 +17,7 @@ use crate::wire::negotiate::{Coding, CodingSet};
 
 /// What is served: immutable, shared by the requests that began while it was current.
 #[derive(Debug)]
-pub struct Site {
+pub struct ServedState {
     snapshot: Arc<Snapshot>,
     catalog: mcp::Catalog,
     /// At `Document as usize`; `None` for insights that are still being derived.
@@ -56,24 +56,24 @@ pub(crate) struct SelectedVariant<'s> {
     pub(crate) ready: &'s PrerenderedHeads,
 }
 
-impl Site {
+impl ServedState {
     /// Prepares the replies for `snapshot`. Its compressed variants may arrive later.
     ///
     /// # Errors
     /// When the snapshot's base URL cannot be written into a header.
-    pub fn new(snapshot: Arc<Snapshot>) -> Result<Site, SettingsError> {
+    pub fn new(snapshot: Arc<Snapshot>) -> Result<ServedState, SettingsError> {
         let catalog = mcp::Catalog::new(Arc::clone(&snapshot), None);
-        Site::with_catalog(snapshot, catalog)
+        ServedState::with_catalog(snapshot, catalog)
     }
 
-    /// Like [`Site::new`], with a catalog that was made for the same snapshot.
+    /// Like [`ServedState::new`], with a catalog that was made for the same snapshot.
     ///
     /// # Errors
-    /// Those of [`Site::new`].
+    /// Those of [`ServedState::new`].
     pub fn with_catalog(
         snapshot: Arc<Snapshot>,
         catalog: mcp::Catalog,
-    ) -> Result<Site, SettingsError> {
+    ) -> Result<ServedState, SettingsError> {
         let base_url = &snapshot.base_url;
         let is_whole = snapshot.insights().is_some();
         let topic = |path: &str| -> Result<Option<HeaderValue>, SettingsError> {
@@ -114,7 +114,7 @@ impl Site {
         // Another version may answer the same query of the same dataset in other bytes.
         let version = env!("CARGO_PKG_VERSION").as_bytes();
         let search_tags = QueryTags::new(&[&snapshot.digest, version]);
-        Ok(Site {
+        Ok(ServedState {
             snapshot,
             catalog,
             documents,
@@ -185,7 +185,7 @@ impl Site {
         self.store(&cancelled);
     }
 
-    /// Says whether [`compress`](Site::compress) is to keep large bodies for the kernel as well.
+    /// Says whether [`compress`](ServedState::compress) is to keep large bodies for the kernel as well.
     pub(crate) fn enable_sendfile(&self, kept: bool) {
         self.keeps_files.store(kept, Relaxed);
     }

@@ -1,4 +1,4 @@
-//! The service as a whole: the current site, what the operator has set, and whether it is ready.
+//! The service as a whole: what is served now, what the operator has set, and whether it is ready.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use super::host;
 use super::rate_limit::{RateLimitStatus, RateLimiter};
 use super::readiness::Readiness;
 use super::request_metrics::RequestMetrics;
-use super::site::Site;
+use super::served_state::ServedState;
 use crate::clock;
 use crate::delivery::Hub;
 use crate::mcp;
@@ -95,9 +95,9 @@ pub(crate) enum RateLimitScope {
 }
 
 /// Everything that requests share.
-pub struct App {
+pub struct AppState {
     /// What is served now; a request loads it once.
-    pub(crate) site: ArcSwap<Site>,
+    pub(crate) served: ArcSwap<ServedState>,
     /// Whether traffic should be sent here, and why not.
     pub readiness: Arc<Readiness>,
     /// What requests leave behind.
@@ -124,19 +124,19 @@ pub struct App {
     is_own_authority: bool,
 }
 
-impl App {
+impl AppState {
     /// Builds the service on its first site.
     ///
     /// # Errors
     /// When a setting cannot be written into a header.
-    pub fn new(settings: Settings, site: Site) -> Result<App, SettingsError> {
+    pub fn new(settings: Settings, served: ServedState) -> Result<AppState, SettingsError> {
         let cache_control = HeaderValue::from_str(&settings.cache_control)
             .map_err(|_| SettingsError::CacheControl)?;
         HeaderValue::from_str(&settings.base_url).map_err(|_| SettingsError::BaseUrl)?;
         let began = clock::instant();
         let own_authority = host::authority_of(&settings.base_url).to_owned();
-        Ok(App {
-            site: ArcSwap::from_pointee(site),
+        Ok(AppState {
+            served: ArcSwap::from_pointee(served),
             readiness: Arc::default(),
             traffic: RequestMetrics::default(),
             limits: settings.limits,
@@ -160,7 +160,7 @@ impl App {
 
     /// Serves the Model Context Protocol at `/mcp`.
     #[must_use]
-    pub fn with_mcp(mut self, server: mcp::Server) -> App {
+    pub fn with_mcp(mut self, server: mcp::Server) -> AppState {
         self.mcp = Some(server);
         self
     }
@@ -168,9 +168,9 @@ impl App {
     /// Has large bodies kept a second time, where the kernel sends them by itself, if plain requests are `answered`
     /// without hyper.
     #[must_use]
-    pub fn with_fast_path(mut self, answered: bool) -> App {
+    pub fn with_fast_path(mut self, answered: bool) -> AppState {
         self.fast_path = answered;
-        self.site.load().enable_sendfile(answered);
+        self.served.load().enable_sendfile(answered);
         self
     }
 
@@ -205,22 +205,22 @@ impl App {
     }
 
     /// Puts `site` in place of `expected`, unless that is no longer the current one; tells whether it did.
-    pub fn replace(&self, expected: &Arc<Site>, site: Site) -> bool {
-        site.enable_sendfile(self.fast_path);
-        let previous = self.site.compare_and_swap(expected, Arc::new(site));
+    pub fn replace(&self, expected: &Arc<ServedState>, served: ServedState) -> bool {
+        served.enable_sendfile(self.fast_path);
+        let previous = self.served.compare_and_swap(expected, Arc::new(served));
         Arc::ptr_eq(&previous, expected)
     }
 
     /// Puts `site` in place of the current one, and returns that. Requests in flight finish on the site they began with,
     /// and the last of them would have to free it, gigabytes of a large dataset, unless the caller keeps it longer.
-    pub fn publish(&self, site: Site) -> Arc<Site> {
-        site.enable_sendfile(self.fast_path);
-        self.site.swap(Arc::new(site))
+    pub fn publish(&self, served: ServedState) -> Arc<ServedState> {
+        served.enable_sendfile(self.fast_path);
+        self.served.swap(Arc::new(served))
     }
 
     /// Returns the site that is served now.
-    pub fn current(&self) -> Arc<Site> {
-        self.site.load_full()
+    pub fn current(&self) -> Arc<ServedState> {
+        self.served.load_full()
     }
 
     /// Takes one token of `scope` for `client`, which is looked up only where there is a limit; `None` where there is none.
