@@ -10,7 +10,7 @@ use std::time::Duration;
 use reviewd::delivery::client::{Client, Payload};
 use reviewd::delivery::guard::{Guard, Ports};
 use reviewd::delivery::priority::{Behind, give_way};
-use reviewd::delivery::resolve::{Lookup, Lookups};
+use reviewd::delivery::resolve::{Lookup, ResolverPool};
 use reviewd::delivery::tls::client_config;
 use reviewd::websub::Callback;
 use reviewd::websub::subscription::Answer;
@@ -22,7 +22,7 @@ pub(crate) fn deliver(ca: &Path, callbacks: &[&String], body: &[u8]) {
         ports: Ports::parse("1024-").unwrap(),
     };
     let lookup: Arc<dyn Lookup> = Arc::new(NoNames);
-    let lookups = Lookups::new(&lookup, Arc::new(guard), 1);
+    let lookups = ResolverPool::new(&lookup, Arc::new(guard), 1);
     let client = Client::new(
         "control",
         client_config(Some(ca)).unwrap(),

@@ -7,8 +7,8 @@ use std::time::Duration;
 use reviewd::websub::postgres::Database;
 use reviewd::websub::store::{Published, Store};
 use reviewd::websub::subscription::Subscription;
-use reviewd::websub::transfer::{Adopted, Moved};
-use reviewd::websub::{Callback, Moment, Place};
+use reviewd::websub::transfer::{ExportedSubscription, ImportDecision};
+use reviewd::websub::{Callback, Moment, StoreLocation};
 
 use super::measured::tree_cpu_us;
 use super::now;
@@ -101,10 +101,10 @@ impl Home<'_> {
 
     pub(crate) fn open(&self) -> Box<dyn Store> {
         let place = match self {
-            Home::Embedded(directory) => Place::Directory(directory.clone()),
+            Home::Embedded(directory) => StoreLocation::Directory(directory.clone()),
             Home::Shared(server, name) => {
                 let url = server.postgres.url("reviewd", name);
-                Place::Database(Box::new(Database::parse(&url).unwrap()))
+                StoreLocation::Database(Box::new(Database::parse(&url).unwrap()))
             }
         };
         place.open().unwrap()
@@ -115,12 +115,12 @@ impl Home<'_> {
     pub(crate) fn fill(&self, topic: &str, digest: [u8; 32], callbacks: &[String]) {
         let mut store = self.open();
         for part in callbacks.chunks(PART) {
-            let moved: Vec<Moved> = part
+            let moved: Vec<ExportedSubscription> = part
                 .iter()
                 .map(|callback| moved(topic, digest, callback))
                 .collect();
             let adopted = store.adopt(&moved, now()).unwrap();
-            assert!(adopted.iter().all(|one| *one == Adopted::Added));
+            assert!(adopted.iter().all(|one| *one == ImportDecision::Added));
         }
         if let Home::Shared(server, name) = self {
             // What autovacuum would have done by and by.
@@ -206,9 +206,9 @@ pub(crate) fn assert_changed(published: &Published) {
     assert_eq!(published.changed.len(), 1);
 }
 
-fn moved(topic: &str, digest: [u8; 32], callback: &str) -> Moved {
+fn moved(topic: &str, digest: [u8; 32], callback: &str) -> ExportedSubscription {
     let now = now();
-    Moved {
+    ExportedSubscription {
         topic: topic.to_owned(),
         callback: Callback::parse(callback).unwrap(),
         signed: false,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use reviewd::websub::policy::Policy;
-use reviewd::websub::store::{Claim, Edition, Lane, Report, Store};
+use reviewd::websub::store::{Claim, Lane, Report, Store, TopicVersion};
 use reviewd::websub::subscription::{Answer, Outcome};
 use reviewd::wire::date::Timestamp;
 
@@ -35,7 +35,7 @@ pub(crate) fn measure(counts: &[usize]) {
 fn row(home: &Home<'_>, count: usize, workers: usize) -> String {
     let url = format!("{BASE}{TOPIC}");
     let mut store = home.open();
-    let (old, new) = (edition(&url, 1), edition(&url, 2));
+    let (old, new) = (version(&url, 1), version(&url, 2));
     assert_changed(
         &store
             .publish(std::slice::from_ref(&old), &policy(), now())
@@ -117,8 +117,8 @@ fn work(store: &mut dyn Store) -> usize {
     }
 }
 
-fn edition(url: &str, number: u8) -> Edition {
-    Edition {
+fn version(url: &str, number: u8) -> TopicVersion {
+    TopicVersion {
         url: url.to_owned(),
         digest: [number; 32],
         dated: Timestamp::from_unix(number.into()),

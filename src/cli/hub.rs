@@ -18,10 +18,10 @@ use crate::clock;
 use crate::websub::policy::Policy;
 use crate::websub::sqlite::FILE_NAME;
 use crate::websub::store::{
-    Listed, Order, Store, StoreError, TOMBSTONES_MAX, Tombstone, WaitingRequest,
+    AdminCommand, Listed, Store, StoreError, TOMBSTONES_MAX, Tombstone, WaitingRequest,
 };
 use crate::websub::subscription::{Ended, Subscription};
-use crate::websub::{Moment, Place};
+use crate::websub::{Moment, StoreLocation};
 use crate::wire::date::Timestamp;
 
 /// Flags of `hub`.
@@ -103,7 +103,7 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     if let Action::Import(import) = &args.action {
         return transfer::import(import, &place, args.format);
     }
-    if let Place::Directory(directory) = &place
+    if let StoreLocation::Directory(directory) = &place
         && !directory.join(FILE_NAME).exists()
     {
         let message = format!(
@@ -129,8 +129,8 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
             list(store)?.render(format, Map::from_iter([paused]))
         }
         Action::Show { id } => show(store, *id, format)?,
-        Action::Remove { id } => operate(store, *id, Order::Remove, format)?,
-        Action::Retry { id } => operate(store, *id, Order::Retry, format)?,
+        Action::Remove { id } => apply_admin(store, *id, AdminCommand::Remove, format)?,
+        Action::Retry { id } => apply_admin(store, *id, AdminCommand::Retry, format)?,
     };
     print(out.as_bytes())
 }
@@ -300,21 +300,21 @@ fn lease(state: &Subscription) -> String {
     }
 }
 
-fn operate(
+fn apply_admin(
     store: &mut dyn Store,
     id: i64,
-    order: Order,
+    order: AdminCommand,
     format: Format,
 ) -> Result<String, Failure> {
     let found = store
-        .operate(id, order, &POLICY, now())
+        .apply_admin(id, order, &POLICY, now())
         .map_err(|error| failure(&error))?;
     if !found {
         return Err(unknown(store, id));
     }
     let done = match order {
-        Order::Remove => "removed",
-        Order::Retry => "due now",
+        AdminCommand::Remove => "removed",
+        AdminCommand::Retry => "due now",
     };
     Ok(match format {
         Format::Text => format!("subscription {id} is {done}\n"),
@@ -390,7 +390,7 @@ pub(super) fn failure(error: &StoreError) -> Failure {
         StoreError::Corrupt(..) | StoreError::Foreign(_) | StoreError::Newer(..) => Status::Data,
         StoreError::Busy(_) | StoreError::Unreachable(..) => Status::Unavailable,
         StoreError::Refused(..) => Status::Config,
-        StoreError::Full(_) | StoreError::ReadOnly(_) | StoreError::Io(..) => Status::Io,
+        StoreError::QuotaExceeded(_) | StoreError::ReadOnly(_) | StoreError::Io(..) => Status::Io,
     };
     Failure::new(status, error.to_string())
 }

@@ -10,11 +10,11 @@ use super::exit::{Failure, Status};
 use super::values::{Secret, time};
 use crate::delivery::Settings;
 use crate::delivery::guard::{Guard, Ports};
-use crate::websub::Place;
+use crate::websub::StoreLocation;
 use crate::websub::policy::Policy;
 #[cfg(feature = "postgres")]
 use crate::websub::postgres::Database;
-use crate::websub::store::Caps;
+use crate::websub::store::Quotas;
 
 /// The hub's flags.
 #[derive(Args, Clone, Debug)]
@@ -101,7 +101,7 @@ impl HubFlags {
                 retry_delays: self.retry_delays.clone(),
                 ..defaults.policy
             },
-            caps: Caps {
+            quotas: Quotas {
                 requests: (self.subscriptions_max / PENDING_SHARE).max(1),
                 requests_per_host: (self.subscriptions_per_host / PENDING_SHARE).max(1),
                 subscriptions: self.subscriptions_max,
@@ -119,21 +119,24 @@ impl HubFlags {
 ///
 /// # Errors
 /// 78 for a database address that cannot be used.
-pub(super) fn store_location(store: Option<&Secret>, state: &Path) -> Result<Place, Failure> {
+pub(super) fn store_location(
+    store: Option<&Secret>,
+    state: &Path,
+) -> Result<StoreLocation, Failure> {
     // An empty variable counts as unset.
     let Some(Secret(text)) = store.filter(|store| !store.0.is_empty()) else {
-        return Ok(Place::Directory(state.to_owned()));
+        return Ok(StoreLocation::Directory(state.to_owned()));
     };
     database(text).map_err(|what| Failure::new(Status::Config, format!("--store: {what}")))
 }
 
 #[cfg(feature = "postgres")]
-fn database(text: &str) -> Result<Place, String> {
-    Ok(Place::Database(Box::new(Database::parse(text)?)))
+fn database(text: &str) -> Result<StoreLocation, String> {
+    Ok(StoreLocation::Database(Box::new(Database::parse(text)?)))
 }
 
 #[cfg(not(feature = "postgres"))]
-fn database(_text: &str) -> Result<Place, String> {
+fn database(_text: &str) -> Result<StoreLocation, String> {
     Err("this reviewd was built without the feature `postgres`".to_owned())
 }
 
@@ -182,10 +185,10 @@ mod tests {
         let policy = settings.policy;
         assert_eq!(policy.retry_delays, [60, 900].map(Duration::from_secs));
         assert_eq!(policy.failures_max, 3);
-        let caps = settings.caps;
-        assert_eq!((caps.requests, caps.requests_per_host), (1_000, 10));
+        let quotas = settings.quotas;
+        assert_eq!((quotas.requests, quotas.requests_per_host), (1_000, 10));
         assert_eq!(
-            (caps.subscriptions, caps.subscriptions_per_host),
+            (quotas.subscriptions, quotas.subscriptions_per_host),
             (100_000, 1_000)
         );
         assert!(!settings.guard.allow_private);
@@ -206,8 +209,8 @@ mod tests {
     #[test]
     fn the_limits_of_waiting_requests_follow_those_of_subscriptions() {
         let flags = ["--subscriptions-max=500000", "--subscriptions-per-host=50"];
-        let caps = settings(&flags).unwrap().caps;
-        assert_eq!((caps.requests, caps.requests_per_host), (5_000, 1));
+        let quotas = settings(&flags).unwrap().quotas;
+        assert_eq!((quotas.requests, quotas.requests_per_host), (5_000, 1));
     }
 
     #[test]

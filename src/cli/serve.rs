@@ -14,7 +14,7 @@ use crate::server::signals::Signals;
 use crate::server::systemd::SdNotify;
 use crate::server::{self, Config, DataSource, StartError, descriptors};
 use crate::websub::sqlite::FILE_NAME;
-use crate::websub::{Moment, Place};
+use crate::websub::{Moment, StoreLocation};
 
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
@@ -77,11 +77,11 @@ fn check_data(data: &DataSource) -> Result<(), Failure> {
     not(feature = "postgres"),
     expect(unused_variables, reason = "a directory needs no origin")
 )]
-fn check_place(place: &Place, config: &Config) -> Result<(), Failure> {
+fn check_place(place: &StoreLocation, config: &Config) -> Result<(), Failure> {
     match place {
-        Place::Directory(directory) => check_state(directory),
+        StoreLocation::Directory(directory) => check_state(directory),
         #[cfg(feature = "postgres")]
-        Place::Database(_) => {
+        StoreLocation::Database(_) => {
             // Where the system chooses the port the origin is unknown here; publishing checks it later.
             let is_known = config.inherited.is_none() && config.listen.port() != 0;
             let listening = || is_known.then(|| config.origin_at(config.listen));
@@ -93,13 +93,13 @@ fn check_place(place: &Place, config: &Config) -> Result<(), Failure> {
 }
 
 /// Warns that the state directory holds subscriptions that are not served because `--store` names a database.
-fn warn_of_others(place: &Place, state: Option<&Path>) {
+fn warn_of_others(place: &StoreLocation, state: Option<&Path>) {
     let Some(state) = state else { return };
-    if *place == Place::Directory(state.to_owned()) || !state.join(FILE_NAME).exists() {
+    if *place == StoreLocation::Directory(state.to_owned()) || !state.join(FILE_NAME).exists() {
         return;
     }
     let moment = Moment::from_unix_ms(clock::unix_ms());
-    let left = Place::Directory(state.to_owned()).open();
+    let left = StoreLocation::Directory(state.to_owned()).open();
     let left = left.and_then(|mut store| store.list(0, 1, moment));
     if left.is_ok_and(|left| !left.is_empty()) {
         warn!(

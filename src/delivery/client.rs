@@ -13,7 +13,7 @@ use ureq::http::Response;
 use ureq::unversioned::transport::Connector;
 use ureq::{Agent, Body, Timeout};
 
-use super::resolve::{GuardedResolver, LookupError, Lookups};
+use super::resolve::{GuardedResolver, LookupError, ResolverPool};
 use super::tcp::HubTcpConnector;
 use super::tls::TlsConnector;
 use crate::clock;
@@ -61,7 +61,7 @@ impl Client {
     pub fn new(
         user_agent: &str,
         tls: Arc<rustls::ClientConfig>,
-        lookups: Lookups,
+        lookups: ResolverPool,
         idle_max: usize,
     ) -> Client {
         let config = Agent::config_builder()
@@ -284,7 +284,7 @@ fn failure(error: &ureq::Error) -> Exchange {
         ureq::Error::Timeout(_) => failed(Failure::Timeout),
         ureq::Error::HostNotFound => failed(Failure::Resolve),
         ureq::Error::Other(other) => match other.downcast_ref::<LookupError>() {
-            Some(LookupError::Saturated) => withheld(),
+            Some(LookupError::PoolExhausted) => withheld(),
             Some(LookupError::Blocked(_)) => Exchange {
                 reached: true,
                 ..failed(Failure::Blocked)

@@ -1,11 +1,11 @@
-//! The hub's thread. It alone has the store: requests, ends of exchanges and changed topics come in by its mailbox, a
+//! The hub's thread. It alone has the store: requests, ends of exchanges and changed topics come in as messages, a
 //! batch at a time; each batch is stored in a few transactions, and only then answered, and what is due is claimed and
 //! handed to the pool. Nothing here waits for a subscriber.
 
-mod carry;
-mod desk;
+mod body_transfer;
 mod dispatch;
-mod looks;
+mod messages;
+mod poll_schedule;
 mod storage;
 
 use std::collections::HashMap;
@@ -16,17 +16,17 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use self::carry::{Carried, Carrier};
-use self::looks::Looks;
+use self::body_transfer::{BodyTransfer, TransferResult};
+use self::poll_schedule::PollSchedule;
 use self::storage::OPEN_WAIT_MIN;
 use super::breaker::Breaker;
 use super::client::Client;
-use super::exchange::{Content, End, Exchanger, Job};
-use super::flights::Flights;
+use super::exchange::{CallbackClient, Content, End, Job};
 use super::hub::{Health, Shared, StartError, stopping};
+use super::in_flight::InFlight;
 use super::pool::Pool;
 use super::priority::{Behind, give_way};
-use super::resolve::Lookups;
+use super::resolve::ResolverPool;
 use super::settings::{Outside, Settings};
 use super::tls::client_config;
 use crate::snapshot::Topic;
@@ -34,7 +34,7 @@ use crate::websub::sqlite::Role;
 use crate::websub::store::{Accept, Report, Store};
 use crate::websub::{Moment, Refusal};
 
-/// What comes in by the mailbox.
+/// What comes in.
 #[derive(Debug)]
 pub(super) enum Message {
     /// A request to keep, and whom to tell.
@@ -49,7 +49,7 @@ pub(super) enum Message {
         elapsed: Duration,
     },
     /// Bodies have been carried to the store, or from there, or not.
-    Carried(Carried),
+    TransferResult(TransferResult),
     /// Topics may have changed.
     Wake,
     /// Stop, by then.
@@ -77,7 +77,7 @@ pub(super) struct Engine {
     /// How long it is left alone after the next trouble.
     open_wait: Duration,
     health: Health,
-    flights: Flights,
+    in_flight: InFlight,
     breaker: Breaker,
     /// The last subscription whose host was probed: the next probe asks those after it.
     probed_id: i64,
@@ -93,8 +93,8 @@ pub(super) struct Engine {
     /// The clock, and what it showed when it was last looked at.
     unix_ms: Box<dyn Fn() -> i64 + Send>,
     anchor: (Instant, i64),
-    looks: Looks,
-    carrier: Carrier,
+    poll_schedule: PollSchedule,
+    transfer: BodyTransfer,
     sweep_at: Instant,
     count_at: Instant,
     /// Verifications that have been put off since the waiting requests were counted.
@@ -118,32 +118,34 @@ impl Engine {
         settings: Settings,
         outside: Outside,
         shared: Arc<Shared>,
-        mailbox: SyncSender<Message>,
+        sender: SyncSender<Message>,
         on_health: Box<dyn Fn(&Health) + Send>,
     ) -> Result<Engine, StartError> {
         let lanes = settings.lanes;
         let guard = Arc::new(settings.guard.clone());
         let tls = client_config(settings.ca_file.as_deref())?;
         let agent = format!("reviewd/{} (+{})", env!("CARGO_PKG_VERSION"), base_url);
-        let lookups = |threads: usize| Lookups::new(&outside.lookup, Arc::clone(&guard), threads);
+        let lookups =
+            |threads: usize| ResolverPool::new(&outside.lookup, Arc::clone(&guard), threads);
         let asking = lookups(lanes.verify_threads());
-        let client =
-            |lookups: Lookups, idle: usize| Client::new(&agent, Arc::clone(&tls), lookups, idle);
-        let exchanger = Exchanger {
+        let client = |lookups: ResolverPool, idle: usize| {
+            Client::new(&agent, Arc::clone(&tls), lookups, idle)
+        };
+        let callbacks = CallbackClient {
             asking: client(asking.clone(), 0),
             delivering: client(lookups(lanes.fast), lanes.fast),
             lookups: asking,
             delivery_timeout: settings.delivery_timeout,
             verify_timeout: settings.verify_timeout,
         };
-        let clients = vec![exchanger.asking.clone(), exchanger.delivering.clone()];
-        let exchanger = Arc::new(exchanger);
+        let clients = vec![callbacks.asking.clone(), callbacks.delivering.clone()];
+        let callbacks = Arc::new(callbacks);
         let pool = |name, threads, behind| {
-            let (exchanger, mailbox) = (Arc::clone(&exchanger), mailbox.clone());
+            let (callbacks, sender) = (Arc::clone(&callbacks), sender.clone());
             Pool::new(name, threads, behind, move |(number, job): (u64, Job)| {
-                let (end, elapsed) = exchanger.run(&job);
+                let (end, elapsed) = callbacks.run(&job);
                 // When the hub's thread is gone, so is everybody who would want to know.
-                let _gone = mailbox.send(Message::Ended {
+                let _gone = sender.send(Message::Ended {
                     number,
                     end,
                     elapsed,
@@ -163,7 +165,7 @@ impl Engine {
             open_at: now,
             open_wait: OPEN_WAIT_MIN,
             health: Health::default(),
-            flights: Flights::new(lanes),
+            in_flight: InFlight::new(lanes),
             breaker: Breaker::default(),
             probed_id: 0,
             contents: HashMap::new(),
@@ -173,8 +175,8 @@ impl Engine {
             reports: Vec::new(),
             anchor: (now, (outside.unix_ms)()),
             unix_ms: outside.unix_ms,
-            looks: Looks::new(now),
-            carrier: Carrier::new(settings.place.clone(), mailbox),
+            poll_schedule: PollSchedule::new(now),
+            transfer: BodyTransfer::new(settings.place.clone(), sender),
             sweep_at: now,
             count_at: now,
             put_off: 0,
@@ -185,23 +187,23 @@ impl Engine {
     }
 
     /// Works until it is told to stop.
-    pub(super) fn run(mut self, letters: &Receiver<Message>) {
+    pub(super) fn run(mut self, messages: &Receiver<Message>) {
         give_way(Behind::Little);
         let mut wait = Duration::ZERO;
         loop {
             let mut batch = Vec::new();
-            match letters.recv_timeout(wait) {
-                Ok(letter) => batch.push(letter),
+            match messages.recv_timeout(wait) {
+                Ok(message) => batch.push(message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             while batch.len() < BATCH_MAX {
-                let Ok(letter) = letters.try_recv() else {
+                let Ok(message) = messages.try_recv() else {
                     break;
                 };
-                batch.push(letter);
+                batch.push(message);
             }
-            self.gather(letters, &mut batch);
+            self.drain_more(messages, &mut batch);
             let more = self.turn(batch);
             if self.is_over() {
                 return self.close();
@@ -212,19 +214,19 @@ impl Engine {
 
     /// Waits a moment for more ends of exchanges, where booking them is a conversation with a database: a few at a time
     /// would cost it as much as many. Whoever waits for an answer is not kept waiting.
-    fn gather(&self, letters: &Receiver<Message>, batch: &mut Vec<Message>) {
+    fn drain_more(&self, messages: &Receiver<Message>, batch: &mut Vec<Message>) {
         let until = Instant::now() + GATHER;
-        let least = GATHERED.min(self.flights.len() / 2);
-        let is_end = |letter: &Message| matches!(letter, Message::Ended { .. });
+        let least = GATHERED.min(self.in_flight.len() / 2);
+        let is_end = |message: &Message| matches!(message, Message::Ended { .. });
         if !self.settings.place.is_shared() || !batch.iter().all(is_end) {
             return;
         }
         while !batch.is_empty() && batch.len() < least && batch.last().is_some_and(is_end) {
             let left = until.saturating_duration_since(Instant::now());
-            let Ok(letter) = letters.recv_timeout(left) else {
+            let Ok(message) = messages.recv_timeout(left) else {
                 return;
             };
-            batch.push(letter);
+            batch.push(message);
         }
     }
 
@@ -234,8 +236,8 @@ impl Engine {
         self.take_topics();
         self.open(now);
         let mut accepts = Vec::new();
-        for letter in batch {
-            match letter {
+        for message in batch {
+            match message {
                 Message::Submit { accept, reply } if self.stopping.is_none() => {
                     accepts.push((accept, reply))
                 }
@@ -246,7 +248,7 @@ impl Engine {
                     end,
                     elapsed,
                 } => self.note_end(number, end, elapsed, now),
-                Message::Carried(carried) => self.note_carried(carried),
+                Message::TransferResult(carried) => self.note_carried(carried),
                 Message::Wake => {}
                 Message::Stop { until, done } => self.stop(until, Some(done)),
             }
@@ -258,7 +260,7 @@ impl Engine {
         self.accept(accepts, now);
         self.record(now);
         let more = self.is_delivering() && self.dispatch(now);
-        self.keep_house(now);
+        self.run_maintenance(now);
         self.report_health();
         more
     }
@@ -324,7 +326,7 @@ impl Engine {
         self.contents = contents;
         self.others.clear();
         self.unpublished = true;
-        self.carrier.forget();
+        self.transfer.forget();
     }
 
     /// Begins to stop, or to stop earlier.
@@ -338,14 +340,14 @@ impl Engine {
         match &self.stopping {
             None => false,
             Some((until, _)) => {
-                (self.flights.len() == 0 && self.reports.is_empty()) || Instant::now() >= *until
+                (self.in_flight.len() == 0 && self.reports.is_empty()) || Instant::now() >= *until
             }
         }
     }
 
     /// Cuts what is still under way, closes the store, gives the role back, and only then says that it is done.
     fn close(self) {
-        let clean = self.flights.len() == 0;
+        let clean = self.in_flight.len() == 0;
         for client in self.clients {
             client.cut();
         }

@@ -11,9 +11,9 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use bytes::Bytes;
 
 use super::client::{Client, Exchange, Payload, delivery_timeout};
-use super::resolve::Lookups;
+use super::resolve::ResolverPool;
 use super::signature::sign;
-use crate::websub::store::{Delivery, Notice, Verification};
+use crate::websub::store::{Delivery, DenialNotice, Verification};
 use crate::websub::subscription::{Answer, Failure};
 use crate::wire::date::Timestamp;
 
@@ -36,7 +36,7 @@ pub(super) enum Job {
     /// The instant is the last at which it may begin: later, the claim could run out on the way. The number counts the bytes
     /// that were taken.
     Deliver(Delivery, Arc<Content>, Instant, Arc<AtomicU64>),
-    Deny(Notice),
+    Deny(DenialNotice),
     Probe(Vec<(String, u16)>),
 }
 
@@ -54,7 +54,7 @@ pub(super) enum End {
         exchange: Exchange,
     },
     Denied {
-        notice: Notice,
+        notice: DenialNotice,
         exchange: Exchange,
     },
     Probed {
@@ -63,16 +63,16 @@ pub(super) enum End {
 }
 
 /// Everything that exchanges share.
-pub(super) struct Exchanger {
+pub(super) struct CallbackClient {
     /// One client for verifications and denials, one for deliveries: hanging lookups of one do not hold up the other.
     pub(super) asking: Client,
     pub(super) delivering: Client,
-    pub(super) lookups: Lookups,
+    pub(super) lookups: ResolverPool,
     pub(super) delivery_timeout: Duration,
     pub(super) verify_timeout: Duration,
 }
 
-impl Exchanger {
+impl CallbackClient {
     /// Does the job; a panic on the way is an end like any other.
     pub(super) fn run(&self, job: &Job) -> (End, Duration) {
         let began = Instant::now();

@@ -33,7 +33,7 @@ struct Inner {
     base_url: String,
     /// The URLs of the topics; they do not change while the hub runs.
     topics: Vec<String>,
-    mailbox: SyncSender<Message>,
+    sender: SyncSender<Message>,
     shared: Arc<Shared>,
 }
 
@@ -88,7 +88,7 @@ impl Hub {
         topics: [Topic; 3],
         on_health: impl Fn(&Health) + Send + Sync + 'static,
     ) -> Result<Hub, StartError> {
-        let (mailbox, letters) = sync_channel(MAILBOX);
+        let (sender, messages) = sync_channel(MESSAGES_MAX);
         let shared = Arc::new(Shared::default());
         let on_health = Arc::new(on_health);
         let told = Arc::clone(&on_health);
@@ -105,14 +105,14 @@ impl Hub {
             settings.clone(),
             outside,
             Arc::clone(&shared),
-            mailbox.clone(),
+            sender.clone(),
             Box::new(move |health| told(health)),
         )?;
         let died = Arc::clone(&shared);
         let builder = thread::Builder::new().name("hub".to_owned());
         builder
             .spawn(move || {
-                let run = AssertUnwindSafe(|| engine.run(&letters));
+                let run = AssertUnwindSafe(|| engine.run(&messages));
                 if catch_unwind(run).is_err() {
                     let health = Health {
                         panicked: true,
@@ -128,7 +128,7 @@ impl Hub {
                 settings,
                 base_url: base_url.to_owned(),
                 topics: urls,
-                mailbox,
+                sender,
                 shared,
             }),
         })
@@ -164,11 +164,11 @@ impl Hub {
             .leases
             .grant(request.lease_asked_s, lease_jitter(&request));
         let (reply, answer) = oneshot::channel();
-        let letter = Message::Submit {
+        let message = Message::Submit {
             accept: Accept { request, lease_s },
             reply,
         };
-        match inner.mailbox.try_send(letter) {
+        match inner.sender.try_send(message) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => {
                 return Err(Refusal::unavailable("the hub is busy".to_owned(), BUSY_S));
@@ -208,8 +208,8 @@ impl Hub {
             .next_topics
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = Some(topics.to_vec());
-        // A full mailbox wakes the thread just as well, and one without a thread has nobody to wake.
-        let _awake = self.inner.mailbox.try_send(Message::Wake);
+        // A full queue wakes the thread just as well, and one without a thread has nobody to wake.
+        let _awake = self.inner.sender.try_send(Message::Wake);
     }
 
     /// Returns how the hub is.
@@ -233,8 +233,8 @@ impl Hub {
     /// Says that a stop that is under way should not wait any longer; without one, stops at once.
     pub fn hurry(&self) {
         let (done, _nobody) = sync_channel(1);
-        // A full mailbox is emptied in a moment, and then the deadline of the stop holds.
-        let _full = self.inner.mailbox.try_send(Message::Stop {
+        // A full queue is emptied in a moment, and then the deadline of the stop holds.
+        let _full = self.inner.sender.try_send(Message::Stop {
             until: Instant::now(),
             done,
         });
@@ -245,11 +245,11 @@ impl Hub {
     #[must_use]
     pub fn shutdown(&self, deadline: Duration) -> bool {
         let (done, stopped) = sync_channel(1);
-        let letter = Message::Stop {
+        let message = Message::Stop {
             until: Instant::now() + deadline,
             done,
         };
-        if self.inner.mailbox.send(letter).is_err() {
+        if self.inner.sender.send(message).is_err() {
             return true;
         }
         // The thread answers by the deadline, and then stores what it has.
@@ -260,8 +260,8 @@ impl Hub {
 impl Drop for Inner {
     fn drop(&mut self) {
         let (done, _stopped) = sync_channel(1);
-        // A mailbox that is full belongs to a thread that is at work; it looks whether anybody is left.
-        let _stopping = self.mailbox.try_send(Message::Stop {
+        // A queue that is full belongs to a thread that is at work; it looks whether anybody is left.
+        let _stopping = self.sender.try_send(Message::Stop {
             until: Instant::now(),
             done,
         });
@@ -305,7 +305,7 @@ fn lease_jitter(request: &HubRequest) -> u16 {
 }
 
 /// Letters that wait for the hub's thread; one more request is refused.
-const MAILBOX: usize = 1_024;
+const MESSAGES_MAX: usize = 1_024;
 
 /// How long a request waits for the disk.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);

@@ -50,35 +50,35 @@ pub enum LookupError {
     /// The deadline passed.
     Late,
     /// All threads are busy with names that do not come back.
-    Saturated,
+    PoolExhausted,
     /// One of the addresses is refused.
     Blocked(Blocked),
 }
 
 /// A bounded number of threads that look names up, and the guard that judges every answer.
 #[derive(Clone)]
-pub struct Lookups {
-    pool: Arc<Pool<Question>>,
+pub struct ResolverPool {
+    pool: Arc<Pool<LookupJob>>,
     /// Questions that wait or are being looked up, those that nobody waits for any more included.
     open: Arc<AtomicUsize>,
     open_max: usize,
     guard: Arc<Guard>,
 }
 
-struct Question {
+struct LookupJob {
     host: String,
     /// Set when nobody waits any more.
     abandoned: Arc<AtomicBool>,
     answer: SyncSender<io::Result<Vec<IpAddr>>>,
 }
 
-impl Lookups {
+impl ResolverPool {
     /// Makes a resolver that uses up to `threads` threads, none of them before it is needed.
     #[must_use]
-    pub fn new(lookup: &Arc<dyn Lookup>, guard: Arc<Guard>, threads: usize) -> Lookups {
+    pub fn new(lookup: &Arc<dyn Lookup>, guard: Arc<Guard>, threads: usize) -> ResolverPool {
         let open = Arc::new(AtomicUsize::new(0));
         let (lookup, done) = (Arc::clone(lookup), Arc::clone(&open));
-        let pool = Pool::new("hub-lookup", threads, None, move |question: Question| {
+        let pool = Pool::new("hub-lookup", threads, None, move |question: LookupJob| {
             // Taken off the count however the lookup ends.
             let _counted = Counted(Arc::clone(&done));
             if !question.abandoned.load(Ordering::Relaxed) {
@@ -88,7 +88,7 @@ impl Lookups {
             }
         });
         // A place in the queue for each thread: whoever came later would wait for more than one lookup.
-        Lookups {
+        ResolverPool {
             pool: Arc::new(pool),
             open,
             open_max: 2 * threads,
@@ -124,18 +124,18 @@ impl Lookups {
     fn ask(&self, host: &str, timeout: Duration) -> Result<Vec<IpAddr>, LookupError> {
         let (answer, answered) = sync_channel(1);
         let abandoned = Arc::new(AtomicBool::new(false));
-        let question = Question {
+        let question = LookupJob {
             host: host.to_owned(),
             abandoned: Arc::clone(&abandoned),
             answer,
         };
         if self.open.fetch_add(1, Ordering::Relaxed) >= self.open_max {
             self.open.fetch_sub(1, Ordering::Relaxed);
-            return Err(LookupError::Saturated);
+            return Err(LookupError::PoolExhausted);
         }
         if self.pool.submit(question).is_err() {
             self.open.fetch_sub(1, Ordering::Relaxed);
-            return Err(LookupError::Saturated);
+            return Err(LookupError::PoolExhausted);
         }
         match answered.recv_timeout(timeout) {
             Ok(Ok(addresses)) => Ok(addresses),
@@ -158,7 +158,7 @@ impl Drop for Counted {
 }
 
 /// Resolution for ureq: the addresses that were judged are the ones it connects to, without another lookup between.
-pub struct GuardedResolver(pub Lookups);
+pub struct GuardedResolver(pub ResolverPool);
 
 impl Resolver for GuardedResolver {
     fn resolve(
@@ -192,7 +192,7 @@ impl fmt::Display for LookupError {
         match self {
             LookupError::Failed => f.write_str("the name does not resolve"),
             LookupError::Late => f.write_str("the name did not resolve in time"),
-            LookupError::Saturated => f.write_str("all lookups hang"),
+            LookupError::PoolExhausted => f.write_str("all lookups hang"),
             LookupError::Blocked(blocked) => blocked.fmt(f),
         }
     }
@@ -236,17 +236,17 @@ mod tests {
         }
     }
 
-    fn lookups(threads: usize) -> Lookups {
+    fn lookups(threads: usize) -> ResolverPool {
         lookups_in(Table::default(), threads)
     }
 
-    fn lookups_in(table: Table, threads: usize) -> Lookups {
+    fn lookups_in(table: Table, threads: usize) -> ResolverPool {
         let guard = Guard {
             allow_private: false,
             ports: Ports::parse("443").expect("ports"),
         };
         let lookup: Arc<dyn Lookup> = Arc::new(table);
-        Lookups::new(&lookup, Arc::new(guard), threads)
+        ResolverPool::new(&lookup, Arc::new(guard), threads)
     }
 
     const LONG: Duration = Duration::from_secs(10);
@@ -298,7 +298,7 @@ mod tests {
             let second = lookups.resolve("many.example", short);
             assert_eq!(second, Err(LookupError::Late));
             let third = lookups.resolve("many.example", LONG);
-            assert_eq!(third, Err(LookupError::Saturated));
+            assert_eq!(third, Err(LookupError::PoolExhausted));
             end.send(()).expect("it hangs");
             assert!(first.join().expect("no panic").is_ok());
         });

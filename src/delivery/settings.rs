@@ -8,21 +8,21 @@ use std::time::Duration;
 use super::guard::Guard;
 use super::resolve::{Lookup, SystemLookup};
 use crate::clock;
-use crate::websub::Place;
+use crate::websub::StoreLocation;
 use crate::websub::policy::{Leases, Policy};
-use crate::websub::store::Caps;
+use crate::websub::store::Quotas;
 
 /// The hub's configuration.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where the state is kept.
-    pub place: Place,
+    pub place: StoreLocation,
     /// Bounds of leases.
     pub leases: Leases,
     /// How failures are answered.
     pub policy: Policy,
     /// Bounds of what is kept.
-    pub caps: Caps,
+    pub quotas: Quotas,
     /// The longest lookup, wait for room for more of a body, and wait for the answer after it; a delivery as a whole has
     /// that and a second for every 32 KiB of content.
     pub delivery_timeout: Duration,
@@ -47,7 +47,7 @@ impl Settings {
     /// many requests that wait for verification; 10 s for a request to a callback; an ended subscription is remembered
     /// for 30 days.
     #[must_use]
-    pub fn new(place: Place, guard: Guard) -> Settings {
+    pub fn new(place: StoreLocation, guard: Guard) -> Settings {
         const MINUTE: Duration = Duration::from_secs(60);
         Settings {
             place,
@@ -61,7 +61,7 @@ impl Settings {
                 retry_delays: vec![MINUTE, 15 * MINUTE],
                 retry_after_max: 60 * MINUTE,
             },
-            caps: Caps {
+            quotas: Quotas {
                 requests: 1_000,
                 requests_per_host: 10,
                 subscriptions: 100_000,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::websub::subscription::{Answer, Failure, Removal};
+use crate::websub::subscription::{Answer, Failure, RemovalReason};
 
 /// A number that only the hub changes and everybody may read.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ pub struct Stats {
     pub failed: [Count; 7],
     /// Exchanges not sent for a reason of ours.
     pub withheld: Count,
-    /// Subscriptions removed, by [`Removal::ALL`].
+    /// Subscriptions removed, by [`RemovalReason::ALL`].
     pub removed: [Count; 6],
     /// Milliseconds that acknowledged deliveries took, in all.
     pub delivered_ms: Count,
@@ -58,7 +58,7 @@ pub struct Stats {
     /// Gauge: since when the oldest of those is due, in milliseconds since 1970; 0 where none is.
     pub due_since_ms: Count,
     /// Gauge: exchanges under way.
-    pub flights: Count,
+    pub in_flight: Count,
 }
 
 impl Stats {
@@ -73,8 +73,8 @@ impl Stats {
         }
     }
 
-    pub(super) fn note_removals(&self, removal: Removal, subscriptions: usize) {
-        add_at(&self.removed, &Removal::ALL, removal, subscriptions);
+    pub(super) fn note_removals(&self, removal: RemovalReason, subscriptions: usize) {
+        add_at(&self.removed, &RemovalReason::ALL, removal, subscriptions);
     }
 }
 

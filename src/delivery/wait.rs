@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tracing::warn;
 
-use crate::websub::Place;
+use crate::websub::StoreLocation;
 use crate::websub::store::StoreError;
 
 /// Opens the store once and closes it again, to know that it can be used at the public address `origin`. One that cannot be reached is tried again for
@@ -13,7 +13,7 @@ use crate::websub::store::StoreError;
 ///
 /// # Errors
 /// The last one; what waiting does not mend is not waited for.
-pub fn await_store(place: &Place, origin: Option<&str>) -> Result<(), StoreError> {
+pub fn await_store(place: &StoreLocation, origin: Option<&str>) -> Result<(), StoreError> {
     let began = Instant::now();
     let mut pause = PAUSE_MIN;
     loop {

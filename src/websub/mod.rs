@@ -40,7 +40,6 @@
 
 pub mod callback;
 pub mod moment;
-pub mod place;
 pub mod policy;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -49,11 +48,12 @@ mod removal;
 pub mod request;
 pub mod sqlite;
 pub mod store;
+pub mod store_location;
 pub mod subscription;
 pub mod transfer;
 
 pub use callback::{Callback, Host};
 pub use moment::Moment;
-pub use place::Place;
 pub use refusal::{Refusal, RefusalKind};
 pub use request::{HubRequest, Mode, Secret};
+pub use store_location::StoreLocation;

@@ -11,18 +11,18 @@
 //! come after the newer one.
 
 mod adoption;
-mod agenda;
 mod batch;
 mod database;
 mod deliveries;
 mod fault;
+mod host_capacity;
 mod link;
+mod maintenance;
+mod pending_work;
 mod requests;
-mod rooms;
 mod rows;
 mod schema;
 mod tls;
-mod upkeep;
 
 use std::fmt;
 use std::time::Duration;
@@ -31,11 +31,12 @@ use bytes::Bytes;
 
 use super::moment::Moment;
 use super::store::{
-    Accept, Agenda, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order,
-    Published, Recorded, Report, Store, StoreError, Swept, Tombstone, Verification, WaitingRequest,
+    Accept, AdminCommand, Claim, Counts, Delivery, DenialNotice, Lane, Listed, PendingWork,
+    Published, QuotaExceeded, Quotas, Recorded, Report, Store, StoreError, SweepReport, Tombstone,
+    TopicVersion, Verification, WaitingRequest,
 };
-use super::subscription::{Event, Policy, Removal};
-use super::transfer::{Adopted, Moved};
+use super::subscription::{Event, Policy, RemovalReason};
+use super::transfer::{ExportedSubscription, ImportDecision};
 use batch::Batch;
 pub use database::Database;
 use deliveries::Own;
@@ -99,16 +100,16 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError::Refused`] where one is not, with both origins.
     pub fn check_origin(&mut self, origin: &str) -> Result<(), StoreError> {
-        self.read(|link| upkeep::check_origin(link, origin))
+        self.read(|link| maintenance::check_origin(link, origin))
     }
 
     /// Brings the bodies of `editions`, as far as they are newer than what the topics hold.
     ///
     /// # Errors
     /// Those of every method of a [`Store`].
-    pub fn bring(&mut self, editions: &[Edition]) -> Result<(), StoreError> {
-        for edition in editions {
-            self.read(|link| upkeep::bring_newer(link, edition))?;
+    pub fn bring(&mut self, versions: &[TopicVersion]) -> Result<(), StoreError> {
+        for version in versions {
+            self.read(|link| maintenance::bring_newer(link, version))?;
         }
         Ok(())
     }
@@ -192,16 +193,16 @@ impl PostgresStore {
 impl Store for PostgresStore {
     fn publish(
         &mut self,
-        editions: &[Edition],
+        versions: &[TopicVersion],
         _policy: &Policy,
         now: Moment,
     ) -> Result<Published, StoreError> {
-        self.own = Own::of(editions);
+        self.own = Own::of(versions);
         let mut tries = 1;
         loop {
-            self.bring(editions)?;
+            self.bring(versions)?;
             let published = self.try_write(Lock::Topics, Some(now), |link, now| {
-                upkeep::publish(link, editions, now)
+                maintenance::publish(link, versions, now)
             });
             match published {
                 Err(Fault::Bodiless) if tries < PUBLISH_TRIES_MAX => tries += 1,
@@ -211,25 +212,25 @@ impl Store for PostgresStore {
     }
 
     fn body(&mut self, digest: &[u8; 32]) -> Result<Option<Bytes>, StoreError> {
-        self.read(|link| upkeep::body(link, digest))
+        self.read(|link| maintenance::body(link, digest))
     }
 
     fn accept(
         &mut self,
         requests: &[Accept],
-        caps: &Caps,
+        quotas: &Quotas,
         now: Moment,
-    ) -> Result<Vec<Result<(), Full>>, StoreError> {
+    ) -> Result<Vec<Result<(), QuotaExceeded>>, StoreError> {
         let active = self.subscriptions()?;
         self.write(Lock::Requests, Some(now), |link, now| {
-            requests::accept(link, requests, caps, active, now)
+            requests::accept(link, requests, quotas, active, now)
         })
     }
 
     /// One exchange with the server.
-    fn agenda(&mut self, now: Moment) -> Result<Agenda, StoreError> {
+    fn pending_work(&mut self, now: Moment) -> Result<PendingWork, StoreError> {
         let (told, own) = (self.told(now), self.own.clone());
-        self.look(|link| agenda::read(link, &own, told))
+        self.look(|link| pending_work::read(link, &own, told))
     }
 
     fn claim_requests(
@@ -257,15 +258,15 @@ impl Store for PostgresStore {
         })
     }
 
-    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<Notice>, StoreError> {
+    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<DenialNotice>, StoreError> {
         self.write(Lock::None, Some(now), |link, now| {
-            upkeep::take_notices(link, limit, now)
+            maintenance::take_notices(link, limit, now)
         })
     }
 
-    fn put_off_notice(&mut self, notice: &Notice, now: Moment) -> Result<bool, StoreError> {
+    fn defer_notice(&mut self, notice: &DenialNotice, now: Moment) -> Result<bool, StoreError> {
         self.write(Lock::None, Some(now), |link, now| {
-            upkeep::put_off_notice(link, notice, now)
+            maintenance::defer_notice(link, notice, now)
         })
     }
 
@@ -310,16 +311,16 @@ impl Store for PostgresStore {
         policy: &Policy,
         tombstone_age: Duration,
         now: Moment,
-    ) -> Result<Swept, StoreError> {
+    ) -> Result<SweepReport, StoreError> {
         let told = self.told(now);
-        if self.look(|link| upkeep::is_swept(link, tombstone_age, told))? {
-            return Ok(Swept::default());
+        if self.look(|link| maintenance::is_swept(link, tombstone_age, told))? {
+            return Ok(SweepReport::default());
         }
         let swept = self.write(Lock::None, Some(now), |link, now| {
-            upkeep::sweep(link, policy, tombstone_age, now)
+            maintenance::sweep(link, policy, tombstone_age, now)
         })?;
         self.note_subscriptions(&vec![
-            Recorded::Removed(Removal::LeaseEnded);
+            Recorded::Removed(RemovalReason::LeaseEnded);
             swept.expired + swept.left
         ]);
         Ok(swept)
@@ -328,7 +329,9 @@ impl Store for PostgresStore {
     /// Returns the claims of this process, which has none when it begins; those of a dead one return by themselves.
     fn recover(&mut self, _policy: &Policy, _now: Moment) -> Result<(), StoreError> {
         let owner = self.owner;
-        self.write(Lock::None, None, |link, _| upkeep::recover(link, owner))
+        self.write(Lock::None, None, |link, _| {
+            maintenance::recover(link, owner)
+        })
     }
 
     /// Moves nothing: it is this process's clock that jumped, and not the database's. Whether the store can be written
@@ -342,17 +345,17 @@ impl Store for PostgresStore {
 
     fn set_paused(&mut self, lasts: Option<Duration>, now: Moment) -> Result<(), StoreError> {
         self.write(Lock::None, Some(now), |link, now| {
-            upkeep::set_paused(link, lasts.map_or(Moment::ZERO, |lasts| now.plus(lasts)))
+            maintenance::set_paused(link, lasts.map_or(Moment::ZERO, |lasts| now.plus(lasts)))
         })
     }
 
     fn is_paused(&mut self, now: Moment) -> Result<bool, StoreError> {
-        self.write(Lock::None, Some(now), upkeep::is_paused)
+        self.write(Lock::None, Some(now), maintenance::is_paused)
     }
 
     fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
         let told = self.told(now);
-        let counts = self.look(|link| upkeep::counts(link, told))?;
+        let counts = self.look(|link| maintenance::counts(link, told))?;
         self.subscriptions = Some(counts.subscriptions);
         Ok(counts)
     }
@@ -369,16 +372,16 @@ impl Store for PostgresStore {
         self.read(|link| requests::list(link, limit))
     }
 
-    fn operate(
+    fn apply_admin(
         &mut self,
         id: i64,
-        order: Order,
+        order: AdminCommand,
         policy: &Policy,
         now: Moment,
     ) -> Result<bool, StoreError> {
         let event = match order {
-            Order::Remove => Event::Removed,
-            Order::Retry => Event::Retried,
+            AdminCommand::Remove => Event::Removed,
+            AdminCommand::Retry => Event::Retried,
         };
         self.write(Lock::None, Some(now), |link, now| {
             let mut batch = Batch::load(link, &[id])?;
@@ -388,7 +391,11 @@ impl Store for PostgresStore {
         })
     }
 
-    fn adopt(&mut self, moved: &[Moved], now: Moment) -> Result<Vec<Adopted>, StoreError> {
+    fn adopt(
+        &mut self,
+        moved: &[ExportedSubscription],
+        now: Moment,
+    ) -> Result<Vec<ImportDecision>, StoreError> {
         self.subscriptions = None;
         self.write(Lock::Topics, Some(now), |link, now| {
             adoption::adopt(link, moved, now)

@@ -6,7 +6,7 @@ use super::subscription::{Answer, Failure};
 
 /// Why a subscription ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Removal {
+pub enum RemovalReason {
     /// The subscriber asked for it and confirmed.
     Unsubscribed,
     /// The lease ended without a renewal.
@@ -21,34 +21,34 @@ pub enum Removal {
     Operator,
 }
 
-impl Removal {
+impl RemovalReason {
     /// Every reason, for those who read them back.
-    pub const ALL: [Removal; 6] = [
-        Removal::Unsubscribed,
-        Removal::LeaseEnded,
-        Removal::Failures,
-        Removal::Gone,
-        Removal::TopicWithdrawn,
-        Removal::Operator,
+    pub const ALL: [RemovalReason; 6] = [
+        RemovalReason::Unsubscribed,
+        RemovalReason::LeaseEnded,
+        RemovalReason::Failures,
+        RemovalReason::Gone,
+        RemovalReason::TopicWithdrawn,
+        RemovalReason::Operator,
     ];
 
     /// Returns the name that the store and `reviewd hub --format json` use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Removal::Unsubscribed => "unsubscribed",
-            Removal::LeaseEnded => "lease_ended",
-            Removal::Failures => "failures",
-            Removal::Gone => "gone",
-            Removal::TopicWithdrawn => "topic_withdrawn",
-            Removal::Operator => "operator",
+            RemovalReason::Unsubscribed => "unsubscribed",
+            RemovalReason::LeaseEnded => "lease_ended",
+            RemovalReason::Failures => "failures",
+            RemovalReason::Gone => "gone",
+            RemovalReason::TopicWithdrawn => "topic_withdrawn",
+            RemovalReason::Operator => "operator",
         }
     }
 
     /// Returns the reason with that name.
     #[must_use]
-    pub fn from_name(name: &str) -> Option<Removal> {
-        Removal::ALL
+    pub fn from_name(name: &str) -> Option<RemovalReason> {
+        RemovalReason::ALL
             .into_iter()
             .find(|removal| removal.as_str() == name)
     }
@@ -58,16 +58,16 @@ impl Removal {
     #[must_use]
     pub fn reason(self) -> Option<&'static str> {
         match self {
-            Removal::Unsubscribed | Removal::LeaseEnded => None,
-            Removal::Failures => Some("too many consecutive deliveries failed"),
-            Removal::Gone => Some("the callback answered 410 Gone"),
-            Removal::TopicWithdrawn => Some("the topic is no longer served here"),
-            Removal::Operator => Some("the operator removed the subscription"),
+            RemovalReason::Unsubscribed | RemovalReason::LeaseEnded => None,
+            RemovalReason::Failures => Some("too many consecutive deliveries failed"),
+            RemovalReason::Gone => Some("the callback answered 410 Gone"),
+            RemovalReason::TopicWithdrawn => Some("the topic is no longer served here"),
+            RemovalReason::Operator => Some("the operator removed the subscription"),
         }
     }
 }
 
-impl fmt::Display for Removal {
+impl fmt::Display for RemovalReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for removal in Removal::ALL {
-            assert_eq!(Removal::from_name(removal.as_str()), Some(removal));
+        for removal in RemovalReason::ALL {
+            assert_eq!(RemovalReason::from_name(removal.as_str()), Some(removal));
         }
         for answer in Failure::ALL
             .map(Answer::Failed)
@@ -152,7 +152,7 @@ mod tests {
             assert_eq!(Answer::from_name(&answer.to_string()), Some(answer));
         }
         assert_eq!(
-            (Removal::from_name("no"), Answer::from_name("no")),
+            (RemovalReason::from_name("no"), Answer::from_name("no")),
             (None, None)
         );
     }

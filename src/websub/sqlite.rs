@@ -7,10 +7,10 @@
 mod adoption;
 mod deliveries;
 mod directory;
+mod maintenance;
 mod requests;
 mod rows;
 mod schema;
-mod upkeep;
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -22,11 +22,12 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use super::moment::Moment;
 use super::store::{
-    Accept, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order, Published,
-    Recorded, Report, Store, StoreError, Swept, Tombstone, Verification, WaitingRequest,
+    Accept, AdminCommand, Claim, Counts, Delivery, DenialNotice, Lane, Listed, Published,
+    QuotaExceeded, Quotas, Recorded, Report, Store, StoreError, SweepReport, Tombstone,
+    TopicVersion, Verification, WaitingRequest,
 };
 use super::subscription::Policy;
-use super::transfer::{Adopted, Moved};
+use super::transfer::{ExportedSubscription, ImportDecision};
 
 /// A [`Store`] in `hub.sqlite3` of a state directory.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl SqliteStore {
     /// directory that exists keeps its mode.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], `Foreign` or `Newer` for a file that cannot be used, `ReadOnly`, `Full`, `Busy` or `Io` as
+    /// [`StoreError::Corrupt`], `Foreign` or `Newer` for a file that cannot be used, `ReadOnly`, `QuotaExceeded`, `Busy` or `Io` as
     /// the disk has it.
     pub fn open(dir: &Path) -> Result<SqliteStore, StoreError> {
         directory::prepare(dir)?;
@@ -175,11 +176,11 @@ impl Role {
 impl Store for SqliteStore {
     fn publish(
         &mut self,
-        editions: &[Edition],
+        versions: &[TopicVersion],
         policy: &Policy,
         now: Moment,
     ) -> Result<Published, StoreError> {
-        self.write(|tx| upkeep::publish(tx, editions, policy, now))
+        self.write(|tx| maintenance::publish(tx, versions, policy, now))
     }
 
     /// Keeps none: whoever has the delivery role delivers what it serves.
@@ -190,10 +191,10 @@ impl Store for SqliteStore {
     fn accept(
         &mut self,
         requests: &[Accept],
-        caps: &Caps,
+        quotas: &Quotas,
         now: Moment,
-    ) -> Result<Vec<Result<(), Full>>, StoreError> {
-        self.write(|tx| requests::accept(tx, requests, caps, now))
+    ) -> Result<Vec<Result<(), QuotaExceeded>>, StoreError> {
+        self.write(|tx| requests::accept(tx, requests, quotas, now))
     }
 
     fn claim_requests(
@@ -223,17 +224,17 @@ impl Store for SqliteStore {
         }
     }
 
-    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<Notice>, StoreError> {
-        let found = self.read(|tx| upkeep::find_notices(tx, limit, now))?;
+    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<DenialNotice>, StoreError> {
+        let found = self.read(|tx| maintenance::find_notices(tx, limit, now))?;
         if found.is_empty() {
             Ok(Vec::new())
         } else {
-            self.write(|tx| upkeep::take_notices(tx, found))
+            self.write(|tx| maintenance::take_notices(tx, found))
         }
     }
 
-    fn put_off_notice(&mut self, notice: &Notice, now: Moment) -> Result<bool, StoreError> {
-        self.write(|tx| upkeep::put_off_notice(tx, notice, now))
+    fn defer_notice(&mut self, notice: &DenialNotice, now: Moment) -> Result<bool, StoreError> {
+        self.write(|tx| maintenance::defer_notice(tx, notice, now))
     }
 
     fn record(
@@ -243,7 +244,7 @@ impl Store for SqliteStore {
         now: Moment,
     ) -> Result<Vec<Recorded>, StoreError> {
         self.write(|tx| {
-            upkeep::touch(tx, now)?;
+            maintenance::touch(tx, now)?;
             reports
                 .iter()
                 .map(|report| deliveries::record(tx, report, policy, now))
@@ -256,32 +257,32 @@ impl Store for SqliteStore {
         policy: &Policy,
         tombstone_age: Duration,
         now: Moment,
-    ) -> Result<Swept, StoreError> {
-        if self.read(|tx| upkeep::is_swept(tx, tombstone_age, now))? {
-            return Ok(Swept::default());
+    ) -> Result<SweepReport, StoreError> {
+        if self.read(|tx| maintenance::is_swept(tx, tombstone_age, now))? {
+            return Ok(SweepReport::default());
         }
-        self.write(|tx| upkeep::sweep(tx, policy, tombstone_age, now))
+        self.write(|tx| maintenance::sweep(tx, policy, tombstone_age, now))
     }
 
     fn recover(&mut self, policy: &Policy, now: Moment) -> Result<(), StoreError> {
-        self.write(|tx| upkeep::recover(tx, policy, now))
+        self.write(|tx| maintenance::recover(tx, policy, now))
     }
 
     fn shift(&mut self, by_ms: i64) -> Result<(), StoreError> {
-        self.write(|tx| upkeep::shift(tx, by_ms))
+        self.write(|tx| maintenance::shift(tx, by_ms))
     }
 
     fn set_paused(&mut self, lasts: Option<Duration>, now: Moment) -> Result<(), StoreError> {
         let until = lasts.map_or(Moment::ZERO, |lasts| now.plus(lasts));
-        self.write(|tx| upkeep::set_paused(tx, until))
+        self.write(|tx| maintenance::set_paused(tx, until))
     }
 
     fn is_paused(&mut self, now: Moment) -> Result<bool, StoreError> {
-        self.read(|tx| upkeep::is_paused(tx, now))
+        self.read(|tx| maintenance::is_paused(tx, now))
     }
 
     fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
-        self.read(|tx| upkeep::counts(tx, now))
+        self.read(|tx| maintenance::counts(tx, now))
     }
 
     fn list(&mut self, after: i64, limit: usize, _now: Moment) -> Result<Vec<Listed>, StoreError> {
@@ -296,17 +297,21 @@ impl Store for SqliteStore {
         self.read(|tx| requests::list(tx, limit))
     }
 
-    fn operate(
+    fn apply_admin(
         &mut self,
         id: i64,
-        order: Order,
+        order: AdminCommand,
         policy: &Policy,
         now: Moment,
     ) -> Result<bool, StoreError> {
-        self.write(|tx| upkeep::operate(tx, id, order, policy, now))
+        self.write(|tx| maintenance::apply_admin(tx, id, order, policy, now))
     }
 
-    fn adopt(&mut self, moved: &[Moved], now: Moment) -> Result<Vec<Adopted>, StoreError> {
+    fn adopt(
+        &mut self,
+        moved: &[ExportedSubscription],
+        now: Moment,
+    ) -> Result<Vec<ImportDecision>, StoreError> {
         self.write(|tx| adoption::adopt(tx, moved, now))
     }
 }
@@ -319,7 +324,7 @@ fn translate(path: &Path, error: &rusqlite::Error) -> StoreError {
             StoreError::Corrupt(path, error.to_string())
         }
         _ => match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => StoreError::Full(path),
+            Some(ErrorCode::DiskFull) => StoreError::QuotaExceeded(path),
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
                 StoreError::ReadOnly(path)
             }

@@ -19,13 +19,13 @@ use bytes::Bytes;
 
 pub use error::{SCHEMA_VERSION, StoreError};
 pub use recorded::{Recorded, Report};
-pub use view::{Counts, Listed, Order, Tombstone, WaitingRequest};
+pub use view::{AdminCommand, Counts, Listed, Tombstone, WaitingRequest};
 
 use super::callback::Callback;
 use super::moment::Moment;
 use super::request::{HubRequest, Mode, Secret};
-use super::subscription::{Policy, Removal};
-use super::transfer::{Adopted, Moved};
+use super::subscription::{Policy, RemovalReason};
+use super::transfer::{ExportedSubscription, ImportDecision};
 use crate::wire::date::Timestamp;
 
 /// A blocking store of the hub's state.
@@ -39,7 +39,7 @@ pub trait Store: Send {
     /// Those of every method: see [`StoreError`].
     fn publish(
         &mut self,
-        editions: &[Edition],
+        versions: &[TopicVersion],
         policy: &Policy,
         now: Moment,
     ) -> Result<Published, StoreError>;
@@ -59,16 +59,16 @@ pub trait Store: Send {
     fn accept(
         &mut self,
         requests: &[Accept],
-        caps: &Caps,
+        quotas: &Quotas,
         now: Moment,
-    ) -> Result<Vec<Result<(), Full>>, StoreError>;
+    ) -> Result<Vec<Result<(), QuotaExceeded>>, StoreError>;
 
     /// Tells what there may be to do, where looking costs less than claiming in vain; otherwise everything.
     ///
     /// # Errors
     /// See [`StoreError`].
-    fn agenda(&mut self, _now: Moment) -> Result<Agenda, StoreError> {
-        Ok(Agenda {
+    fn pending_work(&mut self, _now: Moment) -> Result<PendingWork, StoreError> {
+        Ok(PendingWork {
             requests: true,
             fast: true,
             slow: true,
@@ -104,14 +104,14 @@ pub trait Store: Send {
     ///
     /// # Errors
     /// See [`StoreError`].
-    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<Notice>, StoreError>;
+    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<DenialNotice>, StoreError>;
 
-    /// Keeps a denial that could not be sent until [`Notice::retry_at`]; `false` where that is over, or its pair has
+    /// Keeps a denial that could not be sent until [`DenialNotice::retry_at`]; `false` where that is over, or its pair has
     /// subscribed again.
     ///
     /// # Errors
     /// See [`StoreError`].
-    fn put_off_notice(&mut self, notice: &Notice, now: Moment) -> Result<bool, StoreError>;
+    fn defer_notice(&mut self, notice: &DenialNotice, now: Moment) -> Result<bool, StoreError>;
 
     /// Books how verifications and attempts ended; the results are in the order of the reports.
     ///
@@ -134,7 +134,7 @@ pub trait Store: Send {
         policy: &Policy,
         tombstone_age: Duration,
         now: Moment,
-    ) -> Result<Swept, StoreError>;
+    ) -> Result<SweepReport, StoreError>;
 
     /// Takes over from a process that is gone: its claims return, requests that had all their attempts are dropped.
     /// If the clock stands before the last moment that was stored, every stored moment moves back with it.
@@ -195,26 +195,30 @@ pub trait Store: Send {
     ///
     /// # Errors
     /// See [`StoreError`].
-    fn operate(
+    fn apply_admin(
         &mut self,
         id: i64,
-        order: Order,
+        order: AdminCommand,
         policy: &Policy,
         now: Moment,
     ) -> Result<bool, StoreError>;
 
     /// Takes over subscriptions of another store, each as [`adopt`](super::transfer::adopt) decides; the answers are in
-    /// the order of the lines. [`Caps`] do not bind the operator. A topic that is not here is taken along while no
+    /// the order of the lines. [`Quotas`] do not bind the operator. A topic that is not here is taken along while no
     /// topic was ever published here, under a digest that is no content's.
     ///
     /// # Errors
     /// See [`StoreError`].
-    fn adopt(&mut self, moved: &[Moved], now: Moment) -> Result<Vec<Adopted>, StoreError>;
+    fn adopt(
+        &mut self,
+        moved: &[ExportedSubscription],
+        now: Moment,
+    ) -> Result<Vec<ImportDecision>, StoreError>;
 }
 
 /// What a topic holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edition {
+pub struct TopicVersion {
     /// The topic's URL.
     pub url: String,
     /// SHA-256 of `body`.
@@ -236,7 +240,7 @@ pub struct Accept {
 
 /// Bounds of what is kept; at each of them a request is refused and nothing else is given up for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caps {
+pub struct Quotas {
     /// Requests waiting for verification, in all.
     pub requests: u32,
     /// Requests waiting for verification, for one callback host.
@@ -249,20 +253,20 @@ pub struct Caps {
 
 /// Which bound left no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Full {
-    /// [`Caps::requests`].
+pub enum QuotaExceeded {
+    /// [`Quotas::requests`].
     Requests,
-    /// [`Caps::requests_per_host`].
+    /// [`Quotas::requests_per_host`].
     RequestsOfHost,
-    /// [`Caps::subscriptions`].
+    /// [`Quotas::subscriptions`].
     Subscriptions,
-    /// [`Caps::subscriptions_per_host`].
+    /// [`Quotas::subscriptions_per_host`].
     SubscriptionsOfHost,
 }
 
 /// What there may be to do. What is `false` need not be asked for; what is `true` may be gone when it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Agenda {
+pub struct PendingWork {
     /// [`Store::claim_requests`] may find some.
     pub requests: bool,
     /// [`Store::claim_deliveries`] may find some in the fast lane.
@@ -329,20 +333,20 @@ pub struct Delivery {
 
 /// A denial to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
+pub struct DenialNotice {
     /// The topic's URL.
     pub topic: String,
     /// Whom to tell.
     pub callback: Callback,
     /// Why.
-    pub removal: Removal,
+    pub removal: RemovalReason,
     /// When the subscription ended.
     pub since: Moment,
     /// How often it could not be sent.
     pub attempts: u32,
 }
 
-impl Notice {
+impl DenialNotice {
     /// Returns when a denial that could not be sent at `now` is sent again: after 1, 4, 16 and then 60 minutes, `None` a
     /// day after the subscription ended. Our choice: a host that is down for a night still hears of it.
     #[must_use]
@@ -368,7 +372,7 @@ pub struct Published {
 
 /// What [`Store::sweep`] changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepReport {
     /// Leases that ended.
     pub expired: usize,
     /// Subscriptions that their subscribers had ended, and whose attempt counts as lost.

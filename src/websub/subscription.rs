@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use super::moment::Moment;
 pub use super::policy::{Leases, Policy};
-pub use super::removal::Removal;
+pub use super::removal::RemovalReason;
 use super::request::{Mode, Secret};
 
 /// An active subscription, without the pair of topic and callback that it belongs to.
@@ -111,7 +111,7 @@ pub enum Outcome {
         retry_after: Option<Duration>,
     },
     /// Nothing was sent, for a reason of ours: not a failure, tried again after a second.
-    Withheld,
+    Deferred,
 }
 
 /// What happens to a subscription.
@@ -166,7 +166,7 @@ pub struct Step {
     /// The subscription, if there is one now.
     pub state: Option<Subscription>,
     /// Why there is none any more, if there was one before.
-    pub removal: Option<Removal>,
+    pub removal: Option<RemovalReason>,
 }
 
 impl Subscription {
@@ -247,7 +247,7 @@ impl Subscription {
         jitter: u16,
         now: Moment,
         policy: &Policy,
-    ) -> Option<Removal> {
+    ) -> Option<RemovalReason> {
         self.claimed = false;
         let Outcome::Attempted {
             answer,
@@ -268,11 +268,11 @@ impl Subscription {
                 self.next_at = Moment::ZERO;
                 None
             }
-            Answer::Status(410) => Some(Removal::Gone),
+            Answer::Status(410) => Some(RemovalReason::Gone),
             _ => {
                 self.failures = self.failures.saturating_add(1);
                 self.next_at = now.plus(policy.delay(self.failures, *retry_after, jitter));
-                (self.failures >= policy.failures_max).then_some(Removal::Failures)
+                (self.failures >= policy.failures_max).then_some(RemovalReason::Failures)
             }
         }
     }
@@ -286,7 +286,7 @@ impl Step {
         }
     }
 
-    fn remove(removal: Removal) -> Step {
+    fn remove(removal: RemovalReason) -> Step {
         Step {
             state: None,
             removal: Some(removal),
@@ -337,7 +337,7 @@ fn step_active(mut state: Subscription, event: &Event<'_>, now: Moment, policy: 
         Event::Verified {
             mode: Mode::Unsubscribe,
             ..
-        } => return Step::remove(Removal::Unsubscribed),
+        } => return Step::remove(RemovalReason::Unsubscribed),
         Event::Begun { digest, until } => {
             state.digest = *digest;
             state.acknowledged = false;
@@ -355,7 +355,7 @@ fn step_active(mut state: Subscription, event: &Event<'_>, now: Moment, policy: 
                 state.elapsed_ms = u32::try_from(elapsed.as_millis()).unwrap_or(u32::MAX);
                 let removal = state.end(outcome, *jitter, now, policy);
                 if state.is_leaving() {
-                    return Step::remove(Removal::Unsubscribed);
+                    return Step::remove(RemovalReason::Unsubscribed);
                 }
                 if let Some(removal) = removal {
                     return Step::remove(removal);
@@ -369,14 +369,16 @@ fn step_active(mut state: Subscription, event: &Event<'_>, now: Moment, policy: 
             }
         }
         Event::LeaseChecked if now < state.lease_end || state.is_under_way(now) => {}
-        Event::LeaseChecked if state.is_leaving() => return Step::remove(Removal::Unsubscribed),
-        Event::LeaseChecked => return Step::remove(Removal::LeaseEnded),
+        Event::LeaseChecked if state.is_leaving() => {
+            return Step::remove(RemovalReason::Unsubscribed);
+        }
+        Event::LeaseChecked => return Step::remove(RemovalReason::LeaseEnded),
         // The subscriber has been told enough by its own word.
         Event::TopicWithdrawn | Event::Removed if state.is_leaving() => {
-            return Step::remove(Removal::Unsubscribed);
+            return Step::remove(RemovalReason::Unsubscribed);
         }
-        Event::TopicWithdrawn => return Step::remove(Removal::TopicWithdrawn),
-        Event::Removed => return Step::remove(Removal::Operator),
+        Event::TopicWithdrawn => return Step::remove(RemovalReason::TopicWithdrawn),
+        Event::Removed => return Step::remove(RemovalReason::Operator),
         Event::Retried => {
             if !state.claimed {
                 state.next_at = Moment::ZERO;

@@ -20,7 +20,7 @@ use crate::wire::json::{Object, push_i64, push_null};
 
 /// A subscription as its line tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct ExportedSubscription {
     /// The topic's URL.
     pub topic: String,
     /// The callback.
@@ -31,9 +31,9 @@ pub struct Moved {
     pub state: Subscription,
 }
 
-/// What a store did with a [`Moved`].
+/// What a store did with a [`ExportedSubscription`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Adopted {
+pub enum ImportDecision {
     /// It was not here.
     Added,
     /// It was here in an earlier state.
@@ -69,18 +69,18 @@ impl fmt::Display for LineError {
 #[must_use]
 pub fn adopt(
     here: Option<Subscription>,
-    moved: &Moved,
+    moved: &ExportedSubscription,
     now: Moment,
-) -> (Option<Subscription>, Adopted) {
+) -> (Option<Subscription>, ImportDecision) {
     let mut next = moved.state.clone();
     if next.lease_end <= now {
-        return (None, Adopted::Expired);
+        return (None, ImportDecision::Expired);
     }
     let Some(here) = here else {
-        return (Some(next), Adopted::Added);
+        return (Some(next), ImportDecision::Added);
     };
     if age(&next) <= age(&here) {
-        return (None, Adopted::Known);
+        return (None, ImportDecision::Known);
     }
     if moved.signed && next.secret.is_none() && here.verified_at == next.verified_at {
         next.secret = here.secret.clone();
@@ -99,7 +99,7 @@ pub fn adopt(
         // An answer to an attempt of the state that was here must not fit one of the new state.
         next.attempt = next.attempt.max(here.attempt);
     }
-    (Some(next), Adopted::Updated)
+    (Some(next), ImportDecision::Updated)
 }
 
 /// Orders the states of one subscription, the latest last.
@@ -150,7 +150,7 @@ pub fn render_line(out: &mut Vec<u8>, listed: &Listed, with_secret: bool) {
 ///
 /// # Errors
 /// The first field that is missing, unknown, repeated or wrong.
-pub fn parse_line(line: &[u8]) -> Result<Moved, LineError> {
+pub fn parse_line(line: &[u8]) -> Result<ExportedSubscription, LineError> {
     let Members(members) = serde_json::from_slice(line)
         .map_err(|error| whole(format!("is not a JSON object: {error}")))?;
     let mut fields = Fields::of(members)?;
@@ -179,7 +179,7 @@ pub fn parse_line(line: &[u8]) -> Result<Moved, LineError> {
         verified_at: fields.moment("verified_at_ms")?,
         last: fields.last()?,
     };
-    Ok(Moved {
+    Ok(ExportedSubscription {
         topic,
         callback,
         signed,

@@ -9,9 +9,11 @@ use clap::Args;
 
 use super::{Format, PAGE, failure, now};
 use crate::cli::exit::{Failure, Status, tell};
-use crate::websub::Place;
+use crate::websub::StoreLocation;
 use crate::websub::store::Store;
-use crate::websub::transfer::{Adopted, LINE_BYTES, LineError, Moved, parse_line, render_line};
+use crate::websub::transfer::{
+    ExportedSubscription, ImportDecision, LINE_BYTES, LineError, parse_line, render_line,
+};
 use crate::wire::json::Object;
 
 /// Flags of `hub export`.
@@ -42,7 +44,7 @@ pub(super) struct ImportArgs {
 /// `CannotCreate` where the file cannot be made, `Io` where writing fails, and what the store met.
 pub(super) fn export(
     args: &ExportArgs,
-    place: &Place,
+    place: &StoreLocation,
     store: &mut dyn Store,
 ) -> Result<(), Failure> {
     let written = match &args.out {
@@ -60,9 +62,11 @@ pub(super) fn export(
     let who = match place {
         // Nobody holds a role there, so nobody can be asked.
         #[cfg(feature = "postgres")]
-        Place::Database(_) => "replicas may be running on",
-        Place::Directory(_) if matches!(place.try_take_role(), Ok(None)) => "a service runs on",
-        Place::Directory(_) => return Ok(()),
+        StoreLocation::Database(_) => "replicas may be running on",
+        StoreLocation::Directory(_) if matches!(place.try_take_role(), Ok(None)) => {
+            "a service runs on"
+        }
+        StoreLocation::Directory(_) => return Ok(()),
     };
     tell(format_args!(
         "{who} {place}: what is done from now on is not in the export; stop the service before the last one"
@@ -144,7 +148,11 @@ fn write_file(path: &Path, store: &mut dyn Store, with_secrets: bool) -> Result<
 ///
 /// # Errors
 /// `NoInput` without the file, `Data` for refused lines and topics of others, `Io` and what the store met.
-pub(super) fn import(args: &ImportArgs, place: &Place, format: Format) -> Result<(), Failure> {
+pub(super) fn import(
+    args: &ImportArgs,
+    place: &StoreLocation,
+    format: Format,
+) -> Result<(), Failure> {
     check(&args.file, args.unsigned)?;
     let mut store = place.open().map_err(|error| failure(&error))?;
     let store = store.as_mut();
@@ -209,13 +217,13 @@ fn check(path: &Path, may_lack_secrets: bool) -> Result<(), Failure> {
 
 fn take(
     store: &mut dyn Store,
-    batch: &mut Vec<(u64, Moved)>,
+    batch: &mut Vec<(u64, ExportedSubscription)>,
     tally: &mut Tally,
 ) -> Result<(), Failure> {
     if batch.is_empty() {
         return Ok(());
     }
-    let (numbers, moved): (Vec<u64>, Vec<Moved>) = batch.drain(..).unzip();
+    let (numbers, moved): (Vec<u64>, Vec<ExportedSubscription>) = batch.drain(..).unzip();
     let answers = store
         .adopt(&moved, now())
         .map_err(|error| failure(&error))?;
@@ -239,20 +247,20 @@ struct Tally {
 }
 
 impl Tally {
-    fn note(&mut self, number: u64, moved: &Moved, adopted: Adopted) {
+    fn note(&mut self, number: u64, moved: &ExportedSubscription, adopted: ImportDecision) {
         match adopted {
-            Adopted::Added => self.added += 1,
-            Adopted::Updated => self.updated += 1,
-            Adopted::Known => self.known += 1,
-            Adopted::Expired => self.expired += 1,
-            Adopted::UnknownTopic => {
+            ImportDecision::Added => self.added += 1,
+            ImportDecision::Updated => self.updated += 1,
+            ImportDecision::Known => self.known += 1,
+            ImportDecision::Expired => self.expired += 1,
+            ImportDecision::UnknownTopic => {
                 self.unknown += 1;
                 if self.unknown_line == 0 {
                     self.unknown_line = number;
                 }
             }
         }
-        let is_taken = matches!(adopted, Adopted::Added | Adopted::Updated);
+        let is_taken = matches!(adopted, ImportDecision::Added | ImportDecision::Updated);
         if is_taken && moved.signed && moved.state.secret.is_none() {
             self.unsigned += 1;
             tell(format_args!(

@@ -8,41 +8,41 @@ use tracing::{debug, error, info, warn};
 use super::super::breaker::{PROBE_WAIT_MAX, PROBES};
 use super::super::client::delivery_timeout;
 use super::super::exchange::{Content, End, Job};
-use super::super::flights::{Flight, Kind};
+use super::super::in_flight::{Attempt, Kind};
 use super::{Engine, Logged};
-use crate::websub::store::{Agenda, Claim, Delivery, Lane, Report, Swept};
-use crate::websub::subscription::{Outcome, Removal};
+use crate::websub::store::{Claim, Delivery, Lane, PendingWork, Report, SweepReport};
+use crate::websub::subscription::{Outcome, RemovalReason};
 use crate::websub::{Callback, Moment};
 
 impl Engine {
     /// Begins what may begin; true when it is worth looking again soon: a lane is full, a look was left out, or claims are
     /// to be given back.
     pub(super) fn dispatch(&mut self, now: Moment) -> bool {
-        self.flights.observe(Instant::now());
+        self.in_flight.observe(Instant::now());
         self.dispatch_probe(now);
-        let Some(agenda) = self.agenda(now) else {
+        let Some(pending_work) = self.pending_work(now) else {
             return false;
         };
-        let mut more = agenda.requests && self.dispatch_requests(now);
+        let mut more = pending_work.requests && self.dispatch_requests(now);
         let mut is_flowing = false;
-        if !self.breaker.is_paused() && !self.unpublished && self.carrier.is_idle() {
-            is_flowing = agenda.fast && self.dispatch_deliveries(Lane::Fast, now);
-            more |= agenda.slow && self.dispatch_deliveries(Lane::Slow, now);
+        if !self.breaker.is_paused() && !self.unpublished && self.transfer.is_idle() {
+            is_flowing = pending_work.fast && self.dispatch_deliveries(Lane::Fast, now);
+            more |= pending_work.slow && self.dispatch_deliveries(Lane::Slow, now);
         }
-        more |= self.looks.note(is_flowing);
-        more |= agenda.notices && self.dispatch_notices(now);
+        more |= self.poll_schedule.note(is_flowing);
+        more |= pending_work.notices && self.dispatch_notices(now);
         more | !self.reports.is_empty()
     }
 
     /// Looks at what there is to do.
-    fn agenda(&mut self, now: Moment) -> Option<Agenda> {
-        if self.settings.place.is_shared() && self.looks.may_skip(Instant::now()) {
-            return Some(Agenda {
+    fn pending_work(&mut self, now: Moment) -> Option<PendingWork> {
+        if self.settings.place.is_shared() && self.poll_schedule.may_skip(Instant::now()) {
+            return Some(PendingWork {
                 fast: true,
-                ..Agenda::default()
+                ..PendingWork::default()
             });
         }
-        self.with_store(|store| store.agenda(now))
+        self.with_store(|store| store.pending_work(now))
     }
 
     /// Probes hosts of active subscriptions while deliveries pause: those reached last, and others by turns.
@@ -77,12 +77,12 @@ impl Engine {
     }
 
     fn dispatch_requests(&mut self, now: Moment) -> bool {
-        let room = self.flights.verify_room(Instant::now());
+        let room = self.in_flight.verify_room(Instant::now());
         if room == 0 {
             return true;
         }
         let now = self.later(now);
-        let busy = self.flights.busy(&[Kind::Verify], Instant::now());
+        let busy = self.in_flight.busy(&[Kind::Verify], Instant::now());
         let until = now.plus(self.settings.verify_timeout + CLAIM_SLACK);
         let claim = Claim {
             limit: room,
@@ -112,18 +112,22 @@ impl Engine {
     fn dispatch_deliveries(&mut self, lane: Lane, now: Moment) -> bool {
         let (instant, lanes) = (Instant::now(), self.settings.lanes);
         let (kind, room, per_host) = match lane {
-            Lane::Fast => (Kind::Fast, self.flights.fast_room(instant), lanes.per_host),
+            Lane::Fast => (
+                Kind::Fast,
+                self.in_flight.fast_room(instant),
+                lanes.per_host,
+            ),
             // Subscribers known to be slow begin only in the half that those which hang may hold.
             Lane::Slow => (
                 Kind::Slow,
-                self.flights.slow_room(instant),
+                self.in_flight.slow_room(instant),
                 lanes.half_of_host(),
             ),
         };
         if room == 0 {
             return true;
         }
-        let busy = self.flights.busy(&[Kind::Fast, Kind::Slow], instant);
+        let busy = self.in_flight.busy(&[Kind::Fast, Kind::Slow], instant);
         let longest = self
             .contents
             .values()
@@ -166,7 +170,7 @@ impl Engine {
                 let report = Report::Delivered {
                     id: delivery.id,
                     attempt: delivery.attempt,
-                    outcome: Outcome::Withheld,
+                    outcome: Outcome::Deferred,
                     elapsed: Duration::ZERO,
                     jitter: 0,
                 };
@@ -194,7 +198,7 @@ impl Engine {
     }
 
     fn dispatch_notices(&mut self, now: Moment) -> bool {
-        let room = self.flights.verify_room(Instant::now());
+        let room = self.in_flight.verify_room(Instant::now());
         if room == 0 {
             return true;
         }
@@ -217,9 +221,9 @@ impl Engine {
             Job::Deliver(_, _, _, sent) => Arc::clone(sent),
             _ => Arc::default(),
         };
-        let number = self
-            .flights
-            .begin(Flight::new(kind, host, port, topic, sent, Instant::now()));
+        let number =
+            self.in_flight
+                .begin(Attempt::new(kind, host, port, topic, sent, Instant::now()));
         let pool = match kind {
             Kind::Fast | Kind::Slow => &self.delivering,
             Kind::Verify | Kind::Other => &self.asking,
@@ -256,19 +260,19 @@ impl Engine {
         self.note_end(number, end, Duration::ZERO, now);
     }
 
-    fn note_swept(&self, swept: Swept) {
+    fn note_swept(&self, swept: SweepReport) {
         let stats = &self.shared.stats;
-        stats.note_removals(Removal::LeaseEnded, swept.expired);
-        stats.note_removals(Removal::Unsubscribed, swept.left);
+        stats.note_removals(RemovalReason::LeaseEnded, swept.expired);
+        stats.note_removals(RemovalReason::Unsubscribed, swept.left);
         if swept.expired > 0 {
             info!(subscriptions = swept.expired, "leases ended");
         }
     }
 
     /// Ends leases, drops tombstones, and counts, each from time to time.
-    pub(super) fn keep_house(&mut self, now: Moment) {
-        let flights = u64::try_from(self.flights.len()).unwrap_or(u64::MAX);
-        self.shared.stats.flights.set(flights);
+    pub(super) fn run_maintenance(&mut self, now: Moment) {
+        let in_flight = u64::try_from(self.in_flight.len()).unwrap_or(u64::MAX);
+        self.shared.stats.in_flight.set(in_flight);
         let instant = Instant::now();
         if self.health.store_error.is_some() && instant >= self.open_at {
             // A write that changes nothing tells whether the trouble is over.

@@ -8,8 +8,8 @@ use tracing::{error, info, warn};
 use super::Engine;
 use crate::websub::Moment;
 use crate::websub::sqlite::Role;
-use crate::websub::store::{Edition, Store, StoreError};
-use crate::websub::subscription::Removal;
+use crate::websub::store::{Store, StoreError, TopicVersion};
+use crate::websub::subscription::RemovalReason;
 
 impl Engine {
     /// Opens the store and takes the delivery role, as far as neither has happened.
@@ -20,7 +20,7 @@ impl Engine {
                     self.store = Some(store);
                     // What is there may be an older state: a backup, or a standby that had not heard of the last change.
                     self.unpublished = true;
-                    self.carrier.leave();
+                    self.transfer.leave();
                 }
                 Err(error) => self.fail(error),
             }
@@ -44,9 +44,9 @@ impl Engine {
         let is_open = self.role.is_some() && self.store.is_some();
         if is_open && may_try && self.unpublished && self.has_brought() {
             let policy = self.settings.policy.clone();
-            let editions = self.editions();
+            let versions = self.versions();
             if let Some(published) =
-                self.write_store(|store| store.publish(&editions, &policy, now))
+                self.write_store(|store| store.publish(&versions, &policy, now))
             {
                 self.unpublished = false;
                 if !published.changed.is_empty() {
@@ -70,7 +70,7 @@ impl Engine {
                 }
                 if published.withdrawn > 0 {
                     let stats = &self.shared.stats;
-                    stats.note_removals(Removal::TopicWithdrawn, published.withdrawn);
+                    stats.note_removals(RemovalReason::TopicWithdrawn, published.withdrawn);
                     info!(
                         subscriptions = published.withdrawn,
                         "subscriptions to topics that are no longer served are removed"
@@ -81,11 +81,11 @@ impl Engine {
     }
 
     /// What is served, as the store gets it.
-    pub(super) fn editions(&self) -> Vec<Edition> {
-        let mut editions: Vec<Edition> = self
+    pub(super) fn versions(&self) -> Vec<TopicVersion> {
+        let mut versions: Vec<TopicVersion> = self
             .contents
             .iter()
-            .map(|(url, content)| Edition {
+            .map(|(url, content)| TopicVersion {
                 url: url.clone(),
                 digest: content.digest,
                 dated: content.dated,
@@ -93,8 +93,8 @@ impl Engine {
             })
             .collect();
         // In one order everywhere, so that replicas which publish at once do not wait for each other in a circle.
-        editions.sort_by(|one, other| one.url.cmp(&other.url));
-        editions
+        versions.sort_by(|one, other| one.url.cmp(&other.url));
+        versions
     }
 
     fn take_role(&mut self, role: Role, now: Moment) {
@@ -147,7 +147,7 @@ impl Engine {
         }
         self.health.store_error = Some(text);
         self.health.is_off = !self.health.is_open && !error.may_pass();
-        if !matches!(error, StoreError::Full(_) | StoreError::Busy(_)) {
+        if !matches!(error, StoreError::QuotaExceeded(_) | StoreError::Busy(_)) {
             self.store = None;
         }
         self.open_at = Instant::now() + self.open_wait;

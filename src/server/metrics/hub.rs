@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::clock;
 use crate::delivery::{Hub, stats::Stats};
-use crate::websub::subscription::{Failure, Removal};
+use crate::websub::subscription::{Failure, RemovalReason};
 use crate::wire::openmetrics::{Exposition, Kind};
 
 use super::unsigned;
@@ -70,7 +70,7 @@ fn gauges(out: &mut Exposition, hub: &Hub) {
         ),
         (
             "reviewd_hub_exchanges",
-            stats.flights.value(),
+            stats.in_flight.value(),
             "Exchanges with subscribers under way.",
         ),
     ] {
@@ -127,7 +127,7 @@ fn totals(out: &mut Exposition, stats: &Stats) {
         Kind::Counter,
         "Subscriptions that ended, by reason.",
     );
-    let removals = Removal::ALL.map(Removal::as_str);
+    let removals = RemovalReason::ALL.map(RemovalReason::as_str);
     for (reason, count) in removals.into_iter().zip(&stats.removed) {
         out.sample("_total", &[("reason", reason)], count.value());
     }

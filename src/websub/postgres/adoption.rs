@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 use super::super::moment::Moment;
 use super::super::store::UNPUBLISHED;
 use super::super::subscription::Subscription;
-use super::super::transfer::{self, Adopted, Moved};
+use super::super::transfer::{self, ExportedSubscription, ImportDecision};
 use super::fault::Fault;
 use super::link::Link;
 use super::rows::{self, Fresh, Stored, get};
@@ -22,7 +22,11 @@ enum Here {
 
 /// Takes them over within a transaction that keeps topics as they are: a few statements, however many lines, since
 /// whoever publishes or confirms waits for it.
-pub(super) fn adopt(link: &mut Link, moved: &[Moved], now: Moment) -> Result<Vec<Adopted>, Fault> {
+pub(super) fn adopt(
+    link: &mut Link,
+    moved: &[ExportedSubscription],
+    now: Moment,
+) -> Result<Vec<ImportDecision>, Fault> {
     let pairs: Vec<[u8; 32]> = moved
         .iter()
         .map(|one| rows::pair(&one.callback, &one.topic))
@@ -54,7 +58,7 @@ pub(super) fn adopt(link: &mut Link, moved: &[Moved], now: Moment) -> Result<Vec
                 here.insert(*pair, Here::Fresh(index, next));
             }
             None => {
-                answers.push(Adopted::UnknownTopic);
+                answers.push(ImportDecision::UnknownTopic);
                 continue;
             }
         }
@@ -66,11 +70,11 @@ pub(super) fn adopt(link: &mut Link, moved: &[Moved], now: Moment) -> Result<Vec
 
 fn save(
     link: &mut Link,
-    moved: &[Moved],
+    moved: &[ExportedSubscription],
     pairs: &[[u8; 32]],
     topics: &HashMap<String, i64>,
     here: HashMap<[u8; 32], Here>,
-    answers: &mut [Adopted],
+    answers: &mut [ImportDecision],
 ) -> Result<(), Fault> {
     let (mut changed, mut fresh) = (Vec::new(), Vec::new());
     for one in here.into_values() {
@@ -99,15 +103,19 @@ fn save(
     let inserted = rows::insert(link, &new)?;
     for (pair, answer) in pairs.iter().zip(answers) {
         // A replica has confirmed the same subscription in this moment, and knows better.
-        if *answer == Adopted::Added && !inserted.contains(pair) {
-            *answer = Adopted::Known;
+        if *answer == ImportDecision::Added && !inserted.contains(pair) {
+            *answer = ImportDecision::Known;
         }
     }
     rows::save(link, &changed.iter().collect::<Vec<_>>())
 }
 
 /// Finds the topics by their URL, and makes those that are missing where nothing was ever published.
-fn topics(link: &mut Link, moved: &[Moved], now: Moment) -> Result<HashMap<String, i64>, Fault> {
+fn topics(
+    link: &mut Link,
+    moved: &[ExportedSubscription],
+    now: Moment,
+) -> Result<HashMap<String, i64>, Fault> {
     let published = "SELECT 1 FROM reviewd.topic WHERE digest <> $1 LIMIT 1";
     let published = link.first(published, &[(&&UNPUBLISHED[..], Type::BYTEA)])?;
     // Those whose lease is over bring nothing along.

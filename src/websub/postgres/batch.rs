@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 use super::super::callback::Callback;
 use super::super::moment::Moment;
 use super::super::store::{TOMBSTONES_MAX, Tombstone};
-use super::super::subscription::{Ended, Event, Outcome, Policy, Removal, Step, step};
+use super::super::subscription::{Ended, Event, Outcome, Policy, RemovalReason, Step, step};
 use super::fault::Fault;
 use super::link::Link;
 use super::rows::{self, Stored};
@@ -64,7 +64,7 @@ impl Batch {
                     id,
                     host: stored.callback.host().to_string(),
                     topic: stored.topic,
-                    removal: removal.unwrap_or(Removal::Operator),
+                    removal: removal.unwrap_or(RemovalReason::Operator),
                     at: now,
                     last: last_of(event, now).or(stored.state.last),
                     created_at: stored.state.created_at,

@@ -8,13 +8,13 @@ use tokio_postgres::types::Type;
 use super::super::callback::Callback;
 use super::super::moment::Moment;
 use super::super::request::Secret;
-use super::super::store::{Claim, Delivery, Edition, Lane, Recorded, Report};
+use super::super::store::{Claim, Delivery, Lane, Recorded, Report, TopicVersion};
 use super::super::subscription::{Event, Policy, Subscription, step};
 use super::batch::Batch;
 use super::fault::Fault;
+use super::host_capacity::Rooms;
 use super::link::Link;
 use super::requests;
-use super::rooms::Rooms;
 use super::rows::{self, Fresh, get, limit, number};
 
 /// What a replica has published.
@@ -25,10 +25,10 @@ pub(super) struct Own {
 }
 
 impl Own {
-    pub(super) fn of(editions: &[Edition]) -> Own {
+    pub(super) fn of(versions: &[TopicVersion]) -> Own {
         Own {
-            urls: editions.iter().map(|one| one.url.clone()).collect(),
-            digests: editions.iter().map(|one| one.digest).collect(),
+            urls: versions.iter().map(|one| one.url.clone()).collect(),
+            digests: versions.iter().map(|one| one.digest).collect(),
         }
     }
 
@@ -50,27 +50,27 @@ pub(super) fn claim(
     until: Moment,
     now: Moment,
 ) -> Result<Vec<Delivery>, Fault> {
-    let mut rooms = Rooms::new(claim);
+    let mut host_capacity = Rooms::new(claim);
     let mut ids: Vec<i64> = Vec::new();
     for range in RANGES {
         let sql = window(range);
-        rooms.look_on();
-        while let Some(wanted) = rooms.wanted(ids.len()) {
+        host_capacity.look_on();
+        while let Some(wanted) = host_capacity.wanted(ids.len()) {
             let rows = link.query(
                 &sql,
                 &[
                     (&(lane == Lane::Slow), Type::BOOL),
                     (&now.unix_ms(), Type::INT8),
                     (&own.digests(), Type::BYTEA_ARRAY),
-                    (&rooms.full_hosts(), Type::TEXT_ARRAY),
+                    (&host_capacity.full_hosts(), Type::TEXT_ARRAY),
                     (&ids, Type::INT8_ARRAY),
                     (&limit(wanted), Type::INT8),
                     (&own.urls, Type::TEXT_ARRAY),
                 ],
             )?;
-            rooms.note(rows.len() < wanted);
+            host_capacity.note(rows.len() < wanted);
             for row in in_turn(&rows, now)? {
-                if ids.len() < claim.limit && rooms.take(get(row, 1)?) {
+                if ids.len() < claim.limit && host_capacity.take(get(row, 1)?) {
                     ids.push(get(row, 0)?);
                 }
             }

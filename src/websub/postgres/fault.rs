@@ -65,7 +65,7 @@ impl Fault {
             None => StoreError::Unreachable(name.to_owned(), text),
             Some(code) => match Kind::of(code) {
                 Kind::Refused => StoreError::Refused(name.to_owned(), text),
-                Kind::Full => StoreError::Full(place()),
+                Kind::QuotaExceeded => StoreError::QuotaExceeded(place()),
                 Kind::Busy => StoreError::Busy(place()),
                 Kind::Unreachable => StoreError::Unreachable(name.to_owned(), text),
                 Kind::Other => {
@@ -80,7 +80,7 @@ impl Fault {
 enum Kind {
     /// Stays until somebody changes a setting, a password or rights.
     Refused,
-    Full,
+    QuotaExceeded,
     /// Another transaction was in the way: try again.
     Busy,
     /// The server is going, coming, full of connections, or a standby.
@@ -98,7 +98,7 @@ impl Kind {
                 Kind::Refused
             }
             _ if class == "28" => Kind::Refused,
-            SqlState::DISK_FULL => Kind::Full,
+            SqlState::DISK_FULL => Kind::QuotaExceeded,
             SqlState::T_R_SERIALIZATION_FAILURE
             | SqlState::T_R_DEADLOCK_DETECTED
             | SqlState::LOCK_NOT_AVAILABLE

@@ -7,13 +7,13 @@ use tokio_postgres::types::Type;
 use super::super::moment::Moment;
 use super::super::request::{Mode, Secret};
 use super::super::store::{
-    Accept, Caps, Claim, Full, Recorded, UNREACHED_MAX, VERIFICATIONS_MAX, Verification,
+    Accept, Claim, QuotaExceeded, Quotas, Recorded, UNREACHED_MAX, VERIFICATIONS_MAX, Verification,
     WaitingRequest,
 };
 use super::super::subscription::Answer;
 use super::fault::Fault;
+use super::host_capacity::Rooms;
 use super::link::Link;
-use super::rooms::Rooms;
 use super::rows::{self, get, limit, number};
 
 /// How much is there while requests are accepted, one after the other.
@@ -29,10 +29,10 @@ struct Totals {
 pub(super) fn accept(
     link: &mut Link,
     requests: &[Accept],
-    caps: &Caps,
+    quotas: &Quotas,
     active: u64,
     now: Moment,
-) -> Result<Vec<Result<(), Full>>, Fault> {
+) -> Result<Vec<Result<(), QuotaExceeded>>, Fault> {
     let counted =
         "SELECT count(*), count(*) FILTER (WHERE mode = 'subscribe') FROM reviewd.request";
     let mut totals = Totals {
@@ -45,7 +45,7 @@ pub(super) fn accept(
     }
     let mut answers = Vec::with_capacity(requests.len());
     for accept in requests {
-        answers.push(accept_one(link, accept, caps, &mut totals, now)?);
+        answers.push(accept_one(link, accept, quotas, &mut totals, now)?);
     }
     Ok(answers)
 }
@@ -53,10 +53,10 @@ pub(super) fn accept(
 fn accept_one(
     link: &mut Link,
     accept: &Accept,
-    caps: &Caps,
+    quotas: &Quotas,
     totals: &mut Totals,
     now: Moment,
-) -> Result<Result<(), Full>, Fault> {
+) -> Result<Result<(), QuotaExceeded>, Fault> {
     let Accept { request, lease_s } = accept;
     let pair = rows::pair(&request.callback, &request.topic);
     let host = request.callback.host().to_string();
@@ -76,7 +76,7 @@ fn accept_one(
             (&lease_s, Type::INT8),
             (&secret, Type::TEXT),
             (&host, Type::TEXT),
-            (&i64::from(caps.subscriptions_per_host), Type::INT8),
+            (&i64::from(quotas.subscriptions_per_host), Type::INT8),
         ],
     )?;
     let Some(known) = known else {
@@ -87,7 +87,7 @@ fn accept_one(
     }
     let needs_room = request.mode == Mode::Subscribe && !get::<bool>(&known, 1)?;
     let of_host: [u64; 3] = [number(&known, 2)?, number(&known, 3)?, number(&known, 4)?];
-    if let Some(full) = full(caps, totals, of_host, needs_room) {
+    if let Some(full) = full(quotas, totals, of_host, needs_room) {
         return Ok(Err(full));
     }
     link.execute(
@@ -112,21 +112,27 @@ fn accept_one(
 
 /// Which bound leaves no room for one more request, if one does. Of the host there are so many requests, so many of
 /// them to subscribe, and so many subscriptions.
-fn full(caps: &Caps, totals: &Totals, of_host: [u64; 3], needs_room: bool) -> Option<Full> {
+fn full(
+    quotas: &Quotas,
+    totals: &Totals,
+    of_host: [u64; 3],
+    needs_room: bool,
+) -> Option<QuotaExceeded> {
     let [requests, asked, active] = of_host;
-    if totals.requests >= caps.requests.into() {
-        return Some(Full::Requests);
+    if totals.requests >= quotas.requests.into() {
+        return Some(QuotaExceeded::Requests);
     }
-    if requests >= caps.requests_per_host.into() {
-        return Some(Full::RequestsOfHost);
+    if requests >= quotas.requests_per_host.into() {
+        return Some(QuotaExceeded::RequestsOfHost);
     }
     if !needs_room {
         return None;
     }
-    if totals.active + totals.asked >= caps.subscriptions.into() {
-        return Some(Full::Subscriptions);
+    if totals.active + totals.asked >= quotas.subscriptions.into() {
+        return Some(QuotaExceeded::Subscriptions);
     }
-    (active + asked >= caps.subscriptions_per_host.into()).then_some(Full::SubscriptionsOfHost)
+    (active + asked >= quotas.subscriptions_per_host.into())
+        .then_some(QuotaExceeded::SubscriptionsOfHost)
 }
 
 /// Claims the oldest request of each pair, as far as there is room for its host, those of active subscriptions first.
@@ -144,9 +150,9 @@ pub(super) fn claim(
             (&i64::from(VERIFICATIONS_MAX), Type::INT8),
         ],
     )?;
-    let mut rooms = Rooms::new(claim);
+    let mut host_capacity = Rooms::new(claim);
     let mut found: HashMap<i64, Verification> = HashMap::new();
-    while let Some(wanted) = rooms.wanted(found.len()) {
+    while let Some(wanted) = host_capacity.wanted(found.len()) {
         let rows = link.query(
             "SELECT id, mode, topic_given, callback, lease_s, host FROM reviewd.request r
              WHERE (claimed_by = 0 OR claim_end <= $1) AND next_at <= $1 AND host <> ALL ($2) AND id <> ALL ($3)
@@ -155,14 +161,14 @@ pub(super) fn claim(
              LIMIT $4 FOR UPDATE SKIP LOCKED",
             &[
                 (&now.unix_ms(), Type::INT8),
-                (&rooms.full_hosts(), Type::TEXT_ARRAY),
+                (&host_capacity.full_hosts(), Type::TEXT_ARRAY),
                 (&found.keys().copied().collect::<Vec<i64>>(), Type::INT8_ARRAY),
                 (&limit(wanted), Type::INT8),
             ],
         )?;
-        rooms.note(rows.len() < wanted);
+        host_capacity.note(rows.len() < wanted);
         for row in &rows {
-            if found.len() < claim.limit && rooms.take(get(row, 5)?) {
+            if found.len() < claim.limit && host_capacity.take(get(row, 5)?) {
                 let verification = Verification {
                     id: get(row, 0)?,
                     mode: rows::mode(row, 1)?,

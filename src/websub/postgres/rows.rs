@@ -10,7 +10,7 @@ use super::super::callback::Callback;
 use super::super::moment::Moment;
 use super::super::request::{Mode, Secret};
 use super::super::store::{Listed, Tombstone};
-use super::super::subscription::{Answer, Ended, Removal, Subscription};
+use super::super::subscription::{Answer, Ended, RemovalReason, Subscription};
 use super::fault::Fault;
 use super::link::Link;
 
@@ -315,8 +315,8 @@ pub(super) fn mode(row: &Row, column: usize) -> Result<Mode, Fault> {
 }
 
 /// Reads why a subscription ended.
-pub(super) fn removal(row: &Row, column: usize) -> Result<Removal, Fault> {
-    Removal::from_name(get(row, column)?).ok_or_else(|| damage("removal"))
+pub(super) fn removal(row: &Row, column: usize) -> Result<RemovalReason, Fault> {
+    RemovalReason::from_name(get(row, column)?).ok_or_else(|| damage("removal"))
 }
 
 fn moment(row: &Row, column: usize) -> Result<Moment, Fault> {

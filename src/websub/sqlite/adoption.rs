@@ -4,31 +4,31 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::super::moment::Moment;
 use super::super::store::UNPUBLISHED;
-use super::super::transfer::{self, Adopted, Moved};
-use super::{rows, upkeep};
+use super::super::transfer::{self, ExportedSubscription, ImportDecision};
+use super::{maintenance, rows};
 
 /// Takes them over, one by one.
 pub(super) fn adopt(
     tx: &Transaction<'_>,
-    moved: &[Moved],
+    moved: &[ExportedSubscription],
     now: Moment,
-) -> rusqlite::Result<Vec<Adopted>> {
-    upkeep::touch(tx, now)?;
+) -> rusqlite::Result<Vec<ImportDecision>> {
+    maintenance::touch(tx, now)?;
     let is_new = tx.query_row(
         "SELECT NOT EXISTS (SELECT 1 FROM topic WHERE digest <> ?1)",
         [UNPUBLISHED],
         |row| row.get(0),
     )?;
-    let one = |moved: &Moved| adopt_one(tx, moved, is_new, now);
+    let one = |moved: &ExportedSubscription| adopt_one(tx, moved, is_new, now);
     moved.iter().map(one).collect()
 }
 
 fn adopt_one(
     tx: &Transaction<'_>,
-    moved: &Moved,
+    moved: &ExportedSubscription,
     is_new: bool,
     now: Moment,
-) -> rusqlite::Result<Adopted> {
+) -> rusqlite::Result<ImportDecision> {
     let stored = rows::load_pair(tx, &moved.callback, &moved.topic)?;
     let id = stored.as_ref().map(|stored| stored.id);
     let (next, adopted) = transfer::adopt(stored.map(|stored| stored.state), moved, now);
@@ -52,7 +52,7 @@ fn adopt_one(
             )?;
             tx.last_insert_rowid()
         }
-        None => return Ok(Adopted::UnknownTopic),
+        None => return Ok(ImportDecision::UnknownTopic),
     };
     rows::insert(tx, topic_id, &moved.callback, &next)?;
     Ok(adopted)

@@ -8,32 +8,32 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::super::moment::Moment;
 use super::super::request::{Mode, Secret};
 use super::super::store::{
-    Accept, Caps, Claim, Full, Recorded, UNREACHED_MAX, Verification, WaitingRequest,
+    Accept, Claim, QuotaExceeded, Quotas, Recorded, UNREACHED_MAX, Verification, WaitingRequest,
 };
 use super::super::subscription::Answer;
+use super::maintenance::touch;
 use super::rows;
-use super::upkeep::touch;
 
 /// Keeps the requests that there is room for.
 pub(super) fn accept(
     tx: &Transaction<'_>,
     requests: &[Accept],
-    caps: &Caps,
+    quotas: &Quotas,
     now: Moment,
-) -> rusqlite::Result<Vec<Result<(), Full>>> {
+) -> rusqlite::Result<Vec<Result<(), QuotaExceeded>>> {
     touch(tx, now)?;
     requests
         .iter()
-        .map(|accept| accept_one(tx, accept, caps, now))
+        .map(|accept| accept_one(tx, accept, quotas, now))
         .collect()
 }
 
 fn accept_one(
     tx: &Transaction<'_>,
     accept: &Accept,
-    caps: &Caps,
+    quotas: &Quotas,
     now: Moment,
-) -> rusqlite::Result<Result<(), Full>> {
+) -> rusqlite::Result<Result<(), QuotaExceeded>> {
     let Accept { request, lease_s } = accept;
     let secret = request.secret.as_ref().map(Secret::reveal);
     let joined: Option<i64> = tx
@@ -47,7 +47,7 @@ fn accept_one(
     if joined.is_some() {
         return Ok(Ok(()));
     }
-    if let Some(full) = full(tx, accept, caps)? {
+    if let Some(full) = full(tx, accept, quotas)? {
         return Ok(Err(full));
     }
     tx.execute(
@@ -69,7 +69,11 @@ fn accept_one(
 
 /// Which bound leaves no room for one more request, if one does. Renewals and unsubscriptions of what is active need
 /// no room among the subscriptions.
-fn full(tx: &Transaction<'_>, accept: &Accept, caps: &Caps) -> rusqlite::Result<Option<Full>> {
+fn full(
+    tx: &Transaction<'_>,
+    accept: &Accept,
+    quotas: &Quotas,
+) -> rusqlite::Result<Option<QuotaExceeded>> {
     let request = &accept.request;
     let host = request.callback.host().to_string();
     let count = |sql: &str, host: Option<&str>| -> rusqlite::Result<u32> {
@@ -78,12 +82,13 @@ fn full(tx: &Transaction<'_>, accept: &Accept, caps: &Caps) -> rusqlite::Result<
             None => tx.query_row(sql, [], |row| row.get(0)),
         }
     };
-    if count("SELECT count(*) FROM request", None)? >= caps.requests {
-        return Ok(Some(Full::Requests));
+    if count("SELECT count(*) FROM request", None)? >= quotas.requests {
+        return Ok(Some(QuotaExceeded::Requests));
     }
-    if count("SELECT count(*) FROM request WHERE host = ?1", Some(&host))? >= caps.requests_per_host
+    if count("SELECT count(*) FROM request WHERE host = ?1", Some(&host))?
+        >= quotas.requests_per_host
     {
-        return Ok(Some(Full::RequestsOfHost));
+        return Ok(Some(QuotaExceeded::RequestsOfHost));
     }
     if request.mode == Mode::Unsubscribe
         || rows::load_pair(tx, &request.callback, &request.topic)?.is_some()
@@ -94,9 +99,10 @@ fn full(tx: &Transaction<'_>, accept: &Accept, caps: &Caps) -> rusqlite::Result<
         "SELECT count(*) FROM request WHERE mode = 'subscribe'",
         None,
     )?;
-    if count("SELECT count(*) FROM subscription", None)?.saturating_add(asked) >= caps.subscriptions
+    if count("SELECT count(*) FROM subscription", None)?.saturating_add(asked)
+        >= quotas.subscriptions
     {
-        return Ok(Some(Full::Subscriptions));
+        return Ok(Some(QuotaExceeded::Subscriptions));
     }
     let asked = count(
         "SELECT count(*) FROM request WHERE mode = 'subscribe' AND host = ?1",
@@ -107,8 +113,8 @@ fn full(tx: &Transaction<'_>, accept: &Accept, caps: &Caps) -> rusqlite::Result<
         Some(&host),
     )?;
     Ok(
-        (active.saturating_add(asked) >= caps.subscriptions_per_host)
-            .then_some(Full::SubscriptionsOfHost),
+        (active.saturating_add(asked) >= quotas.subscriptions_per_host)
+            .then_some(QuotaExceeded::SubscriptionsOfHost),
     )
 }
 

@@ -7,7 +7,9 @@ use super::super::callback::Callback;
 use super::super::moment::Moment;
 use super::super::request::{Mode, Secret};
 use super::super::store::{Listed, TOMBSTONES_MAX, Tombstone};
-use super::super::subscription::{Answer, Ended, Event, Policy, Removal, Step, Subscription, step};
+use super::super::subscription::{
+    Answer, Ended, Event, Policy, RemovalReason, Step, Subscription, step,
+};
 
 /// A subscription's row: the key, and the state that [`step`] works on.
 pub(super) struct Stored {
@@ -51,7 +53,7 @@ pub(super) fn apply(
         (Some(state), _) => update(tx, id, state)?,
         (None, removal) => {
             tx.execute("DELETE FROM subscription WHERE id = ?1", [id])?;
-            let removal = removal.unwrap_or(Removal::Operator);
+            let removal = removal.unwrap_or(RemovalReason::Operator);
             let last = last_of(event, now).or(last);
             bury(
                 tx,
@@ -176,7 +178,7 @@ pub(super) fn tombstones(tx: &Transaction<'_>, most: usize) -> rusqlite::Result<
             id: row.get(0)?,
             topic: row.get(1)?,
             host: row.get(2)?,
-            removal: Removal::from_name(&removal).ok_or_else(|| damage(3, "removal"))?,
+            removal: RemovalReason::from_name(&removal).ok_or_else(|| damage(3, "removal"))?,
             at: moment(row, 4)?,
             last: read_last(row, 5)?,
             created_at: moment(row, 7)?,
@@ -277,9 +279,9 @@ pub(super) fn mode(row: &Row<'_>, column: usize) -> rusqlite::Result<Mode> {
 }
 
 /// Reads why a subscription ended.
-pub(super) fn removal(row: &Row<'_>, column: usize) -> rusqlite::Result<Removal> {
+pub(super) fn removal(row: &Row<'_>, column: usize) -> rusqlite::Result<RemovalReason> {
     let text: String = row.get(column)?;
-    Removal::from_name(&text).ok_or_else(|| damage(column, "removal"))
+    RemovalReason::from_name(&text).ok_or_else(|| damage(column, "removal"))
 }
 
 /// Reads a moment.

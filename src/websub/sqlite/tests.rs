@@ -6,7 +6,7 @@ mod opening;
 use std::os::unix::fs::PermissionsExt;
 
 use super::super::store::SCHEMA_VERSION;
-use super::super::subscription::Removal;
+use super::super::subscription::RemovalReason;
 use super::super::{Callback, HubRequest, Mode};
 use super::*;
 use crate::wire::date::Timestamp;
@@ -25,8 +25,8 @@ fn policy() -> Policy {
     }
 }
 
-fn caps() -> Caps {
-    Caps {
+fn quotas() -> Quotas {
+    Quotas {
         requests: 100,
         requests_per_host: 100,
         subscriptions: 100,
@@ -34,8 +34,8 @@ fn caps() -> Caps {
     }
 }
 
-fn edition() -> Edition {
-    Edition {
+fn version() -> TopicVersion {
+    TopicVersion {
         url: TOPIC.to_owned(),
         digest: [1; 32],
         dated: Timestamp::from_unix(0),
@@ -70,14 +70,14 @@ fn fresh() -> (tempfile::TempDir, PathBuf, SqliteStore) {
     let dir = temp.path().join("state");
     let mut store = SqliteStore::open(&dir).expect("opened");
     store
-        .publish(&[edition()], &policy(), at(0))
+        .publish(&[version()], &policy(), at(0))
         .expect("published");
     (temp, dir, store)
 }
 
 fn activate(store: &mut SqliteStore, number: usize) {
     store
-        .accept(&[accept(number)], &caps(), at(0))
+        .accept(&[accept(number)], &quotas(), at(0))
         .expect("accepted")[0]
         .expect("room");
     let idle = std::collections::HashMap::new();
@@ -102,7 +102,7 @@ fn activate(store: &mut SqliteStore, number: usize) {
 /// Enough rows for a file of many pages.
 fn fill(store: &mut SqliteStore) {
     let many: Vec<Accept> = (0..90).map(accept).collect();
-    store.accept(&many, &caps(), at(0)).expect("accepted");
+    store.accept(&many, &quotas(), at(0)).expect("accepted");
     let idle = std::collections::HashMap::new();
     let claim = Claim {
         limit: 100,
@@ -166,7 +166,7 @@ fn what_was_committed_is_there_after_a_copy_of_the_files_is_opened() {
     let (temp, dir, mut store) = fresh();
     activate(&mut store, 0);
     store
-        .accept(&[accept(1)], &caps(), at(2))
+        .accept(&[accept(1)], &quotas(), at(2))
         .expect("accepted")[0]
         .expect("room");
     let copy = temp.path().join("copy");
@@ -188,13 +188,13 @@ fn a_second_process_reads_and_removes_while_the_first_goes_on() {
     let mut other = SqliteStore::open(&dir).expect("opened");
     let listed = other.list(0, 10, at(2)).expect("listed");
     assert_eq!(
-        other.operate(listed[0].id, Order::Remove, &policy(), at(3)),
+        other.apply_admin(listed[0].id, AdminCommand::Remove, &policy(), at(3)),
         Ok(true)
     );
     assert_eq!(store.list(0, 10, at(4)), Ok(vec![]));
     assert_eq!(
         store.tombstones(10).expect("tombstones")[0].removal,
-        Removal::Operator
+        RemovalReason::Operator
     );
 }
 
@@ -322,7 +322,7 @@ fn an_older_connection_survives_a_store_that_is_read_only_for_a_while() {
         .pragma_update(None, "query_only", true)
         .expect("set");
     let error = store
-        .accept(&[accept(1)], &caps(), at(2))
+        .accept(&[accept(1)], &quotas(), at(2))
         .expect_err("read-only");
     assert!(matches!(error, StoreError::ReadOnly(_)), "{error:?}");
     assert_eq!(store.list(0, 10, at(2)).expect("listed").len(), 1);
@@ -330,7 +330,10 @@ fn an_older_connection_survives_a_store_that_is_read_only_for_a_while() {
         .connection
         .pragma_update(None, "query_only", false)
         .expect("set");
-    assert_eq!(store.accept(&[accept(1)], &caps(), at(3)), Ok(vec![Ok(())]));
+    assert_eq!(
+        store.accept(&[accept(1)], &quotas(), at(3)),
+        Ok(vec![Ok(())])
+    );
 }
 
 #[test]
@@ -346,8 +349,8 @@ fn a_full_disk_is_named_and_costs_nothing_that_was_promised() {
         .pragma_update(None, "max_page_count", pages)
         .expect("set");
     let many: Vec<Accept> = (1..90).map(accept).collect();
-    let error = store.accept(&many, &caps(), at(2)).expect_err("full");
-    assert!(matches!(error, StoreError::Full(_)), "{error:?}");
+    let error = store.accept(&many, &quotas(), at(2)).expect_err("full");
+    assert!(matches!(error, StoreError::QuotaExceeded(_)), "{error:?}");
     assert_eq!(
         store
             .counts(at(2))
@@ -360,7 +363,7 @@ fn a_full_disk_is_named_and_costs_nothing_that_was_promised() {
         .expect("set");
     assert_eq!(
         store
-            .accept(&many, &caps(), at(3))
+            .accept(&many, &quotas(), at(3))
             .map(|answers| answers.len()),
         Ok(89)
     );

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreError {
     /// The disk is full: the operator makes room, then all goes on by itself.
-    Full(PathBuf),
+    QuotaExceeded(PathBuf),
     /// The file or its directory cannot be written: the operator changes permissions or the mount.
     ReadOnly(PathBuf),
     /// The file is damaged: the operator restores a backup, or moves it away and loses the subscriptions.
@@ -33,7 +33,7 @@ impl StoreError {
     pub fn io(path: &Path, error: &std::io::Error) -> StoreError {
         match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                StoreError::Full(path.to_owned())
+                StoreError::QuotaExceeded(path.to_owned())
             }
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
                 StoreError::ReadOnly(path.to_owned())
@@ -52,7 +52,7 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StoreError::Full(path) => write!(f, "{}: the disk is full", path.display()),
+            StoreError::QuotaExceeded(path) => write!(f, "{}: the disk is full", path.display()),
             StoreError::ReadOnly(path) => write!(
                 f,
                 "{}: cannot be written (permissions or a read-only mount)",

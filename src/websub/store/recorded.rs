@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::moment::Moment;
-use super::super::subscription::{Answer, Outcome, Removal, Step};
+use super::super::subscription::{Answer, Outcome, RemovalReason, Step};
 
 /// How an exchange ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub enum Recorded {
         failures: u32,
     },
     /// The subscription is gone.
-    Removed(Removal),
+    Removed(RemovalReason),
 }
 
 impl Recorded {

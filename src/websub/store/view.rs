@@ -3,7 +3,7 @@
 use super::super::callback::Callback;
 use super::super::moment::Moment;
 use super::super::request::Mode;
-use super::super::subscription::{Answer, Ended, Removal, Subscription};
+use super::super::subscription::{Answer, Ended, RemovalReason, Subscription};
 
 /// How much is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub struct Tombstone {
     /// The callback's host.
     pub host: String,
     /// Why it ended.
-    pub removal: Removal,
+    pub removal: RemovalReason,
     /// When it ended.
     pub at: Moment,
     /// How its last attempt ended.
@@ -75,7 +75,7 @@ pub struct Tombstone {
 
 /// What an operator can tell the hub about a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum AdminCommand {
     /// Remove it, with a denial.
     Remove,
     /// Send what is owed now.

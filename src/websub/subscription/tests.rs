@@ -90,7 +90,7 @@ fn h44_nothing_is_due_from_the_end_of_the_lease_on() {
     assert_eq!(next(active(), &Event::LeaseChecked, 10_999).removal, None);
     assert_eq!(
         next(active(), &Event::LeaseChecked, 11_000).removal,
-        Some(Removal::LeaseEnded)
+        Some(RemovalReason::LeaseEnded)
     );
 }
 
@@ -143,7 +143,7 @@ fn h5_a_verified_unsubscription_ends_it_and_without_one_nothing_happens() {
         step_ended,
         Step {
             state: None,
-            removal: Some(Removal::Unsubscribed)
+            removal: Some(RemovalReason::Unsubscribed)
         }
     );
     let nothing = step(
@@ -166,7 +166,7 @@ fn h53_any_2xx_acknowledges_and_every_other_status_fails() {
     for status in 100..=599 {
         let step_ended = ended(begun(active(), B), Answer::Status(status), 3000);
         match status {
-            410 => assert_eq!(step_ended.removal, Some(Removal::Gone)),
+            410 => assert_eq!(step_ended.removal, Some(RemovalReason::Gone)),
             200..=299 => assert!(
                 step_ended
                     .state
@@ -190,7 +190,7 @@ fn the_third_failure_in_a_row_removes_and_a_2xx_between_resets() {
         fail(two.clone()),
         Step {
             state: None,
-            removal: Some(Removal::Failures)
+            removal: Some(RemovalReason::Failures)
         }
     );
     let reset = ended(begun(two, B), Answer::Status(204), 3000)
@@ -279,7 +279,7 @@ fn what_was_withheld_is_no_failure() {
     let state = begun(active(), B);
     let event = Event::Ended {
         attempt: 1,
-        outcome: &Outcome::Withheld,
+        outcome: &Outcome::Deferred,
         elapsed: Duration::ZERO,
         jitter: 0,
     };
@@ -309,17 +309,17 @@ fn h45_leases_are_clamped_and_only_the_default_is_jittered() {
 
 #[test]
 fn removals_that_the_subscriber_knows_of_are_not_told() {
-    let told: Vec<Removal> = Removal::ALL
+    let told: Vec<RemovalReason> = RemovalReason::ALL
         .into_iter()
         .filter(|removal| removal.reason().is_some())
         .collect();
     assert_eq!(
         told,
         [
-            Removal::Failures,
-            Removal::Gone,
-            Removal::TopicWithdrawn,
-            Removal::Operator
+            RemovalReason::Failures,
+            RemovalReason::Gone,
+            RemovalReason::TopicWithdrawn,
+            RemovalReason::Operator
         ]
     );
 }
@@ -351,18 +351,18 @@ fn an_unsubscription_waits_for_the_attempt_under_way_and_not_for_a_lost_one() {
     for status in [200, 410, 500] {
         assert_eq!(
             ended(leaving.clone(), Answer::Status(status), 9_000).removal,
-            Some(Removal::Unsubscribed)
+            Some(RemovalReason::Unsubscribed)
         );
     }
     for event in [Event::LeaseChecked, Event::Removed, Event::TopicWithdrawn] {
         assert_eq!(
             next(leaving.clone(), &event, 9_000).removal,
-            Some(Removal::Unsubscribed)
+            Some(RemovalReason::Unsubscribed)
         );
     }
     assert_eq!(
         next(begun(active(), B), &unsubscribe, 9_000).removal,
-        Some(Removal::Unsubscribed)
+        Some(RemovalReason::Unsubscribed)
     );
     let back = next(leaving, &verified(Mode::Subscribe, None, 10, 1000), 8_999)
         .state
@@ -393,6 +393,6 @@ fn a_lease_that_ends_during_an_attempt_is_over_when_that_is() {
     );
     assert_eq!(
         next(late, &Event::LeaseChecked, 12_000).removal,
-        Some(Removal::LeaseEnded)
+        Some(RemovalReason::LeaseEnded)
     );
 }

@@ -25,8 +25,8 @@ fn state() -> Subscription {
     }
 }
 
-fn moved(state: Subscription) -> Moved {
-    Moved {
+fn moved(state: Subscription) -> ExportedSubscription {
+    ExportedSubscription {
         topic: "https://r.example/feed.xml".to_owned(),
         callback: Callback::parse("https://a.example/cb?token=t").unwrap(),
         signed: state.secret.is_some(),
@@ -35,7 +35,7 @@ fn moved(state: Subscription) -> Moved {
 }
 
 fn line(state: Subscription, with_secret: bool) -> String {
-    let Moved {
+    let ExportedSubscription {
         topic,
         callback,
         state,
@@ -195,28 +195,28 @@ fn of_two_states_the_later_verification_counts_and_then_the_later_attempt() {
     let now = at(200_000);
     let here = state();
     let cases = [
-        (state(), Adopted::Known),
+        (state(), ImportDecision::Known),
         (
             Subscription {
                 verified_at: at(99_999),
                 attempt: 9,
                 ..state()
             },
-            Adopted::Known,
+            ImportDecision::Known,
         ),
         (
             Subscription {
                 attempt: 6,
                 ..state()
             },
-            Adopted::Known,
+            ImportDecision::Known,
         ),
         (
             Subscription {
                 attempt: 8,
                 ..state()
             },
-            Adopted::Updated,
+            ImportDecision::Updated,
         ),
         (
             Subscription {
@@ -224,7 +224,7 @@ fn of_two_states_the_later_verification_counts_and_then_the_later_attempt() {
                 attempt: 0,
                 ..state()
             },
-            Adopted::Updated,
+            ImportDecision::Updated,
         ),
     ];
     for (theirs, expected) in cases {
@@ -238,7 +238,10 @@ fn of_two_states_the_later_verification_counts_and_then_the_later_attempt() {
                 "numbers are not used twice"
             );
             // Taken twice is as taken once.
-            assert_eq!(adopt(Some(next), &moved(theirs), now).1, Adopted::Known);
+            assert_eq!(
+                adopt(Some(next), &moved(theirs), now).1,
+                ImportDecision::Known
+            );
         }
     }
 }
@@ -268,10 +271,13 @@ fn an_attempt_under_way_here_keeps_its_number_and_the_renewal_is_taken() {
 
 #[test]
 fn a_lease_that_is_over_is_left_out_from_its_last_millisecond_on() {
-    assert_eq!(adopt(None, &moved(state()), at(699_999)).1, Adopted::Added);
+    assert_eq!(
+        adopt(None, &moved(state()), at(699_999)).1,
+        ImportDecision::Added
+    );
     assert_eq!(
         adopt(None, &moved(state()), at(700_000)).1,
-        Adopted::Expired
+        ImportDecision::Expired
     );
 }
 

@@ -3,12 +3,12 @@
 use super::rig::Rig;
 use super::subscriber::Subscriber;
 use crate::support::{Mount, wait_until};
-use reviewd::websub::Place;
+use reviewd::websub::StoreLocation;
 
 #[test]
 fn a_disk_that_fills_up_refuses_requests_keeps_promises_and_recovers() {
     let Some(disk) = Mount::new() else { return };
-    let place = Place::Directory(disk.path().to_owned());
+    let place = StoreLocation::Directory(disk.path().to_owned());
     let rig = Rig::start_with(|settings| settings.place = place);
     let subscriber = Subscriber::good();
     rig.subscribe(&subscriber.callback("/cb"));

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use reviewd::websub::subscription::Removal;
+use reviewd::websub::subscription::RemovalReason;
 
 use super::authority;
 use super::rig::{FEED, Rig};
@@ -325,7 +325,7 @@ fn whoever_left_with_an_attempt_that_was_cut_short_is_gone_and_counted() {
     rig.hub = None;
     rig.boot("2");
     rig.wait_gone(&callback);
-    rig.wait_removals(Removal::Unsubscribed, 1);
+    rig.wait_removals(RemovalReason::Unsubscribed, 1);
 }
 
 #[test]
@@ -337,5 +337,5 @@ fn whoever_subscribed_to_a_topic_that_is_no_longer_served_is_told_and_counted() 
     rig.boot("1");
     let reason = "the topic is no longer served here";
     assert_eq!(subscriber.wait_denial(1).query()["hub.reason"], reason);
-    rig.wait_removals(Removal::TopicWithdrawn, 1);
+    rig.wait_removals(RemovalReason::TopicWithdrawn, 1);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reviewd::websub::subscription::Removal;
+use reviewd::websub::subscription::RemovalReason;
 
 use super::rig::{BASE, FEED, Rig};
 use super::subscriber::{Reply, Subscriber};
@@ -301,7 +301,7 @@ fn h44_a_lease_that_ends_ends_the_subscription_without_a_word() {
     rig.wait_gone(&callback);
     rig.change("2");
     assert_eq!(rig.tombstones()[0].removal.as_str(), "lease_ended");
-    rig.wait_removals(Removal::LeaseEnded, 1);
+    rig.wait_removals(RemovalReason::LeaseEnded, 1);
     rig.wait_settled();
     assert_eq!(
         (subscriber.deliveries().len(), subscriber.denials().len()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reviewd::delivery::Settings;
 use reviewd::delivery::stats::Stats;
 use reviewd::server::DataSource;
-use reviewd::websub::Place;
+use reviewd::websub::StoreLocation;
 
 use super::rig;
 use super::subscriber::{Received, Subscriber};
@@ -226,8 +226,8 @@ fn bounds_of_what_is_kept_are_429_for_a_host_and_503_for_all() {
     let temp = tempfile::tempdir().unwrap();
     let silent = Subscriber::start_with(None, super::subscriber::Reply::good);
     let server = start(&temp, None, |settings| {
-        settings.caps.requests = 3;
-        settings.caps.requests_per_host = 2;
+        settings.quotas.requests = 3;
+        settings.quotas.requests_per_host = 2;
         settings.verify_timeout = Duration::from_secs(30);
     });
     let ask = |host: &str, path: &str| {
@@ -337,7 +337,7 @@ fn a_change_made_while_the_server_was_down_is_delivered_when_it_is_back() {
 fn readiness_names_a_state_directory_that_cannot_be_used_and_reads_go_on() {
     let temp = tempfile::tempdir().unwrap();
     let server = start(&temp, None, |settings| {
-        let Place::Directory(directory) = &settings.place else {
+        let StoreLocation::Directory(directory) = &settings.place else {
             panic!("the hub has no directory");
         };
         std::fs::write(directory, "not a directory").unwrap();

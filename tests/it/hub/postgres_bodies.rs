@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use reviewd::websub::policy::Policy;
 use reviewd::websub::postgres::PostgresStore;
-use reviewd::websub::store::{Edition, Published, Store, StoreError};
+use reviewd::websub::store::{Published, Store, StoreError, TopicVersion};
 use reviewd::wire::date::Timestamp;
 
 use super::chaos::post;
@@ -42,7 +42,7 @@ fn brought(postgres: &Postgres) -> String {
 const DIGEST: [u8; 32] = [7; 32];
 
 fn publish(store: &mut PostgresStore) -> Result<Published, StoreError> {
-    let edition = Edition {
+    let version = TopicVersion {
         url: "https://reviews.example/feed.xml".to_owned(),
         digest: DIGEST,
         dated: Timestamp::from_unix(1),
@@ -53,7 +53,7 @@ fn publish(store: &mut PostgresStore) -> Result<Published, StoreError> {
         retry_delays: Vec::new(),
         retry_after_max: Duration::ZERO,
     };
-    store.publish(&[edition], &policy, now())
+    store.publish(&[version], &policy, now())
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use reviewd::websub::Place;
+use reviewd::websub::StoreLocation;
 use reviewd::websub::policy::Policy;
 use reviewd::websub::postgres::Database;
-use reviewd::websub::store::{Edition, Store, StoreError};
+use reviewd::websub::store::{Store, StoreError, TopicVersion};
 use reviewd::wire::date::Timestamp;
 use sha2::Digest;
 
@@ -147,7 +147,7 @@ fn topics_that_the_hub_is_told_of_again_are_not_published_again() {
     let Some(shared) = Shared::begin() else {
         return;
     };
-    let place = Place::Database(Box::new(Database::parse(&shared.url).unwrap()));
+    let place = StoreLocation::Database(Box::new(Database::parse(&shared.url).unwrap()));
     let rig = Rig::start_with(|settings| settings.place = place);
     // Who is never verified begins nothing that would miss a topic.
     let silent = Subscriber::start_with(None, Reply::good);
@@ -224,13 +224,13 @@ fn a_body_of_128_mib_reaches_the_others_in_its_longer_time_and_a_longer_one_is_l
         let is_kept = version < 3;
         let body = Bytes::from(vec![b'x'; bytes]);
         let digest = [version; 32];
-        let edition = Edition {
+        let version = TopicVersion {
             url: "https://reviews.example/feed.xml".to_owned(),
             digest,
             dated: Timestamp::from_unix(i64::from(version)),
             body: body.clone(),
         };
-        let published = one.publish(&[edition], &policy, now()).unwrap();
+        let published = one.publish(&[version], &policy, now()).unwrap();
         assert_eq!(published.changed.len(), 1);
         let found = other.body(&digest).unwrap();
         assert!(found.as_ref() == Some(&body).filter(|_| is_kept));

@@ -15,9 +15,9 @@ use reviewd::delivery::{Hub, Lanes, Outside, Settings};
 use reviewd::snapshot::Topic;
 use reviewd::websub::policy::{Leases, Policy};
 use reviewd::websub::sqlite::SqliteStore;
-use reviewd::websub::store::{Caps, Listed, Store, Tombstone};
-use reviewd::websub::subscription::Removal;
-use reviewd::websub::{Moment, Place, Refusal, request};
+use reviewd::websub::store::{Listed, Quotas, Store, Tombstone};
+use reviewd::websub::subscription::RemovalReason;
+use reviewd::websub::{Moment, Refusal, StoreLocation, request};
 use reviewd::wire::date::Timestamp;
 use sha2::Digest;
 
@@ -214,8 +214,10 @@ impl Rig {
     }
 
     /// Waits until so many subscriptions are counted as removed for that reason.
-    pub(crate) fn wait_removals(&self, removal: Removal, subscriptions: u64) {
-        let place = Removal::ALL.iter().position(|known| *known == removal);
+    pub(crate) fn wait_removals(&self, removal: RemovalReason, subscriptions: u64) {
+        let place = RemovalReason::ALL
+            .iter()
+            .position(|known| *known == removal);
         let counted = &self.hub().stats().removed[place.unwrap()];
         wait_until("removals", || counted.value() == subscriptions);
     }
@@ -250,9 +252,9 @@ impl Rig {
     /// Returns the state directory.
     pub(crate) fn state_dir(&self) -> &Path {
         match &self.settings.place {
-            Place::Directory(directory) => directory,
+            StoreLocation::Directory(directory) => directory,
             #[cfg(feature = "postgres")]
-            Place::Database(_) => panic!("a database has no directory"),
+            StoreLocation::Database(_) => panic!("a database has no directory"),
         }
     }
 
@@ -267,7 +269,7 @@ pub(crate) fn settings(temp: &tempfile::TempDir) -> Settings {
     let ca = temp.path().join("ca.pem");
     authority::write_ca(&ca);
     Settings {
-        place: Place::Directory(temp.path().join("state")),
+        place: StoreLocation::Directory(temp.path().join("state")),
         leases: Leases {
             min_s: 1,
             default_s: 864_000,
@@ -278,7 +280,7 @@ pub(crate) fn settings(temp: &tempfile::TempDir) -> Settings {
             retry_delays: vec![Duration::from_millis(100), Duration::from_millis(200)],
             retry_after_max: Duration::from_secs(3600),
         },
-        caps: Caps {
+        quotas: Quotas {
             requests: 1_000,
             requests_per_host: 1_000,
             subscriptions: 100_000,

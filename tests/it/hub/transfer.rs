@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use reviewd::websub::Place;
+use reviewd::websub::StoreLocation;
 
 use super::rig::{FEED, Rig};
 use super::subscriber::{Reply, Subscriber};
@@ -82,7 +82,7 @@ fn a_moved_subscription_is_owed_what_it_was_owed_and_signed_as_before() {
         "nothing is lost on the way"
     );
     missed.behave(Reply::good);
-    rig.settings.place = Place::Directory(other.clone());
+    rig.settings.place = StoreLocation::Directory(other.clone());
     rig.boot("2");
     let id = rig.listed(&second).unwrap().id.to_string();
     wait_until("the hub delivers", || rig.hub().health().delivering);

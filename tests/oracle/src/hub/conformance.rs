@@ -11,10 +11,10 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use reviewd::websub::store::{
-    Accept, Agenda, Caps, Claim, Delivery, Edition, Full, Lane, Order, Recorded, Report, Store,
-    Verification,
+    Accept, AdminCommand, Claim, Delivery, Lane, PendingWork, QuotaExceeded, Quotas, Recorded,
+    Report, Store, TopicVersion, Verification,
 };
-use reviewd::websub::subscription::{Answer, Outcome, Policy, Removal};
+use reviewd::websub::subscription::{Answer, Outcome, Policy, RemovalReason};
 use reviewd::websub::{Callback, HubRequest, Mode, Moment, Secret};
 use reviewd::wire::date::Timestamp;
 
@@ -51,9 +51,9 @@ pub fn check_shared_store(mut open: impl FnMut() -> [Box<dyn Store>; 2]) {
 }
 
 fn publish_first(store: &mut dyn Store) {
-    let editions = [edition("a", 1, 0), edition("b", 1, 0)];
+    let versions = [version("a", 1, 0), version("b", 1, 0)];
     store
-        .publish(&editions, &policy(), at(0))
+        .publish(&versions, &policy(), at(0))
         .expect("published");
 }
 
@@ -78,14 +78,14 @@ const COMMON: [fn(&mut dyn Store); 16] = [
 ];
 
 fn accept(store: &mut dyn Store, mode: Mode, name: &str, topic: &str) {
-    let caps = Caps {
+    let quotas = Quotas {
         requests: 100,
         requests_per_host: 100,
         subscriptions: 100,
         subscriptions_per_host: 100,
     };
     let answers = store
-        .accept(&[request(mode, name, topic, Some("key"))], &caps, at(0))
+        .accept(&[request(mode, name, topic, Some("key"))], &quotas, at(0))
         .expect("answered");
     assert_eq!(answers, [Ok(())]);
 }
@@ -149,16 +149,16 @@ fn claim(limit: usize, busy: &HashMap<String, usize>) -> Claim<'_> {
 
 fn change(store: &mut dyn Store, name: &str, content: u8, now_ms: i64) {
     let other = if name == "a" { "b" } else { "a" };
-    let editions = [edition(name, content, now_ms), edition(other, 1, now_ms)];
+    let versions = [version(name, content, now_ms), version(other, 1, now_ms)];
     let published = store
-        .publish(&editions, &policy(), at(now_ms))
+        .publish(&versions, &policy(), at(now_ms))
         .expect("published");
     assert_eq!(published.changed, [topic(name)]);
 }
 
 /// The content of a topic, the body being its digest, with a date.
-fn edition(name: &str, content: u8, dated_s: i64) -> Edition {
-    Edition {
+fn version(name: &str, content: u8, dated_s: i64) -> TopicVersion {
+    TopicVersion {
         url: topic(name),
         digest: [content; 32],
         dated: Timestamp::from_unix(dated_s),

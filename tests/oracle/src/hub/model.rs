@@ -3,9 +3,11 @@
 
 mod store;
 
-use reviewd::websub::store::{Accept, Caps, Full, Notice, Recorded, Report, Tombstone};
-use reviewd::websub::subscription::{Answer, Ended, Outcome, Policy, Removal, Subscription};
-use reviewd::websub::transfer::{Adopted, Moved};
+use reviewd::websub::store::{
+    Accept, DenialNotice, QuotaExceeded, Quotas, Recorded, Report, Tombstone,
+};
+use reviewd::websub::subscription::{Answer, Ended, Outcome, Policy, RemovalReason, Subscription};
+use reviewd::websub::transfer::{ExportedSubscription, ImportDecision};
 use reviewd::websub::{Callback, Mode, Moment};
 
 /// The naive store. It is in memory, so "on disk" means nothing here; a crash is `recover`.
@@ -16,7 +18,7 @@ pub struct Model {
     subscriptions: Vec<Active>,
     tombstones: Vec<Tombstone>,
     /// With the moment before which none is sent.
-    notices: Vec<(Notice, Moment)>,
+    notices: Vec<(DenialNotice, Moment)>,
     requests_ever: i64,
     subscriptions_ever: i64,
     seen_ms: i64,
@@ -53,7 +55,7 @@ impl Model {
         !active.state.acknowledged || Some(active.state.digest) != self.current(&active.topic)
     }
 
-    fn end(&mut self, id: i64, removal: Removal, now: Moment) {
+    fn end(&mut self, id: i64, removal: RemovalReason, now: Moment) {
         let at = self
             .subscriptions
             .iter()
@@ -61,7 +63,7 @@ impl Model {
             .expect("known id");
         let active = self.subscriptions.remove(at);
         let removal = match active.state.lease_s {
-            0 => Removal::Unsubscribed,
+            0 => RemovalReason::Unsubscribed,
             _ => removal,
         };
         self.tombstones.push(Tombstone {
@@ -73,8 +75,11 @@ impl Model {
             last: active.state.last,
             created_at: active.state.created_at,
         });
-        if !matches!(removal, Removal::Unsubscribed | Removal::LeaseEnded) {
-            let notice = Notice {
+        if !matches!(
+            removal,
+            RemovalReason::Unsubscribed | RemovalReason::LeaseEnded
+        ) {
+            let notice = DenialNotice {
                 topic: active.topic,
                 callback: active.callback,
                 removal,
@@ -104,8 +109,8 @@ impl Model {
                 Recorded::Leaving
             }
             (Mode::Unsubscribe, Some(at)) => {
-                self.end(self.subscriptions[at].id, Removal::Unsubscribed, now);
-                Recorded::Removed(Removal::Unsubscribed)
+                self.end(self.subscriptions[at].id, RemovalReason::Unsubscribed, now);
+                Recorded::Removed(RemovalReason::Unsubscribed)
             }
             (Mode::Subscribe, Some(at)) => {
                 let state = &mut self.subscriptions[at].state;
@@ -182,7 +187,7 @@ impl Model {
         } = outcome
         else {
             if is_leaving {
-                return self.book_removal(*id, Removal::Unsubscribed, now);
+                return self.book_removal(*id, RemovalReason::Unsubscribed, now);
             }
             state.next_at = Moment::from_unix_ms(now.unix_ms() + 1000);
             return Recorded::Kept {
@@ -194,20 +199,20 @@ impl Model {
             answer: *answer,
         });
         match answer {
-            _ if is_leaving => return self.book_removal(*id, Removal::Unsubscribed, now),
+            _ if is_leaving => return self.book_removal(*id, RemovalReason::Unsubscribed, now),
             Answer::Status(status) if status / 100 == 2 => {
                 state.acknowledged = true;
                 state.failures = 0;
                 state.next_at = Moment::ZERO;
                 return Recorded::Kept { failures: 0 };
             }
-            Answer::Status(410) => return self.book_removal(*id, Removal::Gone, now),
+            Answer::Status(410) => return self.book_removal(*id, RemovalReason::Gone, now),
             _ => {}
         }
         state.failures += 1;
         let failures = state.failures;
         if failures >= policy.failures_max {
-            return self.book_removal(*id, Removal::Failures, now);
+            return self.book_removal(*id, RemovalReason::Failures, now);
         }
         let delay_ms = policy.retry_delays
             [(failures as usize - 1).min(policy.retry_delays.len() - 1)]
@@ -220,7 +225,7 @@ impl Model {
         Recorded::Kept { failures }
     }
 
-    fn book_removal(&mut self, id: i64, removal: Removal, now: Moment) -> Recorded {
+    fn book_removal(&mut self, id: i64, removal: RemovalReason, now: Moment) -> Recorded {
         self.end(id, removal, now);
         Recorded::Removed(removal)
     }
@@ -269,10 +274,15 @@ impl Model {
     }
 
     /// Takes over one subscription of another store; `is_new` while no topic was ever published here.
-    fn take_over(&mut self, moved: &Moved, is_new: bool, now: Moment) -> Adopted {
+    fn take_over(
+        &mut self,
+        moved: &ExportedSubscription,
+        is_new: bool,
+        now: Moment,
+    ) -> ImportDecision {
         let theirs = &moved.state;
         if now >= theirs.lease_end {
-            return Adopted::Expired;
+            return ImportDecision::Expired;
         }
         let found = self
             .subscriptions
@@ -281,7 +291,7 @@ impl Model {
         let Some(at) = found else {
             if self.current(&moved.topic).is_none() {
                 if !is_new {
-                    return Adopted::UnknownTopic;
+                    return ImportDecision::UnknownTopic;
                 }
                 self.topics.push((moved.topic.clone(), [0; 32]));
             }
@@ -292,7 +302,7 @@ impl Model {
                 callback: moved.callback.clone(),
                 state: theirs.clone(),
             });
-            return Adopted::Added;
+            return ImportDecision::Added;
         };
         let ours = &mut self.subscriptions[at].state;
         let at_of = |state: &Subscription| state.last.as_ref().map(|last| last.at.unix_ms());
@@ -303,7 +313,7 @@ impl Model {
                 && theirs.attempt == ours.attempt
                 && at_of(theirs) > at_of(ours));
         if !is_later {
-            return Adopted::Known;
+            return ImportDecision::Known;
         }
         if !(is_same_verification && moved.signed && theirs.secret.is_none()) {
             ours.secret = theirs.secret.clone();
@@ -320,24 +330,24 @@ impl Model {
             ours.elapsed_ms = theirs.elapsed_ms;
             ours.last = theirs.last.clone();
         }
-        Adopted::Updated
+        ImportDecision::Updated
     }
 
-    fn full(&self, accept: &Accept, caps: &Caps) -> Option<Full> {
+    fn full(&self, accept: &Accept, quotas: &Quotas) -> Option<QuotaExceeded> {
         let request = &accept.request;
         let host = request.callback.host();
         let of_host = |callback: &Callback| callback.host() == host;
-        if self.requests.len() >= caps.requests as usize {
-            return Some(Full::Requests);
+        if self.requests.len() >= quotas.requests as usize {
+            return Some(QuotaExceeded::Requests);
         }
         if self
             .requests
             .iter()
             .filter(|waiting| of_host(&waiting.accept.request.callback))
             .count()
-            >= caps.requests_per_host as usize
+            >= quotas.requests_per_host as usize
         {
-            return Some(Full::RequestsOfHost);
+            return Some(QuotaExceeded::RequestsOfHost);
         }
         let known = self
             .subscriptions
@@ -351,8 +361,8 @@ impl Model {
                 .iter()
                 .filter(|waiting| waiting.accept.request.mode == Mode::Subscribe)
         };
-        if self.subscriptions.len() + asked().count() >= caps.subscriptions as usize {
-            return Some(Full::Subscriptions);
+        if self.subscriptions.len() + asked().count() >= quotas.subscriptions as usize {
+            return Some(QuotaExceeded::Subscriptions);
         }
         let active = self
             .subscriptions
@@ -362,8 +372,8 @@ impl Model {
         let asked = asked()
             .filter(|waiting| of_host(&waiting.accept.request.callback))
             .count();
-        (active + asked >= caps.subscriptions_per_host as usize)
-            .then_some(Full::SubscriptionsOfHost)
+        (active + asked >= quotas.subscriptions_per_host as usize)
+            .then_some(QuotaExceeded::SubscriptionsOfHost)
     }
 }
 

@@ -11,7 +11,8 @@ use bytes::Bytes;
 use super::model::Model;
 use reviewd::websub::sqlite::SqliteStore;
 use reviewd::websub::store::{
-    Accept, Caps, Claim, Delivery, Edition, Lane, Order, Recorded, Report, Store, Verification,
+    Accept, AdminCommand, Claim, Delivery, Lane, Quotas, Recorded, Report, Store, TopicVersion,
+    Verification,
 };
 use reviewd::websub::subscription::{Answer, Failure, Outcome, Policy};
 use reviewd::websub::{Callback, HubRequest, Mode, Moment, Secret};
@@ -84,7 +85,7 @@ impl Life {
             12 => self.jump(argument),
             13 => self.crash(argument),
             14 => self.keep_house(argument),
-            _ => self.operate(argument),
+            _ => self.apply_admin(argument),
         }
     }
 
@@ -111,7 +112,7 @@ impl Life {
             request,
             lease_s: [30, 600][argument / 36 % 2],
         };
-        let caps = Caps {
+        let quotas = Quotas {
             requests: 6,
             requests_per_host: 3,
             subscriptions: 8,
@@ -124,7 +125,7 @@ impl Life {
             .any(|(url, _)| *url == accept.request.topic)
         {
             let _answers =
-                self.both(|store, now| store.accept(std::slice::from_ref(&accept), &caps, now));
+                self.both(|store, now| store.accept(std::slice::from_ref(&accept), &quotas, now));
         }
     }
 
@@ -136,14 +137,14 @@ impl Life {
     }
 
     fn publish(&mut self) {
-        let edition = |(url, digest): &(String, [u8; 32])| Edition {
+        let version = |(url, digest): &(String, [u8; 32])| TopicVersion {
             url: url.clone(),
             digest: *digest,
             dated: Timestamp::from_unix(0),
             body: Bytes::new(),
         };
-        let editions: Vec<Edition> = self.topics.iter().map(edition).collect();
-        let _published = self.both(|store, now| store.publish(&editions, &policy(), now));
+        let versions: Vec<TopicVersion> = self.topics.iter().map(version).collect();
+        let _published = self.both(|store, now| store.publish(&versions, &policy(), now));
     }
 
     fn answer_verification(&mut self, argument: usize) {
@@ -245,7 +246,7 @@ impl Life {
         ];
         let answer = answers[argument / 4 % 8];
         let outcome = if argument / 32 == 7 {
-            Outcome::Withheld
+            Outcome::Deferred
         } else {
             Outcome::Attempted {
                 answer,
@@ -301,18 +302,18 @@ impl Life {
         let _swept = self.both(|store, now| store.sweep(&policy(), age, now));
         let taken = self.both(|store, now| store.take_notices(argument % 3, now));
         for notice in taken.expect("taken") {
-            let _kept = self.both(|store, now| store.put_off_notice(&notice, now));
+            let _kept = self.both(|store, now| store.defer_notice(&notice, now));
         }
     }
 
-    fn operate(&mut self, argument: usize) {
+    fn apply_admin(&mut self, argument: usize) {
         let order = if argument.is_multiple_of(4) {
-            Order::Remove
+            AdminCommand::Remove
         } else {
-            Order::Retry
+            AdminCommand::Retry
         };
         let id = i64::try_from(argument / 4 % 8).unwrap_or(0);
-        let _found = self.both(|store, now| store.operate(id, order, &policy(), now));
+        let _found = self.both(|store, now| store.apply_admin(id, order, &policy(), now));
     }
 
     fn compare(&mut self) {
@@ -329,8 +330,9 @@ impl Life {
     fn settle(&mut self) {
         self.crash(0);
         for listed in self.twin.list(0, 1_000, self.now).expect("twin") {
-            let _found =
-                self.both(|store, now| store.operate(listed.id, Order::Retry, &policy(), now));
+            let _found = self.both(|store, now| {
+                store.apply_admin(listed.id, AdminCommand::Retry, &policy(), now)
+            });
         }
         self.claim_deliveries();
         while !self.deliveries.is_empty() {

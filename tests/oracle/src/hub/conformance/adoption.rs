@@ -3,7 +3,7 @@
 use super::{activate, at, change, deliveries, topic};
 use reviewd::websub::store::{Listed, Store};
 use reviewd::websub::subscription::{Answer, Ended, Subscription};
-use reviewd::websub::transfer::{Adopted, Moved, parse_line, render_line};
+use reviewd::websub::transfer::{ExportedSubscription, ImportDecision, parse_line, render_line};
 use reviewd::websub::{Callback, Moment};
 
 pub(super) fn moved_subscriptions_are_taken_over_once_and_owed_what_they_were_owed(
@@ -12,31 +12,34 @@ pub(super) fn moved_subscriptions_are_taken_over_once_and_owed_what_they_were_ow
     activate(store, "one", "a");
     let [mut listed] = <[Listed; 1]>::try_from(store.list(0, 10, at(2)).expect("listed"))
         .expect("one subscription");
-    let adopt = |store: &mut dyn Store, moved: &Moved| {
+    let adopt = |store: &mut dyn Store, moved: &ExportedSubscription| {
         let answers = store.adopt(std::slice::from_ref(moved), at(3));
         answers.expect("adopted")
     };
     let mut moved = through_a_line(&listed);
-    assert_eq!(adopt(store, &moved), [Adopted::Known]);
+    assert_eq!(adopt(store, &moved), [ImportDecision::Known]);
     // Another one, which has had the content of now, and one which has not.
     moved.callback = callback("two");
-    assert_eq!(adopt(store, &moved), [Adopted::Added]);
-    assert_eq!(adopt(store, &moved), [Adopted::Known]);
+    assert_eq!(adopt(store, &moved), [ImportDecision::Added]);
+    assert_eq!(adopt(store, &moved), [ImportDecision::Known]);
     moved.callback = callback("three");
     moved.state.digest = [9; 32];
-    assert_eq!(adopt(store, &moved), [Adopted::Added]);
+    assert_eq!(adopt(store, &moved), [ImportDecision::Added]);
     let due = deliveries(store, 4);
     assert_eq!(due.len(), 1, "{due:?}");
     assert_eq!(due[0].callback, moved.callback);
     assert_eq!(due[0].secret, moved.state.secret);
     moved.topic = topic("elsewhere");
-    assert_eq!(adopt(store, &moved), [Adopted::UnknownTopic]);
+    assert_eq!(adopt(store, &moved), [ImportDecision::UnknownTopic]);
     moved.state.lease_end = at(3);
-    assert_eq!(adopt(store, &moved), [Adopted::Expired]);
+    assert_eq!(adopt(store, &moved), [ImportDecision::Expired]);
     // A renewal elsewhere comes along, under the id that is known here.
     listed.state.verified_at = at(50);
     listed.state.lease_end = Moment::from_unix_ms(listed.state.lease_end.unix_ms() + 50);
-    assert_eq!(adopt(store, &through_a_line(&listed)), [Adopted::Updated]);
+    assert_eq!(
+        adopt(store, &through_a_line(&listed)),
+        [ImportDecision::Updated]
+    );
     let now = store.list(0, 1, at(5)).expect("listed");
     assert_eq!(now, [listed]);
     change(store, "a", 2, 6);
@@ -50,7 +53,7 @@ pub(super) fn lines_that_come_together_are_taken_over_as_one_after_the_other(
     let [listed] = <[Listed; 1]>::try_from(store.list(0, 10, at(2)).expect("listed"))
         .expect("one subscription");
     let known = through_a_line(&listed);
-    let named = |name: &str| Moved {
+    let named = |name: &str| ExportedSubscription {
         callback: callback(name),
         ..known.clone()
     };
@@ -61,7 +64,7 @@ pub(super) fn lines_that_come_together_are_taken_over_as_one_after_the_other(
         at: at(1),
         answer: Answer::Status(204),
     });
-    let elsewhere = Moved {
+    let elsewhere = ExportedSubscription {
         topic: topic("elsewhere"),
         ..named("four")
     };
@@ -83,14 +86,14 @@ pub(super) fn lines_that_come_together_are_taken_over_as_one_after_the_other(
     assert_eq!(
         answers,
         [
-            Adopted::Known,
-            Adopted::Added,
-            Adopted::Updated,
-            Adopted::Known,
-            Adopted::UnknownTopic,
-            Adopted::Added,
-            Adopted::Expired,
-            Adopted::Updated,
+            ImportDecision::Known,
+            ImportDecision::Added,
+            ImportDecision::Updated,
+            ImportDecision::Known,
+            ImportDecision::UnknownTopic,
+            ImportDecision::Added,
+            ImportDecision::Expired,
+            ImportDecision::Updated,
         ]
     );
     let states: Vec<(Callback, Subscription)> = store
@@ -103,7 +106,7 @@ pub(super) fn lines_that_come_together_are_taken_over_as_one_after_the_other(
     assert_eq!(states, expected, "in the order of the lines");
 }
 
-fn through_a_line(listed: &Listed) -> Moved {
+fn through_a_line(listed: &Listed) -> ExportedSubscription {
     let mut line = Vec::new();
     render_line(&mut line, listed, true);
     parse_line(&line).expect("a line of ours")

@@ -30,7 +30,7 @@ pub(super) fn requests_wait_in_order_and_one_at_a_time_for_each_pair(store: &mut
     assert_eq!(second[0].mode, Mode::Unsubscribe);
     assert_eq!(
         record(store, confirmed(&second[0], true), 2),
-        Recorded::Removed(Removal::Unsubscribed)
+        Recorded::Removed(RemovalReason::Unsubscribed)
     );
     assert_eq!(
         record(store, confirmed(&second[0], true), 3),
@@ -75,44 +75,48 @@ pub(super) fn repeated_requests_join_the_waiting_one(store: &mut dyn Store) {
 }
 
 pub(super) fn bounds_refuse_the_one_beyond_them(store: &mut dyn Store) {
-    let caps = Caps {
+    let quotas = Quotas {
         requests: 3,
         requests_per_host: 2,
         subscriptions: 100,
         subscriptions_per_host: 100,
     };
-    let mut ask = |name: &str, topic: &str, caps: &Caps| {
+    let mut ask = |name: &str, topic: &str, quotas: &Quotas| {
         store
-            .accept(&[request(Mode::Subscribe, name, topic, None)], caps, at(0))
+            .accept(
+                &[request(Mode::Subscribe, name, topic, None)],
+                quotas,
+                at(0),
+            )
             .expect("answered")[0]
     };
-    assert_eq!(ask("x", "a", &caps), Ok(()));
-    assert_eq!(ask("x/1", "a", &caps), Ok(()));
-    assert_eq!(ask("x/2", "a", &caps), Err(Full::RequestsOfHost));
-    assert_eq!(ask("y", "a", &caps), Ok(()));
-    assert_eq!(ask("z", "a", &caps), Err(Full::Requests));
-    let caps = Caps {
+    assert_eq!(ask("x", "a", &quotas), Ok(()));
+    assert_eq!(ask("x/1", "a", &quotas), Ok(()));
+    assert_eq!(ask("x/2", "a", &quotas), Err(QuotaExceeded::RequestsOfHost));
+    assert_eq!(ask("y", "a", &quotas), Ok(()));
+    assert_eq!(ask("z", "a", &quotas), Err(QuotaExceeded::Requests));
+    let quotas = Quotas {
         requests: 100,
         requests_per_host: 100,
         subscriptions: 4,
         subscriptions_per_host: 3,
     };
-    assert_eq!(ask("x/2", "a", &caps), Ok(()));
+    assert_eq!(ask("x/2", "a", &quotas), Ok(()));
     assert_eq!(
         ask(
             "x/3",
             "a",
-            &Caps {
+            &Quotas {
                 subscriptions: 100,
-                ..caps
+                ..quotas
             }
         ),
-        Err(Full::SubscriptionsOfHost)
+        Err(QuotaExceeded::SubscriptionsOfHost)
     );
-    assert_eq!(ask("z", "a", &caps), Err(Full::Subscriptions));
+    assert_eq!(ask("z", "a", &quotas), Err(QuotaExceeded::Subscriptions));
     activate(store, "x", "a");
     let renewal = store
-        .accept(&[request(Mode::Subscribe, "x", "a", None)], &caps, at(0))
+        .accept(&[request(Mode::Subscribe, "x", "a", None)], &quotas, at(0))
         .expect("answered");
     assert_eq!(renewal, [Ok(())], "renewals need no room");
 }
@@ -223,7 +227,7 @@ pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut dyn 
     // One attempt ends, and one is lost.
     assert_eq!(
         record(store, ended(&under_way[0], 500), 6),
-        Recorded::Removed(Removal::Unsubscribed)
+        Recorded::Removed(RemovalReason::Unsubscribed)
     );
     assert_eq!(record(store, ended(&under_way[0], 200), 7), Recorded::Stale);
     for (time, left) in [(LOST_MS - 1, 0), (LOST_MS, 1)] {
@@ -240,7 +244,7 @@ pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut dyn 
     assert!(
         stones
             .iter()
-            .all(|stone| stone.removal == Removal::Unsubscribed)
+            .all(|stone| stone.removal == RemovalReason::Unsubscribed)
     );
     assert_eq!(stones.len(), 2);
     assert_eq!(store.take_notices(10, at(i64::MAX)), Ok(vec![]));

@@ -126,10 +126,10 @@ fn a_replica_that_recovers_leaves_the_claims_of_the_others(
 }
 
 fn a_change_is_published_once_however_many_notice_it(one: &mut dyn Store, other: &mut dyn Store) {
-    let editions = [edition("a", 2, 10), edition("b", 1, 10)];
+    let versions = [version("a", 2, 10), version("b", 1, 10)];
     let (left, right) = std::thread::scope(|scope| {
-        let left = scope.spawn(|| one.publish(&editions, &policy(), at(1)));
-        let right = scope.spawn(|| other.publish(&editions, &policy(), at(1)));
+        let left = scope.spawn(|| one.publish(&versions, &policy(), at(1)));
+        let right = scope.spawn(|| other.publish(&versions, &policy(), at(1)));
         (left.join().expect("joined"), right.join().expect("joined"))
     });
     let (left, right) = (left.expect("published"), right.expect("published"));
@@ -144,14 +144,14 @@ fn an_older_edition_is_passed_over_and_withdraws_nothing(
     activate(one, "x", "a");
     change(one, "a", 2, 10);
     let again = other
-        .publish(&[edition("a", 1, 9), edition("c", 1, 9)], &policy(), at(11))
+        .publish(&[version("a", 1, 9), version("c", 1, 9)], &policy(), at(11))
         .expect("published");
     assert_eq!((again.changed, again.withdrawn), (vec![topic("c")], 0));
     assert_eq!(again.older, [topic("a")]);
     // Of the same date but with other bytes: the first one stays.
     let twin = other
         .publish(
-            &[edition("a", 3, 10), edition("b", 1, 10)],
+            &[version("a", 3, 10), version("b", 1, 10)],
             &policy(),
             at(12),
         )
@@ -176,31 +176,31 @@ fn whoever_does_not_know_a_topic_leaves_it_to_the_others(
     activate(one, "x", "a");
     change(one, "a", 2, 3);
     // With older files, in which there is no such topic.
-    let published = other.publish(&[edition("b", 1, -1)], &policy(), at(4));
+    let published = other.publish(&[version("b", 1, -1)], &policy(), at(4));
     assert_eq!(published.map(|published| published.withdrawn), Ok(0));
     assert_eq!(deliveries(other, 5), []);
     assert_eq!(deliveries(one, 5).len(), 1);
 }
 
 fn the_agenda_names_what_there_is_and_nothing_else(one: &mut dyn Store, other: &mut dyn Store) {
-    let nothing = Agenda::default();
-    let requests = Agenda {
+    let nothing = PendingWork::default();
+    let requests = PendingWork {
         requests: true,
         ..nothing
     };
-    let fast = Agenda {
+    let fast = PendingWork {
         fast: true,
         ..nothing
     };
-    let slow = Agenda {
+    let slow = PendingWork {
         slow: true,
         ..nothing
     };
-    let agenda = |store: &mut dyn Store, ms: i64| store.agenda(at(ms)).expect("looked");
-    assert_eq!(agenda(one, 0), nothing);
+    let pending_work = |store: &mut dyn Store, ms: i64| store.pending_work(at(ms)).expect("looked");
+    assert_eq!(pending_work(one, 0), nothing);
     accept(one, Mode::Subscribe, "x", "a");
     accept(one, Mode::Subscribe, "y", "a");
-    assert_eq!(agenda(other, 0), requests);
+    assert_eq!(pending_work(other, 0), requests);
     let idle = HashMap::new();
     let brief = Claim {
         until: at(100),
@@ -208,37 +208,47 @@ fn the_agenda_names_what_there_is_and_nothing_else(one: &mut dyn Store, other: &
     };
     let asked = one.claim_requests(&brief, at(1)).expect("claimed");
     // While somebody is at it, and when that claim has run out.
-    assert_eq!((agenda(other, 99), agenda(other, 100)), (nothing, requests));
+    assert_eq!(
+        (pending_work(other, 99), pending_work(other, 100)),
+        (nothing, requests)
+    );
     for verification in &asked {
         record(one, confirmed(verification, true), 2);
     }
-    assert_eq!(agenda(one, 2), nothing);
+    assert_eq!(pending_work(one, 2), nothing);
     change(one, "a", 2, 3);
-    assert_eq!(agenda(one, 3), fast);
+    assert_eq!(pending_work(one, 3), fast);
     let brief = Claim { limit: 1, ..brief };
     let sent = one
         .claim_deliveries(Lane::Fast, &brief, at(4))
         .expect("claimed");
-    assert_eq!(agenda(other, 4), fast, "the second");
+    assert_eq!(pending_work(other, 4), fast, "the second");
     let later = deliveries(other, 5);
     assert_eq!((sent.len(), later.len()), (1, 1));
-    assert_eq!((agenda(other, 5), agenda(other, 100)), (nothing, fast));
+    assert_eq!(
+        (pending_work(other, 5), pending_work(other, 100)),
+        (nothing, fast)
+    );
     // A failure goes to the slow lane, when its wait is over; a denial is to be sent.
     assert_eq!(
         record(one, ended(&sent[0], 500), 6),
         Recorded::Kept { failures: 1 }
     );
-    assert_eq!(agenda(one, 1_000_000_000), nothing, "its lease is over");
+    assert_eq!(
+        pending_work(one, 1_000_000_000),
+        nothing,
+        "its lease is over"
+    );
     let due = (6..).map(|second| second * 1_000);
-    let due_ms = due.take(600).find(|ms| agenda(one, *ms) == slow);
+    let due_ms = due.take(600).find(|ms| pending_work(one, *ms) == slow);
     assert!(due_ms.is_some());
     assert!(
-        one.operate(sent[0].id, Order::Remove, &policy(), at(7))
+        one.apply_admin(sent[0].id, AdminCommand::Remove, &policy(), at(7))
             .expect("removed")
     );
-    let notices = Agenda {
+    let notices = PendingWork {
         notices: true,
         ..nothing
     };
-    assert_eq!(agenda(other, 7), notices);
+    assert_eq!(pending_work(other, 7), notices);
 }

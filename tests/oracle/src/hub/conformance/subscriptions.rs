@@ -68,28 +68,28 @@ pub(super) fn removals_leave_a_tombstone_and_at_most_one_denial(store: &mut dyn 
     let sent = deliveries(store, 4);
     assert_eq!(
         record(store, ended(&sent[0], 410), 5),
-        Recorded::Removed(Removal::Gone)
+        Recorded::Removed(RemovalReason::Gone)
     );
     assert_eq!(
-        store.operate(sent[1].id, Order::Remove, &policy(), at(6)),
+        store.apply_admin(sent[1].id, AdminCommand::Remove, &policy(), at(6)),
         Ok(true)
     );
     assert_eq!(
-        store.operate(sent[1].id, Order::Remove, &policy(), at(6)),
+        store.apply_admin(sent[1].id, AdminCommand::Remove, &policy(), at(6)),
         Ok(false)
     );
     assert_eq!(record(store, ended(&sent[1], 200), 7), Recorded::Stale);
     let stones = store.tombstones(10).expect("tombstones");
     assert_eq!(
         stones.iter().map(|stone| stone.removal).collect::<Vec<_>>(),
-        [Removal::Operator, Removal::Gone]
+        [RemovalReason::Operator, RemovalReason::Gone]
     );
     assert_eq!(
         stones[1].last.as_ref().map(|last| last.answer),
         Some(Answer::Status(410))
     );
     let told = store.take_notices(1, at(7)).expect("notices");
-    assert_eq!(told[0].removal, Removal::Gone);
+    assert_eq!(told[0].removal, RemovalReason::Gone);
     assert_eq!(store.take_notices(10, at(7)).map(|told| told.len()), Ok(1));
     assert_eq!(store.take_notices(10, at(7)), Ok(vec![]));
 }
@@ -98,7 +98,7 @@ pub(super) fn a_denial_that_cannot_be_sent_is_sent_again_for_a_day(store: &mut d
     const MINUTE_MS: i64 = 60_000;
     let end = |store: &mut dyn Store, now_ms: i64| {
         let id = store.list(0, 1, at(now_ms)).expect("listed")[0].id;
-        let removed = store.operate(id, Order::Remove, &policy(), at(now_ms));
+        let removed = store.apply_admin(id, AdminCommand::Remove, &policy(), at(now_ms));
         assert_eq!(removed, Ok(true));
     };
     activate(store, "x", "a");
@@ -107,19 +107,19 @@ pub(super) fn a_denial_that_cannot_be_sent_is_sent_again_for_a_day(store: &mut d
     for wait in [1, 4, 16, 60, 60] {
         let told = store.take_notices(10, at(now_ms)).expect("taken");
         assert_eq!((told.len(), told[0].since), (1, at(2)));
-        assert_eq!(store.put_off_notice(&told[0], at(now_ms)), Ok(true));
+        assert_eq!(store.defer_notice(&told[0], at(now_ms)), Ok(true));
         let next_ms = now_ms + wait * MINUTE_MS;
         assert_eq!(store.take_notices(10, at(next_ms - 1)), Ok(vec![]));
         now_ms = next_ms;
     }
     let told = store.take_notices(10, at(now_ms)).expect("taken").remove(0);
     let day_ms = 24 * 60 * MINUTE_MS;
-    assert_eq!(store.put_off_notice(&told, at(2 + day_ms)), Ok(false));
-    assert_eq!(store.put_off_notice(&told, at(1 + day_ms)), Ok(true));
+    assert_eq!(store.defer_notice(&told, at(2 + day_ms)), Ok(false));
+    assert_eq!(store.defer_notice(&told, at(1 + day_ms)), Ok(true));
     // Whether it is kept or on its way: a pair that has subscribed again is not told.
     activate(store, "x", "a");
     assert_eq!(store.take_notices(10, at(i64::MAX)), Ok(vec![]));
-    assert_eq!(store.put_off_notice(&told, at(now_ms)), Ok(false));
+    assert_eq!(store.defer_notice(&told, at(now_ms)), Ok(false));
 }
 
 pub(super) fn withdrawn_topics_take_their_subscriptions_along(store: &mut dyn Store) {
@@ -127,7 +127,7 @@ pub(super) fn withdrawn_topics_take_their_subscriptions_along(store: &mut dyn St
     activate(store, "x", "b");
     accept(store, Mode::Subscribe, "y", "a");
     let published = store
-        .publish(&[edition("b", 1, 5)], &policy(), at(5))
+        .publish(&[version("b", 1, 5)], &policy(), at(5))
         .expect("published");
     assert_eq!((published.changed.len(), published.withdrawn), (0, 1));
     let counts = store.counts(at(5)).expect("counts");
@@ -191,7 +191,7 @@ pub(super) fn tombstones_are_dropped_when_they_are_old(store: &mut dyn Store) {
     activate(store, "x", "a");
     let id = store.list(0, 1, at(1)).expect("listed")[0].id;
     store
-        .operate(id, Order::Remove, &policy(), at(10))
+        .apply_admin(id, AdminCommand::Remove, &policy(), at(10))
         .expect("removed");
     let age_ms = i64::try_from(AGE.as_millis()).expect("short");
     assert_eq!(

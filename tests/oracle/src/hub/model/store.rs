@@ -7,23 +7,24 @@ use bytes::Bytes;
 
 use super::{Active, Model, Waiting, under_way};
 use reviewd::websub::store::{
-    Accept, Caps, Claim, Counts, Delivery, Edition, Full, Lane, Listed, Notice, Order, Published,
-    Recorded, Report, Store, StoreError, Swept, Tombstone, Verification,
+    Accept, AdminCommand, Claim, Counts, Delivery, DenialNotice, Lane, Listed, Published,
+    QuotaExceeded, Quotas, Recorded, Report, Store, StoreError, SweepReport, Tombstone,
+    TopicVersion, Verification,
 };
-use reviewd::websub::subscription::{Policy, Removal};
-use reviewd::websub::transfer::{Adopted, Moved};
+use reviewd::websub::subscription::{Policy, RemovalReason};
+use reviewd::websub::transfer::{ExportedSubscription, ImportDecision};
 use reviewd::websub::{Mode, Moment};
 
 impl Store for Model {
     fn publish(
         &mut self,
-        editions: &[Edition],
+        versions: &[TopicVersion],
         _policy: &Policy,
         now: Moment,
     ) -> Result<Published, StoreError> {
         self.seen_ms = now.unix_ms();
         let mut published = Published::default();
-        for Edition { url, digest, .. } in editions {
+        for TopicVersion { url, digest, .. } in versions {
             if self.current(url) != Some(*digest) {
                 published.changed.push(url.clone());
             }
@@ -31,21 +32,21 @@ impl Store for Model {
         let gone: Vec<i64> = self
             .subscriptions
             .iter()
-            .filter(|active| !editions.iter().any(|edition| edition.url == active.topic))
+            .filter(|active| !versions.iter().any(|version| version.url == active.topic))
             .map(|active| active.id)
             .collect();
         for id in &gone {
-            self.end(*id, Removal::TopicWithdrawn, now);
+            self.end(*id, RemovalReason::TopicWithdrawn, now);
         }
         published.withdrawn = gone.len();
         let were: Vec<String> = self.topics.iter().map(|(url, _)| url.clone()).collect();
         self.requests.retain(|waiting| {
             let topic = &waiting.accept.request.topic;
-            !were.contains(topic) || editions.iter().any(|edition| edition.url == *topic)
+            !were.contains(topic) || versions.iter().any(|version| version.url == *topic)
         });
-        self.topics = editions
+        self.topics = versions
             .iter()
-            .map(|edition| (edition.url.clone(), edition.digest))
+            .map(|version| (version.url.clone(), version.digest))
             .collect();
         Ok(published)
     }
@@ -57,9 +58,9 @@ impl Store for Model {
     fn accept(
         &mut self,
         requests: &[Accept],
-        caps: &Caps,
+        quotas: &Quotas,
         now: Moment,
-    ) -> Result<Vec<Result<(), Full>>, StoreError> {
+    ) -> Result<Vec<Result<(), QuotaExceeded>>, StoreError> {
         self.seen_ms = now.unix_ms();
         let mut answers = Vec::new();
         for accept in requests {
@@ -69,7 +70,7 @@ impl Store for Model {
             let full = if joined {
                 None
             } else {
-                self.full(accept, caps)
+                self.full(accept, quotas)
             };
             if !joined && full.is_none() {
                 self.requests_ever += 1;
@@ -174,7 +175,7 @@ impl Store for Model {
         Ok(found)
     }
 
-    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<Notice>, StoreError> {
+    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<DenialNotice>, StoreError> {
         let mut taken = Vec::new();
         self.notices.retain(|(notice, next_at)| {
             let is_taken = *next_at <= now && taken.len() < limit;
@@ -186,7 +187,7 @@ impl Store for Model {
         Ok(taken)
     }
 
-    fn put_off_notice(&mut self, notice: &Notice, now: Moment) -> Result<bool, StoreError> {
+    fn defer_notice(&mut self, notice: &DenialNotice, now: Moment) -> Result<bool, StoreError> {
         let age_ms = now.unix_ms() - notice.since.unix_ms();
         let is_active = self
             .subscriptions
@@ -199,7 +200,8 @@ impl Store for Model {
         let next_at = Moment::from_unix_ms(now.unix_ms() + minutes * 60_000);
         let attempts = notice.attempts + 1;
         let notice = notice.clone();
-        self.notices.push((Notice { attempts, ..notice }, next_at));
+        self.notices
+            .push((DenialNotice { attempts, ..notice }, next_at));
         Ok(true)
     }
 
@@ -221,7 +223,7 @@ impl Store for Model {
         _policy: &Policy,
         tombstone_age: Duration,
         now: Moment,
-    ) -> Result<Swept, StoreError> {
+    ) -> Result<SweepReport, StoreError> {
         let over: Vec<i64> = self
             .subscriptions
             .iter()
@@ -245,13 +247,13 @@ impl Store for Model {
             self.seen_ms = now.unix_ms();
         }
         for id in &over {
-            self.end(*id, Removal::LeaseEnded, now);
+            self.end(*id, RemovalReason::LeaseEnded, now);
         }
         let ended = self.tombstones.iter().rev().take(over.len());
         let left = ended
-            .filter(|stone| stone.removal == Removal::Unsubscribed)
+            .filter(|stone| stone.removal == RemovalReason::Unsubscribed)
             .count();
-        Ok(Swept {
+        Ok(SweepReport {
             expired: over.len() - left,
             left,
             tombstones,
@@ -353,10 +355,10 @@ impl Store for Model {
         Ok(stones)
     }
 
-    fn operate(
+    fn apply_admin(
         &mut self,
         id: i64,
-        order: Order,
+        order: AdminCommand,
         _policy: &Policy,
         now: Moment,
     ) -> Result<bool, StoreError> {
@@ -365,14 +367,18 @@ impl Store for Model {
             return Ok(false);
         };
         match order {
-            Order::Remove => self.end(id, Removal::Operator, now),
-            Order::Retry if !active.state.claimed => active.state.next_at = Moment::ZERO,
-            Order::Retry => {}
+            AdminCommand::Remove => self.end(id, RemovalReason::Operator, now),
+            AdminCommand::Retry if !active.state.claimed => active.state.next_at = Moment::ZERO,
+            AdminCommand::Retry => {}
         }
         Ok(true)
     }
 
-    fn adopt(&mut self, moved: &[Moved], now: Moment) -> Result<Vec<Adopted>, StoreError> {
+    fn adopt(
+        &mut self,
+        moved: &[ExportedSubscription],
+        now: Moment,
+    ) -> Result<Vec<ImportDecision>, StoreError> {
         self.seen_ms = now.unix_ms();
         let is_new = self.topics.iter().all(|(_, digest)| *digest == [0; 32]);
         let answers = moved.iter().map(|moved| self.take_over(moved, is_new, now));

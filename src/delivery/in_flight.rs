@@ -22,7 +22,7 @@ pub(super) enum Kind {
 
 /// An exchange under way, and what the log will say of it.
 #[derive(Clone, Debug)]
-pub(super) struct Flight {
+pub(super) struct Attempt {
     pub(super) kind: Kind,
     pub(super) host: String,
     pub(super) port: u16,
@@ -36,7 +36,7 @@ pub(super) struct Flight {
     moved: u64,
 }
 
-impl Flight {
+impl Attempt {
     pub(super) fn new(
         kind: Kind,
         host: String,
@@ -44,8 +44,8 @@ impl Flight {
         topic: String,
         sent: Arc<AtomicU64>,
         began: Instant,
-    ) -> Flight {
-        Flight {
+    ) -> Attempt {
+        Attempt {
             kind,
             host,
             port,
@@ -69,7 +69,7 @@ impl Flight {
     }
 }
 
-impl Flight {
+impl Attempt {
     /// Tells whether it holds a place: it has just begun, or its body is being taken at a fair pace.
     fn is_young(&self, now: Instant, youth: Duration) -> bool {
         now.saturating_duration_since(self.moved_at) < youth
@@ -78,9 +78,9 @@ impl Flight {
 
 /// All exchanges under way, by number.
 #[derive(Debug)]
-pub(super) struct Flights {
+pub(super) struct InFlight {
     lanes: Lanes,
-    flights: HashMap<u64, Flight>,
+    in_flight: HashMap<u64, Attempt>,
     last: u64,
     /// How long deliveries that were acknowledged took lately.
     usual: Duration,
@@ -92,11 +92,11 @@ pub(super) struct Flights {
     epoch: (Instant, u64),
 }
 
-impl Flights {
-    pub(super) fn new(lanes: Lanes) -> Flights {
-        Flights {
+impl InFlight {
+    pub(super) fn new(lanes: Lanes) -> InFlight {
+        InFlight {
             lanes,
-            flights: HashMap::new(),
+            in_flight: HashMap::new(),
             last: 0,
             usual: Duration::ZERO,
             places: lanes.fast,
@@ -110,7 +110,7 @@ impl Flights {
     /// more bytes in all.
     pub(super) fn observe(&mut self, now: Instant) {
         let taken: u64 = self
-            .flights
+            .in_flight
             .values_mut()
             .map(|flight| flight.observe(now))
             .sum();
@@ -122,12 +122,12 @@ impl Flights {
         let rate = self.epoch.1 as f64 / lasted.as_secs_f64();
         self.epoch = (now, 0);
         let youth = self.youth();
-        let is_kept = |flight: &&Flight| {
+        let is_kept = |flight: &&Attempt| {
             flight.kind == Kind::Fast
                 && flight.is_young(now, youth)
                 && now.saturating_duration_since(flight.began) >= youth
         };
-        let kept = self.flights.values().filter(is_kept).count();
+        let kept = self.in_flight.values().filter(is_kept).count();
         if kept * 2 < self.places {
             (self.places, self.rate) = (self.lanes.fast, 0.0);
         } else if rate > self.rate * GAIN {
@@ -137,15 +137,15 @@ impl Flights {
     }
 
     /// Adds an exchange and returns its number.
-    pub(super) fn begin(&mut self, flight: Flight) -> u64 {
+    pub(super) fn begin(&mut self, flight: Attempt) -> u64 {
         self.last += 1;
-        self.flights.insert(self.last, flight);
+        self.in_flight.insert(self.last, flight);
         self.last
     }
 
     /// Removes an exchange.
-    pub(super) fn end(&mut self, number: u64) -> Option<Flight> {
-        let mut flight = self.flights.remove(&number)?;
+    pub(super) fn end(&mut self, number: u64) -> Option<Attempt> {
+        let mut flight = self.in_flight.remove(&number)?;
         self.epoch.1 += flight.observe(flight.moved_at);
         Some(flight)
     }
@@ -162,15 +162,15 @@ impl Flights {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.flights.len()
+        self.in_flight.len()
     }
 
     /// How many deliveries may begin in the fast lane. One that has been under way for long no longer counts: it
     /// holds a thread, but not a place, so that a few subscribers that hang do not delay the many that answer.
     pub(super) fn fast_room(&self, now: Instant) -> usize {
         let youth = self.youth();
-        let is_young = |flight: &&Flight| flight.kind == Kind::Fast && flight.is_young(now, youth);
-        let young = self.flights.values().filter(is_young).count();
+        let is_young = |flight: &&Attempt| flight.kind == Kind::Fast && flight.is_young(now, youth);
+        let young = self.in_flight.values().filter(is_young).count();
         let threads = self
             .lanes
             .deliveries()
@@ -182,8 +182,8 @@ impl Flights {
     /// old in the fast one, which would else run out of threads.
     pub(super) fn slow_room(&self, now: Instant) -> usize {
         let youth = self.youth();
-        let is_old = |flight: &&Flight| flight.kind == Kind::Fast && !flight.is_young(now, youth);
-        let old = self.flights.values().filter(is_old).count();
+        let is_old = |flight: &&Attempt| flight.kind == Kind::Fast && !flight.is_young(now, youth);
+        let old = self.in_flight.values().filter(is_old).count();
         let slow = self.count(Kind::Slow);
         let half = self.lanes.slow.div_ceil(2);
         half.saturating_sub(slow)
@@ -193,11 +193,11 @@ impl Flights {
     /// How many verifications, denials and probes may begin. As with deliveries, one that has been under way for long
     /// holds a thread, but not a place.
     pub(super) fn verify_room(&self, now: Instant) -> usize {
-        let is_asking = |flight: &&Flight| matches!(flight.kind, Kind::Verify | Kind::Other);
-        let is_young = |flight: &&Flight| flight.is_young(now, YOUNG);
-        let all = self.flights.values().filter(is_asking).count();
+        let is_asking = |flight: &&Attempt| matches!(flight.kind, Kind::Verify | Kind::Other);
+        let is_young = |flight: &&Attempt| flight.is_young(now, YOUNG);
+        let all = self.in_flight.values().filter(is_asking).count();
         let young = self
-            .flights
+            .in_flight
             .values()
             .filter(is_asking)
             .filter(is_young)
@@ -213,7 +213,7 @@ impl Flights {
         let youth = self.youth();
         let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
         for flight in self
-            .flights
+            .in_flight
             .values()
             .filter(|flight| kinds.contains(&flight.kind))
         {
@@ -232,7 +232,7 @@ impl Flights {
     }
 
     fn count(&self, kind: Kind) -> usize {
-        self.flights
+        self.in_flight
             .values()
             .filter(|flight| flight.kind == kind)
             .count()
@@ -265,22 +265,27 @@ const SMOOTHING: u32 = 16;
 mod tests {
     use super::*;
 
-    fn flight(kind: Kind, began: Instant) -> Flight {
+    fn flight(kind: Kind, began: Instant) -> Attempt {
         taking(kind, began, &Arc::default())
     }
 
-    fn taking(kind: Kind, began: Instant, sent: &Arc<AtomicU64>) -> Flight {
+    fn taking(kind: Kind, began: Instant, sent: &Arc<AtomicU64>) -> Attempt {
         let host = "a.example".to_owned();
-        Flight::new(kind, host, 443, String::new(), Arc::clone(sent), began)
+        Attempt::new(kind, host, 443, String::new(), Arc::clone(sent), began)
     }
 
     /// Lets bytes be taken for so many seconds, by every counter the same.
-    fn take(flights: &mut Flights, sent: &[Arc<AtomicU64>], bytes: u64, from: Instant) -> Instant {
+    fn take(
+        in_flight: &mut InFlight,
+        sent: &[Arc<AtomicU64>],
+        bytes: u64,
+        from: Instant,
+    ) -> Instant {
         for tenth in 1..=10 {
             for sent in sent {
                 sent.fetch_add(bytes / 10, Ordering::Relaxed);
             }
-            flights.observe(from + Duration::from_millis(100 * tenth));
+            in_flight.observe(from + Duration::from_millis(100 * tenth));
         }
         from + Duration::from_secs(1)
     }
@@ -288,7 +293,7 @@ mod tests {
     #[test]
     fn a_body_that_is_taken_at_a_fair_pace_keeps_its_place() {
         for (bytes, room) in [(PACE as u64 + 10, 0), (PACE as u64 - 10, 2)] {
-            let mut flights = Flights::new(Lanes {
+            let mut in_flight = InFlight::new(Lanes {
                 fast: 2,
                 slow: 2,
                 verify: 1,
@@ -297,24 +302,24 @@ mod tests {
             let now = Instant::now();
             let sent: [Arc<AtomicU64>; 2] = Default::default();
             for sent in &sent {
-                flights.begin(taking(Kind::Fast, now, sent));
+                in_flight.begin(taking(Kind::Fast, now, sent));
             }
-            flights.epoch.0 = now + Duration::from_secs(60);
-            let later = take(&mut flights, &sent, bytes, now);
-            assert_eq!(flights.fast_room(later), room, "{bytes}");
+            in_flight.epoch.0 = now + Duration::from_secs(60);
+            let later = take(&mut in_flight, &sent, bytes, now);
+            assert_eq!(in_flight.fast_room(later), room, "{bytes}");
         }
     }
 
     #[test]
     fn more_deliveries_begin_while_more_bytes_are_taken_in_all_and_no_longer() {
-        let mut flights = Flights::new(Lanes {
+        let mut in_flight = InFlight::new(Lanes {
             fast: 2,
             slow: 20,
             verify: 1,
             per_host: 40,
         });
         let mut now = Instant::now();
-        flights.epoch.0 = now;
+        in_flight.epoch.0 = now;
         let mut sent: Vec<Arc<AtomicU64>> = Vec::new();
         // Each second all together take so much, the line being full from the third on.
         for (all, places) in [
@@ -324,25 +329,25 @@ mod tests {
             (510_000, 8),
             (510_000, 8),
         ] {
-            while flights.fast_room(now) > 0 {
+            while in_flight.fast_room(now) > 0 {
                 sent.push(Arc::default());
                 let flight = taking(Kind::Fast, now, sent.last().unwrap());
-                flights.begin(flight);
+                in_flight.begin(flight);
             }
             let each = all / sent.len() as u64;
-            now = take(&mut flights, &sent, each, now);
-            assert_eq!(flights.places, places, "{all}");
+            now = take(&mut in_flight, &sent, each, now);
+            assert_eq!(in_flight.places, places, "{all}");
         }
         for number in 1..=sent.len() as u64 {
-            assert!(flights.end(number).is_some());
+            assert!(in_flight.end(number).is_some());
         }
-        take(&mut flights, &[], 0, now);
-        assert_eq!(flights.places, 2, "the fast lane is enough");
+        take(&mut in_flight, &[], 0, now);
+        assert_eq!(in_flight.places, 2, "the fast lane is enough");
     }
 
     #[test]
     fn a_delivery_that_takes_long_gives_its_place_to_another_until_the_threads_are_used_up() {
-        let mut flights = Flights::new(Lanes {
+        let mut in_flight = InFlight::new(Lanes {
             fast: 2,
             slow: 2,
             verify: 1,
@@ -351,25 +356,28 @@ mod tests {
         let now = Instant::now();
         let later = now + YOUNG;
         for _ in 0..2 {
-            flights.begin(flight(Kind::Fast, now));
+            in_flight.begin(flight(Kind::Fast, now));
         }
-        assert_eq!((flights.fast_room(now), flights.slow_room(now)), (0, 1));
-        assert_eq!((flights.fast_room(later), flights.slow_room(later)), (2, 0));
+        assert_eq!((in_flight.fast_room(now), in_flight.slow_room(now)), (0, 1));
+        assert_eq!(
+            (in_flight.fast_room(later), in_flight.slow_room(later)),
+            (2, 0)
+        );
         for _ in 0..2 {
-            flights.begin(flight(Kind::Fast, later));
+            in_flight.begin(flight(Kind::Fast, later));
         }
         let latest = later + YOUNG;
         assert_eq!(
-            (flights.fast_room(latest), flights.slow_room(latest)),
+            (in_flight.fast_room(latest), in_flight.slow_room(latest)),
             (0, 0)
         );
-        assert!(flights.end(1).is_some() && flights.end(1).is_none());
-        assert_eq!(flights.fast_room(latest), 1);
+        assert!(in_flight.end(1).is_some() && in_flight.end(1).is_none());
+        assert_eq!(in_flight.fast_room(latest), 1);
     }
 
     #[test]
     fn subscribers_known_to_be_slow_leave_half_of_the_slow_lane_to_those_that_become_so() {
-        let mut flights = Flights::new(Lanes {
+        let mut in_flight = InFlight::new(Lanes {
             fast: 2,
             slow: 5,
             verify: 1,
@@ -377,68 +385,68 @@ mod tests {
         });
         let now = Instant::now();
         for room in [3, 2, 1] {
-            assert_eq!(flights.slow_room(now), room);
-            flights.begin(flight(Kind::Slow, now));
+            assert_eq!(in_flight.slow_room(now), room);
+            in_flight.begin(flight(Kind::Slow, now));
         }
-        assert_eq!(flights.slow_room(now), 0);
+        assert_eq!(in_flight.slow_room(now), 0);
         for _ in 0..2 {
-            flights.begin(flight(Kind::Fast, now));
+            in_flight.begin(flight(Kind::Fast, now));
         }
         let later = now + YOUNG;
-        assert_eq!(flights.fast_room(later), 2, "two threads are left");
-        assert!(flights.end(1).is_some());
-        assert_eq!(flights.slow_room(later), 1);
+        assert_eq!(in_flight.fast_room(later), 2, "two threads are left");
+        assert!(in_flight.end(1).is_some());
+        assert_eq!(in_flight.slow_room(later), 1);
         // Those that have grown old take what is left of the slow lane.
-        flights.begin(flight(Kind::Fast, now));
-        assert_eq!(flights.slow_room(later), 0);
+        in_flight.begin(flight(Kind::Fast, now));
+        assert_eq!(in_flight.slow_room(later), 0);
     }
 
     #[test]
     fn where_every_delivery_takes_long_no_more_of_them_begin() {
-        let mut flights = Flights::new(Lanes {
+        let mut in_flight = InFlight::new(Lanes {
             fast: 1,
             slow: 9,
             verify: 1,
             per_host: 4,
         });
         let now = Instant::now();
-        flights.begin(flight(Kind::Fast, now));
-        assert_eq!(flights.fast_room(now + YOUNG), 1);
+        in_flight.begin(flight(Kind::Fast, now));
+        assert_eq!(in_flight.fast_room(now + YOUNG), 1);
         for _ in 0..100 {
-            flights.note_acknowledged(Duration::from_millis(250));
+            in_flight.note_acknowledged(Duration::from_millis(250));
         }
-        assert_eq!(flights.fast_room(now + YOUNG), 0);
-        assert_eq!(flights.fast_room(now + 2 * YOUNG), 1);
+        assert_eq!(in_flight.fast_room(now + YOUNG), 0);
+        assert_eq!(in_flight.fast_room(now + 2 * YOUNG), 1);
         for _ in 0..100 {
-            flights.note_acknowledged(Duration::from_secs(100));
+            in_flight.note_acknowledged(Duration::from_secs(100));
         }
-        assert_eq!(flights.fast_room(now + YOUNG_MAX), 1, "there is a bound");
+        assert_eq!(in_flight.fast_room(now + YOUNG_MAX), 1, "there is a bound");
     }
 
     #[test]
     fn verifications_have_a_lane_of_their_own() {
-        let mut flights = Flights::new(Lanes {
+        let mut in_flight = InFlight::new(Lanes {
             fast: 1,
             slow: 1,
             verify: 2,
             per_host: 4,
         });
         let now = Instant::now();
-        flights.begin(flight(Kind::Verify, now));
-        flights.begin(flight(Kind::Other, now));
+        in_flight.begin(flight(Kind::Verify, now));
+        in_flight.begin(flight(Kind::Other, now));
         assert_eq!(
             (
-                flights.verify_room(now),
-                flights.fast_room(now),
-                flights.slow_room(now)
+                in_flight.verify_room(now),
+                in_flight.fast_room(now),
+                in_flight.slow_room(now)
             ),
             (0, 1, 1)
         );
         assert_eq!(
-            flights.busy(&[Kind::Verify], now),
+            in_flight.busy(&[Kind::Verify], now),
             HashMap::from([("a.example".to_owned(), 1)])
         );
-        assert_eq!(flights.len(), 2);
+        assert_eq!(in_flight.len(), 2);
     }
 
     #[test]
@@ -449,19 +457,19 @@ mod tests {
             verify: 2,
             per_host: 4,
         };
-        let mut flights = Flights::new(lanes);
+        let mut in_flight = InFlight::new(lanes);
         let now = Instant::now();
         for begun in 0..lanes.verify_threads() {
             let left = lanes.verify_threads() - begun;
-            assert_eq!(flights.verify_room(now + YOUNG), left.min(2));
-            flights.begin(flight(Kind::Verify, now));
+            assert_eq!(in_flight.verify_room(now + YOUNG), left.min(2));
+            in_flight.begin(flight(Kind::Verify, now));
         }
-        assert_eq!(flights.verify_room(now + YOUNG), 0);
+        assert_eq!(in_flight.verify_room(now + YOUNG), 0);
     }
 
     #[test]
     fn exchanges_that_hang_hold_half_of_a_hosts_places_until_they_are_many() {
-        let mut flights = Flights::new(Lanes {
+        let mut in_flight = InFlight::new(Lanes {
             fast: 99,
             slow: 99,
             verify: 1,
@@ -469,13 +477,13 @@ mod tests {
         });
         let now = Instant::now();
         for old in 0..=64 {
-            let busy = flights.busy(&[Kind::Fast], now + YOUNG);
+            let busy = in_flight.busy(&[Kind::Fast], now + YOUNG);
             let held = match old {
                 64 => 4,
                 old => old.min(2),
             };
             assert_eq!(busy.get("a.example").copied().unwrap_or(0), held, "{old}");
-            flights.begin(flight(Kind::Fast, now));
+            in_flight.begin(flight(Kind::Fast, now));
         }
     }
 }

@@ -1,10 +1,10 @@
-//! When everything there is to do is looked at, and when the next look has to come soon.
+//! When the store is asked for all pending work, and when the next question has to come soon.
 
 use std::time::{Duration, Instant};
 
-/// The looks of a hub whose looks are conversations with a database.
+/// When the store is asked for pending work, where asking is a round trip to a database.
 #[derive(Debug)]
-pub(super) struct Looks {
+pub(super) struct PollSchedule {
     /// Whether the last claim of the fast lane found as much as there was room for.
     is_flowing: bool,
     /// Until when that is taken for what the next one will find.
@@ -12,10 +12,10 @@ pub(super) struct Looks {
     was_skipped: bool,
 }
 
-impl Looks {
-    /// Returns looks of which the first is due.
-    pub(super) fn new(now: Instant) -> Looks {
-        Looks {
+impl PollSchedule {
+    /// Returns a schedule by which everything is due at once.
+    pub(super) fn new(now: Instant) -> PollSchedule {
+        PollSchedule {
             is_flowing: false,
             at: now,
             was_skipped: false,
@@ -32,7 +32,7 @@ impl Looks {
     }
 
     /// Notes whether the fast lane still flows. Returns whether the next look has to come soon: after one that was left
-    /// out, too, as nobody knows what it would have seen.
+    /// out, too, as it is unknown what it would have seen.
     pub(super) fn note(&mut self, is_flowing: bool) -> bool {
         self.is_flowing = is_flowing;
         is_flowing || self.was_skipped
@@ -50,23 +50,23 @@ mod tests {
     #[test]
     fn a_look_is_left_out_while_the_lane_flows_and_for_a_tenth_of_a_second_at_most() {
         let now = Instant::now();
-        let mut looks = Looks::new(now);
-        assert!(!looks.may_skip(now));
-        assert!(looks.note(true));
-        assert!(looks.may_skip(now + LOOK_EVERY - Duration::from_millis(1)));
-        assert!(looks.note(true));
-        assert!(!looks.may_skip(now + LOOK_EVERY));
+        let mut poll_schedule = PollSchedule::new(now);
+        assert!(!poll_schedule.may_skip(now));
+        assert!(poll_schedule.note(true));
+        assert!(poll_schedule.may_skip(now + LOOK_EVERY - Duration::from_millis(1)));
+        assert!(poll_schedule.note(true));
+        assert!(!poll_schedule.may_skip(now + LOOK_EVERY));
     }
 
     #[test]
     fn after_a_look_that_was_left_out_one_comes_soon_though_nothing_more_flows() {
         let now = Instant::now();
-        let mut looks = Looks::new(now);
-        assert!(!looks.may_skip(now));
-        looks.note(true);
-        assert!(looks.may_skip(now));
-        assert!(looks.note(false), "requests and denials may wait");
-        assert!(!looks.may_skip(now));
-        assert!(!looks.note(false), "now it was seen");
+        let mut poll_schedule = PollSchedule::new(now);
+        assert!(!poll_schedule.may_skip(now));
+        poll_schedule.note(true);
+        assert!(poll_schedule.may_skip(now));
+        assert!(poll_schedule.note(false), "requests and denials may wait");
+        assert!(!poll_schedule.may_skip(now));
+        assert!(!poll_schedule.note(false), "now it was seen");
     }
 }

@@ -2,14 +2,14 @@
 
 use tokio_postgres::types::Type;
 
-use super::super::store::Agenda;
+use super::super::store::PendingWork;
 use super::deliveries::{Own, RANGES, order};
 use super::fault::Fault;
 use super::link::{CLOCK_MS, Link};
 use super::rows::get;
 
 /// Looks at the beginning of every index that tells what is due; `now` where the database's clock does not count.
-pub(super) fn read(link: &mut Link, own: &Own, now: Option<i64>) -> Result<Agenda, Fault> {
+pub(super) fn read(link: &mut Link, own: &Own, now: Option<i64>) -> Result<PendingWork, Fault> {
     let [fast, slow] = ["false", "true"].map(due);
     let sql = format!(
         "SELECT EXISTS (SELECT 1 FROM reviewd.request WHERE (claimed_by = 0 OR claim_end <= now_ms) AND next_at <= now_ms), {fast}, {slow},
@@ -24,8 +24,8 @@ pub(super) fn read(link: &mut Link, own: &Own, now: Option<i64>) -> Result<Agend
             (&own.urls, Type::TEXT_ARRAY),
         ],
     )?;
-    row.map_or(Ok(Agenda::default()), |row| {
-        Ok(Agenda {
+    row.map_or(Ok(PendingWork::default()), |row| {
+        Ok(PendingWork {
             requests: get(&row, 0)?,
             fast: get(&row, 1)?,
             slow: get(&row, 2)?,

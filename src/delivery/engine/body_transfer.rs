@@ -16,14 +16,14 @@ use super::super::exchange::Content;
 use super::super::pool::Pool;
 use super::super::priority::Behind;
 use super::{Engine, Message, TICK};
-use crate::websub::Place;
-use crate::websub::store::{Edition, StoreError};
+use crate::websub::StoreLocation;
+use crate::websub::store::{StoreError, TopicVersion};
 
 /// What is to be carried.
 #[derive(Debug)]
-enum Errand {
+enum TransferJob {
     /// To the store, what will be published; the number is that of the topics.
-    Bring(u64, Vec<Edition>),
+    Bring(u64, Vec<TopicVersion>),
     /// From there, the content of a topic that another replica has published.
     Fetch(Wanted),
 }
@@ -31,9 +31,9 @@ enum Errand {
 /// The content of a topic: its URL and the digest.
 type Wanted = (String, [u8; 32]);
 
-/// How an errand ended.
+/// How a transfer ended.
 #[derive(Debug)]
-pub(in super::super) enum Carried {
+pub(in super::super) enum TransferResult {
     /// The bodies are there.
     Brought(u64, Result<(), StoreError>),
     /// What was found, if it was.
@@ -41,8 +41,8 @@ pub(in super::super) enum Carried {
 }
 
 /// What is on its way.
-pub(super) struct Carrier {
-    pool: Pool<Errand>,
+pub(super) struct BodyTransfer {
+    pool: Pool<TransferJob>,
     bodies: Bodies,
     /// Grows with each set of topics.
     topics: u64,
@@ -67,14 +67,14 @@ enum Bodies {
     Left,
 }
 
-impl Carrier {
-    /// Makes one that has nothing to do yet, and will tell `mailbox` how errands end.
-    pub(super) fn new(place: Place, mailbox: SyncSender<Message>) -> Carrier {
-        let pool = Pool::new("hub-carry", 1, Some(Behind::Little), move |errand| {
+impl BodyTransfer {
+    /// Makes one that has nothing to do yet, and will tell `sender` how transfers end.
+    pub(super) fn new(place: StoreLocation, sender: SyncSender<Message>) -> BodyTransfer {
+        let pool = Pool::new("hub-carry", 1, Some(Behind::Little), move |job| {
             // When the hub's thread is gone, so is everybody who would want to know.
-            let _gone = mailbox.send(Message::Carried(run(&place, errand)));
+            let _gone = sender.send(Message::TransferResult(run(&place, job)));
         });
-        Carrier {
+        BodyTransfer {
             pool,
             bodies: Bodies::Left,
             topics: 0,
@@ -106,10 +106,10 @@ impl Carrier {
         self.wanted.is_empty() && Instant::now() >= self.rest_until
     }
 
-    /// Sets out on an errand, or rests where the system refuses a thread for it.
-    fn submit(&mut self, errand: Errand) -> bool {
+    /// Begins a transfer, or waits where the system refuses a thread for it.
+    fn submit(&mut self, job: TransferJob) -> bool {
         let was_refused = self.is_refused;
-        self.is_refused = self.pool.submit(errand).is_err();
+        self.is_refused = self.pool.submit(job).is_err();
         if self.is_refused {
             self.rest_until = Instant::now() + TICK;
             self.bring_at = self.rest_until;
@@ -131,13 +131,13 @@ impl Engine {
     /// Tells whether the store has the bodies of what is served here, and has them brought otherwise. A state directory
     /// keeps none.
     pub(super) fn has_brought(&mut self) -> bool {
-        if !self.settings.place.is_shared() || self.carrier.bodies == Bodies::Left {
+        if !self.settings.place.is_shared() || self.transfer.bodies == Bodies::Left {
             return true;
         }
-        if self.carrier.bodies == Bodies::Unknown && Instant::now() >= self.carrier.bring_at {
-            let errand = Errand::Bring(self.carrier.topics, self.editions());
-            if self.carrier.submit(errand) {
-                self.carrier.bodies = Bodies::UnderWay;
+        if self.transfer.bodies == Bodies::Unknown && Instant::now() >= self.transfer.bring_at {
+            let job = TransferJob::Bring(self.transfer.topics, self.versions());
+            if self.transfer.submit(job) {
+                self.transfer.bodies = Bodies::UnderWay;
             }
         }
         false
@@ -146,38 +146,38 @@ impl Engine {
     /// Has the content of a topic fetched.
     pub(super) fn want(&mut self, topic: &str, digest: &[u8; 32]) {
         let wanted = (topic.to_owned(), *digest);
-        if !self.carrier.wanted.contains(&wanted)
-            && self.carrier.submit(Errand::Fetch(wanted.clone()))
+        if !self.transfer.wanted.contains(&wanted)
+            && self.transfer.submit(TransferJob::Fetch(wanted.clone()))
         {
             debug!(topic, "its content is fetched from the store");
-            self.carrier.wanted.push(wanted);
+            self.transfer.wanted.push(wanted);
         }
     }
 
-    /// Takes the end of an errand. Who gets no second connection takes the hub's own, which must not end for it.
-    pub(super) fn note_carried(&mut self, carried: Carried) {
+    /// Takes the end of a transfer. Who gets no second connection takes the hub's own, which must not end for it.
+    pub(super) fn note_carried(&mut self, carried: TransferResult) {
         match carried {
             // By publishing to a store that has been opened since then, all was brought.
-            Carried::Brought(..) if self.carrier.bodies != Bodies::UnderWay => {}
-            Carried::Brought(topics, brought) => {
+            TransferResult::Brought(..) if self.transfer.bodies != Bodies::UnderWay => {}
+            TransferResult::Brought(topics, brought) => {
                 let is_left = match &brought {
-                    Ok(()) => topics == self.carrier.topics,
+                    Ok(()) => topics == self.transfer.topics,
                     Err(error) => is_lonely(error),
                 };
-                self.carrier.bodies = match is_left {
+                self.transfer.bodies = match is_left {
                     true => Bodies::Left,
                     false => Bodies::Unknown,
                 };
                 match brought {
                     Err(error) if !is_left => {
-                        self.carrier.put_off();
+                        self.transfer.put_off();
                         self.note_failure(error);
                     }
-                    _ => self.carrier.bring_wait = BRING_WAIT_MIN,
+                    _ => self.transfer.bring_wait = BRING_WAIT_MIN,
                 }
             }
-            Carried::Fetched(wanted, found) => {
-                self.carrier.wanted.retain(|other| *other != wanted);
+            TransferResult::Fetched(wanted, found) => {
+                self.transfer.wanted.retain(|other| *other != wanted);
                 let found = match found {
                     Err(error) if is_lonely(&error) => {
                         self.with_store(|store| store.body(&wanted.1)).flatten()
@@ -191,7 +191,7 @@ impl Engine {
                 match found {
                     Some(body) => self.keep(wanted, body),
                     // Another content may have taken its place, and the next claim says which.
-                    None => self.carrier.rest_until = Instant::now() + TICK,
+                    None => self.transfer.rest_until = Instant::now() + TICK,
                 }
             }
         }
@@ -236,19 +236,19 @@ fn is_lonely(error: &StoreError) -> bool {
     is_lonely
 }
 
-fn run(place: &Place, errand: Errand) -> Carried {
+fn run(place: &StoreLocation, job: TransferJob) -> TransferResult {
     let panicked = || {
         error!("carrying a body panicked, which is an error in reviewd");
         StoreError::Unreachable(place.to_string(), "carrying a body failed".to_owned())
     };
-    match errand {
-        Errand::Bring(topics, editions) => {
-            let brought = catch_unwind(AssertUnwindSafe(|| place.bring(&editions)));
-            Carried::Brought(topics, brought.unwrap_or_else(|_| Err(panicked())))
+    match job {
+        TransferJob::Bring(topics, versions) => {
+            let brought = catch_unwind(AssertUnwindSafe(|| place.bring(&versions)));
+            TransferResult::Brought(topics, brought.unwrap_or_else(|_| Err(panicked())))
         }
-        Errand::Fetch(wanted) => {
+        TransferJob::Fetch(wanted) => {
             let found = catch_unwind(AssertUnwindSafe(|| place.open()?.body(&wanted.1)));
-            Carried::Fetched(wanted, found.unwrap_or_else(|_| Err(panicked())))
+            TransferResult::Fetched(wanted, found.unwrap_or_else(|_| Err(panicked())))
         }
     }
 }

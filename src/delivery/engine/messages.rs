@@ -1,4 +1,4 @@
-//! The desk: requests in, ends of exchanges in, and what they mean into the store.
+//! Requests in, ends of exchanges in, and what they mean into the store.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::super::client::Exchange;
 use super::super::exchange::End;
 use super::super::hub::BUSY_S;
 use super::{Engine, Logged};
-use crate::websub::store::{Accept, Full, Recorded, Report};
+use crate::websub::store::{Accept, QuotaExceeded, Recorded, Report};
 use crate::websub::subscription::{Answer, Outcome};
 use crate::websub::{Moment, Refusal};
 
@@ -17,15 +17,15 @@ impl Engine {
     /// Keeps the requests, all in one transaction, and answers them.
     pub(super) fn accept(
         &mut self,
-        letters: Vec<(Accept, oneshot::Sender<Result<(), Refusal>>)>,
+        messages: Vec<(Accept, oneshot::Sender<Result<(), Refusal>>)>,
         now: Moment,
     ) {
-        if letters.is_empty() {
+        if messages.is_empty() {
             return;
         }
-        let (accepts, replies): (Vec<Accept>, Vec<_>) = letters.into_iter().unzip();
-        let caps = self.settings.caps;
-        let answers = match self.write_store(|store| store.accept(&accepts, &caps, now)) {
+        let (accepts, replies): (Vec<Accept>, Vec<_>) = messages.into_iter().unzip();
+        let quotas = self.settings.quotas;
+        let answers = match self.write_store(|store| store.accept(&accepts, &quotas, now)) {
             Some(answers) => answers
                 .into_iter()
                 .map(|answer| answer.map_err(|full| self.refuse(full)))
@@ -46,18 +46,18 @@ impl Engine {
         }
     }
 
-    fn refuse(&self, full: Full) -> Refusal {
-        let caps = &self.settings.caps;
+    fn refuse(&self, full: QuotaExceeded) -> Refusal {
+        let quotas = &self.settings.quotas;
         match full {
-            Full::Requests => {
-                let most = caps.requests;
+            QuotaExceeded::Requests => {
+                let most = quotas.requests;
                 Refusal::unavailable(
                     format!("{most} requests wait for verification, which is the most"),
                     VERIFIED_S,
                 )
             }
-            Full::RequestsOfHost => {
-                let most = caps.requests_per_host;
+            QuotaExceeded::RequestsOfHost => {
+                let most = quotas.requests_per_host;
                 Refusal::too_many(
                     format!(
                         "hub.callback: {most} requests for its host wait for verification, which is the most"
@@ -65,15 +65,15 @@ impl Engine {
                     VERIFIED_S,
                 )
             }
-            Full::Subscriptions => {
-                let most = caps.subscriptions;
+            QuotaExceeded::Subscriptions => {
+                let most = quotas.subscriptions;
                 Refusal::unavailable(
                     format!("{most} subscriptions are active, which is the most"),
                     LEASE_S,
                 )
             }
-            Full::SubscriptionsOfHost => {
-                let most = caps.subscriptions_per_host;
+            QuotaExceeded::SubscriptionsOfHost => {
+                let most = quotas.subscriptions_per_host;
                 Refusal::too_many(
                     format!(
                         "hub.callback: {most} subscriptions of its host are active, which is the most"
@@ -86,7 +86,7 @@ impl Engine {
 
     /// Takes the end of an exchange; of those that change something, as a report that the store will get.
     pub(super) fn note_end(&mut self, number: u64, end: End, elapsed: Duration, now: Moment) {
-        let Some(flight) = self.flights.end(number) else {
+        let Some(flight) = self.in_flight.end(number) else {
             return;
         };
         let (exchange, report) = match end {
@@ -106,7 +106,7 @@ impl Engine {
                 });
                 debug!(topic, callback_host, status, is_told, "a denial was sent");
                 if !is_told {
-                    self.write_store(|store| store.put_off_notice(&notice, now));
+                    self.write_store(|store| store.defer_notice(&notice, now));
                 }
                 return;
             }
@@ -140,7 +140,7 @@ impl Engine {
                 let is_ours = self.record_reached(&flight.host, flight.port, &exchange);
                 let outcome = self.outcome(&exchange, is_ours, elapsed);
                 if matches!(exchange.answer, Some(Answer::Status(200..=299))) {
-                    self.flights.note_acknowledged(elapsed);
+                    self.in_flight.note_acknowledged(elapsed);
                 }
                 let jitter = self.jitter();
                 let report = Report::Delivered {
@@ -176,7 +176,7 @@ impl Engine {
     /// Tells whether a verification failed for a fault of the network, which may pass, and there is room for requests that
     /// wait: requests for unreachable hosts must not keep others out.
     fn may_verify_again(&mut self, answer: Answer) -> bool {
-        let half = u64::from(self.settings.caps.requests / 2);
+        let half = u64::from(self.settings.quotas.requests / 2);
         // The count is some seconds old; all that were put off since are taken for new ones.
         let waiting = self.shared.stats.requests.value() + self.put_off;
         let may = answer.is_of_network() && waiting <= half;
@@ -196,7 +196,7 @@ impl Engine {
         let is_ours = is_congested || (!exchange.reached && self.breaker.is_trial(Instant::now()));
         let Some(answer) = exchange.answer.filter(|_| !is_ours) else {
             self.shared.stats.withheld.add(1);
-            return Outcome::Withheld;
+            return Outcome::Deferred;
         };
         let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         self.shared.stats.note_answer(answer, elapsed_ms);

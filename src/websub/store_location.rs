@@ -6,11 +6,11 @@ use std::path::PathBuf;
 #[cfg(feature = "postgres")]
 use super::postgres::{Database, PostgresStore};
 use super::sqlite::{Role, SqliteStore};
-use super::store::{Edition, Store, StoreError};
+use super::store::{Store, StoreError, TopicVersion};
 
 /// Where the hub keeps its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StoreLocation {
     /// An SQLite file in this directory; one process at a time delivers.
     Directory(PathBuf),
     /// A PostgreSQL database; every replica delivers.
@@ -18,16 +18,16 @@ pub enum Place {
     Database(Box<Database>),
 }
 
-impl Place {
+impl StoreLocation {
     /// Opens the store there.
     ///
     /// # Errors
     /// See [`SqliteStore::open`] and `PostgresStore::open`.
     pub fn open(&self) -> Result<Box<dyn Store>, StoreError> {
         match self {
-            Place::Directory(directory) => Ok(Box::new(SqliteStore::open(directory)?)),
+            StoreLocation::Directory(directory) => Ok(Box::new(SqliteStore::open(directory)?)),
             #[cfg(feature = "postgres")]
-            Place::Database(database) => Ok(Box::new(PostgresStore::open(database)?)),
+            StoreLocation::Database(database) => Ok(Box::new(PostgresStore::open(database)?)),
         }
     }
 
@@ -35,16 +35,16 @@ impl Place {
     /// without one, whether anybody can.
     ///
     /// # Errors
-    /// Those of [`Place::open`], and a database that holds topics of another address.
+    /// Those of [`StoreLocation::open`], and a database that holds topics of another address.
     #[cfg_attr(
         not(feature = "postgres"),
         expect(unused_variables, reason = "a directory belongs to no address")
     )]
     pub fn check(&self, origin: Option<&str>) -> Result<(), StoreError> {
         match self {
-            Place::Directory(directory) => SqliteStore::open(directory).map(drop),
+            StoreLocation::Directory(directory) => SqliteStore::open(directory).map(drop),
             #[cfg(feature = "postgres")]
-            Place::Database(database) => {
+            StoreLocation::Database(database) => {
                 let mut store = PostgresStore::open(database)?;
                 origin.map_or(Ok(()), |origin| store.check_origin(origin))
             }
@@ -55,16 +55,16 @@ impl Place {
     /// directory keeps none.
     ///
     /// # Errors
-    /// Those of [`Place::open`], and of every method of a [`Store`].
+    /// Those of [`StoreLocation::open`], and of every method of a [`Store`].
     #[cfg_attr(
         not(feature = "postgres"),
         expect(unused_variables, reason = "a directory keeps no bodies")
     )]
-    pub fn bring(&self, editions: &[Edition]) -> Result<(), StoreError> {
+    pub fn bring(&self, versions: &[TopicVersion]) -> Result<(), StoreError> {
         match self {
-            Place::Directory(_) => Ok(()),
+            StoreLocation::Directory(_) => Ok(()),
             #[cfg(feature = "postgres")]
-            Place::Database(database) => PostgresStore::open(database)?.bring(editions),
+            StoreLocation::Database(database) => PostgresStore::open(database)?.bring(versions),
         }
     }
 
@@ -72,16 +72,16 @@ impl Place {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Place::Directory(_) => "directory",
+            StoreLocation::Directory(_) => "directory",
             #[cfg(feature = "postgres")]
-            Place::Database(_) => "postgres",
+            StoreLocation::Database(_) => "postgres",
         }
     }
 
     /// Tells whether replicas may share it.
     #[must_use]
     pub fn is_shared(&self) -> bool {
-        !matches!(self, Place::Directory(_))
+        !matches!(self, StoreLocation::Directory(_))
     }
 
     /// Takes the delivery role if it is free; of a database it always is.
@@ -90,20 +90,20 @@ impl Place {
     /// See [`Role::try_take`].
     pub fn try_take_role(&self) -> Result<Option<Role>, StoreError> {
         match self {
-            Place::Directory(directory) => Role::try_take(directory),
+            StoreLocation::Directory(directory) => Role::try_take(directory),
             #[cfg(feature = "postgres")]
-            Place::Database(_) => Ok(Some(Role::shared())),
+            StoreLocation::Database(_) => Ok(Some(Role::shared())),
         }
     }
 }
 
 /// Without the password of a database.
-impl fmt::Display for Place {
+impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Directory(directory) => directory.display().fmt(f),
+            StoreLocation::Directory(directory) => directory.display().fmt(f),
             #[cfg(feature = "postgres")]
-            Place::Database(database) => database.fmt(f),
+            StoreLocation::Database(database) => database.fmt(f),
         }
     }
 }

@@ -6,21 +6,22 @@ use rusqlite::{Transaction, params};
 
 use super::super::moment::Moment;
 use super::super::store::{
-    Counts, Edition, Notice, Order, Published, SWEEP_MAX, Swept, TOMBSTONES_MAX, VERIFICATIONS_MAX,
+    AdminCommand, Counts, DenialNotice, Published, SWEEP_MAX, SweepReport, TOMBSTONES_MAX,
+    TopicVersion, VERIFICATIONS_MAX,
 };
-use super::super::subscription::{Event, Policy, Removal, Step};
+use super::super::subscription::{Event, Policy, RemovalReason, Step};
 use super::rows;
 
 /// Makes `editions` what the topics of the hub hold.
 pub(super) fn publish(
     tx: &Transaction<'_>,
-    editions: &[Edition],
+    versions: &[TopicVersion],
     policy: &Policy,
     now: Moment,
 ) -> rusqlite::Result<Published> {
     touch(tx, now)?;
     let mut published = Published::default();
-    for Edition { url, digest, .. } in editions {
+    for TopicVersion { url, digest, .. } in versions {
         let changed = tx.execute(
             "INSERT INTO topic (url, digest) VALUES (?1, ?2)
              ON CONFLICT (url) DO UPDATE SET digest = excluded.digest WHERE digest <> excluded.digest",
@@ -35,7 +36,7 @@ pub(super) fn publish(
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
     for (topic_id, url) in known {
-        if editions.iter().any(|kept| kept.url == url) {
+        if versions.iter().any(|kept| kept.url == url) {
             continue;
         }
         for id in ids(
@@ -57,12 +58,12 @@ pub(super) fn find_notices(
     tx: &Transaction<'_>,
     most: usize,
     now: Moment,
-) -> rusqlite::Result<Vec<(i64, Notice)>> {
+) -> rusqlite::Result<Vec<(i64, DenialNotice)>> {
     let mut statement = tx.prepare(
         "SELECT id, topic, callback, removal, since, attempts FROM notice WHERE next_at <= ?2 ORDER BY id LIMIT ?1",
     )?;
     let found = statement.query_map(params![rows::limit(most), now.unix_ms()], |row| {
-        let notice = Notice {
+        let notice = DenialNotice {
             topic: row.get(1)?,
             callback: rows::callback(row, 2)?,
             removal: rows::removal(row, 3)?,
@@ -77,8 +78,8 @@ pub(super) fn find_notices(
 /// Takes denials out of the store, unless another process was quicker.
 pub(super) fn take_notices(
     tx: &Transaction<'_>,
-    found: Vec<(i64, Notice)>,
-) -> rusqlite::Result<Vec<Notice>> {
+    found: Vec<(i64, DenialNotice)>,
+) -> rusqlite::Result<Vec<DenialNotice>> {
     let mut taken = Vec::with_capacity(found.len());
     for (id, notice) in found {
         if tx.execute("DELETE FROM notice WHERE id = ?1", [id])? == 1 {
@@ -89,9 +90,9 @@ pub(super) fn take_notices(
 }
 
 /// Keeps a denial that could not be sent.
-pub(super) fn put_off_notice(
+pub(super) fn defer_notice(
     tx: &Transaction<'_>,
-    notice: &Notice,
+    notice: &DenialNotice,
     now: Moment,
 ) -> rusqlite::Result<bool> {
     let Some(next_at) = notice.retry_at(now) else {
@@ -136,13 +137,13 @@ pub(super) fn sweep(
     policy: &Policy,
     tombstone_age: Duration,
     now: Moment,
-) -> rusqlite::Result<Swept> {
+) -> rusqlite::Result<SweepReport> {
     touch(tx, now)?;
-    let mut swept = Swept::default();
+    let mut swept = SweepReport::default();
     for id in ids(tx, &format!("{EXPIRED} LIMIT {SWEEP_MAX}"), now.unix_ms())? {
         match apply(tx, id, &Event::LeaseChecked, policy, now)? {
             Some(Step {
-                removal: Some(Removal::Unsubscribed),
+                removal: Some(RemovalReason::Unsubscribed),
                 ..
             }) => swept.left += 1,
             Some(Step {
@@ -228,17 +229,17 @@ pub(super) fn counts(tx: &Transaction<'_>, now: Moment) -> rusqlite::Result<Coun
 }
 
 /// Applies the operator's word.
-pub(super) fn operate(
+pub(super) fn apply_admin(
     tx: &Transaction<'_>,
     id: i64,
-    order: Order,
+    order: AdminCommand,
     policy: &Policy,
     now: Moment,
 ) -> rusqlite::Result<bool> {
     touch(tx, now)?;
     let event = match order {
-        Order::Remove => Event::Removed,
-        Order::Retry => Event::Retried,
+        AdminCommand::Remove => Event::Removed,
+        AdminCommand::Retry => Event::Retried,
     };
     apply(tx, id, &event, policy, now).map(|after| after.is_some())
 }

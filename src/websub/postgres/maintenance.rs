@@ -8,48 +8,49 @@ use tokio_postgres::types::Type;
 
 use super::super::moment::Moment;
 use super::super::store::{
-    Counts, Edition, Notice, Published, SWEEP_MAX, Swept, TOMBSTONES_MAX, VERIFICATIONS_MAX,
+    Counts, DenialNotice, Published, SWEEP_MAX, SweepReport, TOMBSTONES_MAX, TopicVersion,
+    VERIFICATIONS_MAX,
 };
-use super::super::subscription::{Event, Policy, Removal};
+use super::super::subscription::{Event, Policy, RemovalReason};
 use super::batch::{Batch, trim_notices};
 use super::fault::Fault;
 use super::link::{CLOCK_MS, Link};
 use super::rows::{self, get, limit, number};
 
 /// Brings a body that is likely to be published, before anybody has to wait for it: tens of megabytes take a second.
-pub(super) fn bring_newer(link: &mut Link, edition: &Edition) -> Result<(), Fault> {
+pub(super) fn bring_newer(link: &mut Link, version: &TopicVersion) -> Result<(), Fault> {
     let newer = "SELECT 1 FROM reviewd.topic WHERE url = $1 AND (digest = $2 OR dated >= $3)";
     let known = link.first(
         newer,
         &[
-            (&edition.url, Type::TEXT),
-            (&&edition.digest[..], Type::BYTEA),
-            (&edition.dated.unix(), Type::INT8),
+            (&version.url, Type::TEXT),
+            (&&version.digest[..], Type::BYTEA),
+            (&version.dated.unix(), Type::INT8),
         ],
     )?;
-    if known.is_some() || !is_kept(edition) || has_body(link, edition)? {
+    if known.is_some() || !is_kept(version) || has_body(link, version)? {
         return Ok(());
     }
-    link.expect_bytes(edition.body.len())?;
+    link.expect_bytes(version.body.len())?;
     link.execute(
         "INSERT INTO reviewd.content (digest, body) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING",
         &[
-            (&&edition.digest[..], Type::BYTEA),
-            (&&edition.body[..], Type::BYTEA),
+            (&&version.digest[..], Type::BYTEA),
+            (&&version.body[..], Type::BYTEA),
         ],
     )?;
     Ok(())
 }
 
 /// Tells whether the body of an edition is short enough to be kept.
-fn is_kept(edition: &Edition) -> bool {
-    edition.body.len() <= BODY_BYTES_MAX
+fn is_kept(version: &TopicVersion) -> bool {
+    version.body.len() <= BODY_BYTES_MAX
 }
 
 /// Tells whether the body of an edition is there.
-fn has_body(link: &mut Link, edition: &Edition) -> Result<bool, Fault> {
+fn has_body(link: &mut Link, version: &TopicVersion) -> Result<bool, Fault> {
     let there = "SELECT 1 FROM reviewd.content WHERE digest = $1";
-    let row = link.first(there, &[(&&edition.digest[..], Type::BYTEA)])?;
+    let row = link.first(there, &[(&&version.digest[..], Type::BYTEA)])?;
     Ok(row.is_some())
 }
 
@@ -104,45 +105,45 @@ fn origin_of(url: &str) -> &str {
 /// topic. Nobody can claim while this lock is held, so it is not brought now.
 pub(super) fn publish(
     link: &mut Link,
-    editions: &[Edition],
+    versions: &[TopicVersion],
     now: Moment,
 ) -> Result<Published, Fault> {
     let mut known: HashMap<String, ([u8; 32], i64)> = HashMap::new();
     for row in link.query("SELECT url, digest, dated FROM reviewd.topic", &[])? {
         known.insert(get(&row, 0)?, (rows::digest(&row, 1)?, get(&row, 2)?));
     }
-    let Some(first) = editions.first() else {
+    let Some(first) = versions.first() else {
         return Ok(Published::default());
     };
     refuse_others(known.keys(), origin_of(&first.url))?;
     let newest = known.values().map(|(_, dated)| *dated).max();
-    let is_behind = editions
+    let is_behind = versions
         .iter()
-        .any(|edition| newest.is_some_and(|newest| edition.dated.unix() < newest));
+        .any(|version| newest.is_some_and(|newest| version.dated.unix() < newest));
     let mut published = Published::default();
-    for edition in editions {
-        let dated = edition.dated.unix();
-        match known.get(&edition.url) {
-            Some((digest, at)) if *digest == edition.digest => {
+    for version in versions {
+        let dated = version.dated.unix();
+        match known.get(&version.url) {
+            Some((digest, at)) if *digest == version.digest => {
                 if *at < dated {
                     link.execute(
                         "UPDATE reviewd.topic SET dated = $2 WHERE url = $1",
-                        &[(&edition.url, Type::TEXT), (&dated, Type::INT8)],
+                        &[(&version.url, Type::TEXT), (&dated, Type::INT8)],
                     )?;
                 }
             }
-            Some((_, at)) if *at > dated => published.older.push(edition.url.clone()),
-            Some((_, at)) if *at == dated => published.rivals.push(edition.url.clone()),
+            Some((_, at)) if *at > dated => published.older.push(version.url.clone()),
+            Some((_, at)) if *at == dated => published.rivals.push(version.url.clone()),
             _ => {
-                change(link, edition)?;
-                published.changed.push(edition.url.clone());
+                change(link, version)?;
+                published.changed.push(version.url.clone());
             }
         }
     }
     // A replica with older files does not know of topics that are new, and takes none away.
     if !is_behind {
         for url in known.keys() {
-            if !editions.iter().any(|edition| edition.url == *url) {
+            if !versions.iter().any(|version| version.url == *url) {
                 published.withdrawn += withdraw(link, url, now)?;
             }
         }
@@ -156,19 +157,19 @@ pub(super) fn publish(
     Ok(published)
 }
 
-fn change(link: &mut Link, edition: &Edition) -> Result<(), Fault> {
-    let stored = is_kept(edition);
-    if stored && !has_body(link, edition)? {
+fn change(link: &mut Link, version: &TopicVersion) -> Result<(), Fault> {
+    let stored = is_kept(version);
+    if stored && !has_body(link, version)? {
         return Err(Fault::Bodiless);
     }
-    let digest = &edition.digest[..];
+    let digest = &version.digest[..];
     link.execute(
         "INSERT INTO reviewd.topic (url, digest, dated, stored) VALUES ($1, $2, $3, $4)
          ON CONFLICT (url) DO UPDATE SET digest = excluded.digest, dated = excluded.dated, stored = excluded.stored",
         &[
-            (&edition.url, Type::TEXT),
+            (&version.url, Type::TEXT),
             (&digest, Type::BYTEA),
-            (&edition.dated.unix(), Type::INT8),
+            (&version.dated.unix(), Type::INT8),
             (&stored, Type::BOOL),
         ],
     )?;
@@ -188,9 +189,9 @@ fn withdraw(link: &mut Link, url: &str, now: Moment) -> Result<usize, Fault> {
          SELECT count(*) FROM gone",
         &[
             (&url, Type::TEXT),
-            (&Removal::TopicWithdrawn.as_str(), Type::TEXT),
+            (&RemovalReason::TopicWithdrawn.as_str(), Type::TEXT),
             (&now.unix_ms(), Type::INT8),
-            (&Removal::Unsubscribed.as_str(), Type::TEXT),
+            (&RemovalReason::Unsubscribed.as_str(), Type::TEXT),
         ],
     )?;
     trim_notices(link)?;
@@ -208,16 +209,16 @@ pub(super) fn take_notices(
     link: &mut Link,
     most: usize,
     now: Moment,
-) -> Result<Vec<Notice>, Fault> {
+) -> Result<Vec<DenialNotice>, Fault> {
     let rows = link.query(
         "DELETE FROM reviewd.notice WHERE id IN
          (SELECT id FROM reviewd.notice WHERE next_at <= $2 ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
          RETURNING id, topic, callback, removal, since, attempts",
         &[(&limit(most), Type::INT8), (&now.unix_ms(), Type::INT8)],
     )?;
-    let mut taken: Vec<(i64, Notice)> = Vec::with_capacity(rows.len());
+    let mut taken: Vec<(i64, DenialNotice)> = Vec::with_capacity(rows.len());
     for row in &rows {
-        let notice = Notice {
+        let notice = DenialNotice {
             topic: get(row, 1)?,
             callback: rows::callback(row, 2)?,
             removal: rows::removal(row, 3)?,
@@ -231,7 +232,11 @@ pub(super) fn take_notices(
 }
 
 /// Keeps a denial that could not be sent.
-pub(super) fn put_off_notice(link: &mut Link, notice: &Notice, now: Moment) -> Result<bool, Fault> {
+pub(super) fn defer_notice(
+    link: &mut Link,
+    notice: &DenialNotice,
+    now: Moment,
+) -> Result<bool, Fault> {
     let Some(next_at) = notice.retry_at(now) else {
         return Ok(false);
     };
@@ -282,7 +287,7 @@ pub(super) fn sweep(
     policy: &Policy,
     tombstone_age: Duration,
     now: Moment,
-) -> Result<Swept, Fault> {
+) -> Result<SweepReport, Fault> {
     let sql = format!(
         "SELECT s.id FROM (SELECT $1::bigint AS now_ms) clock CROSS JOIN LATERAL ({EXPIRED} LIMIT {SWEEP_MAX}) s"
     );
@@ -292,11 +297,11 @@ pub(super) fn sweep(
         .map(|row| get(row, 0))
         .collect::<Result<Vec<i64>, _>>()?;
     let mut batch = Batch::load(link, &ids)?;
-    let mut swept = Swept::default();
+    let mut swept = SweepReport::default();
     for id in ids {
         let after = batch.step(id, &Event::LeaseChecked, policy, now);
         match after.and_then(|after| after.removal) {
-            Some(Removal::Unsubscribed) => swept.left += 1,
+            Some(RemovalReason::Unsubscribed) => swept.left += 1,
             Some(_) => swept.expired += 1,
             None => {}
         }
