@@ -1,8 +1,7 @@
 //! reviewd: a public, read-only reviews service in one binary.
 //!
-//! A business keeps its verified customer reviews in a few files. reviewd checks them, builds everything that it
-//! will ever answer from them, and publishes that to people, programs, feed readers and AI agents. Nothing is
-//! computed for a request that could have been computed for the dataset.
+//! A business keeps its verified customer reviews in a few files. reviewd checks them, builds from them everything that
+//! can be built before a request, and publishes it to people, programs, feed readers and AI agents.
 //!
 //! # Map
 //!
@@ -11,16 +10,16 @@
 //! | folder | what it turns into what |
 //! |---|---|
 //! | [`wire`] | bytes into values and back: dates, forms, JSON, XML, entity-tags, negotiation; no domain words, no clock |
-//! | [`model`] | the nouns: review, rating, row, business, taxonomy, dataset |
+//! | [`model`] | the types: review, rating, row, business, taxonomy, dataset |
 //! | [`dataset`] | the operator's files into a checked [`model::Dataset`], and that into document bytes |
-//! | [`import`] | other people's exports into reviews, and those into the operator's files |
+//! | [`import`] | exports of other services into reviews, and those into the operator's files |
 //! | [`insights`] | reviews and taxonomy into what can be said about them |
 //! | [`search`] | parameters into a filter (one rule set for REST and MCP), reviews into an index, both into rows |
 //! | [`snapshot`] | dataset, documents and index into one immutable [`snapshot::Snapshot`] |
-//! | [`pages`] | a snapshot into what people see: pages, badge, widget, linked data, and the description of the interface |
+//! | [`pages`] | a snapshot into pages, badge, widget, linked data, and the description of the interface |
 //! | [`mcp`] | JSON-RPC bytes and head fields into a reply; knows no hyper |
 //! | [`websub`] | hub requests and events into decisions and stored state |
-//! | [`clock`] | the operating system's time into a value; all that know the time were told it |
+//! | [`clock`] | the operating system's time into a value |
 //! | [`delivery`] | decisions into HTTPS requests: threads, queues, the guard over callback addresses |
 //! | [`http`] | hyper requests into replies: router, endpoints, every status and header name |
 //! | [`server`] | sockets, reload, shutdown: what runs around the service |
@@ -48,32 +47,25 @@
 //!
 //! Only `http` and `server` name hyper; `tests/tidy.rs` reads this table and fails when code leaves it.
 //!
-//! # Five ways through the code
+//! # Three ways through the code
 //!
-//! **`GET /reviews.json`.** `server::listen` accepts, and `server::connection` begins on the fast path (`server::fast`):
-//! `wire::simple_request` parses, `http::fast_path` makes a `RequestHead` (`http::head`) of it. `http::respond` routes
-//! it (`http::router`), takes it from the client's rate, checks it and asks the endpoint (`http::endpoint::document`),
-//! which selects the coding and evaluates the conditions (`wire::conditional`). Head and body are bytes that were ready,
-//! and leave in one send (`server::send`). Anything unusual goes to hyper, which makes the same `RequestHead` of it.
+//! **`GET /reviews.json`.** `server::listen` accepts, `server::workers` hands the connection to `server::connection`, which
+//! begins on the fast path (`server::fast`): `wire::simple_request` parses, `http::fast_path` makes a `RequestHead`
+//! (`http::head`), `http::respond` routes it (`http::router`) and asks `http::endpoint::document`, which selects the coding
+//! from `http::served_state` and evaluates the conditions (`wire::conditional`); `http::prerendered` holds the head's bytes,
+//! and `server::send` writes. Anything unusual goes to hyper (`server::service`), which makes the same `RequestHead`.
 //!
-//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`.** The same as far as the endpoint
-//! (`http::endpoint::search`): `search::query` turns the parameters into a `Query`, or into issues and a 400; the
-//! entity-tag of dataset and query decides about a 304 before anything is searched; `search::run` finds the rows; the
-//! endpoint joins the reviews' ready-made bytes into one buffer of known size.
+//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`.** The same as far as `http::endpoint::search`:
+//! `search::query` turns the parameters into a `Query` (`search::filter`), or into issues (`search::issue`) and a 400; the
+//! entity-tag of dataset and query decides about a 304 before anything is searched; `search::run` selects rows from the
+//! index (`search::select`, `search::tree`), and `search::envelope` joins the reviews' stored bytes into one buffer.
 //!
-//! **`GET /?query=probate&aspect=fees`.** The same parser reads the parameters; `pages` looks the aspect up in what it
-//! kept of the insights, searches among the reviews of its evidence, reads each found review back from its stored bytes
-//! and renders the page. Without parameters `/` is a stored document like the others.
-//!
-//! **A changed file.** A signal, the watched directory or a timer triggers the reload thread (`server::reload_trigger`). It
-//! waits until the files are written, reads them as one set, validates and dates them, builds a snapshot, and swaps it in
-//! (`server::reload`, `load`, `content_dates`); a build is dropped when the files change again. Any error keeps the old
-//! snapshot and shows in `/readyz` and the log. Compressed variants follow (`post_reload`), and the hub is told the new
-//! digests of its topics.
-//!
-//! **A subscription.** The form becomes a `HubRequest`; it is on disk before the 202 leaves. A delivery thread asks
-//! the callback to confirm; a confirmed subscription is owed the topic's content whenever the digest of its last
-//! acknowledged attempt is not the topic's. What is owed is state, so a crash loses nothing.
+//! **A changed file until a subscriber is told.** A signal, the watched folder or a timer wakes `server::reload`
+//! (`server::reload_trigger`, `server::watch`). `server::files` reads the files as one set, `server::load` has them checked
+//! (`dataset`) and dated (`server::content_dates`) and builds a `snapshot` (`insights`, `search`, documents, pages), which
+//! replaces `http::ServedState`; any error keeps the old one. `server::post_reload` compresses and calls `delivery::Hub`,
+//! whose thread (`delivery::engine`) has the store (`websub::store`) note the topics' new digests, claims what is pending,
+//! sends (`delivery::client`) and records the results. What is pending is state on disk, so that a crash loses nothing.
 //!
 //! # Invariants
 //!

@@ -27,9 +27,9 @@ pub struct SourceFormat {
     pub marks: &'static str,
     /// Keys that each element has.
     pub needs: &'static str,
-    /// Where each field stands; empty where columns can have any of the names in [`KNOWN`].
+    /// Where each field stands; empty where columns can have any of the names in `KNOWN`.
     pub fields: &'static [(Field, &'static str)],
-    /// The values of the status of a review that is published; empty for those in [`SHOWN`].
+    /// The values of the status of a review that is published; empty for those in `SHOWN`.
     pub published: &'static str,
     /// What the format calls some ratings, each with its stars.
     pub ratings: &'static [(&'static str, &'static str)],
