@@ -1,6 +1,5 @@
 //! The fast path: what it answers is what hyper would have answered, byte for byte, and no byte that follows is lost.
 
-mod alike;
 mod idle;
 mod rates;
 mod transcripts;

@@ -5,16 +5,16 @@
 //! up as a changed line; `UPDATE_GOLDEN=1` writes the file anew.
 
 use std::fmt::Write;
+use std::sync::OnceLock;
 
 use memchr::memmem::find;
 use sha2::{Digest, Sha256};
 
-use super::LAST;
-use super::alike::{Pair, pair};
+use super::{LAST, start_with, undated};
 use crate::help::assert_golden;
-use crate::support::Response;
 use crate::support::client::parse_head;
 use crate::support::frames::Frames;
+use crate::support::{Response, Server, wait_until};
 
 /// A longer body is shown by length and digest.
 const SHOWN_BODY_BYTES_MAX: usize = 600;
@@ -128,6 +128,64 @@ const OTHERS: [(&str, &str); 23] = [
     ("GET http://elsewhere.example/ HTTP/1.1", ""),
     ("BREW /reviews.json HTTP/1.1", ""),
 ];
+
+struct Pair {
+    fast: Server,
+    slow: Server,
+}
+
+impl Pair {
+    /// Starts both, for one test alone that counts what they do.
+    fn start() -> Pair {
+        Pair::start_with(|_| {})
+    }
+
+    /// Starts both with other settings.
+    fn start_with(change: impl Fn(&mut reviewd::server::Config)) -> Pair {
+        let start = |fast_path| {
+            start_with(|config| {
+                config.base_url = Some("https://reviews.example".to_owned());
+                config.fast_path = fast_path;
+                change(config);
+            })
+        };
+        Pair {
+            fast: start(true),
+            slow: start(false),
+        }
+    }
+
+    /// Sends the same to both, and returns what both answer.
+    #[track_caller]
+    fn exchange(&self, bytes: &[u8]) -> Vec<u8> {
+        let fast = undated(super::exchange(self.fast.address(), bytes));
+        let slow = undated(super::exchange(self.slow.address(), bytes));
+        assert!(
+            fast == slow,
+            "to {:?}\nfast {:?}\nslow {:?}",
+            String::from_utf8_lossy(bytes),
+            String::from_utf8_lossy(&fast[..fast.len().min(2_000)]),
+            String::from_utf8_lossy(&slow[..slow.len().min(2_000)])
+        );
+        fast
+    }
+}
+
+fn pair() -> &'static Pair {
+    static PAIR: OnceLock<Pair> = OnceLock::new();
+    PAIR.get_or_init(|| {
+        let pair = Pair::start();
+        for server in [&pair.fast, &pair.slow] {
+            wait_until("all variants are made", || {
+                ["/reviews.json", "/insights.json"].into_iter().all(|path| {
+                    let reply = server.get_with(path, &[("Accept-Encoding", "br")]);
+                    reply.field("content-encoding") == Some("br")
+                })
+            });
+        }
+        pair
+    })
+}
 
 #[test]
 fn answers_are_those_of_the_transcripts() {
