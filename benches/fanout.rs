@@ -16,8 +16,7 @@
 //! and `REVIEWD_BENCH_FLAGS` are further flags of the service. With `--test` there are 20 subscribers.
 //!
 //! `REVIEWD_BENCH_REPLICAS=1,2,3` measures something else with the same numbers of subscribers: so many replicas on one
-//! PostgreSQL, and beside them one service with the embedded store (`replicas`), and before that the stores alone
-//! (`stores`).
+//! PostgreSQL, and beside them one service with the embedded store (`replicas`).
 
 #![allow(
     clippy::unwrap_used,
@@ -39,9 +38,6 @@ mod replicas;
 #[cfg(feature = "postgres")]
 #[path = "fanout/server.rs"]
 mod server;
-#[cfg(feature = "postgres")]
-#[path = "fanout/stores.rs"]
-mod stores;
 #[path = "../tests/it/hub/subscriber.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod subscriber;
@@ -59,7 +55,6 @@ use measured::{HEAD, Measured, cpu_us, memory_kib, read_while};
 use reviewd::clock;
 use reviewd::delivery::priority::{Behind, give_way};
 use reviewd::websub::Moment;
-use reviewd::websub::sqlite::SqliteStore;
 use reviewd::websub::store::{Counts, Store};
 use subscriber::{Received, Reply, Subscriber};
 use support::dataset::{DataDir, reviews_json};
@@ -141,7 +136,6 @@ fn main() {
     };
     #[cfg(feature = "postgres")]
     if is_test || std::env::var_os(REPLICAS).is_some() {
-        stores::measure(&counts);
         replicas::measure(&counts, &numbers(REPLICAS, "2"));
         if !is_test {
             return;
@@ -202,7 +196,7 @@ impl Stage {
             })
             .collect();
         subscribe(program.address(), &callbacks);
-        let mut store = SqliteStore::open(&state).unwrap();
+        let mut store = Store::in_directory(&state).unwrap();
         wait_until("all subscriptions are verified", || {
             let Counts { requests, owed, .. } = store.counts(now()).unwrap();
             requests == 0 && owed == 0

@@ -1,7 +1,6 @@
 //! One content to many subscribers by replicas that share a PostgreSQL, and by one service with the embedded store.
 //!
-//! Replicas are processes that follow the same directory. Subscriptions are put into the store without verification, as
-//! `reviewd hub import` does, and share few hosts (`REVIEWD_BENCH_HOSTS`, 32), so that connections are kept: with hosts of
+//! Replicas are processes that follow the same directory. Subscriptions are put into the store without asking anyone, and share few hosts (`REVIEWD_BENCH_HOSTS`, 32), so that connections are kept: with hosts of
 //! their own handshakes cost more than all else, and what the store takes would not show. What is measured ends when
 //! every subscriber has received the new content and every end is booked.
 
@@ -69,7 +68,7 @@ fn row(home: &Home<'_>, count: usize, hosts: usize, replicas: usize) -> String {
     let served = |program: &Program| Connection::open(program.address()).get(TOPIC).body;
     let before = served(&programs[0]);
     let old: [u8; 32] = Sha256::digest(&before).into();
-    home.fill(&format!("{BASE}{TOPIC}"), old, &callbacks);
+    home.fill(&format!("{BASE}{TOPIC}"), &callbacks);
     home.forget_statements();
 
     let cpu = || {

@@ -1,14 +1,13 @@
 //! A PostgreSQL that says what it was asked and what that cost it, and stores full of subscriptions.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use reviewd::websub::postgres::Database;
-use reviewd::websub::store::{Published, Store};
-use reviewd::websub::subscription::Subscription;
-use reviewd::websub::transfer::{ExportedSubscription, ImportDecision};
-use reviewd::websub::{Callback, Moment, StoreLocation};
+use reviewd::websub::policy::Policy;
+use reviewd::websub::store::{Accept, Claim, Database, Quotas, Report, Store};
+use reviewd::websub::{Callback, HubRequest, Mode, StoreLocation};
 
 use super::measured::tree_cpu_us;
 use super::now;
@@ -99,7 +98,7 @@ impl Home<'_> {
         }
     }
 
-    pub(crate) fn open(&self) -> Box<dyn Store> {
+    pub(crate) fn open(&self) -> Store {
         let place = match self {
             Home::Embedded(directory) => StoreLocation::Directory(directory.clone()),
             Home::Shared(server, name) => {
@@ -110,17 +109,27 @@ impl Home<'_> {
         place.open().unwrap()
     }
 
-    /// Puts so many active subscriptions here that owe nothing while the topic holds `digest`, without verification:
-    /// as `reviewd hub import` does.
-    pub(crate) fn fill(&self, topic: &str, digest: [u8; 32], callbacks: &[String]) {
+    /// Puts so many active subscriptions here that owe nothing, without asking anyone.
+    pub(crate) fn fill(&self, topic: &str, callbacks: &[String]) {
         let mut store = self.open();
+        let idle = HashMap::new();
+        let claim = Claim {
+            limit: PART,
+            per_host: PART,
+            busy: &idle,
+        };
         for part in callbacks.chunks(PART) {
-            let moved: Vec<ExportedSubscription> = part
-                .iter()
-                .map(|callback| moved(topic, digest, callback))
-                .collect();
-            let adopted = store.adopt(&moved, now()).unwrap();
-            assert!(adopted.iter().all(|one| *one == ImportDecision::Added));
+            let asked: Vec<Accept> = part.iter().map(|callback| asked(topic, callback)).collect();
+            store.accept(&asked, &QUOTAS, now()).unwrap();
+            let claimed = store.claim_requests(&claim, now()).unwrap();
+            assert_eq!(claimed.len(), part.len());
+            let confirmed = claimed.iter().map(|verification| Report::Verified {
+                id: verification.id,
+                asked_at: now(),
+                confirmed: true,
+            });
+            let reports: Vec<Report> = confirmed.collect();
+            store.record(&reports, &policy(), now()).unwrap();
         }
         if let Home::Shared(server, name) = self {
             // What autovacuum would have done by and by.
@@ -144,7 +153,7 @@ impl Home<'_> {
             Home::Shared(server, name) => {
                 let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
                 let sql = format!(
-                    "SELECT count(*) FROM reviewd.subscription WHERE NOT (acknowledged AND digest = '\\x{hex}')"
+                    "SELECT count(*) FROM reviewd.subscription WHERE NOT (acknowledged = 1 AND digest = '\\x{hex}')"
                 );
                 server.postgres.query(name, &sql).parse().unwrap()
             }
@@ -201,36 +210,37 @@ impl Work {
     }
 }
 
-/// Asserts that what was published is new.
-pub(crate) fn assert_changed(published: &Published) {
-    assert_eq!(published.changed.len(), 1);
-}
-
-fn moved(topic: &str, digest: [u8; 32], callback: &str) -> ExportedSubscription {
-    let now = now();
-    ExportedSubscription {
+fn asked(topic: &str, callback: &str) -> Accept {
+    let request = HubRequest {
+        mode: Mode::Subscribe,
         topic: topic.to_owned(),
+        topic_given: topic.to_owned(),
         callback: Callback::parse(callback).unwrap(),
-        signed: false,
-        state: Subscription {
-            secret: None,
-            lease_s: LEASE_S,
-            lease_end: now.plus(Duration::from_secs(u64::from(LEASE_S))),
-            digest,
-            acknowledged: true,
-            failures: 0,
-            next_at: Moment::ZERO,
-            claimed: false,
-            attempt: 0,
-            elapsed_ms: 0,
-            created_at: now,
-            verified_at: now,
-            last: None,
-        },
+        lease_asked_s: None,
+        secret: None,
+    };
+    Accept {
+        request,
+        lease_s: LEASE_S,
     }
 }
 
-/// Subscriptions taken over at a time, as `reviewd hub import` does.
+fn policy() -> Policy {
+    Policy {
+        failures_max: 3,
+        retry_delays: vec![Duration::from_secs(1)],
+        retry_after_max: Duration::ZERO,
+    }
+}
+
+const QUOTAS: Quotas = Quotas {
+    requests: u32::MAX,
+    requests_per_host: u32::MAX,
+    subscriptions: u32::MAX,
+    subscriptions_per_host: u32::MAX,
+};
+
+/// Subscriptions stored at a time.
 const PART: usize = 1_000;
 
 /// Longer than any measurement.

@@ -1,9 +1,7 @@
-//! `reviewd hub`: lists, shows, removes, retries, exports and imports subscriptions.
+//! `reviewd hub`: lists, shows, removes, retries and copies subscriptions.
 //!
 //! It works on the state directory or the database, and needs no running service; a running one notices within a second.
-//! Secrets, and the queries of callbacks, which often are capabilities, are written by `export` only.
-
-mod transfer;
+//! Secrets, and the queries of callbacks, which often are capabilities, are never printed.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,9 +14,9 @@ use super::hub_flags::store_location;
 use super::values::Secret;
 use crate::clock;
 use crate::websub::policy::Policy;
-use crate::websub::sqlite::FILE_NAME;
 use crate::websub::store::{
-    AdminCommand, Listed, Store, StoreError, TOMBSTONES_MAX, Tombstone, WaitingRequest,
+    AdminCommand, CopyReport, FILE_NAME, Listed, Store, StoreError, TOMBSTONES_MAX, Tombstone,
+    WaitingRequest,
 };
 use crate::websub::subscription::{Ended, Subscription};
 use crate::websub::{Moment, StoreLocation};
@@ -78,10 +76,9 @@ enum Action {
         /// Its id
         id: i64,
     },
-    /// Export the subscriptions as lines of JSON, for another store
-    Export(transfer::ExportArgs),
-    /// Import subscriptions from `hub export`; of two states of one subscription the later counts, so a repetition is harmless
-    Import(transfer::ImportArgs),
+    /// Copy the subscriptions of the state directory into the database (--store), for a hub that moves there; of two states of
+    /// one subscription the later counts, so a repetition is harmless
+    Copy,
 }
 
 /// Output format.
@@ -100,24 +97,10 @@ enum Format {
 /// and other processes have it.
 pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     let place = store_location(args.store.as_ref(), &args.state)?;
-    if let Action::Import(import) = &args.action {
-        return transfer::import(import, &place, args.format);
-    }
-    if let StoreLocation::Directory(directory) = &place
-        && !directory.join(FILE_NAME).exists()
-    {
-        let message = format!(
-            "there is no {FILE_NAME} in {} (--state)",
-            directory.display()
-        );
-        return Err(Failure::new(Status::NoInput, message));
-    }
-    let mut store = place.open().map_err(|error| failure(&error))?;
-    let store = store.as_mut();
-    let format = args.format;
+    let mut store = open(&place)?;
+    let (store, format) = (&mut store, args.format);
     let out = match &args.action {
-        Action::Export(export) => return transfer::export(export, &place, store),
-        Action::Import(_) => String::new(),
+        Action::Copy => copy(&place, store, args)?,
         Action::List { removed: true, .. } => list_removed(store)?.render(format, Map::new()),
         Action::List { requests: true, .. } => list_requests(store)?.render(format, Map::new()),
         Action::List { .. } => {
@@ -135,13 +118,54 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     print(out.as_bytes())
 }
 
-fn list(store: &mut dyn Store) -> Result<Table, Failure> {
+/// Opens a store that is there.
+fn open(place: &StoreLocation) -> Result<Store, Failure> {
+    if let StoreLocation::Directory(directory) = place
+        && !directory.join(FILE_NAME).exists()
+    {
+        let message = format!(
+            "there is no {FILE_NAME} in {} (--state)",
+            directory.display()
+        );
+        return Err(Failure::new(Status::NoInput, message));
+    }
+    place.open().map_err(|error| failure(&error))
+}
+
+/// Copies the state directory into `store`, while no service delivers from that directory.
+fn copy(place: &StoreLocation, store: &mut Store, args: &HubArgs) -> Result<String, Failure> {
+    if !place.is_shared() {
+        let message = "--store: `hub copy` needs the database that the subscriptions move to";
+        return Err(Failure::new(Status::Usage, message.to_owned()));
+    }
+    let directory = StoreLocation::Directory(args.state.clone());
+    let mut source = open(&directory)?;
+    if !source.try_take_role().map_err(|error| failure(&error))? {
+        let message = format!("{directory}: a service still delivers from it; stop that first");
+        return Err(Failure::new(Status::Unavailable, message));
+    }
+    let report = store.copy_from(&mut source, now());
+    let CopyReport {
+        copied,
+        known,
+        requests,
+    } = report.map_err(|error| failure(&error))?;
+    Ok(match args.format {
+        Format::Text => format!(
+            "{copied} subscriptions are copied, {known} were there before, {requests} requests wait for verification\n"
+        ),
+        Format::Json => format!(
+            "{}\n",
+            json!({"copied": copied, "known": known, "requests": requests})
+        ),
+    })
+}
+
+fn list(store: &mut Store) -> Result<Table, Failure> {
     let mut all = Vec::new();
     loop {
         let after = all.last().map_or(0, |listed: &Listed| listed.id);
-        let page = store
-            .list(after, PAGE, now())
-            .map_err(|error| failure(&error))?;
+        let page = store.list(after, PAGE).map_err(|error| failure(&error))?;
         let is_last = page.len() < PAGE;
         all.extend(page);
         if is_last {
@@ -169,7 +193,7 @@ fn list(store: &mut dyn Store) -> Result<Table, Failure> {
     })
 }
 
-fn list_removed(store: &mut dyn Store) -> Result<Table, Failure> {
+fn list_removed(store: &mut Store) -> Result<Table, Failure> {
     let stones = store
         .tombstones(TOMBSTONES_MAX)
         .map_err(|error| failure(&error))?;
@@ -195,7 +219,7 @@ fn list_removed(store: &mut dyn Store) -> Result<Table, Failure> {
 }
 
 /// Lists the requests that wait for verification, the oldest first.
-fn list_requests(store: &mut dyn Store) -> Result<Table, Failure> {
+fn list_requests(store: &mut Store) -> Result<Table, Failure> {
     let waiting = store
         .requests(usize::MAX)
         .map_err(|error| failure(&error))?;
@@ -255,9 +279,9 @@ impl Table {
     }
 }
 
-fn show(store: &mut dyn Store, id: i64, format: Format) -> Result<String, Failure> {
+fn show(store: &mut Store, id: i64, format: Format) -> Result<String, Failure> {
     let found = store
-        .list(id.saturating_sub(1), 1, now())
+        .list(id.saturating_sub(1), 1)
         .map_err(|error| failure(&error))?;
     let Some(listed) = found.into_iter().find(|listed| listed.id == id) else {
         return Err(unknown(store, id));
@@ -301,7 +325,7 @@ fn lease(state: &Subscription) -> String {
 }
 
 fn apply_admin(
-    store: &mut dyn Store,
+    store: &mut Store,
     id: i64,
     order: AdminCommand,
     format: Format,
@@ -371,7 +395,7 @@ fn now() -> Moment {
 }
 
 /// The failure for an unknown subscription: none of this id, or when and why it ended.
-fn unknown(store: &mut dyn Store, id: i64) -> Failure {
+fn unknown(store: &mut Store, id: i64) -> Failure {
     let stones = store.tombstones(TOMBSTONES_MAX).unwrap_or_default();
     let message = match stones.iter().find(|stone| stone.id == id) {
         None => format!("there is no subscription {id}; `reviewd hub list` names them"),

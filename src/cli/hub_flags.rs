@@ -13,7 +13,7 @@ use crate::delivery::guard::{Guard, Ports};
 use crate::websub::StoreLocation;
 use crate::websub::policy::Policy;
 #[cfg(feature = "postgres")]
-use crate::websub::postgres::Database;
+use crate::websub::store::Database;
 use crate::websub::store::Quotas;
 
 /// The hub's flags.

@@ -172,7 +172,7 @@ Examples:
   reviewd insights data --explain fees";
 
 const HUB_AFTER_HELP: &str = "\
-Secrets and the queries of callbacks are printed by `export` only.
+Secrets and the queries of callbacks are never printed.
 
 Examples:
   reviewd hub list
@@ -180,8 +180,7 @@ Examples:
   reviewd hub show 7
   reviewd hub remove 7             the subscriber is notified
   reviewd hub retry 7
-  reviewd hub export --secrets --out hub.jsonl
-  reviewd hub import hub.jsonl --state /var/lib/reviewd
+  reviewd hub copy --state /var/lib/reviewd --store postgres://reviewd@db.example/reviews
 
 Exit status:
   0   success                      66  no such subscription, or no state

@@ -8,13 +8,12 @@ use std::path::Path;
 use rustix::io::Errno;
 use tracing::warn;
 
-use crate::clock;
 use crate::delivery;
 use crate::server::signals::Signals;
 use crate::server::systemd::SdNotify;
 use crate::server::{self, Config, DataSource, StartError, descriptors};
-use crate::websub::sqlite::FILE_NAME;
-use crate::websub::{Moment, StoreLocation};
+use crate::websub::StoreLocation;
+use crate::websub::store::FILE_NAME;
 
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
@@ -98,13 +97,12 @@ fn warn_of_others(place: &StoreLocation, state: Option<&Path>) {
     if *place == StoreLocation::Directory(state.to_owned()) || !state.join(FILE_NAME).exists() {
         return;
     }
-    let moment = Moment::from_unix_ms(clock::unix_ms());
     let left = StoreLocation::Directory(state.to_owned()).open();
-    let left = left.and_then(|mut store| store.list(0, 1, moment));
+    let left = left.and_then(|mut store| store.list(0, 1));
     if left.is_ok_and(|left| !left.is_empty()) {
         warn!(
-            "the subscriptions in {} are not served, as --store is given: move them with `reviewd hub export` and \
-             `reviewd hub import`, or the file away",
+            "the subscriptions in {} are not served, as --store is given: copy them with `reviewd hub copy`, and \
+             move the file away",
             state.join(FILE_NAME).display()
         );
     }

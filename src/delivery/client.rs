@@ -217,8 +217,8 @@ impl Client {
     }
 
     /// Breaks every exchange that is under way, and makes no new one.
-    pub fn cut(self) {
-        self.agent.shutdown();
+    pub fn cut(&self) {
+        self.agent.clone().shutdown();
     }
 }
 

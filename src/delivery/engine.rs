@@ -2,10 +2,8 @@
 //! batch at a time; each batch is stored in a few transactions, and only then answered, and what is due is claimed and
 //! handed to the pool. Nothing here waits for a subscriber.
 
-mod body_transfer;
 mod dispatch;
 mod messages;
-mod poll_schedule;
 mod storage;
 
 use std::collections::HashMap;
@@ -16,12 +14,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use self::body_transfer::{BodyTransfer, TransferResult};
-use self::poll_schedule::PollSchedule;
 use self::storage::OPEN_WAIT_MIN;
 use super::breaker::Breaker;
 use super::client::Client;
-use super::exchange::{CallbackClient, Content, End, Job};
+use super::exchange::{CallbackClient, Clients, Content, End, Job};
 use super::hub::{Health, Shared, StartError, stopping};
 use super::in_flight::InFlight;
 use super::pool::Pool;
@@ -30,7 +26,6 @@ use super::resolve::ResolverPool;
 use super::settings::{Outside, Settings};
 use super::tls::client_config;
 use crate::snapshot::Topic;
-use crate::websub::sqlite::Role;
 use crate::websub::store::{Accept, Report, Store};
 use crate::websub::{Moment, Refusal};
 
@@ -48,8 +43,6 @@ pub(super) enum Message {
         end: End,
         elapsed: Duration,
     },
-    /// Bodies have been carried to the store, or from there, or not.
-    TransferResult(TransferResult),
     /// Topics may have changed.
     Wake,
     /// Stop, by then.
@@ -69,9 +62,14 @@ pub(super) struct Engine {
     asking: Pool<(u64, Job)>,
     /// Deliveries: many, and behind everything else.
     delivering: Pool<(u64, Job)>,
-    clients: Vec<Client>,
-    store: Option<Box<dyn Store>>,
-    role: Option<Role>,
+    callbacks: Arc<CallbackClient>,
+    store: Option<Store>,
+    /// Whether this process has the delivery role, which lasts as long as the store is open.
+    has_role: bool,
+    /// The role is not asked for before.
+    role_at: Instant,
+    /// Since when the store is known to hold newer contents than are served here, while this process has the role.
+    behind_since: Option<Instant>,
     /// Looked at again at this time: the store when it could not be opened, the role when another process has it.
     open_at: Instant,
     /// How long it is left alone after the next trouble.
@@ -82,8 +80,6 @@ pub(super) struct Engine {
     /// The last subscription whose host was probed: the next probe asks those after it.
     probed_id: i64,
     contents: HashMap<String, Arc<Content>>,
-    /// Contents that others have published, of topics that hold something else here.
-    others: HashMap<String, Arc<Content>>,
     /// Whether the store may not know yet what the topics hold.
     unpublished: bool,
     /// When a topic last got new content, or when this process began.
@@ -93,8 +89,6 @@ pub(super) struct Engine {
     /// The clock, and what it showed when it was last looked at.
     unix_ms: Box<dyn Fn() -> i64 + Send>,
     anchor: (Instant, i64),
-    poll_schedule: PollSchedule,
-    transfer: BodyTransfer,
     sweep_at: Instant,
     count_at: Instant,
     /// Verifications that have been put off since the waiting requests were counted.
@@ -127,19 +121,22 @@ impl Engine {
         let agent = format!("reviewd/{} (+{})", env!("CARGO_PKG_VERSION"), base_url);
         let lookups =
             |threads: usize| ResolverPool::new(&outside.lookup, Arc::clone(&guard), threads);
-        let asking = lookups(lanes.verify_threads());
-        let client = |lookups: ResolverPool, idle: usize| {
-            Client::new(&agent, Arc::clone(&tls), lookups, idle)
+        let (asking, delivering) = (lookups(lanes.verify_threads()), lookups(lanes.fast));
+        let asked = asking.clone();
+        let make = move || {
+            let client =
+                |lookups, idle_max| Client::new(&agent, Arc::clone(&tls), lookups, idle_max);
+            Clients {
+                asking: client(asked.clone(), 0),
+                delivering: client(delivering.clone(), lanes.fast),
+            }
         };
-        let callbacks = CallbackClient {
-            asking: client(asking.clone(), 0),
-            delivering: client(lookups(lanes.fast), lanes.fast),
-            lookups: asking,
-            delivery_timeout: settings.delivery_timeout,
-            verify_timeout: settings.verify_timeout,
-        };
-        let clients = vec![callbacks.asking.clone(), callbacks.delivering.clone()];
-        let callbacks = Arc::new(callbacks);
+        let callbacks = Arc::new(CallbackClient::new(
+            Box::new(make),
+            asking,
+            settings.delivery_timeout,
+            settings.verify_timeout,
+        ));
         let pool = |name, threads, behind| {
             let (callbacks, sender) = (Arc::clone(&callbacks), sender.clone());
             Pool::new(name, threads, behind, move |(number, job): (u64, Job)| {
@@ -159,9 +156,11 @@ impl Engine {
             on_health,
             asking: pool("hub-ask", lanes.verify_threads(), None),
             delivering: pool("hub-deliver", lanes.deliveries(), Some(Behind::Far)),
-            clients,
+            callbacks,
             store: None,
-            role: None,
+            has_role: false,
+            role_at: now,
+            behind_since: None,
             open_at: now,
             open_wait: OPEN_WAIT_MIN,
             health: Health::default(),
@@ -169,14 +168,11 @@ impl Engine {
             breaker: Breaker::default(),
             probed_id: 0,
             contents: HashMap::new(),
-            others: HashMap::new(),
             unpublished: false,
             published_at: Moment::from_unix_ms((outside.unix_ms)()),
             reports: Vec::new(),
             anchor: (now, (outside.unix_ms)()),
             unix_ms: outside.unix_ms,
-            poll_schedule: PollSchedule::new(now),
-            transfer: BodyTransfer::new(settings.place.clone(), sender),
             sweep_at: now,
             count_at: now,
             put_off: 0,
@@ -203,30 +199,11 @@ impl Engine {
                 };
                 batch.push(message);
             }
-            self.drain_more(messages, &mut batch);
             let more = self.turn(batch);
             if self.is_over() {
                 return self.close();
             }
             wait = if more { TICK_BUSY } else { TICK };
-        }
-    }
-
-    /// Waits a moment for more ends of exchanges, where booking them is a conversation with a database: a few at a time
-    /// would cost it as much as many. Whoever waits for an answer is not kept waiting.
-    fn drain_more(&self, messages: &Receiver<Message>, batch: &mut Vec<Message>) {
-        let until = Instant::now() + GATHER;
-        let least = GATHERED.min(self.in_flight.len() / 2);
-        let is_end = |message: &Message| matches!(message, Message::Ended { .. });
-        if !self.settings.place.is_shared() || !batch.iter().all(is_end) {
-            return;
-        }
-        while !batch.is_empty() && batch.len() < least && batch.last().is_some_and(is_end) {
-            let left = until.saturating_duration_since(Instant::now());
-            let Ok(message) = messages.recv_timeout(left) else {
-                return;
-            };
-            batch.push(message);
         }
     }
 
@@ -248,7 +225,6 @@ impl Engine {
                     end,
                     elapsed,
                 } => self.note_end(number, end, elapsed, now),
-                Message::TransferResult(carried) => self.note_carried(carried),
                 Message::Wake => {}
                 Message::Stop { until, done } => self.stop(until, Some(done)),
             }
@@ -260,16 +236,14 @@ impl Engine {
         self.accept(accepts, now);
         self.record(now);
         let more = self.is_delivering() && self.dispatch(now);
+        self.yield_role();
         self.run_maintenance(now);
         self.report_health();
         more
     }
 
     fn is_delivering(&self) -> bool {
-        self.role.is_some()
-            && self.store.is_some()
-            && self.stopping.is_none()
-            && self.reports.is_empty()
+        self.has_role && !self.is_yielding() && self.stopping.is_none() && self.reports.is_empty()
     }
 
     /// Returns the time of day. When the clock has jumped, what is stored moves with it: a lease is a length of time.
@@ -281,7 +255,7 @@ impl Engine {
         let now_ms = (self.unix_ms)();
         let jump_ms = now_ms.saturating_sub(was_ms.saturating_add(elapsed_ms));
         self.anchor = (instant, now_ms);
-        if jump_ms.abs() >= JUMP_MS && self.role.is_some() {
+        if jump_ms.abs() >= JUMP_MS && self.has_role {
             warn!(jump_ms, "the clock jumped, leases and retries move with it");
             if self.write_store(|store| store.shift(jump_ms)).is_none() {
                 // Tried again with the next turn, until the disk takes it.
@@ -324,9 +298,7 @@ impl Engine {
             return;
         }
         self.contents = contents;
-        self.others.clear();
         self.unpublished = true;
-        self.transfer.forget();
     }
 
     /// Begins to stop, or to stop earlier.
@@ -345,14 +317,11 @@ impl Engine {
         }
     }
 
-    /// Cuts what is still under way, closes the store, gives the role back, and only then says that it is done.
+    /// Cuts what is still under way, closes the store, which gives the role back, and only then says that it is done.
     fn close(self) {
         let clean = self.in_flight.len() == 0;
-        for client in self.clients {
-            client.cut();
-        }
+        self.callbacks.cut();
         drop(self.store);
-        drop(self.role);
         for done in self.stopping.into_iter().flat_map(|(_, waiting)| waiting) {
             // Whoever ordered the stop may not have waited.
             let _nobody = done.try_send(clean);
@@ -381,11 +350,6 @@ const HUB_PATH: &str = "/api/websub/hub";
 
 /// Letters dealt with in one turn, so that no transaction grows without bound.
 const BATCH_MAX: usize = 512;
-
-/// How long ends of exchanges wait for others, and how many are enough. Our choice: a tenth of what an exchange over the
-/// Internet takes, and a quarter of those that are under way at a time.
-const GATHER: Duration = Duration::from_millis(10);
-const GATHERED: usize = 16;
 
 /// How often the store is looked at when nothing happens: for retries, leases, and other processes' work.
 const TICK: Duration = Duration::from_millis(500);

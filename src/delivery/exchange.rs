@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use bytes::Bytes;
@@ -33,9 +34,8 @@ pub(super) struct Content {
 #[derive(Debug)]
 pub(super) enum Job {
     Verify(Verification),
-    /// The instant is the last at which it may begin: later, the claim could run out on the way. The number counts the bytes
-    /// that were taken.
-    Deliver(Delivery, Arc<Content>, Instant, Arc<AtomicU64>),
+    /// The number counts the bytes that were taken.
+    Deliver(Delivery, Arc<Content>, Arc<AtomicU64>),
     Deny(DenialNotice),
     Probe(Vec<(String, u16)>),
 }
@@ -51,6 +51,7 @@ pub(super) enum End {
     Delivered {
         id: i64,
         attempt: u64,
+        digest: [u8; 32],
         exchange: Exchange,
     },
     Denied {
@@ -64,15 +65,48 @@ pub(super) enum End {
 
 /// Everything that exchanges share.
 pub(super) struct CallbackClient {
-    /// One client for verifications and denials, one for deliveries: hanging lookups of one do not hold up the other.
+    clients: ArcSwap<Clients>,
+    make: Box<dyn Fn() -> Clients + Send + Sync>,
+    lookups: ResolverPool,
+    delivery_timeout: Duration,
+    verify_timeout: Duration,
+}
+
+/// One client for verifications and denials, one for deliveries: hanging lookups of one do not hold up the other.
+pub(super) struct Clients {
     pub(super) asking: Client,
     pub(super) delivering: Client,
-    pub(super) lookups: ResolverPool,
-    pub(super) delivery_timeout: Duration,
-    pub(super) verify_timeout: Duration,
 }
 
 impl CallbackClient {
+    /// Makes one whose clients `make` makes, and whose probes ask `lookups`.
+    pub(super) fn new(
+        make: Box<dyn Fn() -> Clients + Send + Sync>,
+        lookups: ResolverPool,
+        delivery_timeout: Duration,
+        verify_timeout: Duration,
+    ) -> CallbackClient {
+        CallbackClient {
+            clients: ArcSwap::from_pointee(make()),
+            make,
+            lookups,
+            delivery_timeout,
+            verify_timeout,
+        }
+    }
+
+    /// Breaks every exchange that is under way, and begins none until [`CallbackClient::renew`].
+    pub(super) fn cut(&self) {
+        let clients = self.clients.load();
+        clients.asking.cut();
+        clients.delivering.cut();
+    }
+
+    /// Takes new clients in place of those that were cut.
+    pub(super) fn renew(&self) {
+        self.clients.store(Arc::new((self.make)()));
+    }
+
     /// Does the job; a panic on the way is an end like any other.
     pub(super) fn run(&self, job: &Job) -> (End, Duration) {
         let began = Instant::now();
@@ -96,10 +130,7 @@ impl CallbackClient {
     fn exchange(&self, job: &Job) -> End {
         match job {
             Job::Verify(verification) => self.verify(job, verification),
-            Job::Deliver(_, _, begin_by, _) if Instant::now() > *begin_by => {
-                end_of(job, UNSENT, false)
-            }
-            Job::Deliver(delivery, content, _, sent) => {
+            Job::Deliver(delivery, content, sent) => {
                 let signature = delivery
                     .secret
                     .as_ref()
@@ -113,7 +144,8 @@ impl CallbackClient {
                 let patience = self.delivery_timeout;
                 let timeout = delivery_timeout(patience, content.body.len());
                 let callback = &delivery.callback;
-                let exchange = self
+                let clients = self.clients.load();
+                let exchange = clients
                     .delivering
                     .deliver(callback, &payload, patience, timeout, sent);
                 end_of(job, exchange, false)
@@ -127,7 +159,9 @@ impl CallbackClient {
                 ];
                 end_of(
                     job,
-                    self.asking
+                    self.clients
+                        .load()
+                        .asking
                         .tell(&notice.callback.with_query(&pairs), self.verify_timeout),
                     false,
                 )
@@ -152,7 +186,11 @@ impl CallbackClient {
             ("hub.challenge", &challenge),
             ("hub.lease_seconds", &lease),
         ]);
-        let (exchange, confirmed) = self.asking.verify(&uri, &challenge, self.verify_timeout);
+        let (exchange, confirmed) =
+            self.clients
+                .load()
+                .asking
+                .verify(&uri, &challenge, self.verify_timeout);
         end_of(job, exchange, confirmed)
     }
 
@@ -185,6 +223,7 @@ fn end_of(job: &Job, exchange: Exchange, confirmed: bool) -> End {
         Job::Deliver(delivery, ..) => End::Delivered {
             id: delivery.id,
             attempt: delivery.attempt,
+            digest: delivery.digest,
             exchange,
         },
         Job::Deny(notice) => End::Denied {

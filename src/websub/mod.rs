@@ -2,7 +2,7 @@
 //!
 //! [`request`] turns a form into a [`HubRequest`] or a [`Refusal`]; [`subscription`] is the life of one pair of
 //! callback and topic, events in and effects out; [`store`] says what must be atomic and on disk before it is
-//! promised, [`sqlite`] keeps it in a file, `postgres` in a database that replicas share, and [`store_location`] says which.
+//! promised and keeps it in a file, or in a database that replicas share, and [`store_location`] says which.
 //! Nothing else here knows a socket, a thread or the clock: `now` comes in as a [`Moment`].
 //!
 //! # Requirements and their tests
@@ -41,16 +41,12 @@
 pub mod callback;
 pub mod moment;
 pub mod policy;
-#[cfg(feature = "postgres")]
-pub mod postgres;
 pub mod refusal;
 mod removal;
 pub mod request;
-pub mod sqlite;
 pub mod store;
 pub mod store_location;
 pub mod subscription;
-pub mod transfer;
 
 pub use callback::{Callback, Host};
 pub use moment::Moment;

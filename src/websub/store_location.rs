@@ -4,16 +4,15 @@ use std::fmt;
 use std::path::PathBuf;
 
 #[cfg(feature = "postgres")]
-use super::postgres::{Database, PostgresStore};
-use super::sqlite::{Role, SqliteStore};
-use super::store::{Store, StoreError, TopicVersion};
+use super::store::Database;
+use super::store::{Store, StoreError};
 
 /// Where the hub keeps its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreLocation {
     /// An SQLite file in this directory; one process at a time delivers.
     Directory(PathBuf),
-    /// A PostgreSQL database; every replica delivers.
+    /// A PostgreSQL database; one replica at a time delivers.
     #[cfg(feature = "postgres")]
     Database(Box<Database>),
 }
@@ -22,49 +21,25 @@ impl StoreLocation {
     /// Opens the store there.
     ///
     /// # Errors
-    /// See [`SqliteStore::open`] and `PostgresStore::open`.
-    pub fn open(&self) -> Result<Box<dyn Store>, StoreError> {
+    /// See [`Store::in_directory`] and `Store::in_database`.
+    pub fn open(&self) -> Result<Store, StoreError> {
         match self {
-            StoreLocation::Directory(directory) => Ok(Box::new(SqliteStore::open(directory)?)),
+            StoreLocation::Directory(directory) => Store::in_directory(directory),
             #[cfg(feature = "postgres")]
-            StoreLocation::Database(database) => Ok(Box::new(PostgresStore::open(database)?)),
+            StoreLocation::Database(database) => Store::in_database(database),
         }
     }
 
     /// Opens the store once and closes it again, to know whether a server with the public address `origin` can use it;
-    /// without one, whether anybody can.
+    /// without one, whether any can.
     ///
     /// # Errors
     /// Those of [`StoreLocation::open`], and a database that holds topics of another address.
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(unused_variables, reason = "a directory belongs to no address")
-    )]
     pub fn check(&self, origin: Option<&str>) -> Result<(), StoreError> {
-        match self {
-            StoreLocation::Directory(directory) => SqliteStore::open(directory).map(drop),
-            #[cfg(feature = "postgres")]
-            StoreLocation::Database(database) => {
-                let mut store = PostgresStore::open(database)?;
-                origin.map_or(Ok(()), |origin| store.check_origin(origin))
-            }
-        }
-    }
-
-    /// Brings the bodies of `editions` to a database, by a connection of its own and before anybody waits for them; a
-    /// directory keeps none.
-    ///
-    /// # Errors
-    /// Those of [`StoreLocation::open`], and of every method of a [`Store`].
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(unused_variables, reason = "a directory keeps no bodies")
-    )]
-    pub fn bring(&self, versions: &[TopicVersion]) -> Result<(), StoreError> {
-        match self {
-            StoreLocation::Directory(_) => Ok(()),
-            #[cfg(feature = "postgres")]
-            StoreLocation::Database(database) => PostgresStore::open(database)?.bring(versions),
+        let mut store = self.open()?;
+        match origin {
+            Some(origin) if self.is_shared() => store.check_origin(origin),
+            _ => Ok(()),
         }
     }
 
@@ -82,18 +57,6 @@ impl StoreLocation {
     #[must_use]
     pub fn is_shared(&self) -> bool {
         !matches!(self, StoreLocation::Directory(_))
-    }
-
-    /// Takes the delivery role if it is free; of a database it always is.
-    ///
-    /// # Errors
-    /// See [`Role::try_take`].
-    pub fn try_take_role(&self) -> Result<Option<Role>, StoreError> {
-        match self {
-            StoreLocation::Directory(directory) => Role::try_take(directory),
-            #[cfg(feature = "postgres")]
-            StoreLocation::Database(_) => Ok(Some(Role::shared())),
-        }
     }
 }
 

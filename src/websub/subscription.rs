@@ -7,8 +7,8 @@
 //! | active | verified subscribe | active | new secret and lease, failures 0, next attempt at once; the content owed stays owed |
 //! | active, no attempt under way | verified unsubscribe | none | tombstone |
 //! | active, an attempt under way | verified unsubscribe | leaving | nothing more is sent |
-//! | leaving | verified subscribe | active | as for an active one; the end of the attempt is stale, its deadline is waited for |
-//! | leaving | attempt ended, or lease checked after its deadline | none | tombstone |
+//! | leaving | verified subscribe | active | as for an active one; the attempt goes on |
+//! | leaving | attempt ended | none | tombstone |
 //! | active | attempt begun | active | digest stored, not acknowledged |
 //! | active | attempt acknowledged | active | failures 0 |
 //! | active | attempt failed, fewer than the limit | active | the next attempt waits |
@@ -47,7 +47,7 @@ pub struct Subscription {
     pub acknowledged: bool,
     /// Consecutive failed deliveries.
     pub failures: u32,
-    /// No attempt before this moment; while one is under way, the moment at which it counts as lost.
+    /// No attempt before this moment.
     pub next_at: Moment,
     /// Whether an attempt is under way.
     pub claimed: bool,
@@ -134,8 +134,6 @@ pub enum Event<'a> {
     Begun {
         /// Digest of the content.
         digest: [u8; 32],
-        /// When the attempt counts as lost.
-        until: Moment,
     },
     /// An attempt ended.
     Ended {
@@ -174,7 +172,7 @@ impl Subscription {
     #[must_use]
     pub fn is_due(&self, current: &[u8; 32], now: Moment) -> bool {
         let owed = !(self.acknowledged && self.digest == *current);
-        owed && self.next_at <= now && now < self.lease_end
+        owed && !self.claimed && self.next_at <= now && now < self.lease_end
     }
 
     /// Tells whether deliveries belong in the slow lane: the last attempt failed or took long.
@@ -187,11 +185,6 @@ impl Subscription {
     #[must_use]
     pub fn is_leaving(&self) -> bool {
         self.lease_s == 0
-    }
-
-    /// Tells whether an attempt is under way that does not count as lost at `now`.
-    fn is_under_way(&self, now: Moment) -> bool {
-        self.claimed && now < self.next_at
     }
 
     fn activate(
@@ -220,10 +213,6 @@ impl Subscription {
 
     fn renew(&mut self, secret: Option<&Secret>, lease_s: u32, asked_at: Moment, now: Moment) {
         self.secret = secret.cloned();
-        if self.is_leaving() {
-            // How the former life's attempt ends must not end this one.
-            self.attempt += 1;
-        }
         self.lease_s = lease_s;
         self.lease_end = asked_at.plus(Duration::from_secs(u64::from(lease_s)));
         self.verified_at = now;
@@ -333,17 +322,16 @@ fn step_active(mut state: Subscription, event: &Event<'_>, now: Moment, policy: 
         Event::Verified {
             mode: Mode::Unsubscribe,
             ..
-        } if state.is_under_way(now) => state.leave(now),
+        } if state.claimed => state.leave(now),
         Event::Verified {
             mode: Mode::Unsubscribe,
             ..
         } => return Step::remove(RemovalReason::Unsubscribed),
-        Event::Begun { digest, until } => {
+        Event::Begun { digest } => {
             state.digest = *digest;
             state.acknowledged = false;
             state.claimed = true;
             state.attempt += 1;
-            state.next_at = *until;
         }
         Event::Ended {
             attempt,
@@ -368,7 +356,7 @@ fn step_active(mut state: Subscription, event: &Event<'_>, now: Moment, policy: 
                 state.next_at = Moment::ZERO;
             }
         }
-        Event::LeaseChecked if now < state.lease_end || state.is_under_way(now) => {}
+        Event::LeaseChecked if now < state.lease_end || state.claimed => {}
         Event::LeaseChecked if state.is_leaving() => {
             return Step::remove(RemovalReason::Unsubscribed);
         }

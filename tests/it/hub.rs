@@ -5,6 +5,8 @@ mod chaos;
 mod clock;
 mod command;
 mod content;
+#[cfg(feature = "postgres")]
+mod copy;
 mod crash;
 mod disk;
 mod failures;
@@ -17,8 +19,6 @@ mod pause;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "postgres")]
-mod postgres_bodies;
-#[cfg(feature = "postgres")]
 mod postgres_shared;
 #[cfg(feature = "postgres")]
 mod replicas;
@@ -28,4 +28,3 @@ mod sample;
 mod state;
 pub(crate) mod subscriber;
 mod table;
-mod transfer;

@@ -3,46 +3,28 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tracing::{debug, error, info, warn};
+use tracing::{error, info, warn};
 
 use super::super::breaker::{PROBE_WAIT_MAX, PROBES};
-use super::super::client::delivery_timeout;
-use super::super::exchange::{Content, End, Job};
+use super::super::exchange::{End, Job};
 use super::super::in_flight::{Attempt, Kind};
 use super::{Engine, Logged};
-use crate::websub::store::{Claim, Delivery, Lane, PendingWork, Report, SweepReport};
+use crate::websub::store::{Claim, Delivery, Lane, Report, SweepReport};
 use crate::websub::subscription::{Outcome, RemovalReason};
 use crate::websub::{Callback, Moment};
 
 impl Engine {
-    /// Begins what may begin; true when it is worth looking again soon: a lane is full, a look was left out, or claims are
-    /// to be given back.
+    /// Begins what may begin; true when it is worth looking again soon: a lane is full, or claims are to be given back.
     pub(super) fn dispatch(&mut self, now: Moment) -> bool {
         self.in_flight.observe(Instant::now());
         self.dispatch_probe(now);
-        let Some(pending_work) = self.pending_work(now) else {
-            return false;
-        };
-        let mut more = pending_work.requests && self.dispatch_requests(now);
-        let mut is_flowing = false;
-        if !self.breaker.is_paused() && !self.unpublished && self.transfer.is_idle() {
-            is_flowing = pending_work.fast && self.dispatch_deliveries(Lane::Fast, now);
-            more |= pending_work.slow && self.dispatch_deliveries(Lane::Slow, now);
+        let mut more = self.dispatch_requests(now);
+        if !self.breaker.is_paused() && !self.unpublished {
+            more |= self.dispatch_deliveries(Lane::Fast, now);
+            more |= self.dispatch_deliveries(Lane::Slow, now);
         }
-        more |= self.poll_schedule.note(is_flowing);
-        more |= pending_work.notices && self.dispatch_notices(now);
+        more |= self.dispatch_notices(now);
         more | !self.reports.is_empty()
-    }
-
-    /// Looks at what there is to do.
-    fn pending_work(&mut self, now: Moment) -> Option<PendingWork> {
-        if self.settings.place.is_shared() && self.poll_schedule.may_skip(Instant::now()) {
-            return Some(PendingWork {
-                fast: true,
-                ..PendingWork::default()
-            });
-        }
-        self.with_store(|store| store.pending_work(now))
     }
 
     /// Probes hosts of active subscriptions while deliveries pause: those reached last, and others by turns.
@@ -58,7 +40,7 @@ impl Engine {
         };
         self.write_store(|store| store.set_paused(Some(PAUSE_NOTED), now));
         let (after, wanted) = (self.probed_id, PROBES - targets.len());
-        let others = self.with_store(|store| store.list(after, wanted, now));
+        let others = self.with_store(|store| store.list(after, wanted));
         let others = others.unwrap_or_default();
         // From the first again when the last was among them.
         self.probed_id = match others.last() {
@@ -83,12 +65,10 @@ impl Engine {
         }
         let now = self.later(now);
         let busy = self.in_flight.busy(&[Kind::Verify], Instant::now());
-        let until = now.plus(self.settings.verify_timeout + CLAIM_SLACK);
         let claim = Claim {
             limit: room,
             per_host: self.settings.lanes.per_host,
             busy: &busy,
-            until,
         };
         let Some(claimed) = self.with_store(|store| store.claim_requests(&claim, now)) else {
             return false;
@@ -128,73 +108,46 @@ impl Engine {
             return true;
         }
         let busy = self.in_flight.busy(&[Kind::Fast, Kind::Slow], instant);
-        let longest = self
-            .contents
-            .values()
-            .chain(self.others.values())
-            .map(|content| content.body.len())
-            .max()
-            .unwrap_or_default();
         let now = self.later(now);
-        let until =
-            now.plus(delivery_timeout(self.settings.delivery_timeout, longest) + CLAIM_SLACK);
         let claim = Claim {
             limit: room,
             per_host,
             busy: &busy,
-            until,
         };
-        let begin_by = Instant::now() + CLAIM_SLACK / 2;
         let Some(claimed) = self.with_store(|store| store.claim_deliveries(lane, &claim, now))
         else {
             return false;
         };
         let full = claimed.len() == room;
         for delivery in claimed {
-            self.deliver(kind, delivery, longest, begin_by);
+            self.deliver(kind, delivery);
         }
         full
     }
 
-    /// Begins a delivery, or gives its claim back: when the content is not to be had, or is longer than the claim allows
-    /// for, as the length of what others serve is known with its bytes.
-    fn deliver(&mut self, kind: Kind, delivery: Delivery, longest: usize, begin_by: Instant) {
+    /// Begins a delivery, or gives its claim back when another content is served by now.
+    fn deliver(&mut self, kind: Kind, delivery: Delivery) {
         let (callback, topic) = (delivery.callback.clone(), delivery.topic.clone());
-        match self.content(&topic, &delivery.digest) {
-            Some(content) if content.body.len() <= longest => {
-                let job = Job::Deliver(delivery, content, begin_by, Arc::default());
-                self.begin(kind, Some(&callback), topic, job);
-            }
-            _ => {
-                debug!(topic, "a claim is given back, its content is not at hand");
-                let report = Report::Delivered {
-                    id: delivery.id,
-                    attempt: delivery.attempt,
-                    outcome: Outcome::Deferred,
-                    elapsed: Duration::ZERO,
-                    jitter: 0,
-                };
-                let logged = Logged {
-                    topic,
-                    host: callback.host().to_string(),
-                    answer: "withheld".to_owned(),
-                    elapsed: Duration::ZERO,
-                };
-                self.reports.push((report, logged));
-            }
+        let content = self.contents.get(&topic);
+        if let Some(content) = content.filter(|content| content.digest == delivery.digest) {
+            let job = Job::Deliver(delivery, Arc::clone(content), Arc::default());
+            return self.begin(kind, Some(&callback), topic, job);
         }
-    }
-
-    /// Returns the content with this digest: what is served here, or what another replica has published; none where that
-    /// has to be fetched first.
-    fn content(&mut self, topic: &str, digest: &[u8; 32]) -> Option<Arc<Content>> {
-        let ours = self.contents.get(topic)?;
-        let mut at_hand = std::iter::once(ours).chain(self.others.get(topic));
-        if let Some(content) = at_hand.find(|content| content.digest == *digest) {
-            return Some(Arc::clone(content));
-        }
-        self.want(topic, digest);
-        None
+        let report = Report::Delivered {
+            id: delivery.id,
+            attempt: delivery.attempt,
+            digest: delivery.digest,
+            outcome: Outcome::Deferred,
+            elapsed: Duration::ZERO,
+            jitter: 0,
+        };
+        let logged = Logged {
+            topic,
+            host: callback.host().to_string(),
+            answer: "withheld".to_owned(),
+            elapsed: Duration::ZERO,
+        };
+        self.reports.push((report, logged));
     }
 
     fn dispatch_notices(&mut self, now: Moment) -> bool {
@@ -218,7 +171,7 @@ impl Engine {
             (callback.host().to_string(), callback.port())
         });
         let sent = match &job {
-            Job::Deliver(_, _, _, sent) => Arc::clone(sent),
+            Job::Deliver(_, _, sent) => Arc::clone(sent),
             _ => Arc::default(),
         };
         let number =
@@ -251,6 +204,7 @@ impl Engine {
             Job::Deliver(delivery, ..) => End::Delivered {
                 id: delivery.id,
                 attempt: delivery.attempt,
+                digest: delivery.digest,
                 exchange,
             },
             Job::Deny(notice) => End::Denied { notice, exchange },
@@ -276,9 +230,10 @@ impl Engine {
         let instant = Instant::now();
         if self.health.store_error.is_some() && instant >= self.open_at {
             // A write that changes nothing tells whether the trouble is over.
-            let _trouble_is_noted = self.write_store(|store| store.shift(0));
+            let quotas = self.settings.quotas;
+            let _trouble_is_noted = self.write_store(|store| store.accept(&[], &quotas, now));
         }
-        if self.role.is_some() && instant >= self.sweep_at {
+        if self.has_role && instant >= self.sweep_at {
             self.sweep_at = instant + SWEEP_EVERY;
             let (policy, age) = (self.settings.policy.clone(), self.settings.tombstone_age);
             if let Some(swept) = self.with_store(|store| store.sweep(&policy, age, now)) {
@@ -306,10 +261,6 @@ impl Engine {
         }
     }
 }
-
-/// A claim outlives the deadline of its exchange by this much, and half of it is for the way to the thread. As long, at
-/// most, and the time of an exchange, deliveries that a replica had begun wait when it is gone.
-const CLAIM_SLACK: Duration = Duration::from_secs(10);
 
 /// How long the store says that deliveries pause after a probe began: until the next one has begun, however long it took.
 const PAUSE_NOTED: Duration = PROBE_WAIT_MAX.saturating_mul(2);

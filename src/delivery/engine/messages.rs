@@ -135,6 +135,7 @@ impl Engine {
             End::Delivered {
                 id,
                 attempt,
+                digest,
                 exchange,
             } => {
                 let is_ours = self.record_reached(&flight.host, flight.port, &exchange);
@@ -146,6 +147,7 @@ impl Engine {
                 let report = Report::Delivered {
                     id,
                     attempt,
+                    digest,
                     outcome,
                     elapsed,
                     jitter,
@@ -153,6 +155,10 @@ impl Engine {
                 (exchange, report)
             }
         };
+        // What was cut with the role says nothing of its subscriber.
+        if !self.has_role && !matches!(exchange.answer, Some(Answer::Status(_))) {
+            return;
+        }
         let mut answer = answer_text(&exchange);
         let is_unconfirmed = matches!(
             report,

@@ -7,42 +7,40 @@ use tracing::{error, info, warn};
 
 use super::Engine;
 use crate::websub::Moment;
-use crate::websub::sqlite::Role;
 use crate::websub::store::{Store, StoreError, TopicVersion};
 use crate::websub::subscription::RemovalReason;
 
 impl Engine {
-    /// Opens the store and takes the delivery role, as far as neither has happened.
+    /// Opens the store and takes the delivery role, as far as neither has happened. Exchanges of an earlier role end first, so
+    /// that nothing is begun beside them.
     pub(super) fn open(&mut self, now: Moment) {
-        if self.store.is_none() && Instant::now() >= self.open_at {
+        if Instant::now() < self.open_at {
+            return;
+        }
+        if self.store.is_none() {
             match self.settings.place.open() {
                 Ok(store) => {
                     self.store = Some(store);
                     // What is there may be an older state: a backup, or a standby that had not heard of the last change.
                     self.unpublished = true;
-                    self.transfer.leave();
                 }
-                Err(error) => self.fail(error),
+                Err(error) => return self.fail(error),
             }
         }
-        if self.store.is_some()
-            && self.role.is_none()
-            && self.stopping.is_none()
-            && Instant::now() >= self.open_at
-        {
-            match self.settings.place.try_take_role() {
-                Ok(Some(role)) => self.take_role(role, now),
-                Ok(None) => self.open_at = Instant::now() + ROLE_WAIT,
-                Err(error) => self.fail(error),
+        let may_take = !self.has_role && self.stopping.is_none() && self.in_flight.len() == 0;
+        if may_take && Instant::now() >= self.role_at {
+            self.role_at = Instant::now() + ROLE_WAIT;
+            if self.with_store(Store::try_take_role) == Some(true) {
+                self.take_role(now);
             }
         }
     }
 
-    /// Publishes what is served, when its bodies are there; what failed is tried again after a while.
+    /// Publishes what is served; what failed is tried again after a while.
     pub(super) fn publish(&mut self, now: Moment) {
         let may_try = self.health.store_error.is_none() || Instant::now() >= self.open_at;
-        let is_open = self.role.is_some() && self.store.is_some();
-        if is_open && may_try && self.unpublished && self.has_brought() {
+        let may_publish = self.has_role || self.settings.place.is_shared();
+        if may_publish && self.store.is_some() && may_try && self.unpublished {
             let policy = self.settings.policy.clone();
             let versions = self.versions();
             if let Some(published) =
@@ -58,14 +56,7 @@ impl Engine {
                 for topic in &published.older {
                     warn!(
                         topic,
-                        "other replicas have published newer content than what is served here"
-                    );
-                }
-                for topic in &published.rivals {
-                    warn!(
-                        topic,
-                        "other replicas have published another content with the same updated_at, which stays until a \
-                         later one: their files or their version are not those of this one"
+                        "the content that another replica has published stays, as what is served here is not newer"
                     );
                 }
                 if published.withdrawn > 0 {
@@ -81,7 +72,7 @@ impl Engine {
     }
 
     /// What is served, as the store gets it.
-    pub(super) fn versions(&self) -> Vec<TopicVersion> {
+    fn versions(&self) -> Vec<TopicVersion> {
         let mut versions: Vec<TopicVersion> = self
             .contents
             .iter()
@@ -89,22 +80,48 @@ impl Engine {
                 url: url.clone(),
                 digest: content.digest,
                 dated: content.dated,
-                body: content.body.clone(),
             })
             .collect();
-        // In one order everywhere, so that replicas which publish at once do not wait for each other in a circle.
         versions.sort_by(|one, other| one.url.cmp(&other.url));
         versions
     }
 
-    fn take_role(&mut self, role: Role, now: Moment) {
+    /// Begins to deliver: what is known of earlier exchanges is stored, and what else they had claimed returns.
+    fn take_role(&mut self, now: Moment) {
+        self.record(now);
         let policy = self.settings.policy.clone();
         if self
             .write_store(|store| store.recover(&policy, now))
             .is_some()
         {
             info!(state = %self.settings.place, "the hub delivers");
-            self.role = Some(role);
+            self.callbacks.renew();
+            self.has_role = true;
+            self.unpublished = true;
+        }
+    }
+
+    /// Tells whether the role is about to be given up, because others have newer contents.
+    pub(super) fn is_yielding(&self) -> bool {
+        self.behind_since
+            .is_some_and(|since| since.elapsed() >= BEHIND_MAX)
+    }
+
+    /// Gives the role to a replica that serves what the topics hold, once all exchanges have ended.
+    pub(super) fn yield_role(&mut self) {
+        let is_behind = self.store.as_ref().is_some_and(Store::is_behind);
+        self.behind_since = match self.has_role && is_behind && !self.unpublished {
+            true => self.behind_since.or_else(|| Some(Instant::now())),
+            false => None,
+        };
+        if self.is_yielding()
+            && self.in_flight.len() == 0
+            && self.reports.is_empty()
+            && self.write_store(Store::give_up_role).is_some()
+        {
+            info!("other replicas have newer content, one of them delivers");
+            self.has_role = false;
+            self.role_at = Instant::now() + YIELD_TIME;
         }
     }
 
@@ -112,7 +129,7 @@ impl Engine {
     /// an earlier trouble.
     pub(super) fn write_store<T>(
         &mut self,
-        act: impl FnOnce(&mut dyn Store) -> Result<T, StoreError>,
+        act: impl FnOnce(&mut Store) -> Result<T, StoreError>,
     ) -> Option<T> {
         let value = self.with_store(act)?;
         if self.health.store_error.take().is_some() {
@@ -125,9 +142,9 @@ impl Engine {
     /// Uses the store, maybe only to look; `None` when it cannot be used, which is then known and logged.
     pub(super) fn with_store<T>(
         &mut self,
-        act: impl FnOnce(&mut dyn Store) -> Result<T, StoreError>,
+        act: impl FnOnce(&mut Store) -> Result<T, StoreError>,
     ) -> Option<T> {
-        match act(self.store.as_mut()?.as_mut()) {
+        match act(self.store.as_mut()?) {
             Ok(value) => Some(value),
             Err(error) => {
                 self.fail(error);
@@ -137,7 +154,8 @@ impl Engine {
     }
 
     /// Notes what is wrong with the store. After an error of the disk the file is closed and opened anew: what the
-    /// kernel has dropped of it must not be taken for written. The role is kept, as nobody else should deliver.
+    /// kernel has dropped of it must not be taken for written. With it goes the delivery role, which another process may
+    /// take, and so the exchanges under way end.
     pub(super) fn fail(&mut self, error: StoreError) {
         let text = error.to_string();
         if self.health.store_error.as_ref() != Some(&text) {
@@ -149,6 +167,9 @@ impl Engine {
         self.health.is_off = !self.health.is_open && !error.may_pass();
         if !matches!(error, StoreError::QuotaExceeded(_) | StoreError::Busy(_)) {
             self.store = None;
+            if std::mem::take(&mut self.has_role) {
+                self.callbacks.cut();
+            }
         }
         self.open_at = Instant::now() + self.open_wait;
         self.open_wait = (self.open_wait * 2).min(OPEN_WAIT_MAX);
@@ -157,7 +178,7 @@ impl Engine {
     pub(super) fn report_health(&mut self) {
         self.health.is_open |= self.store.is_some();
         self.health.is_off &= !self.health.is_open;
-        self.health.delivering = self.role.is_some() && self.store.is_some();
+        self.health.delivering = self.has_role;
         self.health.paused = self.breaker.is_paused();
         if **self.shared.health.load() != self.health {
             self.shared.health.store(Arc::new(self.health.clone()));
@@ -171,6 +192,13 @@ pub(super) const OPEN_WAIT_MIN: Duration = Duration::from_millis(250);
 
 /// The longest of these waits.
 const OPEN_WAIT_MAX: Duration = Duration::from_secs(4);
+
+/// How long contents may be behind those of other replicas before the role is given up. Our choice: most replicas get the
+/// same files within a second.
+const BEHIND_MAX: Duration = Duration::from_secs(1);
+
+/// How long the others have then to take the role.
+const YIELD_TIME: Duration = Duration::from_secs(5);
 
 /// The wait before the delivery role is asked for again.
 const ROLE_WAIT: Duration = Duration::from_millis(500);

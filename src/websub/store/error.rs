@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::schema::SCHEMA_VERSION;
+
 /// A store that cannot be opened, read or written. Nothing of the failed call has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreError {
@@ -86,6 +88,3 @@ impl fmt::Display for StoreError {
 }
 
 impl std::error::Error for StoreError {}
-
-/// The version of an SQLite file's schema that this program reads and writes; it takes earlier ones to this.
-pub const SCHEMA_VERSION: i64 = 4;

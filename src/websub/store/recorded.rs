@@ -38,6 +38,8 @@ pub enum Report {
         id: i64,
         /// The attempt's number.
         attempt: u64,
+        /// Digest of the content that was sent.
+        digest: [u8; 32],
         /// How it ended.
         outcome: Outcome,
         /// How long it took.

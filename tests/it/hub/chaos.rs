@@ -6,7 +6,6 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use super::rig::now;
 use super::subscriber::{Received, Reply, Subscriber};
 use crate::support::{Connection, Response};
 use reviewd::websub::store::Store;
@@ -139,8 +138,8 @@ pub(super) fn version_of(document: &[u8]) -> usize {
 }
 
 /// Returns the callbacks of all active subscriptions.
-pub(super) fn callbacks(store: &mut dyn Store) -> HashSet<String> {
-    let listed = store.list(0, 1_000, now()).unwrap();
+pub(super) fn callbacks(store: &mut Store) -> HashSet<String> {
+    let listed = store.list(0, 1_000).unwrap();
     listed
         .into_iter()
         .map(|listed| listed.callback.uri().to_owned())

@@ -92,29 +92,3 @@ fn a_clock_that_went_back_while_the_hub_was_down_changes_nothing_either() {
     assert_eq!(subscriber.wait_delivery(1).body, b"2");
     wait_moved(&rig, &callback);
 }
-
-#[test]
-fn a_turn_that_takes_long_leaves_an_attempt_all_of_its_time() {
-    let timeout = Duration::from_secs(60);
-    let rig = Rig::start_with(|settings| settings.delivery_timeout = timeout);
-    let silent = Subscriber::delivering(|_| Reply::Silence(Duration::from_secs(60)));
-    let callback = silent.callback("/cb");
-    subscribe(&rig, &callback);
-    // Publishing waits for another's lock, and the claim comes in the same turn.
-    let other = rusqlite::Connection::open(rig.state_dir().join("hub.sqlite3")).unwrap();
-    other.busy_timeout(LEASE).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let began = rig.now();
-    rig.change("2");
-    wait_until("a second", || {
-        rig.now().since(began) >= Duration::from_secs(1)
-    });
-    let freed = rig.now();
-    other.execute_batch("COMMIT").unwrap();
-    silent.wait_delivery(1);
-    let attempt = rig.listed(&callback).unwrap().state;
-    assert!(attempt.claimed);
-    // A claim lasts ten seconds longer than its exchange; some milliseconds are lost in rounding.
-    let least = freed.plus(timeout + Duration::from_millis(9_900));
-    assert!(attempt.next_at >= least, "{:?} {least:?}", attempt.next_at);
-}

@@ -12,7 +12,6 @@ use super::rig::now;
 use super::subscriber::Subscriber;
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::{Connection, Program, wait_until};
-use reviewd::websub::sqlite::SqliteStore;
 use reviewd::websub::store::Store;
 
 /// How long lives are led, in seconds; the environment variable of this name asks for more.
@@ -97,8 +96,8 @@ impl World {
             .write("reviews.json", &reviews_json(1, &updated_at(self.version)));
     }
 
-    fn store(&self) -> SqliteStore {
-        SqliteStore::open(&self.temp.path().join("state")).unwrap()
+    fn store(&self) -> Store {
+        Store::in_directory(&self.temp.path().join("state")).unwrap()
     }
 
     fn settle(&self) {

@@ -3,10 +3,9 @@
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use oracle::hub::check_shared_store;
+use oracle::hub::{check_shared_hub_sequence, check_shared_store};
 use reviewd::websub::policy::Policy;
-use reviewd::websub::postgres::{Database, PostgresStore};
-use reviewd::websub::store::{Store, StoreError, TOMBSTONES_MAX};
+use reviewd::websub::store::{Database, Store, StoreError, TOMBSTONES_MAX};
 use serde_json::json;
 
 use super::authority;
@@ -20,10 +19,10 @@ use crate::support::program::run;
 use crate::support::{get, wait_until};
 
 /// The schema's version that this program needs.
-const VERSION: &str = "6";
+const VERSION: &str = "7";
 
-pub(super) fn open(url: &str) -> Result<PostgresStore, StoreError> {
-    PostgresStore::open(&Database::parse(url).unwrap())
+pub(super) fn open(url: &str) -> Result<Store, StoreError> {
+    Store::in_database(&Database::parse(url).unwrap())
 }
 
 /// Runs `reviewd serve` on a store to its end, which it comes to by itself.
@@ -63,29 +62,46 @@ fn the_store_conforms_and_so_do_two_at_once() {
         return;
     };
     postgres.database("hub");
-    check_all(&postgres, &postgres.url("reviewd", "hub"));
+    let url = postgres.url("reviewd", "hub");
+    let open = || {
+        let database = Database::parse(&url).unwrap();
+        Store::in_database(&database).unwrap()
+    };
+    let empty = || postgres.query("hub", "DROP SCHEMA IF EXISTS reviewd CASCADE");
+    check_shared_store(|| {
+        empty();
+        [open(), open()]
+    });
+    // Random sequences, as for the embedded store.
+    let mut bytes: u32 = 1;
+    for _ in 0..20 {
+        empty();
+        let sequence: Vec<u8> = (0..300)
+            .map(|_| {
+                bytes = bytes.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (bytes >> 24) as u8
+            })
+            .collect();
+        check_shared_hub_sequence(open(), &sequence);
+    }
 }
 
 #[test]
-fn it_conforms_behind_a_transaction_pooler_too() {
+fn the_delivery_role_goes_to_the_next_when_its_owner_is_gone() {
     let Some(postgres) = Postgres::start() else {
         return;
     };
     postgres.database("hub");
-    if let Some(pooler) = postgres.pooler("hub") {
-        check_all(&postgres, &pooler.url("reviewd", "hub"));
-    }
-}
-
-fn check_all(postgres: &Postgres, url: &str) {
-    check_shared_store(|| {
-        postgres.query("hub", "DROP SCHEMA IF EXISTS reviewd CASCADE");
-        let open = || -> Box<dyn Store> {
-            let database = Database::parse(url).unwrap();
-            Box::new(PostgresStore::open_in_given_time(&database).unwrap())
-        };
-        [open(), open()]
-    });
+    let url = postgres.url("reviewd", "hub");
+    let (mut one, mut other) = (open(&url).unwrap(), open(&url).unwrap());
+    assert_eq!(one.try_take_role(), Ok(true));
+    assert_eq!(other.try_take_role(), Ok(false));
+    drop(one);
+    wait_until("the role is free", || other.try_take_role().unwrap());
+    let mut third = open(&url).unwrap();
+    assert_eq!(third.try_take_role(), Ok(false));
+    other.give_up_role().unwrap();
+    assert_eq!(third.try_take_role(), Ok(true));
 }
 
 #[test]
@@ -105,31 +121,22 @@ fn the_schema_is_made_once_brought_up_from_an_older_one_and_a_newer_one_is_left_
     let version = || postgres.query("hub", "SELECT version FROM reviewd.meta");
     all_at_once();
     assert_eq!(version(), VERSION);
-    // As the first version was.
-    postgres.query(
-        "hub",
-        "DROP TABLE reviewd.content; ALTER TABLE reviewd.meta DROP COLUMN paused_until;
-         ALTER TABLE reviewd.request DROP COLUMN digest, DROP COLUMN next_at, DROP COLUMN last_answer; ALTER TABLE reviewd.topic DROP COLUMN stored;
-         ALTER TABLE reviewd.notice DROP COLUMN since, DROP COLUMN next_at, DROP COLUMN attempts;
-         ALTER TABLE reviewd.subscription DROP CONSTRAINT subscription_topic;
-         INSERT INTO reviewd.topic (url, digest, dated) VALUES ('https://r.example/a', sha256('a'), 1);
-         INSERT INTO reviewd.subscription (pair, topic_id, callback, host, lease_s, lease_end, digest, acknowledged,
-          failures, next_at, claimed_by, attempt, elapsed_ms, slow, created_at, verified_at)
-          SELECT sha256(t.id::text::bytea), t.id, 'https://s.example/', 's.example', 1, 1, '', true, 0, 0, 0, 0, 0, false, 0, 0
-          FROM (SELECT id FROM reviewd.topic UNION ALL SELECT 99) t (id);
-         UPDATE reviewd.meta SET version = 1",
-    );
+    // As the first published version was.
+    postgres.query("hub", "DROP SCHEMA reviewd CASCADE");
+    let first = include_str!("../../fixtures/hub/postgres-3.sql");
+    postgres.query("hub", &format!("SET ROLE reviewd; {first}"));
     all_at_once();
     assert_eq!(version(), VERSION);
+    let mut store = open(&url).unwrap();
+    let listed = store.list(0, 10).unwrap();
     assert_eq!(
-        postgres.query("hub", "SELECT stored FROM reviewd.topic"),
-        "f"
+        (listed.len(), listed[0].owed, listed[0].state.claimed),
+        (1, true, true)
     );
-    // The one without a topic is gone, and no other can come to be without.
-    let subscriptions = || postgres.query("hub", "SELECT count(*) FROM reviewd.subscription");
-    assert_eq!(subscriptions(), "1");
-    postgres.query("hub", "DELETE FROM reviewd.topic");
-    assert_eq!(subscriptions(), "0");
+    let requests = store.requests(10).unwrap().len();
+    let stones = store.tombstones(10).unwrap().len();
+    let told = store.take_notices(10, now()).unwrap().len();
+    assert_eq!((requests, stones, told), (1, 1, 1));
     postgres.query("hub", "UPDATE reviewd.meta SET version = 99");
     assert_refused(
         &url,

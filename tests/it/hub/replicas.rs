@@ -8,8 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use reviewd::websub::postgres::{Database, PostgresStore};
-use reviewd::websub::store::Store;
+use reviewd::websub::store::{Database, Store};
 
 use super::authority;
 use super::chaos::{
@@ -175,8 +174,8 @@ impl World {
         }
     }
 
-    fn store(&self) -> PostgresStore {
-        PostgresStore::open(&Database::parse(&self.url).unwrap()).unwrap()
+    fn store(&self) -> Store {
+        Store::in_database(&Database::parse(&self.url).unwrap()).unwrap()
     }
 
     /// Waits until nothing is asked or owed: what a dead replica had claimed returns first.

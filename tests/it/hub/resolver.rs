@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use reviewd::websub::sqlite::SqliteStore;
 use reviewd::websub::store::{Listed, Store};
 
 use super::authority;
@@ -133,9 +132,9 @@ fn a_name_server_that_is_silent_holds_up_only_those_who_need_it() {
     let named = format!("https://one.sub.test:{}/named", subscriber.port());
     let direct = format!("https://127.0.0.1:{}/direct", subscriber.port());
     let late = format!("https://two.sub.test:{}/late", subscriber.port());
-    let store = || SqliteStore::open(&temp.path().join("state")).unwrap();
+    let store = || Store::in_directory(&temp.path().join("state")).unwrap();
     let listed = |callback: &str| -> Option<Listed> {
-        let all = store().list(0, 100, now()).unwrap();
+        let all = store().list(0, 100).unwrap();
         all.into_iter()
             .find(|listed| listed.callback.uri() == callback)
     };

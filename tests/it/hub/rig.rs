@@ -14,7 +14,6 @@ use reviewd::delivery::resolve::Lookup;
 use reviewd::delivery::{Hub, Lanes, Outside, Settings};
 use reviewd::snapshot::Topic;
 use reviewd::websub::policy::{Leases, Policy};
-use reviewd::websub::sqlite::SqliteStore;
 use reviewd::websub::store::{Listed, Quotas, Store, Tombstone};
 use reviewd::websub::subscription::RemovalReason;
 use reviewd::websub::{Moment, Refusal, StoreLocation, request};
@@ -236,7 +235,7 @@ impl Rig {
     }
 
     pub(crate) fn list(&self) -> Vec<Listed> {
-        self.store().list(0, 100_000, self.now()).unwrap()
+        self.store().list(0, 100_000).unwrap()
     }
 
     pub(crate) fn tombstones(&self) -> Vec<Tombstone> {
@@ -259,8 +258,8 @@ impl Rig {
     }
 
     /// Opens the store as another process would.
-    pub(crate) fn store(&self) -> SqliteStore {
-        SqliteStore::open(self.state_dir()).unwrap()
+    pub(crate) fn store(&self) -> Store {
+        Store::in_directory(self.state_dir()).unwrap()
     }
 }
 

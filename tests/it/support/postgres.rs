@@ -83,40 +83,6 @@ impl Postgres {
         self.query("postgres", "SELECT pg_promote()");
     }
 
-    /// Starts PgBouncer in front of the server, each connection being somebody else's with every transaction; `None`,
-    /// said aloud, where it is not installed.
-    pub(crate) fn pooler(&self, database: &str) -> Option<Pooler> {
-        let program = Path::new("/usr/sbin/pgbouncer");
-        if !program.is_file() {
-            println!(
-                "SKIPPED: no {} (Debian's package `pgbouncer`)",
-                program.display()
-            );
-            return None;
-        }
-        let users = self.write("users.txt", "\"reviewd\" \"secret\"\n");
-        let port = free_port();
-        let settings = format!(
-            "[databases]\n{database} = host=127.0.0.1 port={} dbname={database}\n[pgbouncer]\n\
-             listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = scram-sha-256\n\
-             auth_file = {}\npool_mode = transaction\ndefault_pool_size = 2\n",
-            self.port,
-            users.display()
-        );
-        let settings = self.write("pgbouncer.ini", &settings);
-        let child = self
-            .as_somebody(program)
-            .arg(settings)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        wait_until("PgBouncer listens", || {
-            TcpStream::connect(("127.0.0.1", port)).is_ok()
-        });
-        Some(Pooler { child, port })
-    }
-
     fn prepare(binaries: PathBuf) -> Postgres {
         let directory = tempfile::tempdir().unwrap();
         if let Some(user) = user() {
@@ -284,29 +250,6 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         self.crash();
-    }
-}
-
-/// A pooler; dropping it ends it.
-pub(crate) struct Pooler {
-    child: Child,
-    port: u16,
-}
-
-impl Pooler {
-    /// Returns the address of a database behind it.
-    pub(crate) fn url(&self, user: &str, database: &str) -> String {
-        format!(
-            "postgres://{user}:secret@127.0.0.1:{}/{database}",
-            self.port
-        )
-    }
-}
-
-impl Drop for Pooler {
-    fn drop(&mut self) {
-        let _ended = self.child.kill();
-        let _status = self.child.wait();
     }
 }
 

@@ -5,8 +5,7 @@ mod model;
 mod sequence;
 
 pub use conformance::{check_shared_store, check_store};
-pub use model::Model;
-pub use sequence::check_hub_sequence;
+pub use sequence::{check_hub_sequence, check_shared_hub_sequence};
 
 use reviewd::websub::request;
 

@@ -7,12 +7,11 @@ use reviewd::websub::store::{
     Accept, DenialNotice, QuotaExceeded, Quotas, Recorded, Report, Tombstone,
 };
 use reviewd::websub::subscription::{Answer, Ended, Outcome, Policy, RemovalReason, Subscription};
-use reviewd::websub::transfer::{ExportedSubscription, ImportDecision};
 use reviewd::websub::{Callback, Mode, Moment};
 
 /// The naive store. It is in memory, so "on disk" means nothing here; a crash is `recover`.
 #[derive(Clone, Debug, Default)]
-pub struct Model {
+pub(super) struct Model {
     topics: Vec<(String, [u8; 32])>,
     requests: Vec<Waiting>,
     subscriptions: Vec<Active>,
@@ -101,7 +100,7 @@ impl Model {
         });
         match (request.mode, found) {
             (Mode::Unsubscribe, None) => Recorded::Stale,
-            (Mode::Unsubscribe, Some(at)) if under_way(&self.subscriptions[at].state, now) => {
+            (Mode::Unsubscribe, Some(at)) if self.subscriptions[at].state.claimed => {
                 let state = &mut self.subscriptions[at].state;
                 state.lease_s = 0;
                 state.lease_end = now;
@@ -114,7 +113,6 @@ impl Model {
             }
             (Mode::Subscribe, Some(at)) => {
                 let state = &mut self.subscriptions[at].state;
-                state.attempt += u64::from(state.lease_s == 0);
                 state.secret = request.secret;
                 state.lease_s = lease_s;
                 state.lease_end = lease_end;
@@ -160,6 +158,7 @@ impl Model {
         let Report::Delivered {
             id,
             attempt,
+            digest,
             outcome,
             elapsed,
             jitter,
@@ -175,7 +174,7 @@ impl Model {
             return Recorded::Stale;
         };
         let state = &mut active.state;
-        if !state.claimed || state.attempt != *attempt {
+        if !state.claimed || state.attempt != *attempt || state.digest != *digest {
             return Recorded::Stale;
         }
         state.claimed = false;
@@ -273,66 +272,6 @@ impl Model {
         }
     }
 
-    /// Takes over one subscription of another store; `is_new` while no topic was ever published here.
-    fn take_over(
-        &mut self,
-        moved: &ExportedSubscription,
-        is_new: bool,
-        now: Moment,
-    ) -> ImportDecision {
-        let theirs = &moved.state;
-        if now >= theirs.lease_end {
-            return ImportDecision::Expired;
-        }
-        let found = self
-            .subscriptions
-            .iter()
-            .position(|active| active.topic == moved.topic && active.callback == moved.callback);
-        let Some(at) = found else {
-            if self.current(&moved.topic).is_none() {
-                if !is_new {
-                    return ImportDecision::UnknownTopic;
-                }
-                self.topics.push((moved.topic.clone(), [0; 32]));
-            }
-            self.subscriptions_ever += 1;
-            self.subscriptions.push(Active {
-                id: self.subscriptions_ever,
-                topic: moved.topic.clone(),
-                callback: moved.callback.clone(),
-                state: theirs.clone(),
-            });
-            return ImportDecision::Added;
-        };
-        let ours = &mut self.subscriptions[at].state;
-        let at_of = |state: &Subscription| state.last.as_ref().map(|last| last.at.unix_ms());
-        let is_same_verification = theirs.verified_at == ours.verified_at;
-        let is_later = theirs.verified_at > ours.verified_at
-            || (is_same_verification && theirs.attempt > ours.attempt)
-            || (is_same_verification
-                && theirs.attempt == ours.attempt
-                && at_of(theirs) > at_of(ours));
-        if !is_later {
-            return ImportDecision::Known;
-        }
-        if !(is_same_verification && moved.signed && theirs.secret.is_none()) {
-            ours.secret = theirs.secret.clone();
-        }
-        ours.lease_s = theirs.lease_s;
-        ours.lease_end = theirs.lease_end;
-        ours.verified_at = theirs.verified_at;
-        if !ours.claimed {
-            ours.digest = theirs.digest;
-            ours.acknowledged = theirs.acknowledged;
-            ours.failures = theirs.failures;
-            ours.next_at = theirs.next_at;
-            ours.attempt = ours.attempt.max(theirs.attempt);
-            ours.elapsed_ms = theirs.elapsed_ms;
-            ours.last = theirs.last.clone();
-        }
-        ImportDecision::Updated
-    }
-
     fn full(&self, accept: &Accept, quotas: &Quotas) -> Option<QuotaExceeded> {
         let request = &accept.request;
         let host = request.callback.host();
@@ -375,9 +314,4 @@ impl Model {
         (active + asked >= quotas.subscriptions_per_host as usize)
             .then_some(QuotaExceeded::SubscriptionsOfHost)
     }
-}
-
-/// Tells whether an attempt has begun that neither ended nor counts as lost.
-fn under_way(state: &Subscription, now: Moment) -> bool {
-    state.claimed && state.next_at > now
 }

@@ -6,10 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use bytes::Bytes;
-
 use super::model::Model;
-use reviewd::websub::sqlite::SqliteStore;
 use reviewd::websub::store::{
     Accept, AdminCommand, Claim, Delivery, Lane, Quotas, Recorded, Report, Store, TopicVersion,
     Verification,
@@ -18,22 +15,46 @@ use reviewd::websub::subscription::{Answer, Failure, Outcome, Policy};
 use reviewd::websub::{Callback, HubRequest, Mode, Moment, Secret};
 use reviewd::wire::date::Timestamp;
 
+/// Does the same to both stores and returns what they agree on.
+macro_rules! both {
+    ($life:expr, |$store:ident, $now:ident| $act:expr) => {{
+        let $now = $life.now;
+        let one = {
+            let $store = &mut $life.real;
+            $act
+        };
+        let other = {
+            let $store = &mut $life.twin;
+            $act
+        };
+        assert_eq!(one, other);
+        one
+    }};
+}
+
 /// Reads `bytes` as a sequence of at most 400 steps, two bytes each, and runs it on both stores.
 ///
 /// # Panics
 /// When the stores differ, when an attempt carries anything but the topic's current content, or when a subscriber
 /// that answers 200 is left without the newest content.
 pub fn check_hub_sequence(bytes: &[u8]) {
-    let mut life = Life::begin();
-    for pair in bytes.chunks_exact(2).take(400) {
-        life.step(pair[0], usize::from(pair[1]));
-        life.compare();
-    }
-    life.settle();
+    Life::begin(Store::in_memory().expect("memory"), true).run(bytes);
+}
+
+/// As [`check_hub_sequence`], on an empty store that replicas may share: there no topic is withdrawn.
+///
+/// # Panics
+/// As that does.
+pub fn check_shared_hub_sequence(store: Store, bytes: &[u8]) {
+    Life::begin(store, false).run(bytes);
 }
 
 struct Life {
-    real: SqliteStore,
+    /// Whether topics are withdrawn.
+    withdraws: bool,
+    /// The date of the next content.
+    dated_s: i64,
+    real: Store,
     twin: Model,
     now: Moment,
     topics: Vec<(String, [u8; 32])>,
@@ -44,9 +65,11 @@ struct Life {
 }
 
 impl Life {
-    fn begin() -> Life {
+    fn begin(real: Store, withdraws: bool) -> Life {
         let mut life = Life {
-            real: SqliteStore::in_memory().expect("memory"),
+            withdraws,
+            dated_s: 0,
+            real,
             twin: Model::default(),
             now: Moment::from_unix_ms(1_800_000_000_000),
             topics: (0..2).map(|number| (topic(number), [0; 32])).collect(),
@@ -58,14 +81,12 @@ impl Life {
         life
     }
 
-    /// Does the same to both stores and returns what they agree on.
-    fn both<T: PartialEq + std::fmt::Debug>(
-        &mut self,
-        act: impl Fn(&mut dyn Store, Moment) -> T,
-    ) -> T {
-        let (one, other) = (act(&mut self.real, self.now), act(&mut self.twin, self.now));
-        assert_eq!(one, other);
-        one
+    fn run(mut self, bytes: &[u8]) {
+        for pair in bytes.chunks_exact(2).take(400) {
+            self.step(pair[0], usize::from(pair[1]));
+            self.compare();
+        }
+        self.settle();
     }
 
     fn step(&mut self, what: u8, argument: usize) {
@@ -124,27 +145,30 @@ impl Life {
             .iter()
             .any(|(url, _)| *url == accept.request.topic)
         {
-            let _answers =
-                self.both(|store, now| store.accept(std::slice::from_ref(&accept), &quotas, now));
+            let _answers = both!(self, |store, now| store.accept(
+                std::slice::from_ref(&accept),
+                &quotas,
+                now
+            ));
         }
     }
 
     fn claim_requests(&mut self, limit: usize) {
-        let claimed = self
-            .both(|store, now| store.claim_requests(&claim(limit, now), now))
-            .expect("claimed");
+        let claimed =
+            both!(self, |store, now| store.claim_requests(&claim(limit), now)).expect("claimed");
         self.verifications.extend(claimed);
     }
 
     fn publish(&mut self) {
+        self.dated_s += 1;
+        let dated = Timestamp::from_unix(self.dated_s);
         let version = |(url, digest): &(String, [u8; 32])| TopicVersion {
             url: url.clone(),
             digest: *digest,
-            dated: Timestamp::from_unix(0),
-            body: Bytes::new(),
+            dated,
         };
         let versions: Vec<TopicVersion> = self.topics.iter().map(version).collect();
-        let _published = self.both(|store, now| store.publish(&versions, &policy(), now));
+        let _published = both!(self, |store, now| store.publish(&versions, &policy(), now));
     }
 
     fn answer_verification(&mut self, argument: usize) {
@@ -180,7 +204,7 @@ impl Life {
 
     /// A new subscriber counts as having what the topic holds at that moment.
     fn note_activation(&mut self) {
-        let listed = self.twin.list(0, usize::MAX, self.now).expect("twin");
+        let listed = self.twin.list(0, usize::MAX).expect("twin");
         if let Some(newest) = listed.last() {
             self.received.insert(
                 (newest.topic.clone(), newest.callback.uri().to_owned()),
@@ -191,7 +215,7 @@ impl Life {
 
     fn change(&mut self, argument: usize) {
         let number = argument % 2;
-        if (argument / 8).is_multiple_of(16) {
+        if self.withdraws && (argument / 8).is_multiple_of(16) {
             // One topic is withdrawn; it comes back with the next change.
             self.topics = vec![(topic(number), [0; 32])];
         } else {
@@ -214,9 +238,9 @@ impl Life {
 
     fn claim_deliveries(&mut self) {
         for lane in [Lane::Fast, Lane::Slow] {
-            let claimed = self.both(|store, now| {
+            let claimed = both!(self, |store, now| {
                 let mut claimed = store
-                    .claim_deliveries(lane, &claim(100, now), now)
+                    .claim_deliveries(lane, &claim(100), now)
                     .expect("claimed");
                 claimed.sort_by_key(|delivery| delivery.id);
                 claimed
@@ -270,6 +294,7 @@ impl Life {
         self.record(Report::Delivered {
             id: delivery.id,
             attempt: delivery.attempt,
+            digest: delivery.digest,
             outcome,
             elapsed,
             jitter,
@@ -277,8 +302,11 @@ impl Life {
     }
 
     fn record(&mut self, report: Report) -> Recorded {
-        let recorded =
-            self.both(|store, now| store.record(std::slice::from_ref(&report), &policy(), now));
+        let recorded = both!(self, |store, now| store.record(
+            std::slice::from_ref(&report),
+            &policy(),
+            now
+        ));
         recorded.expect("recorded")[0]
     }
 
@@ -286,7 +314,7 @@ impl Life {
     fn jump(&mut self, argument: usize) {
         let by_ms = [-86_400_000, -1_000, 1_000, 86_400_000][argument % 4];
         self.now = self.now.moved(by_ms);
-        let _done = self.both(|store, _| store.shift(by_ms));
+        let _done = both!(self, |store, _now| store.shift(by_ms));
     }
 
     /// The process dies; whatever was under way is lost, and a clock may have gone back meanwhile.
@@ -294,15 +322,15 @@ impl Life {
         self.verifications.clear();
         self.deliveries.clear();
         self.now = self.now.moved([0, 0, 250, -3_600_000][argument % 4]);
-        let _done = self.both(|store, now| store.recover(&policy(), now));
+        let _done = both!(self, |store, now| store.recover(&policy(), now));
     }
 
     fn keep_house(&mut self, argument: usize) {
         let age = Duration::from_secs(3_600);
-        let _swept = self.both(|store, now| store.sweep(&policy(), age, now));
-        let taken = self.both(|store, now| store.take_notices(argument % 3, now));
+        let _swept = both!(self, |store, now| store.sweep(&policy(), age, now));
+        let taken = both!(self, |store, now| store.take_notices(argument % 3, now));
         for notice in taken.expect("taken") {
-            let _kept = self.both(|store, now| store.defer_notice(&notice, now));
+            let _kept = both!(self, |store, now| store.defer_notice(&notice, now));
         }
     }
 
@@ -313,13 +341,18 @@ impl Life {
             AdminCommand::Retry
         };
         let id = i64::try_from(argument / 4 % 8).unwrap_or(0);
-        let _found = self.both(|store, now| store.apply_admin(id, order, &policy(), now));
+        let _found = both!(self, |store, now| store.apply_admin(
+            id,
+            order,
+            &policy(),
+            now
+        ));
     }
 
     fn compare(&mut self) {
-        let _same = self.both(|store, now| {
+        let _same = both!(self, |store, now| {
             (
-                store.list(0, 1_000, now),
+                store.list(0, 1_000),
                 store.tombstones(1_000),
                 store.counts(now),
             )
@@ -329,8 +362,8 @@ impl Life {
     /// Every subscriber answers 200 from now on: whoever is still active ends with the newest content.
     fn settle(&mut self) {
         self.crash(0);
-        for listed in self.twin.list(0, 1_000, self.now).expect("twin") {
-            let _found = self.both(|store, now| {
+        for listed in self.twin.list(0, 1_000).expect("twin") {
+            let _found = both!(self, |store, now| {
                 store.apply_admin(listed.id, AdminCommand::Retry, &policy(), now)
             });
         }
@@ -339,7 +372,7 @@ impl Life {
             self.answer_delivery(0);
         }
         self.compare();
-        for listed in self.twin.list(0, 1_000, self.now).expect("twin") {
+        for listed in self.twin.list(0, 1_000).expect("twin") {
             if self.now < listed.state.lease_end {
                 let has = self
                     .received
@@ -352,13 +385,12 @@ impl Life {
     }
 }
 
-fn claim(limit: usize, now: Moment) -> Claim<'static> {
+fn claim(limit: usize) -> Claim<'static> {
     static IDLE: LazyLock<HashMap<String, usize>> = LazyLock::new(HashMap::new);
     Claim {
         limit,
         per_host: 100,
         busy: &IDLE,
-        until: now.plus(Duration::from_secs(60)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(super) fn requests_wait_in_order_and_one_at_a_time_for_each_pair(store: &mut dyn Store) {
+pub(super) fn requests_wait_in_order_and_one_at_a_time_for_each_pair(store: &mut Store) {
     for (mode, name) in [
         (Mode::Subscribe, "x"),
         (Mode::Unsubscribe, "x"),
@@ -48,7 +48,7 @@ pub(super) fn requests_wait_in_order_and_one_at_a_time_for_each_pair(store: &mut
     );
 }
 
-pub(super) fn a_request_has_five_attempts_in_its_life(store: &mut dyn Store) {
+pub(super) fn a_request_has_five_attempts_in_its_life(store: &mut Store) {
     accept(store, Mode::Subscribe, "x", "a");
     let first = verifications(store, 10);
     assert_eq!(
@@ -64,7 +64,7 @@ pub(super) fn a_request_has_five_attempts_in_its_life(store: &mut dyn Store) {
     assert_eq!(store.counts(at(7)).map(|counts| counts.requests), Ok(0));
 }
 
-pub(super) fn repeated_requests_join_the_waiting_one(store: &mut dyn Store) {
+pub(super) fn repeated_requests_join_the_waiting_one(store: &mut Store) {
     accept(store, Mode::Subscribe, "x", "a");
     accept(store, Mode::Subscribe, "x", "a");
     accept(store, Mode::Subscribe, "x", "b");
@@ -74,7 +74,7 @@ pub(super) fn repeated_requests_join_the_waiting_one(store: &mut dyn Store) {
     assert_eq!(store.counts(at(0)).map(|counts| counts.requests), Ok(3));
 }
 
-pub(super) fn bounds_refuse_the_one_beyond_them(store: &mut dyn Store) {
+pub(super) fn bounds_refuse_the_one_beyond_them(store: &mut Store) {
     let quotas = Quotas {
         requests: 3,
         requests_per_host: 2,
@@ -121,7 +121,7 @@ pub(super) fn bounds_refuse_the_one_beyond_them(store: &mut dyn Store) {
     assert_eq!(renewal, [Ok(())], "renewals need no room");
 }
 
-pub(super) fn busy_hosts_are_passed_over(store: &mut dyn Store) {
+pub(super) fn busy_hosts_are_passed_over(store: &mut Store) {
     for name in ["x", "x/1", "x/2", "y"] {
         accept(store, Mode::Subscribe, name, "a");
     }
@@ -130,7 +130,6 @@ pub(super) fn busy_hosts_are_passed_over(store: &mut dyn Store) {
         limit: 10,
         per_host: 2,
         busy: &busy,
-        until: at(9_000),
     };
     let claimed = store.claim_requests(&claim, at(0)).expect("claimed");
     assert_eq!(
@@ -161,22 +160,11 @@ pub(super) fn busy_hosts_are_passed_over(store: &mut dyn Store) {
     );
 }
 
-/// Begins what is due; attempts count as lost at `lost_ms`.
-fn begin_until(store: &mut dyn Store, lost_ms: i64) -> Vec<Delivery> {
-    let idle = HashMap::new();
-    let brief = Claim {
-        until: at(lost_ms),
-        ..claim(10, &idle)
-    };
-    let begun = store.claim_deliveries(Lane::Fast, &brief, at(4));
-    begun.expect("claimed")
-}
-
 /// A content on its way to who unsubscribed and subscribed again comes before whatever is newer.
-pub(super) fn whoever_comes_back_waits_for_the_attempt_of_the_former_life(store: &mut dyn Store) {
+pub(super) fn whoever_comes_back_waits_for_the_attempt_of_the_former_life(store: &mut Store) {
     activate(store, "x", "a");
     change(store, "a", 2, 3);
-    let under_way = begin_until(store, LOST_MS);
+    let under_way = deliveries(store, 4);
     accept(store, Mode::Unsubscribe, "x", "a");
     let ending = verifications(store, 10);
     assert_eq!(
@@ -199,22 +187,24 @@ pub(super) fn whoever_comes_back_waits_for_the_attempt_of_the_former_life(store:
     );
     assert_eq!(deliveries(store, 9), [], "the older content is on its way");
     assert_eq!(
-        record(store, ended(&under_way[0], 410), 10),
-        Recorded::Stale,
-        "that was a former life"
+        record(store, ended(&under_way[0], 200), 10),
+        Recorded::Kept { failures: 0 }
     );
-    assert_eq!(deliveries(store, LOST_MS - 1), []);
-    let newer = deliveries(store, LOST_MS);
+    assert_eq!(
+        record(store, ended(&under_way[0], 200), 11),
+        Recorded::Stale
+    );
+    let newer = deliveries(store, 12);
     assert_eq!(newer.len(), 1);
     assert_ne!(newer[0].digest, under_way[0].digest);
 }
 
-pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut dyn Store) {
+pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut Store) {
     for name in ["x", "y"] {
         activate(store, name, "a");
     }
     change(store, "a", 2, 3);
-    let under_way = begin_until(store, LOST_MS);
+    let under_way = deliveries(store, 4);
     for name in ["x", "y"] {
         accept(store, Mode::Unsubscribe, name, "a");
     }
@@ -224,13 +214,16 @@ pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut dyn 
             Recorded::Leaving
         );
     }
-    // One attempt ends, and one is lost.
+    // One attempt ends, and one is lost with the process.
     assert_eq!(
         record(store, ended(&under_way[0], 500), 6),
         Recorded::Removed(RemovalReason::Unsubscribed)
     );
     assert_eq!(record(store, ended(&under_way[0], 200), 7), Recorded::Stale);
-    for (time, left) in [(LOST_MS - 1, 0), (LOST_MS, 1)] {
+    for (time, left) in [(8, 0), (9, 1)] {
+        if left == 1 {
+            store.recover(&policy(), at(time)).expect("recovered");
+        }
         assert_eq!(deliveries(store, time), []);
         assert_eq!(
             store
@@ -249,6 +242,3 @@ pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut dyn 
     assert_eq!(stones.len(), 2);
     assert_eq!(store.take_notices(10, at(i64::MAX)), Ok(vec![]));
 }
-
-/// When the attempts of these checks count as lost.
-const LOST_MS: i64 = 60_000;

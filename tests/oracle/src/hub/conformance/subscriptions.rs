@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(super) fn a_change_is_due_once_and_begun_before_it_is_sent(store: &mut dyn Store) {
+pub(super) fn a_change_is_due_once_and_begun_before_it_is_sent(store: &mut Store) {
     activate(store, "x", "a");
     assert_eq!(deliveries(store, 2), []);
     change(store, "a", 2, 3);
@@ -29,7 +29,7 @@ pub(super) fn a_change_is_due_once_and_begun_before_it_is_sent(store: &mut dyn S
     assert_eq!(deliveries(store, 40_002), []);
 }
 
-pub(super) fn lanes_part_quick_from_slow(store: &mut dyn Store) {
+pub(super) fn lanes_part_quick_from_slow(store: &mut Store) {
     activate(store, "x", "a");
     change(store, "a", 2, 3);
     let sent = deliveries(store, 4);
@@ -40,6 +40,7 @@ pub(super) fn lanes_part_quick_from_slow(store: &mut dyn Store) {
     let slow = Report::Delivered {
         id: sent[0].id,
         attempt: 1,
+        digest: sent[0].digest,
         outcome,
         elapsed: Duration::from_millis(1_000),
         jitter: 0,
@@ -60,7 +61,7 @@ pub(super) fn lanes_part_quick_from_slow(store: &mut dyn Store) {
     );
 }
 
-pub(super) fn removals_leave_a_tombstone_and_at_most_one_denial(store: &mut dyn Store) {
+pub(super) fn removals_leave_a_tombstone_and_at_most_one_denial(store: &mut Store) {
     for name in ["x", "y"] {
         activate(store, name, "a");
     }
@@ -94,10 +95,10 @@ pub(super) fn removals_leave_a_tombstone_and_at_most_one_denial(store: &mut dyn 
     assert_eq!(store.take_notices(10, at(7)), Ok(vec![]));
 }
 
-pub(super) fn a_denial_that_cannot_be_sent_is_sent_again_for_a_day(store: &mut dyn Store) {
+pub(super) fn a_denial_that_cannot_be_sent_is_sent_again_for_a_day(store: &mut Store) {
     const MINUTE_MS: i64 = 60_000;
-    let end = |store: &mut dyn Store, now_ms: i64| {
-        let id = store.list(0, 1, at(now_ms)).expect("listed")[0].id;
+    let end = |store: &mut Store, now_ms: i64| {
+        let id = store.list(0, 1).expect("listed")[0].id;
         let removed = store.apply_admin(id, AdminCommand::Remove, &policy(), at(now_ms));
         assert_eq!(removed, Ok(true));
     };
@@ -122,7 +123,7 @@ pub(super) fn a_denial_that_cannot_be_sent_is_sent_again_for_a_day(store: &mut d
     assert_eq!(store.defer_notice(&told, at(now_ms)), Ok(false));
 }
 
-pub(super) fn withdrawn_topics_take_their_subscriptions_along(store: &mut dyn Store) {
+pub(super) fn withdrawn_topics_take_their_subscriptions_along(store: &mut Store) {
     activate(store, "x", "a");
     activate(store, "x", "b");
     accept(store, Mode::Subscribe, "y", "a");
@@ -135,7 +136,7 @@ pub(super) fn withdrawn_topics_take_their_subscriptions_along(store: &mut dyn St
     assert_eq!(store.take_notices(10, at(5)).map(|told| told.len()), Ok(1));
 }
 
-pub(super) fn leases_end_unless_a_renewal_waits(store: &mut dyn Store) {
+pub(super) fn leases_end_unless_a_renewal_waits(store: &mut Store) {
     activate(store, "x", "a");
     activate(store, "y", "a");
     accept(store, Mode::Subscribe, "y", "a");
@@ -174,22 +175,22 @@ pub(super) fn leases_end_unless_a_renewal_waits(store: &mut dyn Store) {
     );
 }
 
-pub(super) fn a_clock_that_went_back_takes_no_lease_away(store: &mut dyn Store) {
+pub(super) fn a_clock_that_went_back_takes_no_lease_away(store: &mut Store) {
     activate(store, "x", "a");
-    let before = store.list(0, 1, at(1)).expect("listed")[0].state.lease_end;
+    let before = store.list(0, 1).expect("listed")[0].state.lease_end;
     store.recover(&policy(), at(-1_000_000)).expect("recovered");
-    let after = store.list(0, 1, at(1)).expect("listed")[0].state.lease_end;
+    let after = store.list(0, 1).expect("listed")[0].state.lease_end;
     assert_eq!(before.since(after), Duration::from_millis(1_000_001));
     store.shift(5).expect("shifted");
     assert_eq!(
-        store.list(0, 1, at(1)).expect("listed")[0].state.lease_end,
+        store.list(0, 1).expect("listed")[0].state.lease_end,
         after.moved(5)
     );
 }
 
-pub(super) fn tombstones_are_dropped_when_they_are_old(store: &mut dyn Store) {
+pub(super) fn tombstones_are_dropped_when_they_are_old(store: &mut Store) {
     activate(store, "x", "a");
-    let id = store.list(0, 1, at(1)).expect("listed")[0].id;
+    let id = store.list(0, 1).expect("listed")[0].id;
     store
         .apply_admin(id, AdminCommand::Remove, &policy(), at(10))
         .expect("removed");

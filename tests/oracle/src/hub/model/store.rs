@@ -1,22 +1,19 @@
-//! The store's methods, each a walk over the lists.
+//! The methods of [`Store`](reviewd::websub::store::Store), each a walk over the lists.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use bytes::Bytes;
-
-use super::{Active, Model, Waiting, under_way};
+use super::{Active, Model, Waiting};
 use reviewd::websub::store::{
     Accept, AdminCommand, Claim, Counts, Delivery, DenialNotice, Lane, Listed, Published,
-    QuotaExceeded, Quotas, Recorded, Report, Store, StoreError, SweepReport, Tombstone,
-    TopicVersion, Verification,
+    QuotaExceeded, Quotas, Recorded, Report, StoreError, SweepReport, Tombstone, TopicVersion,
+    Verification,
 };
 use reviewd::websub::subscription::{Policy, RemovalReason};
-use reviewd::websub::transfer::{ExportedSubscription, ImportDecision};
 use reviewd::websub::{Mode, Moment};
 
-impl Store for Model {
-    fn publish(
+impl Model {
+    pub(in super::super) fn publish(
         &mut self,
         versions: &[TopicVersion],
         _policy: &Policy,
@@ -51,11 +48,7 @@ impl Store for Model {
         Ok(published)
     }
 
-    fn body(&mut self, _digest: &[u8; 32]) -> Result<Option<Bytes>, StoreError> {
-        Ok(None)
-    }
-
-    fn accept(
+    pub(in super::super) fn accept(
         &mut self,
         requests: &[Accept],
         quotas: &Quotas,
@@ -88,7 +81,7 @@ impl Store for Model {
         Ok(answers)
     }
 
-    fn claim_requests(
+    pub(in super::super) fn claim_requests(
         &mut self,
         claim: &Claim<'_>,
         now: Moment,
@@ -131,7 +124,7 @@ impl Store for Model {
         Ok(found)
     }
 
-    fn claim_deliveries(
+    pub(in super::super) fn claim_deliveries(
         &mut self,
         lane: Lane,
         claim: &Claim<'_>,
@@ -147,7 +140,7 @@ impl Store for Model {
             let state = &mut active.state;
             let slow = state.failures > 0 || state.elapsed_ms >= 1000;
             let owed = !state.acknowledged || state.digest != *digest;
-            let in_time = state.next_at <= now && now < state.lease_end;
+            let in_time = !state.claimed && state.next_at <= now && now < state.lease_end;
             let busy = taken.entry(active.callback.host().to_string()).or_default();
             if slow != (lane == Lane::Slow)
                 || !owed
@@ -162,7 +155,6 @@ impl Store for Model {
             state.acknowledged = false;
             state.claimed = true;
             state.attempt += 1;
-            state.next_at = claim.until;
             found.push(Delivery {
                 id: active.id,
                 attempt: state.attempt,
@@ -175,7 +167,11 @@ impl Store for Model {
         Ok(found)
     }
 
-    fn take_notices(&mut self, limit: usize, now: Moment) -> Result<Vec<DenialNotice>, StoreError> {
+    pub(in super::super) fn take_notices(
+        &mut self,
+        limit: usize,
+        now: Moment,
+    ) -> Result<Vec<DenialNotice>, StoreError> {
         let mut taken = Vec::new();
         self.notices.retain(|(notice, next_at)| {
             let is_taken = *next_at <= now && taken.len() < limit;
@@ -187,7 +183,11 @@ impl Store for Model {
         Ok(taken)
     }
 
-    fn defer_notice(&mut self, notice: &DenialNotice, now: Moment) -> Result<bool, StoreError> {
+    pub(in super::super) fn defer_notice(
+        &mut self,
+        notice: &DenialNotice,
+        now: Moment,
+    ) -> Result<bool, StoreError> {
         let age_ms = now.unix_ms() - notice.since.unix_ms();
         let is_active = self
             .subscriptions
@@ -205,7 +205,7 @@ impl Store for Model {
         Ok(true)
     }
 
-    fn record(
+    pub(in super::super) fn record(
         &mut self,
         reports: &[Report],
         policy: &Policy,
@@ -218,7 +218,7 @@ impl Store for Model {
             .collect())
     }
 
-    fn sweep(
+    pub(in super::super) fn sweep(
         &mut self,
         _policy: &Policy,
         tombstone_age: Duration,
@@ -227,7 +227,7 @@ impl Store for Model {
         let over: Vec<i64> = self
             .subscriptions
             .iter()
-            .filter(|active| active.state.lease_end <= now && !under_way(&active.state, now))
+            .filter(|active| active.state.lease_end <= now && !active.state.claimed)
             .filter(|active| {
                 !self.requests.iter().any(|waiting| {
                     let request = &waiting.accept.request;
@@ -260,7 +260,11 @@ impl Store for Model {
         })
     }
 
-    fn recover(&mut self, _policy: &Policy, now: Moment) -> Result<(), StoreError> {
+    pub(in super::super) fn recover(
+        &mut self,
+        _policy: &Policy,
+        now: Moment,
+    ) -> Result<(), StoreError> {
         if now.unix_ms() < self.seen_ms {
             self.shift(now.unix_ms() - self.seen_ms)?;
         }
@@ -279,7 +283,7 @@ impl Store for Model {
         Ok(())
     }
 
-    fn shift(&mut self, by_ms: i64) -> Result<(), StoreError> {
+    pub(in super::super) fn shift(&mut self, by_ms: i64) -> Result<(), StoreError> {
         self.seen_ms += by_ms;
         let move_it =
             |moment: &mut Moment| *moment = Moment::from_unix_ms(moment.unix_ms() + by_ms);
@@ -309,7 +313,7 @@ impl Store for Model {
         Ok(())
     }
 
-    fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
+    pub(in super::super) fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
         let due = || {
             let owed = self
                 .subscriptions
@@ -331,7 +335,11 @@ impl Store for Model {
         })
     }
 
-    fn list(&mut self, after: i64, limit: usize, _now: Moment) -> Result<Vec<Listed>, StoreError> {
+    pub(in super::super) fn list(
+        &mut self,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<Listed>, StoreError> {
         let listed = |active: &Active| Listed {
             id: active.id,
             topic: active.topic.clone(),
@@ -348,14 +356,17 @@ impl Store for Model {
             .collect())
     }
 
-    fn tombstones(&mut self, limit: usize) -> Result<Vec<Tombstone>, StoreError> {
+    pub(in super::super) fn tombstones(
+        &mut self,
+        limit: usize,
+    ) -> Result<Vec<Tombstone>, StoreError> {
         let mut stones = self.tombstones.clone();
         stones.sort_by_key(|stone| std::cmp::Reverse((stone.at, stone.id)));
         stones.truncate(limit);
         Ok(stones)
     }
 
-    fn apply_admin(
+    pub(in super::super) fn apply_admin(
         &mut self,
         id: i64,
         order: AdminCommand,
@@ -372,16 +383,5 @@ impl Store for Model {
             AdminCommand::Retry => {}
         }
         Ok(true)
-    }
-
-    fn adopt(
-        &mut self,
-        moved: &[ExportedSubscription],
-        now: Moment,
-    ) -> Result<Vec<ImportDecision>, StoreError> {
-        self.seen_ms = now.unix_ms();
-        let is_new = self.topics.iter().all(|(_, digest)| *digest == [0; 32]);
-        let answers = moved.iter().map(|moved| self.take_over(moved, is_new, now));
-        Ok(answers.collect())
     }
 }

@@ -6,8 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
 
-use super::super::store::StoreError;
-use super::{BUSY_TIMEOUT, FILE_NAME, LOCK_NAME};
+use super::{BUSY_TIMEOUT, FILE_NAME, LOCK_NAME, StoreError};
 
 /// Makes the directory where there is none. One that exists keeps its mode: it may be a volume with an owner and a group
 /// of its own. What protects the state are the modes of its files.

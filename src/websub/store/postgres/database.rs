@@ -14,8 +14,6 @@ pub struct Database {
     pub(super) config: Config,
     /// The file of the only authorities that are trusted, instead of the public ones.
     pub(super) root_cert: Option<PathBuf>,
-    /// Whom claims of this process belong to; random, never 0.
-    pub(super) owner: i64,
     /// What people are told: neither user nor password.
     name: String,
 }
@@ -60,7 +58,6 @@ impl Database {
         Ok(Database {
             name: name_of(&config),
             root_cert: options.root_cert,
-            owner: owner()?,
             config,
         })
     }
@@ -159,13 +156,6 @@ fn name_of(config: &Config) -> String {
         .collect();
     let database = config.get_dbname().unwrap_or_default();
     format!("postgres://{}/{database}", hosts.join(","))
-}
-
-fn owner() -> Result<i64, String> {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| format!("the system has no randomness: {error}"))?;
-    Ok(i64::from_ne_bytes(bytes) | 1)
 }
 
 impl fmt::Display for Database {

@@ -7,18 +7,18 @@ use crate::websub::store::TOMBSTONES_MAX;
 fn the_newest_ten_thousand_tombstones_are_kept_and_the_oldest_is_dropped() {
     let (_temp, dir, mut store) = fresh();
     let put_up = |id: usize| {
-        let file = Connection::open(dir.join(FILE_NAME)).expect("opened");
+        let file = rusqlite::Connection::open(dir.join(FILE_NAME)).expect("opened");
         let sql =
             "WITH RECURSIVE ids (id) AS (SELECT ?1 UNION ALL SELECT id + 1 FROM ids WHERE id < ?2)
              INSERT INTO tombstone (id, topic, host, removal, at, created_at)
              SELECT id, 't', 'h', 'unsubscribed', ?3 + id, 0 FROM ids";
         let first = if id == TOMBSTONES_MAX { 1 } else { id };
-        let [first, last] = [first, id].map(rows::limit);
+        let [first, last] = [first, id].map(|id| id as i64);
         file.execute(sql, [first, last, at(0).unix_ms()])
             .expect("put up");
     };
     let age = Duration::from_secs(3_600);
-    let sweep = |store: &mut SqliteStore| store.sweep(&policy(), age, at(20_000)).expect("swept");
+    let sweep = |store: &mut Store| store.sweep(&policy(), age, at(20_000)).expect("swept");
     put_up(TOMBSTONES_MAX);
     assert_eq!(sweep(&mut store).tombstones, 0);
     put_up(TOMBSTONES_MAX + 1);

@@ -15,7 +15,6 @@ use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream}
 use tokio_rustls::{TlsConnector, client};
 
 use super::database::Database;
-use super::fault::Fault;
 
 /// Makes handshakes.
 #[derive(Clone)]
@@ -32,14 +31,17 @@ pub(super) struct Secured(Box<client::TlsStream<Socket>>);
 
 impl Security {
     /// Trusts the authorities of the database's own file, else the public ones.
-    pub(super) fn of(database: &Database) -> Result<Security, Fault> {
+    ///
+    /// # Errors
+    /// A line about the file, which cannot be used.
+    pub(super) fn of(database: &Database) -> Result<Security, String> {
         let roots = match &database.root_cert {
             None => RootCertStore {
                 roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
             },
             Some(path) => {
                 let fail = |what: &dyn std::fmt::Display| {
-                    Fault::Refused(format!("sslrootcert {}: {what}", path.display()))
+                    format!("sslrootcert {}: {what}", path.display())
                 };
                 let pem = std::fs::read(path).map_err(|error| fail(&error))?;
                 let mut roots = RootCertStore::empty();

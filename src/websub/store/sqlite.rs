@@ -1,0 +1,307 @@
+//! A database in an SQLite file: any number of readers, one writer at a time.
+//!
+//! Write-ahead log with `synchronous=FULL`: a commit that returned is on the disk. The price is one fsync a
+//! transaction, which the batches of the store share. `synchronous=NORMAL` for the outcomes alone would save it where
+//! a loss only repeats a delivery, but then a lost "begun" could let an older content follow a newer one.
+
+mod directory;
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::types::{ToSqlOutput, Type, ValueRef};
+use rusqlite::{ErrorCode, OpenFlags, Statement, ToSql, params_from_iter};
+
+use super::connection::{Access, Cell, Connection, Row, Value};
+use super::error::StoreError;
+use super::schema::{self, SCHEMA_VERSION};
+
+/// A connection to `hub.sqlite3` of a state directory.
+pub(super) struct SqliteConnection {
+    connection: rusqlite::Connection,
+    path: PathBuf,
+    /// The delivery role: locked for as long as it is open. The kernel unlocks it when the process ends, however it ends.
+    role: Option<File>,
+}
+
+impl SqliteConnection {
+    /// Opens the file in the directory `dir`. Creates the directory (mode 0700) and the file (mode 0600) if missing. A
+    /// directory that exists keeps its mode.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], `Foreign` or `Newer` for a file that cannot be used, `ReadOnly`, `QuotaExceeded`, `Busy` or
+    /// `Io` as the disk has it.
+    pub(super) fn open(dir: &Path) -> Result<SqliteConnection, StoreError> {
+        directory::prepare(dir)?;
+        let path = dir.join(FILE_NAME);
+        // Held until a new store is open: SQLite does not wait for others who turn on the write-ahead log.
+        let _opening = match directory::was_used(dir) {
+            true => None,
+            false => Some(directory::lock(dir)?),
+        };
+        directory::check_length(dir, &path)?;
+        // SQLite gives its log the permissions of the file, so the file is made by us, before; one that is there is left
+        // alone, as a descriptor that a process closes takes along all its locks of the file.
+        if !path.exists() {
+            OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .mode(0o600)
+                .open(&path)
+                .map_err(|error| StoreError::io(&path, &error))?;
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let real = fs::canonicalize(&path).map_err(|error| StoreError::io(&path, &error))?;
+        let connection = rusqlite::Connection::open_with_flags(&real, flags)
+            .map_err(|error| translate(&path, &error))?;
+        let mut opened = SqliteConnection {
+            connection,
+            path,
+            role: None,
+        };
+        opened.set_up()?;
+        directory::leave_mark(dir)?;
+        Ok(opened)
+    }
+
+    /// Opens a database that lives and dies with the value.
+    pub(super) fn in_memory() -> Result<SqliteConnection, StoreError> {
+        let path = PathBuf::from(":memory:");
+        let connection =
+            rusqlite::Connection::open_in_memory().map_err(|error| translate(&path, &error))?;
+        let mut opened = SqliteConnection {
+            connection,
+            path,
+            role: None,
+        };
+        opened.make_tables()?;
+        Ok(opened)
+    }
+
+    fn set_up(&mut self) -> Result<(), StoreError> {
+        let fail = |error: rusqlite::Error| translate(&self.path, &error);
+        self.connection.busy_timeout(BUSY_TIMEOUT).map_err(fail)?;
+        self.check()?;
+        for (pragma, value) in [
+            ("journal_mode", "WAL"),
+            ("synchronous", "FULL"),
+            ("secure_delete", "ON"),
+            ("journal_size_limit", "16777216"),
+        ] {
+            self.connection
+                .pragma_update(None, pragma, value)
+                .map_err(|error| translate(&self.path, &error))?;
+        }
+        self.make_tables()
+    }
+
+    /// Makes sure that the file is empty or ours, whole, and not of a later version.
+    fn check(&self) -> Result<(), StoreError> {
+        let path = &self.path;
+        // What cannot be read at all, in a file that could be opened, is damage whatever SQLite calls it.
+        let fail = |error: rusqlite::Error| match translate(path, &error) {
+            StoreError::Io(path, what) => StoreError::Corrupt(path, what),
+            other => other,
+        };
+        // In one transaction, as another process may be making the tables right now.
+        let look = self.connection.unchecked_transaction().map_err(fail)?;
+        let pragma = |name| look.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let version = pragma("user_version").map_err(fail)?;
+        let application = pragma("application_id").map_err(fail)?;
+        let tables: i64 = look
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(fail)?;
+        look.finish().map_err(fail)?;
+        if application != APPLICATION_ID && (application != 0 || version != 0 || tables != 0) {
+            return Err(StoreError::Foreign(path.to_owned()));
+        }
+        if version > SCHEMA_VERSION {
+            return Err(StoreError::Newer(path.to_owned(), version));
+        }
+        let verdict: String = self
+            .connection
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+            .map_err(fail)?;
+        if verdict != "ok" {
+            let line = verdict.lines().next().unwrap_or_default().to_owned();
+            return Err(StoreError::Corrupt(path.to_owned(), line));
+        }
+        Ok(())
+    }
+
+    /// Makes the tables of a new file, or takes those of an earlier version to this one.
+    fn make_tables(&mut self) -> Result<(), StoreError> {
+        self.begin(Access::Write)?;
+        let made = || -> rusqlite::Result<()> {
+            let connection = &self.connection;
+            let version = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+            for sql in schema::statements(version, schema::DATED) {
+                connection.execute_batch(sql)?;
+            }
+            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+            connection.pragma_update(None, "user_version", SCHEMA_VERSION)
+        };
+        made().map_err(|error| translate(&self.path, &error))?;
+        self.commit()
+    }
+
+    fn script(&self, sql: &str) -> Result<(), StoreError> {
+        self.connection
+            .execute_batch(sql)
+            .map_err(|error| translate(&self.path, &error))
+    }
+
+    fn prepare(&self, sql: &str) -> rusqlite::Result<Statement<'_>> {
+        self.connection.prepare(&sql.replace('$', "?"))
+    }
+}
+
+impl Connection for SqliteConnection {
+    fn begin(&mut self, access: Access) -> Result<(), StoreError> {
+        self.script(match access {
+            Access::Read => "BEGIN",
+            // Takes the lock at once, so that nothing that was read has changed when something is written.
+            Access::Write => "BEGIN IMMEDIATE",
+        })
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        self.script("COMMIT")
+    }
+
+    fn roll_back(&mut self) {
+        // A transaction that SQLite has ended by itself is not there any more.
+        let _ended = self.script("ROLLBACK");
+    }
+
+    fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+        let query = || -> rusqlite::Result<Vec<Row>> {
+            let mut statement = self.prepare(sql)?;
+            let columns = statement.column_count();
+            let rows = statement.query_map(params_from_iter(values), |row| {
+                let cells = (0..columns).map(|column| cell(column, row.get_ref(column)?));
+                Ok(Row::new(cells.collect::<rusqlite::Result<_>>()?))
+            })?;
+            rows.collect()
+        };
+        query().map_err(|error| translate(&self.path, &error))
+    }
+
+    fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        let execute = || self.prepare(sql)?.execute(params_from_iter(values));
+        let changed = execute().map_err(|error| translate(&self.path, &error))?;
+        Ok(u64::try_from(changed).unwrap_or(u64::MAX))
+    }
+
+    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value<'_>>]) -> Result<(), StoreError> {
+        let execute = || -> rusqlite::Result<()> {
+            let mut statement = self.prepare(sql)?;
+            for values in sets {
+                statement.execute(params_from_iter(values))?;
+            }
+            Ok(())
+        };
+        execute().map_err(|error| translate(&self.path, &error))
+    }
+
+    fn try_take_role(&mut self) -> Result<bool, StoreError> {
+        let path = self.path.with_file_name(LOCK_NAME);
+        let fail = |error: &std::io::Error| StoreError::io(&path, error);
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| fail(&error))?;
+        match file.try_lock() {
+            Ok(()) => {
+                self.role = Some(file);
+                Ok(true)
+            }
+            Err(fs::TryLockError::WouldBlock) => Ok(false),
+            Err(fs::TryLockError::Error(error)) => Err(fail(&error)),
+        }
+    }
+
+    fn give_up_role(&mut self) -> Result<(), StoreError> {
+        self.role = None;
+        Ok(())
+    }
+
+    fn place(&self) -> PathBuf {
+        self.path.clone()
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let value = match self {
+            Value::Int(number) => number.map_or(ValueRef::Null, ValueRef::Integer),
+            Value::Text(text) => match text {
+                Some(text) => ValueRef::Text(text.as_bytes()),
+                None => ValueRef::Null,
+            },
+            Value::Bytes(bytes) => match bytes {
+                Some(bytes) => ValueRef::Blob(bytes),
+                None => ValueRef::Null,
+            },
+        };
+        Ok(ToSqlOutput::Borrowed(value))
+    }
+}
+
+fn cell(column: usize, value: ValueRef<'_>) -> rusqlite::Result<Cell> {
+    let damage = |kind| rusqlite::Error::InvalidColumnType(column, "column".to_owned(), kind);
+    Ok(match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Int(number),
+        ValueRef::Text(text) => match String::from_utf8(text.to_vec()) {
+            Ok(text) => Cell::Text(text),
+            Err(_) => return Err(damage(Type::Text)),
+        },
+        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
+        ValueRef::Real(_) => return Err(damage(Type::Real)),
+    })
+}
+
+/// Says what SQLite met in the operator's words.
+fn translate(path: &Path, error: &rusqlite::Error) -> StoreError {
+    let path = path.to_owned();
+    if matches!(error, rusqlite::Error::InvalidColumnType(..)) {
+        return StoreError::Corrupt(path, error.to_string());
+    }
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::QuotaExceeded(path),
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+            StoreError::ReadOnly(path)
+        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            StoreError::Corrupt(path, error.to_string())
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(path),
+        _ => StoreError::Io(path, error.to_string()),
+    }
+}
+
+/// The file that holds everything.
+pub const FILE_NAME: &str = "hub.sqlite3";
+
+/// The file whose lock is the delivery role.
+const LOCK_NAME: &str = "hub.lock";
+
+/// How long one process waits for another's transaction; they last milliseconds.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// "rvwd": tells our files from other people's.
+const APPLICATION_ID: i64 = 0x7276_7764;
+
+#[cfg(test)]
+#[path = "sqlite/tests.rs"]
+mod tests;

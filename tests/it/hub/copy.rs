@@ -1,0 +1,84 @@
+//! `reviewd hub copy`: subscriptions from a state directory into a database, told neither twice nor never.
+
+use reviewd::websub::store::Accept;
+use reviewd::websub::{Callback, HubRequest, Mode};
+use serde_json::{Value, json};
+
+use super::postgres_shared::Shared;
+use super::rig::{FEED, Rig, now};
+use super::subscriber::Subscriber;
+use crate::support::Program;
+use crate::support::program::{command, run};
+
+#[test]
+fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
+    let Some(shared) = Shared::begin() else {
+        return;
+    };
+    let mut rig = Rig::start();
+    let (subscriber, silent) = (Subscriber::good(), Subscriber::good());
+    let (signed, plain) = (subscriber.callback("/a"), subscriber.callback("/b"));
+    rig.subscribe_with(&signed, &[("hub.secret", "opensesame")])
+        .unwrap();
+    rig.wait_active(&signed);
+    rig.subscribe(&plain);
+    rig.wait_settled();
+    let state = rig.state_dir().to_str().unwrap().to_owned();
+    let copy = ["hub", "copy", "--store", &shared.url, "--state", &state];
+    // Not while a service delivers from there.
+    let refused = run(&copy);
+    assert_eq!(refused.status.code(), Some(69), "{refused:?}");
+    rig.stop();
+    // One that was accepted and not verified yet comes along.
+    let request = HubRequest {
+        mode: Mode::Subscribe,
+        topic: FEED.to_owned(),
+        topic_given: FEED.to_owned(),
+        callback: Callback::parse(&silent.callback("/c")).unwrap(),
+        lease_asked_s: None,
+        secret: None,
+    };
+    let accept = Accept {
+        request,
+        lease_s: 600,
+    };
+    let quotas = rig.settings.quotas;
+    let accepted = rig.store().accept(&[accept], &quotas, now());
+    assert_eq!(accepted, Ok(vec![Ok(())]));
+    for (copied, known, requests) in [(2, 0, 1), (0, 2, 0)] {
+        let output = run(&[&copy[..], &["--format", "json"]].concat());
+        assert!(output.status.success(), "{output:?}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let expected = json!({"copied": copied, "known": known, "requests": requests});
+        assert_eq!(report, expected);
+    }
+    let list = |place: [&str; 2]| {
+        let output = run(&[&["hub", "list", "--format", "json"], &place[..]].concat());
+        let mut list: Value = serde_json::from_slice(&output.stdout).unwrap();
+        for one in list["subscriptions"].as_array_mut().unwrap() {
+            one.as_object_mut().unwrap().remove("id");
+        }
+        list
+    };
+    assert_eq!(list(["--store", &shared.url]), list(["--state", &state]));
+    // Whoever takes the database and leaves the file in its directory is told, once.
+    let mut command = command();
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
+        .args(["--base-url", "https://reviews.example"])
+        .args(["--store", &shared.url, "--state", &state]);
+    let program = Program::spawn(command);
+    let line = program.seen("hub.sqlite3");
+    for part in ["\"WARN\"", "reviewd hub copy"] {
+        assert!(line.contains(part), "{line}");
+    }
+}
+
+#[test]
+fn a_copy_needs_a_database() {
+    let rig = Rig::start();
+    let state = rig.state_dir().to_str().unwrap();
+    let output = run(&["hub", "copy", "--state", state]);
+    assert_eq!(output.status.code(), Some(64), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--store"));
+}
