@@ -68,6 +68,8 @@ pub(super) struct Engine {
     has_role: bool,
     /// The role is not asked for before.
     role_at: Instant,
+    /// The role is not given up before.
+    yield_at: Instant,
     /// Since when the store is known to hold newer contents than are served here, while this process has the role.
     behind_since: Option<Instant>,
     /// Looked at again at this time: the store when it could not be opened, the role when another process has it.
@@ -160,6 +162,7 @@ impl Engine {
             store: None,
             has_role: false,
             role_at: now,
+            yield_at: now,
             behind_since: None,
             open_at: now,
             open_wait: OPEN_WAIT_MIN,

@@ -110,7 +110,8 @@ impl Engine {
     /// Gives the role to a replica that serves what the topics hold, once all exchanges have ended.
     pub(super) fn yield_role(&mut self) {
         let is_behind = self.store.as_ref().is_some_and(Store::is_behind);
-        self.behind_since = match self.has_role && is_behind && !self.unpublished {
+        let may_yield = self.has_role && !self.unpublished && Instant::now() >= self.yield_at;
+        self.behind_since = match may_yield && is_behind {
             true => self.behind_since.or_else(|| Some(Instant::now())),
             false => None,
         };
@@ -122,6 +123,7 @@ impl Engine {
             info!("other replicas have newer content, one of them delivers");
             self.has_role = false;
             self.role_at = Instant::now() + YIELD_TIME;
+            self.yield_at = Instant::now() + YIELD_EVERY;
         }
     }
 
@@ -197,8 +199,9 @@ const OPEN_WAIT_MAX: Duration = Duration::from_secs(4);
 /// same files within a second.
 const BEHIND_MAX: Duration = Duration::from_secs(1);
 
-/// How long the others have then to take the role.
-const YIELD_TIME: Duration = Duration::from_secs(5);
+/// How long the others have then to take the role, and how often they are given that time.
+const YIELD_TIME: Duration = Duration::from_secs(2);
+const YIELD_EVERY: Duration = Duration::from_secs(10);
 
 /// The wait before the delivery role is asked for again.
 const ROLE_WAIT: Duration = Duration::from_millis(500);

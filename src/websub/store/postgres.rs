@@ -33,6 +33,8 @@ pub(super) struct PostgresConnection {
     runtime: Option<Runtime>,
     client: Client,
     name: String,
+    /// Whether this session has the delivery role: its lock could be taken twice.
+    has_role: bool,
 }
 
 impl PostgresConnection {
@@ -81,6 +83,7 @@ impl PostgresConnection {
                 runtime: Some(runtime),
                 client,
                 name,
+                has_role: false,
             }),
             failed => {
                 // A lookup that hangs does not hang us.
@@ -203,6 +206,9 @@ impl Connection for PostgresConnection {
     }
 
     fn try_take_role(&mut self) -> Result<bool, StoreError> {
+        if self.has_role {
+            return Ok(true);
+        }
         // A host that loses its power says nothing. The server is to notice, or no other replica could take over.
         self.script(
             "SELECT set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false),
@@ -210,11 +216,14 @@ impl Connection for PostgresConnection {
         )?;
         let sql = format!("SELECT pg_try_advisory_lock({LOCKS}, {DELIVERING})::int::bigint");
         let mut rows = self.query(&sql, &[])?;
-        rows.first_mut().map_or(Ok(false), |row| row.flag("role"))
+        self.has_role = rows.first_mut().map_or(Ok(false), |row| row.flag("role"))?;
+        Ok(self.has_role)
     }
 
     fn give_up_role(&mut self) -> Result<(), StoreError> {
-        self.script(&format!("SELECT pg_advisory_unlock({LOCKS}, {DELIVERING})"))
+        self.script(&format!("SELECT pg_advisory_unlock({LOCKS}, {DELIVERING})"))?;
+        self.has_role = false;
+        Ok(())
     }
 
     fn place(&self) -> PathBuf {

@@ -210,6 +210,9 @@ impl Connection for SqliteConnection {
     }
 
     fn try_take_role(&mut self) -> Result<bool, StoreError> {
+        if self.role.is_some() {
+            return Ok(true);
+        }
         let path = self.path.with_file_name(LOCK_NAME);
         let fail = |error: &std::io::Error| StoreError::io(&path, error);
         let file = OpenOptions::new()

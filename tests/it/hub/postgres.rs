@@ -95,11 +95,13 @@ fn the_delivery_role_goes_to_the_next_when_its_owner_is_gone() {
     let url = postgres.url("reviewd", "hub");
     let (mut one, mut other) = (open(&url).unwrap(), open(&url).unwrap());
     assert_eq!(one.try_take_role(), Ok(true));
+    assert_eq!(one.try_take_role(), Ok(true), "it has it");
     assert_eq!(other.try_take_role(), Ok(false));
     drop(one);
     wait_until("the role is free", || other.try_take_role().unwrap());
     let mut third = open(&url).unwrap();
     assert_eq!(third.try_take_role(), Ok(false));
+    assert_eq!(other.try_take_role(), Ok(true));
     other.give_up_role().unwrap();
     assert_eq!(third.try_take_role(), Ok(true));
 }

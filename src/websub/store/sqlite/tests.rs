@@ -208,6 +208,7 @@ fn the_delivery_role_is_one_process_s_at_a_time() {
     let (_temp, dir, mut store) = fresh();
     let mut other = Store::in_directory(&dir).expect("opened");
     assert_eq!(other.try_take_role(), Ok(true));
+    assert_eq!(other.try_take_role(), Ok(true), "it has it");
     assert_eq!(store.try_take_role(), Ok(false));
     drop(other);
     assert_eq!(store.try_take_role(), Ok(true));
