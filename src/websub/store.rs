@@ -100,11 +100,13 @@ impl Store {
         act: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let connection = self.connection.as_mut();
-        connection.begin(access)?;
-        let result = act(connection).and_then(|value| {
+        let run = |connection: &mut dyn Connection| {
+            connection.begin(access)?;
+            let value = act(connection)?;
             connection.commit()?;
             Ok(value)
-        });
+        };
+        let result = run(connection);
         result.map_err(|error| {
             connection.roll_back();
             match error {
@@ -203,8 +205,7 @@ impl Store {
     ) -> Result<Vec<Result<(), QuotaExceeded>>, StoreError> {
         self.write(|connection| {
             maintenance::touch(connection, now)?;
-            let one = |accept| requests::accept(connection, accept, quotas, now);
-            requests.iter().map(one).collect()
+            requests::accept(connection, requests, quotas, now)
         })
     }
 
@@ -304,7 +305,7 @@ impl Store {
     }
 
     /// Takes over from a process that is gone: its claims return, requests that had all their attempts are dropped.
-    /// If the clock stands before the last moment that was stored, every stored moment moves back with it.
+    /// If the clock stands more than 5 s before the last moment that was stored, every stored moment moves back with it.
     ///
     /// # Errors
     /// See [`StoreError`].

@@ -198,7 +198,7 @@ pub(super) fn sweep(
     Ok(swept)
 }
 
-/// Takes over from the process that delivered before, after setting a clock that went back: what it had begun is to be done
+/// Takes over from the process that delivered before, after moving what is stored with a clock that went back: what it had begun is to be done
 /// again, and requests that had all their attempts go.
 pub(super) fn recover(
     connection: &mut dyn Connection,
@@ -207,7 +207,8 @@ pub(super) fn recover(
 ) -> Result<(), StoreError> {
     let mut row = first(connection.query("SELECT seen_at FROM meta", &[])?)?;
     let seen_ms = row.int("seen_at")?;
-    if now.unix_ms() < seen_ms {
+    // Clocks of replicas differ by a little, which is no reason to change every row.
+    if now.unix_ms() < seen_ms.saturating_sub(CLOCK_DIFFERENCE_MS) {
         shift(connection, now.unix_ms().saturating_sub(seen_ms))?;
     }
     touch(connection, now)?;
@@ -347,6 +348,9 @@ const EXPIRED: &str =
     "SELECT s.id FROM subscription s WHERE s.lease_end <= $1 AND s.claimed = 0 AND NOT EXISTS
  (SELECT 1 FROM request r JOIN topic t ON t.url = r.topic
   WHERE r.callback = s.callback AND t.id = s.topic_id AND r.mode = 'subscribe')";
+
+/// A clock that is behind the last stored moment by no more than this did not go back.
+const CLOCK_DIFFERENCE_MS: i64 = 5_000;
 
 /// The clock is noted at least this often while the hub runs.
 const SEEN_AGE: Duration = Duration::from_secs(60);

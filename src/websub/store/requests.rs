@@ -13,11 +13,28 @@ use super::{
     WaitingRequest,
 };
 
-/// Keeps a request that there is room for; one that repeats a waiting one to the letter joins it.
+/// Keeps the requests that there is room for; one that repeats a waiting one to the letter joins it.
 pub(super) fn accept(
+    connection: &mut dyn Connection,
+    requests: &[Accept],
+    quotas: &Quotas,
+    now: Moment,
+) -> Result<Vec<Result<(), QuotaExceeded>>, StoreError> {
+    if requests.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Of many subscriptions the count takes its time, and no request of the batch changes it.
+    let mut row = first(connection.query("SELECT count(*) FROM subscription", &[])?)?;
+    let active = row.number("count")?;
+    let one = |accept| accept_one(connection, accept, quotas, active, now);
+    requests.iter().map(one).collect()
+}
+
+fn accept_one(
     connection: &mut dyn Connection,
     accept: &Accept,
     quotas: &Quotas,
+    active: u64,
     now: Moment,
 ) -> Result<Result<(), QuotaExceeded>, StoreError> {
     let Accept { request, lease_s } = accept;
@@ -37,7 +54,7 @@ pub(super) fn accept(
     if !joined.is_empty() {
         return Ok(Ok(()));
     }
-    if let Some(exceeded) = exceeded(connection, accept, quotas)? {
+    if let Some(exceeded) = exceeded(connection, accept, quotas, active)? {
         return Ok(Err(exceeded));
     }
     connection.execute(
@@ -57,12 +74,13 @@ pub(super) fn accept(
     Ok(Ok(()))
 }
 
-/// Returns which bound leaves no room for one more request, if one does. Renewals and unsubscriptions of what is active
+/// Returns which bound leaves no room for one more request, if one does, while `active` subscriptions are there. Renewals and unsubscriptions of what is active
 /// need no room among the subscriptions.
 fn exceeded(
     connection: &mut dyn Connection,
     accept: &Accept,
     quotas: &Quotas,
+    active: u64,
 ) -> Result<Option<QuotaExceeded>, StoreError> {
     let request = &accept.request;
     let host = request.callback.host().to_string();
@@ -82,9 +100,9 @@ fn exceeded(
     {
         return Ok(None);
     }
-    let sql = "SELECT (SELECT count(*) FROM subscription), (SELECT count(*) FROM subscription WHERE host = $1)";
+    let sql = "SELECT count(*) FROM subscription WHERE host = $1";
     let mut row = first(connection.query(sql, &[host.into()])?)?;
-    let (active, active_of_host): (u64, u64) = (row.number("count")?, row.number("count")?);
+    let active_of_host: u64 = row.number("count")?;
     if active + asked >= quotas.subscriptions.into() {
         return Ok(Some(QuotaExceeded::Subscriptions));
     }

@@ -61,7 +61,7 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
         list
     };
     assert_eq!(list(["--store", &shared.url]), list(["--state", &state]));
-    // Whoever takes the database and leaves the file in its directory is told, once.
+    // A start with the database warns of the file that is left in the directory.
     let mut command = command();
     command
         .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])

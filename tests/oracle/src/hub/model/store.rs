@@ -265,7 +265,7 @@ impl Model {
         _policy: &Policy,
         now: Moment,
     ) -> Result<(), StoreError> {
-        if now.unix_ms() < self.seen_ms {
+        if now.unix_ms() + 5_000 < self.seen_ms {
             self.shift(now.unix_ms() - self.seen_ms)?;
         }
         self.seen_ms = now.unix_ms();
