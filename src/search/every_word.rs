@@ -58,7 +58,10 @@ pub(in crate::search) fn mark_rows(index: &Index, words: Words<'_>, memory: &mut
     } = memory;
     let len = words_for(index.len());
     rows.clear();
-    rows.extend((0..len).map(|place| mask(&(0..index.len()), place)));
+    rows.resize(len, u64::MAX);
+    if let Some(last) = rows.last_mut() {
+        *last = mask(&(0..index.len()), len - 1);
+    }
     let mut all: [Option<Sought<'_, '_>>; TERMS_MAX] = [const { None }; TERMS_MAX];
     for (slot, term) in all.iter_mut().zip(words.terms()) {
         let sought = Sought::new(index, term, needle);
