@@ -84,6 +84,8 @@ pub(super) struct Engine {
     contents: HashMap<String, Arc<Content>>,
     /// Whether the store may not know yet what the topics hold.
     unpublished: bool,
+    /// Topics of which another replica has published a content that is not older, as the log has said.
+    older: Vec<String>,
     /// When a topic last got new content, or when this process began.
     published_at: Moment,
     /// Ends of exchanges that the store does not have yet.
@@ -172,6 +174,7 @@ impl Engine {
             probed_id: 0,
             contents: HashMap::new(),
             unpublished: false,
+            older: Vec::new(),
             published_at: Moment::from_unix_ms((outside.unix_ms)()),
             reports: Vec::new(),
             anchor: (now, (outside.unix_ms)()),

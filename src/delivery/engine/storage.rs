@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 use super::Engine;
 use crate::websub::Moment;
@@ -53,12 +53,14 @@ impl Engine {
                 for topic in &published.changed {
                     info!(topic, "the topic has new content");
                 }
-                for topic in &published.older {
+                let is_news = published.older != self.older;
+                for topic in published.older.iter().filter(|_| is_news) {
                     warn!(
                         topic,
                         "the content that another replica has published stays, as what is served here is not newer"
                     );
                 }
+                self.older = published.older;
                 if published.withdrawn > 0 {
                     let stats = &self.shared.stats;
                     stats.note_removals(RemovalReason::TopicWithdrawn, published.withdrawn);
@@ -120,7 +122,7 @@ impl Engine {
             && self.reports.is_empty()
             && self.write_store(Store::give_up_role).is_some()
         {
-            info!("other replicas have newer content, one of them delivers");
+            debug!("other replicas have newer content, one of them may deliver");
             self.has_role = false;
             self.role_at = Instant::now() + YIELD_TIME;
             self.yield_at = Instant::now() + YIELD_EVERY;
