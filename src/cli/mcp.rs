@@ -128,14 +128,7 @@ impl<'a> Local<'a> {
 fn catalog(args: &McpArgs, directory: Option<&Path>) -> Result<Catalog, Failure> {
     let files = match directory {
         None => dataset::embedded(),
-        Some(directory) => files::read(directory, args.data_file_bytes).map_err(|error| {
-            let status = if error.is_missing() {
-                Status::NoInput
-            } else {
-                Status::Io
-            };
-            Failure::new(status, error.to_string())
-        })?,
+        Some(directory) => files::read(directory, args.data_file_bytes)?,
     };
     let decoded = dataset::decode(files, clock::now())
         .map_err(|problems| Failure::new(Status::Data, problems.to_string()))?;
