@@ -3,7 +3,9 @@
 #[cfg(test)]
 mod tests;
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
 use icu_casemap::CaseMapperBorrowed;
@@ -217,8 +219,26 @@ pub(super) fn terms(words: &str) -> Vec<(Vec<char>, bool, bool)> {
     terms
 }
 
-/// Folds by the decomposed text, cluster by cluster: a base and the marks that follow it.
+/// Folds a text, or remembers what it folded to: the same reviews are searched many times.
 fn fold(text: &str) -> String {
+    FOLDED.with_borrow_mut(|folded| {
+        if folded.len() > FOLDED_MAX {
+            folded.clear();
+        }
+        let folded = folded.entry(text.to_owned());
+        folded.or_insert_with(|| fold_anew(text)).clone()
+    })
+}
+
+thread_local! {
+    static FOLDED: RefCell<HashMap<String, String>> = RefCell::default();
+}
+
+/// Texts that are remembered.
+const FOLDED_MAX: usize = 10_000;
+
+/// Folds by the decomposed text, cluster by cluster: a base and the marks that follow it.
+fn fold_anew(text: &str) -> String {
     let decomposer = DecomposingNormalizerBorrowed::new_nfd();
     let composer = ComposingNormalizerBorrowed::new_nfc();
     let classes = CanonicalCombiningClassMapBorrowed::new();

@@ -14,12 +14,18 @@ use reviewd::wire::date::Date;
 use super::{check_answer, check_search};
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
     fn search_agrees_with_a_linear_scan(data in proptest::collection::vec(any::<u8>(), 0..1500)) {
         check_search(&data);
     }
+}
+
+/// How many random requests are compared: 512, or as many as `PROPTEST_CASES` says.
+fn cases() -> u32 {
+    let asked = std::env::var("PROPTEST_CASES");
+    asked.map_or(512, |cases| cases.parse().expect("a number"))
 }
 
 /// A dataset of the given texts, newest first, on days and with ratings that differ.
