@@ -18,9 +18,8 @@
 //! | [`snapshot`] | dataset, documents and index into one immutable [`snapshot::Snapshot`] |
 //! | [`pages`] | a snapshot into pages, badge, widget, linked data, and the description of the interface |
 //! | [`mcp`] | JSON-RPC bytes and head fields into a reply; knows no hyper |
-//! | [`websub`] | hub requests and events into decisions and stored state |
 //! | [`clock`] | the operating system's time into a value |
-//! | [`delivery`] | decisions into HTTPS requests: threads, queues, the guard over callback addresses |
+//! | [`hub`] | WebSub requests and changed topics into stored state, and that into HTTPS requests to callbacks |
 //! | [`http`] | hyper requests into replies: router, endpoints, every status and header name |
 //! | [`server`] | sockets, reload, shutdown: what runs around the service |
 //! | [`cli`] | arguments and environment into one plain configuration and one command |
@@ -38,9 +37,8 @@
 //! | snapshot | wire, model, dataset, insights, search |
 //! | pages | wire, model, search, snapshot |
 //! | mcp | wire, model, search, snapshot |
-//! | websub | wire, snapshot |
 //! | clock | wire |
-//! | delivery | wire, snapshot, websub, clock |
+//! | hub | wire, snapshot, clock |
 //! | http | all of the above |
 //! | server | all of the above |
 //! | cli | everything |
@@ -63,9 +61,9 @@
 //! **A changed file until a subscriber is told.** A signal, the watched folder or a timer wakes `server::reload`
 //! (`server::reload_trigger`, `server::watch`). `server::files` reads the files as one set, `server::load` has them checked
 //! (`dataset`) and dated (`server::content_dates`) and builds a `snapshot` (`insights`, `search`, documents, pages), which
-//! replaces `http::ServedState`; any error keeps the old one. `server::post_reload` compresses and calls `delivery::Hub`,
-//! whose thread (`delivery::engine`) has the store (`websub::store`) note the topics' new digests, claims what is pending,
-//! sends (`delivery::client`) and records the results. What is pending is state on disk, so that a crash loses nothing.
+//! replaces `http::ServedState`; any error keeps the old one. `server::post_reload` compresses and calls `hub::Hub`,
+//! whose thread (`hub::engine`) has the store (`hub::store`) note the topics' new digests, claims what is pending,
+//! sends (`hub::client`) and records the results. What is pending is state on disk, so that a crash loses nothing.
 //!
 //! # Invariants
 //!
@@ -83,8 +81,8 @@
 pub mod cli;
 pub mod clock;
 pub mod dataset;
-pub mod delivery;
 pub mod http;
+pub mod hub;
 pub mod import;
 pub mod insights;
 pub mod mcp;
@@ -93,5 +91,4 @@ pub mod pages;
 pub mod search;
 pub mod server;
 pub mod snapshot;
-pub mod websub;
 pub mod wire;

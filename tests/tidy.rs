@@ -18,21 +18,24 @@ const MAY_NAME_HYPER: &[&str] = &["http", "server"];
 
 /// The modules that get bytes and the time handed in: they open no file and no socket, and read no environment.
 const WITHOUT_IO: &[&str] = &[
-    "wire", "model", "dataset", "import", "insights", "search", "snapshot", "mcp", "websub",
-    "pages",
+    "wire", "model", "dataset", "import", "insights", "search", "snapshot", "mcp", "pages",
 ];
 
-/// Files of those modules that do I/O all the same: the stores of the hub.
-const STORES: &[&str] = &[
-    "src/websub/store",
-    "src/websub/sqlite",
-    "src/websub/postgres",
+/// Files of the hub that hold to this as well: its rules.
+const HUB_RULES: &[&str] = &[
+    "src/hub/callback",
+    "src/hub/moment",
+    "src/hub/policy",
+    "src/hub/refusal",
+    "src/hub/removal",
+    "src/hub/request",
+    "src/hub/subscription",
 ];
 
 /// The file that asks for the time of day; everything else is told it.
 const CLOCK: &str = "src/clock.rs";
 /// The modules that measure durations, for deadlines and for logs.
-const MAY_MEASURE: &[&str] = &["clock", "server", "delivery"];
+const MAY_MEASURE: &[&str] = &["clock", "server", "hub"];
 
 #[test]
 fn modules_import_only_what_lies_below_them() {
@@ -86,13 +89,6 @@ fn import_table() -> Vec<(String, Vec<String>)> {
         let allowed = match allowed {
             "nothing of ours" => Vec::new(),
             "all of the above" | "everything" => above().collect(),
-            "the pure layers, wire to websub" => above()
-                .take(
-                    1 + above()
-                        .position(|name| name == "websub")
-                        .expect("a row of websub"),
-                )
-                .collect(),
             names => names.split(", ").map(str::to_owned).collect(),
         };
         let known = |name: &String| above().any(|above| above == *name);
@@ -123,7 +119,7 @@ fn only_http_and_server_name_hyper() {
 }
 
 #[test]
-fn layers_below_delivery_do_no_io() {
+fn pure_layers_do_no_io() {
     let names = [
         "std::fs",
         "File::open",
@@ -133,14 +129,14 @@ fn layers_below_delivery_do_no_io() {
         "UdpSocket",
         "env::var",
     ];
-    let exempt = |source: &Source| {
+    let may_do_io = |source: &Source| {
         !WITHOUT_IO.contains(&source.module())
-            || STORES.iter().any(|store| source.path.starts_with(store))
+            && !HUB_RULES.iter().any(|file| source.path.starts_with(file))
     };
     report(words(
         &names,
-        exempt,
-        "layers below delivery do no I/O, so not",
+        may_do_io,
+        "pure layers and rules do no I/O, so not",
     ));
 }
 
@@ -155,7 +151,7 @@ fn one_place_reads_the_clock() {
     faults.extend(words(
         &["Instant::now"],
         measures,
-        "a duration is measured by clock, server and delivery, not here:",
+        "a duration is measured by clock, server and hub, not here:",
     ));
     report(faults);
 }
@@ -224,7 +220,7 @@ fn long(text: &'static str) -> char { let _ = "crate::mcp }"; let _ = r#"crate::
 #[cfg(test)]
 mod tests { use crate::server; fn hidden() {} }
 pub fn other() {
-    super::json::push(super::super::websub::x());
+    super::json::push(super::super::hub::x());
 }
 trait Shape { fn area(&self) -> u32; }
 "##,
@@ -236,7 +232,7 @@ trait Shape { fn area(&self) -> u32; }
     );
     assert_eq!(source.climbs(), [7]);
     assert_eq!(source.product_lines, 7);
-    assert_eq!(source.words("websub"), [7]);
+    assert_eq!(source.words("hub"), [7]);
     assert_eq!(source.words("mod"), [] as [usize; 0]);
     assert_eq!(
         Source::of("src/main.rs", "fn main() { reviewd::cli::run() }").imports(),

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use reviewd::delivery::client::{Client, Payload};
-use reviewd::delivery::guard::{Guard, Ports};
-use reviewd::delivery::priority::{Behind, give_way};
-use reviewd::delivery::resolve::{Lookup, ResolverPool};
-use reviewd::delivery::tls::client_config;
-use reviewd::websub::Callback;
-use reviewd::websub::subscription::Answer;
+use reviewd::hub::Callback;
+use reviewd::hub::client::{Client, Payload};
+use reviewd::hub::guard::{Guard, Ports};
+use reviewd::hub::priority::{Behind, give_way};
+use reviewd::hub::resolve::{Lookup, ResolverPool};
+use reviewd::hub::subscription::Answer;
+use reviewd::hub::tls::client_config;
 
 /// Delivers `body` to every callback with the hub's own client, by as many threads as the hub has by default.
 pub(crate) fn deliver(ca: &Path, callbacks: &[&String], body: &[u8]) {

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use reviewd::websub::policy::Policy;
-use reviewd::websub::store::{Accept, Claim, Database, Quotas, Report, Store};
-use reviewd::websub::{Callback, HubRequest, Mode, StoreLocation};
+use reviewd::hub::policy::Policy;
+use reviewd::hub::store::{Accept, Claim, Database, Quotas, Report, Store};
+use reviewd::hub::{Callback, HubRequest, Mode, StoreLocation};
 
 use super::measured::tree_cpu_us;
 use super::support::postgres::Postgres;

@@ -1,7 +1,7 @@
 //! The flags of `serve`, and the configuration that they become.
 //!
 //! A limit has a flag only where an operator has a reason to change it; the others are constants, documented at
-//! [`Limits`] and [`crate::delivery::Settings`].
+//! [`Limits`] and [`crate::hub::Settings`].
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;

@@ -13,7 +13,7 @@ use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{Connector, TcpConnector};
 use url::Url;
 
-use crate::delivery::tls::{TlsConnector, client_config};
+use crate::hub::tls::{TlsConnector, client_config};
 use crate::server::systemd::reachable;
 
 use super::exit::{Failure, Status, tell};

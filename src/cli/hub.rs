@@ -13,13 +13,13 @@ use super::exit::{Failure, Status, print, tell};
 use super::hub_flags::store_location;
 use super::values::Secret;
 use crate::clock;
-use crate::websub::policy::Policy;
-use crate::websub::store::{
+use crate::hub::policy::Policy;
+use crate::hub::store::{
     AdminCommand, CopyReport, FILE_NAME, Listed, Store, StoreError, TOMBSTONES_MAX, Tombstone,
     WaitingRequest,
 };
-use crate::websub::subscription::{Ended, Subscription};
-use crate::websub::{Moment, StoreLocation};
+use crate::hub::subscription::{Ended, Subscription};
+use crate::hub::{Moment, StoreLocation};
 use crate::wire::date::Timestamp;
 
 /// Flags of `hub`.

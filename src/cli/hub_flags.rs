@@ -8,13 +8,13 @@ use clap::{Args, value_parser};
 use super::config::RATE_MAX;
 use super::exit::{Failure, Status};
 use super::values::{Secret, time};
-use crate::delivery::Settings;
-use crate::delivery::guard::{Guard, Ports};
-use crate::websub::StoreLocation;
-use crate::websub::policy::Policy;
+use crate::hub::Settings;
+use crate::hub::StoreLocation;
+use crate::hub::guard::{Guard, Ports};
+use crate::hub::policy::Policy;
 #[cfg(feature = "postgres")]
-use crate::websub::store::Database;
-use crate::websub::store::Quotas;
+use crate::hub::store::Database;
+use crate::hub::store::Quotas;
 
 /// The hub's flags.
 #[derive(Args, Clone, Debug)]

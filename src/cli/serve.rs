@@ -8,12 +8,12 @@ use std::path::Path;
 use rustix::io::Errno;
 use tracing::warn;
 
-use crate::delivery;
+use crate::hub;
+use crate::hub::StoreLocation;
+use crate::hub::store::FILE_NAME;
 use crate::server::signals::Signals;
 use crate::server::systemd::SdNotify;
 use crate::server::{self, Config, DataSource, StartError, descriptors};
-use crate::websub::StoreLocation;
-use crate::websub::store::FILE_NAME;
 
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
@@ -85,8 +85,7 @@ fn check_place(place: &StoreLocation, config: &Config) -> Result<(), Failure> {
             let is_known = config.inherited.is_none() && config.listen.port() != 0;
             let listening = || is_known.then(|| config.origin_at(config.listen));
             let origin = config.base_url.clone().or_else(listening);
-            delivery::await_store(place, origin.as_deref())
-                .map_err(|error| super::hub::failure(&error))
+            hub::await_store(place, origin.as_deref()).map_err(|error| super::hub::failure(&error))
         }
     }
 }
@@ -191,8 +190,8 @@ fn failure(error: &StartError) -> Failure {
         StartError::Settings(_)
         | StartError::AccessLog { .. }
         | StartError::Tls(_)
-        | StartError::Hub(delivery::StartError::Ca(_)) => Status::Config,
-        StartError::Hub(delivery::StartError::Thread(_)) => Status::Unavailable,
+        | StartError::Hub(hub::StartError::Ca(_)) => Status::Config,
+        StartError::Hub(hub::StartError::Thread(_)) => Status::Unavailable,
     };
     Failure::new(status, error.to_string())
 }

@@ -17,7 +17,7 @@ use super::readiness::Readiness;
 use super::request_metrics::RequestMetrics;
 use super::served_state::ServedState;
 use crate::clock;
-use crate::delivery::Hub;
+use crate::hub::Hub;
 use crate::mcp;
 
 /// What the operator sets about replies; it lasts as long as the process.

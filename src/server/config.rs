@@ -9,8 +9,8 @@ use std::time::Duration;
 use hyper::header::HeaderValue;
 
 use super::systemd::SdNotify;
-use crate::delivery;
 use crate::http;
+use crate::hub;
 use crate::mcp::Extension;
 
 /// Everything that a server is started with.
@@ -56,7 +56,7 @@ pub struct Config {
     /// Bounds of connections and requests.
     pub limits: Limits,
     /// The hub; `None` leaves it out, and its address answers 503.
-    pub hub: Option<delivery::Settings>,
+    pub hub: Option<hub::Settings>,
 }
 
 impl Config {

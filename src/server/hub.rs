@@ -6,8 +6,8 @@ use tracing::warn;
 
 use super::config::Config;
 use super::{StartError, threads};
-use crate::delivery::{Health, Hub, Outside};
 use crate::http::{AppState, Readiness, Reason};
+use crate::hub::{Health, Hub, Outside};
 
 /// Starts the hub if there is to be one, and if the public address is one that subscribers can use.
 pub(super) fn start(

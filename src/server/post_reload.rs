@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-use crate::delivery::priority::{Behind, give_way};
 use crate::http::{AppState, ServedState};
+use crate::hub::priority::{Behind, give_way};
 
 use super::clock;
 use super::load::{DeferredWork, Loader};

@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use tracing::{info, warn};
 
-use crate::delivery::priority::{Behind, give_way};
 use crate::http::{AppState, Reason, ServedState};
+use crate::hub::priority::{Behind, give_way};
 use crate::wire::date::Timestamp;
 
 use build::Build;

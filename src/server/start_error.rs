@@ -8,8 +8,8 @@ use super::files::ReadError;
 use super::load::LoadError;
 use super::tls::TlsError;
 use crate::dataset::Problems;
-use crate::delivery;
 use crate::http::SettingsError;
+use crate::hub;
 
 /// Why a server did not start.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub enum StartError {
     /// The certificate or its key cannot be used.
     Tls(TlsError),
     /// The hub cannot be started.
-    Hub(delivery::StartError),
+    Hub(hub::StartError),
     /// The system has no randomness to give.
     Random(std::io::Error),
     /// The system refused threads or descriptors.

@@ -10,7 +10,7 @@ use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnecto
 use ureq::{Agent, Proxy};
 
 use crate::cli::exit::{Failure, Status};
-use crate::delivery::tls::{TlsConnector, client_config};
+use crate::hub::tls::{TlsConnector, client_config};
 
 /// How long an answer may take, from the name to the last byte.
 const TIME_MAX: Duration = Duration::from_secs(60);

@@ -9,12 +9,12 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header;
 use hyper::http::request::Parts;
 
-use crate::delivery::Hub;
 use crate::http::app_state::AppState;
 use crate::http::body::{self, Body};
 use crate::http::reply::{self, Refusal, Reply};
 use crate::http::respond::encode;
-use crate::websub::{self, request};
+use crate::hub::Hub;
+use crate::hub::{self, request};
 
 /// Reads the form within its bounds, hands it to the hub, and answers.
 pub(crate) async fn hub(app: Arc<AppState>, parts: Parts, body: Incoming) -> Response<Body> {
@@ -53,9 +53,9 @@ const NO_HUB: Refusal = Refusal::Unavailable("the hub is not running");
 
 /// Refuses a request before its body is read: a form in a content coding, and one whose client waits to hear whether to
 /// send it (RFC 9110 §10.1.1) and has named another media type.
-fn check_head(parts: &Parts) -> Result<(), websub::Refusal> {
+fn check_head(parts: &Parts) -> Result<(), hub::Refusal> {
     if body::is_encoded(&parts.headers) {
-        return Err(websub::Refusal::content_coding());
+        return Err(hub::Refusal::content_coding());
     }
     match parts.headers.contains_key(header::EXPECT) {
         true => request::check_media_type(content_type(parts)),
@@ -63,7 +63,7 @@ fn check_head(parts: &Parts) -> Result<(), websub::Refusal> {
     }
 }
 
-async fn submit(hub: &Hub, parts: &Parts, form: &[u8]) -> Result<(), websub::Refusal> {
+async fn submit(hub: &Hub, parts: &Parts, form: &[u8]) -> Result<(), hub::Refusal> {
     let request = request::parse(content_type(parts), form)?;
     hub.submit(request).await
 }

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 
-use crate::delivery::Hub;
 use crate::http::app_state::AppState;
 use crate::http::reply::Reply;
 use crate::http::served_state::ServedState;
+use crate::hub::Hub;
 use crate::wire::json::{Array, Object, push_null};
 
 /// Answers that the process is alive: it has answered.

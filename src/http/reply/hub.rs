@@ -6,7 +6,7 @@ use hyper::{Response, StatusCode};
 
 use super::{ANY, EXPOSED, NO_STORE, NOSNIFF};
 use crate::http::body::Body;
-use crate::websub::{Refusal, RefusalKind};
+use crate::hub::{Refusal, RefusalKind};
 
 /// Writes what came of a request, using `headers`, the request's own map.
 pub(crate) fn render(outcome: Result<(), Refusal>, headers: HeaderMap) -> Response<Body> {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::clock;
-use crate::delivery::{Hub, stats::Stats};
-use crate::websub::subscription::{Failure, RemovalReason};
+use crate::hub::subscription::{Failure, RemovalReason};
+use crate::hub::{Hub, stats::Stats};
 use crate::wire::openmetrics::{Exposition, Kind};
 
 use super::unsigned;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::subscriber::{Received, Reply, Subscriber};
 use crate::support::{Connection, Response};
-use reviewd::websub::store::Store;
+use reviewd::hub::store::Store;
 use reviewd::wire::date::{Timestamp, parse_timestamp};
 
 pub(super) const TOPIC: &str = "https://reviews.example/reviews.json";

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use reviewd::delivery::signature::sign;
-use reviewd::websub::Secret;
+use reviewd::hub::Secret;
+use reviewd::hub::signature::sign;
 
 use super::rig::{BASE, FEED, HUB, Rig, subscribe_all};
 use super::subscriber::{Reply, Subscriber};

@@ -1,7 +1,7 @@
 //! `reviewd hub copy`: subscriptions from a state directory into a database, told neither twice nor never.
 
-use reviewd::websub::store::Accept;
-use reviewd::websub::{Callback, HubRequest, Mode};
+use reviewd::hub::store::Accept;
+use reviewd::hub::{Callback, HubRequest, Mode};
 use serde_json::{Value, json};
 
 use super::postgres_shared::Shared;

@@ -12,7 +12,7 @@ use super::rig::now;
 use super::subscriber::Subscriber;
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::{Connection, Program, wait_until};
-use reviewd::websub::store::Store;
+use reviewd::hub::store::Store;
 
 /// How long lives are led, in seconds; the environment variable of this name asks for more.
 const SECONDS: (&str, u64) = ("REVIEWD_CRASH_SECONDS", 20);

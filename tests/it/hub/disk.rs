@@ -3,7 +3,7 @@
 use super::rig::Rig;
 use super::subscriber::Subscriber;
 use crate::support::{Mount, wait_until};
-use reviewd::websub::StoreLocation;
+use reviewd::hub::StoreLocation;
 
 #[test]
 fn a_disk_that_fills_up_refuses_requests_keeps_promises_and_recovers() {

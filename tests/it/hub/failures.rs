@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use reviewd::websub::subscription::RemovalReason;
+use reviewd::hub::subscription::RemovalReason;
 
 use super::authority;
 use super::rig::{FEED, Rig};

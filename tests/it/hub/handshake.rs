@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reviewd::websub::subscription::RemovalReason;
+use reviewd::hub::subscription::RemovalReason;
 
 use super::rig::{BASE, FEED, Rig};
 use super::subscriber::{Reply, Subscriber};
@@ -221,8 +221,8 @@ fn h4_h18_h20_a_renewal_switches_secret_and_lease_and_keeps_one_subscription() {
     });
     assert_eq!(rig.list().len(), 1);
     rig.change("2");
-    let secret = reviewd::websub::Secret::new("two".to_owned()).unwrap();
-    let signature = reviewd::delivery::signature::sign(&secret, b"2");
+    let secret = reviewd::hub::Secret::new("two".to_owned()).unwrap();
+    let signature = reviewd::hub::signature::sign(&secret, b"2");
     assert_eq!(
         subscriber.wait_delivery(1).field("x-hub-signature"),
         Some(signature.as_str())

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use reviewd::delivery::Settings;
-use reviewd::delivery::stats::Stats;
+use reviewd::hub::Settings;
+use reviewd::hub::StoreLocation;
+use reviewd::hub::stats::Stats;
 use reviewd::server::DataSource;
-use reviewd::websub::StoreLocation;
 
 use super::rig;
 use super::subscriber::{Received, Subscriber};

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use reviewd::delivery::Lanes;
-use reviewd::websub::store::Listed;
+use reviewd::hub::Lanes;
+use reviewd::hub::store::Listed;
 
 use super::rig::Rig;
 use super::subscriber::{Received, Reply, Subscriber};

@@ -4,8 +4,8 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use oracle::hub::{check_shared_hub_sequence, check_shared_store};
-use reviewd::websub::policy::Policy;
-use reviewd::websub::store::{Database, Store, StoreError, TOMBSTONES_MAX};
+use reviewd::hub::policy::Policy;
+use reviewd::hub::store::{Database, Store, StoreError, TOMBSTONES_MAX};
 use serde_json::json;
 
 use super::authority;

@@ -1,6 +1,6 @@
 //! What replicas that share a PostgreSQL may do to each other: nothing, whatever address, topics or locks they have.
 
-use reviewd::websub::store::StoreError;
+use reviewd::hub::store::StoreError;
 use sha2::Digest;
 
 use super::authority;

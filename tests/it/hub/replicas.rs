@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use reviewd::websub::store::{Database, Store};
+use reviewd::hub::store::{Database, Store};
 
 use super::authority;
 use super::chaos::{

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use reviewd::websub::store::{Listed, Store};
+use reviewd::hub::store::{Listed, Store};
 
 use super::authority;
 use super::rig::now;

@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use reviewd::delivery::guard::{Guard, Ports};
-use reviewd::delivery::resolve::Lookup;
-use reviewd::delivery::{Hub, Lanes, Outside, Settings};
+use reviewd::hub::guard::{Guard, Ports};
+use reviewd::hub::policy::{Leases, Policy};
+use reviewd::hub::resolve::Lookup;
+use reviewd::hub::store::{Listed, Quotas, Store, Tombstone};
+use reviewd::hub::subscription::RemovalReason;
+use reviewd::hub::{Hub, Lanes, Outside, Settings};
+use reviewd::hub::{Moment, Refusal, StoreLocation, request};
 use reviewd::snapshot::Topic;
-use reviewd::websub::policy::{Leases, Policy};
-use reviewd::websub::store::{Listed, Quotas, Store, Tombstone};
-use reviewd::websub::subscription::RemovalReason;
-use reviewd::websub::{Moment, Refusal, StoreLocation, request};
 use reviewd::wire::date::Timestamp;
 use sha2::Digest;
 

@@ -7,7 +7,7 @@ mod sequence;
 pub use conformance::{check_shared_store, check_store};
 pub use sequence::{check_hub_sequence, check_shared_hub_sequence};
 
-use reviewd::websub::request;
+use reviewd::hub::request;
 
 /// Parses `body` as a hub request and checks what must hold of whatever comes out.
 ///

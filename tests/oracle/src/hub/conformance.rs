@@ -7,12 +7,12 @@ mod subscriptions;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use reviewd::websub::store::{
+use reviewd::hub::store::{
     Accept, AdminCommand, Claim, Delivery, Lane, QuotaExceeded, Quotas, Recorded, Report, Store,
     TopicVersion, Verification,
 };
-use reviewd::websub::subscription::{Answer, Outcome, Policy, RemovalReason};
-use reviewd::websub::{Callback, HubRequest, Mode, Moment, Secret};
+use reviewd::hub::subscription::{Answer, Outcome, Policy, RemovalReason};
+use reviewd::hub::{Callback, HubRequest, Mode, Moment, Secret};
 use reviewd::wire::date::Timestamp;
 
 /// Runs every check on stores of one process that `open` makes, each empty.

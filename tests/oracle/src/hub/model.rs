@@ -3,11 +3,11 @@
 
 mod store;
 
-use reviewd::websub::store::{
+use reviewd::hub::store::{
     Accept, DenialNotice, QuotaExceeded, Quotas, Recorded, Report, Tombstone,
 };
-use reviewd::websub::subscription::{Answer, Ended, Outcome, Policy, RemovalReason, Subscription};
-use reviewd::websub::{Callback, Mode, Moment};
+use reviewd::hub::subscription::{Answer, Ended, Outcome, Policy, RemovalReason, Subscription};
+use reviewd::hub::{Callback, Mode, Moment};
 
 /// The naive store. It is in memory, so "on disk" means nothing here; a crash is `recover`.
 #[derive(Clone, Debug, Default)]

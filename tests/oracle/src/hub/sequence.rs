@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::model::Model;
-use reviewd::websub::store::{
+use reviewd::hub::store::{
     Accept, AdminCommand, Claim, Delivery, Lane, Quotas, Recorded, Report, Store, TopicVersion,
     Verification,
 };
-use reviewd::websub::subscription::{Answer, Failure, Outcome, Policy};
-use reviewd::websub::{Callback, HubRequest, Mode, Moment, Secret};
+use reviewd::hub::subscription::{Answer, Failure, Outcome, Policy};
+use reviewd::hub::{Callback, HubRequest, Mode, Moment, Secret};
 use reviewd::wire::date::Timestamp;
 
 /// Does the same to both stores and returns what they agree on.

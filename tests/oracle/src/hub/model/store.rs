@@ -1,16 +1,16 @@
-//! The methods of [`Store`](reviewd::websub::store::Store), each a walk over the lists.
+//! The methods of [`Store`](reviewd::hub::store::Store), each a walk over the lists.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use super::{Active, Model, Waiting};
-use reviewd::websub::store::{
+use reviewd::hub::store::{
     Accept, AdminCommand, Claim, Counts, Delivery, DenialNotice, Lane, Listed, Published,
     QuotaExceeded, Quotas, Recorded, Report, StoreError, SweepReport, Tombstone, TopicVersion,
     Verification,
 };
-use reviewd::websub::subscription::{Policy, RemovalReason};
-use reviewd::websub::{Mode, Moment};
+use reviewd::hub::subscription::{Policy, RemovalReason};
+use reviewd::hub::{Mode, Moment};
 
 impl Model {
     pub(in super::super) fn publish(

@@ -3,8 +3,8 @@
 use std::sync::Barrier;
 use std::thread;
 
-use crate::websub::Moment;
-use crate::websub::store::{FILE_NAME, Store, StoreError};
+use crate::hub::Moment;
+use crate::hub::store::{FILE_NAME, Store, StoreError};
 
 #[test]
 fn an_opening_that_hangs_is_not_waited_for_for_ever() {

@@ -17,9 +17,9 @@ use super::engine::{Engine, Message};
 use super::settings::{Outside, Settings};
 use super::stats::Stats;
 use super::tls::CaError;
+use crate::hub::store::Accept;
+use crate::hub::{Callback, HubRequest, Refusal};
 use crate::snapshot::Topic;
-use crate::websub::store::Accept;
-use crate::websub::{Callback, HubRequest, Refusal};
 
 /// The running hub; cheap to clone. When the last clone is dropped, it stops without waiting for anybody.
 #[derive(Clone)]
@@ -137,7 +137,7 @@ impl Hub {
     /// Accepts a request: returns once it is on disk. Cancel safe: the request is kept or not, never half.
     ///
     /// # Errors
-    /// [`RefusalKind::TooMany`](crate::websub::RefusalKind::TooMany) for a callback host that asks too much, `Field`
+    /// [`RefusalKind::TooMany`](crate::hub::RefusalKind::TooMany) for a callback host that asks too much, `Field`
     /// for a topic that is not ours or a callback that may not be reached, `Unavailable` when the hub is full,
     /// stopping, or cannot write.
     pub async fn submit(&self, request: HubRequest) -> Result<(), Refusal> {

@@ -75,7 +75,7 @@ pub enum Recorded {
 
 impl Recorded {
     /// What the verification of a request for an active subscription changed, by the step that it was.
-    pub(in crate::websub) fn verified(step: &Step) -> Recorded {
+    pub(in crate::hub) fn verified(step: &Step) -> Recorded {
         match (&step.state, step.removal) {
             (Some(state), _) if state.is_leaving() => Recorded::Leaving,
             (Some(_), _) => Recorded::Renewed,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::websub::subscription::{Answer, Failure, RemovalReason};
+use crate::hub::subscription::{Answer, Failure, RemovalReason};
 
 /// A number that only the hub changes and everybody may read.
 #[derive(Debug, Default)]

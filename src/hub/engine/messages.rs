@@ -7,11 +7,11 @@ use tracing::{debug, info, warn};
 
 use super::super::client::Exchange;
 use super::super::exchange::End;
-use super::super::hub::BUSY_S;
+use super::super::handle::BUSY_S;
 use super::{Engine, Logged};
-use crate::websub::store::{Accept, QuotaExceeded, Recorded, Report};
-use crate::websub::subscription::{Answer, Outcome};
-use crate::websub::{Moment, Refusal};
+use crate::hub::store::{Accept, QuotaExceeded, Recorded, Report};
+use crate::hub::subscription::{Answer, Outcome};
+use crate::hub::{Moment, Refusal};
 
 impl Engine {
     /// Keeps the requests, all in one transaction, and answers them.

@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::guard::Guard;
 use super::resolve::{Lookup, SystemLookup};
 use crate::clock;
-use crate::websub::StoreLocation;
-use crate::websub::policy::{Leases, Policy};
-use crate::websub::store::Quotas;
+use crate::hub::StoreLocation;
+use crate::hub::policy::{Leases, Policy};
+use crate::hub::store::Quotas;
 
 /// The hub's configuration.
 #[derive(Clone, Debug)]

@@ -9,9 +9,9 @@ use super::super::breaker::{PROBE_WAIT_MAX, PROBES};
 use super::super::exchange::{End, Job};
 use super::super::in_flight::{Attempt, Kind};
 use super::{Engine, Logged};
-use crate::websub::store::{Claim, Delivery, Lane, Report, SweepReport};
-use crate::websub::subscription::{Outcome, RemovalReason};
-use crate::websub::{Callback, Moment};
+use crate::hub::store::{Claim, Delivery, Lane, Report, SweepReport};
+use crate::hub::subscription::{Outcome, RemovalReason};
+use crate::hub::{Callback, Moment};
 
 impl Engine {
     /// Begins what may begin; true when it is worth looking again soon: a lane is full, or claims are to be given back.

@@ -7,11 +7,11 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::super::deliveries;
 use super::*;
-use crate::websub::store::{
+use crate::hub::store::{
     Accept, AdminCommand, Claim, Quotas, Recorded, Report, Store, TopicVersion, Verification,
 };
-use crate::websub::subscription::{Policy, RemovalReason};
-use crate::websub::{Callback, HubRequest, Mode, Moment};
+use crate::hub::subscription::{Policy, RemovalReason};
+use crate::hub::{Callback, HubRequest, Mode, Moment};
 use crate::wire::date::Timestamp;
 
 const TOPIC: &str = "https://r.example/feed.xml";

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use tracing::{debug, error, info, warn};
 
 use super::Engine;
-use crate::websub::Moment;
-use crate::websub::store::{Store, StoreError, TopicVersion};
-use crate::websub::subscription::RemovalReason;
+use crate::hub::Moment;
+use crate::hub::store::{Store, StoreError, TopicVersion};
+use crate::hub::subscription::RemovalReason;
 
 impl Engine {
     /// Opens the store and takes the delivery role, as far as neither has happened. Exchanges of an earlier role end first, so

@@ -14,8 +14,8 @@ use bytes::Bytes;
 use super::client::{Client, Exchange, Payload, delivery_timeout};
 use super::resolve::ResolverPool;
 use super::signature::sign;
-use crate::websub::store::{Delivery, DenialNotice, Verification};
-use crate::websub::subscription::{Answer, Failure};
+use crate::hub::store::{Delivery, DenialNotice, Verification};
+use crate::hub::subscription::{Answer, Failure};
 use crate::wire::date::Timestamp;
 
 /// A topic's content and the fields that go with it, shared by all its deliveries.

@@ -17,8 +17,8 @@ use super::resolve::{GuardedResolver, LookupError, ResolverPool};
 use super::tcp::HubTcpConnector;
 use super::tls::TlsConnector;
 use crate::clock;
-use crate::websub::Callback;
-use crate::websub::subscription::{Answer, Failure};
+use crate::hub::Callback;
+use crate::hub::subscription::{Answer, Failure};
 use crate::wire::date::parse_http_date;
 
 use std::io::Read;

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::websub::{Callback, Host};
+use crate::hub::{Callback, Host};
 
 /// What callbacks are permitted.
 #[derive(Clone, Debug, PartialEq, Eq)]

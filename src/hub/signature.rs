@@ -3,7 +3,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::websub::Secret;
+use crate::hub::Secret;
 
 /// Returns the field's value for `body`: `sha256=` and 64 hexadecimal digits (WebSub §7.1).
 #[must_use]

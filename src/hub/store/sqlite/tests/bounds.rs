@@ -1,7 +1,7 @@
 //! How much is kept, on both sides of the bound.
 
 use super::*;
-use crate::websub::store::TOMBSTONES_MAX;
+use crate::hub::store::TOMBSTONES_MAX;
 
 #[test]
 fn the_newest_ten_thousand_tombstones_are_kept_and_the_oldest_is_dropped() {

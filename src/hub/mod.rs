@@ -1,9 +1,13 @@
-//! The WebSub hub's decisions: requests, the subscription's life, and what the store must keep.
+//! The WebSub hub: requests and changed topics into stored state, and that into HTTPS requests to callbacks.
 //!
 //! [`request`] turns a form into a [`HubRequest`] or a [`Refusal`]; [`subscription`] is the life of one pair of
 //! callback and topic, events in and effects out; [`store`] says what must be atomic and on disk before it is
-//! promised and keeps it in a file, or in a database that replicas share, and [`store_location`] says which.
-//! Nothing else here knows a socket, a thread or the clock: `now` comes in as a [`Moment`].
+//! promised and keeps it in a file, or in a database that replicas share, and [`store_location`] says which. These
+//! know neither a socket nor the clock: `now` comes in as a [`Moment`].
+//!
+//! [`Hub`] is the handle. Behind it one thread has the store and decides (`engine`), and a [`pool`] of threads of its
+//! own, never shared with requests, does the exchanges with callbacks: [`client`] sends, [`resolve`] and [`guard`] say
+//! where to, [`breaker`] tells their faults from ours.
 //!
 //! # Requirements and their tests
 //!
@@ -38,18 +42,39 @@
 //! H57 asks to keep a subscription until its lease ends, however often deliveries fail. Our interface removes it after
 //! three failures in a row; that is a denial at a time of the hub's choosing (H37), and so it is told (H36).
 
+pub mod breaker;
 pub mod callback;
+pub mod client;
+mod engine;
+mod exchange;
+pub mod guard;
+mod handle;
+mod in_flight;
 pub mod moment;
 pub mod policy;
+pub mod pool;
+pub mod priority;
 pub mod refusal;
 mod removal;
 pub mod request;
+pub mod resolve;
+pub mod settings;
+pub mod signature;
+pub mod stats;
 pub mod store;
 pub mod store_location;
 pub mod subscription;
+mod tcp;
+pub mod tls;
+#[cfg(feature = "postgres")]
+mod wait;
 
 pub use callback::{Callback, Host};
+pub use handle::{Health, Hub, StartError};
 pub use moment::Moment;
 pub use refusal::{Refusal, RefusalKind};
 pub use request::{HubRequest, Mode, Secret};
+pub use settings::{Lanes, Outside, Settings};
 pub use store_location::StoreLocation;
+#[cfg(feature = "postgres")]
+pub use wait::await_store;

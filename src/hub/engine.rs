@@ -18,16 +18,16 @@ use self::storage::OPEN_WAIT_MIN;
 use super::breaker::Breaker;
 use super::client::Client;
 use super::exchange::{CallbackClient, Clients, Content, End, Job};
-use super::hub::{Health, Shared, StartError, stopping};
+use super::handle::{Health, Shared, StartError, stopping};
 use super::in_flight::InFlight;
 use super::pool::Pool;
 use super::priority::{Behind, give_way};
 use super::resolve::ResolverPool;
 use super::settings::{Outside, Settings};
 use super::tls::client_config;
+use crate::hub::store::{Accept, Report, Store};
+use crate::hub::{Moment, Refusal};
 use crate::snapshot::Topic;
-use crate::websub::store::{Accept, Report, Store};
-use crate::websub::{Moment, Refusal};
 
 /// What comes in.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use tracing::warn;
 
-use crate::websub::StoreLocation;
-use crate::websub::store::StoreError;
+use crate::hub::StoreLocation;
+use crate::hub::store::StoreError;
 
 /// Opens the store once and closes it again, to know that it can be used at the public address `origin`. One that cannot be reached is tried again for
 /// 10 seconds: services that start together do not all come up at once.
