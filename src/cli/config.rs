@@ -16,7 +16,7 @@ use crate::http::{Proxies, ProxyField, Rates};
 use crate::insights;
 use crate::server::systemd::SdNotify;
 use crate::server::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, TlsFiles, logs};
-use crate::wire::network::Network;
+use crate::wire::network::{IpNet, parse_network};
 
 use super::exit::{Failure, Status};
 use super::hub_flags::HubFlags;
@@ -127,8 +127,8 @@ struct AddressArgs {
     hsts: u32,
     /// Address or network of a reverse proxy, such as 10.0.0.0/8, whose header names the client; may be repeated
     #[arg(long = "trusted-proxy", env = "REVIEWD_TRUSTED_PROXY", value_name = "NETWORK", value_delimiter = ',',
-        value_parser = Network::parse)]
-    trusted_proxies: Vec<Network>,
+        value_parser = parse_network)]
+    trusted_proxies: Vec<IpNet>,
     /// Header in which trusted proxies name the client; the other one is ignored
     #[arg(
         long,

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
+pub(super) use crate::wire::text::{QUOTED_BYTES_MAX, quote};
+
 /// How many problems are kept; further ones are only counted.
 pub const KEPT_MAX: usize = 100;
-
-/// How many bytes of an offending value a problem quotes.
-pub const QUOTED_BYTES_MAX: usize = 64;
 
 /// A file and the limit on its size.
 #[derive(Clone, Copy, Debug)]
@@ -167,20 +166,4 @@ impl fmt::Display for Warning {
         }
         write!(f, ": {}", self.message)
     }
-}
-
-/// Quotes at most 64 bytes of `text`, with anything escaped that a terminal would not show as it is.
-pub(super) fn quote(text: &str) -> String {
-    let kept = cut(text);
-    let more = if kept.len() < text.len() { "…" } else { "" };
-    format!("\"{}{more}\"", kept.escape_debug())
-}
-
-/// Returns at most 64 bytes of `text`, cut at a character boundary.
-pub(super) fn cut(text: &str) -> &str {
-    let mut end = text.len().min(QUOTED_BYTES_MAX);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }

@@ -11,6 +11,7 @@ use hyper::Method;
 
 use super::head::RequestHead;
 use crate::clock;
+use crate::wire::text::truncate;
 use crate::wire::trace::TraceParent;
 
 /// Entries that wait for the writer; one more is dropped and counted. At 256 bytes of path that is some 3 MB.
@@ -180,10 +181,6 @@ impl LogEntryBuilder {
     /// Notes what `head` says, a request of `client`.
     pub(super) fn new(head: &RequestHead<'_>, client: IpAddr) -> LogEntryBuilder {
         let path = head.path;
-        let mut end = path.len().min(PATH_BYTES_MAX);
-        while !path.is_char_boundary(end) {
-            end -= 1;
-        }
         let mut traces = head.lines_from_last("traceparent");
         // More than one is invalid (Trace Context §3.2.2.5).
         let trace = match (traces.next(), traces.next()) {
@@ -194,7 +191,7 @@ impl LogEntryBuilder {
             unix_ms: clock::unix_ms(),
             client,
             method: MethodName::of(head.method),
-            path: path[..end].to_owned(),
+            path: truncate(path, PATH_BYTES_MAX).to_owned(),
             trace,
         }
     }

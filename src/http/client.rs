@@ -4,13 +4,13 @@ use std::net::IpAddr;
 
 use super::head::RequestHead;
 use crate::wire::forwarded::{Hop, parse_forwarded, parse_x_forwarded_for};
-use crate::wire::network::Network;
+use crate::wire::network::IpNet;
 
 /// The proxies that the operator has in front of the service.
 #[derive(Clone, Debug)]
 pub struct Proxies {
     /// Where they are; empty if there are none.
-    pub networks: Vec<Network>,
+    pub networks: Vec<IpNet>,
     /// Where they write the address that they were asked from.
     pub field: ProxyField,
 }
@@ -33,7 +33,7 @@ impl Proxies {
     pub fn contain(&self, address: IpAddr) -> bool {
         self.networks
             .iter()
-            .any(|network| network.contains(address))
+            .any(|network| network.contains(&address.to_canonical()))
     }
 
     /// Returns the address that a request came from: the peer itself, and behind trusted proxies the right-most address of
@@ -89,7 +89,7 @@ mod tests {
     fn client(field: ProxyField, lines: &[(&'static str, &'static str)], peer: &str) -> String {
         let proxies = Proxies {
             networks: ["10.0.0.0/8", "2001:db8::/32"]
-                .map(|text| Network::parse(text).expect(text))
+                .map(|text| text.parse().expect(text))
                 .to_vec(),
             field,
         };

@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::dataset::is_id;
 use crate::wire::date::Date;
+use crate::wire::text::hex;
 
 /// Letters of the source's name at the beginning of an id, so that people see where a review is from.
 const PREFIX_MAX: usize = 24;
@@ -39,9 +40,7 @@ fn derived(source: &str, parts: &[&str]) -> String {
     if !id.is_empty() {
         id.push('-');
     }
-    for byte in &hash.finalize()[..16] {
-        id.push_str(&format!("{byte:02x}"));
-    }
+    id.push_str(&hex(&hash.finalize()[..16]));
     id
 }
 

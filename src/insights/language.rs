@@ -9,6 +9,7 @@ use whatlang::Lang;
 
 use super::parallel::over_chunks;
 use crate::model::Review;
+use crate::wire::text::truncate;
 
 /// Detects the language of each of `reviews`, `None` without letters; nothing once `cancelled`.
 ///
@@ -77,11 +78,7 @@ const TAGS: [(&str, Lang); 7] = [
 
 /// The part of a text that tells its language.
 fn head(text: &str) -> &str {
-    let mut end = text.len().min(HEAD_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    truncate(text, HEAD_BYTES)
 }
 
 /// The stemmer of a language, if there is one.

@@ -5,6 +5,7 @@ use sha2::{Digest, Sha256};
 use super::text_model;
 use super::trends::TREND_RULE;
 use crate::model::insights::{Figure, Method};
+use crate::wire::text::hex;
 
 /// Name and version of the method.
 pub const MODEL: &str = "reviewd-evidence-3";
@@ -49,7 +50,7 @@ pub(super) fn card(summary: &str, mentions_min: u32) -> Method {
             .to_owned(),
         measured: further.remove(0),
         further,
-        text_model_sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+        text_model_sha256: hex(&digest),
         formula: FORMULA.to_owned(),
         score_rule: SCORE_RULE.to_owned(),
         polarity_rule: POLARITY_RULE.to_owned(),

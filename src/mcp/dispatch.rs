@@ -11,7 +11,7 @@ use super::prompts;
 use super::protocol::{Era, Revision};
 use super::resources;
 use super::tools;
-use crate::search::issue::cut;
+use crate::wire::text::cut;
 
 /// Appends the answer to `initialize`.
 pub(crate) fn initialize(catalog: &Catalog, revision: Revision, id: &Value, out: &mut Vec<u8>) {

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::head::{Field, Head};
 use super::server::Settings;
-use crate::search::issue::cut_lossy;
+use crate::wire::text::cut_lossy;
 
 /// What is let in besides loopback and requests without an Origin.
 #[derive(Clone, Debug)]

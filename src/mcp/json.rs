@@ -129,7 +129,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
         let mut members = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             if members.contains_key(&key) {
-                let key = crate::search::issue::cut(&key);
+                let key = crate::wire::text::cut(&key);
                 return Err(A::Error::custom(format_args!("the key {key:?} twice")));
             }
             members.insert(key, entries.next_value_seed(self)?);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::wire::json::{push_i64, push_string};
+use crate::wire::json::push_string;
 
 /// One message, seen in a parsed value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -163,7 +163,7 @@ pub(crate) fn push_error(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError
         out.push(b',');
     }
     out.extend_from_slice(b"\"error\":{\"code\":");
-    push_i64(out, i64::from(error.code));
+    out.extend_from_slice(error.code.to_string().as_bytes());
     out.extend_from_slice(b",\"message\":");
     push_string(out, &error.message);
     if let Some(data) = &error.data {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::catalog::Catalog;
 use super::jsonrpc::{Call, RpcError};
-use crate::search::issue::cut;
+use crate::wire::text::cut;
 
 /// Returns the result of `prompts/get`.
 ///

@@ -6,10 +6,10 @@ use super::catalog::Catalog;
 use super::jsonrpc::{Call, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError};
 use super::protocol::Era;
 use crate::search::envelope::{push_since_head, push_tail};
-use crate::search::issue::cut;
 use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
 use crate::wire::json::{push_escaped, push_string};
+use crate::wire::text::cut;
 
 /// Appends the result of `resources/read`, up to its closing brace.
 ///

@@ -16,7 +16,7 @@ use super::protocol::{Era, Revision, is_stateless_version};
 use super::reply::Reply;
 use super::session::{EndedSessions, SessionId};
 use super::stateless;
-use crate::search::issue::cut_lossy;
+use crate::wire::text::cut_lossy;
 
 /// What the operator sets about the server.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::head::{Field, Head};
 use super::jsonrpc::{Call, HEADER_MISMATCH, RpcError, UNSUPPORTED_VERSION};
 use super::protocol::Revision;
-use crate::search::issue::cut;
+use crate::wire::text::cut;
 
 /// The key of `_meta` that names the revision.
 pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";

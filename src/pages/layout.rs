@@ -1,7 +1,5 @@
 //! The parts that all pages share, rendered once per snapshot: head with the business, rating, and footer.
 
-use std::fmt::Write as _;
-
 use askama::Template;
 use sha2::{Digest, Sha256};
 
@@ -12,6 +10,7 @@ use super::text::{
 };
 use crate::model::Business;
 use crate::snapshot::Snapshot;
+use crate::wire::text::hex;
 
 /// The styles of all pages.
 pub(super) const STYLESHEET: &str = include_str!("assets/page.css");
@@ -62,12 +61,7 @@ pub(super) fn rendered(template: &impl Template) -> String {
 
 /// The first 8 hexadecimal digits of the SHA-256 of a file.
 fn version(file: &str) -> String {
-    let digest = Sha256::digest(file.as_bytes());
-    digest[..4].iter().fold(String::new(), |mut text, byte| {
-        // A string takes everything.
-        let _never = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&Sha256::digest(file.as_bytes())[..4])
 }
 
 #[derive(Template)]

@@ -6,13 +6,14 @@ use std::ops::Range;
 use super::cursor::Cursor;
 use super::filter::{Filter, Query, RatingSet, Sort};
 use super::fold::fold_into;
-use super::issue::{Code, Issue, Issues, cut, cut_lossy};
+use super::issue::{Code, Issue, Issues};
 use super::query::{Buffers, CURSOR_BYTES_MAX, IGNORED_MAX, Parameter, TEXT_BYTES_MAX};
 use super::words::{TERMS_MAX, Words};
 use crate::model::Rating;
 use crate::model::insights::Polarity;
 use crate::wire::date::{Date, parse_date};
 use crate::wire::form::decode_into;
+use crate::wire::text::{cut, cut_lossy};
 
 /// A JSON value as far as the rules need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

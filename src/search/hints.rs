@@ -6,12 +6,12 @@ use std::fmt;
 
 use super::filter::{Filter, Query, RatingSet, Sort};
 use super::index::Index;
-use super::issue::cut;
 use super::names::NameMatch;
 use super::query::Parameter;
 use super::run::{Scratch, run};
 use super::words::Words;
 use crate::wire::json::{Array, Object, push_strings};
+use crate::wire::text::cut;
 
 /// One thing that helps to ask again; displayed as a sentence without a full stop.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::wire::json::{Array, Object};
+use crate::wire::text::cut;
 
 /// One reason why an input is refused; the client is the culprit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,26 +172,6 @@ impl fmt::Display for Issues {
 
 impl std::error::Error for Issues {}
 
-/// Returns at most the first 64 bytes of `text`, never a part of a character.
-#[must_use]
-pub fn cut(text: &str) -> &str {
-    let mut end = text.len().min(RECEIVED_BYTES_MAX);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
-/// As `cut`, for bytes that may not be UTF-8; what is not becomes U+FFFD.
-#[must_use]
-pub fn cut_lossy(bytes: &[u8]) -> String {
-    let head = &bytes[..bytes.len().min(RECEIVED_BYTES_MAX)];
-    cut(&String::from_utf8_lossy(head)).to_owned()
-}
-
-/// Longest piece of a client's text that is ever quoted back, in bytes; the rest is left out.
-pub const RECEIVED_BYTES_MAX: usize = 64;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,17 +205,5 @@ mod tests {
         issues.push(issue(None));
         assert_eq!(issues.to_string(), format!("{one}, and 2 more issues"));
         assert!(String::from_utf8_lossy(&issues.render()).contains(r#""path":[]"#));
-    }
-
-    #[test]
-    fn quotes_are_cut_at_64_bytes_and_never_inside_a_character() {
-        assert_eq!(cut(&"x".repeat(64)).len(), 64);
-        assert_eq!(cut(&"x".repeat(65)).len(), 64);
-        assert_eq!(cut(&"é".repeat(40)).len(), 64);
-        assert_eq!(cut(&format!("x{}", "é".repeat(40))).len(), 63);
-        assert_eq!(cut(&"😀".repeat(17)).len(), 64);
-        assert_eq!(cut_lossy(b"\xff").as_str(), "\u{fffd}");
-        assert!(cut_lossy(&[0xff; 100]).len() <= 64);
-        assert_eq!(cut_lossy(&[b'x'; 100]), "x".repeat(64));
     }
 }

@@ -6,9 +6,10 @@
 
 use super::builder::Builder;
 use super::filter::Query;
-use super::issue::{Code, Issue, Issues, cut, cut_lossy};
+use super::issue::{Code, Issue, Issues};
 use crate::wire::date::{Date, parse_date};
 use crate::wire::form::{decode_into, decode_path, pairs};
+use crate::wire::text::{cut, cut_lossy};
 
 /// Memory that parsing reuses, so that a query that is accepted allocates nothing in the steady state.
 #[derive(Debug, Default)]

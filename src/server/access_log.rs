@@ -16,6 +16,7 @@ use tracing::{info, warn};
 use crate::http::{AccessLog, LogEntry, WriterMessage, WriterStats};
 use crate::wire::date::Timestamp;
 use crate::wire::json::{Object, push_string};
+use crate::wire::text::push_percent;
 
 use super::clock;
 use super::config::AccessLogTarget;
@@ -241,12 +242,7 @@ fn render(entry: &LogEntry, out: &mut Vec<u8>) {
 /// another line.
 fn escaped(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'!'..=b'~' => text.push(char::from(byte)),
-            _ => text.push_str(&format!("%{byte:02X}")),
-        }
-    }
+    push_percent(&mut text, path, |byte| byte.is_ascii_graphic());
     text
 }
 

@@ -21,7 +21,7 @@ use super::clock;
 use super::config::Limits;
 use super::state::millis;
 use crate::http::Proxies;
-use crate::wire::network::Network;
+use crate::wire::network::{IpNet, networks_of_client};
 
 /// How many times its share of connections a whole /48 of IPv6 may have. A /48 is what one customer of a provider is
 /// given (RFC 6177 §2), and holds 65,536 clients of a /64 each. Our choice.
@@ -57,7 +57,7 @@ struct Table {
     next: u64,
     entries: BTreeMap<u64, Entry>,
     /// The connections of each network that has any.
-    networks: HashMap<Network, BTreeSet<u64>>,
+    networks: HashMap<IpNet, BTreeSet<u64>>,
     /// Where the next sample begins.
     sample_from: u64,
     /// How many were evicted and are not closed yet.
@@ -71,7 +71,7 @@ struct Entry {
     /// Wakes its task.
     waker: Option<Waker>,
     /// Among whose connections it is counted: none for a proxy's.
-    networks: [Option<Network>; 2],
+    networks: [Option<IpNet>; 2],
     _permit: OwnedSemaphorePermit,
 }
 
@@ -132,7 +132,7 @@ impl Connections {
     ) -> Result<(ConnectionPermit, Option<LimitReached>), LimitReached> {
         let is_counted = self.per_address_max > 0 && !self.proxies.contain(peer);
         let networks = match is_counted {
-            true => Network::of_client(peer),
+            true => networks_of_client(peer),
             false => [None; 2],
         };
         let mut table = self.lock();
@@ -175,7 +175,7 @@ impl Connections {
 
     /// Has the connection closed that has waited longest for a request, of a sample of those of `network` or of all; `None`
     /// where none waits. Its place is free at once.
-    fn evict(&self, table: &mut Table, network: Option<Network>) -> Option<()> {
+    fn evict(&self, table: &mut Table, network: Option<IpNet>) -> Option<()> {
         if table.closing >= CLOSING_MAX {
             return None;
         }
@@ -257,7 +257,7 @@ impl Table {
     }
 
     /// Returns which of the next [`SAMPLE`] connections, of `network` or of all, has waited longest for a request.
-    fn longest_waiting(&mut self, network: Option<Network>) -> Option<u64> {
+    fn longest_waiting(&mut self, network: Option<IpNet>) -> Option<u64> {
         let from = self.sample_from;
         let sample: Vec<u64> = match network {
             Some(network) => {

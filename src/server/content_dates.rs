@@ -13,6 +13,7 @@ use tracing::warn;
 
 use crate::model::Dataset;
 use crate::wire::date::{Timestamp, parse_timestamp};
+use crate::wire::text::hex;
 
 /// The file in the state directory: a date (RFC 3339), a space, a SHA-256 in hexadecimal digits, a line feed.
 const FILE: &str = "content-date";
@@ -122,12 +123,7 @@ fn write(path: &Path, last: ContentDate) -> io::Result<()> {
         .create_new(true)
         .mode(0o600)
         .open(&draft)?;
-    let digest: String = last
-        .digest
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    writeln!(file, "{} {digest}", last.date)?;
+    writeln!(file, "{} {}", last.date, hex(&last.digest))?;
     file.sync_all()?;
     fs::rename(&draft, path)
 }

@@ -25,6 +25,7 @@ use crate::model::{Business, Dataset, Editorial, Row, Taxonomy};
 use crate::search::index::{Index, IndexOptions};
 use crate::wire::date::{Date, Timestamp};
 use crate::wire::etag::EntityTag;
+use crate::wire::text::hex;
 
 use documents::Documents;
 pub use resource::Resource;
@@ -176,10 +177,7 @@ impl Snapshot {
             unverified_count: dataset.unverified_count,
             verifications: Verifications::of(&dataset.reviews),
             index,
-            version: digest[..4]
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect(),
+            version: hex(&digest[..4]),
             offsets,
             since,
             tags: ReviewTags::default(),

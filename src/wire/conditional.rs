@@ -11,6 +11,7 @@
 //! [`holds`] is steps 1 and 2, which a read rarely has, [`evaluate`] is steps 3 and 4.
 
 use super::date::{Timestamp, parse_http_date};
+use super::text::trim_start;
 
 /// What the current content of a resource is known by.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +40,7 @@ pub fn holds<'a>(
     if_match: impl IntoIterator<Item = &'a [u8]>,
     if_unmodified_since: impl IntoIterator<Item = &'a [u8]>,
 ) -> bool {
-    match match_tags(validators.etag, if_match, Comparison::Strong) {
+    match match_tags(validators.etag, if_match, false) {
         Some(matches) => matches,
         None => match (single_date(if_unmodified_since), validators.last_modified) {
             (Some(date), Some(last_modified)) => last_modified <= date,
@@ -59,7 +60,7 @@ pub fn evaluate<'a>(
     if_none_match: impl IntoIterator<Item = &'a [u8]>,
     if_modified_since: impl IntoIterator<Item = &'a [u8]>,
 ) -> Verdict {
-    match match_tags(validators.etag, if_none_match, Comparison::Weak) {
+    match match_tags(validators.etag, if_none_match, true) {
         Some(true) => return Verdict::NotModified,
         Some(false) => return Verdict::Serve,
         None => {}
@@ -77,18 +78,11 @@ fn single_date<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Option<Timesta
     if dates.next().is_some() { None } else { date }
 }
 
-/// Whether a weak tag can match (§8.8.3.2).
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Comparison {
-    Strong,
-    Weak,
-}
-
-/// Whether one tag of the fields matches, or `None` if there is no field.
+/// Whether one tag of the fields matches, or `None` if there is no field; `takes_weak` as §8.8.3.2 says.
 fn match_tags<'a>(
     etag: &str,
     fields: impl IntoIterator<Item = &'a [u8]>,
-    comparison: Comparison,
+    takes_weak: bool,
 ) -> Option<bool> {
     let ours = opaque(etag.as_bytes());
     let mut present = false;
@@ -106,14 +100,14 @@ fn match_tags<'a>(
             match member {
                 Member::Star => star = true,
                 Member::Tag { opaque, weak } => {
-                    if opaque == ours && (!weak || comparison == Comparison::Weak) {
+                    if opaque == ours && (!weak || takes_weak) {
                         return Some(true);
                     }
                 }
             }
         }
         // What ended the reading is a member too, if a malformed one.
-        members += u32::from(!rest.iter().all(|&byte| is_separator(byte)));
+        members += u32::from(!rest.iter().all(|byte| SEPARATORS.contains(byte)));
     }
     // `*` means any current content (§13.1.2), but it is a value of its own, not a member of the list.
     present.then_some(star && members == 1)
@@ -132,7 +126,7 @@ enum Member<'a> {
 
 /// Takes the next member off the front of a list; `None` at its end and where it does not fit the grammar.
 fn next_member(list: &[u8]) -> Option<(Member<'_>, &[u8])> {
-    let start = list.iter().position(|&byte| !is_separator(byte))?;
+    let start = list.iter().position(|byte| !SEPARATORS.contains(byte))?;
     let list = &list[start..];
     let (member, rest) = if let Some(rest) = list.strip_prefix(b"*") {
         (Member::Star, rest)
@@ -147,18 +141,12 @@ fn next_member(list: &[u8]) -> Option<(Member<'_>, &[u8])> {
         };
         (member, quoted[end..].strip_prefix(b"\"")?)
     };
-    let next = rest
-        .iter()
-        .position(|byte| !matches!(byte, b' ' | b'\t'))
-        .unwrap_or(rest.len());
-    let rest = &rest[next..];
-    (rest.is_empty() || rest[0] == b',').then_some((member, rest))
+    let rest = trim_start(rest);
+    matches!(rest, [] | [b',', ..]).then_some((member, rest))
 }
 
-/// Whether a byte may stand between members: a comma or white space, as empty members are allowed (§5.6.1.2).
-fn is_separator(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b',')
-}
+/// What may stand between members: commas and white space, as empty members are allowed (§5.6.1.2).
+const SEPARATORS: &[u8] = b" \t,";
 
 /// Whether a byte may stand in an opaque-tag: `%x21 / %x23-7E / obs-text` (§8.8.3).
 fn is_tag_byte(byte: u8) -> bool {

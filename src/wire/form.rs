@@ -5,17 +5,7 @@
 
 use std::fmt;
 
-/// Returns the pairs of `raw`, in order and still encoded, without allocating; empty pieces (`&&`) are skipped.
-#[must_use]
-pub fn pairs(raw: &[u8]) -> Pairs<'_> {
-    Pairs { rest: raw }
-}
-
-/// The iterator that `pairs` returns.
-#[derive(Clone, Debug)]
-pub struct Pairs<'a> {
-    rest: &'a [u8],
-}
+use memchr::{memchr, memchr2};
 
 /// One `name=value` of a form, both still encoded; a piece without `=` is a name with an empty value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,20 +16,16 @@ pub struct Pair<'a> {
     pub value: &'a [u8],
 }
 
-impl<'a> Iterator for Pairs<'a> {
-    type Item = Pair<'a>;
-
-    fn next(&mut self) -> Option<Pair<'a>> {
-        while !self.rest.is_empty() {
-            let (piece, rest) = split_once(self.rest, b'&');
-            self.rest = rest;
-            if !piece.is_empty() {
-                let (name, value) = split_once(piece, b'=');
-                return Some(Pair { name, value });
-            }
+/// Returns the pairs of `raw`, in order and still encoded, without allocating; empty pieces (`&&`) are skipped.
+pub fn pairs(raw: &[u8]) -> impl Iterator<Item = Pair<'_>> {
+    let pieces = raw.split(|byte| *byte == b'&');
+    pieces.filter(|piece| !piece.is_empty()).map(|piece| {
+        let end = memchr(b'=', piece).unwrap_or(piece.len());
+        Pair {
+            name: &piece[..end],
+            value: piece.get(end + 1..).unwrap_or_default(),
         }
-        None
-    }
+    })
 }
 
 /// Appends the decoded `raw` to `out`: `+` is a space and `%41` is `A`.
@@ -50,7 +36,7 @@ impl<'a> Iterator for Pairs<'a> {
 /// # Errors
 /// `BrokenEscape` for a `%` without two hexadecimal digits, `NotUtf8` if the decoded bytes are not UTF-8.
 pub fn decode_into(raw: &[u8], out: &mut String) -> Result<(), FormError> {
-    decode(raw, Plus::IsSpace, out)
+    decode(raw, b' ', out)
 }
 
 /// Appends the decoded `raw` to `out` as `decode_into` does, but leaves `+` alone (RFC 3986 §2.1): for paths.
@@ -58,100 +44,58 @@ pub fn decode_into(raw: &[u8], out: &mut String) -> Result<(), FormError> {
 /// # Errors
 /// Those of `decode_into`.
 pub fn decode_path(raw: &[u8], out: &mut String) -> Result<(), FormError> {
-    decode(raw, Plus::IsPlus, out)
+    decode(raw, b'+', out)
 }
 
-/// Decodes by way of a small buffer, because a character may be spread over raw bytes and escapes.
-fn decode(raw: &[u8], plus: Plus, out: &mut String) -> Result<(), FormError> {
-    let is_plain = |byte: &u8| *byte != b'%' && (*byte != b'+' || plus == Plus::IsPlus);
-    if raw.iter().all(is_plain) {
+fn decode(raw: &[u8], plus: u8, out: &mut String) -> Result<(), FormError> {
+    if memchr2(b'%', b'+', raw).is_none() {
         out.push_str(std::str::from_utf8(raw).map_err(|_| FormError::NotUtf8)?);
         return Ok(());
     }
     let start = out.len();
-    let result = decode_pieces(raw, plus, out);
-    if result.is_err() {
-        out.truncate(start);
-    }
-    result
-}
-
-fn decode_pieces(raw: &[u8], plus: Plus, out: &mut String) -> Result<(), FormError> {
-    let mut piece = [0u8; PIECE_BYTES];
-    let mut len = 0;
-    let mut at = 0;
-    while at < raw.len() {
-        let (byte, read) = match raw[at] {
-            b'%' => (
-                escape(&raw[at + 1..]).ok_or(FormError::BrokenEscape { at })?,
-                3,
-            ),
-            b'+' if plus == Plus::IsSpace => (b' ', 1),
-            byte => (byte, 1),
-        };
-        piece[len] = byte;
-        len += 1;
-        at += read;
-        if len == PIECE_BYTES {
-            len = flush(&mut piece, len, out)?;
+    let mut bytes = std::mem::take(out).into_bytes();
+    let decoded = push_decoded(raw, plus, &mut bytes);
+    match (String::from_utf8(bytes), decoded) {
+        (Ok(text), Ok(())) => {
+            *out = text;
+            Ok(())
+        }
+        (text, decoded) => {
+            let mut bytes =
+                text.map_or_else(std::string::FromUtf8Error::into_bytes, String::into_bytes);
+            bytes.truncate(start);
+            *out = String::from_utf8(bytes).expect("what was there before is UTF-8");
+            decoded.and(Err(FormError::NotUtf8))
         }
     }
-    match flush(&mut piece, len, out)? {
-        0 => Ok(()),
-        _ => Err(FormError::NotUtf8),
+}
+
+fn push_decoded(raw: &[u8], plus: u8, out: &mut Vec<u8>) -> Result<(), FormError> {
+    let mut rest = raw;
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        out.push(match byte {
+            b'+' => plus,
+            b'%' => {
+                let broken = FormError::BrokenEscape {
+                    at: raw.len() - after.len() - 1,
+                };
+                let digits = rest.split_off(..2).ok_or(broken)?;
+                unescape(digits).ok_or(broken)?
+            }
+            plain => *plain,
+        });
     }
+    Ok(())
 }
 
-/// Appends the whole characters of `piece[..len]`, moves the beginning of a cut one to the front, and returns
-/// its length (0 to 3).
-fn flush(piece: &mut [u8; PIECE_BYTES], len: usize, out: &mut String) -> Result<usize, FormError> {
-    let mut chunks = piece[..len].utf8_chunks();
-    let Some(chunk) = chunks.next() else {
-        return Ok(0);
-    };
-    out.push_str(chunk.valid());
-    let valid = chunk.valid().len();
-    if chunks.next().is_some() || !is_cut(&piece[valid..len]) {
-        return Err(FormError::NotUtf8);
+/// Returns the byte that two hexadecimal digits stand for.
+fn unescape(digits: &[u8]) -> Option<u8> {
+    let value = |digit: u8| char::from(digit).to_digit(16);
+    match digits {
+        [high, low] => u8::try_from(value(*high)? << 4 | value(*low)?).ok(),
+        _ => None,
     }
-    piece.copy_within(valid..len, 0);
-    Ok(len - valid)
-}
-
-/// Whether `bytes` is empty or the beginning of a character that more bytes could complete.
-fn is_cut(bytes: &[u8]) -> bool {
-    match std::str::from_utf8(bytes) {
-        Ok(_) => bytes.is_empty(),
-        Err(error) => error.valid_up_to() == 0 && error.error_len().is_none(),
-    }
-}
-
-/// The byte that two hexadecimal digits at the front of `rest` mean.
-fn escape(rest: &[u8]) -> Option<u8> {
-    let high = hex(*rest.first()?)?;
-    let low = hex(*rest.get(1)?)?;
-    Some(high << 4 | low)
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).map(|value| value as u8)
-}
-
-/// The bytes before and after the first `separator`, or all of them and nothing.
-fn split_once(bytes: &[u8], separator: u8) -> (&[u8], &[u8]) {
-    match memchr::memchr(separator, bytes) {
-        Some(at) => (&bytes[..at], &bytes[at + 1..]),
-        None => (bytes, &[]),
-    }
-}
-
-/// What a plus sign stands for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Plus {
-    /// In forms and query strings.
-    IsSpace,
-    /// In paths.
-    IsPlus,
 }
 
 /// Why bytes cannot be decoded: the client's mistake.
@@ -169,22 +113,16 @@ pub enum FormError {
 impl fmt::Display for FormError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FormError::BrokenEscape { at } => {
-                write!(
-                    formatter,
-                    "must have two hexadecimal digits after the % at byte {at}"
-                )
-            }
+            FormError::BrokenEscape { at } => write!(
+                formatter,
+                "must have two hexadecimal digits after the % at byte {at}"
+            ),
             FormError::NotUtf8 => formatter.write_str("must be UTF-8 after percent-decoding"),
         }
     }
 }
 
 impl std::error::Error for FormError {}
-
-/// Bytes that are decoded before they are checked and appended: large enough that checking is by the piece,
-/// small enough to clear for nothing.
-const PIECE_BYTES: usize = 64;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,10 @@
 //! Each proxy appends the address that it was asked from. Hops left of the first unparsable or untrusted one are
 //! client-controlled and ignored; so both parsers return hops from the right, and the caller stops there.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::text::{is_token_byte, trim, trim_start};
 
 /// An address that a proxy was asked from; `None` where it does not say (`unknown`, `_hidden`, or nonsense).
 pub type Hop = Option<IpAddr>;
@@ -76,64 +79,42 @@ fn parse_element(element: &[u8]) -> Option<(Hop, &[u8])> {
             let (name, value, after) = parse_pair(rest)?;
             if name.eq_ignore_ascii_case(b"for") {
                 named += 1;
-                hop = value.and_then(|value| parse_node(&value));
+                hop = parse_node(&value);
             }
             rest = after;
         }
         let after = trim_start(rest);
-        match after.first() {
-            None | Some(b',') => return Some((hop.filter(|_| named == 1), after)),
+        match after {
+            [] | [b',', ..] => return Some((hop.filter(|_| named == 1), after)),
             // The grammar has white space beside commas alone; some write it here, and it can mean nothing else.
-            Some(b';') => rest = trim_start(&after[1..]),
-            Some(_) => return None,
+            [b';', after @ ..] => rest = trim_start(after),
+            _ => return None,
         }
     }
 }
 
-/// Reads `token "=" (token / quoted-string)`: name, value, and what follows. The value is `None` if it is too long for
-/// a node, or of another name than `for`, and nothing is allocated for it. A token may be any run of visible bytes without delimiters: many write `for=[::1]` without the quotes.
-#[expect(clippy::type_complexity, reason = "three parts of one line")]
-fn parse_pair(pair: &[u8]) -> Option<(&[u8], Option<Vec<u8>>, &[u8])> {
+/// Name, value, and what follows.
+type Pair<'a> = (&'a [u8], Cow<'a, [u8]>, &'a [u8]);
+
+/// Reads `token "=" (token / quoted-string)`. A token may be any run of visible bytes without delimiters: many write `for=[::1]` without the quotes.
+fn parse_pair(pair: &[u8]) -> Option<Pair<'_>> {
     let equals = pair.iter().position(|&byte| !is_token_byte(byte))?;
     let (name, after) = pair.split_at(equals);
-    let [b'=', value @ ..] = after else {
-        return None;
-    };
-    if name.is_empty() {
-        return None;
-    }
-    let is_wanted = name.eq_ignore_ascii_case(b"for");
-    if let [b'"', quoted @ ..] = value {
-        let (value, rest) = parse_quoted(quoted, is_wanted)?;
-        return Some((name, value, rest));
+    let value = after.strip_prefix(b"=").filter(|_| !name.is_empty())?;
+    if let Some(quoted) = value.strip_prefix(b"\"") {
+        let mut value = Vec::new();
+        let mut bytes = quoted.iter();
+        loop {
+            match bytes.next()? {
+                b'"' => return Some((name, value.into(), bytes.as_slice())),
+                b'\\' => value.push(*bytes.next()?),
+                byte => value.push(*byte),
+            }
+        }
     }
     let is_end = |byte: &u8| !byte.is_ascii_graphic() || b"\",;".contains(byte);
     let end = value.iter().position(is_end).unwrap_or(value.len());
-    let (value, rest) = value.split_at(end);
-    let is_kept = is_wanted && (1..=NODE_BYTES_MAX).contains(&value.len());
-    Some((name, is_kept.then(|| value.to_vec()), rest))
-}
-
-/// Reads a quoted string behind its first mark (RFC 9110 §5.6.4): its value, if that is wanted, and what follows the
-/// second.
-fn parse_quoted(quoted: &[u8], is_wanted: bool) -> Option<(Option<Vec<u8>>, &[u8])> {
-    let mut value = Vec::new();
-    let mut bytes = quoted.iter().enumerate();
-    while let Some((at, &byte)) = bytes.next() {
-        let meant = match byte {
-            b'"' => {
-                let is_kept = is_wanted && value.len() <= NODE_BYTES_MAX;
-                return Some((is_kept.then_some(value), &quoted[at + 1..]));
-            }
-            b'\\' => *bytes.next()?.1,
-            byte => byte,
-        };
-        // One more than the bound tells that it was too long.
-        if is_wanted && value.len() <= NODE_BYTES_MAX {
-            value.push(meant);
-        }
-    }
-    None
+    Some((name, value[..end].into(), &value[end..]))
 }
 
 /// Reads an address with an optional port: `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80`, and bare `2001:db8::1`,
@@ -161,31 +142,13 @@ fn is_port(text: &str) -> bool {
     match text.strip_prefix(':') {
         None => text.is_empty(),
         Some(hidden) if hidden.starts_with('_') => {
-            hidden.len() > 1 && hidden.bytes().all(is_hidden_byte)
+            let is_hidden = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+            hidden.len() > 1 && hidden.bytes().all(is_hidden)
         }
         Some(digits) => {
             (1..=5).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
         }
     }
-}
-
-fn is_hidden_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"._-".contains(&byte)
-}
-
-fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
-}
-
-fn trim_start(bytes: &[u8]) -> &[u8] {
-    let begin = bytes.iter().position(|byte| !b" \t".contains(byte));
-    &bytes[begin.unwrap_or(bytes.len())..]
-}
-
-fn trim(bytes: &[u8]) -> &[u8] {
-    let bytes = trim_start(bytes);
-    let end = bytes.iter().rposition(|byte| !b" \t".contains(byte));
-    &bytes[..end.map_or(0, |last| last + 1)]
 }
 
 #[cfg(test)]

@@ -1,62 +1,17 @@
 //! An append-only JSON writer (RFC 8259).
 //!
 //! Every function appends to a buffer that the caller owns and sizes; nothing is kept and nothing fails.
-//! `Object` and `Array` place the commas:
-//!
-//! ```
-//! use reviewd::wire::json::{Array, Object};
-//!
-//! let mut out = Vec::new();
-//! let mut object = Object::begin(&mut out);
-//! object.string("id", "r1").u64("rating", 5);
-//! let mut array = Array::begin(object.key("services"));
-//! array.string("wills").string("probate");
-//! array.end();
-//! object.end();
-//! assert_eq!(out, br#"{"id":"r1","rating":5,"services":["wills","probate"]}"#);
-//! ```
+//! [`Object`] and [`Array`] place the commas.
+
+use super::text::hex_digits;
 
 /// Appends `text` as a JSON string, quoted and escaped (RFC 8259 §7).
 ///
 /// Only what must be escaped is: the quotation mark, the backslash and U+0000 to U+001F.
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    let mut rest = text.as_bytes();
-    while !rest.is_empty() {
-        // What people write is copied as it stands, but for a few bytes around each quotation mark and line break.
-        let (chunks, _) = rest.as_chunks::<CHUNK_BYTES>();
-        let plain = chunks.iter().take_while(|chunk| is_plain(chunk)).count() * CHUNK_BYTES;
-        let (run, after) = rest.split_at(plain);
-        out.extend_from_slice(run);
-        let (piece, after) = after.split_at(after.len().min(CHUNK_BYTES));
-        if has_marks(piece) {
-            push_escaped(out, piece);
-        } else {
-            out.extend_from_slice(piece);
-        }
-        rest = after;
-    }
+    push_escaped(out, text.as_bytes());
     out.push(b'"');
-}
-
-/// Bytes of which a string is looked at together: two registers of every x86-64 machine.
-const CHUNK_BYTES: usize = 32;
-
-/// Tells whether nothing in `chunk` is to be escaped. Looks at all of it, so that the compiler can compare bytes side
-/// by side.
-fn is_plain(chunk: &[u8; CHUNK_BYTES]) -> bool {
-    let marks = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-    !chunk.iter().fold(false, |any, byte| any | marks(byte))
-}
-
-/// Tells whether something in `piece`, which is short, is to be escaped.
-fn has_marks(piece: &[u8]) -> bool {
-    let Some(last) = piece.last_chunk::<8>() else {
-        return piece.iter().any(|byte| ESCAPES[usize::from(*byte)] != 0);
-    };
-    let (words, _) = piece.as_chunks::<8>();
-    let mut words = words.iter().chain([last]);
-    words.any(|word| marks(u64::from_le_bytes(*word)).0 != 0)
 }
 
 /// Appends `text` escaped but without quotes, so that a JSON text can stand inside a JSON string.
@@ -135,15 +90,20 @@ fn marks(word: u64) -> (u64, bool) {
 
 /// What stands for a byte in a string: the first bytes of six, and how many.
 fn escape(byte: u8) -> ([u8; 6], usize) {
-    let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
-    match ESCAPES[usize::from(byte)] {
-        0 => ([byte, 0, 0, 0, 0, 0], 1),
-        b'u' => {
-            let (high, low) = (digit(byte >> 4), digit(byte & 15));
-            ([b'\\', b'u', b'0', b'0', high, low], 6)
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        0x08 => b'b',
+        b'\t' => b't',
+        b'\n' => b'n',
+        0x0c => b'f',
+        b'\r' => b'r',
+        0..0x20 => {
+            let [high, low] = hex_digits(byte);
+            return ([b'\\', b'u', b'0', b'0', high, low], 6);
         }
-        short => ([b'\\', short, 0, 0, 0, 0], 2),
-    }
+        plain => return ([plain, 0, 0, 0, 0, 0], 1),
+    };
+    ([b'\\', short, 0, 0, 0, 0], 2)
 }
 
 /// Appends `value` in decimal, without allocating.
@@ -159,19 +119,6 @@ pub fn push_u64(out: &mut Vec<u8>, mut value: u64) {
         }
     }
     out.extend_from_slice(&digits[start..]);
-}
-
-/// Appends `value` in decimal with a sign if it is negative, without allocating.
-pub fn push_i64(out: &mut Vec<u8>, value: i64) {
-    if value < 0 {
-        out.push(b'-');
-    }
-    push_u64(out, value.unsigned_abs());
-}
-
-/// Appends `true` or `false`.
-pub fn push_bool(out: &mut Vec<u8>, value: bool) {
-    out.extend_from_slice(if value { b"true" } else { b"false" });
 }
 
 /// Appends `null`.
@@ -237,22 +184,14 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// Appends a whole number with a sign.
-    pub fn i64(&mut self, key: &str, value: i64) -> &mut Self {
-        push_i64(self.key(key), value);
-        self
-    }
-
     /// Appends `true` or `false`.
     pub fn bool(&mut self, key: &str, value: bool) -> &mut Self {
-        push_bool(self.key(key), value);
-        self
+        self.raw(key, if value { b"true" } else { b"false" })
     }
 
     /// Appends `null`.
     pub fn null(&mut self, key: &str) -> &mut Self {
-        push_null(self.key(key));
-        self
+        self.raw(key, b"null")
     }
 
     /// Appends `value` as it stands, which must be one JSON value.
@@ -323,24 +262,6 @@ pub fn push_strings<'s>(out: &mut Vec<u8>, values: impl IntoIterator<Item = &'s 
     }
     array.end();
 }
-
-/// For each byte: 0 if it stands for itself, `u` if it needs `\u00xx`, else the letter after the backslash.
-const ESCAPES: [u8; 256] = {
-    let mut table = [0u8; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = b'u';
-        byte += 1;
-    }
-    table[0x08] = b'b';
-    table[0x09] = b't';
-    table[0x0a] = b'n';
-    table[0x0c] = b'f';
-    table[0x0d] = b'r';
-    table[b'"' as usize] = b'"';
-    table[b'\\' as usize] = b'\\';
-    table
-};
 
 #[cfg(test)]
 mod tests;

@@ -11,5 +11,6 @@ pub mod negotiate;
 pub mod network;
 pub mod openmetrics;
 pub mod simple_request;
+pub mod text;
 pub mod trace;
 pub mod xml;

@@ -1,5 +1,7 @@
 //! Accept-Encoding with q-values (RFC 9110 §12.5.3 and §12.4.2), and what of Accept tells a browser.
 
+use super::text::trim;
+
 /// A content coding that a body may be stored in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coding {
@@ -88,11 +90,9 @@ impl Preferences {
             named: [None; 3],
             others: None,
         };
-        let members = field_values
-            .into_iter()
-            .flat_map(|value| value.split(|&byte| byte == b','));
+        let values = field_values.into_iter();
+        let members = values.flat_map(|value| value.split(|&byte| byte == b',').map(trim));
         for member in members
-            .map(trim)
             .filter(|member| !member.is_empty())
             .take(MEMBERS_MAX)
         {
@@ -118,18 +118,12 @@ impl Preferences {
     pub fn choose(&self, available: CodingSet) -> Coding {
         let mut best = (Coding::Identity, 0);
         for coding in Coding::ALL {
-            let quality = self.quality(coding);
+            let quality = self.named[coding as usize].or(self.others).unwrap_or(0);
             if available.contains(coding) && quality > best.1 {
                 best = (coding, quality);
             }
         }
         best.0
-    }
-
-    /// The quality of `coding`, 0 if it is not acceptable. Identity that is not spoken of is acceptable but
-    /// least liked, which comes to the same here, as it is what remains.
-    fn quality(&self, coding: Coding) -> u16 {
-        self.named[coding as usize].or(self.others).unwrap_or(0)
     }
 }
 
@@ -146,68 +140,47 @@ pub fn prefers_html<'a>(field_values: impl Iterator<Item = &'a [u8]>) -> bool {
             () if name.eq_ignore_ascii_case(b"application/json") => &mut json,
             () => continue,
         };
-        let weight = parts.find_map(|part| match part {
-            [b'q' | b'Q', b'=', value @ ..] => Some(parse_quality(value).unwrap_or(0)),
-            _ => None,
-        });
-        *place = weight.unwrap_or(1000).max(*place);
+        let weight = parts.find_map(weight).map(parse_quality);
+        *place = weight.map_or(1000, Option::unwrap_or_default).max(*place);
     }
     html > 0 && html >= json
 }
 
 /// Splits `coding [ OWS ";" OWS "q=" qvalue ]` into name and quality; without a weight the quality is 1000.
 fn parse_member(member: &[u8]) -> Option<(&[u8], u16)> {
-    let Some(semicolon) = member.iter().position(|&byte| byte == b';') else {
-        return is_token(member).then_some((member, 1000));
+    let mut parts = member.splitn(2, |&byte| byte == b';').map(trim);
+    let name = parts.next()?;
+    let quality = match parts.next() {
+        Some(part) => parse_quality(weight(part)?)?,
+        None => 1000,
     };
-    let name = trim(&member[..semicolon]);
-    let weight = trim(&member[semicolon + 1..]);
-    let (b'q' | b'Q', [b'=', value @ ..]) = weight.split_first()? else {
-        return None;
-    };
-    is_token(name).then_some((name, parse_quality(value)?))
+    Some((name, quality))
+}
+
+/// Returns the value of the parameter `q`.
+fn weight(parameter: &[u8]) -> Option<&[u8]> {
+    match parameter {
+        [b'q' | b'Q', b'=', value @ ..] => Some(value),
+        _ => None,
+    }
 }
 
 /// Reads a qvalue (RFC 9110 §12.4.2), `0` to `1` with at most three decimals, in thousandths.
 fn parse_quality(value: &[u8]) -> Option<u16> {
     let (whole, decimals) = match value {
         [whole] => (whole, &[][..]),
-        [whole, b'.', decimals @ ..] => (whole, decimals),
+        [whole, b'.', decimals @ ..] if decimals.len() <= 3 => (whole, decimals),
         _ => return None,
     };
-    if decimals.len() > 3 || !decimals.iter().all(u8::is_ascii_digit) {
-        return None;
+    let mut thousandths = 0;
+    for (place, digit) in [100, 10, 1].into_iter().zip(decimals) {
+        thousandths += place * u16::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?);
     }
-    let thousandths = (0..3).fold(0, |sum, place| {
-        sum * 10
-            + decimals
-                .get(place)
-                .map_or(0, |digit| u16::from(digit - b'0'))
-    });
     match whole {
         b'0' => Some(thousandths),
         b'1' if thousandths == 0 => Some(1000),
         _ => None,
     }
-}
-
-/// Whether `name` is a token (RFC 9110 §5.6.2), `*` included.
-fn is_token(name: &[u8]) -> bool {
-    !name.is_empty()
-        && name
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
-}
-
-/// `bytes` without optional white space (SP and HTAB, RFC 9110 §5.6.3) around it.
-fn trim(bytes: &[u8]) -> &[u8] {
-    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t');
-    let start = bytes.iter().position(is_text).unwrap_or(bytes.len());
-    let end = bytes
-        .iter()
-        .rposition(is_text)
-        .map_or(start, |last| last + 1);
-    &bytes[start..end]
 }
 
 /// Members of the list that are read; a client has no honest use for more.

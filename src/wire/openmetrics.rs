@@ -1,17 +1,4 @@
 //! An append-only writer of OpenMetrics 1.0 text, the format that Prometheus and its kin read.
-//!
-//! ```
-//! use reviewd::wire::openmetrics::{Exposition, Kind};
-//!
-//! let mut text = Exposition::new();
-//! text.family("app_requests", Kind::Counter, "Requests answered.");
-//! text.sample("_total", &[("route", "/")], 5);
-//! assert_eq!(
-//!     text.finish(),
-//!     b"# TYPE app_requests counter\n# HELP app_requests Requests answered.\n\
-//!       app_requests_total{route=\"/\"} 5\n# EOF\n"
-//! );
-//! ```
 
 use super::json::push_u64;
 
@@ -55,18 +42,11 @@ impl Exposition {
             Kind::Histogram => "histogram",
             Kind::Info => "info",
         };
-        self.line("TYPE", kind.as_bytes());
-        for unit in ["seconds", "bytes"] {
-            if name
-                .strip_suffix(unit)
-                .is_some_and(|rest| rest.ends_with('_'))
-            {
-                self.line("UNIT", unit.as_bytes());
-            }
+        self.line("TYPE", kind);
+        if let Some((_, unit @ ("seconds" | "bytes"))) = name.rsplit_once('_') {
+            self.line("UNIT", unit);
         }
-        let mut escaped = Vec::with_capacity(help.len());
-        push_escaped(&mut escaped, help);
-        self.line("HELP", &escaped);
+        self.line("HELP", &escaped(help));
     }
 
     /// Appends one sample of the family: `suffix` is what its name ends in, `""` on a gauge.
@@ -79,10 +59,9 @@ impl Exposition {
     /// Appends one sample in seconds, exact to the nanosecond.
     pub fn nanoseconds(&mut self, suffix: &str, labels: &[(&str, &str)], value_ns: u64) {
         self.begin(suffix, labels);
-        push_u64(&mut self.out, value_ns / 1_000_000_000);
-        let rest = value_ns % 1_000_000_000;
-        self.out.extend_from_slice(format!(".{rest:09}").as_bytes());
-        self.out.push(b'\n');
+        let (whole, rest) = (value_ns / 1_000_000_000, value_ns % 1_000_000_000);
+        self.out
+            .extend_from_slice(format!("{whole}.{rest:09}\n").as_bytes());
     }
 
     /// Ends the text.
@@ -92,23 +71,18 @@ impl Exposition {
         self.out
     }
 
-    fn line(&mut self, word: &str, rest: &[u8]) {
-        for part in ["# ", word, " ", self.family, " "] {
-            self.out.extend_from_slice(part.as_bytes());
-        }
-        self.out.extend_from_slice(rest);
-        self.out.push(b'\n');
+    fn line(&mut self, word: &str, rest: &str) {
+        let line = format!("# {word} {} {rest}\n", self.family);
+        self.out.extend_from_slice(line.as_bytes());
     }
 
     fn begin(&mut self, suffix: &str, labels: &[(&str, &str)]) {
         self.out.extend_from_slice(self.family.as_bytes());
         self.out.extend_from_slice(suffix.as_bytes());
         for (place, (name, value)) in labels.iter().enumerate() {
-            self.out.push(if place == 0 { b'{' } else { b',' });
-            self.out.extend_from_slice(name.as_bytes());
-            self.out.extend_from_slice(b"=\"");
-            push_escaped(&mut self.out, value);
-            self.out.push(b'"');
+            let mark = if place == 0 { '{' } else { ',' };
+            let label = format!("{mark}{name}=\"{}\"", escaped(value));
+            self.out.extend_from_slice(label.as_bytes());
         }
         if !labels.is_empty() {
             self.out.push(b'}');
@@ -117,16 +91,11 @@ impl Exposition {
     }
 }
 
-/// Appends `text` with what label values and help texts escape.
-fn push_escaped(out: &mut Vec<u8>, text: &str) {
-    for byte in text.bytes() {
-        match byte {
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            byte => out.push(byte),
-        }
-    }
+/// Returns `text` with what label values and help texts escape.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 //! ASCII in values, and no field that changes the framing, the condition or the connection. Everything else goes to
 //! hyper, also a head that has not arrived in full, so this parser never refuses a request.
 
+use super::text::trim;
+
 /// A request that the fast path may answer, borrowed from the bytes that it was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimpleRequest<'b> {
@@ -69,13 +71,15 @@ pub fn parse_simple(bytes: &[u8]) -> Option<SimpleRequest<'_>> {
         [b'G', b'E', b'T', b' ', rest @ ..] => (false, rest),
         _ => (true, bytes.strip_prefix(b"HEAD ")?),
     };
-    let end = rest.iter().position(|byte| !is_path_byte(*byte))?;
+    let end = rest.iter().position(|byte| !PATH[usize::from(*byte)])?;
     let (path, rest) = rest.split_at(end);
     if path.first() != Some(&b'/') {
         return None;
     }
     let (query, rest) = match rest {
-        [b'?', rest @ ..] => rest.split_at(rest.iter().position(|byte| !is_query_byte(*byte))?),
+        [b'?', rest @ ..] => {
+            rest.split_at(rest.iter().position(|byte| !QUERY[usize::from(*byte)])?)
+        }
         _ => (&[][..], rest),
     };
     let lines = rest.strip_prefix(b" HTTP/1.1\r\n")?;
@@ -122,7 +126,7 @@ fn set_once<'b>(slot: &mut Option<&'b [u8]>, value: &'b [u8]) -> Option<()> {
 
 /// Reads `name ":" OWS value OWS CRLF` (RFC 9112 §5): name, value, and what follows.
 fn parse_field(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
-    let colon = line.iter().position(|byte| !is_token_byte(*byte))?;
+    let colon = line.iter().position(|byte| !TOKEN[usize::from(*byte)])?;
     let (name, rest) = line.split_at(colon);
     let rest = rest.strip_prefix(b":")?;
     if name.is_empty() {
@@ -153,23 +157,12 @@ fn role(name: &[u8]) -> HeaderRole {
     }
 }
 
-/// Tells whether a byte may stand in a path of ours.
-fn is_path_byte(byte: u8) -> bool {
-    const PATH: [bool; 256] = alphanumeric_or(b"/.-_");
-    PATH[usize::from(byte)]
-}
-
-/// Tells whether a byte may stand in the query of a simple request.
-fn is_query_byte(byte: u8) -> bool {
-    const QUERY: [bool; 256] = alphanumeric_or(b"/.-_=&%+~:,!*");
-    QUERY[usize::from(byte)]
-}
-
-/// Tells whether a byte may stand in the name of a field (RFC 9110 §5.6.2).
-fn is_token_byte(byte: u8) -> bool {
-    const TOKEN: [bool; 256] = alphanumeric_or(b"!#$%&'*+-.^_`|~");
-    TOKEN[usize::from(byte)]
-}
+/// What may stand in a path of ours.
+const PATH: [bool; 256] = alphanumeric_or(b"/.-_");
+/// What may stand in the query of a simple request.
+const QUERY: [bool; 256] = alphanumeric_or(b"/.-_=&%+~:,!*");
+/// What may stand in the name of a field.
+const TOKEN: [bool; 256] = alphanumeric_or(b"!#$%&'*+-.^_`|~");
 
 /// Makes a table of the letters, the digits and `marks`: every byte of a request line and of a name is looked at.
 const fn alphanumeric_or(marks: &[u8]) -> [bool; 256] {
@@ -213,17 +206,6 @@ fn text_length(bytes: &[u8]) -> usize {
         length += 8;
     }
     length + last.iter().take_while(|byte| is_text(byte)).count()
-}
-
-/// Returns `value` without the optional white space (RFC 9110 §5.6.3) around it.
-fn trim(mut value: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t', rest @ ..] = value {
-        value = rest;
-    }
-    while let [rest @ .., b' ' | b'\t'] = value {
-        value = rest;
-    }
-    value
 }
 
 #[cfg(test)]

@@ -7,57 +7,44 @@
 ///
 /// A carriage return becomes a reference, because a parser turns a bare one into a line feed.
 pub fn push_text(out: &mut Vec<u8>, text: &str) {
-    push(out, text, |byte| match byte {
-        b'&' => Some("&amp;"),
-        b'<' => Some("&lt;"),
-        // Needed after `]]`, and harmless elsewhere.
-        b'>' => Some("&gt;"),
-        b'\r' => Some("&#13;"),
-        _ => None,
-    });
+    push(out, text, |_| None);
 }
 
 /// Appends `text` as an attribute's value, without the quotation marks around it, of either kind.
 ///
 /// Tabs and line breaks become references, because a parser turns bare ones into spaces.
 pub fn push_attribute(out: &mut Vec<u8>, text: &str) {
-    push(out, text, |byte| match byte {
-        b'&' => Some("&amp;"),
-        b'<' => Some("&lt;"),
-        b'>' => Some("&gt;"),
-        b'"' => Some("&quot;"),
-        b'\'' => Some("&#39;"),
-        b'\t' => Some("&#9;"),
-        b'\n' => Some("&#10;"),
-        b'\r' => Some("&#13;"),
+    push(out, text, |character| match character {
+        '"' => Some("&quot;"),
+        '\'' => Some("&#39;"),
+        '\t' => Some("&#9;"),
+        '\n' => Some("&#10;"),
         _ => None,
     });
 }
 
-/// Appends `text` in runs: what `entity` names is replaced, what XML forbids is dropped.
-fn push(out: &mut Vec<u8>, text: &str, entity: impl Fn(u8) -> Option<&'static str>) {
-    let bytes = text.as_bytes();
+/// Appends `text` in runs, with what `entity` names and what is never plain replaced.
+fn push(out: &mut Vec<u8>, text: &str, entity: impl Fn(char) -> Option<&'static str>) {
     let mut start = 0;
-    let mut at = 0;
-    while at < bytes.len() {
-        let (replacement, len) = match bytes[at] {
-            byte if entity(byte).is_some() => (entity(byte), 1),
-            b'\t' | b'\n' | b'\r' => (None, 0),
-            0..=0x1f => (Some(""), 1),
-            // U+FFFE and U+FFFF are the three bytes EF BF BE and EF BF BF.
-            0xef if matches!(bytes[at + 1..], [0xbf, 0xbe | 0xbf, ..]) => (Some(""), 3),
-            _ => (None, 0),
+    for (at, character) in text.char_indices() {
+        let replacement = match character {
+            '&' => "&amp;",
+            '<' => "&lt;",
+            // Needed after `]]`, and harmless elsewhere.
+            '>' => "&gt;",
+            '\r' => "&#13;",
+            other => match (entity(other), other) {
+                (Some(replacement), _) => replacement,
+                (None, '\t' | '\n') => continue,
+                (None, '\0'..' ' | '\u{fffe}' | '\u{ffff}') => "",
+                (None, _) => continue,
+            },
         };
-        let Some(replacement) = replacement else {
-            at += 1;
-            continue;
-        };
-        out.extend_from_slice(&bytes[start..at]);
+        out.extend_from_slice(&text.as_bytes()[start..at]);
         out.extend_from_slice(replacement.as_bytes());
-        at += len;
-        start = at;
+        start = at + character.len_utf8();
     }
-    out.extend_from_slice(&bytes[start..]);
+    out.extend_from_slice(&text.as_bytes()[start..]);
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 
 use reviewd::http::{Proxies, ProxyField};
 use reviewd::server::Config;
-use reviewd::wire::network::Network;
 use socket2::{Domain, Socket, Type};
 
 use crate::support::{Connection, Program, Response, Server, send};
@@ -37,7 +36,7 @@ fn limited(change: impl FnOnce(&mut Config)) -> Server {
 pub(crate) fn behind_proxies(field: ProxyField) -> impl FnOnce(&mut Config) {
     move |config| {
         config.proxies = Proxies {
-            networks: vec![Network::parse("127.0.0.0/8").unwrap()],
+            networks: vec!["127.0.0.0/8".parse().unwrap()],
             field,
         };
     }

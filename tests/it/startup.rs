@@ -145,7 +145,10 @@ fn wrong_flags_are_64_with_a_line_that_names_them() {
         (["--idle-time", "0s"], "must be from 100ms to 86400s"),
         (["--max-connections", "0"], "--max-connections"),
         (["--trusted-proxy", "10.0.0.1/8"], "; 10.0.0.0/8 has not"),
-        (["--trusted-proxy", "10.0.0.0/8,0.0.0.0/0"], "is everybody"),
+        (
+            ["--trusted-proxy", "10.0.0.0/8,0.0.0.0/0"],
+            "is every address",
+        ),
         (["--proxy-field", "via"], "--proxy-field"),
         (["--threads", "0"], "0 is not in 1..=1024"),
         (["--no-such-flag", "1"], "--no-such-flag"),

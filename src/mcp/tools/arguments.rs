@@ -7,8 +7,9 @@ use serde_json::Value;
 use super::Members;
 use crate::mcp::json::quote;
 use crate::search::builder;
-use crate::search::issue::{Code, Issue, Issues, cut};
+use crate::search::issue::{Code, Issue, Issues};
 use crate::search::query::TEXT_BYTES_MAX;
+use crate::wire::text::cut;
 
 /// The members of `arguments`, and what has been found wrong so far.
 pub(crate) struct Arguments<'v> {

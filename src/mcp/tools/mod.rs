@@ -15,8 +15,9 @@ use serde_json::{Map, Value};
 
 use super::catalog::Catalog;
 use super::jsonrpc::{Call, RpcError};
-use crate::search::issue::{Issues, cut};
+use crate::search::issue::Issues;
 use crate::wire::json::{push_escaped, push_string};
+use crate::wire::text::cut;
 use arguments::Arguments;
 
 /// The members of `arguments`.

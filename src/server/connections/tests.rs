@@ -8,7 +8,7 @@ fn table(max: u32, per_address_max: u32) -> Arc<Connections> {
     limits.connections = max;
     limits.connections_per_address = per_address_max;
     let proxies = Proxies {
-        networks: vec![Network::parse("10.0.0.0/8").unwrap()],
+        networks: vec!["10.0.0.0/8".parse().unwrap()],
         field: ProxyField::XForwardedFor,
     };
     Arc::new(Connections::new(&limits, proxies))

@@ -81,18 +81,6 @@ fn character_may_be_spread_over_raw_bytes_and_escapes() {
 }
 
 #[test]
-fn characters_that_straddle_the_piece_survive() {
-    for ahead in 0..=2 * PIECE_BYTES + 4 {
-        let text = "x".repeat(ahead) + "\u{10ffff}é€" + &"y".repeat(ahead);
-        let escaped: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
-        assert_eq!(decoded(escaped.as_bytes()), Ok(text.clone()));
-        assert_eq!(decoded(text.as_bytes()), Ok(text));
-        let cut = "x".repeat(ahead) + "%f0%9f%98";
-        assert_eq!(decoded(cut.as_bytes()), Err(FormError::NotUtf8));
-    }
-}
-
-#[test]
 fn decoding_appends_and_takes_back_on_error() {
     let mut out = "kept ".to_owned();
     assert_eq!(decode_into(b"more", &mut out), Ok(()));

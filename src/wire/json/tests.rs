@@ -35,7 +35,8 @@ fn every_byte_is_escaped_alike_at_every_place_of_a_word() {
     for byte in 0..=u8::MAX {
         let mut alone = Vec::new();
         push_escaped(&mut alone, &[byte]);
-        assert_eq!(alone.len() == 1, ESCAPES[usize::from(byte)] == 0, "{byte}");
+        let must_be = byte < b' ' || byte == b'"' || byte == b'\\';
+        assert_eq!(alone.len() > 1, must_be, "{byte}");
         for (before, after) in (0..17).flat_map(|n| [(n, 0), (n, 16 - n)]) {
             let text = [vec![b'a'; before], vec![byte], vec![0xff; after]].concat();
             let mut out = Vec::new();
@@ -69,28 +70,10 @@ fn long_texts_are_escaped_as_short_ones() {
 }
 
 #[test]
-fn a_mark_is_escaped_at_every_place_of_a_string() {
-    for mark in ['"', '\\', '\n', '\u{1f}', ' ', '\u{7f}', 'é'] {
-        for (before, after) in (0..70).flat_map(|n| [(n, 0), (n, 1), (n, 70 - n)]) {
-            let text = ["a".repeat(before), mark.into(), "b".repeat(after)].concat();
-            let mut expected = b"\"".to_vec();
-            text.bytes()
-                .for_each(|byte| push_escaped(&mut expected, &[byte]));
-            expected.push(b'"');
-            let string = written(|out| push_string(out, &text));
-            assert_eq!(string.as_bytes(), expected, "{mark:?} after {before}");
-        }
-    }
-}
-
-#[test]
 fn numbers_at_their_bounds() {
     assert_eq!(written(|out| push_u64(out, 0)), "0");
     assert_eq!(written(|out| push_u64(out, 10)), "10");
     assert_eq!(written(|out| push_u64(out, u64::MAX)), u64::MAX.to_string());
-    assert_eq!(written(|out| push_i64(out, i64::MIN)), i64::MIN.to_string());
-    assert_eq!(written(|out| push_i64(out, i64::MAX)), i64::MAX.to_string());
-    assert_eq!(written(|out| push_i64(out, -1)), "-1");
 }
 
 #[test]
@@ -108,8 +91,7 @@ fn every_kind_of_member_and_item() {
             .string("a", "\"")
             .opt_string("b", None)
             .opt_string("c", Some("d"))
-            .u64("e", 1)
-            .i64("f", -1);
+            .u64("e", 1);
         object
             .bool("g", true)
             .bool("h", false)
@@ -123,7 +105,7 @@ fn every_kind_of_member_and_item() {
         object.end();
     });
     let expected = concat!(
-        r#"{"a":"\"","b":null,"c":"d","e":1,"f":-1,"g":true,"h":false,"i":null,"j":{},"k":["l","m"],"#,
+        r#"{"a":"\"","b":null,"c":"d","e":1,"g":true,"h":false,"i":null,"j":{},"k":["l","m"],"#,
         r#""n\"":["o",2,null,{}]}"#
     );
     assert_eq!(text, expected);

@@ -21,7 +21,6 @@ use reviewd::http::{
 use reviewd::search::index::IndexOptions;
 use reviewd::snapshot::{self, Snapshot};
 use reviewd::wire::date::Timestamp;
-use reviewd::wire::network::Network;
 
 use words::{FRAME, NAMES, TAGGED, VALUES};
 pub(super) use words::{FRAME_BYTES, TARGETS};
@@ -125,7 +124,7 @@ impl Served {
         };
         let site = ServedState::new(Arc::new(snapshot)).expect("the base URL fits a header");
         let watched = field.is_some();
-        let loopback = Network::parse("127.0.0.0/8").expect("a network");
+        let loopback = "127.0.0.0/8".parse().expect("a network");
         let settings = Settings {
             base_url: settings.base_url,
             cache_control: "public, max-age=60".to_owned(),

@@ -1,0 +1,110 @@
+//! Pieces of text that several formats share: what a message quotes, escapes, and the tokens of header fields.
+
+/// Longest piece of a client's text that a message repeats, in bytes.
+pub const QUOTED_BYTES_MAX: usize = 64;
+
+/// Returns at most the first `bytes_max` bytes of `text`, never a part of a character.
+#[must_use]
+pub fn truncate(text: &str, bytes_max: usize) -> &str {
+    let mut end = text.len().min(bytes_max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Returns at most the first 64 bytes of `text`.
+#[must_use]
+pub fn cut(text: &str) -> &str {
+    truncate(text, QUOTED_BYTES_MAX)
+}
+
+/// Returns at most the first 64 bytes of a text that may not be UTF-8; what is not becomes U+FFFD.
+#[must_use]
+pub fn cut_lossy(bytes: &[u8]) -> String {
+    let head = &bytes[..bytes.len().min(QUOTED_BYTES_MAX)];
+    cut(&String::from_utf8_lossy(head)).to_owned()
+}
+
+/// Quotes at most 64 bytes of `text` on one line, with anything escaped that a terminal would not show as it is.
+#[must_use]
+pub fn quote(text: &str) -> String {
+    let kept = cut(text);
+    let more = if kept.len() < text.len() { "…" } else { "" };
+    format!("\"{}{more}\"", kept.escape_debug())
+}
+
+/// Returns two hexadecimal digits for each byte, in lower case.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| hex_digits(*byte))
+        .map(char::from)
+        .collect()
+}
+
+/// Returns the two hexadecimal digits of a byte, in lower case.
+#[must_use]
+pub fn hex_digits(byte: u8) -> [u8; 2] {
+    [byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)])
+}
+
+/// Appends `text` percent-encoded (RFC 3986 §2.1), but for the bytes that `is_plain` names.
+pub fn push_percent(out: &mut String, text: &str, is_plain: impl Fn(u8) -> bool) {
+    for byte in text.bytes() {
+        match is_plain(byte) {
+            true => out.push(char::from(byte)),
+            false => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+}
+
+/// Tells whether a byte may stand in a token, such as the name of a header field (RFC 9110 §5.6.2).
+#[must_use]
+pub const fn is_token_byte(byte: u8) -> bool {
+    matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
+        || byte.is_ascii_alphanumeric()
+}
+
+/// Returns `bytes` without the spaces and tabs at its beginning.
+#[must_use]
+pub fn trim_start(mut bytes: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] = bytes {
+        bytes = rest;
+    }
+    bytes
+}
+
+/// Returns `bytes` without the spaces and tabs around it (OWS, RFC 9110 §5.6.3).
+#[must_use]
+pub fn trim(bytes: &[u8]) -> &[u8] {
+    let mut bytes = trim_start(bytes);
+    while let [rest @ .., b' ' | b'\t'] = bytes {
+        bytes = rest;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quote_is_one_line_and_cut_at_64_bytes_between_characters() {
+        assert_eq!(quote("a\nb"), "\"a\\nb\"");
+        assert_eq!(quote(&"x".repeat(64)), format!("\"{}\"", "x".repeat(64)));
+        assert_eq!(quote(&"é".repeat(33)), format!("\"{}…\"", "é".repeat(32)));
+        assert_eq!(cut(&format!("x{}", "é".repeat(32))).len(), 63);
+        assert_eq!(cut_lossy(b"a\xff"), "a\u{fffd}");
+        assert_eq!(cut_lossy(&[0xff; 70]).len(), 63);
+    }
+
+    #[test]
+    fn hexadecimal_digits_come_in_lower_case_and_escapes_in_upper_case() {
+        assert_eq!(hex(&[0, 0xab]), "00ab");
+        let mut out = String::new();
+        push_percent(&mut out, "a é/", |byte| byte.is_ascii_graphic());
+        assert_eq!(out, "a%20%C3%A9/");
+    }
+}
