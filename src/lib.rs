@@ -47,7 +47,7 @@
 //!
 //! # Three ways through the code
 //!
-//! **`GET /reviews.json`.** `server::listen` accepts, `server::workers` hands the connection to `server::connection`, which
+//! **`GET /reviews.json`.** `server::listener` accepts, `server::workers` hands the connection to `server::connection`, which
 //! begins on the fast path (`server::fast`): `wire::simple_request` parses, `http::fast_path` makes a `RequestHead`
 //! (`http::head`), `http::respond` routes it (`http::router`) and asks `http::endpoint::document`, which selects the coding
 //! from `http::served_state` and evaluates the conditions (`wire::conditional`); `http::prerendered` holds the head's bytes,
@@ -59,9 +59,9 @@
 //! index (`search::select`, `search::tree`), and `search::envelope` joins the reviews' stored bytes into one buffer.
 //!
 //! **A changed file until a subscriber is told.** A signal, the watched folder or a timer wakes `server::reload`
-//! (`server::reload_trigger`, `server::watch`). `server::files` reads the files as one set, `server::load` has them checked
-//! (`dataset`) and dated (`server::content_dates`) and builds a `snapshot` (`insights`, `search`, documents, pages), which
-//! replaces `http::ServedState`; any error keeps the old one. `server::post_reload` compresses and calls `hub::Hub`,
+//! (`server::reload_trigger`). `server::files` reads the files as one set, `server::load` has them checked
+//! (`dataset`) and dated and builds a `snapshot` (`insights`, `search`, documents, pages), which
+//! replaces `http::ServedState`; any error keeps the old one. `server::reload` then compresses and calls `hub::Hub`,
 //! whose thread (`hub::engine`) has the store (`hub::store`) note the topics' new digests, claims what is pending,
 //! sends (`hub::client`) and records the results. What is pending is state on disk, so that a crash loses nothing.
 //!

@@ -4,7 +4,9 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::server::files::ReadError;
+use crate::hub;
+use crate::server::files::{ReadCause, ReadError};
+use crate::server::{LoadError, StartError};
 
 /// Writes a line for people to standard error. One that cannot be written changes nothing:
 /// the exit status tells the result.
@@ -88,12 +90,36 @@ impl Failure {
 
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Failure {
-        let status = match &error {
-            error if error.is_missing() => Status::NoInput,
-            error if error.is_wrong() => Status::Data,
-            _ => Status::Io,
+        let status = match error.cause {
+            ReadCause::Missing => Status::NoInput,
+            ReadCause::TooLarge(_) => Status::Data,
+            ReadCause::Changing | ReadCause::System(_) => Status::Io,
         };
         Failure::new(status, error.to_string())
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Failure {
+        let status = match &error {
+            StartError::Load(LoadError::Read(_)) => Status::Io,
+            StartError::Load(LoadError::Data(_)) => Status::Data,
+            StartError::SameAddress { .. } => Status::Usage,
+            StartError::Load(LoadError::Settings(_))
+            | StartError::Settings(_)
+            | StartError::AccessLog { .. }
+            | StartError::Tls(_)
+            | StartError::Hub(hub::StartError::Ca(_)) => Status::Config,
+            StartError::Load(LoadError::Panic)
+            | StartError::Listen { .. }
+            | StartError::Hub(hub::StartError::Thread(_))
+            | StartError::Threads(_)
+            | StartError::Signals(_) => Status::Unavailable,
+        };
+        match error {
+            StartError::Load(LoadError::Read(error)) => error.into(),
+            error => Failure::new(status, error.to_string()),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::mcp::protocol::Revision;
 use crate::mcp::{Catalog, Server, Settings};
 use crate::search::index::IndexOptions;
 use crate::server::files::{self, Stamps};
-use crate::server::memory;
+use crate::server::process;
 use crate::snapshot::{self, Snapshot};
 
 /// Longest message in bytes; a longer one is answered with an error and skipped.
@@ -143,7 +143,7 @@ fn catalog(args: &McpArgs, directory: Option<&Path>) -> Result<Catalog, Failure>
         index: IndexOptions {
             memory_bytes: args
                 .search_memory
-                .unwrap_or_else(|| memory::search_memory(text_bytes)),
+                .unwrap_or_else(|| process::search_memory(text_bytes)),
             threads: NonZeroUsize::MIN,
         },
         mentions_min: crate::insights::MENTIONS_MIN,

@@ -11,9 +11,8 @@ use tracing::warn;
 use crate::hub;
 use crate::hub::StoreLocation;
 use crate::hub::store::FILE_NAME;
-use crate::server::signals::Signals;
 use crate::server::systemd::SdNotify;
-use crate::server::{self, Config, DataSource, StartError, descriptors};
+use crate::server::{self, Config, DataSource, Signals, process};
 
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
@@ -42,8 +41,8 @@ fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
     };
     let mut signals = Signals::install().map_err(unavailable)?;
     let exchanges = config.hub.as_ref().map_or(0, |hub| hub.lanes.sockets());
-    descriptors::allow_connections(config.limits.connections, exchanges);
-    let running = server::start_obeying(config, &mut signals).map_err(|error| failure(&error))?;
+    process::allow_connections(config.limits.connections, exchanges);
+    let running = server::start_obeying(config, &mut signals)?;
     if welcomed {
         let address = running.local_addr();
         let text = welcome(&listened.data, &listened.origin_at(address));
@@ -173,27 +172,6 @@ fn is_lasting(error: &io::Error, directory: &Path) -> bool {
         io::ErrorKind::ReadOnlyFilesystem => !is_used(),
         _ => error.raw_os_error() == Some(Errno::LOOP.raw_os_error()),
     }
-}
-
-/// Returns the exit status and message for a server that did not start.
-fn failure(error: &StartError) -> Failure {
-    let status = match error {
-        StartError::Listen { .. }
-        | StartError::Threads(_)
-        | StartError::Signals(_)
-        | StartError::Random(_) => Status::Unavailable,
-        StartError::SameAddress { .. } => Status::Usage,
-        StartError::Read(error) if error.is_missing() => Status::NoInput,
-        StartError::Read(error) if error.is_wrong() => Status::Data,
-        StartError::Read(_) => Status::Io,
-        StartError::Data(_) => Status::Data,
-        StartError::Settings(_)
-        | StartError::AccessLog { .. }
-        | StartError::Tls(_)
-        | StartError::Hub(hub::StartError::Ca(_)) => Status::Config,
-        StartError::Hub(hub::StartError::Thread(_)) => Status::Unavailable,
-    };
-    Failure::new(status, error.to_string())
 }
 
 /// Returns what a first run prints.

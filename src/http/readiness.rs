@@ -22,6 +22,29 @@ pub struct Reason {
     pub blocking: bool,
 }
 
+impl Reason {
+    /// Returns a reason that leaves the process ready.
+    #[must_use]
+    pub fn new(code: &'static str, message: impl Into<String>) -> Reason {
+        Reason {
+            code,
+            message: message.into(),
+            details: Vec::new(),
+            internal: None,
+            blocking: false,
+        }
+    }
+
+    /// Returns the same reason, for which traffic should go elsewhere.
+    #[must_use]
+    pub fn blocking(self) -> Reason {
+        Reason {
+            blocking: true,
+            ..self
+        }
+    }
+}
+
 /// The reasons of the moment: written rarely, read without a lock.
 #[derive(Debug, Default)]
 pub struct Readiness {
@@ -74,13 +97,7 @@ mod tests {
         let codes = "abcdefghijklmnopq";
         let readiness = Readiness::default();
         let report = |code: &'static str| {
-            readiness.report(&Reason {
-                code,
-                message: String::new(),
-                details: Vec::new(),
-                internal: None,
-                blocking: false,
-            });
+            readiness.report(&Reason::new(code, ""));
         };
         let kept = || -> String {
             readiness

@@ -1,70 +1,161 @@
-//! The administrator's listener: small, apart from the public one, and answering to the end.
+//! What the operator watches the server by: the administrator's listener, small and apart from the public one, and the
+//! access log. Both start before the first request and end after the last.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
-use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
+use tracing::info;
 
-use crate::http::{Body, Proxies, admin};
+use crate::http::{AppState, Body, Proxies, admin};
 
-use super::config::{Config, Limits};
-use super::listener_group::{ListenerGroup, Listeners};
+use super::config::{AccessLogTarget, Config, Limits};
+use super::listener::{ListenerGroup, ShutdownPhase};
 use super::metrics::MetricSources;
 use super::service::Handler;
 use super::threads::Threads;
+use super::{StartError, access_log, clock};
 
-/// Connections of the administrator's at a time: a few scrapers and probes.
+/// Connections of the administrator at a time: a few scrapers and probes.
 const CONNECTIONS_MAX: u32 = 32;
 
-/// How many of them one address may have, so that it takes no other's place.
+/// How many of them one address may have.
 const CONNECTIONS_PER_ADDRESS: u32 = 8;
 
-/// Time for a head or a body, for a client to take what it asked for, and between two requests: who asks every quarter
-/// of a minute may as well connect anew.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time for a head or a body, for a client to take its response, and between two requests: a client that asks every 15
+/// seconds may as well connect again.
+const CONNECTION_TIME: Duration = Duration::from_secs(5);
 
 /// How long the end waits for a scrape under way.
-const GRACE: Duration = Duration::from_millis(500);
+const DRAIN_TIME: Duration = Duration::from_millis(500);
 
-/// Starts to answer on `listener`.
+/// How long the last lines of the access log may take to be written.
+const LAST_LINES_TIME: Duration = Duration::from_secs(2);
+
+/// The administrator's listener and the access log.
+pub(super) struct AdminServices {
+    pub(super) listener: Option<ListenerGroup>,
+    /// The thread that writes the access log.
+    pub(super) log_writer: Option<JoinHandle<()>>,
+}
+
+impl AdminServices {
+    /// Returns the address of the listener.
+    pub(super) fn address(&self) -> Option<SocketAddr> {
+        self.listener.as_ref().map(ListenerGroup::address)
+    }
+
+    /// Ends them.
+    pub(super) fn stop(self, app: &AppState) {
+        if let Some(listener) = self.listener {
+            listener.set_phase(ShutdownPhase::Drain);
+            // Scrapes that do not end in time are cut.
+            let _cut = listener.join();
+        }
+        if let (Some(log), Some(writer)) = (app.access_log(), self.log_writer) {
+            // A disk that hangs delays the end no longer than that.
+            let deadline = clock::instant() + LAST_LINES_TIME;
+            let mut notified = log.stop();
+            while !(notified && writer.is_finished()) && clock::instant() < deadline {
+                thread::sleep(Duration::from_millis(5));
+                notified = notified || log.stop();
+            }
+        }
+    }
+}
+
+/// Refuses one address for both listeners.
+///
+/// # Errors
+/// When a connection could be to either.
+pub(super) fn check_addresses(config: &Config) -> Result<(), StartError> {
+    match config.admin_listen {
+        Some(admin_listen) if overlap(config.listen, admin_listen) => {
+            Err(StartError::SameAddress {
+                listen: config.listen,
+                admin_listen,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns whether a connection could be to both addresses. Port 0 becomes a free one each time.
+fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
+    let (one_ip, other_ip) = (one.ip().to_canonical(), other.ip().to_canonical());
+    // `[::]` takes IPv4 as well, `0.0.0.0` nothing else.
+    let covers = |all: IpAddr, ip: IpAddr| all.is_unspecified() && (all.is_ipv6() || ip.is_ipv4());
+    one.port() == other.port()
+        && one.port() != 0
+        && (one_ip == other_ip || covers(one_ip, other_ip) || covers(other_ip, one_ip))
+}
+
+/// Begins to answer the administrator on `listener`.
 ///
 /// # Errors
 /// When the system refuses threads or descriptors.
 pub(super) fn start(
     listener: TcpListener,
     config: &Config,
-    observed: MetricSources,
-) -> io::Result<ListenerGroup> {
+    sources: MetricSources,
+) -> Result<ListenerGroup, StartError> {
     let limits = Limits {
         connections: CONNECTIONS_MAX,
         connections_per_address: CONNECTIONS_PER_ADDRESS,
-        header_time: PATIENCE,
-        idle_time: PATIENCE,
-        stall_time: PATIENCE,
+        header_time: CONNECTION_TIME,
+        idle_time: CONNECTION_TIME,
+        stall_time: CONNECTION_TIME,
         ..config.limits.clone()
     };
     let config = Config {
         limits,
         threads: NonZeroUsize::MIN,
-        drain_time: GRACE,
-        // Nobody has any number here.
+        drain_time: DRAIN_TIME,
+        // No address is exempt from the limit here.
         proxies: Proxies {
             networks: Vec::new(),
             ..config.proxies
         },
         ..config.clone()
     };
-    // Counted apart: the public connections are what the numbers are about.
-    let counters = Arc::clone(&observed.admin_counters);
-    let listeners = Listeners::alone(listener);
-    let threads = Threads::new(&observed.app.readiness, "admin-");
-    ListenerGroup::start(listeners, Admin(observed), &config, None, counters, threads)
+    // Apart from the counters of public connections.
+    let counters = Arc::clone(&sources.admin_counters);
+    let threads = Threads::new(&sources.app.readiness, "admin-");
+    let handler = Admin(sources);
+    let group = ListenerGroup::start(listener, None, handler, &config, None, counters, threads);
+    let group = group.map_err(StartError::Threads)?;
+    info!(address = %group.address(), "metrics and health are served to the administrator");
+    Ok(group)
+}
+
+/// Begins to log requests, if they are to be logged.
+///
+/// # Errors
+/// When the log cannot be opened.
+pub(super) fn start_access_log(
+    config: &Config,
+    app: &AppState,
+) -> Result<Option<JoinHandle<()>>, StartError> {
+    let Some(target) = &config.access_log else {
+        return Ok(None);
+    };
+    let threads = Threads::new(&app.readiness, "");
+    let started = access_log::start(target, &threads);
+    let (log, writer) = started.map_err(|cause| StartError::AccessLog {
+        path: match target {
+            AccessLogTarget::File(path) => path.clone(),
+            AccessLogTarget::Stdout => "-".into(),
+        },
+        cause,
+    })?;
+    app.set_access_log(log);
+    Ok(Some(writer))
 }
 
 /// The service of the administrator's connections.
@@ -82,5 +173,30 @@ impl Handler for Admin {
 
     fn broken(&self) -> Response<Body> {
         admin::broken()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::overlap;
+
+    #[test]
+    fn two_addresses_overlap_where_a_connection_could_be_to_both() {
+        for (one, other, expected) in [
+            ("127.0.0.1:80", "127.0.0.1:80", true),
+            ("127.0.0.1:80", "127.0.0.1:81", false),
+            ("127.0.0.1:80", "127.0.0.2:80", false),
+            ("127.0.0.1:0", "127.0.0.1:0", false),
+            ("0.0.0.0:80", "127.0.0.1:80", true),
+            ("0.0.0.0:80", "[::1]:80", false),
+            ("[::]:80", "127.0.0.1:80", true),
+            ("[::]:80", "0.0.0.0:80", true),
+            ("[::]:80", "[::1]:80", true),
+            ("[::ffff:127.0.0.1]:80", "127.0.0.1:80", true),
+        ] {
+            let (one, other) = (one.parse().unwrap(), other.parse().unwrap());
+            assert_eq!(overlap(one, other), expected, "{one} {other}");
+            assert_eq!(overlap(other, one), expected, "{other} {one}");
+        }
     }
 }

@@ -19,7 +19,7 @@ pub struct Config {
     /// Where the operator's files come from.
     pub data: DataSource,
     /// The most bytes that the index of the texts may keep; answers never depend on it. `None` for as many as
-    /// [`search_memory`](super::memory::search_memory) finds right.
+    /// [`search_memory`](super::process::search_memory) finds right.
     pub search_memory: Option<u64>,
     /// Mentions from which on an aspect of the insights is scored.
     pub mentions_min: u32,
@@ -95,7 +95,7 @@ impl Config {
 
     /// Tells whether a field of proxies was chosen, and no proxy may write it. The usual field may have been chosen, too, but
     /// that cannot be told from here.
-    pub(super) fn has_lonely_field(&self) -> bool {
+    pub(super) fn has_unused_proxy_field(&self) -> bool {
         self.proxies.networks.is_empty() && self.proxies.field != http::ProxyField::XForwardedFor
     }
 

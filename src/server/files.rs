@@ -1,12 +1,12 @@
 //! Reads the operator's files: whole, within a size, and never while they are being written.
 
-use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
+
+use thiserror::Error;
 
 use crate::dataset::Files;
 use crate::wire::date::Timestamp;
@@ -23,23 +23,24 @@ pub(crate) const EDITORIAL: &str = "editorial.json";
 /// The file of insights made elsewhere.
 pub(crate) const INSIGHTS: &str = "insights.json";
 
-/// The file of warnings that were looked at.
+/// The file of warnings that `reviewd check` skips.
 pub(crate) const CHECK: &str = "check.json";
 
 /// The file of reviews that were removed for good.
 pub(crate) const IGNORED: &str = "ignored.json";
 
-/// All the files of a data directory.
-pub(super) const NAMES: [&str; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
+/// All the files of a data directory; the first is the one that has to be there.
+const NAMES: [&str; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
 
-/// How long the files have to stay as they are to count as written.
+/// How long the files have to stay unchanged to count as written.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
 
-/// How often a file that changes under our eyes is read again before we give up.
+/// How often a file that changes while it is read is read again.
 const ATTEMPTS: u32 = 3;
 
-/// Why a file could not be read: the operator's mistake, or the disk's fault.
-#[derive(Debug)]
+/// Why a file could not be read.
+#[derive(Debug, Error)]
+#[error("{}: {cause}", path.display())]
 pub struct ReadError {
     /// Which file.
     pub path: PathBuf,
@@ -49,57 +50,30 @@ pub struct ReadError {
 
 impl ReadError {
     /// Returns whether something that has to be there is not.
-    #[must_use]
-    pub fn is_missing(&self) -> bool {
+    pub(crate) fn is_missing(&self) -> bool {
         matches!(self.cause, ReadCause::Missing)
-    }
-
-    /// Returns whether trying again in a while may help.
-    #[must_use]
-    pub fn is_transient(&self) -> bool {
-        matches!(self.cause, ReadCause::Changing)
-    }
-
-    /// Returns whether the file itself is what cannot be accepted.
-    #[must_use]
-    pub fn is_wrong(&self) -> bool {
-        matches!(self.cause, ReadCause::TooLarge(_))
     }
 }
 
 /// What is wrong with a file.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum ReadCause {
     /// It does not exist, though it has to.
+    #[error("there is no such file")]
     Missing,
     /// It is larger than this many bytes.
+    #[error("is larger than {0} bytes (--data-file-bytes)")]
     TooLarge(u64),
     /// It kept changing while it was being read.
+    #[error("is being written, try again when it is complete")]
     Changing,
     /// The system refused to open or read it.
+    #[error("cannot be read: {0}")]
     System(io::Error),
 }
 
-impl fmt::Display for ReadError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: ", self.path.display())?;
-        match &self.cause {
-            ReadCause::Missing => formatter.write_str("there is no such file"),
-            ReadCause::TooLarge(max) => {
-                write!(formatter, "is larger than {max} bytes (--data-file-bytes)")
-            }
-            ReadCause::Changing => {
-                formatter.write_str("is being written, try again when it is complete")
-            }
-            ReadCause::System(error) => write!(formatter, "cannot be read: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {}
-
-/// Reads the files of `directory`, each at most `bytes_max` bytes, as they stood at one moment. Where it is a link that
-/// leads elsewhere meanwhile, all files are of the directory to which it led first.
+/// Reads the files of `directory`, each at most `bytes_max` bytes, as they stood at one moment. Links in the path are
+/// followed once, so that all files are of one directory.
 ///
 /// # Errors
 /// When `reviews.json` is missing, or any file is too large, unreadable, or still being written.
@@ -132,16 +106,17 @@ pub(crate) fn read_companions(directory: &Path, bytes_max: u64) -> Result<Files,
     DataDir::open(directory).read_companions(bytes_max)
 }
 
-/// A data directory, without the links on the way to it.
+/// A data directory.
 struct DataDir<'d> {
-    /// As it was named, for messages.
+    /// The path as the operator gave it, for messages.
     named: &'d Path,
+    /// The same without links.
     found: PathBuf,
 }
 
 impl DataDir<'_> {
     fn open(named: &Path) -> DataDir<'_> {
-        // Where it cannot be found, reading says so better.
+        // A missing directory is reported when its files are read.
         let found = fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
         DataDir { named, found }
     }
@@ -159,8 +134,7 @@ impl DataDir<'_> {
 
     /// Reads one file; `None` if there is none.
     fn read(&self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadError> {
-        let outcome = read_settled(&self.found.join(name), bytes_max);
-        outcome.map_err(|cause| ReadError {
+        read_settled(&self.found.join(name), bytes_max).map_err(|cause| ReadError {
             path: self.named.join(name),
             cause,
         })
@@ -173,7 +147,7 @@ impl DataDir<'_> {
 /// When it is too large, unreadable, or still being written.
 pub(super) fn read_settled(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadCause> {
     for _ in 0..ATTEMPTS {
-        let mut file = match open(path) {
+        let file = match open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(ReadCause::System(error)),
@@ -182,12 +156,12 @@ pub(super) fn read_settled(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>
         if before.len() > bytes_max {
             return Err(ReadCause::TooLarge(bytes_max));
         }
+        // One byte more, so that the read that finds the end does not make the buffer grow.
         let length = usize::try_from(before.len()).unwrap_or(0);
-        let halves = (length >= HALVES_BYTES_MIN).then(|| read_halves(&file, length));
-        let bytes = match halves.flatten() {
-            Some(bytes) => bytes,
-            None => read_whole(&mut file, length, bytes_max).map_err(ReadCause::System)?,
-        };
+        let mut bytes = Vec::with_capacity(length.saturating_add(1));
+        // A file may grow while it is read.
+        let mut bounded = (&file).take(bytes_max.saturating_add(1));
+        bounded.read_to_end(&mut bytes).map_err(ReadCause::System)?;
         let after = file.metadata().map_err(ReadCause::System)?;
         if Stamp::of(&before) == Stamp::of(&after) && bytes.len() as u64 == after.len() {
             return Ok(Some(bytes));
@@ -196,34 +170,7 @@ pub(super) fn read_settled(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>
     Err(ReadCause::Changing)
 }
 
-/// Bytes from which on a file is read by two threads: it costs less to copy them than to have memory for them.
-const HALVES_BYTES_MIN: usize = 64 << 20;
-
-/// Reads the `length` bytes of `file`, the second half beside the first; `None` where that is not to be had.
-fn read_halves(file: &File, length: usize) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; length];
-    let (first, second) = bytes.split_at_mut(length / 2);
-    let start = first.len() as u64;
-    let is_read = thread::scope(|scope| {
-        let read = move || file.read_exact_at(second, start);
-        let second = thread::Builder::new().spawn_scoped(scope, read).ok()?;
-        file.read_exact_at(first, 0).ok()?;
-        second.join().ok()?.ok()
-    });
-    is_read.map(|()| bytes)
-}
-
-/// Reads `file`, of which there are `length` bytes, to its end.
-fn read_whole(file: &mut File, length: usize, bytes_max: u64) -> io::Result<Vec<u8>> {
-    // One byte of room more, so that the read that finds the end does not make the buffer grow.
-    let mut bytes = Vec::with_capacity(length.saturating_add(1));
-    // A file may grow while we read; what is beyond the bound is never taken in.
-    let mut bounded = file.take(bytes_max.saturating_add(1));
-    bounded.read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Opens a regular file; asked before it is opened, since opening a pipe waits for a writer that may never come.
+/// Opens a regular file; the type is checked before, since opening a pipe waits for a writer.
 fn open(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() {
         File::open(path)
@@ -232,24 +179,21 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// What tells one state of the directory from another without reading it.
+/// The state of all data files, which shows a change without reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamps {
     files: [Option<Stamp>; NAMES.len()],
 }
 
 impl Stamps {
-    /// Looks at the files of `directory`; one that cannot be looked at counts as missing.
+    /// Returns the state of the files of `directory`; a file without metadata counts as missing.
     pub(crate) fn of(directory: &Path) -> Stamps {
         Stamps {
-            files: NAMES.map(|name| {
-                let metadata = fs::metadata(directory.join(name)).ok()?;
-                Some(Stamp::of(&metadata))
-            }),
+            files: NAMES.map(|name| Stamp::at(&directory.join(name))),
         }
     }
 
-    /// Returns the newest modification time of the files that decide about what is published, which `check.json` does not.
+    /// Returns the newest modification time of the files that are published, which `check.json` is not.
     fn modified(&self) -> Option<Timestamp> {
         let published = self.files.iter().zip(NAMES);
         let stamps = published.filter_map(|(stamp, name)| stamp.filter(|_| name != CHECK));
@@ -259,7 +203,7 @@ impl Stamps {
     }
 
     /// Returns how long to wait until nothing has been written for [`QUIET`], by the modification times, at a time in
-    /// milliseconds since 1970; `None` where nothing has.
+    /// milliseconds since 1970; `None` for no wait.
     pub(super) fn time_until_quiet(&self, now_ms: i64) -> Option<Duration> {
         let stamps = self.files.iter().flatten();
         let written = stamps.map(|stamp| stamp.modified.0 * 1_000 + stamp.modified.1 / 1_000_000);
@@ -287,7 +231,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// Looks at the file at `path`; one that cannot be looked at counts as missing.
+    /// Returns the state of the file at `path`; `None` without metadata.
     pub(super) fn at(path: &Path) -> Option<Stamp> {
         fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata))
     }
@@ -305,78 +249,34 @@ impl Stamp {
 
 #[cfg(test)]
 mod tests {
-    use super::{DataDir, ReadCause, Stamps, read, read_halves, read_whole};
-    use std::fs::{self, File};
+    use super::*;
     use std::os::unix::fs::symlink;
     use std::process::Command;
-    use std::time::Duration;
 
     #[test]
-    fn a_directory_without_reviews_is_refused_by_name() {
+    fn the_size_bound_holds_on_both_sides_and_companions_are_optional() {
         let directory = tempfile::tempdir().unwrap();
-        let error = read(directory.path(), 100).unwrap_err();
-        assert!(matches!(error.cause, ReadCause::Missing));
-        assert!(
-            error
-                .to_string()
-                .ends_with("reviews.json: there is no such file")
-        );
-    }
-
-    #[test]
-    fn two_threads_read_what_one_reads() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("reviews.json");
-        for length in [0, 1, 2, 100_001] {
-            let content: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
-            fs::write(&path, &content).unwrap();
-            let mut file = File::open(&path).unwrap();
-            assert_eq!(read_halves(&file, length), Some(content.clone()));
-            assert_eq!(read_halves(&file, length + 1), None);
-            assert_eq!(read_whole(&mut file, length, 1 << 20).unwrap(), content);
-        }
-    }
-
-    #[test]
-    fn the_size_bound_holds_on_both_sides() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("reviews.json");
-        fs::write(&path, [b'x'; 100]).unwrap();
-        assert_eq!(read(directory.path(), 100).unwrap().reviews.len(), 100);
+        fs::write(directory.path().join(REVIEWS), [b'x'; 100]).unwrap();
+        fs::write(directory.path().join(EDITORIAL), "e").unwrap();
+        let files = read(directory.path(), 100).unwrap();
+        assert_eq!(files.reviews.len(), 100);
+        assert_eq!(files.editorial.as_deref(), Some(&b"e"[..]));
+        assert_eq!(files.taxonomy, None);
         let error = read(directory.path(), 99).unwrap_err();
         assert!(matches!(error.cause, ReadCause::TooLarge(99)));
     }
 
     #[test]
-    fn companions_are_read_where_they_are() {
+    fn a_directory_or_pipe_in_place_of_a_file_is_an_error_and_not_a_wait() {
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join("reviews.json"), "r").unwrap();
-        fs::write(directory.path().join("editorial.json"), "e").unwrap();
-        let files = read(directory.path(), 100).unwrap();
-        assert_eq!(files.editorial.as_deref(), Some(&b"e"[..]));
-        assert_eq!(files.taxonomy, None);
-    }
-
-    #[test]
-    fn a_directory_in_place_of_a_file_is_an_error() {
-        let directory = tempfile::tempdir().unwrap();
-        fs::create_dir(directory.path().join("reviews.json")).unwrap();
-        let error = read(directory.path(), 100).unwrap_err();
-        assert!(matches!(error.cause, ReadCause::System(_)), "{error}");
-    }
-
-    #[test]
-    fn a_pipe_in_place_of_a_file_is_an_error_and_not_a_wait() {
-        let directory = tempfile::tempdir().unwrap();
-        let made = Command::new("mkfifo")
-            .arg(directory.path().join("reviews.json"))
-            .status();
-        assert!(made.unwrap().success());
-        let error = read(directory.path(), 100).unwrap_err();
-        assert!(
-            error.to_string().ends_with("it is not a regular file"),
-            "{error}"
-        );
+        let path = directory.path().join(REVIEWS);
+        for command in ["mkdir", "mkfifo"] {
+            let made = Command::new(command).arg(&path).status();
+            assert!(made.unwrap().success());
+            let error = read(directory.path(), 100).unwrap_err().to_string();
+            assert!(error.ends_with("it is not a regular file"), "{error}");
+            let _either = fs::remove_dir(&path).or_else(|_| fs::remove_file(&path));
+        }
     }
 
     #[test]
@@ -386,22 +286,22 @@ mod tests {
         for name in ["one", "two"] {
             let path = directory.path().join(name);
             fs::create_dir(&path).unwrap();
-            fs::write(path.join("taxonomy.json"), name).unwrap();
+            fs::write(path.join(TAXONOMY), name).unwrap();
         }
         symlink(directory.path().join("one"), &link).unwrap();
-        let place = DataDir::open(&link);
+        let data = DataDir::open(&link);
         fs::remove_file(&link).unwrap();
         symlink(directory.path().join("two"), &link).unwrap();
-        let files = place.read_companions(100).unwrap();
+        let files = data.read_companions(100).unwrap();
         assert_eq!(files.taxonomy.as_deref(), Some(&b"one"[..]));
         let error = read(&link, 100).unwrap_err();
-        assert_eq!(error.path, link.join("reviews.json"));
+        assert_eq!(error.path, link.join(REVIEWS));
     }
 
     #[test]
-    fn replacing_a_file_changes_the_stamps_and_looking_does_not() {
+    fn replacing_a_file_changes_the_stamps() {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("reviews.json");
+        let path = directory.path().join(REVIEWS);
         assert!(!Stamps::of(directory.path()).has_reviews());
         fs::write(&path, "one").unwrap();
         let first = Stamps::of(directory.path());
@@ -415,7 +315,7 @@ mod tests {
     #[test]
     fn files_are_waited_for_until_a_second_after_the_last_was_written() {
         let folder = tempfile::tempdir().unwrap();
-        let file = File::create(folder.path().join("reviews.json")).unwrap();
+        let file = File::create(folder.path().join(REVIEWS)).unwrap();
         let written = std::time::UNIX_EPOCH + Duration::from_millis(1_700_000_000_500);
         file.set_modified(written).unwrap();
         let stamps = Stamps::of(folder.path());

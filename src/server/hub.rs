@@ -1,4 +1,4 @@
-//! The hub in the server's hands: started on what is served, heard on `/readyz`, stopped with the rest.
+//! Starts the hub, and reports its health on `/readyz`.
 
 use std::sync::Arc;
 
@@ -10,6 +10,9 @@ use crate::http::{AppState, Readiness, Reason};
 use crate::hub::{Health, Hub, Outside};
 
 /// Starts the hub if there is to be one, and if the public address is one that subscribers can use.
+///
+/// # Errors
+/// When the hub cannot be started.
 pub(super) fn start(
     config: &Config,
     app: &Arc<AppState>,
@@ -20,70 +23,50 @@ pub(super) fn start(
     };
     if !is_public {
         warn!("without --base-url subscribers could not name the topics, so the hub answers 503");
-        app.readiness.report(&Reason {
-            code: OFF,
-            message: "the hub needs --base-url; use --no-hub where there is to be none".to_owned(),
-            details: Vec::new(),
-            internal: None,
-            blocking: true,
-        });
+        let message = "the hub needs --base-url; use --no-hub to do without it";
+        let reason = Reason::new("hub_off", message);
+        app.readiness.report(&reason.blocking());
         return Ok(());
     }
     let topics = app.current().snapshot().topics();
-    let told = Arc::downgrade(app);
+    let owner = Arc::downgrade(app);
     let on_health = move |health: &Health| {
-        if let Some(app) = told.upgrade() {
+        if let Some(app) = owner.upgrade() {
             report(&app.readiness, health);
         }
     };
-    let outside = Outside::system();
-    let hub = Hub::start(app.base_url(), settings, outside, topics, on_health)
-        .map_err(StartError::Hub)?;
+    let hub = Hub::start(
+        app.base_url(),
+        settings,
+        Outside::system(),
+        topics,
+        on_health,
+    )?;
     app.set_hub(hub);
     Ok(())
 }
 
-/// Tells on `/readyz` what hinders the hub. Traffic goes elsewhere only after a panic, and where the store could not be
+/// Reports on `/readyz` what hinders the hub. Traffic goes elsewhere only after a panic, and where the store could not be
 /// opened since the start and the operator has to act: a later fault is no reason to give up reads.
 fn report(readiness: &Readiness, health: &Health) {
     if health.panicked {
         threads::report(readiness, "hub");
     }
-    for (code, message, is_so, internal, blocking) in [
-        (
-            STORE,
-            "the hub's store cannot be used",
-            health.store_error.is_some(),
-            health.store_error.clone(),
-            health.is_off,
-        ),
-        (
-            PAUSED,
-            "deliveries are paused: most callback hosts cannot be reached",
-            health.paused,
-            None,
-            false,
-        ),
+    let store = Reason {
+        internal: health.store_error.clone(),
+        blocking: health.is_off,
+        ..Reason::new("hub_store", "the hub's store cannot be used")
+    };
+    let message = "deliveries are paused: most callback hosts cannot be reached";
+    let paused = Reason::new("hub_paused", message);
+    for (reason, is_so) in [
+        (store, health.store_error.is_some()),
+        (paused, health.paused),
     ] {
         if is_so {
-            readiness.report(&Reason {
-                code,
-                message: message.to_owned(),
-                details: Vec::new(),
-                internal,
-                blocking,
-            });
+            readiness.report(&reason);
         } else {
-            readiness.withdraw(code);
+            readiness.withdraw(reason.code);
         }
     }
 }
-
-/// Under this code `/readyz` tells that the hub's store cannot be used.
-const STORE: &str = "hub_store";
-
-/// Under this code `/readyz` tells that there is no public address for the hub.
-const OFF: &str = "hub_off";
-
-/// Under this code `/readyz` tells that deliveries are paused.
-const PAUSED: &str = "hub_paused";

@@ -1,36 +1,41 @@
-//! From the operator's files to a site, in one go; on whatever thread asks, which is never one that serves.
+//! From the operator's files to what is served: read, check, date, build. Runs at the start and at every reload, never on
+//! a thread that serves.
 
-use std::fmt;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use thiserror::Error;
 use tracing::{info, warn};
 
 use crate::clock;
-use crate::dataset::{self, Files, Problems, Remarks, Unremarked, Warning};
+use crate::dataset::{self, Files, Problems, Remarks, Unremarked};
 use crate::http::{ServedState, SettingsError};
 use crate::insights;
 use crate::mcp;
 use crate::model::Dataset;
 use crate::search::index::IndexOptions;
 use crate::snapshot::{Settings, Snapshot};
-use crate::wire::date::Timestamp;
+use crate::wire::date::{Timestamp, parse_timestamp};
+use crate::wire::text::hex;
 
 use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
-use super::content_dates::ContentDates;
-use super::files::{self, ReadError, Stamps};
-use super::memory;
+use super::files::{self, ReadCause, ReadError, Stamps};
+use super::process;
 
-/// Bytes of review text up to which a start waits for remarks and insights: a fifth of a second of processor time.
+/// Bytes of review text up to which a start waits for warnings and insights: a fifth of a second of processor time.
 const AT_ONCE_BYTES: u64 = 1 << 20;
 
 /// How long a start waits for files that are being written.
 const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 
-/// Turns files into sites, the first time and at every reload.
+/// Turns files into what is served, at the start and at every reload.
 #[derive(Clone, Debug)]
 pub(super) struct Loader {
     source: DataSource,
@@ -49,6 +54,30 @@ pub(super) struct DeferredWork {
     remarks: Remarks,
     /// Whether the insights are still to be derived.
     pub(super) awaits_insights: bool,
+}
+
+/// Why a dataset cannot be served.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The contents are refused.
+    #[error(transparent)]
+    Data(#[from] Problems),
+    /// A setting cannot be written into a header.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// Building panicked.
+    #[error("building the changed dataset failed, which is an error in reviewd")]
+    Panic,
+}
+
+impl LoadError {
+    /// Returns whether the files were being written, so that reading again in a while may help.
+    pub(super) fn is_transient(&self) -> bool {
+        matches!(self, LoadError::Read(error) if matches!(error.cause, ReadCause::Changing))
+    }
 }
 
 impl Loader {
@@ -88,32 +117,32 @@ impl Loader {
         self.dates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers the date of `snapshot`, which is about to be served.
+    /// Stores the date of `snapshot`, which is about to be served.
     pub(super) fn remember(&self, snapshot: &Snapshot) {
         self.dates().remember(snapshot.digest, snapshot.updated_at);
     }
 
-    /// Reads and checks the files like [`Loader::decode`], at a start: waits while they are being written.
+    /// Reads and checks the files like [`Loader::decode`], at a start: waits while they are being written, at most
+    /// [`WRITTEN_WAIT_MAX`].
     ///
     /// # Errors
-    /// As [`Loader::decode`], and when they are still being written after [`WRITTEN_WAIT_MAX`].
+    /// As [`Loader::decode`].
     pub(super) fn decode_when_written(
         &self,
         threads: NonZeroUsize,
     ) -> Result<Unremarked, LoadError> {
         let began = instant();
+        let may_wait = || began.elapsed() < WRITTEN_WAIT_MAX;
         loop {
             if let DataSource::Directory(directory) = &self.source
-                && began.elapsed() < WRITTEN_WAIT_MAX
                 && let Some(left) = Stamps::of(directory).time_until_quiet(clock::unix_ms())
+                && may_wait()
             {
                 thread::sleep(left);
                 continue;
             }
             match self.decode(threads) {
-                Err(LoadError::Read(error))
-                    if error.is_transient() && began.elapsed() < WRITTEN_WAIT_MAX =>
-                {
+                Err(error) if error.is_transient() && may_wait() => {
                     info!("waiting for the data files to be written");
                     thread::sleep(files::QUIET);
                 }
@@ -122,7 +151,7 @@ impl Loader {
         }
     }
 
-    /// Returns the date of a dataset that was refused, if nothing but the clock is against it.
+    /// Returns the date of a dataset that was refused, if it is refused for that date alone.
     pub(super) fn time_to_come(&self) -> Option<Timestamp> {
         let DataSource::Directory(directory) = &self.source else {
             return None;
@@ -132,8 +161,8 @@ impl Loader {
         Some(decoded.dataset.updated_at)
     }
 
-    /// Builds the first site, by as many threads as given. What need not be there before requests are answered is left
-    /// out where the dataset is large, and handed back: the remarks, and the insights unless the operator gave them.
+    /// Builds the first state, by as many threads as given. Of a large dataset, the warnings and the insights are left
+    /// for later and returned, unless the operator supplied the insights.
     ///
     /// # Errors
     /// When the public address cannot be written into a header.
@@ -160,7 +189,7 @@ impl Loader {
             snapshot.set_insights(insights::document(&deferred.dataset, &options));
         }
         if !is_large {
-            deferred.log_remarks();
+            deferred.log_warnings();
         }
         let served = self.served(Arc::new(snapshot))?;
         Ok((served, is_large.then_some(deferred)))
@@ -183,8 +212,8 @@ impl Loader {
             .is_some()
     }
 
-    /// Builds a site that replaces another, whole and by one thread, since the other is served meanwhile and a
-    /// reload is in no hurry; `None` once `cancelled`, which then has to stay true.
+    /// Builds a state that replaces another, by one thread, as requests come first; `None` once `cancelled`, which has to
+    /// stay true.
     ///
     /// # Errors
     /// When the public address cannot be written into a header.
@@ -201,19 +230,16 @@ impl Loader {
         // By one thread the index comes before the documents, and would have to do without this memory.
         drop(room);
         let settings = self.settings(&dataset, NonZeroUsize::MIN);
-        let Some(snapshot) = Snapshot::build_unless(&dataset, &settings, Vec::new(), cancelled)
-        else {
-            return Ok(None);
-        };
         let options = settings.insights(NonZeroUsize::MIN);
-        let Some(insights) = insights::document_unless(&dataset, &options, cancelled) else {
+        let built = Snapshot::build_unless(&dataset, &settings, Vec::new(), cancelled);
+        let Some((snapshot, insights)) = built.and_then(|snapshot| {
+            let insights = insights::document_unless(&dataset, &options, cancelled)?;
+            (!cancelled()).then_some((snapshot, insights))
+        }) else {
             return Ok(None);
         };
         snapshot.set_insights(insights);
-        if cancelled() {
-            return Ok(None);
-        }
-        log(&remarks.of(&dataset, NonZeroUsize::MIN));
+        log_warnings(&remarks, &dataset);
         self.served(Arc::new(snapshot)).map(Some)
     }
 
@@ -222,14 +248,14 @@ impl Loader {
         Settings {
             base_url: self.base_url.clone(),
             index: IndexOptions {
-                memory_bytes: memory.unwrap_or_else(|| memory::search_memory(text_bytes(dataset))),
+                memory_bytes: memory.unwrap_or_else(|| process::search_memory(text_bytes(dataset))),
                 threads,
             },
             mentions_min: self.mentions_min,
         }
     }
 
-    /// Prepares the replies of `snapshot`.
+    /// Prepares the responses of `snapshot`.
     ///
     /// # Errors
     /// When the public address cannot be written into a header.
@@ -240,62 +266,190 @@ impl Loader {
 }
 
 impl DeferredWork {
-    /// Logs what deserves a look.
-    pub(super) fn log_remarks(&self) {
-        log(&self.remarks.of(&self.dataset, NonZeroUsize::MIN));
+    /// Logs the warnings about the dataset.
+    pub(super) fn log_warnings(&self) {
+        log_warnings(&self.remarks, &self.dataset);
     }
 }
 
-fn log(warnings: &[Warning]) {
-    for warning in warnings {
+fn log_warnings(remarks: &Remarks, dataset: &Dataset) {
+    for warning in remarks.of(dataset, NonZeroUsize::MIN) {
         warn!("{warning}");
     }
 }
 
 /// Returns the bytes of all published texts.
 fn text_bytes(dataset: &Dataset) -> u64 {
-    dataset
-        .reviews
-        .iter()
-        .map(|review| review.text.len() as u64)
-        .sum()
+    let lengths = dataset.reviews.iter().map(|review| review.text.len());
+    lengths.map(|length| length as u64).sum()
 }
 
-/// Why a dataset cannot be served: the operator's mistake.
+/// Gives each content the date under which it is served: it never stands for two contents, and never goes back.
+///
+/// That is the date of the files, or one second after the date of the content before, if that is later. The last one is
+/// stored in the state directory, so that the rule holds over restarts; where it cannot be stored, contents are served all
+/// the same.
 #[derive(Debug)]
-pub(super) enum LoadError {
-    /// A file cannot be read.
-    Read(ReadError),
-    /// The contents are refused.
-    Data(Problems),
-    /// A setting cannot be sent.
-    Settings(SettingsError),
+struct ContentDates {
+    /// `None` without a state directory.
+    path: Option<PathBuf>,
+    last: Option<ContentDate>,
+    is_stored: bool,
 }
 
-impl fmt::Display for LoadError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LoadError::Read(error) => error.fmt(formatter),
-            LoadError::Data(problems) => problems.fmt(formatter),
-            LoadError::Settings(error) => error.fmt(formatter),
+/// The SHA-256 of a content that was served, in hexadecimal digits, and its date.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ContentDate {
+    digest: String,
+    date: Timestamp,
+}
+
+/// The file in the state directory: a date (RFC 3339), a space, a digest, a line feed.
+const DATE_FILE: &str = "content-date";
+
+/// More bytes than the file ever has.
+const DATE_FILE_BYTES_MAX: u64 = 128;
+
+impl ContentDates {
+    /// Reads what was served last by a process with the same state directory.
+    fn load(state: Option<&Path>) -> ContentDates {
+        let path = state.map(|state| state.join(DATE_FILE));
+        let last = path.as_deref().and_then(|path| {
+            ContentDate::read(path).unwrap_or_else(|error| {
+                warn!(file = %path.display(), %error, "the date of the last content cannot be read");
+                None
+            })
+        });
+        ContentDates {
+            is_stored: last.is_some(),
+            path,
+            last,
         }
     }
-}
 
-impl From<ReadError> for LoadError {
-    fn from(error: ReadError) -> LoadError {
-        LoadError::Read(error)
+    /// Gives `dataset` the date under which it is to be served.
+    fn date(&self, dataset: &mut Dataset) {
+        if let Some(last) = &self.last {
+            dataset.updated_at = match last.digest == hex(&dataset.digest) {
+                true => last.date,
+                false => {
+                    let next = Timestamp::from_unix(last.date.unix() + 1);
+                    dataset.updated_at.max(next)
+                }
+            };
+        }
+    }
+
+    /// Stores what is about to be served, and its date.
+    fn remember(&mut self, digest: [u8; 32], date: Timestamp) {
+        let next = ContentDate {
+            digest: hex(&digest),
+            date,
+        };
+        if self.is_stored && self.last.as_ref() == Some(&next) {
+            return;
+        }
+        if let Some(path) = &self.path {
+            let written = next.write(path);
+            self.is_stored = written.is_ok();
+            if let Err(error) = written {
+                warn!(file = %path.display(), %error, "the date of the content cannot be stored for the next start");
+            }
+        }
+        self.last = Some(next);
     }
 }
 
-impl From<Problems> for LoadError {
-    fn from(problems: Problems) -> LoadError {
-        LoadError::Data(problems)
+impl ContentDate {
+    fn read(path: &Path) -> io::Result<Option<ContentDate>> {
+        let mut text = String::new();
+        match File::open(path) {
+            Ok(file) => file.take(DATE_FILE_BYTES_MAX).read_to_string(&mut text)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let parsed = ContentDate::parse(&text).ok_or_else(|| io::Error::other("it is damaged"))?;
+        Ok(Some(parsed))
+    }
+
+    fn parse(text: &str) -> Option<ContentDate> {
+        let (date, digest) = text.strip_suffix('\n')?.split_once(' ')?;
+        let date = parse_timestamp(date.as_bytes()).ok()?;
+        let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_digest.then(|| ContentDate {
+            digest: digest.to_owned(),
+            date,
+        })
+    }
+
+    /// Replaces the file atomically.
+    fn write(&self, path: &Path) -> io::Result<()> {
+        if let Some(directory) = path.parent() {
+            let mut builder = DirBuilder::new();
+            builder.recursive(true).mode(0o700).create(directory)?;
+        }
+        let draft = path.with_extension(format!("{}.new", std::process::id()));
+        // Never through a link that another user has put there.
+        let _old = fs::remove_file(&draft);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let mut file = options.open(&draft)?;
+        writeln!(file, "{} {}", self.date, self.digest)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)
     }
 }
 
-impl From<SettingsError> for LoadError {
-    fn from(error: SettingsError) -> LoadError {
-        LoadError::Settings(error)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::{decode, embedded};
+
+    #[test]
+    fn a_date_goes_forward_and_stands_for_one_content_also_after_a_restart() {
+        let state = tempfile::tempdir().unwrap();
+        let state = state.path().join("state");
+        let sample = decode(embedded(), Timestamp::MAX).expect("the sample is right");
+        let mut dates = ContentDates::load(Some(&state));
+        for (content, date, expected) in [
+            (1, 100, 100),
+            (1, 200, 100),
+            (2, 200, 200),
+            (3, 200, 201),
+            (4, 50, 202),
+            (3, 200, 203),
+            (3, 300, 203),
+            (5, 204, 204),
+        ] {
+            for _ in 0..2 {
+                let mut dataset = Dataset {
+                    digest: [content; 32],
+                    updated_at: Timestamp::from_unix(date),
+                    ..sample.dataset.clone()
+                };
+                dates.date(&mut dataset);
+                dates.remember(dataset.digest, dataset.updated_at);
+                assert_eq!(dataset.updated_at.unix(), expected, "{content} {date}");
+                dates = ContentDates::load(Some(&state));
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_is_none() {
+        let whole = format!("2026-01-01T00:00:00Z {}\n", "0a".repeat(32));
+        let parsed = ContentDate::parse(&whole).unwrap();
+        assert_eq!(parsed.digest, hex(&[10; 32]));
+        assert_eq!(parsed.date.to_string(), "2026-01-01T00:00:00Z");
+        for damaged in [
+            String::new(),
+            whole.replace('\n', ""),
+            whole.replace('Z', ""),
+            whole.replacen("0a", "0g", 1),
+            whole.replacen("0a", "0", 1),
+            whole.replacen("0a", "é", 1),
+        ] {
+            assert_eq!(ContentDate::parse(&damaged), None, "{damaged:?}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use super::connections::Connections;
 use super::counters::Counters;
 use super::logs;
 use super::process;
-use super::reloads::{Reloaded, Reloads};
+use super::reload::ReloadTotals;
 use super::tls::Expiry;
 
 /// The upper bounds of [`BOUNDS_NS`] in seconds, as labels.
@@ -35,7 +35,7 @@ pub(super) struct MetricSources {
     /// Until when the certificate is valid that is served now; `None` without TLS.
     pub(super) expiry: Option<Expiry>,
     pub(super) connections: Arc<Connections>,
-    pub(super) reloads: Arc<Reloads>,
+    pub(super) reloads: Arc<ReloadTotals>,
     /// When the process began, in milliseconds since 1970.
     pub(super) started_ms: i64,
 }
@@ -274,9 +274,8 @@ impl MetricSources {
         );
         out.sample("", &[], unsigned(self.reloads.loaded_ms() / 1_000));
         out.family("reviewd_reloads", Kind::Counter, "Reloads, by outcome.");
-        for end in Reloaded::ALL {
-            let labels = [("outcome", end.as_str())];
-            out.sample("_total", &labels, self.reloads.count(end));
+        for (outcome, count) in self.reloads.counts() {
+            out.sample("_total", &[("outcome", outcome)], count);
         }
     }
 
@@ -306,7 +305,7 @@ impl MetricSources {
             "Lines of the log that standard error did not take.",
         );
         out.sample("_total", &[], logs::dropped_lines());
-        let process = process::look();
+        let process = process::usage();
         out.family("process_cpu_seconds", Kind::Counter, "Processor time used.");
         out.nanoseconds("_total", &[], process.cpu_ns);
         out.family(

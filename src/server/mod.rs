@@ -1,9 +1,9 @@
-//! What runs around the service: listeners, reload, shutdown, and the site that is swapped as one.
+//! What runs around the service: listeners, connections, reload, shutdown, and what the operator watches it by.
 //!
 //! [`start`] is the way in, for the program and for every test over a socket alike. The threads, by name: `accept`
 //! takes connections and waits for the end, `serve-N` serve them, `reload` reads changed files and builds what is
-//! served, `compress` makes its compressed variants, and `insights` makes the remarks and insights
-//! that a large dataset starts without, all three at low priority; `hub` and its helpers are delivery's own.
+//! served, `compress` makes its compressed variants, and `insights` finds the warnings and insights that a large
+//! dataset starts without, the last three at low priority; `hub` and its workers are the hub's own.
 
 mod access_log;
 mod admin;
@@ -12,46 +12,36 @@ mod clock;
 mod config;
 mod connection;
 mod connections;
-mod content_dates;
 mod counters;
 mod deadline;
-pub mod descriptors;
 mod fairness;
 mod fast;
 pub mod files;
 mod hub;
 mod io;
-mod listen;
-mod listener_group;
+mod listener;
 mod load;
 pub mod logs;
-pub mod memory;
 mod metrics;
-mod observers;
-mod post_reload;
 mod preface;
-mod process;
+pub mod process;
 mod reload;
 mod reload_trigger;
-mod reloads;
 mod running;
 mod send;
 mod service;
-pub mod signals;
 mod start_error;
 mod state;
 pub mod systemd;
 mod threads;
 mod tls;
-mod watch;
 mod workers;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
-use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
 
 use crate::http::{self, AppState, Body, ServedState};
@@ -59,30 +49,29 @@ use crate::mcp;
 
 pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, TlsFiles};
 pub use counters::Counters;
-pub use reloads::{Reloaded, Reloads};
-pub use running::Running;
+pub use load::LoadError;
+pub use running::{Running, Signals};
 pub use start_error::StartError;
 pub use tls::TlsError;
 
+use admin::AdminServices;
 use files::Stamps;
-use listener_group::{ListenerGroup, Listeners};
+use listener::ListenerGroup;
 use load::Loader;
 use metrics::MetricSources;
-use observers::AdminServices;
-use reload::Reloader;
+use reload::{ReloadTotals, Reloader};
 use running::Parts;
 use service::Handler;
-use signals::Signals;
-use systemd::{Probe, SdNotify};
+use systemd::Probe;
 use threads::Threads;
 use tls::CertificateReloader;
 
 /// Starts a server; when it returns, the first request can be sent.
 ///
 /// # Errors
-/// When the address cannot be had, the data cannot be used, or a setting cannot.
+/// When an address cannot be bound, the data cannot be used, or a setting cannot.
 pub fn start(config: Config) -> Result<Running, StartError> {
-    start_with(config, || Ok(()))
+    start_with(config, None)
 }
 
 /// As [`start`], for a process that stops by signals: they are caught before the first client is answered.
@@ -90,39 +79,32 @@ pub fn start(config: Config) -> Result<Running, StartError> {
 /// # Errors
 /// As [`start`], and when signals cannot be caught.
 pub fn start_obeying(config: Config, signals: &mut Signals) -> Result<Running, StartError> {
-    start_with(config, || {
-        signals.catch_stops().map_err(StartError::Signals)
-    })
+    start_with(config, Some(signals))
 }
 
-fn start_with(
-    config: Config,
-    before_listening: impl FnOnce() -> Result<(), StartError>,
-) -> Result<Running, StartError> {
+fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, StartError> {
     let started_ms = crate::clock::unix_ms();
-    observers::check_addresses(&config)?;
-    let keeper = config
-        .tls
-        .as_ref()
-        .map(CertificateReloader::load)
-        .transpose()?;
-    let acceptor = keeper.as_ref().map(CertificateReloader::acceptor);
-    let expiry = keeper.as_ref().map(CertificateReloader::expiry);
-    let refused = |cause| StartError::Listen {
-        flag: "--listen",
-        address: config.listen,
-        cause,
-    };
-    let socket = listen::obtain(&config).map_err(refused)?;
-    let bound = socket.local_addr().map_err(refused)?;
-    let address = bound.as_socket().unwrap_or(config.listen);
-    let admin_socket = observers::bind_admin(&config)?;
+    admin::check_addresses(&config)?;
+    let tls = config.tls.as_ref().map(CertificateReloader::load);
+    let tls = tls.transpose()?;
+    let acceptor = tls.as_ref().map(CertificateReloader::acceptor);
+    let expiry = tls.as_ref().map(CertificateReloader::expiry);
+    // Bound before the data are read, so that a port in use is reported at once.
+    let socket = listener::bind_public(&config)?;
+    let bound = socket.local_addr().ok().and_then(|bound| bound.as_socket());
+    let address = bound.unwrap_or(config.listen);
+    let bind_admin = |address| listener::bind("--admin-listen", address);
+    let admin_socket = config.admin_listen.map(bind_admin).transpose()?;
     warn_of_addresses(&config, address);
+
     let is_public = config.base_url.is_some() || address.ip().is_loopback();
     let base_url = config.public_address(address);
     let loader = Loader::new(&config, &base_url);
     // Looked at before reading: what changes meanwhile is read once more, never missed.
-    let seen = stamps(&config.data);
+    let seen = match &config.data {
+        DataSource::Directory(directory) => Stamps::of(directory),
+        DataSource::Sample => Stamps::default(),
+    };
     let decoded = loader.decode_when_written(config.threads)?;
     let (served, deferred) = loader.build_first(decoded, config.threads)?;
     loader.remember(served.snapshot());
@@ -131,20 +113,44 @@ fn start_with(
         served.snapshot().len(),
     );
     let app = make_app(&config, base_url, served)?;
-    let log_writer = observers::start_access_log(&config, &app)?;
+
+    let log_writer = admin::start_access_log(&config, &app)?;
+    if let Some(signals) = signals {
+        signals.catch_stops().map_err(StartError::Signals)?;
+    }
+    // The administrator's listener first, so that a clash is found before a client was answered.
+    let listen_admin = |socket| listener::listen("--admin-listen", socket);
+    let admin_listener = admin_socket.map(listen_admin).transpose()?;
+    let listener = listener::listen("--listen", socket)?;
+    let watchdog = config.systemd.watchdog_listener(config.inherited.is_some());
+    let watchdog = watchdog.map_err(StartError::Threads)?;
+    let probed = watchdog.as_ref().and_then(|own| own.local_addr().ok());
     let counters = Arc::new(Counters::default());
-    before_listening()?;
-    let admin_listener = observers::listen_admin(admin_socket, &config)?;
-    let listener = listen::listen(socket).map_err(refused)?;
-    let (listeners, watched) = listeners(listener, &config).map_err(StartError::Threads)?;
-    let group = start_listener_group(listeners, &app, &config, acceptor, &counters)?;
+    let group = ListenerGroup::start(
+        listener,
+        watchdog,
+        Requests(Arc::clone(&app)),
+        &config,
+        acceptor,
+        Arc::clone(&counters),
+        Threads::new(&app.readiness, ""),
+    );
+    let group = group.map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
     if let Some(deferred) = deferred {
-        post_reload::finish_first(Arc::clone(&app), loader.clone(), deferred, config.threads);
+        reload::finish_first(Arc::clone(&app), loader.clone(), deferred, config.threads);
     }
-    let reloads = Arc::new(Reloads::default());
-    let reloader = start_reloader(&config, &app, loader, seen, keeper, Arc::clone(&reloads))?;
-    let observed = MetricSources {
+    let reloads = Arc::new(ReloadTotals::default());
+    let reloader = Reloader::start(
+        &config,
+        Arc::clone(&app),
+        loader,
+        seen,
+        Arc::clone(&reloads),
+        tls,
+    );
+    let reloader = reloader.map_err(StartError::Threads)?;
+    let sources = MetricSources {
         app: Arc::clone(&app),
         counters: Arc::clone(&counters),
         admin_counters: Arc::default(),
@@ -153,69 +159,30 @@ fn start_with(
         reloads,
         started_ms,
     };
-    let observers = AdminServices {
-        admin: observers::start_admin(admin_listener, &config, observed)?,
+    let start_admin = |listener| admin::start(listener, &config, sources);
+    let admin = AdminServices {
+        listener: admin_listener.map(start_admin).transpose()?,
         log_writer,
     };
-    report_to(&config.systemd, watched, &group, &counters)?;
+
+    let probe = Probe {
+        address: probed.unwrap_or(address),
+        connections: Arc::clone(group.connections()),
+        counters: Arc::clone(&counters),
+    };
+    config.systemd.watch(probe).map_err(StartError::Threads)?;
+    config.systemd.ready();
     let elapsed_ms = crate::clock::unix_ms() - started_ms;
     info!(%address, version, reviews, elapsed_ms, "serving");
     let parts = Parts {
         group,
         reloader,
-        observers,
+        admin,
     };
     Ok(Running::new(app, counters, parts, &config))
 }
 
-/// Begins to serve the public address.
-fn start_listener_group(
-    listeners: Listeners,
-    app: &Arc<AppState>,
-    config: &Config,
-    acceptor: Option<TlsAcceptor>,
-    counters: &Arc<Counters>,
-) -> Result<ListenerGroup, StartError> {
-    let (handler, counters) = (Requests(Arc::clone(app)), Arc::clone(counters));
-    let threads = Threads::new(&app.readiness, "");
-    let group = ListenerGroup::start(listeners, handler, config, acceptor, counters, threads);
-    group.map_err(StartError::Threads)
-}
-
-/// Returns the state of the files.
-fn stamps(data: &DataSource) -> Stamps {
-    match data {
-        DataSource::Directory(directory) => Stamps::of(directory),
-        DataSource::Sample => Stamps::default(),
-    }
-}
-
-/// Returns the listeners, and the address that the watchdog probes.
-fn listeners(public: TcpListener, config: &Config) -> std::io::Result<(Listeners, SocketAddr)> {
-    let is_inherited = config.inherited.is_some();
-    let own = config.systemd.private_listener(is_inherited)?;
-    let watched = own.as_ref().unwrap_or(&public).local_addr()?;
-    Ok((Listeners { public, own }, watched))
-}
-
-/// Tells the service manager that requests are served, and then that they still are.
-fn report_to(
-    systemd: &SdNotify,
-    watched: SocketAddr,
-    group: &ListenerGroup,
-    counters: &Arc<Counters>,
-) -> Result<(), StartError> {
-    let probe = Probe {
-        address: watched,
-        connections: Arc::clone(group.connections()),
-        counters: Arc::clone(counters),
-    };
-    systemd.watch(probe).map_err(StartError::Threads)?;
-    systemd.ready();
-    Ok(())
-}
-
-/// Makes the service on its first site.
+/// Makes the service on its first state.
 fn make_app(
     config: &Config,
     base_url: String,
@@ -227,54 +194,23 @@ fn make_app(
         allowed_hosts: config.mcp.allowed_hosts.clone(),
         body_bytes_max: config.limits.mcp_body_bytes,
     });
-    let app =
-        AppState::new(config.http_settings(base_url), served).map_err(StartError::Settings)?;
+    let app = AppState::new(config.http_settings(base_url), served)?;
     let app = app.with_mcp(mcp);
     Ok(Arc::new(app.with_fast_path(config.has_fast_path())))
 }
 
-/// Begins to look for changed files; the hub is told of every new site.
-fn start_reloader(
-    config: &Config,
-    app: &Arc<AppState>,
-    loader: Loader,
-    seen: Stamps,
-    keeper: Option<CertificateReloader>,
-    reloads: Arc<Reloads>,
-) -> Result<Reloader, StartError> {
-    let told = Arc::downgrade(app);
-    let published = move |served: &ServedState| {
-        if let Some(hub) = told.upgrade().as_ref().and_then(|app| app.hub()) {
-            hub.topics_changed(served.snapshot().topics());
-        }
-    };
-    Reloader::start(
-        config,
-        Arc::clone(app),
-        loader,
-        seen,
-        reloads,
-        keeper,
-        Box::new(published),
-    )
-    .map_err(StartError::Threads)
-}
-
-/// Warns of a public address that others cannot use, or that is a proxy's of which we know nothing.
+/// Warns of a public address that others cannot use, or that seems to be that of an unconfigured proxy.
 fn warn_of_addresses(config: &Config, address: SocketAddr) {
     if config.base_url.is_none() && !address.ip().is_loopback() {
         warn!(%address, "without --base-url the documents name the listening address, which others cannot use");
     }
     if config.seems_proxied(address) {
         warn!(
-            "the public address is a proxy's, which --trusted-proxy does not name: all its clients count as one for \
-             --hub-rate, --read-rate, --mcp-rate and --address-connections"
+            "the public address seems to be that of a proxy which --trusted-proxy does not name: all its clients count \
+             as one for --hub-rate, --read-rate, --mcp-rate and --address-connections"
         );
-    } else if config.has_lonely_field() {
-        warn!(
-            "--proxy-field is without effect, as --trusted-proxy names no proxy: a client is who connects, whatever its \
-             fields say"
-        );
+    } else if config.has_unused_proxy_field() {
+        warn!("--proxy-field has no effect, as --trusted-proxy names no proxy");
     }
 }
 

@@ -1,79 +1,171 @@
-//! What the system says of this process: memory, descriptors, time. On Linux; elsewhere it says nothing.
+//! What the operating system grants this process, and what it uses: memory, descriptors, processor time.
 
 use std::fs;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing::warn;
 
 /// A tick of the clock of `/proc`, which is a hundredth of a second on every Linux.
 const TICK_NS: u64 = 10_000_000;
 
-/// What the system says of this process.
+/// Descriptors besides those of connections and of the hub's requests: data files, stores, runtimes.
+const OTHER_DESCRIPTORS: u64 = 256;
+
+/// Bytes of search index for each byte of text: the finest index takes 3.5 to 4.5.
+const INDEX_PER_TEXT: u64 = 5;
+
+/// Bytes that the index of a small dataset may take in any case, as short texts need more for each byte: 128 MiB.
+const INDEX_BYTES_MIN: u64 = 128 << 20;
+
+/// What this process uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Process {
-    /// Memory in use, in bytes.
+pub(super) struct Usage {
     pub(super) resident_bytes: u64,
-    /// Address space, in bytes.
     pub(super) virtual_bytes: u64,
-    /// Processor time used, in nanoseconds.
     pub(super) cpu_ns: u64,
-    /// Threads.
     pub(super) threads: u64,
-    /// Open descriptors.
     pub(super) descriptors: u64,
-    /// Most descriptors that may be open.
     pub(super) descriptors_max: u64,
 }
 
-/// Asks the system.
-pub(super) fn look() -> Process {
+/// Returns what this process uses; outside Linux mostly zeros.
+pub(super) fn usage() -> Usage {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let limit = getrlimit(Resource::Nofile).current;
     let open = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
-    Process {
+    Usage {
         // One of them is the directory that is being read.
         descriptors: open.saturating_sub(1),
         descriptors_max: limit.unwrap_or(u64::MAX),
-        ..parse(&stat).unwrap_or_default()
+        ..parse_stat(&stat).unwrap_or_default()
     }
 }
 
-/// Reads a line of `/proc/PID/stat`. The name in it may hold anything, so what counts comes after its last bracket.
-fn parse(stat: &str) -> Option<Process> {
+/// Parses a line of `/proc/PID/stat`. The process name may hold anything, so the other fields begin after its last
+/// bracket.
+fn parse_stat(stat: &str) -> Option<Usage> {
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     // The manual counts from 1 and the state, first here, is its field 3.
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    Some(Process {
+    Some(Usage {
         cpu_ns: (field(14)? + field(15)?).saturating_mul(TICK_NS),
         threads: field(20)?,
         virtual_bytes: field(23)?,
         resident_bytes: field(24)?.saturating_mul(rustix::param::page_size() as u64),
-        ..Process::default()
+        ..Usage::default()
     })
+}
+
+/// Raises the process's own limit on open files as far as `connections` and the hub's `requests` need, and warns where
+/// the system does not allow it.
+///
+/// Login shells and many containers allow 1,024 of them, which a process may raise up to the hard limit. Only the program
+/// does this: the limit belongs to the process, and not to a library in it.
+pub fn allow_connections(connections: u32, requests: usize) {
+    let requests = u64::try_from(requests).unwrap_or(u64::MAX);
+    let needed = (u64::from(connections) + OTHER_DESCRIPTORS).saturating_add(requests);
+    let limit = getrlimit(Resource::Nofile);
+    // `None` is no limit.
+    let Some(current) = limit.current.filter(|current| *current < needed) else {
+        return;
+    };
+    let wanted = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
+    let raised = Rlimit {
+        current: Some(wanted),
+        maximum: limit.maximum,
+    };
+    let granted = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => wanted,
+        Err(_) => current,
+    };
+    if granted < needed {
+        warn!(
+            granted,
+            needed,
+            "the limit on open files (ulimit -n) is below --max-connections: connections beyond it have to wait"
+        );
+    }
+}
+
+/// Returns the bytes that the search index of `text_bytes` of review text may take, where the operator does not say: five
+/// bytes for each byte of text, at least 128 MiB, at most a quarter of the memory of this machine or container, as a
+/// reload holds two of them.
+#[must_use]
+pub fn search_memory(text_bytes: u64) -> u64 {
+    index_bytes(text_bytes, memory_bytes())
+}
+
+fn index_bytes(text_bytes: u64, memory_bytes: Option<u64>) -> u64 {
+    let wanted = text_bytes.saturating_mul(INDEX_PER_TEXT);
+    let most = memory_bytes.map_or(u64::MAX, |bytes| bytes / 4);
+    wanted.min(most).max(INDEX_BYTES_MIN)
+}
+
+/// Returns the bytes of memory that the machine has, or those that its container or service may use.
+fn memory_bytes() -> Option<u64> {
+    let machine = fs::read_to_string("/proc/meminfo").ok();
+    let machine = machine.as_deref().and_then(parse_meminfo);
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = own.lines().find_map(|line| line.strip_prefix("0::"));
+    let limits = [Some("/"), own].into_iter().flatten().filter_map(|group| {
+        let path = format!("/sys/fs/cgroup{}/memory.max", group.trim_end_matches('/'));
+        // "max" where there is no limit.
+        fs::read_to_string(path).ok()?.trim().parse().ok()
+    });
+    limits.chain(machine).min()
+}
+
+/// Returns the total of `/proc/meminfo`, in bytes.
+fn parse_meminfo(text: &str) -> Option<u64> {
+    let mut lines = text.lines();
+    let total = lines.find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1_024)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Process, look, parse};
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
 
     #[test]
     fn a_line_of_the_kernel_is_read_whatever_the_name() {
         let line = "12 (a ) b) S 1 12 12 0 -1 4194560 5 0 0 0 250 50 0 0 20 0 7 0 100 8192 3 18446744073709551615 1";
-        let expected = Process {
+        let expected = Usage {
             resident_bytes: 12_288,
             virtual_bytes: 8_192,
             cpu_ns: 3_000_000_000,
             threads: 7,
-            ..Process::default()
+            ..Usage::default()
         };
-        assert_eq!(parse(line), Some(expected));
-        assert_eq!(parse(""), None);
-        assert_eq!(parse("1 (x) S 1"), None);
+        assert_eq!(parse_stat(line), Some(expected));
+        assert_eq!(parse_stat(""), None);
+        assert_eq!(parse_stat("1 (x) S 1"), None);
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
-    fn this_process_has_memory_and_descriptors() {
-        let process = look();
-        assert!(process.resident_bytes > 1 << 20 && process.threads > 0);
-        assert!(process.descriptors >= 3 && process.descriptors <= process.descriptors_max);
+    fn the_memory_of_the_index_has_a_lower_and_an_upper_bound() {
+        for (texts, machine, expected) in [
+            (0, Some(64 * 1024 * MIB), 128 * MIB),
+            (25 * MIB, Some(64 * 1024 * MIB), 128 * MIB),
+            (26 * MIB, Some(64 * 1024 * MIB), 130 * MIB),
+            (395 * MIB, Some(7_900 * MIB), 1_975 * MIB),
+            (395 * MIB, Some(7_896 * MIB), 1_974 * MIB),
+            (395 * MIB, Some(100 * MIB), 128 * MIB),
+            (395 * MIB, None, 1_975 * MIB),
+            (u64::MAX, Some(1_024 * MIB), 256 * MIB),
+        ] {
+            assert_eq!(index_bytes(texts, machine), expected, "{texts} {machine:?}");
+        }
+    }
+
+    #[test]
+    fn the_memory_of_the_machine_is_read() {
+        let text = "MemTotal:       24614040 kB\nMemFree:        17000000 kB\n";
+        assert_eq!(parse_meminfo(text), Some(24_614_040 * 1_024));
+        assert_eq!(parse_meminfo("MemTotal: much kB\n"), None);
+        assert!(memory_bytes().is_none_or(|bytes| bytes > 16 * MIB));
     }
 }

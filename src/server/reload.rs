@@ -5,69 +5,67 @@
 //! always the state of the files, never the event: editors and deployment tools cause a dozen events for one change,
 //! and replacing a directory by a symbolic link causes none in the directory that was watched.
 
-mod build;
-mod error;
-
 use std::io;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tracing::{info, warn};
+use tokio::time::Instant;
+use tracing::{debug, error, info, warn};
 
+use crate::dataset::Problem;
 use crate::http::{AppState, Reason, ServedState};
 use crate::hub::priority::{Behind, give_way};
 use crate::wire::date::Timestamp;
 
-use build::Build;
-use error::ReloadError;
-
 use super::clock;
 use super::config::{Config, DataSource};
 use super::files::{QUIET, Stamps};
-use super::load::{LoadError, Loader};
-use super::post_reload::PostReloadJobs;
-use super::reload_trigger::{self, ReloadEvent, ReloadEvents, ReloadTrigger};
-use super::reloads::{Reloaded, Reloads};
+use super::load::{DeferredWork, LoadError, Loader};
+use super::reload_trigger::{ReloadTrigger, WatchedDirectory};
 use super::systemd::SdNotify;
 use super::threads::Threads;
 use super::tls::CertificateReloader;
-use super::watch::{Directory, time_to_look};
 
-/// Builds in a row that are dropped because the files have changed again; the next is finished whatever happens, so
-/// that files that never rest are served all the same.
+/// Builds in a row that are dropped because the files have changed again; the next is finished in any case, so that files
+/// that change all the time are served too.
 const DROPPED_MAX: u32 = 3;
 
-/// How long a reload waits for files that go on changing: then they are read as they are. Our choice: longer than a
-/// directory is copied, and short enough that files which never rest are served all the same.
+/// How long a reload waits for files that go on changing; then they are read as they are. Our choice: longer than a
+/// directory is copied.
 const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// The longest sleep without `--poll`, so that a timer needs no special case.
 const NEVER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Under this code `/readyz` tells that the last reload was refused.
-pub(super) const REFUSED: &str = "reload_failed";
+/// How often the certificate is looked at whatever `--poll` is: tools that renew one send no SIGHUP.
+const CERTIFICATE_POLL: Duration = Duration::from_secs(60);
 
-/// Under this code `/readyz` tells that the files are gone.
-pub(super) const GONE: &str = "data_missing";
+/// Time between two looks at the files during a build.
+const BUILD_POLL: Duration = Duration::from_millis(100);
 
-/// What is called with each site that has come to be served, the first included.
-pub(super) type Published = Box<dyn Fn(&ServedState) + Send>;
+/// How long a state that was replaced waits for the requests that began with it; the last of those left then frees it.
+const REQUESTS_WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// The code of a refused reload on `/readyz`.
+const REFUSED: &str = "reload_failed";
+
+/// The code of missing files on `/readyz`.
+const GONE: &str = "data_missing";
 
 /// The thread that reloads.
 #[derive(Debug)]
 pub(super) struct Reloader {
     trigger: ReloadTrigger,
-    stopping: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
 impl Reloader {
-    /// Begins to watch for changes of the files, which were as `seen` tells when the current site was made of them.
+    /// Begins to watch for changes of the files, which were `seen` so when the current state was built from them.
     ///
     /// # Errors
     /// When the system refuses a thread.
@@ -76,41 +74,32 @@ impl Reloader {
         app: Arc<AppState>,
         loader: Loader,
         seen: Stamps,
-        reloads: Arc<Reloads>,
+        totals: Arc<ReloadTotals>,
         tls: Option<CertificateReloader>,
-        published: Published,
     ) -> io::Result<Reloader> {
-        let (trigger, events) = reload_trigger::channel();
-        let stopping = Arc::new(AtomicBool::new(false));
+        let trigger = ReloadTrigger::default();
         let directory = match &config.data {
             DataSource::Directory(directory) => Some(directory.clone()),
             DataSource::Sample => None,
         };
         let watched = directory.as_deref().filter(|_| config.reload.watch);
+        let poll = Some(config.reload.poll).filter(|poll| !poll.is_zero());
         let state = State {
+            watched: watched.map(|directory| WatchedDirectory::new(directory, trigger.clone())),
+            trigger: trigger.clone(),
             app,
             loader,
-            watched: watched.map(|directory| Directory::new(directory, trigger.clone())),
             directory,
-            poll: Some(config.reload.poll)
-                .filter(|poll| !poll.is_zero())
-                .unwrap_or(NEVER),
+            poll: poll.unwrap_or(NEVER),
             seen,
             due: None,
-            stopping: Arc::clone(&stopping),
-            post_reload: PostReloadJobs::default(),
-            reloads,
+            totals,
             tls,
-            published,
             systemd: config.systemd.clone(),
         };
         let threads = Threads::new(&state.app.readiness, "");
-        let thread = threads.spawn("reload", move || state.run(&events))?;
-        Ok(Reloader {
-            trigger,
-            stopping,
-            thread,
-        })
+        let thread = threads.spawn("reload", move || state.run())?;
+        Ok(Reloader { trigger, thread })
     }
 
     /// Returns what requests a reload.
@@ -118,16 +107,10 @@ impl Reloader {
         self.trigger.clone()
     }
 
-    /// Asks the thread to end after the reload that it is at.
-    pub(super) fn begin_stop(&self) {
-        self.stopping.store(true, Ordering::SeqCst);
-        self.trigger.poke();
-    }
-
-    /// Ends the thread, after the reload that it is at.
+    /// Ends the thread, after the reload that is under way.
     pub(super) fn stop(self) {
-        self.begin_stop();
-        // A panic has been told by the thread, and the server stops anyway.
+        self.trigger.stop();
+        // The thread has logged its panic.
         let _panic = self.thread.join();
     }
 }
@@ -136,26 +119,24 @@ impl Reloader {
 struct State {
     app: Arc<AppState>,
     loader: Loader,
+    trigger: ReloadTrigger,
     /// `None` for the embedded sample, which does not change.
     directory: Option<PathBuf>,
-    watched: Option<Directory>,
+    watched: Option<WatchedDirectory>,
     poll: Duration,
     /// The state of the files at the last look that led to something.
     seen: Stamps,
     /// When files that were refused for their date alone are to be read again.
     due: Option<Timestamp>,
-    stopping: Arc<AtomicBool>,
-    post_reload: PostReloadJobs,
-    reloads: Arc<Reloads>,
+    totals: Arc<ReloadTotals>,
     tls: Option<CertificateReloader>,
-    published: Published,
     /// Notified when a requested reload begins and ends.
     systemd: SdNotify,
 }
 
 /// What came of a reload that was not refused.
 enum ReloadResult {
-    /// Another site is served in place of this one.
+    /// The state that is no longer served.
     Replaced(Arc<ServedState>),
     /// The files hold what is served already.
     Same,
@@ -164,27 +145,26 @@ enum ReloadResult {
 }
 
 impl State {
-    fn run(mut self, events: &ReloadEvents) {
-        // A site is built while another is served, which comes first.
+    fn run(mut self) {
+        // Requests come before a build.
         give_way(Behind::Well);
         self.after_publishing(None);
         let mut looked = clock::instant();
-        while !self.is_stopping() {
+        loop {
             if let Some(watched) = &mut self.watched {
                 watched.renew();
             }
             let wait = time_to_look(self.poll, looked.elapsed(), self.tls.is_some());
-            let (mut requested, is_due) = match events.wait(wait) {
-                ReloadEvent::Requested => (true, true),
-                ReloadEvent::Changed => (false, true),
-                ReloadEvent::Timeout => (false, looked.elapsed() >= self.poll),
-                ReloadEvent::Disconnected => return,
-            };
+            let events = self.trigger.wait(wait);
+            if events.stopping {
+                return;
+            }
+            let mut requested = events.requested;
             if requested {
                 self.systemd.reloading();
             }
-            if is_due {
-                requested |= self.look(events, requested);
+            if requested || events.changed || looked.elapsed() >= self.poll {
+                requested |= self.look(requested);
                 looked = clock::instant();
             }
             if let Some(tls) = &mut self.tls {
@@ -195,9 +175,9 @@ impl State {
         }
     }
 
-    /// Looks at the files, and reads them if they have changed or a reload was requested; tells whether one was requested while it
-    /// waited for them to be written.
-    fn look(&mut self, events: &ReloadEvents, requested: bool) -> bool {
+    /// Reads the files if they have changed or a reload was requested. Returns whether one was requested while it waited
+    /// for them to be written.
+    fn look(&mut self, requested: bool) -> bool {
         let Some(directory) = self.directory.clone() else {
             return false;
         };
@@ -207,11 +187,12 @@ impl State {
         }
         let mut requested_again = false;
         for dropped in 0..=DROPPED_MAX {
-            let Some(stamps) = self.wait_until_written(&directory, events) else {
+            let stamps = self.wait_until_written(&directory);
+            if self.trigger.is_stopping() {
                 break;
-            };
+            }
             // The reading that follows answers this request.
-            if events.take_request() {
+            if self.trigger.take_request() {
                 requested_again = true;
                 self.systemd.reloading();
             }
@@ -223,135 +204,140 @@ impl State {
             // Where only a request reloads, files that have changed since wait for the next one.
             let may_drop = self.watched.is_some() || self.poll < NEVER;
             let watched = (may_drop && dropped < DROPPED_MAX).then_some(directory.as_path());
-            let build = Build::new(watched, stamps, &self.stopping);
-            if !self.reload(&build) {
+            if !self.reload(&BuildGuard::new(watched, stamps, &self.trigger.clone())) {
                 break;
             }
         }
         requested_again
     }
 
-    /// Waits until nothing has changed for [`QUIET`], at most [`WRITTEN_WAIT_MAX`], and returns the state of the files;
-    /// `None` where the server stops.
-    fn wait_until_written(&self, directory: &Path, events: &ReloadEvents) -> Option<Stamps> {
+    /// Waits until nothing has changed for [`QUIET`], at most [`WRITTEN_WAIT_MAX`] or until the server stops, and returns
+    /// the state of the files.
+    fn wait_until_written(&self, directory: &Path) -> Stamps {
         let mut stamps = Stamps::of(directory);
         if stamps == self.seen {
-            return (!self.is_stopping()).then_some(stamps);
+            return stamps;
         }
         let began = clock::instant();
         let mut changed = began;
-        while let Some(pause) = pause_left(changed.elapsed(), began.elapsed()) {
-            events.pause(pause);
-            if self.is_stopping() {
-                return None;
-            }
+        while let Some(pause) = pause_left(changed.elapsed(), began.elapsed())
+            && !self.trigger.is_stopping()
+        {
+            self.trigger.pause(pause);
             let now = Stamps::of(directory);
             if now != stamps {
                 (stamps, changed) = (now, clock::instant());
             }
         }
-        Some(stamps)
+        stamps
     }
 
-    /// Tells that the files are gone; what is served stays.
+    /// Reports that the files are gone; what is served stays.
     fn miss(&self, directory: &Path) {
-        let message =
-            "the data directory holds no reviews.json any more; what was read before is still served"
-                .to_owned();
+        let message = "the data directory holds no reviews.json any more; what was read before is still served";
         warn!(directory = %directory.display(), "{message}");
-        self.reloads.note(Reloaded::Gone);
+        self.totals.record(ReloadOutcome::Gone);
         // What was wrong with files that are gone no longer matters.
         self.app.readiness.withdraw(REFUSED);
-        self.app.readiness.report(&Reason {
-            code: GONE,
-            message,
-            details: Vec::new(),
-            internal: None,
-            blocking: false,
-        });
+        self.app.readiness.report(&Reason::new(GONE, message));
     }
 
-    /// Reads the files and serves them; tells whether it was dropped and has to begin anew.
-    fn reload(&mut self, build: &Build<'_>) -> bool {
+    /// Reads the files and serves them. Returns whether the build was dropped and has to begin anew.
+    fn reload(&mut self, build: &BuildGuard<'_>) -> bool {
         let began = clock::instant();
         self.due = None;
-        // Everything that a panic could leave half done is dropped with it: the site is swapped in one step.
+        // A panic leaves nothing half done: the state is swapped in one step.
         let result = catch_unwind(AssertUnwindSafe(|| self.attempt(build)));
         let elapsed_ms = clock::elapsed_ms(began);
-        let result = match result.unwrap_or(Err(ReloadError::Panic)) {
-            Ok(result) => result,
+        let result = match result.unwrap_or(Err(LoadError::Panic)) {
             Err(error) => {
                 self.refuse(&error);
                 return false;
             }
+            Ok(ReloadResult::Dropped) => {
+                info!(
+                    elapsed_ms,
+                    "the data files have changed again, so this build is dropped"
+                );
+                return true;
+            }
+            Ok(result) => result,
         };
-        if let ReloadResult::Dropped = result {
-            info!(
-                elapsed_ms,
-                "the data files have changed again, so this build is dropped"
-            );
-            return true;
-        }
         self.app.readiness.withdraw(REFUSED);
         self.app.readiness.withdraw(GONE);
         if let ReloadResult::Replaced(previous) = result {
-            self.reloads.note(Reloaded::Replaced);
+            self.totals.record(ReloadOutcome::Replaced);
             let served = self.app.current();
             let snapshot = served.snapshot();
-            info!(
-                elapsed_ms,
-                version = snapshot.version(),
-                reviews = snapshot.len(),
-                "a changed dataset is served"
-            );
+            let (version, reviews) = (snapshot.version(), snapshot.len());
+            info!(elapsed_ms, version, reviews, "a changed dataset is served");
             self.after_publishing(Some(previous));
         } else {
-            self.reloads.note(Reloaded::Same);
+            self.totals.record(ReloadOutcome::Same);
             info!(elapsed_ms, "the data files hold what is served already");
         }
         false
     }
 
     /// Load, validate, build, swap.
-    fn attempt(&self, build: &Build<'_>) -> Result<ReloadResult, ReloadError> {
+    fn attempt(&self, build: &BuildGuard<'_>) -> Result<ReloadResult, LoadError> {
         let decoded = match self.loader.decode(NonZeroUsize::MIN) {
-            Err(LoadError::Read(error)) if error.is_transient() => {
-                return Ok(ReloadResult::Dropped);
-            }
-            decoded => decoded.map_err(ReloadError::Load)?,
+            Err(error) if error.is_transient() => return Ok(ReloadResult::Dropped),
+            decoded => decoded?,
         };
         if decoded.dataset.digest == self.app.current().snapshot().digest {
             return Ok(ReloadResult::Same);
         }
-        let cancelled = || build.is_outdated();
-        let served = self.loader.build(decoded, &cancelled);
-        match served.map_err(ReloadError::Load)? {
-            None => Ok(ReloadResult::Dropped),
-            Some(served) => {
-                self.loader.remember(served.snapshot());
-                Ok(ReloadResult::Replaced(self.app.publish(served)))
+        let Some(served) = self.loader.build(decoded, &|| build.is_outdated())? else {
+            return Ok(ReloadResult::Dropped);
+        };
+        self.loader.remember(served.snapshot());
+        Ok(ReloadResult::Replaced(self.app.publish(served)))
+    }
+
+    /// Logs each problem, and reports them on `/readyz`.
+    fn refuse(&mut self, error: &LoadError) {
+        self.totals.record(ReloadOutcome::Refused);
+        let (message, problems) = match error {
+            LoadError::Data(problems) => {
+                self.due = self.loader.time_to_come();
+                let plural = if problems.total() == 1 { "" } else { "s" };
+                let message = format!(
+                    "the changed dataset has {} problem{plural}",
+                    problems.total()
+                );
+                (message, problems.kept())
             }
+            error => (error.to_string(), &[][..]),
+        };
+        for problem in problems {
+            error!(%problem, "a data file is refused");
         }
+        error!("{message}; what was read before is still served");
+        self.app.readiness.report(&Reason {
+            details: problems.iter().map(without_value).collect(),
+            ..Reason::new(REFUSED, message)
+        });
     }
 
-    fn refuse(&mut self, error: &ReloadError) {
-        self.reloads.note(Reloaded::Refused);
-        if let ReloadError::Load(LoadError::Data(_)) = error {
-            self.due = self.loader.time_to_come();
-        }
-        self.app.readiness.report(&error.report());
-    }
-
-    /// Does what follows a new site: tells the hub, frees the `previous` one, makes compressed variants.
+    /// Notifies the hub of the state that is served, frees the `previous` one and compresses the documents.
     fn after_publishing(&mut self, previous: Option<Arc<ServedState>>) {
         let served = self.app.current();
-        (self.published)(&served);
-        self.post_reload.start(served, previous);
+        if let Some(hub) = self.app.hub() {
+            hub.topics_changed(served.snapshot().topics());
+        }
+        compress(&self.app, served, previous);
     }
+}
 
-    fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::SeqCst)
-    }
+/// Returns one line without the refused value: `/readyz` is public, and a refused file may hold what was never to be
+/// published. The log has the value.
+fn without_value(problem: &Problem) -> String {
+    let problem = Problem {
+        value: None,
+        ..problem.clone()
+    };
+    problem.to_string()
 }
 
 /// Returns how long to wait for files that have not changed for `rested`, `waited` after the first change was seen; `None`
@@ -362,25 +348,180 @@ fn pause_left(rested: Duration, waited: Duration) -> Option<Duration> {
     (!left.is_zero()).then_some(left)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Returns how long to sleep when the data files are looked at every `poll` and were `elapsed` ago.
+fn time_to_look(poll: Duration, elapsed: Duration, has_certificate: bool) -> Duration {
+    let data = poll.saturating_sub(elapsed);
+    match has_certificate {
+        true => data.min(CERTIFICATE_POLL),
+        false => data,
+    }
+}
 
-    #[test]
-    fn files_rest_for_a_second_or_are_read_after_a_minute() {
-        let ms = Duration::from_millis;
-        for (rested, waited, left) in [
-            (0, 0, Some(1_000)),
-            (999, 999, Some(1)),
-            (1_000, 1_000, None),
-            (0, 59_999, Some(1)),
-            (0, 60_000, None),
-        ] {
-            assert_eq!(
-                pause_left(ms(rested), ms(waited)),
-                left.map(ms),
-                "{rested} {waited}"
-            );
+/// Notices during a build that the files have changed again.
+struct BuildGuard<'b> {
+    /// `None` for a build that is finished in any case.
+    directory: Option<&'b Path>,
+    stamps: Stamps,
+    trigger: &'b ReloadTrigger,
+    /// When the files were last looked at, and whether they had changed.
+    looked: Mutex<(Instant, bool)>,
+}
+
+impl<'b> BuildGuard<'b> {
+    fn new(
+        directory: Option<&'b Path>,
+        stamps: Stamps,
+        trigger: &'b ReloadTrigger,
+    ) -> BuildGuard<'b> {
+        BuildGuard {
+            directory,
+            stamps,
+            trigger,
+            looked: Mutex::new((clock::instant(), false)),
+        }
+    }
+
+    /// Returns whether the files have changed since they were read, or the server stops; once so, always so. Cheap
+    /// enough to be called at every step.
+    fn is_outdated(&self) -> bool {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, is_outdated) = &mut *looked;
+        if !*is_outdated && at.elapsed() >= BUILD_POLL {
+            *at = clock::instant();
+            let has_changed = |directory| Stamps::of(directory) != self.stamps;
+            *is_outdated = self.directory.is_some_and(has_changed);
+        }
+        *is_outdated || self.trigger.is_stopping()
+    }
+}
+
+/// Frees the `previous` state and compresses the documents of `served`, until that is replaced or the server is gone, on
+/// a thread of low priority. Until then documents are sent as they are.
+fn compress(app: &Arc<AppState>, served: Arc<ServedState>, previous: Option<Arc<ServedState>>) {
+    let app = Arc::downgrade(app);
+    let spawned = thread::Builder::new().name("compress".to_owned());
+    let spawned = spawned.spawn(move || {
+        give_way(Behind::Well);
+        let is_current = |app: Arc<AppState>| Arc::ptr_eq(&app.current(), &served);
+        let is_replaced = || !app.upgrade().is_some_and(is_current);
+        if let Some(previous) = previous {
+            drop_when_unshared(previous, REQUESTS_WAIT_MAX, is_replaced);
+        }
+        served.compress(is_replaced);
+    });
+    if let Err(error) = spawned {
+        warn!(%error, "documents are served without compression");
+    }
+}
+
+/// Drops `shared` once no other owner has it, after `wait_max`, or when `cancelled`: it is freed on this thread and not on
+/// one that serves, where other requests would wait for a million reviews to be freed.
+fn drop_when_unshared<T>(shared: Arc<T>, wait_max: Duration, cancelled: impl Fn() -> bool) {
+    let began = clock::instant();
+    while Arc::strong_count(&shared) > 1 && began.elapsed() < wait_max && !cancelled() {
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Does what the start of a large dataset left out, on a thread of low priority: logs the warnings, derives the insights
+/// and serves them. Until then `/insights.json` answers 503; a reload meanwhile brings its own insights.
+pub(super) fn finish_first(
+    app: Arc<AppState>,
+    loader: Loader,
+    deferred: DeferredWork,
+    threads: NonZeroUsize,
+) {
+    let spawned = Threads::new(&app.readiness, "").spawn("insights", move || {
+        give_way(Behind::Well);
+        deferred.log_warnings();
+        if deferred.awaits_insights {
+            serve_insights(&app, &loader, &deferred, threads);
+        }
+    });
+    if let Err(error) = spawned {
+        warn!(%error, "warnings and insights are left out until the next reload");
+    }
+}
+
+/// Derives the insights of the state that is served, and serves them.
+fn serve_insights(
+    app: &Arc<AppState>,
+    loader: &Loader,
+    deferred: &DeferredWork,
+    threads: NonZeroUsize,
+) {
+    let began = clock::instant();
+    let first = app.current();
+    let snapshot = first.snapshot();
+    let is_replaced = || !Arc::ptr_eq(&app.current(), &first);
+    if !loader.derive_first(snapshot, deferred, threads, &is_replaced) {
+        return debug!("a newer dataset is served, with insights of its own");
+    }
+    let whole = match loader.served(Arc::clone(snapshot)) {
+        Ok(whole) => whole,
+        Err(error) => return warn!(%error, "the insights cannot be served"),
+    };
+    if app.replace(&first, whole) {
+        let elapsed_ms = clock::elapsed_ms(began);
+        info!(elapsed_ms, "the insights are served");
+        compress(app, app.current(), None);
+    }
+}
+
+/// How a reload ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReloadOutcome {
+    /// Another dataset is served.
+    Replaced,
+    /// The files hold what is served already.
+    Same,
+    /// The files cannot be used; what was read before is still served.
+    Refused,
+    /// The files are gone; what was read before is still served.
+    Gone,
+}
+
+/// How reloads ended since the start, for the metrics.
+#[derive(Debug)]
+pub(super) struct ReloadTotals {
+    counts: [AtomicU64; 4],
+    /// When the dataset that is served was read, in milliseconds since 1970.
+    loaded_ms: AtomicI64,
+}
+
+impl Default for ReloadTotals {
+    fn default() -> ReloadTotals {
+        ReloadTotals {
+            counts: Default::default(),
+            loaded_ms: AtomicI64::new(crate::clock::unix_ms()),
         }
     }
 }
+
+impl ReloadTotals {
+    fn record(&self, outcome: ReloadOutcome) {
+        self.counts[outcome as usize].fetch_add(1, Relaxed);
+        if outcome == ReloadOutcome::Replaced {
+            self.loaded_ms.store(crate::clock::unix_ms(), Relaxed);
+        }
+    }
+
+    /// Returns each outcome's label and its count.
+    pub(super) fn counts(&self) -> [(&'static str, u64); 4] {
+        let count = |outcome: ReloadOutcome| self.counts[outcome as usize].load(Relaxed);
+        [
+            ("replaced", count(ReloadOutcome::Replaced)),
+            ("same", count(ReloadOutcome::Same)),
+            ("refused", count(ReloadOutcome::Refused)),
+            ("gone", count(ReloadOutcome::Gone)),
+        ]
+    }
+
+    /// Returns when the dataset that is served was read, in milliseconds since 1970.
+    pub(super) fn loaded_ms(&self) -> i64 {
+        self.loaded_ms.load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,93 +1,164 @@
 //! What makes the reload thread look at the files: requests, which are never lost, and changes, which are merged.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What the thread was waiting for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReloadEvent {
-    /// A reload was requested: read the files even if they look unchanged.
-    Requested,
-    /// Something may have changed, or the server stops.
-    Changed,
-    /// The time is up.
-    Timeout,
-    /// Every trigger is gone.
-    Disconnected,
-}
+use notify::event::{AccessKind, AccessMode};
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use tracing::warn;
 
 /// Notifies the reload thread; clones notify the same one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ReloadTrigger {
-    requested: Arc<AtomicBool>,
-    sender: SyncSender<()>,
+    shared: Arc<(Mutex<Events>, Condvar)>,
 }
 
-/// The receiving end, for the reload thread.
-#[derive(Debug)]
-pub(super) struct ReloadEvents {
-    requested: Arc<AtomicBool>,
-    receiver: Receiver<()>,
-}
-
-/// Returns both ends.
-pub(super) fn channel() -> (ReloadTrigger, ReloadEvents) {
-    // One notification is enough for all that has happened before it is received.
-    let (sender, receiver) = sync_channel(1);
-    let requested = Arc::new(AtomicBool::new(false));
-    let trigger = ReloadTrigger {
-        requested: Arc::clone(&requested),
-        sender,
-    };
-    let events = ReloadEvents {
-        requested,
-        receiver,
-    };
-    (trigger, events)
+/// What has happened since the reload thread last waited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Events {
+    /// A reload was requested: read the files even if they look unchanged.
+    pub(super) requested: bool,
+    /// Something may have changed.
+    pub(super) changed: bool,
+    /// The server stops; once set, it stays.
+    pub(super) stopping: bool,
 }
 
 impl ReloadTrigger {
     /// Requests a reload. Several requests before one begins are one, and it begins after the last of them.
     pub(super) fn request(&self) {
-        self.requested.store(true, SeqCst);
-        self.poke();
+        self.notify(|events| events.requested = true);
     }
 
     /// Notifies that something may have changed.
     pub(super) fn poke(&self) {
-        // A notification that waits already covers this one, and without a thread there is none to notify.
-        let _covered = self.sender.try_send(());
+        self.notify(|events| events.changed = true);
+    }
+
+    /// Notifies that the server stops.
+    pub(super) fn stop(&self) {
+        self.notify(|events| events.stopping = true);
+    }
+
+    fn notify(&self, set: impl FnOnce(&mut Events)) {
+        set(&mut self.events());
+        self.shared.1.notify_all();
+    }
+
+    /// Waits for any event, at most for `time`, and returns and clears what has happened.
+    pub(super) fn wait(&self, time: Duration) -> Events {
+        self.wait_while(time, |events| *events == Events::default())
+    }
+
+    /// Waits for a change, at most for `time`; a request stays.
+    pub(super) fn pause(&self, time: Duration) {
+        let events = self.wait_while(time, |events| !events.changed && !events.stopping);
+        self.events().requested |= events.requested;
+    }
+
+    fn wait_while(&self, time: Duration, is_quiet: impl Fn(&Events) -> bool) -> Events {
+        let waited = self
+            .shared
+            .1
+            .wait_timeout_while(self.events(), time, |events| is_quiet(events));
+        let (mut events, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let happened = *events;
+        *events = Events {
+            stopping: happened.stopping,
+            ..Events::default()
+        };
+        happened
+    }
+
+    /// Returns whether a reload was requested, and clears the request.
+    pub(super) fn take_request(&self) -> bool {
+        std::mem::take(&mut self.events().requested)
+    }
+
+    /// Returns whether the server stops.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.events().stopping
+    }
+
+    fn events(&self) -> MutexGuard<'_, Events> {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl ReloadEvents {
-    /// Waits for at most `time`; not at all where a request waits.
-    pub(super) fn wait(&self, time: Duration) -> ReloadEvent {
-        // Its notification may have been received in a pause.
-        let time = match self.requested.load(SeqCst) {
-            true => Duration::ZERO,
-            false => time,
-        };
-        let received = self.receiver.recv_timeout(time);
-        match received {
-            _ if self.take_request() => ReloadEvent::Requested,
-            Ok(()) => ReloadEvent::Changed,
-            Err(RecvTimeoutError::Timeout) => ReloadEvent::Timeout,
-            Err(RecvTimeoutError::Disconnected) => ReloadEvent::Disconnected,
+/// The data directory, watched through the operating system.
+///
+/// The directory is watched and not its files: editors and deployment tools replace files, and a watch would stay
+/// with the old one. For the same reason the watch is renewed when the path leads to another directory.
+pub(super) struct WatchedDirectory {
+    path: PathBuf,
+    trigger: ReloadTrigger,
+    /// Dropping it ends the watch.
+    watcher: Option<RecommendedWatcher>,
+    /// Device and inode of the directory that is watched.
+    identity: Option<(u64, u64)>,
+    has_warned: bool,
+}
+
+impl WatchedDirectory {
+    /// Prepares to watch `path`; [`WatchedDirectory::renew`] begins.
+    pub(super) fn new(path: &Path, trigger: ReloadTrigger) -> WatchedDirectory {
+        WatchedDirectory {
+            path: path.to_owned(),
+            trigger,
+            watcher: None,
+            identity: None,
+            has_warned: false,
         }
     }
 
-    /// Waits for a notification for at most `time`, and leaves a request where it is.
-    pub(super) fn pause(&self, time: Duration) {
-        // The caller looks at the files either way.
-        let _received = self.receiver.recv_timeout(time);
+    /// Watches the directory that the path leads to now, if it does not yet; a missing one is tried again at the next
+    /// call.
+    pub(super) fn renew(&mut self) {
+        let metadata = fs::metadata(&self.path).ok();
+        let identity = metadata.map(|metadata| (metadata.dev(), metadata.ino()));
+        if identity == self.identity {
+            return;
+        }
+        self.watcher = None;
+        self.identity = identity;
+        if identity.is_none() {
+            return;
+        }
+        match self.watch() {
+            Ok(watcher) => {
+                self.watcher = Some(watcher);
+                // What happened between the last look and this watch would go unnoticed.
+                self.trigger.poke();
+            }
+            Err(error) if !self.has_warned => {
+                self.has_warned = true;
+                warn!(%error, "changes of the data directory are not reported by the system, only --poll and SIGHUP find them");
+            }
+            Err(_) => {}
+        }
     }
 
-    /// Takes a request, if there is one.
-    pub(super) fn take_request(&self) -> bool {
-        self.requested.swap(false, SeqCst)
+    fn watch(&self) -> notify::Result<RecommendedWatcher> {
+        let trigger = self.trigger.clone();
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            // An error may stand for events that were lost.
+            if event.map_or(true, |event| may_change(event.kind)) {
+                trigger.poke();
+            }
+        })?;
+        watcher.watch(&self.path, RecursiveMode::NonRecursive)?;
+        Ok(watcher)
+    }
+}
+
+/// Returns whether an event can mean other contents; reading the files causes events as well.
+fn may_change(kind: EventKind) -> bool {
+    match kind {
+        EventKind::Access(access) => access == AccessKind::Close(AccessMode::Write),
+        _ => true,
     }
 }
 
@@ -98,44 +169,29 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn a_request_is_received_after_many_changes() {
-        let (trigger, events) = channel();
-        for _ in 0..100 {
-            trigger.poke();
-        }
-        trigger.request();
-        trigger.request();
-        assert_eq!(events.wait(LONG), ReloadEvent::Requested);
-        assert_eq!(
-            events.wait(Duration::ZERO),
-            ReloadEvent::Timeout,
-            "once for both"
-        );
-    }
-
-    #[test]
-    fn a_request_during_a_pause_waits() {
-        let (trigger, events) = channel();
-        trigger.request();
-        events.pause(LONG);
-        events.pause(Duration::ZERO);
-        assert_eq!(events.wait(LONG), ReloadEvent::Requested);
-        trigger.request();
-        events.pause(LONG);
-        assert!(events.take_request());
-        assert_eq!(events.wait(Duration::ZERO), ReloadEvent::Timeout);
-    }
-
-    #[test]
-    fn changes_are_no_requests_and_the_end_is_noticed() {
-        let (trigger, events) = channel();
+    fn requests_and_changes_are_merged_and_a_request_outlasts_a_pause() {
+        let trigger = ReloadTrigger::default();
         trigger.poke();
-        assert_eq!(events.wait(LONG), ReloadEvent::Changed);
+        trigger.request();
+        trigger.request();
+        trigger.poke();
+        trigger.pause(LONG);
+        trigger.pause(Duration::ZERO);
+        let events = trigger.wait(LONG);
+        assert!(events.requested && !events.changed);
+        assert_eq!(trigger.wait(Duration::ZERO), Events::default());
+        trigger.request();
+        trigger.pause(Duration::ZERO);
+        assert!(trigger.take_request() && !trigger.take_request());
+    }
+
+    #[test]
+    fn every_wait_ends_once_the_server_stops() {
+        let trigger = ReloadTrigger::default();
         let other = trigger.clone();
-        drop(trigger);
-        other.request();
-        drop(other);
-        assert_eq!(events.wait(LONG), ReloadEvent::Requested);
-        assert_eq!(events.wait(LONG), ReloadEvent::Disconnected);
+        std::thread::spawn(move || other.stop());
+        assert!(trigger.wait(LONG).stopping);
+        trigger.pause(LONG);
+        assert!(trigger.is_stopping() && trigger.wait(LONG).stopping);
     }
 }

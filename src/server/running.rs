@@ -1,20 +1,23 @@
-//! A server that runs, and how it ends.
+//! A server that runs, the signals that it obeys, and how it ends: SIGHUP reads the data again and opens the access log
+//! again, SIGUSR1 does only the latter, SIGTERM and SIGINT stop it.
 
 use std::io;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tracing::error;
+use tokio::runtime::{self, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing::{error, info};
 
 use crate::http::{AppState, Reason};
 
+use super::admin::AdminServices;
 use super::config::Config;
 use super::counters::Counters;
-use super::listener_group::{ListenerGroup, ShutdownPhase, set_phase};
-use super::observers::AdminServices;
+use super::listener::{ListenerGroup, ShutdownPhase, set_phase};
 use super::reload::Reloader;
-use super::signals::{Order, Signals};
 use super::systemd::SdNotify;
 use super::threads::Threads;
 
@@ -34,7 +37,7 @@ pub struct Running {
 pub(super) struct Parts {
     pub(super) group: ListenerGroup,
     pub(super) reloader: Reloader,
-    pub(super) observers: AdminServices,
+    pub(super) admin: AdminServices,
 }
 
 impl Running {
@@ -48,7 +51,7 @@ impl Running {
             app,
             counters,
             address: parts.group.address(),
-            admin_address: parts.observers.admin.as_ref().map(ListenerGroup::address),
+            admin_address: parts.admin.address(),
             drain_time: config.drain_time,
             systemd: config.systemd.clone(),
             parts: Some(parts),
@@ -73,7 +76,7 @@ impl Running {
         &self.app
     }
 
-    /// Returns what the server counts.
+    /// Returns the counters of connections.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
@@ -82,7 +85,8 @@ impl Running {
     /// Returns how many connections are open.
     #[must_use]
     pub fn open_connections(&self) -> u32 {
-        self.parts.as_ref().map_or(0, |parts| parts.group.open())
+        let parts = self.parts.as_ref();
+        parts.map_or(0, |parts| parts.group.connections().open())
     }
 
     /// Reads the data again, as SIGHUP does; returns at once.
@@ -107,12 +111,9 @@ impl Running {
         let Some(parts) = self.parts.take() else {
             return Ok(());
         };
-        let Parts {
-            group, reloader, ..
-        } = &parts;
-        let (phase, reload, app) = (group.control(), reloader.trigger(), Arc::clone(&self.app));
-        let systemd = self.systemd.clone();
-        let order = move |order| match order {
+        let (phase, reload) = (parts.group.control(), parts.reloader.trigger());
+        let (app, systemd) = (Arc::clone(&self.app), self.systemd.clone());
+        let obey = move |order| match order {
             Order::Reload => {
                 reopen_access_log(&app);
                 reload.request();
@@ -121,32 +122,29 @@ impl Running {
             Order::Stop => {
                 systemd.stopping();
                 report_draining(&app);
-                let again = *phase.borrow() >= ShutdownPhase::Drain;
-                if again && let Some(hub) = app.hub() {
+                let is_second = *phase.borrow() >= ShutdownPhase::Drain;
+                if is_second && let Some(hub) = app.hub() {
                     hub.hurry();
                 }
-                set_phase(
-                    &phase,
-                    if again {
-                        ShutdownPhase::Quit
-                    } else {
-                        ShutdownPhase::Drain
-                    },
-                );
+                let next = match is_second {
+                    true => ShutdownPhase::Quit,
+                    false => ShutdownPhase::Drain,
+                };
+                set_phase(&phase, next);
             }
         };
-        // On a thread of its own, so that a second signal is heard while the first is being obeyed; it ends with us.
+        // A thread of its own receives a second signal while the first is being obeyed; it ends with the process.
         Threads::new(&self.app.readiness, "").spawn("signals", move || {
-            if let Err(error) = signals.obey(order) {
+            if let Err(error) = signals.obey(obey) {
                 error!(%error, "signals cannot be received, SIGTERM ends the program without draining");
             }
         })?;
         let ended = parts.group.join();
         let clean = ended.as_ref().is_ok_and(|clean| *clean);
         // A reload under way ends with the process.
-        parts.reloader.begin_stop();
+        parts.reloader.trigger().stop();
         self.stop_hub(clean);
-        parts.observers.stop(&self.app);
+        parts.admin.stop(&self.app);
         ended.map(drop)
     }
 
@@ -160,20 +158,20 @@ impl Running {
         let clean = parts.group.join().unwrap_or(false);
         parts.reloader.stop();
         self.stop_hub(clean && phase == ShutdownPhase::Drain);
-        parts.observers.stop(&self.app);
+        parts.admin.stop(&self.app);
         clean
     }
 
-    /// Stops the hub, after the requests: what it has answered 202 to is on disk by then. Unless `patient` it does
-    /// not wait for subscribers.
-    fn stop_hub(&self, patient: bool) {
-        let time = if patient {
+    /// Stops the hub, after the requests: what it has answered 202 to is on disk by then. It waits for subscribers only
+    /// after a `clean` end.
+    fn stop_hub(&self, clean: bool) {
+        let time = if clean {
             self.drain_time
         } else {
             Duration::ZERO
         };
         if let Some(hub) = self.app.hub() {
-            // What had not ended by then is delivered again after the next start.
+            // What has not ended by then is delivered again after the next start.
             let _all_ended = hub.shutdown(time);
         }
     }
@@ -185,20 +183,96 @@ impl Drop for Running {
     }
 }
 
-/// Has the access log, if there is one, opened anew.
+/// Has the access log, if there is one, opened again.
 fn reopen_access_log(app: &AppState) {
     if let Some(log) = app.access_log() {
         log.reopen();
     }
 }
 
-/// Tells on `/readyz` that traffic should go elsewhere.
+/// Reports on `/readyz` that traffic should go elsewhere.
 fn report_draining(app: &AppState) {
-    app.readiness.report(&Reason {
-        code: "draining",
-        message: "the server is stopping".to_owned(),
-        details: Vec::new(),
-        internal: None,
-        blocking: true,
-    });
+    let reason = Reason::new("draining", "the server is stopping");
+    app.readiness.report(&reason.blocking());
+}
+
+/// SIGHUP and SIGUSR1 are caught from the beginning; the others from [`Signals::catch_stops`] on, and until then they end
+/// the program at once.
+#[derive(Debug)]
+pub struct Signals {
+    runtime: Runtime,
+    hangup: Signal,
+    rotated: Signal,
+    /// SIGTERM and SIGINT.
+    stops: Option<[Signal; 2]>,
+}
+
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// Read the data again, and open the access log again.
+    Reload,
+    /// Open the access log again.
+    Reopen,
+    /// Stop in good order.
+    Stop,
+}
+
+impl Signals {
+    /// Begins to catch SIGHUP and SIGUSR1, which would end the program otherwise.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn install() -> io::Result<Signals> {
+        let mut builder = runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().build()?;
+        let inside = runtime.enter();
+        let hangup = signal(SignalKind::hangup())?;
+        let rotated = signal(SignalKind::user_defined1())?;
+        drop(inside);
+        Ok(Signals {
+            runtime,
+            hangup,
+            rotated,
+            stops: None,
+        })
+    }
+
+    /// Begins to catch SIGTERM and SIGINT: to be called before the first client can be served, so that every client that
+    /// was answered sees an orderly shutdown.
+    pub(super) fn catch_stops(&mut self) -> io::Result<()> {
+        let _inside = self.runtime.enter();
+        let terminate = signal(SignalKind::terminate())?;
+        self.stops = Some([terminate, signal(SignalKind::interrupt())?]);
+        Ok(())
+    }
+
+    /// Passes on what signals ask for, as long as the process lives.
+    fn obey(mut self, mut obey: impl FnMut(Order)) -> io::Result<()> {
+        if self.stops.is_none() {
+            self.catch_stops()?;
+        }
+        let Some([mut terminate, mut interrupt]) = self.stops else {
+            return Ok(());
+        };
+        let (mut hangup, mut rotated) = (self.hangup, self.rotated);
+        self.runtime.block_on(async move {
+            loop {
+                let (order, text) = tokio::select! {
+                    _ = hangup.recv() => (Order::Reload, "SIGHUP: reading the data again"),
+                    _ = rotated.recv() => (Order::Reopen, "SIGUSR1: opening the access log again"),
+                    _ = terminate.recv() => (Order::Stop, "SIGTERM: stopping"),
+                    _ = interrupt.recv() => (Order::Stop, "SIGINT: stopping"),
+                };
+                info!("{text}");
+                // After a panic the next signal, SIGTERM perhaps, is obeyed all the same.
+                if catch_unwind(AssertUnwindSafe(|| obey(order))).is_err() {
+                    error!(
+                        ?order,
+                        "obeying a signal panicked, which is an error in reviewd"
+                    );
+                }
+            }
+        })
+    }
 }

@@ -205,13 +205,7 @@ impl CertificateReloader {
 
 /// Tells `/readyz` what the operator ought to know; traffic need not go elsewhere.
 fn report(readiness: &Readiness, code: &'static str, message: String) {
-    readiness.report(&Reason {
-        code,
-        message,
-        details: Vec::new(),
-        internal: None,
-        blocking: false,
-    });
+    readiness.report(&Reason::new(code, message));
 }
 
 fn render(time: Timestamp) -> String {
@@ -293,9 +287,8 @@ fn check_validity(own: &CertificateDer<'_>, now: Timestamp) -> Result<Timestamp,
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     match read_settled(path, FILE_BYTES_MAX) {
         Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) | Err(ReadCause::Missing) => Err("there is no such file".to_owned()),
+        Ok(None) => Err(ReadCause::Missing.to_string()),
         Err(ReadCause::TooLarge(most)) => Err(format!("is larger than {most} bytes")),
-        Err(ReadCause::Changing) => Err("is being written: try again when it is whole".to_owned()),
-        Err(ReadCause::System(error)) => Err(format!("cannot be read: {error}")),
+        Err(cause) => Err(cause.to_string()),
     }
 }

@@ -30,7 +30,9 @@ impl Manager {
     fn heard(&self) -> String {
         let mut words = [0; 256];
         let length = self.socket.recv(&mut words).expect("it is told something");
-        String::from_utf8(words[..length].to_vec()).unwrap()
+        // Every variable ends with a line feed.
+        let text = String::from_utf8(words[..length].to_vec()).unwrap();
+        text.trim_end().to_owned()
     }
 
     fn heard_other_than(&self, not: &str) -> String {

@@ -18,8 +18,7 @@ use hyper::{Request, Response, StatusCode};
 use crate::http::{self, Body, FastResponse, Proxies, ProxyField, Rates};
 use crate::server::config::{Config, DataSource, Limits, Mcp, Reload};
 use crate::server::counters::Counters;
-use crate::server::listen;
-use crate::server::listener_group::{ListenerGroup, Listeners, ShutdownPhase};
+use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
 use crate::server::service::Handler;
 use crate::server::threads::Threads;
 
@@ -137,14 +136,14 @@ impl Served {
         let mut config = config();
         change(&mut config.limits);
         let counters = Arc::new(Counters::default());
-        let socket = listen::bind(config.listen).unwrap();
+        let socket = listener::bind("--listen", config.listen).unwrap();
         // A kernel that takes little at a time, so that the server has to wait for its clients.
         socket.set_send_buffer_size(64 << 10).unwrap();
-        let listener = listen::listen(socket).unwrap();
+        let listener = listener::listen("--listen", socket).unwrap();
         let threads = Threads::new(&Arc::default(), "");
-        let listeners = Listeners::alone(listener);
         let listeners =
-            ListenerGroup::start(listeners, handler, &config, None, counters, threads).unwrap();
+            ListenerGroup::start(listener, None, handler, &config, None, counters, threads)
+                .unwrap();
         Served {
             listeners: Some(listeners),
         }

@@ -1,0 +1,425 @@
+//! The listener, the loop that accepts from it, the workers behind it, and how they stop. Requests are known only as a
+//! [`Handler`].
+//!
+//! One thread accepts and hands each connection to the worker that has the fewest. A listener for each worker
+//! (SO_REUSEPORT) would save the hand-over, some microseconds for a connection and nothing for a request; but the
+//! kernel then spreads connections by a hash, so a few long ones can crowd one thread while another idles, and a
+//! second server on the same port would go unnoticed.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::pin::pin;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::runtime;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use tokio_rustls::TlsAcceptor;
+use tracing::{error, info, warn};
+
+use super::StartError;
+use super::clock;
+use super::config::Config;
+use super::connection::Protocols;
+use super::connections::{Connections, LimitReached};
+use super::counters::Counters;
+use super::service::Handler;
+use super::threads::Threads;
+use super::workers::Workers;
+
+/// Connections that the kernel holds until they are accepted; it may cut this to `net.core.somaxconn`.
+const BACKLOG: i32 = 4_096;
+
+/// Bytes that a socket takes ahead of what the network has taken.
+///
+/// Without it the kernel takes megabytes for a peer that reads nothing (measured: 2.8 MB, with it 135 KB). It has to
+/// be twice the largest segment, 65,483 bytes over loopback: the corked end of a write counts too, and the socket takes
+/// more only when less than half of this waits.
+const UNSENT_BYTES_MAX: u32 = 128 * 1024;
+
+/// Pause after a failed accept, so that a lack of descriptors does not spin.
+const BACK_OFF: Duration = Duration::from_millis(100);
+
+/// Least time between two log lines about failed accepts.
+const FAILURE_LOG_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Least time between two log lines about a limit of connections; `reviewd_connections_refused_total` and
+/// `reviewd_connections_cut_total` count each connection.
+const LIMIT_LOG_INTERVAL: Duration = Duration::from_secs(60);
+
+/// How far the stop has come; it only ever goes forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ShutdownPhase {
+    /// Accept and serve.
+    Serve,
+    /// Accept no more, finish what is under way within the drain time.
+    Drain,
+    /// End at once.
+    Quit,
+}
+
+/// Binds `address`, which `flag` names, without listening yet: a port in use is reported before the dataset is read.
+///
+/// # Errors
+/// When the address is in use, not one of this machine, or forbidden.
+pub(super) fn bind(flag: &'static str, address: SocketAddr) -> Result<Socket, StartError> {
+    let bind = || {
+        let domain = Domain::for_address(address);
+        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+        // A restart must not wait for the last connections of the process before it.
+        socket.set_reuse_address(true)?;
+        if address.is_ipv6() {
+            // `[::]` means every address, also where the system's default says otherwise.
+            socket.set_only_v6(false)?;
+        }
+        set_options(&socket)?;
+        socket.bind(&address.into())?;
+        Ok(socket)
+    };
+    bind().map_err(|cause| StartError::listen(flag, address, cause))
+}
+
+/// Returns the inherited socket, or else binds the public address.
+///
+/// # Errors
+/// As [`bind`].
+pub(super) fn bind_public(config: &Config) -> Result<Socket, StartError> {
+    let Some(listener) = &config.inherited else {
+        return bind("--listen", config.listen);
+    };
+    let adopt = || {
+        let socket = Socket::from(listener.try_clone()?);
+        set_options(&socket)?;
+        Ok(socket)
+    };
+    adopt().map_err(|cause| StartError::listen("--listen", config.listen, cause))
+}
+
+/// Sets what accepted sockets inherit.
+fn set_options(socket: &Socket) -> io::Result<()> {
+    socket.set_tcp_nodelay(true)?;
+    socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+    socket.set_nonblocking(true)
+}
+
+/// Begins to listen.
+///
+/// # Errors
+/// When another process has begun to listen on the same address since [`bind`].
+pub(super) fn listen(flag: &'static str, socket: Socket) -> Result<TcpListener, StartError> {
+    socket.listen(BACKLOG).map_err(|cause| {
+        let address = socket.local_addr().ok().and_then(|own| own.as_socket());
+        let address = address.unwrap_or((Ipv4Addr::UNSPECIFIED, 0).into());
+        StartError::listen(flag, address, cause)
+    })?;
+    Ok(socket.into())
+}
+
+/// A listener that is being served.
+#[derive(Debug)]
+pub(super) struct ListenerGroup {
+    address: SocketAddr,
+    phase: watch::Sender<ShutdownPhase>,
+    connections: Arc<Connections>,
+    /// Returns whether every connection ended by itself.
+    thread: JoinHandle<bool>,
+}
+
+impl ListenerGroup {
+    /// Begins to serve `listener`, and one for the watchdog alone, by `handler`, under TLS if `tls` is given.
+    ///
+    /// # Errors
+    /// When the system refuses threads or descriptors.
+    pub(super) fn start<H: Handler>(
+        listener: TcpListener,
+        watchdog: Option<TcpListener>,
+        handler: H,
+        config: &Config,
+        tls: Option<TlsAcceptor>,
+        counters: Arc<Counters>,
+        threads: Threads,
+    ) -> io::Result<ListenerGroup> {
+        let address = listener.local_addr()?;
+        let connections = Arc::new(Connections::new(&config.limits, config.proxies.clone()));
+        let protocols = Protocols::new(handler, config, tls, Arc::clone(&counters));
+        let workers = Workers::start(config.threads, &Arc::new(protocols), &threads)?;
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let (phase, phases) = watch::channel(ShutdownPhase::Serve);
+        let acceptor = Acceptor {
+            connections: Arc::clone(&connections),
+            counters,
+            workers,
+            drain_time: config.drain_time,
+            address,
+            phases,
+        };
+        let thread = threads.spawn("accept", move || {
+            let clean = runtime.block_on(acceptor.run(listener, watchdog));
+            acceptor.workers.stop();
+            clean
+        })?;
+        Ok(ListenerGroup {
+            address,
+            phase,
+            connections,
+            thread,
+        })
+    }
+
+    /// Returns the address that is listened on.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the open connections.
+    pub(super) fn connections(&self) -> &Arc<Connections> {
+        &self.connections
+    }
+
+    /// Asks for a later phase.
+    pub(super) fn set_phase(&self, phase: ShutdownPhase) {
+        set_phase(&self.phase, phase);
+    }
+
+    /// Returns what asks for a later phase from elsewhere, by [`set_phase`].
+    pub(super) fn control(&self) -> watch::Sender<ShutdownPhase> {
+        self.phase.clone()
+    }
+
+    /// Waits for the end; false if connections had to be cut.
+    ///
+    /// # Errors
+    /// When the thread has panicked, which ends every connection.
+    pub(super) fn join(self) -> io::Result<bool> {
+        let ended = self.thread.join();
+        ended.map_err(|_| io::Error::other("the thread that accepts connections has panicked"))
+    }
+}
+
+/// Moves `phase` forward, never back.
+pub(super) fn set_phase(phase: &watch::Sender<ShutdownPhase>, next: ShutdownPhase) {
+    phase.send_if_modified(|current| {
+        let forward = *current < next;
+        *current = next.max(*current);
+        forward
+    });
+}
+
+/// What the accepting thread owns.
+struct Acceptor {
+    connections: Arc<Connections>,
+    counters: Arc<Counters>,
+    workers: Workers,
+    drain_time: Duration,
+    /// Logged where connections were cut: there are two groups.
+    address: SocketAddr,
+    phases: watch::Receiver<ShutdownPhase>,
+}
+
+impl Acceptor {
+    /// Serves until the end; returns whether every connection ended by itself.
+    async fn run(&self, listener: TcpListener, watchdog: Option<TcpListener>) -> bool {
+        let watchdog = async {
+            match watchdog {
+                Some(listener) => self.accept(listener).await,
+                None => Ok(()),
+            }
+        };
+        if let Err(error) = tokio::try_join!(self.accept(listener), watchdog) {
+            error!(%error, "the listener cannot be watched, nothing is served");
+        }
+        // The listener is closed by now: the kernel refuses new connections, which can go elsewhere.
+        self.drain().await
+    }
+
+    /// Accepts connections until the drain begins, and hands each to a worker.
+    async fn accept(&self, listener: TcpListener) -> io::Result<()> {
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let mut failures = LogThrottle::every(FAILURE_LOG_INTERVAL);
+        let mut limits = [LimitReached::All, LimitReached::Address]
+            .map(|limit| (limit, LogThrottle::every(LIMIT_LOG_INTERVAL)));
+        let mut draining = pin!(self.reached(ShutdownPhase::Drain));
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = &mut draining => break,
+            };
+            // Taken out of this runtime again, for the one of its worker; two system calls for each connection.
+            let accepted = accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer)));
+            match accepted {
+                Ok((stream, peer)) => self.admit(stream, peer, &mut limits),
+                Err(error) if is_of_the_peer(&error) => {}
+                Err(error) => {
+                    self.counters.count_accept_error();
+                    if let Some(since_last) = failures.take(clock::instant()) {
+                        warn!(%error, since_last, "a connection could not be accepted, trying again");
+                    }
+                    sleep(BACK_OFF).await;
+                }
+            }
+        }
+        // Connections in the kernel's queue would be reset with the listener; at most one queue, so that a flood cannot
+        // delay the end.
+        let listener = listener.into_std()?;
+        for _ in 0..BACKLOG {
+            let Ok((stream, peer)) = listener.accept() else {
+                break;
+            };
+            stream.set_nonblocking(true)?;
+            self.admit(stream, peer, &mut limits);
+        }
+        Ok(())
+    }
+
+    /// Hands the connection to a worker, or closes it at once where a limit is reached: cheaper for both sides than a
+    /// queue that only grows.
+    fn admit(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        limits: &mut [(LimitReached, LogThrottle); 2],
+    ) {
+        let reached = match self.connections.admit(peer.ip()) {
+            Ok((permit, closed_for)) => {
+                self.counters.count_accepted();
+                self.workers.pass_on(stream, peer, permit);
+                closed_for
+            }
+            Err(reached) => {
+                match reached {
+                    LimitReached::All => self.counters.count_turned_away(),
+                    LimitReached::Address => self.counters.count_crowded_out(),
+                }
+                Some(reached)
+            }
+        };
+        let now = clock::instant();
+        for (limit, throttle) in limits {
+            if Some(*limit) == reached
+                && let Some(since_last) = throttle.take(now)
+            {
+                log_limit(*limit, self.connections.max(), since_last);
+            }
+        }
+    }
+
+    async fn drain(&self) -> bool {
+        self.connections.begin_drain();
+        let clean = tokio::select! {
+            biased;
+            clean = self.connections.drained(self.drain_time) => clean,
+            () = self.reached(ShutdownPhase::Quit) => false,
+        };
+        if clean {
+            info!("all connections have ended");
+        } else {
+            let open = self.connections.open();
+            warn!(
+                address = %self.address,
+                open,
+                "connections are cut before their requests were answered"
+            );
+        }
+        clean
+    }
+
+    /// Waits until `phase` is reached; a server whose handle is gone stops as well.
+    async fn reached(&self, phase: ShutdownPhase) {
+        let mut phases = self.phases.clone();
+        let _gone = phases.wait_for(|current| *current >= phase).await;
+    }
+}
+
+fn log_limit(limit: LimitReached, max: u32, since_last: u64) {
+    match limit {
+        LimitReached::All => warn!(
+            max,
+            since_last,
+            "--max-connections are open: each new one closes the one that is idle longest, or is closed if none is idle"
+        ),
+        LimitReached::Address => warn!(
+            since_last,
+            "an address has as many connections as --address-connections allows: each new one closes the one that is idle \
+             longest, or is closed if none is idle; a proxy has to be named by --trusted-proxy"
+        ),
+    }
+}
+
+/// Returns whether only this one connection failed, before it was accepted.
+fn is_of_the_peer(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
+    )
+}
+
+/// Keeps the log readable while the same happens again and again.
+#[derive(Debug)]
+struct LogThrottle {
+    interval: Duration,
+    last: Option<Instant>,
+    silent: u64,
+}
+
+impl LogThrottle {
+    /// Permits one line in `interval`.
+    fn every(interval: Duration) -> LogThrottle {
+        LogThrottle {
+            interval,
+            last: None,
+            silent: 0,
+        }
+    }
+
+    /// Returns how often it has happened without a line since the last one; `None` where there is to be no line.
+    fn take(&mut self, now: Instant) -> Option<u64> {
+        if self.last.is_some_and(|last| now - last < self.interval) {
+            self.silent += 1;
+            return None;
+        }
+        self.last = Some(now);
+        Some(std::mem::take(&mut self.silent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use socket2::SockRef;
+
+    #[test]
+    fn a_full_server_logs_it_once_a_minute_and_counts_what_it_left_out() {
+        let mut throttle = LogThrottle::every(LIMIT_LOG_INTERVAL);
+        let began = Instant::now();
+        let minute = Duration::from_secs(60);
+        assert_eq!(throttle.take(began), Some(0));
+        assert_eq!(throttle.take(began), None);
+        assert_eq!(
+            throttle.take(began + minute - Duration::from_nanos(1)),
+            None
+        );
+        assert_eq!(throttle.take(began + minute), Some(2));
+    }
+
+    #[test]
+    fn accepted_sockets_inherit_the_options_of_the_listener() {
+        let socket = bind("--listen", "127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = listen("--listen", socket).unwrap();
+        listener.set_nonblocking(false).unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        let socket = SockRef::from(&accepted);
+        assert!(socket.tcp_nodelay().unwrap());
+        assert_eq!(socket.tcp_notsent_lowat().unwrap(), UNSENT_BYTES_MAX);
+        // The kernel would count a peer that reads nothing for a while as one that does not acknowledge.
+        assert_eq!(socket.tcp_user_timeout().unwrap(), None);
+    }
+}
