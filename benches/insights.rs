@@ -10,7 +10,8 @@ use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use reviewd::dataset::{Files, decode, embedded};
-use reviewd::insights::evidence::{Context, Judge};
+use reviewd::insights::evidence::Context;
+use reviewd::insights::text_model::Sentence;
 use reviewd::insights::{MENTIONS_MIN, Options, document};
 use reviewd::model::insights::Polarity;
 use reviewd::model::{Dataset, Rating};
@@ -21,7 +22,7 @@ const SENTENCE: &str = "The lawyer was friendly and very helpful, but the waitin
 fn sentences(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("insights/sentence");
     group.throughput(Throughput::Bytes(SENTENCE.len() as u64));
-    let mut judge = Judge::default();
+    let mut judge = Sentence::default();
     let from = SENTENCE.find("waiting room").expect("it stands there");
     group.bench_function("judge", |bencher| {
         bencher.iter(|| {
@@ -31,7 +32,7 @@ fn sentences(criterion: &mut Criterion) {
                 ..Context::default()
             };
             judge.read(black_box(SENTENCE));
-            let judgement = judge.mention(&(from..from + 12), &context);
+            let judgement = judge.judge(Some(&(from..from + 12)), &context);
             assert_eq!(judgement.polarity, Polarity::Negative);
             judgement
         });

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum, value_parser};
 use super::exit::{Failure, Status, print};
 use super::values::parse_file_size;
 use crate::dataset;
-use crate::insights::explain::{Explanation, Reason, Term, explain};
+use crate::insights::explain::{Explanation, Reason, explain};
 use crate::insights::{self, Options};
 use crate::model::Dataset;
 use crate::model::insights::Polarity;
@@ -115,89 +115,71 @@ fn explained(
     color: bool,
 ) -> Result<String, Failure> {
     let Some(explanations) = explain(dataset, options, aspect) else {
-        let known: Vec<&str> = dataset
-            .taxonomy
-            .aspects
-            .iter()
-            .map(|aspect| aspect.id.as_str())
-            .collect();
+        let known = dataset.taxonomy.aspects.iter();
+        let known: Vec<&str> = known.map(|aspect| aspect.id.as_str()).collect();
         let message = format!(
             "--explain: the taxonomy has no aspect of that id or label, but: {}",
             known.join(", ")
         );
         return Err(Failure::new(Status::Usage, message));
     };
-    let mut out = String::new();
-    for explanation in &explanations {
-        push_explanation(&mut out, explanation, color);
-    }
-    let count = |polarity| {
-        explanations
-            .iter()
-            .filter(|one| one.polarity == polarity)
-            .count()
-    };
+    let mut out: String = explanations
+        .iter()
+        .map(|explanation| explanation_lines(explanation, color))
+        .collect();
+    let [negative, neutral, positive] = Polarity::ALL.map(|polarity| {
+        let of_polarity = explanations.iter().filter(|one| one.polarity == polarity);
+        of_polarity.count()
+    });
     out.push_str(&format!(
-        "{aspect}: {} positive, {} neutral or unclear, {} negative\n",
-        count(Polarity::Positive),
-        count(Polarity::Neutral),
-        count(Polarity::Negative)
+        "{aspect}: {positive} positive, {neutral} neutral or unclear, {negative} negative\n"
     ));
     Ok(out)
 }
 
-fn push_explanation(out: &mut String, explanation: &Explanation<'_>, color: bool) {
-    let (code, word) = match explanation.polarity {
-        Polarity::Positive => ("32", "positive"),
-        Polarity::Neutral => ("33", "neutral"),
-        Polarity::Negative => ("31", "negative"),
+fn explanation_lines(explanation: &Explanation<'_>, color: bool) -> String {
+    let code = match explanation.polarity {
+        Polarity::Positive => "32",
+        Polarity::Neutral => "33",
+        Polarity::Negative => "31",
     };
     let paint = |code: &str, text: &str| match color {
         true => format!("\x1b[{code}m{text}\x1b[0m"),
         false => text.to_owned(),
     };
-    let review = explanation.review;
+    let (review, sentence) = (explanation.review, explanation.sentence);
+    let polarity = paint(code, &format!("{:8}", explanation.polarity.word()));
     let stars = review.rating.stars();
     let place = format!("{}  {}  {stars} of 5", review.id, review.date);
-    out.push_str(&format!(
-        "{}  {}\n",
-        paint(code, &format!("{word:8}")),
-        paint("2", &place)
-    ));
-    let (before, rest) = explanation.sentence.split_at(explanation.from);
-    let (mention, after) = rest.split_at(explanation.to - explanation.from);
+    let [before, mention, after] = [
+        &sentence[..explanation.mention.start],
+        &sentence[explanation.mention.clone()],
+        &sentence[explanation.mention.end..],
+    ]
+    .map(printable);
     let mention = match color {
-        true => paint("1", &printable(mention)),
+        true => paint("1", &mention),
         // Without color the mention is told apart by marks.
-        false => format!("[{}]", printable(mention)),
+        false => format!("[{mention}]"),
     };
-    out.push_str(&format!(
-        "  {}{mention}{}\n",
-        printable(before),
-        printable(after)
-    ));
-    let reasons: Vec<String> = explanation.reasons.iter().map(reason_line).collect();
+    let reasons: Vec<String> = explanation.reasons.iter().map(reason_words).collect();
     let reasons = format!(
         "for praise (+) or complaint (-), in log-odds: {}; together {}",
         reasons.join(", "),
         signed(explanation.total)
     );
-    out.push_str(&format!("  {}\n\n", paint("2", &reasons)));
+    let (place, reasons) = (paint("2", &place), paint("2", &reasons));
+    format!("{polarity}  {place}\n  {before}{mention}{after}\n  {reasons}\n\n")
 }
 
 /// Such as `"late" -1.4 (in 41 reviews, 34 of them with one or two stars)`.
-fn reason_line(reason: &Reason) -> String {
-    let term = match &reason.term {
-        Term::Word(word) => format!("\"{}\"", printable(word)),
-        Term::Phrase(phrase) => format!("the phrase \"{}\"", printable(phrase)),
-        Term::Stars => "the stars".to_owned(),
-        Term::Rest => "the rest of the sentence".to_owned(),
-    };
+fn reason_words(reason: &Reason) -> String {
     let counts = reason.counts.map_or_else(String::new, |[low, high]| {
         let all = low + high;
         format!(" (in {all} reviews, {low} of them with one or two stars)")
     });
-    format!("{term} {}{counts}", signed(reason.tenths))
+    let what = printable(&reason.what);
+    format!("{what} {}{counts}", signed(reason.tenths))
 }
 
 /// Tenths with their sign.
@@ -208,15 +190,7 @@ fn signed(tenths: i32) -> String {
 
 /// The text without what would move a terminal's cursor or change its colors.
 fn printable(text: &str) -> String {
-    text.chars()
-        .map(|character| {
-            if character.is_control() {
-                ' '
-            } else {
-                character
-            }
-        })
-        .collect()
+    text.replace(char::is_control, " ")
 }
 
 #[cfg(test)]

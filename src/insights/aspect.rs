@@ -5,24 +5,19 @@
 //! A phrase inside a longer one that fits does not count, nor does "kind" in "kind of". A sentence that names an aspect
 //! several times mentions it once, where it does so first.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use rust_stemmers::Stemmer;
 use whatlang::Lang;
 
 use super::language::stemmer;
-use super::lexicon::LEXICON;
-use super::words::Words;
+use super::text::{Words, entry};
 use crate::model::Concept;
 
-/// Finds aspects; made once for all reviews.
-pub(super) struct Finder {
-    languages: HashMap<Option<Lang>, Phrases>,
-}
-
 /// The phrases of all aspects as stems of one language.
-struct Phrases {
+pub(super) struct Phrases {
     stemmer: Option<Stemmer>,
     by_first: HashMap<String, Vec<Phrase>>,
     /// Single words that German compounds are made of.
@@ -48,27 +43,45 @@ pub(super) struct Found {
     pub(super) opinion: i8,
 }
 
-impl Finder {
-    /// Reads the phrases of `aspects`, of which the first 65,535 count, for each of `languages`.
-    pub(super) fn new(aspects: &[Concept], languages: &HashSet<Option<Lang>>) -> Finder {
-        let opinions = opinions();
-        let read = |lang: &Option<Lang>| (*lang, Phrases::new(aspects, *lang, &opinions));
-        Finder {
-            languages: languages.iter().map(read).collect(),
+impl Phrases {
+    /// Reads the phrases of `aspects`, of which the first 65,535 count, for texts in `lang`.
+    pub(super) fn new(aspects: &[Concept], lang: Option<Lang>) -> Phrases {
+        let mut phrases = Phrases {
+            stemmer: lang.and_then(stemmer),
+            by_first: HashMap::new(),
+            parts: Vec::new(),
+        };
+        let mut words = Words::default();
+        for (aspect, concept) in (0..u16::MAX).zip(aspects) {
+            for phrase in &concept.phrases {
+                words.read(phrase);
+                let mut stems = phrases.stems(&words).into_iter();
+                let Some(first) = stems.next() else { continue };
+                let phrase = Phrase {
+                    rest: stems.collect(),
+                    aspect,
+                    opinion: opinion(phrase, lang),
+                };
+                let is_part = phrase.rest.is_empty() && first.chars().count() >= PART_CHARS_MIN;
+                if lang == Some(Lang::Deu) && is_part {
+                    phrases.parts.push((first.clone(), phrase.clone()));
+                }
+                phrases.by_first.entry(first).or_default().push(phrase);
+            }
         }
+        phrases
     }
 
     /// Puts the aspects that the sentence of `words` names into `found`, each once, in the order of the sentence.
-    pub(super) fn find(&self, lang: Option<Lang>, words: &Words, found: &mut Vec<Found>) {
+    pub(super) fn find(&self, words: &Words, found: &mut Vec<Found>) {
         found.clear();
-        let phrases = self.languages.get(&lang);
-        let Some(phrases) = phrases.filter(|phrases| !phrases.by_first.is_empty()) else {
+        if self.by_first.is_empty() {
             return;
-        };
-        let (items, stems) = (words.items(), stems(words, phrases.stemmer.as_ref()));
+        }
+        let (items, stems) = (words.items(), self.stems(words));
         let mut at = 0;
         while at < stems.len() {
-            let (owners, length) = phrases.at(&stems[at..]);
+            let (owners, length) = self.at(&stems[at..]);
             for phrase in owners {
                 if found.iter().all(|one| one.aspect != phrase.aspect) {
                     let sign = if items[at].negated { -1 } else { 1 };
@@ -82,44 +95,18 @@ impl Finder {
             at += length;
         }
     }
-}
-
-impl Phrases {
-    fn new(aspects: &[Concept], lang: Option<Lang>, opinions: &HashMap<&str, i8>) -> Phrases {
-        let mut phrases = Phrases {
-            stemmer: lang.and_then(stemmer),
-            by_first: HashMap::new(),
-            parts: Vec::new(),
-        };
-        let mut words = Words::default();
-        for (aspect, concept) in (0..u16::MAX).zip(aspects) {
-            for phrase in &concept.phrases {
-                words.read(phrase);
-                let mut stems = stems(&words, phrases.stemmer.as_ref()).into_iter();
-                let Some(first) = stems.next() else { continue };
-                let phrase = Phrase {
-                    rest: stems.collect(),
-                    aspect,
-                    opinion: opinion(phrase, lang, opinions),
-                };
-                if lang == Some(Lang::Deu)
-                    && phrase.rest.is_empty()
-                    && first.chars().count() >= PART_CHARS_MIN
-                {
-                    phrases.parts.push((first.clone(), phrase.clone()));
-                }
-                phrases.by_first.entry(first).or_default().push(phrase);
-            }
-        }
-        phrases
-    }
 
     /// The longest phrases that `stems` begin with, and how many of the stems they take, at least one.
     fn at(&self, stems: &[String]) -> (Vec<&Phrase>, usize) {
         let starting = self.by_first.get(&stems[0]).into_iter().flatten();
         let fitting = starting.filter(|phrase| stems[1..].starts_with(&phrase.rest));
         let Some(longest) = fitting.clone().map(|phrase| phrase.rest.len()).max() else {
-            return (self.compounds(&stems[0]), 1);
+            let has = |part: &str| {
+                let is_edge = stems[0].ends_with(part) || stems[0].starts_with(part);
+                is_edge && stems[0].len() >= part.len() + 3
+            };
+            let compounds = self.parts.iter().filter(|(part, _)| has(part));
+            return (compounds.map(|(_, phrase)| phrase).collect(), 1);
         };
         if longest == 0 && stems[0] == "kind" && stems.get(1).is_some_and(|next| next == "of") {
             return (Vec::new(), 1);
@@ -128,51 +115,42 @@ impl Phrases {
         (owners.collect(), longest + 1)
     }
 
-    /// The phrases that the compound `stem` begins or ends with.
-    fn compounds(&self, stem: &str) -> Vec<&Phrase> {
-        let has = |part: &str| {
-            stem.len() >= part.len() + 3 && (stem.ends_with(part) || stem.starts_with(part))
+    /// The stem of each item, a mark being its own.
+    fn stems(&self, words: &Words) -> Vec<String> {
+        let stem = |item| {
+            let lower = words.lower(item);
+            let bare = lower.strip_suffix("'s").unwrap_or(lower);
+            match &self.stemmer {
+                Some(stemmer) => stemmer.stem(bare).into_owned(),
+                None => bare.to_owned(),
+            }
         };
-        let parts = self.parts.iter().filter(|(part, _)| has(part));
-        parts.map(|(_, phrase)| phrase).collect()
+        words.items().iter().map(stem).collect()
     }
-}
-
-/// The stem of each item, a mark being its own.
-fn stems(words: &Words, stemmer: Option<&Stemmer>) -> Vec<String> {
-    let stem = |item| {
-        let lower = words.lower(item);
-        let bare = lower.strip_suffix("'s").unwrap_or(lower);
-        match stemmer {
-            Some(stemmer) => stemmer.stem(bare).into_owned(),
-            None => bare.to_owned(),
-        }
-    };
-    words.items().iter().map(stem).collect()
 }
 
 /// The sign of `phrase` where it is itself an opinion, by our list or, in English, by the lexicon.
-fn opinion(phrase: &str, lang: Option<Lang>, opinions: &HashMap<&str, i8>) -> i8 {
+fn opinion(phrase: &str, lang: Option<Lang>) -> i8 {
     let lower = phrase.trim().to_lowercase();
-    if let Some(sign) = opinions.get(lower.as_str()) {
+    if let Some(sign) = OPINIONS.get(lower.as_str()) {
         return *sign;
     }
-    let valence = LEXICON.entry(&lower).valence;
-    match valence.filter(|one| lang == Some(Lang::Eng) && one.abs() >= 1.0) {
-        Some(valence) => valence.signum() as i8,
-        None => 0,
+    let valence = entry(&lower).valence.unwrap_or_default();
+    match lang {
+        Some(Lang::Eng) if valence.abs() >= 1.0 => valence.signum() as i8,
+        _ => 0,
     }
 }
 
 /// Phrases that are opinions themselves, with their signs.
-fn opinions() -> HashMap<&'static str, i8> {
+static OPINIONS: LazyLock<HashMap<&str, i8>> = LazyLock::new(|| {
     let mut signs = HashMap::new();
     for line in include_str!("opinions.txt").lines() {
         let sign = if line.starts_with('-') { -1 } else { 1 };
         signs.extend(line[1..].split(',').map(|phrase| (phrase.trim(), sign)));
     }
     signs
-}
+});
 
 /// Letters of a stem that compounds are looked through for.
 const PART_CHARS_MIN: usize = 4;

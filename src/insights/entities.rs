@@ -1,154 +1,120 @@
 //! The people, services and places that reviews name, and the aspects that they complain of.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
 
-use super::derive::Derived;
 use super::totals::mean_rating;
 use crate::dataset::mentions::{Comparable, Matcher};
-use crate::model::insights::{Entities, Entity, Person, Polarity};
-use crate::model::{Dataset, Review};
+use crate::model::insights::{Aspect, Entities, Entity, Person, Polarity};
+use crate::model::{Dataset, Row};
 
-/// Something that reviews name, the reviews that do, and the sum of their stars.
-struct Tally<'d> {
-    id: &'d str,
-    label: &'d str,
-    reviews: u64,
-    stars: u64,
-}
-
-impl<'d> Tally<'d> {
-    fn new(id: &'d str, label: &'d str) -> Tally<'d> {
-        Tally {
-            id,
-            label,
-            reviews: 0,
-            stars: 0,
-        }
-    }
-
-    fn add(&mut self, review: &Review) {
-        self.reviews += 1;
-        self.stars += u64::from(review.rating.stars());
-    }
-
-    fn entity(&self) -> Entity {
-        Entity {
-            id: self.id.to_owned(),
-            label: self.label.to_owned(),
-            mention_count: self.reviews,
-            mean_rating: mean_rating(self.stars, self.reviews),
-        }
-    }
-
-    fn person(&self) -> Person {
-        Person {
-            name: self.label.to_owned(),
-            mention_count: self.reviews,
-            mean_rating: mean_rating(self.stars, self.reviews),
-        }
-    }
-}
-
-/// What reviews name by spellings that a list knows.
+/// Entries of a list, each id once, with the reviews that name them.
 #[derive(Default)]
-struct Listed<'d> {
-    tallies: Vec<Tally<'d>>,
-    /// `None` for a spelling that fits two entries, so that it names neither.
-    entry_of: HashMap<Comparable, Option<usize>>,
+struct List<'d> {
+    /// Id, label and rows.
+    entries: Vec<(&'d str, &'d str, Vec<Row>)>,
+    /// Where a spelling stands; `None` for one that fits two entries, so that it names neither.
+    places: HashMap<Comparable, Option<usize>>,
 }
 
-impl<'d> Listed<'d> {
-    fn new(entries: impl Iterator<Item = (&'d String, &'d String)>) -> Listed<'d> {
-        let mut listed = Listed::default();
+impl<'d> List<'d> {
+    fn new(entries: impl Iterator<Item = (&'d String, &'d String)>) -> List<'d> {
+        let mut list = List::default();
         for (id, label) in entries {
-            listed
-                .entry_of
-                .entry(Comparable::new(id))
-                .or_insert_with(|| {
-                    listed.tallies.push(Tally::new(id, label));
-                    Some(listed.tallies.len() - 1)
-                });
+            list.places.entry(Comparable::new(id)).or_insert_with(|| {
+                list.entries.push((id, label, Vec::new()));
+                Some(list.entries.len() - 1)
+            });
         }
-        listed
+        list
     }
 
-    /// Counts the review for each entry that `names` names; returns whether there is one.
-    fn count(&mut self, review: &Review, names: &[String]) -> bool {
-        let entry = |name: &String| *self.entry_of.get(&Comparable::new(name))?;
-        let mut found: Vec<usize> = names.iter().filter_map(entry).collect();
-        found.sort_unstable();
-        found.dedup();
-        found.iter().for_each(|at| self.tallies[*at].add(review));
-        !found.is_empty()
+    /// The people by name, and by the aliases that are of one of them only.
+    fn of_people(dataset: &'d Dataset) -> List<'d> {
+        let known = dataset.taxonomy.technicians.iter();
+        let others = dataset.business.technicians.iter().map(|one| &one.name);
+        let names = known.clone().map(|one| &one.name).chain(others);
+        let mut list = List::new(names.map(|name| (name, name)));
+        let mut aliases: HashMap<Comparable, Option<usize>> = HashMap::new();
+        for person in known {
+            let owner = list.places[&Comparable::new(&person.name)];
+            for alias in &person.aliases {
+                let known = aliases.entry(Comparable::new(alias)).or_insert(owner);
+                *known = known.filter(|one| Some(*one) == owner);
+            }
+        }
+        for (alias, owner) in aliases {
+            list.places.entry(alias).or_insert(owner);
+        }
+        list
+    }
+
+    /// Counts the review of `row` for each entry that `names` names; returns 1 if there is one.
+    fn count(&mut self, row: Row, names: &[String]) -> u64 {
+        let place = |name: &String| *self.places.get(&Comparable::new(name))?;
+        let found: BTreeSet<usize> = names.iter().filter_map(place).collect();
+        found.iter().for_each(|at| self.entries[*at].2.push(row));
+        u64::from(!found.is_empty())
     }
 }
 
-/// Counts the reviews that name people, services and places, and those that complain of an aspect; the numbers are of
-/// reviews with any of the first three.
-pub(super) fn entities(dataset: &Dataset, derived: &Derived) -> (Entities, [u64; 3]) {
+/// Counts the reviews that name people, services and places, and those that complain of one of `aspects`; the numbers
+/// are of reviews with any of the first three.
+pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64; 3]) {
     let (taxonomy, business) = (&dataset.taxonomy, &dataset.business);
-    let mut people = people(dataset);
+    let mut people = List::of_people(dataset);
     let known = taxonomy.services.iter().map(|one| (&one.id, &one.label));
     let offered = business.services.iter().map(|one| (&one.id, &one.label));
-    let mut services = Listed::new(known.chain(offered));
-    let areas = taxonomy.service_areas.iter();
-    let mut areas: Vec<Tally> = areas.map(|one| Tally::new(&one.id, &one.label)).collect();
+    let mut services = List::new(known.chain(offered));
+    let mut areas: Vec<Vec<Row>> = vec![Vec::new(); taxonomy.service_areas.len()];
     // The decoder built the same automata of the same taxonomy, so this succeeds; without them no place counts.
     let matcher = Matcher::new(taxonomy).ok();
     let mut text = Comparable::default();
     let mut with = [0; 3];
-    for review in &dataset.reviews {
-        with[0] += u64::from(people.count(review, &review.mentioned_technicians));
-        with[1] += u64::from(services.count(review, &review.mentioned_services));
+    for (row, review) in (0..).map(Row).zip(&dataset.reviews) {
+        with[0] += people.count(row, &review.mentioned_technicians);
+        with[1] += services.count(row, &review.mentioned_services);
         text.set(&review.text);
-        let found = matcher.as_ref().map(|matcher| matcher.service_areas(&text));
+        let found = matcher.as_ref().map(|one| one.service_areas(&text));
         let found = found.unwrap_or_default();
         with[2] += u64::from(!found.is_empty());
-        found.iter().for_each(|at| areas[*at].add(review));
+        found.iter().for_each(|at| areas[*at].push(row));
     }
+    let entity = |id: &str, label: &str, rows: &[Row]| {
+        let stars = |row: &Row| u64::from(dataset.reviews[row.0 as usize].rating.stars());
+        let count = rows.len() as u64;
+        Entity {
+            id: id.to_owned(),
+            label: label.to_owned(),
+            mention_count: count,
+            mean_rating: mean_rating(rows.iter().map(stars).sum(), count),
+        }
+    };
+    let entities = |list: &List<'_>| -> Vec<Entity> {
+        let entries = list.entries.iter();
+        entries
+            .map(|(id, label, rows)| entity(id, label, rows))
+            .collect()
+    };
+    let person = |entity: Entity| Person {
+        name: entity.label,
+        mention_count: entity.mention_count,
+        mean_rating: entity.mean_rating,
+    };
+    let critical = |aspect: &Aspect| {
+        let rows = &aspect.rows_by_polarity[Polarity::Negative as usize];
+        (rows.len() >= 2).then(|| entity(&aspect.id, &aspect.label, rows))
+    };
+    let mut problems: Vec<Entity> = aspects.iter().filter_map(critical).collect();
+    problems.sort_by_key(|problem| Reverse(problem.mention_count));
+    let areas = taxonomy.service_areas.iter().zip(&areas);
     let entities = Entities {
-        technicians: people.tallies.iter().map(Tally::person).collect(),
-        services: services.tallies.iter().map(Tally::entity).collect(),
-        problems: problems(dataset, derived),
-        service_areas: areas.iter().map(Tally::entity).collect(),
+        technicians: entities(&people).into_iter().map(person).collect(),
+        services: entities(&services),
+        problems,
+        service_areas: areas
+            .map(|(area, rows)| entity(&area.id, &area.label, rows))
+            .collect(),
     };
     (entities, with)
-}
-
-/// The people by name, and by the aliases that are of one of them only.
-fn people(dataset: &Dataset) -> Listed<'_> {
-    let known = dataset.taxonomy.technicians.iter();
-    let listed = dataset.business.technicians.iter().map(|one| &one.name);
-    let names = known.clone().map(|one| &one.name).chain(listed);
-    let mut people = Listed::new(names.map(|name| (name, name)));
-    let mut aliases: HashMap<Comparable, Option<usize>> = HashMap::new();
-    for person in known {
-        let owner = people.entry_of[&Comparable::new(&person.name)];
-        for alias in &person.aliases {
-            let known = aliases.entry(Comparable::new(alias)).or_insert(owner);
-            *known = known.filter(|one| Some(*one) == owner);
-        }
-    }
-    for (alias, owner) in aliases {
-        people.entry_of.entry(alias).or_insert(owner);
-    }
-    people
-}
-
-/// The aspects of which at least two reviews complain, most first.
-fn problems(dataset: &Dataset, derived: &Derived) -> Vec<Entity> {
-    let aspects = dataset.taxonomy.aspects.iter();
-    let mut tallies: Vec<(Tally, Option<u32>)> = aspects
-        .map(|one| (Tally::new(&one.id, &one.label), None))
-        .collect();
-    let complaints = derived.mentions.iter();
-    for mention in complaints.filter(|one| one.polarity == Polarity::Negative) {
-        let (tally, last) = &mut tallies[usize::from(mention.aspect)];
-        if last.replace(mention.row) != Some(mention.row) {
-            tally.add(&dataset.reviews[mention.row as usize]);
-        }
-    }
-    tallies.retain(|(tally, _)| tally.reviews >= 2);
-    tallies.sort_by_key(|(tally, _)| std::cmp::Reverse(tally.reviews));
-    tallies.iter().map(|(tally, _)| tally.entity()).collect()
 }

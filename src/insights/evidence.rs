@@ -20,18 +20,9 @@
 
 use std::ops::Range;
 
-use super::features::{Collector, Feature};
-use super::sentence::sentences;
-use super::text_model::{self, UNIT, Weights};
+use super::text_model::{Feature, Sentence, UNIT, WEIGHTS, Weights};
 use crate::model::Rating;
 use crate::model::insights::Polarity;
-
-/// Judges mentions, reusing its buffers from one to the next.
-#[derive(Debug, Default)]
-pub struct Judge {
-    pub(super) collector: Collector,
-    features: Vec<Feature>,
-}
 
 /// What is known about a mention besides its sentence.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,101 +48,68 @@ pub struct Judgement {
     pub margin: i32,
 }
 
-impl Judge {
-    /// Reads `sentence`, which the next judgements are about.
-    pub fn read(&mut self, sentence: &str) {
-        self.collector.read(sentence);
-    }
-
-    /// Judges the mention in the bytes `target` of the sentence.
-    pub fn mention(&mut self, target: &Range<usize>, context: &Context) -> Judgement {
-        let text = self.text(context.subject(target), context.is_english);
-        let judgement = judge(text, context.tilt(), context.neutral());
-        let needs_proof =
-            judgement.polarity == Polarity::Negative && context.rating == Some(Rating::MAX);
-        if needs_proof {
+impl Sentence {
+    /// Judges the mention in the bytes `target` of the sentence, or the sentence as a whole.
+    pub fn judge(&mut self, target: Option<&Range<usize>>, context: &Context) -> Judgement {
+        let text = self.text(target, context, |_, _| ());
+        let neutral = match context.rating.map(Rating::stars) {
+            Some(3) => NEUTRAL_AT_THREE,
+            _ => NEUTRAL,
+        };
+        let mut judgement = judge(text, context.tilt(), neutral);
+        if judgement.polarity == Polarity::Negative && context.rating == Some(Rating::MAX) {
             let alone = judge(text, 0, NEUTRAL);
             if alone.best != Polarity::Negative || alone.margin < CLEAR_ALONE {
-                let polarity = Polarity::Neutral;
-                return Judgement {
-                    polarity,
-                    ..judgement
-                };
+                judgement.polarity = Polarity::Neutral;
             }
         }
         judgement
     }
 
-    /// Judges the sentence as a whole.
-    pub fn whole(&mut self, context: &Context) -> Judgement {
-        let text = self.text(None, context.is_english);
-        judge(text, context.tilt(), NEUTRAL)
+    /// Returns by how much praise is ahead of complaint in the mention, or in the sentence as a whole, in [`UNIT`]s; `each`
+    /// gets what each feature of the text adds to it.
+    pub(super) fn tilt(
+        &mut self,
+        target: Option<&Range<usize>>,
+        context: &Context,
+        each: impl FnMut(&Feature, i32),
+    ) -> i32 {
+        tilt(self.text(target, context, each)) + context.tilt()
     }
 
-    /// Returns the sums of the words about the mention `target`, or about nothing in particular.
-    fn text(&mut self, target: Option<Range<usize>>, is_english: bool) -> Weights {
-        self.features.clear();
-        if !is_english {
-            let emoji = self.collector.words.score(|item| !item.is_word) * UNIT / 10_000;
+    /// Returns the sums of the words about the mention, or about nothing in particular.
+    fn text(
+        &mut self,
+        target: Option<&Range<usize>>,
+        context: &Context,
+        mut each: impl FnMut(&Feature, i32),
+    ) -> Weights {
+        if !context.is_english {
+            let emoji = self.words.score(|item| !item.is_word) * UNIT / 10_000;
             return [-emoji, 0, emoji];
         }
-        self.features
-            .extend_from_slice(self.collector.collect(target));
-        // Each feature counts once, as in training.
-        self.features.sort_unstable_by_key(|feature| feature.hash);
-        self.features.dedup_by_key(|feature| feature.hash);
+        // A phrase that is itself an opinion is no subject.
+        let subject = target.filter(|_| context.opinion == 0);
         let mut sums = [0; 3];
-        for feature in &self.features {
-            if let Some(weights) = text_model::find(feature.hash) {
-                (0..3).for_each(|class| sums[class] += i32::from(weights[class]));
+        for feature in self.features(subject.cloned()) {
+            if let Some(weights) = WEIGHTS.get(&feature.hash) {
+                let weights = weights.map(i32::from);
+                (0..3).for_each(|class| sums[class] += weights[class]);
+                each(feature, tilt(weights));
             }
         }
         sums
     }
+}
 
-    /// Returns by how much praise is ahead of complaint in the mention, in [`UNIT`]s, and what each feature adds to it.
-    pub(super) fn tilts(
-        &mut self,
-        target: &Range<usize>,
-        context: &Context,
-    ) -> (i32, Vec<(Feature, i32)>) {
-        let tilt = |[negative, _, positive]: Weights| positive - negative;
-        let text = self.text(context.subject(target), context.is_english);
-        let known = self.features.iter().filter_map(|feature| {
-            let weights = text_model::find(feature.hash)?.map(i32::from);
-            Some((*feature, tilt(weights)))
-        });
-        (tilt(text) + context.tilt(), known.collect())
-    }
-
-    /// Returns praise less complaint in the mean of the first sentences of `text`, in [`UNIT`]s.
-    pub(super) fn mean_tilt(&mut self, text: &str, is_english: bool) -> i32 {
-        let (mut sum, mut count) = (0, 0);
-        for sentence in sentences(text).take(SENTENCES_MAX) {
-            self.read(&text[sentence]);
-            let [negative, _, positive] = self.text(None, is_english);
-            sum += positive - negative;
-            count += 1;
-        }
-        sum / count.max(1)
-    }
+/// By how much praise is ahead of complaint.
+fn tilt([negative, _, positive]: Weights) -> i32 {
+    positive - negative
 }
 
 impl Context {
-    /// What the words speak about: a phrase that is itself an opinion is no subject.
-    fn subject(&self, target: &Range<usize>) -> Option<Range<usize>> {
-        (self.opinion == 0).then(|| target.clone())
-    }
-
     fn tilt(&self) -> i32 {
         self.own + i32::from(self.opinion) * OPINION + stars(self.rating)
-    }
-
-    fn neutral(&self) -> i32 {
-        match self.rating.map(Rating::stars) {
-            Some(3) => NEUTRAL_AT_THREE,
-            _ => NEUTRAL,
-        }
     }
 }
 
@@ -164,16 +122,11 @@ fn judge([negative, neutral, positive]: Weights, tilt: i32, shift: i32) -> Judge
     // The last of equals is the best, so neutral.
     sums.sort_by_key(|(sum, _)| *sum);
     let [_, (next, _), (largest, best)] = sums;
-    let margin = largest - next;
-    let polarity = if margin < CLEAR {
-        Polarity::Neutral
-    } else {
-        best
-    };
+    let is_clear = largest - next >= CLEAR;
     Judgement {
         best,
-        polarity,
-        margin,
+        polarity: if is_clear { best } else { Polarity::Neutral },
+        margin: largest - next,
     }
 }
 
@@ -216,5 +169,3 @@ pub(super) const OPINION: i32 = 80;
 const CLEAR: i32 = 8;
 /// By how much the words alone have to complain in a review of five stars.
 const CLEAR_ALONE: i32 = 192;
-/// Sentences that a review's own score rests on; mentions are judged in all.
-const SENTENCES_MAX: usize = 50;

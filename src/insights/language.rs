@@ -1,13 +1,13 @@
 //! The languages of reviews, and what is known about each: stems, function words, determiners.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 use whatlang::Lang;
 
-use super::parallel::over_chunks;
+use super::read::over_chunks;
 use crate::model::Review;
 use crate::wire::text::truncate;
 
@@ -26,33 +26,41 @@ pub(super) fn detect_all(
     };
     let parts = over_chunks(reviews.len(), threads, || (), detect);
     let certain = parts.into_iter().collect::<Option<Vec<_>>>()?.concat();
-    let mut counts: Vec<(usize, Lang)> = Lang::all().iter().map(|lang| (0, *lang)).collect();
+    let mut counts: HashMap<Lang, usize> = HashMap::new();
     for lang in certain.iter().flatten() {
-        counts[*lang as usize].0 += 1;
+        *counts.entry(*lang).or_default() += 1;
     }
-    let told = certain.iter().flatten().count();
-    counts.retain(|(count, _)| *count > 0 && count * 20 >= told);
-    counts.sort_by_key(|(count, lang)| (*count, std::cmp::Reverse(*lang as usize)));
-    let usual: Vec<Lang> = counts.into_iter().map(|(_, lang)| lang).collect();
-    let guess = |(review, certain): (&Review, Option<Lang>)| {
-        certain.or_else(|| guess(head(&review.text), &usual))
-    };
-    Some(reviews.iter().zip(certain).map(guess).collect())
+    let told: usize = counts.values().sum();
+    // The most frequent last, and of equals the first in the list.
+    let mut usual: Vec<Lang> = Lang::all().iter().rev().copied().collect();
+    usual.retain(|lang| counts.get(lang).is_some_and(|count| count * 20 >= told));
+    usual.sort_by_key(|lang| counts[lang]);
+    let rows = reviews.iter().zip(certain);
+    let guess =
+        |(review, certain): (&Review, Option<Lang>)| certain.or_else(|| guess(review, &usual));
+    Some(rows.map(guess).collect())
 }
 
 /// The language of `review` where its tag or its words leave no doubt.
 fn detect(review: &Review) -> Option<Lang> {
-    let tag = review.language.as_deref().unwrap_or_default();
-    let code = tag.split('-').next().unwrap_or_default();
-    if let Some((_, lang)) = TAGS.iter().find(|(known, _)| *known == code) {
-        return Some(*lang);
+    if let Some(tag) = review.language.as_deref() {
+        let mut tags = LANGUAGES.lines().map(|line| line.splitn(3, ' '));
+        let language = tag.split('-').next();
+        let known = tags.find_map(|mut fields| {
+            let code = fields.next()?;
+            (fields.next() == language).then(|| Lang::from_code(code))
+        });
+        if let Some(Some(lang)) = known {
+            return Some(lang);
+        }
     }
     let info = whatlang::detect(head(&review.text))?;
     (info.is_reliable() && review.text.len() >= 20).then(|| info.lang())
 }
 
-/// The language of `text`, by the function words of the `usual` languages, of which the last is the most frequent.
-fn guess(text: &str, usual: &[Lang]) -> Option<Lang> {
+/// The language of `review`, by the function words of the `usual` languages, of which the last is the most frequent.
+fn guess(review: &Review, usual: &[Lang]) -> Option<Lang> {
+    let text = head(&review.text);
     if !text.contains(char::is_alphabetic) {
         return None;
     }
@@ -65,17 +73,6 @@ fn guess(text: &str, usual: &[Lang]) -> Option<Lang> {
     best.or_else(|| whatlang::detect(text).map(|info| info.lang()))
 }
 
-/// BCP 47 tags of languages that reviews are often in; others are detected.
-const TAGS: [(&str, Lang); 7] = [
-    ("en", Lang::Eng),
-    ("es", Lang::Spa),
-    ("de", Lang::Deu),
-    ("fr", Lang::Fra),
-    ("it", Lang::Ita),
-    ("pt", Lang::Por),
-    ("nl", Lang::Nld),
-];
-
 /// The part of a text that tells its language.
 fn head(text: &str) -> &str {
     truncate(text, HEAD_BYTES)
@@ -83,58 +80,46 @@ fn head(text: &str) -> &str {
 
 /// The stemmer of a language, if there is one.
 pub(super) fn stemmer(lang: Lang) -> Option<Stemmer> {
-    let algorithm = match lang {
-        Lang::Ara => Algorithm::Arabic,
-        Lang::Dan => Algorithm::Danish,
-        Lang::Nld => Algorithm::Dutch,
-        Lang::Eng => Algorithm::English,
-        Lang::Fin => Algorithm::Finnish,
-        Lang::Fra => Algorithm::French,
-        Lang::Deu => Algorithm::German,
-        Lang::Ell => Algorithm::Greek,
-        Lang::Hun => Algorithm::Hungarian,
-        Lang::Ita => Algorithm::Italian,
-        Lang::Nob => Algorithm::Norwegian,
-        Lang::Por => Algorithm::Portuguese,
-        Lang::Ron => Algorithm::Romanian,
-        Lang::Rus => Algorithm::Russian,
-        Lang::Spa => Algorithm::Spanish,
-        Lang::Swe => Algorithm::Swedish,
-        Lang::Tam => Algorithm::Tamil,
-        Lang::Tur => Algorithm::Turkish,
-        _ => return None,
+    // Both crates name languages in English.
+    let name = match lang {
+        Lang::Nob => "Norwegian",
+        other => other.eng_name(),
     };
+    let algorithm: Algorithm = serde_json::from_value(name.into()).ok()?;
     Some(Stemmer::create(algorithm))
 }
 
 /// Whether `word`, in lower case, is a number, an article, a pronoun, a preposition, an auxiliary or the like.
 pub(super) fn is_function_word(lang: Lang, word: &str) -> bool {
-    word.parse::<u64>().is_ok() || FUNCTION_WORDS.contains(&(lang, word))
+    word.parse::<u64>().is_ok() || WORDS.contains(&(lang.code(), word))
 }
 
 /// Whether `word` may stand before a noun phrase and is not part of it.
 pub(super) fn is_determiner(word: &str) -> bool {
-    DETERMINERS.contains(word)
+    WORDS.contains(&("determiner", word))
 }
 
-static FUNCTION_WORDS: LazyLock<HashSet<(Lang, &str)>> = LazyLock::new(|| {
-    let line = |line: &'static str| {
-        let (code, words) = line.split_once(' ')?;
-        let lang = Lang::from_code(code)?;
-        Some(words.split(' ').map(move |word| (lang, word)))
-    };
-    let lines = include_str!("function_words.txt").lines();
-    lines.filter_map(line).flatten().collect()
-});
+/// A line of `languages.txt` is an ISO 639-3 code, the same in BCP 47, and function words; the last has determiners.
+const LANGUAGES: &str = include_str!("languages.txt");
 
-static DETERMINERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    "a an the my your his her our their this that these those its any every some each no of with for \
-     el la los las un una unos unas mi mis su sus este esta estos estas de del al con sin por \
-     der die das den dem des ein eine einen einem einer mein meine meinen unser unsere ihr ihre kein keine keinen \
-     im am zum zur beim vom le les une mon ma mes notre nos leur leurs ce cette ces du au aux l d"
-        .split_whitespace()
+/// Function words by code, and determiners.
+static WORDS: LazyLock<HashSet<(&str, &str)>> = LazyLock::new(|| {
+    let lines = LANGUAGES.lines().filter_map(|line| line.split_once(' '));
+    lines
+        .flat_map(|(code, words)| words.split(' ').skip(1).map(move |word| (code, word)))
         .collect()
 });
 
 /// Bytes of a text that tell its language.
 const HEAD_BYTES: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eighteen_languages_have_a_stemmer() {
+        let with_stemmer = Lang::all().iter().filter(|lang| stemmer(**lang).is_some());
+        assert_eq!(with_stemmer.count(), 18);
+    }
+}

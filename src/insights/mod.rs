@@ -1,30 +1,23 @@
 //! What the reviews say, derived offline: no service is asked, no sentence is made up, and every number leads back to
 //! the words and stars that it came from.
 //!
-//! The way through: `derive` tells the language of each review, learns from the dataset's own stars (`own_stars`), then
-//! reads each review once: sentences, aspects (`aspect`), the judgement of each mention (`evidence`, which holds the
-//! formula, over `features` and `text_model`). `totals`, `topics` and `trends` add up; the result is the value
-//! [`Insights`], written once by serde. `method` says how good all that is. It depends on nothing but the dataset, so
-//! replicas agree.
+//! The way through: `read` tells the language of each review, learns from the dataset's own stars (`own_stars`), then
+//! reads each review once: sentences and words (`text`), aspects (`aspect`), the judgement of each mention (`evidence`,
+//! which holds the formula, over `text_model`), phrases (`topics`). `totals`, `entities` and `summary` add up; the result
+//! is the value [`Insights`], written once by serde. It depends on nothing but the dataset, so replicas agree.
 
 mod aspect;
-mod derive;
 mod entities;
 pub mod evidence;
-pub mod explain;
-pub mod features;
+pub(crate) mod explain;
 mod language;
-mod lexicon;
-mod method;
 mod own_stars;
-mod parallel;
-mod sentence;
+mod read;
 mod summary;
+mod text;
 pub mod text_model;
 mod topics;
 mod totals;
-mod trends;
-mod words;
 
 #[cfg(test)]
 mod tests;
@@ -32,21 +25,25 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 
+use sha2::{Digest, Sha256};
 use whatlang::Lang;
 
 use crate::model::insights::{
-    Coverage, DateRange, Evidence, Insights, LanguageCoverage, Overall, PerReview, Polarity,
+    Coverage, DateRange, Evidence, Insights, LanguageCoverage, Method, PerReview, Polarity,
     ReviewInsights, Temporal,
 };
 use crate::model::{Dataset, Row};
-use derive::Derived;
+use crate::wire::text::hex;
 use evidence::sign;
-pub use method::MODEL;
+use read::Derived;
 pub use totals::interval as share_interval;
 use totals::rounded;
 
 /// Version of the document's schema; keys are only ever added to it.
 pub const SCHEMA_VERSION: u64 = 1;
+
+/// Name and version of the method.
+const MODEL: &str = "reviewd-evidence-3";
 
 /// Mentions from which on an aspect is scored, unless told otherwise.
 pub const MENTIONS_MIN: u32 = 5;
@@ -129,13 +126,11 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
 fn insights(dataset: &Dataset, options: &Options, derived: &Derived) -> Insights {
     let (reviews, editorial) = (&dataset.reviews, &dataset.editorial);
     let aspects = totals::aspects(dataset, derived, options);
-    let (entities, named) = entities::entities(dataset, derived);
-    let overall_sentiment = overall(&derived.scores);
-    let own = match editorial.summary {
-        Some(_) => None,
-        None => summary::summary(reviews, overall_sentiment.as_ref(), &aspects),
-    };
-    let origin = match (&editorial.summary, &own) {
+    let (entities, named) = entities::entities(dataset, &aspects);
+    let overall_sentiment = summary::overall(&derived.scores);
+    let derived_summary = || summary::summary(reviews, overall_sentiment.as_ref(), &aspects);
+    let summary = editorial.summary.clone().or_else(derived_summary);
+    let origin = match (&editorial.summary, &summary) {
         (Some(_), _) => "editorial",
         (None, Some(_)) => "derived",
         (None, None) => "none",
@@ -144,9 +139,9 @@ fn insights(dataset: &Dataset, options: &Options, derived: &Derived) -> Insights
         version: SCHEMA_VERSION,
         generated_at: dataset.updated_at.to_string(),
         model: MODEL.to_owned(),
-        method: method::card(origin, options.mentions_min),
+        method: method(origin, options.mentions_min),
         coverage: coverage(dataset, derived, named),
-        limits: method::LIMITS.to_owned(),
+        limits: include_str!("limits.txt").trim_end().to_owned(),
         review_count: reviews.len() as u64,
         date_range: DateRange {
             earliest: reviews.last().map(|review| review.date.to_string()),
@@ -155,31 +150,32 @@ fn insights(dataset: &Dataset, options: &Options, derived: &Derived) -> Insights
         overall_sentiment,
         aspects,
         entities,
-        topics: topics::topics(dataset, derived, options),
+        topics: topics::topics(dataset, derived),
         temporal: Temporal {
-            monthly: trends::months(dataset, derived),
-            trend: trends::trend(reviews).map(str::to_owned),
+            monthly: summary::months(reviews, &derived.scores),
+            trend: summary::trend(reviews).map(str::to_owned),
         },
         per_review: Some(per_review(dataset, derived)),
         faq: editorial.faq.clone(),
-        summary: editorial.summary.clone().or(own),
+        summary,
         pull_quote: editorial.pull_quote.clone(),
     }
 }
 
-fn overall(scores: &[i32]) -> Option<Overall> {
-    let count = scores.len() as f64;
-    let share = |polarity| {
-        let of_sign = scores.iter().filter(|score| sign(**score) == polarity);
-        rounded(of_sign.count() as f64 * 100.0 / count, 1)
-    };
-    let sum: i64 = scores.iter().map(|score| i64::from(*score)).sum();
-    (!scores.is_empty()).then(|| Overall {
-        score: rounded(sum as f64 / count / 10_000.0, 4),
-        positive_pct: share(Polarity::Positive),
-        neutral_pct: share(Polarity::Neutral),
-        negative_pct: share(Polarity::Negative),
-    })
+/// The method card; `summary` says where the document's summary comes from. The test `insights_accuracy` writes the
+/// figures, of which the first speaks for a service.
+fn method(summary: &str, mentions_min: u32) -> Method {
+    let rules: Method = serde_json::from_str(include_str!("method.json")).unwrap_or_default();
+    let figures: Vec<_> = serde_json::from_str(include_str!("figures.json")).unwrap_or_default();
+    let mut figures = figures.into_iter();
+    Method {
+        measured: figures.next().unwrap_or_default(),
+        further: figures.collect(),
+        text_model_sha256: hex(&Sha256::digest(text_model::BYTES)),
+        mentions_min: mentions_min.into(),
+        summary: summary.to_owned(),
+        ..rules
+    }
 }
 
 fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
@@ -194,17 +190,13 @@ fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
         }
     }
     let language = |(code, (reviews, lang)): (&str, (u64, Option<Lang>))| {
-        let is_trained = lang.is_some_and(|lang| basis.own.contains_key(&lang));
-        let kinds = [
-            ("text_model", lang == Some(Lang::Eng)),
-            ("own_stars", is_trained),
-            ("stars", true),
-        ];
-        let evidence = kinds.iter().filter(|(_, is_used)| *is_used);
+        let own_stars = basis.known(lang).own.as_ref().map(|_| "own_stars");
+        let text_model = (lang == Some(Lang::Eng)).then_some("text_model");
+        let evidence = [text_model, own_stars, Some("stars")].into_iter();
         LanguageCoverage {
             language: code.to_owned(),
             reviews,
-            evidence: evidence.map(|(name, _)| (*name).to_owned()).collect(),
+            evidence: evidence.flatten().map(str::to_owned).collect(),
         }
     };
     let mut languages: Vec<LanguageCoverage> = counts.into_iter().map(language).collect();
@@ -224,22 +216,19 @@ fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
 }
 
 fn per_review(dataset: &Dataset, derived: &Derived) -> PerReview {
-    let mut mentions = derived.mentions.iter().peekable();
-    let mut all = Vec::with_capacity(dataset.reviews.len());
-    for ((row, review), score) in (0..).zip(&dataset.reviews).zip(&derived.scores) {
-        let mut aspects = BTreeSet::new();
-        while let Some(mention) = mentions.next_if(|mention| mention.row == row) {
-            aspects.insert(usize::from(mention.aspect));
-        }
-        let id = |at: usize| dataset.taxonomy.aspects[at].id.clone();
-        let insights = ReviewInsights {
-            sentiment: Some(sign(*score)),
-            score: Some(rounded(f64::from(*score) / 10_000.0, 4)),
-            aspects: aspects.into_iter().map(id).collect(),
-            technicians: review.mentioned_technicians.clone(),
-            services: review.mentioned_services.clone(),
-        };
-        all.push((review.id.clone(), insights));
+    let mut aspects = vec![BTreeSet::new(); dataset.reviews.len()];
+    for mention in &derived.mentions {
+        aspects[mention.row as usize].insert(usize::from(mention.aspect));
     }
-    PerReview(all)
+    let id = |at: usize| dataset.taxonomy.aspects[at].id.clone();
+    let rows = dataset.reviews.iter().zip(&derived.scores).zip(aspects);
+    let insights = rows.map(|((review, score), aspects)| ReviewInsights {
+        sentiment: Some(sign(*score)),
+        score: Some(rounded(f64::from(*score) / 10_000.0, 4)),
+        aspects: aspects.into_iter().map(id).collect(),
+        technicians: review.mentioned_technicians.clone(),
+        services: review.mentioned_services.clone(),
+    });
+    let ids = dataset.reviews.iter().map(|review| review.id.clone());
+    PerReview(ids.zip(insights).collect())
 }

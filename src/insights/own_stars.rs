@@ -7,12 +7,10 @@
 //! every machine arrives at the same weights.
 
 use std::collections::HashMap;
-use std::ops::AddAssign;
 
 use super::evidence::exponential;
-use super::sentence::sentences;
+use super::text::{Words, sentences};
 use super::text_model::UNIT;
-use super::words::Words;
 use crate::model::Review;
 
 /// The weights of one language.
@@ -24,29 +22,18 @@ pub(super) struct OwnStars {
 }
 
 /// A word or a pair of words.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Gram {
-    pub(super) weight: f32,
-    /// Training reviews with it: of one or two stars, and of four or five.
-    pub(super) counts: [u32; 2],
-}
-
-/// What the known grams of a text add up to.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct OwnSum {
+#[derive(Debug, Default)]
+struct Gram {
     weight: f32,
-    grams: u32,
+    /// Training reviews with it: of one or two stars, and of four or five.
+    counts: [u32; 2],
 }
 
-impl AddAssign for OwnSum {
-    fn add_assign(&mut self, other: OwnSum) {
-        self.weight += other.weight;
-        self.grams += other.grams;
-    }
-}
+/// The weights of the known grams of a text added up, and how many there are.
+pub(super) type OwnSum = (f32, usize);
 
-/// A review to train on: the indices of its grams, and whether its stars are high.
-type Example = (Vec<u32>, bool);
+/// A review to train on: the indices of its grams, and 1 where its stars are high, else 0.
+type Example = (Vec<u32>, usize);
 
 impl OwnStars {
     /// Trains on `reviews`, which are of one language; `None` with too few of them, or of either side, and where words
@@ -63,75 +50,75 @@ impl OwnStars {
             return None;
         }
         let mut words = Words::default();
-        let mut grams: HashMap<u64, Gram> = HashMap::new();
-        let mut read: Vec<(Vec<u64>, bool)> = Vec::new();
+        let mut known: HashMap<u64, Gram> = HashMap::new();
+        let mut read: Vec<(Vec<u64>, usize)> = Vec::new();
         for (side, reviews) in sides.iter().enumerate() {
             for review in reviews.iter().step_by(reviews.len().div_ceil(REVIEWS_MAX)) {
                 let mut keys = Vec::new();
                 for range in sentences(&review.text).take(SENTENCES_MAX) {
                     words.read(&review.text[range]);
-                    for_each_gram(&words, |_, key| keys.push(key));
+                    keys.extend(grams(&words).into_iter().map(|(_, key)| key));
                 }
                 keys.sort_unstable();
                 keys.dedup();
                 for key in &keys {
-                    grams.entry(*key).or_default().counts[side] += 1;
+                    known.entry(*key).or_default().counts[side] += 1;
                 }
-                read.push((keys, side == 1));
+                read.push((keys, side));
             }
         }
         let seen_min = if read.len() > 2_000 { 3 } else { 2 };
-        grams.retain(|_, gram| gram.counts[0] + gram.counts[1] >= seen_min);
-        let mut known: Vec<u64> = grams.keys().copied().collect();
-        known.sort_unstable();
-        let index = |key: &u64| known.binary_search(key).ok().map(|at| at as u32);
-        let examples: Vec<Example> = read
-            .into_iter()
-            .map(|(keys, is_high)| (keys.iter().filter_map(index).collect(), is_high))
+        known.retain(|_, gram| gram.counts[0] + gram.counts[1] >= seen_min);
+        let mut order: Vec<u64> = known.keys().copied().collect();
+        order.sort_unstable();
+        let index = |key: &u64| order.binary_search(key).ok().map(|at| at as u32);
+        let indexed = read.into_iter();
+        let examples: Vec<Example> = indexed
+            .map(|(keys, side)| (keys.iter().filter_map(index).collect(), side))
             .collect();
-        let trust = trust(&examples, known.len());
-        let weights = fit(&examples.iter().collect::<Vec<_>>(), known.len());
-        for (key, weight) in known.iter().zip(weights) {
-            grams.entry(*key).or_default().weight = weight;
+        let trust = trust(&examples, order.len());
+        let weights = fit(&examples.iter().collect::<Vec<_>>(), order.len());
+        for (key, weight) in order.iter().zip(weights) {
+            known.entry(*key).or_default().weight = weight;
         }
+        let grams = known;
         (trust > 0.0).then_some(OwnStars { grams, trust })
+    }
+
+    /// The known grams of `words`, each with the index of its longer word.
+    fn known<'s>(&'s self, words: &Words) -> impl Iterator<Item = (usize, &'s Gram)> {
+        let known = |(at, key)| Some((at, self.grams.get(&key)?));
+        grams(words).into_iter().filter_map(known)
     }
 
     /// Adds up the weights of the grams of `words`.
     pub(super) fn sum(&self, words: &Words) -> OwnSum {
-        let mut sum = OwnSum::default();
-        for_each_gram(words, |_, key| {
-            if let Some(gram) = self.grams.get(&key) {
-                sum += OwnSum {
-                    weight: gram.weight,
-                    grams: 1,
-                };
-            }
-        });
-        sum
+        let add = |sum: OwnSum, (_, gram): (usize, &Gram)| (sum.0 + gram.weight, sum.1 + 1);
+        self.known(words).fold((0.0, 0), add)
     }
 
     /// The log-odds of high stars for a text with this sum, in [`UNIT`]s; 0 where no gram is known.
-    pub(super) fn log_odds(&self, sum: OwnSum) -> i32 {
-        let odds = sum.weight / norm(sum.grams as usize) * self.trust;
+    pub(super) fn log_odds(&self, (weight, count): OwnSum) -> i32 {
+        let odds = weight / norm(count) * self.trust;
         (odds.clamp(-ODDS_MAX, ODDS_MAX) * UNIT as f32).round() as i32
     }
 
-    /// The known grams of `words`, each with the index of its longest word and with what it adds to the log-odds.
-    pub(super) fn grams(&self, words: &Words) -> Vec<(usize, Gram)> {
-        let mut found = Vec::new();
-        for_each_gram(words, |at, key| {
-            found.extend(self.grams.get(&key).map(|gram| (at, *gram)));
-        });
-        let factor = self.trust / norm(found.len());
-        found.iter_mut().for_each(|(_, gram)| gram.weight *= factor);
-        found
+    /// The known grams of `words`: the index of the longer word of each, what it adds to the log-odds, in [`UNIT`]s, and
+    /// the training reviews with it, of low and of high stars.
+    pub(super) fn reasons(&self, words: &Words) -> Vec<(usize, i32, Option<[u32; 2]>)> {
+        let factor = self.trust / norm(self.known(words).count());
+        let tilt = |gram: &Gram| (gram.weight * factor * UNIT as f32) as i32;
+        let reasons = self.known(words);
+        reasons
+            .map(|(at, gram)| (at, tilt(gram), Some(gram.counts)))
+            .collect()
     }
 }
 
-/// Calls `each` with every word and pair of neighbours: the index of its longer word, and its key.
-fn for_each_gram(words: &Words, mut each: impl FnMut(usize, u64)) {
+/// Every word and pair of neighbours: the index of its longer word, and its key.
+fn grams(words: &Words) -> Vec<(usize, u64)> {
     let length = |at: usize| words.items()[at].end - words.items()[at].start;
+    let mut grams = Vec::new();
     let mut before: Option<(usize, u64)> = None;
     for (at, item) in words.items().iter().enumerate() {
         if !item.is_word && item.entry.valence.is_none() {
@@ -140,18 +127,19 @@ fn for_each_gram(words: &Words, mut each: impl FnMut(usize, u64)) {
         }
         let add = |key: u64, byte| (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         let key = words.lower(item).bytes().fold(0xcbf2_9ce4_8422_2325, add);
-        each(at, key);
+        grams.push((at, key));
         if let Some((place, first)) = before {
+            let pair = first.rotate_left(23) ^ key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let longer = if length(place) > length(at) {
                 place
             } else {
                 at
             };
-            let pair = first.rotate_left(23) ^ key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            each(longer, pair);
+            grams.push((longer, pair));
         }
         before = Some((at, key));
     }
+    grams
 }
 
 /// How far weights trained on four fifths of the examples predict the rest: the factor with the least squared error.
@@ -164,9 +152,9 @@ fn trust(examples: &[Example], count: usize) -> f32 {
     let (held, weights) = (part(true), fit(&part(false), count));
     let sides = balance(&held);
     let error = |factor: f32| -> f32 {
-        let loss = held.iter().map(|(grams, is_high)| {
-            let miss = share(odds(grams, &weights) * factor) - f32::from(u8::from(*is_high));
-            miss * miss * sides[usize::from(*is_high)]
+        let loss = held.iter().map(|(grams, side)| {
+            let miss = share(odds(grams, &weights) * factor) - *side as f32;
+            miss * miss * sides[*side]
         });
         loss.sum()
     };
@@ -187,9 +175,8 @@ fn fit(examples: &[&Example], count: usize) -> Vec<f32> {
         let mut at = epoch;
         for _ in 0..examples.len() {
             at = (at + stride.unwrap_or(1)) % examples.len();
-            let (grams, is_high) = examples[at];
-            let side = usize::from(*is_high);
-            let miss = (share(odds(grams, &weights)) - side as f32) * sides[side];
+            let (grams, side) = examples[at];
+            let miss = (share(odds(grams, &weights)) - *side as f32) * sides[*side];
             let miss = miss / norm(grams.len());
             for gram in grams {
                 let gram = *gram as usize;
@@ -208,7 +195,7 @@ fn gcd(a: usize, b: usize) -> usize {
 
 /// What an example of each side counts, so that both sides count the same.
 fn balance(examples: &[&Example]) -> [f32; 2] {
-    let high = examples.iter().filter(|(_, is_high)| *is_high).count();
+    let high: usize = examples.iter().map(|(_, side)| side).sum();
     let sides = [examples.len() - high, high];
     sides.map(|side| examples.len() as f32 / (2 * side.max(1)) as f32)
 }
@@ -234,7 +221,7 @@ const SIDE_MIN: usize = 20;
 /// Reviews of each side that are trained on.
 const REVIEWS_MAX: usize = 10_000;
 /// Sentences that are read of one review.
-const SENTENCES_MAX: usize = 50;
+pub(super) const SENTENCES_MAX: usize = 50;
 const EPOCHS: usize = 8;
 const RATE: f32 = 0.15;
 const PENALTY: f32 = 1e-3;

@@ -1,8 +1,79 @@
-//! Plain sentences made of the derived numbers, where the operator wrote no summary.
+//! All reviews together: sentiment, months, trend, and plain sentences made of these numbers, where the operator wrote
+//! none.
 
-use super::totals::rounded;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::evidence::sign;
+use super::totals::{CHANGE_MIN, mean_rating, rounded};
 use crate::model::Review;
-use crate::model::insights::{Aspect, Overall, Polarity};
+use crate::model::insights::{Aspect, Month, Overall, Polarity};
+
+/// Returns the mean of the reviews' scores, and how many have each sign; `None` without reviews.
+pub(super) fn overall(scores: &[i32]) -> Option<Overall> {
+    let count = scores.len() as f64;
+    let share = |polarity| {
+        let of_sign = scores.iter().filter(|score| sign(**score) == polarity);
+        rounded(of_sign.count() as f64 * 100.0 / count, 1)
+    };
+    let sum: i64 = scores.iter().map(|score| i64::from(*score)).sum();
+    (!scores.is_empty()).then(|| Overall {
+        score: rounded(sum as f64 / count / 10_000.0, 4),
+        positive_pct: share(Polarity::Positive),
+        neutral_pct: share(Polarity::Neutral),
+        negative_pct: share(Polarity::Negative),
+    })
+}
+
+/// Returns the months in which a review was written, oldest first.
+pub(super) fn months(reviews: &[Review], scores: &[i32]) -> Vec<Month> {
+    let mut months: BTreeMap<(u16, u8), (u64, u64, i64)> = BTreeMap::new();
+    for (review, score) in reviews.iter().zip(scores) {
+        let month = (review.date.year(), review.date.month());
+        let (count, stars, sum) = months.entry(month).or_default();
+        *count += 1;
+        *stars += u64::from(review.rating.stars());
+        *sum += i64::from(*score);
+    }
+    let month = |((year, month), (count, stars, sum)): ((u16, u8), (u64, u64, i64))| Month {
+        month: format!("{year:04}-{month:02}"),
+        scored_count: count,
+        sentiment: Some(rounded(sum as f64 / count as f64 / 10_000.0, 4)),
+        review_count: count,
+        mean_rating: mean_rating(stars, count),
+    };
+    months.into_iter().map(month).collect()
+}
+
+/// `rising`, `falling` or `steady`: the mean rating of the twelve months up to the newest review beside that of the
+/// twelve before, as `method.trend_rule` says.
+pub(super) fn trend(reviews: &[Review]) -> Option<&'static str> {
+    let number =
+        |review: &Review| i32::from(review.date.year()) * 12 + i32::from(review.date.month());
+    let newest = number(reviews.first()?);
+    let ago = |months: i32| reviews.partition_point(|review| newest - number(review) < months);
+    let (recent, before) = reviews[..ago(24)].split_at(ago(12));
+    let (recent, before) = (spread(recent)?, spread(before)?);
+    let change = recent.0 - before.0;
+    let error = (recent.1 + before.1).sqrt();
+    // A hair below the bound, as a mean of whole stars is not exact.
+    Some(match change {
+        change if change.abs() < CHANGE_MIN - 1e-9 || change.abs() < 2.0 * error => "steady",
+        change if change > 0.0 => "rising",
+        _ => "falling",
+    })
+}
+
+/// Mean rating, and the square of its standard error.
+fn spread(reviews: &[Review]) -> Option<(f64, f64)> {
+    let stars = reviews
+        .iter()
+        .map(|review| f64::from(review.rating.stars()));
+    let count = reviews.len() as f64;
+    let mean = stars.clone().sum::<f64>() / count;
+    let squares: f64 = stars.map(|stars| (stars - mean) * (stars - mean)).sum();
+    (reviews.len() >= REVIEWS_MIN).then(|| (mean, squares / (count - 1.0) / count))
+}
 
 /// The summary: what is counted and nothing else.
 pub(super) fn summary(
@@ -12,7 +83,7 @@ pub(super) fn summary(
 ) -> Option<String> {
     let (latest, earliest) = (reviews.first()?, reviews.last()?);
     let stars = reviews.iter().map(|one| u64::from(one.rating.stars()));
-    let mean = rounded(stars.sum::<u64>() as f64 / reviews.len() as f64, 2);
+    let mean = mean_rating(stars.sum(), reviews.len() as u64)?;
     let mut text = match reviews.len() {
         1 => format!("1 review of {} gives {mean:.2} of 5 stars.", latest.date),
         count => format!(
@@ -48,7 +119,7 @@ fn most(aspects: &[Aspect], polarity: Polarity) -> Vec<String> {
     let count = |aspect: &Aspect| aspect.count(Some(polarity));
     let scored = aspects.iter().filter(|one| one.score.is_some());
     let mut named: Vec<&Aspect> = scored.filter(|one| count(one) > 0).collect();
-    named.sort_by_key(|aspect| std::cmp::Reverse(count(aspect)));
+    named.sort_by_key(|aspect| Reverse(count(aspect)));
     named.truncate(NAMED_MAX);
     let name = |aspect: &&Aspect| {
         let (count, all) = (count(aspect), aspect.mention_count);
@@ -60,3 +131,5 @@ fn most(aspects: &[Aspect], polarity: Polarity) -> Vec<String> {
 
 /// Aspects named for each sign.
 const NAMED_MAX: usize = 3;
+/// Reviews that each of the two years of the trend needs.
+const REVIEWS_MIN: usize = 10;

@@ -246,7 +246,7 @@ fn spanish_reviews_of_the_sample_are_scored_and_have_aspects() {
 #[test]
 fn the_document_does_not_depend_on_threads() {
     let mut dataset = sample();
-    let copies = 2 * parallel::CHUNK_ROWS / dataset.reviews.len() + 1;
+    let copies = 2 * read::CHUNK_ROWS / dataset.reviews.len() + 1;
     dataset.reviews = std::iter::repeat_n(dataset.reviews, copies)
         .flatten()
         .collect();
@@ -504,7 +504,7 @@ fn a_translation_is_read_where_the_original_cannot_be() {
 fn reasons_add_up_to_a_total_with_the_sign_of_the_answer() {
     use super::explain::explain;
     let dataset = sample();
-    let mut terms = std::collections::HashSet::new();
+    let mut words = 0;
     for aspect in &dataset.taxonomy.aspects {
         for one in explain(&dataset, &options(1), &aspect.id).expect("listed") {
             let sum: i32 = one.reasons.iter().map(|reason| reason.tenths).sum();
@@ -515,12 +515,14 @@ fn reasons_add_up_to_a_total_with_the_sign_of_the_answer() {
                 Polarity::Negative => assert!(one.total < 0 && first < 0, "{one:?}"),
                 Polarity::Neutral => {}
             }
-            for reason in &one.reasons {
-                terms.insert(std::mem::discriminant(&reason.term));
-            }
+            words += one
+                .reasons
+                .iter()
+                .filter(|reason| reason.what.starts_with('"'))
+                .count();
         }
     }
-    assert!(terms.len() >= 3, "words, stars and the rest");
+    assert!(words > 100, "{words}");
 }
 
 /// Reviews of a German plumber: every pair of the sentences is one, three times as many praise.

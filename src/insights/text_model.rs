@@ -1,10 +1,21 @@
 //! What the words of an English sentence say about a mention: a linear model over hashed features.
 //!
-//! `text_model.bin` is made by the example `train-polarity` from MAMS, TSA-MD and the UCI sentences (`LICENSES/`): the
+//! Words, their stems, pairs and triples count by zone (the mention's phrase, its clause, beyond), by side and distance,
+//! and by whether they are negated; words and sequences also count wherever they stand. Lexicon words count by their
+//! sign alone, so that a word that training never saw still speaks, and the lexicon's scores of phrase, clause and
+//! sentence count in levels. Without a mention the sentence as a whole is the phrase.
+//!
+//! `text_model.bin` is written by the example `train-polarity` from MAMS, TSA-MD and the UCI sentences (`LICENSES/`): the
 //! number of features as four bytes, little end first; where each of 4,096 buckets ends (by the upper 12 bits of the
 //! hash); the lower 16 bits of every hash; its weights for negative, neutral and positive. A feature that training
 //! never saw is found by mistake about once in 5,000. All sums are whole numbers: the same text gives the same answer
 //! on every machine.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::text::{Item, Words};
 
 /// Log-odds for negative, neutral and positive, in [`UNIT`]s.
 pub type Weights = [i32; 3];
@@ -12,57 +23,245 @@ pub type Weights = [i32; 3];
 /// The weight of one step of the natural logarithm.
 pub const UNIT: i32 = 64;
 
-/// Returns the weights of the feature `hash`, if training kept it.
-pub(super) fn find(hash: u32) -> Option<[i8; 3]> {
-    let bucket = (hash >> 16) as usize & (BUCKETS - 1);
-    let end_of = |bucket: usize| usize::from(short(ENDS + bucket * 2));
-    let start = bucket.checked_sub(1).map_or(0, end_of);
-    let low = (hash & 0xffff) as u16;
-    let at = (start..end_of(bucket)).find(|at| short(KEYS + at * 2) == low)?;
-    let weights = MODEL.get(KEYS + count() * 2 + at * 3..)?;
-    let weight = |class: usize| weights.get(class).map_or(0, |byte| *byte as i8);
-    Some([weight(0), weight(1), weight(2)])
+/// The weights of each feature that training kept, read once when first needed: about 2 MB.
+pub(super) static WEIGHTS: LazyLock<HashMap<u32, [i8; 3]>> = LazyLock::new(|| {
+    let (count, rest) = BYTES.split_first_chunk().expect("the file has a head");
+    let (ends, rest) = rest.split_at(4096 * 2);
+    let (keys, weights) = rest.split_at(u32::from_le_bytes(*count) as usize * 2);
+    let (ends, keys) = (ends.as_chunks().0, keys.as_chunks().0);
+    let weights = weights.as_chunks().0.iter().enumerate();
+    let feature = |(at, weights): (usize, &[u8; 3])| {
+        let bucket = ends.partition_point(|end| usize::from(u16::from_le_bytes(*end)) <= at);
+        let hash = (bucket as u32) << 16 | u32::from(u16::from_le_bytes(keys[at]));
+        (hash, weights.map(|byte| byte as i8))
+    };
+    weights.map(feature).collect()
+});
+
+/// The file.
+pub(super) const BYTES: &[u8] = include_bytes!("text_model.bin");
+
+/// One feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feature {
+    /// 28 bits that name it.
+    pub hash: u32,
+    /// Index of the word that it is about: of a sequence the longest, of a score the strongest.
+    pub item: Option<u16>,
 }
 
-/// Lays out features, sorted by hash and at most [`FEATURES_MAX`], as the model is stored.
-#[must_use]
-pub fn render(features: &[(u32, [i8; 3])]) -> Vec<u8> {
-    let features = &features[..features.len().min(FEATURES_MAX)];
-    let mut out = (features.len() as u32).to_le_bytes().to_vec();
-    for bucket in 0..BUCKETS {
-        let end = features.partition_point(|(hash, _)| (hash >> 16) as usize <= bucket);
-        // At most FEATURES_MAX, which fits.
-        out.extend_from_slice(&(end as u16).to_le_bytes());
-    }
-    for (hash, _) in features {
-        out.extend_from_slice(&((hash & 0xffff) as u16).to_le_bytes());
-    }
-    for (_, weights) in features {
-        out.extend(weights.iter().map(|weight| *weight as u8));
-    }
-    out
+/// A sentence that mentions are judged in; buffers are reused from one to the next.
+#[derive(Debug, Default)]
+pub struct Sentence {
+    pub(super) words: Words,
+    /// The first and the last item of the mention.
+    target: Option<(usize, usize)>,
+    features: Vec<Feature>,
 }
 
-fn count() -> usize {
-    match MODEL {
-        [a, b, c, d, ..] => u32::from_le_bytes([*a, *b, *c, *d]) as usize,
-        _ => 0,
+impl Sentence {
+    /// Reads `sentence`, which what follows is about.
+    pub fn read(&mut self, sentence: &str) {
+        self.words.read(sentence);
+    }
+
+    /// Returns the features of the mention in the bytes `target` of the sentence, each once and by hash; of the sentence
+    /// as a whole where there is no target or none of its words is looked at.
+    pub fn features(&mut self, target: Option<Range<usize>>) -> &[Feature] {
+        self.features.clear();
+        self.target = target.and_then(|range| {
+            let inside = |item: &Item| item.start < range.end && item.end > range.start;
+            let mut items = self.words.items().iter();
+            Some((items.clone().position(inside)?, items.rposition(inside)?))
+        });
+        self.add(Hash::new(b'0', &[u8::from(self.target.is_some())]), None);
+        self.add_scores();
+        self.add_words();
+        self.add_sequences();
+        self.add_signs();
+        self.features.sort_unstable_by_key(|feature| feature.hash);
+        self.features.dedup_by_key(|feature| feature.hash);
+        &self.features
+    }
+
+    /// The lexicon's scores of sentence, phrase and clause, alone and in pairs.
+    fn add_scores(&mut self) {
+        let items = self.words.items();
+        let valence = |at: usize| Some((items[at].entry.valence?.abs(), at));
+        let valences = (0..items.len()).filter_map(valence);
+        let strongest = valences.max_by(|one, other| one.0.total_cmp(&other.0));
+        let strongest = strongest.map(|(_, at)| at);
+        let whole = level(self.words.score(|_| true));
+        let of = self.target.map(|(first, _)| items[first]);
+        self.add(Hash::new(b'V', &[2, whole]), strongest);
+        let Some(of) = of else { return };
+        let phrase = level(self.words.score(|item| item.phrase == of.phrase));
+        let clause = level(self.words.score(|item| item.clause == of.clause));
+        self.add(Hash::new(b'V', &[0, phrase, 0]), strongest);
+        self.add(Hash::new(b'V', &[1, clause, 0]), strongest);
+        self.add(Hash::new(b'V', &[3, clause, whole]), strongest);
+        self.add(Hash::new(b'V', &[4, phrase, clause]), strongest);
+    }
+
+    fn add_words(&mut self) {
+        for at in 0..self.words.items().len() {
+            let item = self.words.items()[at];
+            let (zone, side, distance) = self.place(at);
+            let negated = u8::from(item.negated);
+            let word = self.words.lower(&item);
+            let hash =
+                |kind, marks: &[u8], word: &str| Hash::new(kind, marks).with(word.as_bytes());
+            let hashes = [
+                Some(hash(b'U', &[zone, negated], word)),
+                Some(hash(b'S', &[negated], word)),
+                Some(hash(b'Z', &[zone, negated], stem(word))),
+                (zone <= 1).then(|| hash(b'R', &[zone, side, negated], word)),
+                (1..=8)
+                    .contains(&distance)
+                    .then(|| hash(b'D', &[side, reach(distance)], word)),
+            ];
+            for hash in hashes.into_iter().flatten() {
+                self.add(hash, Some(at));
+            }
+        }
+    }
+
+    /// Pairs and triples of neighbours, the mention standing as one item for all of its words.
+    fn add_sequences(&mut self) {
+        let (first, last) = self.target.unwrap_or_default();
+        let items = 0..self.words.items().len();
+        let shown: Vec<usize> = items.filter(|at| *at <= first || *at > last).collect();
+        let target = self.target.map(|(first, _)| first);
+        for (kind, length, zone_max) in [(b'B', 2, u8::MAX), (b'T', 3, 1)] {
+            for window in shown.windows(length) {
+                let zone = self
+                    .place(window[0])
+                    .0
+                    .max(self.place(window[length - 1]).0);
+                self.add_sequence(Hash::new(b'G', &[]), window, None);
+                if zone <= zone_max {
+                    self.add_sequence(Hash::new(kind, &[zone]), window, target);
+                }
+            }
+        }
+    }
+
+    /// Adds the words of `window`, in which `target` stands for any mention.
+    fn add_sequence(&mut self, hash: Hash, window: &[usize], target: Option<usize>) {
+        let (words, items) = (&self.words, self.words.items());
+        let last = window[window.len() - 1];
+        let mut hash = hash.with(&[u8::from(items[last].negated)]);
+        for &at in window {
+            let word = match target == Some(at) {
+                true => &[0xfe],
+                false => words.lower(&items[at]).as_bytes(),
+            };
+            hash = hash.with(&[0xff]).with(word);
+        }
+        let others = window.iter().copied().filter(|at| target != Some(*at));
+        let longest = others.max_by_key(|at| items[*at].end - items[*at].start);
+        self.add(hash, longest);
+    }
+
+    /// Lexicon words by sign alone: by zone and side, the nearest on each side, and how many of each sign there are.
+    fn add_signs(&mut self) {
+        let mut nearest = [(usize::MAX, 0u8); 2];
+        let mut counts = [[0u8; 2]; 4];
+        for at in 0..self.words.items().len() {
+            let item = self.words.items()[at];
+            let Some(valence) = item.entry.valence else {
+                continue;
+            };
+            let is_praise = (valence > 0.0) != item.negated;
+            let sign = if is_praise { b'+' } else { b'-' };
+            let size = if valence.abs() >= 2.0 { b'2' } else { b'1' };
+            let (zone, side, distance) = self.place(at);
+            let marks = [zone, side, sign, size, reach(distance)];
+            self.add(Hash::new(b'L', &marks), Some(at));
+            self.add(Hash::new(b'L', &[zone, sign]), Some(at));
+            let count = &mut counts[usize::from(zone.min(3))][usize::from(!is_praise)];
+            *count = (*count + 1).min(3);
+            let nearest = &mut nearest[usize::from(side.min(1))];
+            if zone <= 2 && distance < nearest.0 {
+                *nearest = (distance, sign);
+            }
+        }
+        self.add(Hash::new(b'N', &[nearest[0].1, nearest[1].1]), None);
+        for (zone, [praise, complaints]) in (0u8..).zip(counts) {
+            self.add(Hash::new(b'C', &[zone, praise, complaints]), None);
+        }
+        self.add(Hash::new(b'c', &[counts[0], counts[1]].concat()), None);
+    }
+
+    /// Where an item stands towards the mention. The zone: 0 in its phrase, 1 in the next, 2 in its clause, 3 in a
+    /// neighbouring clause, 4 beyond; the side: 0 before, 1 after, 2 within; the distance: items between, and one.
+    fn place(&self, at: usize) -> (u8, u8, usize) {
+        // A sentence without a mention is its phrase.
+        let Some((first, last)) = self.target else {
+            return (0, 2, 0);
+        };
+        let (item, of) = (self.words.items()[at], self.words.items()[first]);
+        let phrases = item.phrase.abs_diff(of.phrase);
+        let zone = match item.clause.abs_diff(of.clause) {
+            0 => phrases.min(2) as u8,
+            1 => 3,
+            _ => 4,
+        };
+        match at {
+            at if at < first => (zone, 0, first - at),
+            at if at > last => (zone, 1, at - last),
+            _ => (zone, 2, 0),
+        }
+    }
+
+    fn add(&mut self, hash: Hash, item: Option<usize>) {
+        self.features.push(Feature {
+            hash: hash.finish(),
+            item: item.and_then(|at| u16::try_from(at).ok()),
+        });
     }
 }
 
-/// Two bytes of the model; 0 past its end.
-fn short(at: usize) -> u16 {
-    match MODEL.get(at..at + 2) {
-        Some(&[low, high]) => u16::from_le_bytes([low, high]),
-        _ => 0,
+/// A distance in steps that grow.
+fn reach(distance: usize) -> u8 {
+    match distance {
+        0..=3 => distance as u8,
+        4..=5 => 4,
+        6..=8 => 5,
+        _ => 6,
     }
 }
 
-pub(super) static MODEL: &[u8] = include_bytes!("text_model.bin");
-const BUCKETS: usize = 4096;
-/// Where the ends of the buckets begin.
-const ENDS: usize = 4;
-/// Where the hashes begin.
-const KEYS: usize = ENDS + BUCKETS * 2;
-/// Most features of a model: at 5 bytes each it stays below 250 KiB.
-pub const FEATURES_MAX: usize = 48_000;
+/// The word without the most common endings of English.
+fn stem(word: &str) -> &str {
+    let endings = ["ingly", "edly", "ing", "ed", "ly", "es", "s", "y", "e"];
+    let bare = endings.iter().find_map(|ending| word.strip_suffix(ending));
+    bare.filter(|bare| bare.len() >= 3).unwrap_or(word)
+}
+
+/// A score in one of nine levels.
+fn level(score: i32) -> u8 {
+    let bounds = [-7000, -4500, -2000, -500, 500, 2000, 4500, 7000];
+    bounds.iter().filter(|&&bound| score >= bound).count() as u8
+}
+
+/// FNV-1a with a final mix.
+#[derive(Clone, Copy)]
+struct Hash(u32);
+
+impl Hash {
+    fn new(kind: u8, marks: &[u8]) -> Hash {
+        Hash(0x811c_9dc5).with(&[kind]).with(marks)
+    }
+
+    fn with(self, bytes: &[u8]) -> Hash {
+        let add = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+        Hash(bytes.iter().fold(self.0, add))
+    }
+
+    fn finish(self) -> u32 {
+        let mixed = (self.0 ^ (self.0 >> 16)).wrapping_mul(0x7feb_352d);
+        let mixed = (mixed ^ (mixed >> 15)).wrapping_mul(0x846c_a68b);
+        (mixed ^ (mixed >> 16)) >> 4
+    }
+}

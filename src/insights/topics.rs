@@ -11,19 +11,15 @@ use std::collections::{HashMap, HashSet};
 
 use whatlang::Lang;
 
-use super::Options;
-use super::aspect::{Finder, Found};
-use super::derive::Derived;
 use super::language::{is_determiner, is_function_word};
-use super::parallel::{CHUNK_ROWS, over_chunks};
-use super::sentence::sentences;
-use super::words::{Item, Words};
+use super::read::{Basis, Derived};
+use super::text::{Item, Words};
 use crate::model::insights::{Polarity, Topic};
 use crate::model::{Dataset, Review};
 
 /// How often a phrase is used.
 #[derive(Clone, Debug, Default)]
-struct Count {
+pub(super) struct Count {
     /// Reviews of five stars, and of at most three.
     groups: [u32; 2],
     uses: u32,
@@ -38,7 +34,7 @@ struct Count {
 
 impl Count {
     /// Adds the count of later rows.
-    fn add(&mut self, later: Count) {
+    pub(super) fn add(&mut self, later: Count) {
         (0..2).for_each(|group| self.groups[group] += later.groups[group]);
         self.uses += later.uses;
         self.nouns += later.nouns;
@@ -48,35 +44,107 @@ impl Count {
         self.rows.truncate(REVIEWS_SHOWN);
     }
 
-    /// Whether it is used often enough, and mostly as nouns are.
-    fn is_candidate(&self, phrase: &str) -> bool {
-        let part = if phrase.contains(' ') { 4 } else { 2 };
-        self.groups[0] + self.groups[1] >= COUNT_MIN && self.nouns * part >= self.uses
+    fn reviews(&self) -> u32 {
+        self.groups.iter().sum()
     }
 }
 
-type Counts = HashMap<(Lang, String), Count>;
+/// Counts of phrases in lower case, by language.
+pub(super) type Counts = HashMap<(Lang, String), Count>;
+
+/// Counts the phrases of one review after the other.
+#[derive(Debug, Default)]
+pub(super) struct Counter {
+    counts: Counts,
+    /// What the review was counted for.
+    seen: HashSet<String>,
+}
+
+impl Counter {
+    /// Begins with the sentences of another review.
+    pub(super) fn begin(&mut self) {
+        self.seen.clear();
+    }
+
+    /// Counts the phrases of a sentence of the review of `row`.
+    pub(super) fn count(&mut self, row: u32, review: &Review, lang: Option<Lang>, words: &Words) {
+        let (Some(lang), Some(group)) = (lang, group(review)) else {
+            return;
+        };
+        let items = words.items();
+        let is_content = |item: &Item| {
+            let lower = words.lower(item);
+            let is_word = item.is_word && (3..=WORD_BYTES_MAX).contains(&lower.len());
+            is_word && !is_function_word(lang, lower)
+        };
+        let content: Vec<bool> = items.iter().map(is_content).collect();
+        let is_determined = |at: usize| at > 0 && is_determiner(words.lower(&items[at - 1]));
+        for last in 0..items.len() {
+            let ends = !content.get(last + 1).is_some_and(|is_content| *is_content);
+            for first in (last.saturating_sub(2)..=last).rev() {
+                if !content[first] {
+                    break;
+                }
+                let bare = |item: &Item| words.lower(item).trim_end_matches("'s");
+                let phrase: Vec<&str> = items[first..=last].iter().map(bare).collect();
+                let phrase = phrase.join(" ");
+                let starts = is_determined(first)
+                    || (first > 0 && content[first - 1] && is_determined(first - 1));
+                let is_capital = items[first].is_capital;
+                let is_new = self.seen.insert(phrase.clone());
+                let count = self.counts.entry((lang, phrase)).or_default();
+                count.groups[group] += u32::from(is_new);
+                count.uses += 1;
+                count.nouns += u32::from(ends && starts);
+                count.within += u32::from(first > 0);
+                count.capitals += u32::from(first > 0 && is_capital);
+                if is_new && count.rows.len() < REVIEWS_SHOWN {
+                    count.rows.push(row);
+                }
+            }
+        }
+    }
+
+    /// Returns the counts of a chunk of reviews. Of many chunks, each drops what only one review of it uses: that bounds
+    /// what is held at once.
+    pub(super) fn take(&mut self, is_one_of_many: bool) -> Counts {
+        let mut counts = std::mem::take(&mut self.counts);
+        if is_one_of_many {
+            counts.retain(|_, count| count.reviews() >= 2);
+        }
+        counts
+    }
+}
+
+/// 0 for reviews of five stars, 1 for those of at most three.
+fn group(review: &Review) -> Option<usize> {
+    match review.rating.stars() {
+        5 => Some(0),
+        4 => None,
+        _ => Some(1),
+    }
+}
 
 /// Returns the strongest topics of each sign, praise first.
-pub(super) fn topics(dataset: &Dataset, derived: &Derived, options: &Options) -> Vec<Topic> {
-    let counts = counts(dataset, derived, options);
+pub(super) fn topics(dataset: &Dataset, derived: &Derived) -> Vec<Topic> {
     let mut totals = [0; 2];
-    for review in dataset.reviews.iter().filter(|one| !one.text.is_empty()) {
-        if let Some(group) = group(review) {
-            totals[group] += 1;
-        }
-    }
-    let names = names(dataset, &counts);
-    let is_topic = |lang: Lang, phrase: &str| {
-        let is_named = phrase.split(' ').any(|word| names.contains(word));
-        !is_named && !is_listed(&derived.basis.finder, lang, phrase)
+    let with_text = dataset.reviews.iter().filter(|one| !one.text.is_empty());
+    with_text
+        .filter_map(group)
+        .for_each(|group| totals[group] += 1);
+    let names = names(dataset, &derived.phrases);
+    let is_topic = |lang: Lang, phrase: &str, count: &Count| {
+        let part = if phrase.contains(' ') { 4 } else { 2 };
+        count.reviews() >= COUNT_MIN
+            && count.nouns * part >= count.uses
+            && !phrase.split(' ').any(|word| names.contains(word))
+            && !is_listed(&derived.basis, lang, phrase)
     };
-    let mut weighed: Vec<(i64, &str, Lang, &Count)> = Vec::new();
-    for ((lang, phrase), count) in &counts {
-        if count.is_candidate(phrase) && is_topic(*lang, phrase) {
-            weighed.push((weight(count.groups, totals), phrase, *lang, count));
-        }
-    }
+    let counts = derived.phrases.iter();
+    let mut weighed: Vec<(i64, &str, Lang, &Count)> = counts
+        .filter(|((lang, phrase), count)| is_topic(*lang, phrase, count))
+        .map(|((lang, phrase), count)| (weight(count.groups, totals), &**phrase, *lang, count))
+        .collect();
     let mut topics: Vec<Topic> = Vec::new();
     for (polarity, sign) in [(Polarity::Positive, 1), (Polarity::Negative, -1)] {
         // Of equals the longer phrase says more.
@@ -90,17 +158,14 @@ pub(super) fn topics(dataset: &Dataset, derived: &Derived, options: &Options) ->
             if weight * sign < WEIGHT_MIN || topics.len() == first + TOPICS_MAX {
                 break;
             }
-            if topics[first..]
-                .iter()
-                .any(|one| overlaps(&one.phrase, phrase))
-            {
+            let is_told = |one: &Topic| overlaps(&one.phrase, phrase);
+            if topics[first..].iter().any(is_told) {
                 continue;
             }
-            if !phrase.contains(' ') {
-                single_words += 1;
-                if single_words > SINGLE_WORDS_MAX {
-                    continue;
-                }
+            let is_single = !phrase.contains(' ');
+            single_words += u32::from(is_single);
+            if is_single && single_words > SINGLE_WORDS_MAX {
+                continue;
             }
             let id = |row: &u32| dataset.reviews[*row as usize].id.clone();
             topics.push(Topic {
@@ -116,115 +181,39 @@ pub(super) fn topics(dataset: &Dataset, derived: &Derived, options: &Options) ->
     topics
 }
 
-/// Counts the phrases of all reviews.
-fn counts(dataset: &Dataset, derived: &Derived, options: &Options) -> Counts {
-    let rows = dataset.reviews.len();
-    let parts = over_chunks(rows, options.threads, Words::default, |words, chunk| {
-        let mut counts = Counts::new();
-        for row in chunk {
-            let review = &dataset.reviews[row];
-            if let (Some(lang), Some(group)) = (derived.basis.languages[row], group(review)) {
-                add(&mut counts, review, (row as u32, group), lang, words);
-            }
-        }
-        // Of many chunks, each drops what only one review of it uses: that bounds what is held at once.
-        if rows > CHUNK_ROWS {
-            counts.retain(|_, one| one.groups[0] + one.groups[1] >= 2);
-        }
-        counts
-    });
-    let mut counts = Counts::new();
-    for (phrase, part) in parts.into_iter().flatten() {
-        counts.entry(phrase).or_default().add(part);
-    }
-    counts
-}
-
-/// 0 for reviews of five stars, 1 for those of at most three.
-fn group(review: &Review) -> Option<usize> {
-    match review.rating.stars() {
-        5 => Some(0),
-        4 => None,
-        _ => Some(1),
-    }
-}
-
-fn add(
-    counts: &mut Counts,
-    review: &Review,
-    (row, group): (u32, usize),
-    lang: Lang,
-    words: &mut Words,
-) {
-    let mut seen: HashSet<String> = HashSet::new();
-    for range in sentences(&review.text) {
-        let sentence = &review.text[range];
-        words.read(sentence);
-        let items = words.items();
-        let is_content = |item: &Item| {
-            let lower = words.lower(item);
-            let is_word = item.is_word && (3..=WORD_BYTES_MAX).contains(&lower.len());
-            is_word && !is_function_word(lang, lower)
-        };
-        let is_determined = |at: usize| at > 0 && is_determiner(words.lower(&items[at - 1]));
-        for last in 0..items.len() {
-            let ends = items.get(last + 1).is_none_or(|next| !is_content(next));
-            for first in (last.saturating_sub(2)..=last).rev() {
-                if !is_content(&items[first]) {
-                    break;
-                }
-                let bare = |item: &Item| words.lower(item).trim_end_matches("'s");
-                let phrase: Vec<&str> = items[first..=last].iter().map(bare).collect();
-                let phrase = phrase.join(" ");
-                let starts = is_determined(first)
-                    || (first > 0 && is_content(&items[first - 1]) && is_determined(first - 1));
-                let is_capital = sentence[items[first].start..].starts_with(char::is_uppercase);
-                let is_new = seen.insert(phrase.clone());
-                let mut one = Count {
-                    uses: 1,
-                    nouns: u32::from(ends && starts),
-                    within: u32::from(first > 0),
-                    capitals: u32::from(first > 0 && is_capital),
-                    rows: if is_new { vec![row] } else { Vec::new() },
-                    ..Count::default()
-                };
-                one.groups[group] = u32::from(is_new);
-                counts.entry((lang, phrase)).or_default().add(one);
-            }
-        }
-    }
-}
-
 /// Words that name people: those of the taxonomy, the business and the authors; and, but in German, words that are
 /// mostly written with a capital within sentences.
 fn names(dataset: &Dataset, counts: &Counts) -> HashSet<String> {
     let (taxonomy, business) = (&dataset.taxonomy, &dataset.business);
-    let people = taxonomy.technicians.iter();
-    let known = people.flat_map(|person| std::iter::once(&person.name).chain(&person.aliases));
-    let listed = business.technicians.iter().map(|person| &person.name);
+    let aliases = taxonomy.technicians.iter().flat_map(|one| &one.aliases);
+    let known = taxonomy
+        .technicians
+        .iter()
+        .map(|one| &one.name)
+        .chain(aliases);
+    let listed = business.technicians.iter().map(|one| &one.name);
     let authors = dataset.reviews.iter().map(|review| &review.author);
     let all = known.chain(listed).chain(authors).chain([&business.name]);
     let words = all.flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));
-    let mut names: HashSet<String> = words
-        .filter(|word| word.starts_with(char::is_uppercase))
-        .map(str::to_lowercase)
-        .collect();
-    let is_name = |lang: Lang, one: &Count| {
-        lang != Lang::Deu && one.within > 0 && one.capitals * 10 >= one.within * 6
-    };
-    let single = counts
+    let words = words.filter(|word| word.starts_with(char::is_uppercase));
+    let mut names: HashSet<String> = words.map(str::to_lowercase).collect();
+    for ((lang, word), count) in counts
         .iter()
-        .filter(|((_, phrase), _)| !phrase.contains(' '));
-    let capital = single.filter(|((lang, _), one)| is_name(*lang, one));
-    names.extend(capital.map(|((_, phrase), _)| phrase.clone()));
+        .filter(|((_, phrase), _)| !phrase.contains(' '))
+    {
+        let is_capital = count.within > 0 && count.capitals * 10 >= count.within * 6;
+        if is_capital && *lang != Lang::Deu {
+            names.insert(word.clone());
+        }
+    }
     names
 }
 
 /// Whether the taxonomy lists the phrase, in whichever inflection.
-fn is_listed(finder: &Finder, lang: Lang, phrase: &str) -> bool {
-    let (mut words, mut found): (Words, Vec<Found>) = Default::default();
+fn is_listed(basis: &Basis, lang: Lang, phrase: &str) -> bool {
+    let (mut words, mut found) = (Words::default(), Vec::new());
     words.read(phrase);
-    finder.find(Some(lang), &words, &mut found);
+    basis.known(Some(lang)).phrases.find(&words, &mut found);
     found.iter().any(|one| one.range == (0..phrase.len()))
 }
 

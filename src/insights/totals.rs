@@ -1,11 +1,11 @@
-//! Mentions added up by aspect, and the numbers that follow from counts.
+//! Mentions added up by aspect: counts, evidence, quarters, and the numbers that follow from counts.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::Options;
-use super::derive::{Derived, Mention};
-use super::trends::quarters;
-use crate::model::insights::{Aspect, Evidence, Polarity};
+use super::read::{Derived, Mention};
+use crate::model::insights::{Aspect, Evidence, Polarity, Quarter};
 use crate::model::{Concept, Dataset, Row};
 
 /// Adds up the mentions of each aspect of the taxonomy, in its order.
@@ -27,38 +27,23 @@ fn aspect(
     concept: &Concept,
     mentions: &[&Mention],
 ) -> Aspect {
-    let mut counts = [0u64; 3];
-    for mention in mentions {
-        counts[mention.polarity as usize] += 1;
-    }
-    let [negative, neutral, positive] = counts;
+    let of = |sign| mentions.iter().filter(move |one| one.polarity == sign);
+    let [negative, neutral, positive] = Polarity::ALL.map(|sign| of(sign).count() as u64);
     let all = mentions.len() as u64;
-    let share =
-        |part: f64| (all > 0 && all >= options.mentions_min.into()).then(|| part / all as f64);
+    let is_scored = all > 0 && all >= options.mentions_min.into();
+    let share = |part: f64| is_scored.then(|| part / all as f64);
     let examples = [Polarity::Positive, Polarity::Negative].map(|sign| clearest(mentions, sign));
     let examples = examples.concat();
-    let (newest, older) = mentions.split_at(mentions.len().min(EVIDENCE_MAX));
-    let mut shown = newest.to_vec();
-    shown.extend(examples.iter().filter(|one| older.contains(one)));
-    shown.sort_by_key(|one| (one.row, one.start));
-    let mut example_review_ids: Vec<String> = Vec::new();
-    for example in &examples {
-        let id = &dataset.reviews[example.row as usize].id;
-        if !example_review_ids.contains(id) {
-            example_review_ids.push(id.clone());
-        }
-    }
-    let rows_of = |polarity: Option<Polarity>| {
-        let of_polarity =
-            |one: &&&Mention| polarity.is_none_or(|polarity| one.polarity == polarity);
-        let mentions = mentions.iter().filter(of_polarity);
-        let mut rows: Vec<Row> = mentions.map(|one| Row(one.row)).collect();
-        rows.dedup();
-        rows
-    };
-    let (quarterly, change) = match share(1.0) {
-        Some(_) => quarters(dataset, mentions),
-        None => (Vec::new(), None),
+    let mut shown: Vec<&Mention> = mentions.iter().take(EVIDENCE_MAX).copied().collect();
+    shown.extend(&examples);
+    shown.sort_by_key(|one| (one.row, one.range.start));
+    shown.dedup_by_key(|one| (one.row, one.range.start));
+    let mut seen = HashSet::new();
+    let ids = examples.iter().filter(|one| seen.insert(one.row));
+    let ids = ids.map(|one| dataset.reviews[one.row as usize].id.clone());
+    let quarterly = match is_scored {
+        true => quarters(dataset, mentions),
+        false => Vec::new(),
     };
     Aspect {
         id: concept.id.clone(),
@@ -70,28 +55,30 @@ fn aspect(
         positive_pct: share(positive as f64 * 100.0).map(|share| rounded(share, 1)),
         score: share(positive as f64 - negative as f64).map(|share| rounded(share, 4)),
         top_phrases: top_phrases(dataset, mentions),
-        example_review_ids,
-        interval: share(1.0).map(|_| interval(positive, all)),
-        evidence: Some(
-            shown
-                .into_iter()
-                .map(|one| evidence(dataset, one))
-                .collect(),
-        ),
+        example_review_ids: ids.collect(),
+        interval: is_scored.then(|| interval(positive, all)),
+        evidence: Some(shown.iter().map(|one| evidence(dataset, one)).collect()),
+        change: change(&quarterly),
         quarterly,
-        change,
-        rows: rows_of(None),
-        rows_by_polarity: Polarity::ALL.map(|polarity| rows_of(Some(polarity))),
+        rows: rows(mentions.iter()),
+        rows_by_polarity: Polarity::ALL.map(|sign| rows(of(sign))),
     }
+}
+
+/// The reviews of these mentions, ascending.
+fn rows<'m>(mentions: impl Iterator<Item = &'m &'m Mention>) -> Vec<Row> {
+    let mut rows: Vec<Row> = mentions.map(|one| Row(one.row)).collect();
+    rows.dedup();
+    rows
 }
 
 fn evidence(dataset: &Dataset, mention: &Mention) -> Evidence {
     let review = &dataset.reviews[mention.row as usize];
-    let points = |byte: u32| review.text[..byte as usize].chars().count() as u32;
+    let points = |byte: usize| review.text[..byte].chars().count() as u32;
     Evidence {
         review_id: review.id.clone(),
-        start: points(mention.start),
-        end: points(mention.end),
+        start: points(mention.range.start),
+        end: points(mention.range.end),
         polarity: mention.polarity,
     }
 }
@@ -100,17 +87,11 @@ fn evidence(dataset: &Dataset, mention: &Mention) -> Evidence {
 fn clearest<'m>(mentions: &[&'m Mention], polarity: Polarity) -> Vec<&'m Mention> {
     let of_polarity = mentions.iter().filter(|one| one.polarity == polarity);
     let mut best: Vec<&Mention> = of_polarity.copied().collect();
-    best.sort_by_key(|one| (std::cmp::Reverse(one.margin), one.row, one.start));
-    let mut kept: Vec<&Mention> = Vec::new();
-    for one in best {
-        if kept.iter().all(|other| other.row != one.row) {
-            kept.push(one);
-        }
-        if kept.len() == EXAMPLES_MAX {
-            break;
-        }
-    }
-    kept
+    best.sort_by_key(|one| (Reverse(one.margin), one.row, one.range.start));
+    let mut seen = HashSet::new();
+    best.retain(|one| seen.insert(one.row));
+    best.truncate(EXAMPLES_MAX);
+    best
 }
 
 /// The words by which reviews mention an aspect most often, in lower case.
@@ -118,13 +99,73 @@ fn top_phrases(dataset: &Dataset, mentions: &[&Mention]) -> Vec<String> {
     let mut uses: HashMap<String, u32> = HashMap::new();
     for mention in mentions.iter().take(PHRASE_MENTIONS_MAX) {
         let text = &dataset.reviews[mention.row as usize].text;
-        let phrase = text[mention.start as usize..mention.end as usize].to_lowercase();
+        let phrase = text[mention.range.clone()].to_lowercase();
         *uses.entry(phrase).or_default() += 1;
     }
-    let mut uses: Vec<(String, u32)> = uses.into_iter().collect();
-    uses.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
-    uses.truncate(PHRASES_MAX);
-    uses.into_iter().map(|(phrase, _)| phrase).collect()
+    let mut phrases: Vec<String> = uses.keys().cloned().collect();
+    phrases.sort_by_key(|phrase| (Reverse(uses[phrase]), phrase.clone()));
+    phrases.truncate(PHRASES_MAX);
+    phrases
+}
+
+/// The quarters with a mention, oldest first.
+fn quarters(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Quarter> {
+    let mut quarters: BTreeMap<String, [u64; 3]> = BTreeMap::new();
+    for mention in mentions {
+        let date = dataset.reviews[mention.row as usize].date;
+        let quarter = format!("{}-Q{}", date.year(), (date.month() - 1) / 3 + 1);
+        quarters.entry(quarter).or_default()[mention.polarity as usize] += 1;
+    }
+    let quarter = |(quarter, counts): (String, [u64; 3])| {
+        let [negative_count, neutral_count, positive_count] = counts;
+        let mention_count = counts.iter().sum();
+        Quarter {
+            quarter,
+            mention_count,
+            positive_count,
+            neutral_count,
+            negative_count,
+            interval: interval(positive_count, mention_count),
+        }
+    };
+    quarters.into_iter().map(quarter).collect()
+}
+
+/// The sentence about the quarter from which on the share of praise differs most, by two proportions and pooled
+/// variance; `None` unless it differs by [`ERRORS_MIN`] standard errors and [`CHANGE_MIN`].
+fn change(quarters: &[Quarter]) -> Option<String> {
+    let count = |quarters: &[Quarter]| {
+        let positive: u64 = quarters.iter().map(|one| one.positive_count).sum();
+        let all: u64 = quarters.iter().map(|one| one.mention_count).sum();
+        [positive as f64, all as f64]
+    };
+    let mut best: Option<(f64, String)> = None;
+    for (at, quarter) in quarters.iter().enumerate() {
+        let [[praise, all], [new_praise, new_all]] = [&quarters[..at], &quarters[at..]].map(count);
+        if all.min(new_all) < MENTIONS_MIN {
+            continue;
+        }
+        let (old, new) = (praise / all, new_praise / new_all);
+        let pooled = (praise + new_praise) / (all + new_all);
+        let variance = pooled * (1.0 - pooled) * (1.0 / all + 1.0 / new_all);
+        let errors = (new - old).abs() / variance.sqrt().max(1e-9);
+        let is_clear = errors >= ERRORS_MIN && (new - old).abs() >= CHANGE_MIN;
+        if is_clear && best.as_ref().is_none_or(|(most, _)| errors > *most + 1e-9) {
+            let verb = if new > old { "rose" } else { "fell" };
+            let told = |praise: f64, all: f64| format!("{:.0} % of {all}", praise * 100.0 / all);
+            let (old, new) = (told(praise, all), told(new_praise, new_all));
+            let (year, number) = quarter.quarter.split_once("-Q").unwrap_or_default();
+            let ordinals = [("1", "first"), ("2", "second"), ("3", "third")];
+            let ordinal = ordinals.iter().find(|(known, _)| *known == number);
+            let ordinal = ordinal.map_or("fourth", |(_, ordinal)| ordinal);
+            let since = format!("since the {ordinal} quarter of {year}");
+            best = Some((
+                errors,
+                format!("Favorable mentions {verb} from {old} to {new} {since}."),
+            ));
+        }
+    }
+    best.map(|(_, sentence)| sentence)
 }
 
 /// Rounds to so many decimals; of ratios of whole numbers the same on every machine.
@@ -140,8 +181,8 @@ pub(super) fn mean_rating(stars: u64, count: u64) -> Option<f64> {
 }
 
 /// Returns the interval that holds the true share of praise in nine of ten aspects: the Wilson score interval (1927) of
-/// `part / whole` at 95 %, widened by a standard error of 0.08 that the method
-/// makes, as both errors are independent; 0 to 1 of nothing.
+/// `part / whole` at 95 %, widened by a standard error of 0.08 that the method makes, as both errors are independent; 0 to
+/// 1 of nothing.
 pub fn interval(part: u64, whole: u64) -> [f64; 2] {
     if whole == 0 {
         return [0.0, 1.0];
@@ -149,8 +190,8 @@ pub fn interval(part: u64, whole: u64) -> [f64; 2] {
     let (share, count) = (part as f64 / whole as f64, whole as f64);
     let square = NORMAL_95 * NORMAL_95;
     let centre = share + square / (2.0 * count);
-    let spread =
-        NORMAL_95 * (share * (1.0 - share) / count + square / (4.0 * count * count)).sqrt();
+    let variance = share * (1.0 - share) / count + square / (4.0 * count * count);
+    let spread = NORMAL_95 * variance.sqrt();
     let method = NORMAL_95 * METHOD_ERROR;
     let [low, high] = [centre - spread, centre + spread].map(|bound| {
         let sampling = bound / (1.0 + square / count) - share;
@@ -171,3 +212,8 @@ pub(super) const EXAMPLES_MAX: usize = 3;
 /// Phrases shown of an aspect, and mentions that they are counted in.
 const PHRASES_MAX: usize = 5;
 const PHRASE_MENTIONS_MAX: usize = 5_000;
+/// The least change of a mean rating, or of a share, that counts.
+pub(super) const CHANGE_MIN: f64 = 0.1;
+/// Mentions before and after a change, and by how many standard errors it differs: quarters are many.
+const MENTIONS_MIN: f64 = 20.0;
+const ERRORS_MIN: f64 = 3.0;

@@ -9,8 +9,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use reviewd::dataset::{decode, embedded};
-use reviewd::insights::evidence::{Context, Judge};
+use reviewd::insights::evidence::Context;
 use reviewd::insights::share_interval;
+use reviewd::insights::text_model::Sentence;
 use reviewd::model::Rating;
 use reviewd::model::insights::{Baseline, Figure, Polarity};
 use reviewd::wire::date::Timestamp;
@@ -122,17 +123,14 @@ fn baseline(name: &str, table: &Table) -> Baseline {
 }
 
 /// The product's answer: what it lists where it has the stars, else the likeliest class.
-fn product(judge: &mut Judge, case: &Labelled, rating: Option<Rating>) -> usize {
+fn product(judge: &mut Sentence, case: &Labelled, rating: Option<Rating>) -> usize {
     judge.read(&case.text);
     let context = Context {
         is_english: true,
         rating,
         ..Context::default()
     };
-    let judgement = match &case.target {
-        Some(target) => judge.mention(target, &context),
-        None => judge.whole(&context),
-    };
+    let judgement = judge.judge(case.target.as_ref(), &context);
     match rating {
         Some(_) => judgement.polarity as usize,
         None => judgement.best as usize,
@@ -168,7 +166,7 @@ fn figure(measured_on: String, product: &Table, baselines: Vec<Baseline>) -> Fig
 }
 
 fn by_text(set: &str, cases: &[Labelled]) -> Figure {
-    let (mut judge, mut lexicon) = (Judge::default(), Vader::default());
+    let (mut judge, mut lexicon) = (Sentence::default(), Vader::default());
     let of = |class: &usize| cases.iter().filter(|case| case.gold == *class).count();
     let majority = (0..3).max_by_key(of).unwrap_or(1);
     let baselines = vec![
@@ -180,7 +178,7 @@ fn by_text(set: &str, cases: &[Labelled]) -> Figure {
 }
 
 fn by_text_and_stars(set: &str, cases: &[Labelled]) -> Figure {
-    let (mut judge, mut lexicon) = (Judge::default(), Vader::default());
+    let (mut judge, mut lexicon) = (Sentence::default(), Vader::default());
     let both = |one: &Labelled| sign(vader(&mut lexicon, one) + 0.15 * stars(one));
     let baselines = vec![
         baseline("stars alone", &tally(cases, |case| sign(stars(case)))),
@@ -301,7 +299,7 @@ fn mentions_with_stars_are_judged_no_worse_than_by_the_stars() {
 
 #[test]
 fn listed_complaints_are_complaints() {
-    let mut judge = Judge::default();
+    let mut judge = Sentence::default();
     for name in ["home-services.jsonl", "practice.jsonl"] {
         let cases = fixture(name);
         let own = tally(&cases, |case| {
@@ -350,7 +348,7 @@ fn formats_of_held_out_sets_are_read() {
 
 /// True and measured shares of praise of groups of mentions that are judged as an aspect is, with their counts.
 fn shares() -> Vec<(String, f64, f64, u64)> {
-    let mut judge = Judge::default();
+    let mut judge = Sentence::default();
     let mut shares = Vec::new();
     let mut add = |name: &str, cases: &[&Labelled], weights: [f64; 3]| {
         let (mut gold, mut own, mut all) = (0.0, 0.0, 0.0);

@@ -1,0 +1,243 @@
+//! One pass over the reviews: what each says about what, once their languages are known and their own stars are learnt.
+
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use tracing::info;
+use whatlang::Lang;
+
+use super::Options;
+use super::aspect::{Found, Phrases};
+use super::evidence::{Context, review_score};
+use super::language::detect_all;
+use super::own_stars::{OwnStars, OwnSum, SENTENCES_MAX};
+use super::text::sentences;
+use super::text_model::Sentence;
+use super::topics::{Counter, Counts};
+use crate::model::insights::Polarity;
+use crate::model::{Dataset, Review};
+
+/// What a review says about an aspect in one sentence.
+#[derive(Clone, Debug)]
+pub(super) struct Mention {
+    /// Row of the review.
+    pub(super) row: u32,
+    /// Index in the taxonomy.
+    pub(super) aspect: u16,
+    /// Where the sentence begins, in bytes of the review's text.
+    pub(super) sentence: usize,
+    /// Bytes of the review's text.
+    pub(super) range: Range<usize>,
+    pub(super) context: Context,
+    pub(super) polarity: Polarity,
+    /// By how much the polarity won.
+    pub(super) margin: i32,
+}
+
+/// What is known of a dataset before its reviews are judged.
+pub(super) struct Basis {
+    /// The language of each review, `None` without letters.
+    pub(super) languages: Vec<Option<Lang>>,
+    known: HashMap<Option<Lang>, Known>,
+}
+
+/// What is known of a language.
+pub(super) struct Known {
+    pub(super) phrases: Phrases,
+    /// What the stars of its reviews teach, where there are enough.
+    pub(super) own: Option<OwnStars>,
+}
+
+impl Basis {
+    /// Detects the languages and trains on the own stars; `None` once `cancelled`.
+    fn of(
+        dataset: &Dataset,
+        options: &Options,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Basis> {
+        let languages = detect_all(&dataset.reviews, options.threads, cancelled)?;
+        let mut known = HashMap::new();
+        for lang in languages.iter().copied().collect::<HashSet<_>>() {
+            if cancelled() {
+                return None;
+            }
+            let rows = dataset.reviews.iter().zip(&languages);
+            let of_language = rows.filter(|(_, one)| **one == lang && lang.is_some());
+            let phrases = Phrases::new(&dataset.taxonomy.aspects, lang);
+            let own = OwnStars::learn(of_language.map(|(review, _)| review));
+            known.insert(lang, Known { phrases, own });
+        }
+        Some(Basis { languages, known })
+    }
+
+    /// What is known of the language, which has to be that of a review.
+    pub(super) fn known(&self, lang: Option<Lang>) -> &Known {
+        &self.known[&lang]
+    }
+}
+
+/// What the pass made of a dataset.
+pub(super) struct Derived {
+    pub(super) basis: Basis,
+    /// Of each review, from -10,000 to 10,000.
+    pub(super) scores: Vec<i32>,
+    /// In order of row and place.
+    pub(super) mentions: Vec<Mention>,
+    pub(super) phrases: Counts,
+}
+
+impl Derived {
+    /// Reads every review of `dataset`; `None` once `cancelled`, which is asked for every chunk.
+    pub(super) fn of(
+        dataset: &Dataset,
+        options: &Options,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Derived> {
+        let basis = Basis::of(dataset, options, cancelled)?;
+        let count = dataset.reviews.len();
+        let prepare = || Reader {
+            basis: &basis,
+            sentence: Sentence::default(),
+            found: Vec::new(),
+            phrases: Counter::default(),
+            mentions: Vec::new(),
+        };
+        let read = |reader: &mut Reader<'_>, rows: Range<usize>| {
+            let score = |row| reader.read(row, &dataset.reviews[row]);
+            let scores: Vec<i32> = match cancelled() {
+                true => return None,
+                false => rows.map(score).collect(),
+            };
+            let phrases = reader.phrases.take(count > CHUNK_ROWS);
+            Some((scores, std::mem::take(&mut reader.mentions), phrases))
+        };
+        let parts = over_chunks(count, options.threads, prepare, read);
+        let (mut scores, mut mentions, mut phrases) = (Vec::new(), Vec::new(), Counts::new());
+        for part in parts {
+            let part = part?;
+            scores.extend(part.0);
+            mentions.extend(part.1);
+            for (phrase, count) in part.2 {
+                phrases.entry(phrase).or_default().add(count);
+            }
+        }
+        info!(
+            reviews = scores.len(),
+            mentions = mentions.len(),
+            own_stars = basis.known.values().flat_map(|known| &known.own).count(),
+            "insights: reviews read"
+        );
+        Some(Derived {
+            basis,
+            scores,
+            mentions,
+            phrases,
+        })
+    }
+}
+
+/// Reads reviews, reusing its buffers from one to the next.
+struct Reader<'b> {
+    basis: &'b Basis,
+    sentence: Sentence,
+    found: Vec<Found>,
+    phrases: Counter,
+    mentions: Vec<Mention>,
+}
+
+impl Reader<'_> {
+    /// Adds the mentions and phrases of `review`, and returns its score; cost is linear in its text.
+    fn read(&mut self, row: usize, review: &Review) -> i32 {
+        let lang = self.basis.languages[row];
+        let Known { phrases, own } = self.basis.known(lang);
+        let is_english = lang == Some(Lang::Eng);
+        let silent = |is_english| Context {
+            is_english,
+            ..Context::default()
+        };
+        let own_odds = |sum| own.as_ref().map_or(0, |own| own.log_odds(sum));
+        let (mut own_sum, mut tilts) = (OwnSum::default(), Vec::new());
+        self.phrases.begin();
+        for sentence in sentences(&review.text) {
+            let start = sentence.start;
+            self.sentence.read(&review.text[sentence]);
+            let words = &self.sentence.words;
+            self.phrases.count(row as u32, review, lang, words);
+            phrases.find(words, &mut self.found);
+            let of_sentence = own.as_ref().map(|own| own.sum(words)).unwrap_or_default();
+            own_sum = (own_sum.0 + of_sentence.0, own_sum.1 + of_sentence.1);
+            for found in &self.found {
+                let context = Context {
+                    is_english,
+                    rating: Some(review.rating),
+                    opinion: found.opinion,
+                    own: own_odds(of_sentence),
+                };
+                let judgement = self.sentence.judge(Some(&found.range), &context);
+                self.mentions.push(Mention {
+                    row: row as u32,
+                    aspect: found.aspect,
+                    sentence: start,
+                    range: start + found.range.start..start + found.range.end,
+                    context,
+                    polarity: judgement.polarity,
+                    margin: judgement.margin,
+                });
+            }
+            if tilts.len() < SENTENCES_MAX {
+                tilts.push(self.sentence.tilt(None, &silent(is_english), |_, _| ()));
+            }
+        }
+        if let Some(translation) = review.translation.as_deref().filter(|_| !is_english) {
+            tilts.clear();
+            for sentence in sentences(translation).take(SENTENCES_MAX) {
+                self.sentence.read(&translation[sentence]);
+                tilts.push(self.sentence.tilt(None, &silent(true), |_, _| ()));
+            }
+        }
+        let mean = tilts.iter().sum::<i32>() / tilts.len().max(1) as i32;
+        review_score(review.rating, mean, own_odds(own_sum))
+    }
+}
+
+/// Rows that one piece of work takes. Fixed, so that what depends on the pieces does not depend on the threads.
+pub(super) const CHUNK_ROWS: usize = 2_048;
+
+/// Runs `work` over the rows `0..count` in chunks and returns what it made of each, in order.
+///
+/// `prepare` makes what one thread reuses from chunk to chunk. Threads take the next chunk when they are free.
+pub(super) fn over_chunks<S, T: Send>(
+    count: usize,
+    threads: NonZeroUsize,
+    prepare: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, Range<usize>) -> T + Sync,
+) -> Vec<T> {
+    let chunks = count.div_ceil(CHUNK_ROWS);
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let (mut state, mut done) = (prepare(), Vec::new());
+        loop {
+            let chunk = next.fetch_add(1, Ordering::Relaxed);
+            if chunk >= chunks {
+                return done;
+            }
+            let rows = chunk * CHUNK_ROWS..((chunk + 1) * CHUNK_ROWS).min(count);
+            done.push((chunk, work(&mut state, rows)));
+        }
+    };
+    let mut done = thread::scope(|scope| {
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, run);
+        // Where the system refuses a thread, the others do its work.
+        let others: Vec<_> = (1..threads.get().min(chunks)).flat_map(spawn).collect();
+        let mut done = run();
+        for other in others {
+            done.extend(other.join().expect("reading reviews does not panic"));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(chunk, _)| *chunk);
+    done.into_iter().map(|(_, made)| made).collect()
+}

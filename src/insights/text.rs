@@ -1,0 +1,334 @@
+//! A text as sentences, a sentence as words and marks, and what the lexicon knows about each.
+//!
+//! The lexicon is VADER's as data. `words.txt` and `emoji.txt` come from the reference implementation (vaderSentiment
+//! 3.3.2, C. J. Hutto, MIT: `LICENSES/MIT-vaderSentiment.txt`) by `tests/fixtures/vader/make.py`. A line of the first is
+//! a valence in tenths and the words that have it; a line of the second an emoji and the words that stand for it.
+//! Entries that no token can equal (with blanks or capitals) are left out. A line of `rules.txt` is a role and the words
+//! that play it.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// The byte ranges of the sentences of `text`, in order, without the blanks between them.
+///
+/// A sentence ends at a line's end, and at `.`, `!`, `?` or `…` before a blank, unless a small letter follows or the
+/// word before is a title or an initial. One longer than [`SENTENCE_BYTES_MAX`] is cut at a blank, so that the cost of
+/// a sentence is bounded whatever the text is.
+pub(super) fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text[at..].trim_start();
+        let start = text.len() - rest.len();
+        let sentence = &rest[..sentence_bytes(rest)];
+        at = start + sentence.len();
+        (!rest.is_empty()).then(|| start..start + sentence.trim_end().len())
+    })
+}
+
+/// The length of the first sentence of `text` with its marks.
+fn sentence_bytes(text: &str) -> usize {
+    let mut blank = None;
+    for (at, character) in text.char_indices() {
+        let end = at + character.len_utf8();
+        if character == '\n' {
+            return end;
+        }
+        if character.is_whitespace() {
+            blank = Some(end);
+        }
+        if end > SENTENCE_BYTES_MAX {
+            return blank.unwrap_or(end);
+        }
+        let is_closer = CLOSERS.contains(&character) && text[..at].ends_with(ENDS);
+        let is_end = is_closer || ENDS.contains(&character);
+        if is_end && text[end..].starts_with(char::is_whitespace) && !goes_on(text, at, end) {
+            return end;
+        }
+    }
+    text.len()
+}
+
+/// Whether the sentence goes on past the mark at `mark..end`: before a small letter, or after a title or an initial.
+fn goes_on(text: &str, mark: usize, end: usize) -> bool {
+    let next = text[end..].trim_start_matches([' ', '\t']);
+    if next.starts_with(char::is_lowercase) && !text[mark..].starts_with(['!', '?']) {
+        return true;
+    }
+    let mut before = text[..mark].rsplit(|letter: char| !letter.is_alphabetic());
+    let word = before.next().unwrap_or_default();
+    let is_initial =
+        word.chars().count() == 1 && word != "I" && word.chars().all(char::is_uppercase);
+    let mut titles = TITLES.split(' ');
+    text[mark..].starts_with('.')
+        && (is_initial || titles.any(|title| word.eq_ignore_ascii_case(title)))
+}
+
+/// Bytes after which a sentence is cut.
+const SENTENCE_BYTES_MAX: usize = 1_000;
+const ENDS: [char; 4] = ['.', '!', '?', '…'];
+const CLOSERS: [char; 6] = ['"', '”', '\'', '’', ')', '»'];
+const TITLES: &str = "mr mrs ms mx dr prof atty esq st vs no etc approx sr sra";
+
+/// The words and marks of one sentence; buffers are reused from one sentence to the next.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    lower: String,
+    items: Vec<Item>,
+}
+
+/// A word, or a single mark.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    /// Byte range in the sentence.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    lower_start: usize,
+    lower_end: usize,
+    /// What the lexicon knows.
+    pub(super) entry: Entry,
+    pub(super) is_word: bool,
+    pub(super) is_capital: bool,
+    /// Whether a negation stands among the few words before it in its clause.
+    pub(super) negated: bool,
+    /// Counts the commas and "and"s up to here: items with equal counts stand close together.
+    pub(super) phrase: u16,
+    /// Counts the turns of thought up to here: "but", a full stop.
+    pub(super) clause: u16,
+}
+
+impl Words {
+    /// Reads `sentence`, at most the first [`ITEMS_MAX`] words and marks of it.
+    pub(super) fn read(&mut self, sentence: &str) {
+        self.lower.clear();
+        self.items.clear();
+        let mut end = 0;
+        while let Some(first) = sentence[end..].chars().next() {
+            let start = end;
+            end += first.len_utf8();
+            if first.is_whitespace() || self.items.len() == ITEMS_MAX {
+                continue;
+            }
+            if first.is_alphanumeric() {
+                end += rest_of_word(&sentence[end..]);
+            }
+            self.push(start, &sentence[start..end], first.is_alphanumeric());
+        }
+        self.divide();
+    }
+
+    /// The items in the order of the sentence.
+    pub(super) fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// The word or mark in lower case, `0` for a number.
+    pub(super) fn lower(&self, item: &Item) -> &str {
+        &self.lower[item.lower_start..item.lower_end]
+    }
+
+    /// How the items that `belongs` accepts sound by the lexicon, from -10,000 to 10,000: valences with degree and
+    /// negation, drawn into the range as VADER does (Hutto and Gilbert, 2014).
+    pub(super) fn score(&self, belongs: impl Fn(&Item) -> bool) -> i32 {
+        let (mut sum, mut marks) = (0.0, 0u8);
+        let items = self.items.iter().enumerate();
+        for (at, item) in items.filter(|(_, item)| belongs(item)) {
+            marks += u8::from(marks < EMPHASIS_MAX && self.lower(item) == "!");
+            let Some(valence) = item.entry.valence else {
+                continue;
+            };
+            let before = self.items[at.saturating_sub(2)..at].iter();
+            let degree: f64 = before.map(|one| f64::from(one.entry.step) * DEGREE).sum();
+            let valence = valence + degree * valence.signum();
+            sum += if item.negated {
+                valence * NEGATED
+            } else {
+                valence
+            };
+        }
+        if sum != 0.0 {
+            sum += f64::from(marks) * DEGREE * f64::signum(sum);
+        }
+        (sum / (sum * sum + 15.0).sqrt() * 10_000.0).round() as i32
+    }
+
+    fn push(&mut self, start: usize, text: &str, is_word: bool) {
+        let lower_start = self.lower.len();
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            self.lower.push('0');
+        } else {
+            let plain = text
+                .chars()
+                .map(|letter| if letter == '’' { '\'' } else { letter });
+            self.lower.extend(plain.flat_map(char::to_lowercase));
+        }
+        self.items.push(Item {
+            start,
+            end: start + text.len(),
+            lower_start,
+            lower_end: self.lower.len(),
+            entry: entry(&self.lower[lower_start..]),
+            is_word,
+            is_capital: text.starts_with(char::is_uppercase),
+            negated: false,
+            phrase: 0,
+            clause: 0,
+        });
+    }
+
+    /// Sets where phrases and clauses begin and how far negations reach.
+    fn divide(&mut self) {
+        let (mut phrase, mut clause, mut reach) = (0, 0, 0u8);
+        for item in &mut self.items {
+            let entry = item.entry;
+            clause += u16::from(entry.is_clause);
+            if entry.is_clause || entry.is_phrase {
+                phrase += 1;
+                reach = 0;
+            }
+            (item.phrase, item.clause) = (phrase, clause);
+            item.negated = reach > 0 && item.is_word;
+            reach = match entry.negates {
+                true => NEGATION_REACH,
+                false => reach.saturating_sub(u8::from(item.is_word)),
+            };
+        }
+    }
+}
+
+/// Bytes by which the word before `text` goes on: letters and digits, and joiners between them.
+fn rest_of_word(text: &str) -> usize {
+    let ends = |(at, letter): &(usize, char)| {
+        let next = &text[at + letter.len_utf8()..];
+        let joins = JOINERS.contains(letter) && next.starts_with(char::is_alphanumeric);
+        !(letter.is_alphanumeric() || joins)
+    };
+    text.char_indices()
+        .find(ends)
+        .map_or(text.len(), |(at, _)| at)
+}
+
+/// Words and marks that are looked at in one sentence; what follows is as if it were not there.
+const ITEMS_MAX: usize = 512;
+/// What a word of degree or a mark of exclamation adds to a valence, and what a negation makes of it.
+const DEGREE: f64 = 0.293;
+const NEGATED: f64 = -0.74;
+const EMPHASIS_MAX: u8 = 4;
+/// Words after a negation that it turns around.
+const NEGATION_REACH: u8 = 4;
+/// Characters that join the parts of a word.
+const JOINERS: [char; 3] = ['\'', '’', '-'];
+
+/// What the rules know about a word in lower case, or about a mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Entry {
+    /// Mean sentiment from -4 to 4, if the lexicon lists the word.
+    pub(super) valence: Option<f64>,
+    /// Whether it strengthens (1) or weakens (-1) what follows, else 0.
+    pub(super) step: i8,
+    /// Whether it turns what follows around.
+    negates: bool,
+    /// Whether a clause begins with it, as with "but", or a full stop.
+    is_clause: bool,
+    /// Whether a part of a clause begins with it, as with "and".
+    is_phrase: bool,
+}
+
+/// What is known about `word`, which has to be in lower case.
+pub(super) fn entry(word: &str) -> Entry {
+    let mut entry = LEXICON.get(word).copied().unwrap_or_default();
+    entry.negates |= word.contains("n't");
+    entry
+}
+
+/// Words and emoji, read once when first needed: some milliseconds and 500 KB.
+static LEXICON: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
+    let mut lexicon: HashMap<&str, Entry> = HashMap::with_capacity(8192);
+    let rules = include_str!("lexicon/rules.txt");
+    for line in include_str!("lexicon/words.txt")
+        .lines()
+        .chain(rules.lines())
+    {
+        let mut fields = line.split(' ');
+        let role = fields.next().unwrap_or_default();
+        for word in fields {
+            let entry = lexicon.entry(word).or_default();
+            match role {
+                "stronger" => entry.step = 1,
+                "weaker" => entry.step = -1,
+                "negates" => entry.negates = true,
+                "clause" => entry.is_clause = true,
+                "phrase" => entry.is_phrase = true,
+                tenths => entry.valence = tenths.parse().ok().map(|tenths: f64| tenths / 10.0),
+            }
+        }
+    }
+    for line in include_str!("lexicon/emoji.txt").lines() {
+        let (emoji, name) = line.split_once(' ').unwrap_or((line, ""));
+        let valence = |word| lexicon.get(word).and_then(|entry| entry.valence);
+        let valences: Vec<f64> = name.split(' ').filter_map(valence).collect();
+        if !valences.is_empty() {
+            lexicon.entry(emoji).or_default().valence = Some(valences.iter().sum());
+        }
+    }
+    lexicon
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<&str> {
+        sentences(text).map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn sentences_end_where_a_reader_stops() {
+        let text =
+            "Ms. Okafor won. \"Really?\" he said! A. D.-W.\nThank you... so much :) 4.5 stars";
+        let expected = [
+            "Ms. Okafor won.",
+            "\"Really?\" he said!",
+            "A. D.-W.",
+            "Thank you... so much :) 4.5 stars",
+        ];
+        assert_eq!(split(text), expected);
+        assert_eq!(split("  \n "), [""; 0]);
+        assert_eq!(split("Done"), ["Done"]);
+    }
+
+    #[test]
+    fn long_sentences_are_cut_at_a_blank() {
+        let text = "word ".repeat(SENTENCE_BYTES_MAX);
+        let is_cut = |one: &&str| one.len() <= SENTENCE_BYTES_MAX && one.ends_with("word");
+        assert!(split(&text).iter().all(is_cut));
+        let text = "é".repeat(SENTENCE_BYTES_MAX);
+        assert_eq!(split(&text).concat(), text);
+    }
+
+    #[test]
+    fn words_marks_and_clauses() {
+        let mut words = Words::default();
+        words.read("The fee wasn’t low, 24 letters—but Zoë's well-made will…");
+        let lower: Vec<&str> = words.items().iter().map(|item| words.lower(item)).collect();
+        let expected = "the fee wasn't low , 0 letters — but zoë's well-made will …";
+        assert_eq!(lower.join(" "), expected);
+        assert!(words.items()[3].negated && !words.items()[5].negated);
+        assert_eq!(words.items()[6].clause, 0);
+        assert_eq!(words.items()[9].clause, 2);
+        assert_eq!(words.items()[5].phrase, 1);
+        words.read(&"a ".repeat(ITEMS_MAX + 1));
+        assert_eq!(words.items().len(), ITEMS_MAX);
+    }
+
+    #[test]
+    fn the_lexicon_is_read() {
+        let scored = LEXICON.values().filter(|entry| entry.valence.is_some());
+        assert!(scored.count() > 7_000, "words and emoji");
+        assert_eq!(entry("good").valence, Some(1.9));
+        assert_eq!((entry("very").step, entry("barely").step), (1, -1));
+        assert!(entry("never").negates && entry("couldn't've").negates);
+        assert_eq!(entry("deadline"), Entry::default());
+        assert!(entry("😍").valence > Some(0.0) && entry("😡").valence < Some(0.0));
+    }
+}
