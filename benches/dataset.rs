@@ -29,23 +29,6 @@ fn files_to_documents(criterion: &mut Criterion) {
                 BatchSize::PerIteration,
             );
         });
-        // The parsers alone, for the choice that `dataset/node.rs` explains. Decoding holds one review at a time as
-        // a tree, so it is set against both.
-        group.bench_function("serde_json tree", |bencher| {
-            bencher.iter(|| {
-                let tree = serde_json::from_slice(black_box(&files.reviews));
-                let tree: serde_json::Value = tree.expect("the dataset is JSON");
-                assert!(tree["reviews"].is_array());
-                tree
-            });
-        });
-        group.bench_function("simd-json tape", |bencher| {
-            bencher.iter(|| {
-                let mut copy = black_box(&files.reviews).clone();
-                let tape = simd_json::to_tape(&mut copy).expect("the dataset is JSON");
-                assert!(tape.0.len() > count);
-            });
-        });
         group.bench_function("publish", |bencher| {
             bencher.iter(|| {
                 let published = publish(black_box(&dataset), "https://reviews.example");

@@ -2,14 +2,15 @@
 
 use std::cmp::Reverse;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Number;
 
 use crate::wire::date::{Date, Timestamp};
 
 pub mod insights;
 
 /// A star rating, a whole number from 1 to 5; the decoder refuses every other value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Rating(u8);
 
 impl Rating {
@@ -35,8 +36,8 @@ impl Rating {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Row(pub u32);
 
-/// One review as the operator's file holds it, checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One review as the operator's file holds it, checked; it is published with these fields in this order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Review {
     /// Unique and stable, 1 to 64 characters of `[A-Za-z0-9_-]`, never `search` or `since`.
     pub id: String,
@@ -47,6 +48,7 @@ pub struct Review {
     /// 1 to 5.
     pub rating: Rating,
     /// The day the review was written.
+    #[serde(serialize_with = "day")]
     pub date: Date,
     /// The words, `""` for a rating without words.
     pub text: String,
@@ -69,11 +71,12 @@ pub struct Review {
     /// Pictures and films that belong to the review.
     pub media: Vec<Media>,
     /// An English translation that a source brought along; not published, and read where the text cannot be.
+    #[serde(skip)]
     pub translation: Option<String>,
 }
 
 /// Who verified that the author of a review was a client, and how.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Verification {
     /// Who did, such as "trustpilot".
     pub by: String,
@@ -119,13 +122,14 @@ pub struct RemovedReview {
 }
 
 /// A picture, a film or a recording that belongs to a review.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Media {
     /// An absolute URL.
     pub url: String,
     /// What it shows, for those who do not see it; may be empty.
     pub alt: String,
-    /// A media type such as "image/jpeg" (JSON key `type`).
+    /// A media type such as "image/jpeg".
+    #[serde(rename = "type")]
     pub media_type: String,
 }
 
@@ -157,20 +161,26 @@ pub fn sort_newest_first(reviews: &mut [Review]) {
 }
 
 /// The owner's public answer to a review.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OwnerReply {
     /// The words.
     pub text: String,
     /// The day of the answer.
+    #[serde(serialize_with = "day")]
     pub date: Date,
 }
 
+fn day<S: Serializer>(date: &Date, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(str::from_utf8(&date.render()).unwrap_or_default())
+}
+
 /// The business that the reviews are about; JSON keys are the field names.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Business {
     /// Name as published.
     pub name: String,
-    /// A schema.org type such as "LegalService" (JSON key `type`).
+    /// A schema.org type such as "LegalService".
+    #[serde(rename = "type")]
     pub kind: String,
     /// One or two sentences.
     pub description: String,
@@ -197,7 +207,7 @@ pub struct Business {
 }
 
 /// A postal address.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "the five parts of a schema.org PostalAddress")]
 pub struct Address {
     pub street_address: String,
@@ -207,17 +217,17 @@ pub struct Address {
     pub country: String,
 }
 
-/// A position in degrees, as the shortest decimal text that means the number of the file, so that no digit is made up.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A position in degrees.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Geo {
-    /// -90 to 90, a JSON number.
-    pub latitude: String,
-    /// -180 to 180, a JSON number.
-    pub longitude: String,
+    /// -90 to 90.
+    pub latitude: Number,
+    /// -180 to 180.
+    pub longitude: Number,
 }
 
 /// A service as the business lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BusinessService {
     /// The id that reviews and filters use.
     pub id: String,
@@ -226,7 +236,7 @@ pub struct BusinessService {
 }
 
 /// A person as the business lists them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BusinessTechnician {
     /// Full name.
     pub name: String,

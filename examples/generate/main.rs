@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use recombine::Recombined;
-use reviewd::dataset::publish::{render_business, render_review};
+use reviewd::dataset::publish::push_json;
 use reviewd::model::Dataset;
 use reviewd::server::files;
 use reviewd::wire::json::{push_null, push_string};
@@ -62,7 +62,7 @@ fn write_reviews(arguments: &Arguments, given: &Dataset) -> Result<(), Box<dyn E
     let file = File::create_new(arguments.into.join("reviews.json"))?;
     let mut file = BufWriter::with_capacity(1 << 20, file);
     let mut out = b"{\"business\":".to_vec();
-    render_business(&mut out, &given.business);
+    push_json(&mut out, &given.business);
     out.extend_from_slice(b",\"disclaimer\":");
     match &given.disclaimer {
         Some(disclaimer) => push_string(&mut out, disclaimer),
@@ -74,7 +74,7 @@ fn write_reviews(arguments: &Arguments, given: &Dataset) -> Result<(), Box<dyn E
     let reviews = Recombined::new(&given.reviews, arguments.seed);
     for (number, review) in (0..arguments.reviews).zip(reviews) {
         out.extend_from_slice(if number == 0 { b"\n" } else { b",\n" });
-        render_review(&mut out, &review);
+        push_json(&mut out, &review);
         file.write_all(&out)?;
         out.clear();
     }

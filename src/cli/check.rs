@@ -30,7 +30,7 @@ pub struct CheckArgs {
 
     /// Skip this rule; may be repeated. DIR/check.json skips a rule for single reviews
     #[arg(long, env = "REVIEWD_CHECK_ALLOW", value_name = "RULE", value_delimiter = ',',
-        value_parser = PossibleValuesParser::new(dataset::RULES), hide_possible_values = true)]
+        value_parser = PossibleValuesParser::new(dataset::rules()), hide_possible_values = true)]
     allow: Vec<String>,
 
     /// Fail on warnings too
@@ -143,7 +143,7 @@ fn render_json(outcome: &Result<Decoded, Problems>) -> String {
 fn render_problem(problem: &Problem) -> Value {
     json!({
         "file": problem.file,
-        "place": problem.place,
+        "place": problem.path,
         "line": problem.position.map(|position| position.line),
         "column": problem.position.map(|position| position.column),
         "value": problem.value,
@@ -155,7 +155,7 @@ fn render_warning(warning: &Warning) -> Value {
     json!({
         "code": warning.code,
         "file": warning.file,
-        "place": warning.place,
+        "place": warning.path,
         "message": warning.message,
     })
 }

@@ -17,37 +17,11 @@ use crate::wire::fold::fold_into;
 mod tests;
 
 /// Titles that make a name of a surname, folded; each is also found with a full stop after it.
-const TITLES: [&str; 26] = [
-    "mr",
-    "mrs",
-    "ms",
-    "miss",
-    "mx",
-    "mister",
-    "dr",
-    "doctor",
-    "prof",
-    "professor",
-    "attorney",
-    "atty",
-    "lawyer",
-    "counsel",
-    "counselor",
-    "counsellor",
-    "sr",
-    "sra",
-    "srta",
-    "senor",
-    "senora",
-    "senorita",
-    "lic",
-    "licenciado",
-    "abogado",
-    "abogada",
-];
+const TITLES: &str = "mr mrs ms miss mx mister dr doctor prof professor attorney atty lawyer counsel counselor \
+counsellor sr sra srta senor senora senorita lic licenciado abogado abogada";
 
 /// What may follow a surname and is not part of it, folded.
-const SUFFIXES: [&str; 9] = ["jr", "jr.", "sr", "sr.", "ii", "iii", "iv", "esq", "esq."];
+const SUFFIXES: &str = "jr jr. sr sr. ii iii iv esq esq.";
 
 /// Finds the people, services and places of a taxonomy in texts.
 #[derive(Debug)]
@@ -117,18 +91,16 @@ pub(super) struct Derive<'t> {
 impl Derive<'_> {
     /// The full names of the people whom `text` names, in the taxonomy's order.
     pub(super) fn technicians(&self, text: &Comparable) -> Vec<String> {
-        let found = self.matcher.technicians(text);
+        let found = self.matcher.technicians(text).into_iter();
         found
-            .into_iter()
             .map(|at| self.taxonomy.technicians[at].name.clone())
             .collect()
     }
 
     /// The ids of the services that `text` speaks of, in the taxonomy's order.
     pub(super) fn services(&self, text: &Comparable) -> Vec<String> {
-        let found = self.matcher.services(text);
+        let found = self.matcher.services(text).into_iter();
         found
-            .into_iter()
             .map(|at| self.taxonomy.services[at].id.clone())
             .collect()
     }
@@ -243,9 +215,8 @@ fn phrases(concepts: &[Concept]) -> BTreeMap<String, Option<usize>> {
     let mut patterns = BTreeMap::new();
     for (owner, concept) in concepts.iter().enumerate() {
         for phrase in std::iter::once(&concept.label).chain(&concept.phrases) {
-            patterns
-                .entry(Comparable::new(phrase).text)
-                .or_insert(Some(owner));
+            let phrase = Comparable::new(phrase).text;
+            patterns.entry(phrase).or_insert(Some(owner));
         }
     }
     patterns.remove("");
@@ -256,10 +227,7 @@ fn phrases(concepts: &[Concept]) -> BTreeMap<String, Option<usize>> {
 fn with_inflections(
     mut patterns: BTreeMap<String, Option<usize>>,
 ) -> BTreeMap<String, Option<usize>> {
-    let mut given: Vec<(String, Option<usize>)> = patterns
-        .iter()
-        .map(|(phrase, owner)| (phrase.clone(), *owner))
-        .collect();
+    let mut given: Vec<_> = patterns.clone().into_iter().collect();
     // Of two inflections that are the same, the one of the concept that comes first in the taxonomy counts.
     given.sort_by_key(|(_, owner)| *owner);
     for (phrase, owner) in given {
@@ -310,38 +278,33 @@ fn names(people: &[Technician]) -> (BTreeMap<String, Option<usize>>, Vec<Ambigui
         }
         let name = Comparable::new(&person.name).text;
         if let Some(surname) = surname(&name) {
-            for title in TITLES {
+            for title in TITLES.split(' ') {
                 claim(&mut titled, format!("{title} {surname}"), owner);
                 claim(&mut titled, format!("{title}. {surname}"), owner);
             }
         }
     }
-    let ambiguous = given
-        .iter()
-        .filter_map(|(name, owners)| match owners[..] {
-            [first, second, ..] => Some(Ambiguity {
-                name: name.clone(),
-                people: [first, second],
-            }),
-            _ => None,
+    let of_two = |(name, owners): (&String, &Vec<usize>)| {
+        let [first, second, ..] = owners[..] else {
+            return None;
+        };
+        let name = name.clone();
+        Some(Ambiguity {
+            name,
+            people: [first, second],
         })
-        .collect();
+    };
+    let ambiguous = given.iter().filter_map(of_two).collect();
     // What the taxonomy gives outright wins over what follows from titles: with two people called Reyes, an alias
     // "Mr. Reyes" settles who is meant.
     let mut patterns = titled;
     patterns.extend(given);
     patterns.remove("");
-    let sole = |owners: Vec<usize>| match owners[..] {
-        [owner] => Some(owner),
-        _ => None,
-    };
-    (
-        patterns
-            .into_iter()
-            .map(|(name, owners)| (name, sole(owners)))
-            .collect(),
-        ambiguous,
-    )
+    let sole = |owners: Vec<usize>| (owners.len() == 1).then(|| owners[0]);
+    let patterns = patterns
+        .into_iter()
+        .map(|(name, owners)| (name, sole(owners)));
+    (patterns.collect(), ambiguous)
 }
 
 fn claim(patterns: &mut BTreeMap<String, Vec<usize>>, name: String, owner: usize) {
@@ -355,14 +318,11 @@ fn claim(patterns: &mut BTreeMap<String, Vec<usize>>, name: String, owner: usize
 fn title_variants(name: String) -> Vec<String> {
     let variant = name.split_once(' ').and_then(|(first, rest)| {
         let title = first.strip_suffix('.').unwrap_or(first);
-        let dotted = first.len() != title.len();
-        TITLES.contains(&title).then(|| {
-            if dotted {
-                format!("{title} {rest}")
-            } else {
-                format!("{title}. {rest}")
-            }
-        })
+        let dot = if title == first { "." } else { "" };
+        TITLES
+            .split(' ')
+            .any(|known| known == title)
+            .then(|| format!("{title}{dot} {rest}"))
     });
     std::iter::once(name).chain(variant).collect()
 }
@@ -373,5 +333,7 @@ fn surname(name: &str) -> Option<&str> {
         .split(' ')
         .skip(1)
         .map(|word| word.trim_end_matches(','));
-    words.filter(|word| !SUFFIXES.contains(word)).last()
+    words
+        .filter(|word| SUFFIXES.split(' ').all(|suffix| suffix != *word))
+        .last()
 }

@@ -4,53 +4,45 @@
 //! with its place, so that an operator mends a file once and not error by error; later layers cannot meet a value
 //! that was not checked.
 
-mod allow;
+mod advertising;
 mod business;
-mod field;
-mod given;
-mod ignored;
+mod companions;
+mod json;
+mod lints;
 mod locate;
 pub mod mentions;
-mod node;
-mod place;
-mod placeholders;
-mod practice;
-pub mod problem;
+mod problem;
 pub mod publish;
-mod quick;
-mod remarks;
 mod review;
 mod reviews;
-mod spelling;
-mod taxonomy;
+mod supplied_insights;
+mod suppressions;
 mod trades;
 
 #[cfg(test)]
 mod tests;
 
 use std::num::NonZeroUsize;
+use std::thread;
 
 use sha2::{Digest, Sha256};
 
-pub use field::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
-pub(crate) use field::{is_absolute_url, is_id};
-pub use ignored::{Ignored, parse_ignored, render_ignored};
-pub use placeholders::refuse_placeholders;
-pub(crate) use placeholders::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
+pub use companions::{Ignored, parse_ignored, render_ignored};
+pub use json::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
+pub(crate) use json::{is_absolute_url, is_id};
+pub use lints::{Remarks, rules};
 pub use problem::{Position, Problem, Problems, Warning};
-pub use remarks::{RULES, Remarks};
 pub use review::MEDIA_MAX;
 pub(crate) use review::{REQUIRED_KEYS, is_language_tag, is_media_type};
-pub use reviews::REVIEWS_MAX;
 pub(crate) use trades::of_type as trade_of_type;
 
-use crate::model::{Dataset, Editorial, Taxonomy, sort_newest_first};
+use crate::model::{Dataset, sort_newest_first};
 use crate::wire::date::Timestamp;
-use allow::Allowed;
-use field::Check;
+use json::{FileSpec, Item};
 use mentions::{Derive, Matcher};
-use problem::Subject;
-use review::Reviews;
+
+/// Reviews in one file: at most 10,000,000, which keeps every row far within 32 bits.
+pub const REVIEWS_MAX: usize = 10_000_000;
 
 /// Size of `reviews.json` above which it is refused: 1 GiB, some 1,500,000 reviews.
 pub const REVIEWS_BYTES_MAX: usize = 1 << 30;
@@ -61,31 +53,12 @@ pub const LISTS_BYTES_MAX: usize = 16 << 20;
 /// Size of `insights.json` above which it is refused: 256 MiB.
 pub const INSIGHTS_BYTES_MAX: usize = 256 << 20;
 
-const REVIEWS: Subject = Subject {
-    file: "reviews.json",
-    bytes_max: REVIEWS_BYTES_MAX,
-};
-const TAXONOMY: Subject = Subject {
-    file: "taxonomy.json",
-    bytes_max: LISTS_BYTES_MAX,
-};
-const EDITORIAL: Subject = Subject {
-    file: "editorial.json",
-    bytes_max: LISTS_BYTES_MAX,
-};
-const INSIGHTS: Subject = Subject {
-    file: "insights.json",
-    bytes_max: INSIGHTS_BYTES_MAX,
-};
-const CHECK: Subject = Subject {
-    file: "check.json",
-    bytes_max: LISTS_BYTES_MAX,
-};
-
-const IGNORED: Subject = Subject {
-    file: "ignored.json",
-    bytes_max: LISTS_BYTES_MAX,
-};
+const REVIEWS: FileSpec = FileSpec::new("reviews.json", REVIEWS_BYTES_MAX);
+const TAXONOMY: FileSpec = FileSpec::new("taxonomy.json", LISTS_BYTES_MAX);
+const EDITORIAL: FileSpec = FileSpec::new("editorial.json", LISTS_BYTES_MAX);
+const INSIGHTS: FileSpec = FileSpec::new("insights.json", INSIGHTS_BYTES_MAX);
+const CHECK: FileSpec = FileSpec::new("check.json", LISTS_BYTES_MAX);
+const IGNORED: FileSpec = FileSpec::new("ignored.json", LISTS_BYTES_MAX);
 
 /// The bytes of the operator's files, as they were read.
 #[derive(Clone, Debug, Default)]
@@ -107,25 +80,25 @@ pub struct Files {
 }
 
 impl Files {
-    /// SHA-256 over all files that decide about what is published, each with its place and length before it, so that no two sets of files give the
-    /// same input.
+    /// SHA-256 over all files that decide about what is published, each with whether it is there and its length before
+    /// it, so that no two sets of files give the same input.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
-        let parts = [
-            Some(&self.reviews),
-            self.taxonomy.as_ref(),
-            self.editorial.as_ref(),
-            self.insights.as_ref(),
-        ];
         let mut hash = Sha256::new();
-        // Without the list the digest is as it was before there were such lists.
-        let ignored = self.ignored.as_ref().map(Some);
-        for part in parts.into_iter().chain(ignored) {
-            hash.update([u8::from(part.is_some())]);
-            if let Some(bytes) = part {
+        let mut add = |file: Option<&Vec<u8>>| {
+            hash.update([u8::from(file.is_some())]);
+            if let Some(bytes) = file {
                 hash.update((bytes.len() as u64).to_be_bytes());
                 hash.update(bytes);
             }
+        };
+        add(Some(&self.reviews));
+        for file in [&self.taxonomy, &self.editorial, &self.insights] {
+            add(file.as_ref());
+        }
+        // Without the list the digest is as it was before there were such lists.
+        if self.ignored.is_some() {
+            add(self.ignored.as_ref());
         }
         hash.finalize().into()
     }
@@ -140,7 +113,7 @@ pub struct Decoded {
     pub warnings: Vec<Warning>,
 }
 
-/// A dataset that passed every check, before anybody looked at what deserves a remark.
+/// A dataset that passed every check, and that nothing was linted of yet.
 #[derive(Debug)]
 pub struct Unremarked {
     /// Everything that a snapshot is made of.
@@ -151,11 +124,11 @@ pub struct Unremarked {
     pub room: Vec<u8>,
 }
 
-/// Decodes and checks the operator's files; `now` decides what lies in the future. The dataset is dated by the later of
+/// Decodes and checks the operator's files; `now` decides what is in the future. The dataset is dated by the later of
 /// `updated_at`, where it is given, and the modification time of the files.
 ///
-/// Takes the files by value to free each as soon as it is read. Beside the files and the result it needs memory
-/// for one review at a time and for the ids.
+/// Takes the files by value to free `reviews.json` as soon as it is read. Beside the files and the result it needs a few
+/// megabytes per thread, and memory for the tape of the largest other file.
 ///
 /// # Errors
 /// Every problem of every file, not only the first: see [`Problems`].
@@ -176,83 +149,91 @@ pub fn decode_by(
     now: Timestamp,
     threads: NonZeroUsize,
 ) -> Result<Unremarked, Problems> {
-    let is_large = files.reviews.len() > BESIDE_BYTES;
-    let threads = if is_large { threads } else { NonZeroUsize::MIN };
+    let is_large = files.reviews.len() > LARGE_BYTES;
     let mut problems = Problems::default();
-    let (mut taxonomy, extends) = taxonomy(files.taxonomy.as_deref(), &mut problems);
-    let matcher = matcher(&taxonomy, &mut problems)?;
-    let means = reviews::Means {
+    let taxonomy = read(
+        TAXONOMY,
+        &files.taxonomy,
+        &mut problems,
+        companions::taxonomy,
+    );
+    let (mut taxonomy, extends) = taxonomy.unwrap_or_default();
+    let matcher = Matcher::new(&taxonomy).map_err(|error| {
+        let message = format!("holds too many names and phrases: {error}");
+        problems.push(Problem::of_file(TAXONOMY.name, message));
+        std::mem::take(&mut problems)
+    })?;
+    let options = reviews::Options {
         derive: &Derive {
             taxonomy: &taxonomy,
             matcher: &matcher,
         },
         now,
-        reviews_max: REVIEWS_MAX,
-        threads,
-        keeps_ids: files.editorial.is_some() || files.insights.is_some(),
+        threads: if is_large { threads } else { NonZeroUsize::MIN },
+        piece_bytes: reviews::PIECE_BYTES,
     };
-    let (file, digest) = beside(
-        is_large,
-        || files.digest(),
-        || reviews::decode(&files.reviews, means, &mut check(REVIEWS, &mut problems)),
-    );
+    let ((file, mut reviews), digest) = thread::scope(|scope| {
+        let digest = is_large.then(|| scope.spawn(|| files.digest()));
+        let read = reviews::decode(&files.reviews, options, &mut problems);
+        let digest = digest.map(|thread| thread.join().expect("hashing has no panic"));
+        (read, digest.unwrap_or_else(|| files.digest()))
+    });
     let mut room = files.reviews;
-    if !problems.is_empty() {
-        locate::locate(REVIEWS, &room, &mut problems);
-    }
     room.clear();
-    let mut reviews = file.reviews;
-    let ignored = ignored(files.ignored.as_deref(), &mut problems);
-    let ignored_count = reviews.hide(&ignored);
-    let editorial = editorial(files.editorial.as_deref(), &reviews, &mut problems);
-    let allowed = allowed(files.check.as_deref(), &mut problems);
-    // Newest first; ids are unique, so that the order does not depend on the order of the file.
-    sort_newest_first(&mut reviews.published);
-    let insights_at = match &files.insights {
-        Some(bytes) => given::check(bytes, &reviews, &mut check(INSIGHTS, &mut problems)),
-        None => None,
-    };
-    let (Some(business), Some(disclaimer), true) =
-        (file.business, file.disclaimer, problems.is_empty())
-    else {
-        for (subject, bytes) in [
-            (TAXONOMY, &files.taxonomy),
-            (EDITORIAL, &files.editorial),
-            (INSIGHTS, &files.insights),
-            (CHECK, &files.check),
-            (IGNORED, &files.ignored),
-        ] {
-            if let Some(bytes) = bytes {
-                locate::locate(subject, bytes, &mut problems);
-            }
-        }
+    let ignored = read(IGNORED, &files.ignored, &mut problems, companions::ignored);
+    let ignored = ignored.unwrap_or_default();
+    reviews.ignore(&ignored);
+    let editorial = read(EDITORIAL, &files.editorial, &mut problems, |item| {
+        companions::editorial(item, &reviews)
+    });
+    let suppressions = read(
+        CHECK,
+        &files.check,
+        &mut problems,
+        suppressions::suppressions,
+    );
+    let insights_at = read(INSIGHTS, &files.insights, &mut problems, |item| {
+        supplied_insights::check(item, &reviews)
+    });
+    let Some(file) = file.filter(|_| problems.is_empty()) else {
         return Err(problems);
     };
+    let unverified_count = reviews.unverified_count();
+    let (mut published, ignored_count) = reviews.into_published();
+    // Ids are unique, so that the order does not depend on the order of the file.
+    sort_newest_first(&mut published);
     let is_given = files.taxonomy.is_some();
-    let trade = trades::chosen(extends, is_given, &business.kind);
-    trades::extend(&mut taxonomy.aspects, trade, &reviews.published);
+    // The operator's own taxonomy is left as it is, unless it extends a trade.
+    let trade = extends.or_else(|| (!is_given).then(|| trades::of_type(&file.business.kind)));
+    if let Some(trade) = trade {
+        trades::extend(&mut taxonomy.aspects, trade, &published);
+    }
     // A disk whose clock is ahead of ours must not date the content after now.
     let modified = files.modified.map(|time| time.min(now));
-    let updated_at = file.updated_at.max(modified);
     let remarks = Remarks {
         taxonomy_given: is_given,
         editorial_given: files.editorial.is_some(),
         matcher,
         today: now.date(),
-        insights_at: insights_at.filter(|time| file.updated_at.is_some_and(|at| at != *time)),
-        allowed,
+        insights_differ: insights_at
+            .flatten()
+            .is_some_and(|time| file.updated_at.is_some_and(|at| at != time)),
+        suppressions: suppressions.unwrap_or_default(),
         ignored_count,
     };
     let dataset = Dataset {
-        business,
-        disclaimer,
-        updated_at: updated_at.unwrap_or(Timestamp::from_unix(0)),
-        reviews: reviews.published,
+        business: file.business,
+        disclaimer: file.disclaimer,
+        updated_at: file
+            .updated_at
+            .max(modified)
+            .unwrap_or(Timestamp::from_unix(0)),
+        reviews: published,
         taxonomy,
-        editorial,
+        editorial: editorial.unwrap_or_default(),
         insights: files.insights,
-        unverified_count: reviews.unverified_count,
-        removed: ignored::published(&ignored),
+        unverified_count,
+        removed: companions::removed(&ignored),
         digest,
     };
     Ok(Unremarked {
@@ -262,61 +243,50 @@ pub fn decode_by(
     })
 }
 
-fn taxonomy(file: Option<&[u8]>, problems: &mut Problems) -> (Taxonomy, Option<&'static str>) {
-    let decode = |bytes| taxonomy::decode_taxonomy(bytes, &mut check(TAXONOMY, problems));
-    file.and_then(decode).unwrap_or_default()
+/// Reads a file that may be absent.
+fn read<T>(
+    file: FileSpec,
+    bytes: &Option<Vec<u8>>,
+    problems: &mut Problems,
+    read: impl FnOnce(Item<'_>) -> T,
+) -> Option<T> {
+    json::read(file, bytes.as_deref()?, problems, read)
 }
 
-fn editorial(file: Option<&[u8]>, reviews: &Reviews, problems: &mut Problems) -> Editorial {
-    let decode =
-        |bytes| taxonomy::decode_editorial(bytes, reviews, &mut check(EDITORIAL, problems));
-    file.and_then(decode).unwrap_or_default()
-}
+/// Bytes of `reviews.json` above which several threads read it, and the digest, a millisecond of work, has its own.
+const LARGE_BYTES: usize = 1 << 20;
 
-fn allowed(file: Option<&[u8]>, problems: &mut Problems) -> Allowed {
-    let decoded = file.and_then(|bytes| allow::decode(bytes, &mut check(CHECK, problems)));
-    decoded.unwrap_or_default()
-}
+/// The name of a business that is yet to be filled in, as an import writes it where it cannot know the business.
+pub(crate) const PLACEHOLDER_NAME: &str = "Fill in: the name of your business";
 
-fn ignored(file: Option<&[u8]>, problems: &mut Problems) -> Vec<Ignored> {
-    let decoded = file.and_then(|bytes| ignored::decode(bytes, &mut check(IGNORED, problems)));
-    decoded.unwrap_or_default()
-}
+/// Its address.
+pub(crate) const PLACEHOLDER_URL: &str = "https://fill-in.example/";
 
-/// Bytes of `reviews.json` above which the digest has a thread of its own, as it is a millisecond of work; and from
-/// which on more than one thread reads.
-const BESIDE_BYTES: usize = 1 << 20;
-
-/// Returns what `main` and `other` return, `other` by a thread of its own where it `pays`.
-fn beside<T, U: Send>(
-    pays: bool,
-    other: impl FnOnce() -> U + Send,
-    main: impl FnOnce() -> T,
-) -> (T, U) {
-    if !pays {
-        return (main(), other());
+/// Refuses a business with what an import writes where the operator has not said it: it is checked, but never served.
+///
+/// # Errors
+/// Each placeholder with its key and the remedy.
+pub fn refuse_placeholders(dataset: &Dataset) -> Result<(), Problems> {
+    let business = &dataset.business;
+    let mut problems = Problems::default();
+    for (key, value, placeholder) in [
+        ("name", &business.name, PLACEHOLDER_NAME),
+        ("url", &business.url, PLACEHOLDER_URL),
+    ] {
+        if value == placeholder {
+            let message = format!(
+                "is the placeholder of an import: write the {key} of the business there, or import again with --business-{key}"
+            );
+            problems.push(Problem {
+                path: format!("business.{key}"),
+                ..Problem::of_file(REVIEWS.name, message)
+            });
+        }
     }
-    std::thread::scope(|scope| {
-        let other = scope.spawn(other);
-        let main = main();
-        (main, other.join().expect("a digest has no panic"))
-    })
-}
-
-fn check(subject: Subject, problems: &mut Problems) -> Check<'_> {
-    Check { subject, problems }
-}
-
-fn matcher(taxonomy: &Taxonomy, problems: &mut Problems) -> Result<Matcher, Problems> {
-    Matcher::new(taxonomy).map_err(|error| {
-        problems.push(
-            TAXONOMY.file,
-            "",
-            format!("holds too many names and phrases: {error}"),
-            None,
-        );
-        std::mem::take(problems)
-    })
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(problems),
+    }
 }
 
 /// Returns the sample business that is compiled into the binary, for a first run without any files.
@@ -326,9 +296,7 @@ pub fn embedded() -> Files {
         reviews: include_bytes!("../../data/reviews.json").to_vec(),
         taxonomy: Some(include_bytes!("../../data/taxonomy.json").to_vec()),
         editorial: Some(include_bytes!("../../data/editorial.json").to_vec()),
-        insights: None,
         check: Some(include_bytes!("../../data/check.json").to_vec()),
-        ignored: None,
-        modified: None,
+        ..Files::default()
     }
 }

@@ -2,19 +2,8 @@
 
 use std::fmt;
 
-pub(super) use crate::wire::text::{QUOTED_BYTES_MAX, quote};
-
 /// How many problems are kept; further ones are only counted.
-pub const KEPT_MAX: usize = 100;
-
-/// A file and the limit on its size.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Subject {
-    /// The file's name within the data directory.
-    pub(super) file: &'static str,
-    /// More bytes than this are refused unread.
-    pub(super) bytes_max: usize,
-}
+const KEPT_MAX: usize = 100;
 
 /// One reason why a file is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,13 +11,26 @@ pub struct Problem {
     /// The file's name within the data directory.
     pub file: &'static str,
     /// A path such as `reviews[12].rating`, or "" where the whole file is meant.
-    pub place: String,
-    /// Where in the file that is, unless the place itself says so.
+    pub path: String,
+    /// Where in the file that is, unless the path itself says so.
     pub position: Option<Position>,
     /// What is wrong, beginning with a verb: "is not from 1 to 5".
     pub message: String,
     /// The value in question as JSON-like text, at most 64 bytes of a string, where one helps.
     pub value: Option<String>,
+}
+
+impl Problem {
+    /// A problem of a whole file.
+    pub(super) fn of_file(file: &'static str, message: impl Into<String>) -> Problem {
+        Problem {
+            file,
+            path: String::new(),
+            position: None,
+            message: message.into(),
+            value: None,
+        }
+    }
 }
 
 /// A line and a column of a file, both counted from 1, columns in bytes.
@@ -38,6 +40,18 @@ pub struct Position {
     pub line: u64,
     /// The column.
     pub column: u64,
+}
+
+impl Position {
+    /// The position of the byte at `offset`.
+    pub(super) fn of(bytes: &[u8], offset: usize) -> Position {
+        let before = &bytes[..offset];
+        let line_start = memchr::memrchr(b'\n', before).map_or(0, |feed| feed + 1);
+        Position {
+            line: 1 + memchr::memchr_iter(b'\n', before).count() as u64,
+            column: 1 + (offset - line_start) as u64,
+        }
+    }
 }
 
 impl fmt::Display for Position {
@@ -55,40 +69,27 @@ pub struct Problems {
 
 impl Problems {
     /// Counts a problem, and keeps it while fewer than 100 are kept.
-    pub fn push(
-        &mut self,
-        file: &'static str,
-        place: &str,
-        message: impl Into<String>,
-        value: Option<String>,
-    ) {
+    pub(super) fn push(&mut self, problem: Problem) {
+        self.push_with(|| problem);
+    }
+
+    /// Like [`Problems::push`]; the problem is made only if it is kept.
+    pub(super) fn push_with(&mut self, problem: impl FnOnce() -> Problem) {
         self.total += 1;
-        if !self.is_full() {
-            self.kept.push(Problem {
-                file,
-                place: place.to_owned(),
-                position: None,
-                message: message.into(),
-                value,
-            });
+        if self.kept.len() < KEPT_MAX {
+            self.kept.push(problem());
         }
     }
 
-    /// Whether further problems are only counted.
-    pub(super) fn is_full(&self) -> bool {
-        self.kept.len() >= KEPT_MAX
+    /// Adds the problems of another file.
+    pub(super) fn append(&mut self, other: Problems) {
+        let room = KEPT_MAX - self.kept.len();
+        self.total += other.total;
+        self.kept.extend(other.kept.into_iter().take(room));
     }
 
-    /// Counts a problem that is not kept.
-    pub(super) fn count(&mut self) {
-        self.total += 1;
-    }
-
-    /// The kept problems of one file that have a path.
-    pub(super) fn of_file_mut(&mut self, file: &str) -> impl Iterator<Item = &mut Problem> {
-        let of_file =
-            move |problem: &&mut Problem| problem.file == file && !problem.place.is_empty();
-        self.kept.iter_mut().filter(of_file)
+    pub(super) fn kept_mut(&mut self) -> &mut [Problem] {
+        &mut self.kept
     }
 
     /// The problems kept, at most 100, in the order they were found.
@@ -116,8 +117,8 @@ impl fmt::Display for Problem {
         if let Some(position) = self.position {
             write!(f, ": {position}")?;
         }
-        if !self.place.is_empty() {
-            write!(f, ": {}", self.place)?;
+        if !self.path.is_empty() {
+            write!(f, ": {}", self.path)?;
         }
         f.write_str(": ")?;
         if let Some(value) = &self.value {
@@ -148,12 +149,12 @@ impl std::error::Error for Problems {}
 /// Something that does not keep a dataset from being served but that a careful operator would want to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// A stable word for the subject, such as `unverified`.
+    /// The rule that found it, such as `unverified`.
     pub code: &'static str,
     /// The file's name within the data directory.
     pub file: &'static str,
     /// A path such as `reviews[12].date`, or "" where the whole file is meant.
-    pub place: String,
+    pub path: String,
     /// The finding and what can be done about it.
     pub message: String,
 }
@@ -161,8 +162,8 @@ pub struct Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.file)?;
-        if !self.place.is_empty() {
-            write!(f, ": {}", self.place)?;
+        if !self.path.is_empty() {
+            write!(f, ": {}", self.path)?;
         }
         write!(f, ": {}", self.message)
     }

@@ -9,9 +9,11 @@ mod feed;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::model::{Business, Dataset, Media, OwnerReply, Review, Verification};
+use serde::Serialize;
+
+use crate::model::{Business, Dataset, Review};
 use crate::wire::date::Timestamp;
-use crate::wire::json::{Array, Object, push_string};
+use crate::wire::json::Object;
 
 /// Reviews in each feed: the 50 newest.
 pub const FEED_REVIEWS_MAX: usize = 50;
@@ -50,15 +52,12 @@ pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
 #[must_use]
 pub fn publish_in(dataset: &Dataset, base_url: &str, room: Vec<u8>) -> Published {
     let (reviews_json, offsets) = reviews_json(dataset, room);
-    let mut published = Published {
+    Published {
         reviews_json,
         offsets,
-        feed_json: Vec::new(),
-        feed_xml: Vec::new(),
-    };
-    published.feed_json = feed::render(dataset, &published, base_url);
-    published.feed_xml = atom::render(dataset, base_url);
-    published
+        feed_json: feed::render(dataset, base_url),
+        feed_xml: atom::render(dataset, base_url),
+    }
 }
 
 fn reviews_json(dataset: &Dataset, room: Vec<u8>) -> (Vec<u8>, Vec<u64>) {
@@ -70,7 +69,7 @@ fn reviews_json(dataset: &Dataset, room: Vec<u8>) -> (Vec<u8>, Vec<u64>) {
     };
     let mut offsets = Vec::with_capacity(dataset.reviews.len() + 1);
     let mut object = Object::begin(&mut out);
-    render_business(object.key("business"), &dataset.business);
+    push_json(object.key("business"), &dataset.business);
     render_aggregate(object.key("aggregate_rating"), &dataset.reviews);
     object.opt_string("disclaimer", dataset.disclaimer.as_deref());
     object.string("updated_at", &dataset.updated_at.to_string());
@@ -78,7 +77,7 @@ fn reviews_json(dataset: &Dataset, room: Vec<u8>) -> (Vec<u8>, Vec<u64>) {
     out_of_reviews.push(b'[');
     for review in &dataset.reviews {
         offsets.push(out_of_reviews.len() as u64);
-        render_review(out_of_reviews, review);
+        push_json(out_of_reviews, review);
         out_of_reviews.push(b',');
     }
     offsets.push(out_of_reviews.len() as u64);
@@ -105,140 +104,9 @@ fn estimate(dataset: &Dataset) -> usize {
     total + total / 32 + 440 * dataset.reviews.len() + 16_384
 }
 
-/// Appends a review with its fifteen keys, as every endpoint publishes it.
-pub fn render_review(out: &mut Vec<u8>, review: &Review) {
-    let mut object = Object::begin(out);
-    object
-        .string("id", &review.id)
-        .string("author", &review.author)
-        .opt_string("author_avatar_url", review.author_avatar_url.as_deref())
-        .u64("rating", u64::from(review.rating.stars()))
-        .raw("date", &quoted(&review.date.render()))
-        .string("text", &review.text)
-        .string("source", &review.source)
-        .opt_string("source_url", review.source_url.as_deref());
-    match &review.owner_reply {
-        Some(reply) => render_reply(object.key("owner_reply"), reply),
-        None => {
-            object.null("owner_reply");
-        }
-    }
-    object
-        .bool("verified", review.verified)
-        .strings(
-            "mentioned_technicians",
-            review.mentioned_technicians.iter().map(String::as_str),
-        )
-        .strings(
-            "mentioned_services",
-            review.mentioned_services.iter().map(String::as_str),
-        );
-    match &review.verification {
-        Some(verification) => render_verification(object.key("verification"), verification),
-        None => {
-            object.null("verification");
-        }
-    }
-    object.opt_string("language", review.language.as_deref());
-    render_media(object.key("media"), &review.media);
-    object.end();
-}
-
-/// Appends who verified a review, and how.
-pub(crate) fn render_verification(out: &mut Vec<u8>, verification: &Verification) {
-    let mut object = Object::begin(out);
-    object
-        .string("by", &verification.by)
-        .opt_string("method", verification.method.as_deref());
-    object.end();
-}
-
-/// Appends the array of a review's media.
-pub(crate) fn render_media(out: &mut Vec<u8>, media: &[Media]) {
-    let mut list = Array::begin(out);
-    for each in media {
-        let mut object = Object::begin(list.item());
-        object
-            .string("url", &each.url)
-            .string("alt", &each.alt)
-            .string("type", &each.media_type);
-        object.end();
-    }
-    list.end();
-}
-
-fn render_reply(out: &mut Vec<u8>, reply: &OwnerReply) {
-    let mut object = Object::begin(out);
-    object
-        .string("text", &reply.text)
-        .raw("date", &quoted(&reply.date.render()));
-    object.end();
-}
-
-/// A date in quotation marks, on the stack, as there are two for each review.
-fn quoted(date: &[u8; 10]) -> [u8; 12] {
-    let mut quoted = [b'"'; 12];
-    quoted[1..11].copy_from_slice(date);
-    quoted
-}
-
-/// Appends the business as it stands in the file.
-pub fn render_business(out: &mut Vec<u8>, business: &Business) {
-    let mut object = Object::begin(out);
-    object
-        .string("name", &business.name)
-        .string("type", &business.kind)
-        .string("description", &business.description)
-        .string("url", &business.url)
-        .string("telephone", &business.telephone)
-        .string("email", &business.email);
-    let mut address = Object::begin(object.key("address"));
-    address
-        .string("street_address", &business.address.street_address)
-        .string("locality", &business.address.locality)
-        .string("region", &business.address.region)
-        .string("postal_code", &business.address.postal_code)
-        .string("country", &business.address.country);
-    address.end();
-    match &business.geo {
-        None => {
-            object.null("geo");
-        }
-        Some(geo) => {
-            let mut position = Object::begin(object.key("geo"));
-            position
-                .raw("latitude", geo.latitude.as_bytes())
-                .raw("longitude", geo.longitude.as_bytes());
-            position.end();
-        }
-    }
-    object
-        .strings(
-            "opening_hours",
-            business.opening_hours.iter().map(String::as_str),
-        )
-        .strings(
-            "service_areas",
-            business.service_areas.iter().map(String::as_str),
-        );
-    let mut services = Array::begin(object.key("services"));
-    for service in &business.services {
-        let mut each = Object::begin(services.item());
-        each.string("id", &service.id)
-            .string("label", &service.label);
-        each.end();
-    }
-    services.end();
-    let mut technicians = Array::begin(object.key("technicians"));
-    for person in &business.technicians {
-        let mut each = Object::begin(technicians.item());
-        each.string("name", &person.name)
-            .string("title", &person.title);
-        each.end();
-    }
-    technicians.end();
-    object.strings("same_as", business.same_as.iter().map(String::as_str));
-    object.end();
+/// Appends a part of a dataset as JSON.
+pub fn push_json(out: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(out, value).expect("strings and numbers are JSON");
 }
 
 /// Appends the aggregate rating, always computed from the published reviews.
@@ -323,9 +191,4 @@ fn entry_id(host: &str, review: &Review) -> String {
 fn updated(review: &Review) -> Timestamp {
     let reply = review.owner_reply.as_ref().map(|reply| reply.date);
     review.date.max(reply.unwrap_or(review.date)).timestamp()
-}
-
-/// Appends `prefix` and `rest` as one JSON string.
-fn push_joined(out: &mut Vec<u8>, prefix: &str, rest: &str) {
-    push_string(out, &format!("{prefix}{rest}"));
 }

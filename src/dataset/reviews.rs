@@ -1,264 +1,409 @@
-//! `reviews.json`: the business and its reviews, read as a stream so that one review at a time is a tree.
+//! `reviews.json`: the business and its reviews.
 //!
-//! A file without mistakes is read by [`quick`] alone; this way is for the others, and tells what is wrong with them.
+//! The array of reviews is parsed in pieces, so that memory is needed for one piece of tape per thread. A piece ends
+//! where the next entry seems to begin: after a comma, at the bytes with which the first entry begins (`{"id"`). That
+//! cannot mislead: the first piece begins at an entry, so if it is JSON its end is the end of an entry, and so on to the
+//! last; and the file without what is between the brackets of `reviews` has to be JSON with an empty array there. Where
+//! anything of that fails, the file is parsed whole, which is right for any file and tells what is wrong.
 
-use std::fmt;
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::thread;
 
-use serde_core::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use memchr::{memmem, memrchr};
 
 use super::business;
-use super::field::{Check, Kind};
-use super::mentions::Derive;
-use super::node::{self, Key, Node, Number};
-use super::place::Place;
-use super::quick;
-use super::review::Reviews;
-use crate::model::Business;
+use super::companions::Ignored;
+use super::json::{self, Check, Item, Parser, Path, Text};
+use super::locate::locate;
+use super::mentions::{Comparable, Derive};
+use super::problem::Problems;
+use super::review::review;
+use super::{REVIEWS, REVIEWS_MAX};
+use crate::model::{Business, Review, id_order};
 use crate::wire::date::Timestamp;
+use crate::wire::text::quote;
 
-/// Reviews in one file: at most 10,000,000, which keeps every row far within 32 bits.
-pub const REVIEWS_MAX: usize = 10_000_000;
-
-/// The one of [`FILE_KEYS`] that may be left out: the modification time of the files takes its place.
-pub(super) const OPTIONAL_KEY: &str = "updated_at";
-
-/// The keys of the file.
-pub(super) const FILE_KEYS: [&str; 4] = ["business", "disclaimer", "updated_at", "reviews"];
-
-/// What `reviews.json` holds; a part is `None` where it was refused or missing.
-#[derive(Default)]
+/// What `reviews.json` holds.
 pub(super) struct ReviewsFile {
-    pub(super) business: Option<Business>,
-    pub(super) disclaimer: Option<Option<String>>,
+    pub(super) business: Business,
+    pub(super) disclaimer: Option<String>,
     pub(super) updated_at: Option<Timestamp>,
-    pub(super) reviews: Reviews,
 }
 
-/// What a file is read with.
+/// How the file is read.
 #[derive(Clone, Copy)]
-pub(super) struct Means<'d> {
+pub(super) struct Options<'d> {
     /// Finds the mentions that a review does not list in its text.
     pub(super) derive: &'d Derive<'d>,
-    /// What lies after it lies in the future.
+    /// What is after it is in the future.
     pub(super) now: Timestamp,
-    /// More reviews than this are refused.
-    pub(super) reviews_max: usize,
-    /// How many read a file without mistakes; the outcome is the same.
+    /// The result does not depend on it.
     pub(super) threads: NonZeroUsize,
-    /// Whether the ids are needed once the file is read, as other files refer to them.
-    pub(super) keeps_ids: bool,
+    /// Bytes of reviews that are parsed at a time, about.
+    pub(super) piece_bytes: usize,
 }
 
-/// Decodes the file.
-pub(super) fn decode(bytes: &[u8], means: Means<'_>, check: &mut Check<'_>) -> ReviewsFile {
-    let mut file = ReviewsFile::default();
-    let Some(text) = node::utf8(check.subject, bytes, check.problems) else {
-        file.reviews.incomplete = true;
-        return file;
+/// Bytes of reviews that are parsed at a time: their tape is twice as large and stays in the processor's cache.
+pub(super) const PIECE_BYTES: usize = 256 * 1024;
+
+/// Reads the file; its first part is `None` if there was a problem anywhere in it.
+pub(super) fn decode(
+    bytes: &[u8],
+    options: Options<'_>,
+    problems: &mut Problems,
+) -> (Option<ReviewsFile>, Reviews) {
+    if bytes.len() > REVIEWS.bytes_max {
+        let file = json::read(REVIEWS, bytes, problems, |_| None);
+        return (file.flatten(), Reviews::default());
+    }
+    let (file, reviews, mut found) = match in_pieces(bytes, options) {
+        Some((file, reviews, found)) => (Some(file), reviews, found),
+        None => whole(bytes, options),
     };
-    if !text.trim_start().starts_with('{') {
-        // Anything but an object is small or senseless: the tree's own message will do.
-        if let Some(node) = node::parse(check.subject, bytes, check.problems) {
-            check.object(Some(node), &Place::ROOT, FILE_KEYS);
-        }
-        file.reviews.incomplete = true;
-        return file;
+    let file = file.filter(|_| found.is_empty());
+    if !found.is_empty() {
+        locate(bytes, &mut found);
+        problems.append(found);
     }
-    quick::decode(text, means).unwrap_or_else(|| decode_long(text, means, check))
+    (file, reviews)
 }
 
-/// Decodes a file of which each problem is to be told.
-pub(super) fn decode_long(text: &str, means: Means<'_>, check: &mut Check<'_>) -> ReviewsFile {
-    let mut file = ReviewsFile::default();
-    let mut parser = serde_json::Deserializer::from_str(text);
-    let stream = FileStream {
-        check,
-        means,
-        file: &mut file,
+/// Reads the file from one tape.
+fn whole(bytes: &[u8], options: Options<'_>) -> (Option<ReviewsFile>, Reviews, Problems) {
+    let check = Check::new(REVIEWS.name);
+    let mut reviews = Reviews::default();
+    let parsed = Parser::default().parse(&[bytes], |nodes| {
+        file(Item::root(nodes, &check), options.now, |item| {
+            let mut words = Comparable::default();
+            item.list(|entry| reviews.add(entry, options.derive, &mut words));
+        })
+    });
+    reviews.index(&check);
+    let mut found = check.into_problems();
+    let file = parsed.map_err(|error| found.push(json::diagnose(REVIEWS.name, bytes, &error)));
+    reviews.is_incomplete |= file.is_err();
+    (file.ok(), reviews, found)
+}
+
+/// Reads the file in pieces; `None` where it cannot be taken apart.
+fn in_pieces(bytes: &[u8], options: Options<'_>) -> Option<(ReviewsFile, Reviews, Problems)> {
+    let array = array(bytes)?;
+    let pieces = pieces(&bytes[array.clone()], options.piece_bytes);
+    let check = Check::new(REVIEWS.name);
+    let mut is_empty = false;
+    let around = [&bytes[..array.start], &bytes[array.end..]];
+    let parsed = Parser::default().parse(&around, |nodes| {
+        file(Item::root(nodes, &check), options.now, |item| {
+            is_empty = true;
+            item.list(|_| is_empty = false);
+        })
+    });
+    let file = parsed.ok().filter(|_| is_empty)?;
+    let threads = options.threads.get();
+    let mut parts = in_runs(&pieces, threads, |run| read_pieces(run, options));
+    let has_problem = |part: &Option<(Reviews, Problems)>| {
+        part.as_ref()
+            .is_some_and(|(_, problems)| !problems.is_empty())
     };
-    let outcome = stream.deserialize(&mut parser).and_then(|()| parser.end());
-    if let Err(error) = outcome {
-        node::syntax(check.subject, &error, check.problems);
-        file.reviews.incomplete = true;
+    if parts.len() > 1 && parts.iter().any(has_problem) {
+        // Only a single run knows the numbers of its entries.
+        parts = vec![read_pieces(&pieces, options)];
     }
-    file
+    let mut all = Reviews::default();
+    let mut problems = check.into_problems();
+    for part in parts {
+        let (reviews, found) = part?;
+        all.append(reviews);
+        problems.append(found);
+    }
+    all.published.shrink_to_fit();
+    let check = Check::new(REVIEWS.name);
+    all.index(&check);
+    problems.append(check.into_problems());
+    Some((file, all, problems))
 }
 
-struct FileStream<'c, 'p> {
-    check: &'c mut Check<'p>,
-    means: Means<'c>,
-    file: &'c mut ReviewsFile,
-}
-
-impl<'de> DeserializeSeed<'de> for FileStream<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for FileStream<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
-        let FileStream { check, means, file } = self;
-        let mut given = [false; FILE_KEYS.len()];
-        while let Some(Key(key)) = object.next_key::<Key<'de>>()? {
-            let known = FILE_KEYS.iter().position(|name| *name == key);
-            let again = known.is_some_and(|index| std::mem::replace(&mut given[index], true));
-            let at = Place::ROOT.key(&key);
-            match known {
-                Some(_) if again => {
-                    check.refuse(&at, None, "is given twice");
-                    object.next_value::<IgnoredAny>()?;
+/// Reads the file's object, its array of reviews by `reviews`.
+fn file(item: Item<'_>, now: Timestamp, reviews: impl FnOnce(Item<'_>)) -> ReviewsFile {
+    item.object(|file| {
+        let content = ReviewsFile {
+            business: business::business(file.key("business")),
+            disclaimer: file.key("disclaimer").optional(Text::Prose),
+            // Without it the modification time of the files takes its place.
+            updated_at: file.optional_key("updated_at").and_then(|item| {
+                let time = item.timestamp();
+                if time.is_some_and(|time| time > now) {
+                    item.refuse("lies in the future: set it to the time of the last change");
                 }
-                Some(0) => file.business = business::decode(Some(object.next_value()?), &at, check),
-                Some(1) => {
-                    file.disclaimer = check.optional(Some(object.next_value()?), &at, Kind::Prose)
-                }
-                Some(2) => {
-                    file.updated_at = updated_at(object.next_value()?, &at, means.now, check)
-                }
-                Some(_) => object.next_value_seed(ReviewStream {
-                    check,
-                    means,
-                    reviews: &mut file.reviews,
-                })?,
-                None => {
-                    check.unknown(&key, &Place::ROOT, &FILE_KEYS);
-                    object.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        for (name, given) in FILE_KEYS.iter().zip(given) {
-            if !given && *name != OPTIONAL_KEY {
-                check.refuse(&Place::ROOT.key(name), None, "is missing");
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Reads the time of the last change, which is not in the future.
-pub(super) fn updated_at(
-    node: Node<'_>,
-    at: &Place<'_>,
-    now: Timestamp,
-    check: &mut Check<'_>,
-) -> Option<Timestamp> {
-    let time = check.timestamp(Some(node.clone()), at)?;
-    if time > now {
-        check.refuse(
-            at,
-            Some(&node),
-            "lies in the future: set it to the time of the last change",
-        );
-        return None;
-    }
-    Some(time)
-}
-
-struct ReviewStream<'c, 'p> {
-    check: &'c mut Check<'p>,
-    means: Means<'c>,
-    reviews: &'c mut Reviews,
-}
-
-impl ReviewStream<'_, '_> {
-    fn refuse(self, node: &Node<'_>) {
-        self.check
-            .refuse(&Place::ROOT.key("reviews"), Some(node), "is not an array");
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for ReviewStream<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ReviewStream<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of reviews")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<(), A::Error> {
-        let parent = Place::ROOT.key("reviews");
-        let ReviewStream {
-            check,
-            means,
-            reviews,
-        } = self;
-        let read = |node: Node<'de>, index: usize| {
-            if index < means.reviews_max {
-                reviews.read(node, index, &parent.index(index), means.derive, check);
-            }
+                time
+            }),
         };
-        let count = each_node(list, read)?;
-        if count > means.reviews_max {
-            let message = format!("holds {count} entries, more than {}", means.reviews_max);
-            check.refuse(&parent, None, message);
+        reviews(file.key("reviews"));
+        content
+    })
+}
+
+/// Returns where the entries of `reviews` are: from the first of them to the bracket after the last, if no other array
+/// follows.
+fn array(bytes: &[u8]) -> Option<Range<usize>> {
+    let key = b"\"reviews\"";
+    let value = &bytes[memmem::find(bytes, key)? + key.len()..];
+    let value = value.trim_ascii_start().strip_prefix(b":")?;
+    let entries = value.trim_ascii_start().strip_prefix(b"[")?;
+    let start = bytes.len() - entries.trim_ascii_start().len();
+    let end = memrchr(b']', bytes)?;
+    (start <= end).then_some(start..end)
+}
+
+/// Cuts entries with commas between them into pieces of about `piece_bytes`.
+fn pieces(entries: &[u8], piece_bytes: usize) -> Vec<&[u8]> {
+    let mut pieces = Vec::new();
+    let mut rest = entries;
+    if let Some(opening) = opening(entries) {
+        let finder = memmem::Finder::new(opening);
+        while let Some(at) = rest.get(piece_bytes..).and_then(|after| finder.find(after)) {
+            let (piece, after) = rest.split_at(piece_bytes + at);
+            let is_blank = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
+            let end = piece.iter().rposition(|byte| !is_blank(byte));
+            let Some(piece) = end.and_then(|end| piece[..=end].strip_suffix(b",")) else {
+                break;
+            };
+            pieces.push(piece);
+            rest = after;
         }
-        reviews.published.shrink_to_fit();
-        Ok(())
+    }
+    if !rest.is_empty() {
+        pieces.push(rest);
+    }
+    pieces
+}
+
+/// Returns the bytes with which the first entry begins, up to the end of its first key.
+fn opening(entries: &[u8]) -> Option<&[u8]> {
+    let key = entries.strip_prefix(b"{")?.trim_ascii_start();
+    let length = memchr::memchr(b'"', key.strip_prefix(b"\"")?)?;
+    Some(&entries[..entries.len() - key.len() + length + 2])
+}
+
+/// Reads entries; `None` where a piece is not JSON.
+fn read_pieces(pieces: &[&[u8]], options: Options<'_>) -> Option<(Reviews, Problems)> {
+    let check = Check::new(REVIEWS.name);
+    let mut parser = Parser::default();
+    let mut words = Comparable::default();
+    let mut reviews = Reviews::default();
+    for (number, piece) in pieces.iter().enumerate() {
+        parser
+            .parse(&[b"[", piece, b"]"], |nodes| {
+                let parent = Path::Key(&Path::Root, "reviews");
+                Item::root(nodes, &check).list(|entry| {
+                    let path = Path::Index(&parent, reviews.count());
+                    reviews.add(entry.at(path), options.derive, &mut words);
+                });
+            })
+            .ok()?;
+        if number == 0 {
+            // A guess too high costs addresses and no memory.
+            reviews
+                .published
+                .reserve(reviews.count() * pieces.len() * 9 / 8);
+        }
+    }
+    Some((reviews, check.into_problems()))
+}
+
+/// Splits `items` into a run for each thread, and returns what `read` makes of each, in their order.
+pub(super) fn in_runs<'i, T: Sync, R: Send>(
+    items: &'i [T],
+    threads: usize,
+    read: impl Fn(&'i [T]) -> R + Sync,
+) -> Vec<R> {
+    let read = &read;
+    thread::scope(|scope| {
+        let mut runs = items.chunks(items.len().div_ceil(threads).max(1));
+        let first = runs.next();
+        let spawn = |run| {
+            let spawned = thread::Builder::new().spawn_scoped(scope, move || read(run));
+            spawned.map_err(|_refused| run)
+        };
+        let others: Vec<_> = runs.map(spawn).collect();
+        let mut results: Vec<R> = first.map(read).into_iter().collect();
+        results.extend(others.into_iter().map(|other| match other {
+            Ok(thread) => thread.join().expect("reading has no panic"),
+            Err(run) => read(run),
+        }));
+        results
+    })
+}
+
+/// The reviews of a file.
+#[derive(Default)]
+pub(super) struct Reviews {
+    /// Those to be published, in the order of the file.
+    pub(super) published: Vec<Review>,
+    /// The other entries, in that order too.
+    others: Vec<Other>,
+    /// Numbers of [`id_order`] with places in `published` or, beyond its end, in `others`, ascending.
+    by_id: Vec<(u128, u32)>,
+    /// Ids that the operator has removed for good.
+    ignored: HashSet<String>,
+    /// Whether ids are missing, because the file is not JSON or an id was refused.
+    is_incomplete: bool,
+}
+
+/// An entry that is not published.
+struct Other {
+    id: String,
+    /// How many published ones are before it.
+    published_before: usize,
+    /// Whether it was refused, and so may be what another file refers to.
+    is_refused: bool,
+}
+
+impl Reviews {
+    fn count(&self) -> usize {
+        self.published.len() + self.others.len()
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
-        self.refuse(&Node::Null);
-        Ok(())
+    /// How many reviews are not verified.
+    pub(super) fn unverified_count(&self) -> u32 {
+        u32::try_from(self.others.len()).unwrap_or(u32::MAX)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
-        self.refuse(&Node::Bool(value));
-        Ok(())
+    /// Reads one entry.
+    fn add(&mut self, entry: Item<'_>, derive: &Derive<'_>, words: &mut Comparable) {
+        let before = entry.check().count();
+        let review = review(entry, derive, words);
+        let is_refused = entry.check().count() > before;
+        if review.verified && !is_refused {
+            return self.published.push(review);
+        }
+        self.is_incomplete |= review.id.is_empty();
+        self.others.push(Other {
+            id: review.id,
+            published_before: self.published.len(),
+            is_refused,
+        });
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
-        self.refuse(&Node::Number(Number::Unsigned(value)));
-        Ok(())
+    fn append(&mut self, next: Reviews) {
+        let count = self.published.len();
+        self.is_incomplete |= next.is_incomplete;
+        self.others
+            .extend(next.others.into_iter().map(|other| Other {
+                published_before: count + other.published_before,
+                ..other
+            }));
+        match self.published.is_empty() {
+            true => self.published = next.published,
+            false => self.published.extend(next.published),
+        }
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
-        self.refuse(&Node::Number(Number::Negative(value)));
-        Ok(())
+    /// Indexes the ids, and refuses those of more than one entry.
+    fn index(&mut self, check: &Check) {
+        let parent = Path::Key(&Path::Root, "reviews");
+        if self.count() > REVIEWS_MAX {
+            let message = format!("holds {} entries, more than {REVIEWS_MAX}", self.count());
+            return check.refuse(parent, None, message);
+        }
+        let published = self.published.iter().map(|review| &review.id);
+        let ids = published.chain(self.others.iter().map(|other| &other.id));
+        let mut by_id: Vec<(u128, u32)> = ids.map(|id| id_order(id)).zip(0..).collect();
+        by_id.sort_unstable();
+        let mut doubles = Vec::new();
+        // Those that begin alike in sixteen bytes are few, or the ids are made to be so and still sorted soon.
+        for alike in by_id.chunk_by_mut(|left, right| left.0 == right.0) {
+            if alike.len() > 1 {
+                alike.sort_unstable_by_key(|(_, at)| (self.id(*at), *at));
+                let same = alike.chunk_by(|left, right| self.id(left.1) == self.id(right.1));
+                for same in same.filter(|same| same.len() > 1 && !self.id(same[0].1).is_empty()) {
+                    let mut indexes: Vec<usize> =
+                        same.iter().map(|(_, at)| self.index_of(*at)).collect();
+                    indexes.sort_unstable();
+                    doubles.extend(
+                        indexes[1..]
+                            .iter()
+                            .map(|index| (*index, indexes[0], same[0].1)),
+                    );
+                }
+            }
+        }
+        doubles.sort_unstable();
+        for (index, first, at) in doubles {
+            let message = format_args!("is the id of reviews[{first}] too");
+            let entry = Path::Index(&parent, index);
+            check.refuse(Path::Key(&entry, "id"), Some(quote(self.id(at))), message);
+        }
+        self.by_id = by_id;
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
-        self.refuse(&Node::Number(Number::Float(value)));
-        Ok(())
+    /// The id at a place of `by_id`.
+    fn id(&self, at: u32) -> &str {
+        let at = at as usize;
+        match self.published.get(at) {
+            Some(review) => &review.id,
+            None => &self.others[at - self.published.len()].id,
+        }
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        self.refuse(&Node::Text(text.into()));
-        Ok(())
+    /// The number in the file of the entry at a place of `by_id`.
+    fn index_of(&self, at: u32) -> usize {
+        let at = at as usize;
+        match at.checked_sub(self.published.len()) {
+            Some(other) => other + self.others[other].published_before,
+            None => {
+                at + self
+                    .others
+                    .partition_point(|other| other.published_before <= at)
+            }
+        }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
-        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        self.refuse(&Node::Object(Vec::new()));
-        Ok(())
+    /// Returns the published review of `id`; or why there is none, `None` where a refused entry may be it: one mistake is
+    /// one problem.
+    pub(super) fn find(&self, id: &str) -> Result<&Review, Option<&'static str>> {
+        let order = |(number, at): &(u128, u32)| {
+            number.cmp(&id_order(id)).then_with(|| self.id(*at).cmp(id))
+        };
+        let found = self.by_id.binary_search_by(order);
+        let at = found.map_or(usize::MAX, |at| self.by_id[at].1 as usize);
+        if let Some(review) = self.published.get(at) {
+            return match self.ignored.contains(id) {
+                true => Err(Some("is not the id of a review")),
+                false => Ok(review),
+            };
+        }
+        Err(
+            match at
+                .checked_sub(self.published.len())
+                .and_then(|at| self.others.get(at))
+            {
+                Some(other) if other.is_refused => None,
+                Some(_) => Some("is the id of a review that is not verified and so not published"),
+                None if self.is_incomplete => None,
+                None => Some("is not the id of a review"),
+            },
+        )
+    }
+
+    /// Takes note of the reviews that are not to be published though the file has them.
+    pub(super) fn ignore(&mut self, ignored: &[Ignored]) {
+        self.ignored = ignored.iter().map(|entry| entry.id.clone()).collect();
+    }
+
+    /// Returns the reviews to be published, and how many were left out as ignored.
+    pub(super) fn into_published(mut self) -> (Vec<Review>, u64) {
+        let before = self.published.len();
+        if !self.ignored.is_empty() {
+            self.published
+                .retain(|review| !self.ignored.contains(&review.id));
+        }
+        let left_out = before - self.published.len();
+        (self.published, left_out as u64)
     }
 }
 
-/// Calls `read` with each entry of `list` and its number, and returns how many there are.
-fn each_node<'de, A: SeqAccess<'de>>(
-    mut list: A,
-    mut read: impl FnMut(Node<'de>, usize),
-) -> Result<usize, A::Error> {
-    let mut count = 0;
-    while let Some(node) = list.next_element()? {
-        read(node, count);
-        count += 1;
-    }
-    Ok(count)
-}
+#[cfg(test)]
+mod tests;

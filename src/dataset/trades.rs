@@ -48,18 +48,9 @@ pub(crate) fn of_type(kind: &str) -> &'static str {
         .map_or("professional", |(name, _)| name)
 }
 
-/// Returns the trade whose aspects are added: an operator's own taxonomy is left as it is, unless it extends one.
-pub(super) fn chosen(
-    extends: Option<&'static str>,
-    is_given: bool,
-    kind: &str,
-) -> Option<&'static str> {
-    extends.or_else(|| (!is_given).then(|| of_type(kind)))
-}
-
 /// Adds the aspects of `trade` that `aspects` does not define, in the languages of `reviews`.
-pub(super) fn extend(aspects: &mut Vec<Concept>, trade: Option<&str>, reviews: &[Review]) {
-    let Some((_, file)) = TRADES.iter().find(|(name, _)| Some(*name) == trade) else {
+pub(super) fn extend(aspects: &mut Vec<Concept>, trade: &str, reviews: &[Review]) {
+    let Some((_, file)) = TRADES.iter().find(|(name, _)| *name == trade) else {
         return;
     };
     let own = aspects.len();
@@ -179,7 +170,7 @@ mod tests {
             phrases: vec!["fee".to_owned()],
         };
         let mut aspects = vec![own.clone()];
-        extend(&mut aspects, Some("legal"), &[]);
+        extend(&mut aspects, "legal", &[]);
         assert_eq!(aspects[0], own);
         assert!(aspects.iter().filter(|aspect| aspect.id == "price").count() == 1);
         let outcome = aspects

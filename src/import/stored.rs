@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::candidate::Candidate;
-use crate::dataset::publish::{render_media, render_verification};
+use crate::dataset::publish::push_json;
 use crate::model::{Media, OwnerReply, Rating, Review, Verification};
 use crate::wire::date::parse_date;
 use crate::wire::json::{push_string, push_strings};
@@ -150,13 +150,13 @@ impl Stored {
         }
         // Optional keys, left out where they would say nothing.
         if let Some(verification) = &review.verification {
-            render_verification(key(&mut out, "verification"), verification);
+            push_json(key(&mut out, "verification"), verification);
         }
         if let Some(language) = &review.language {
             push_string(key(&mut out, "language"), language);
         }
         if !review.media.is_empty() {
-            render_media(key(&mut out, "media"), &review.media);
+            push_json(key(&mut out, "media"), &review.media);
         }
         if let Some(translation) = &review.translation {
             push_string(key(&mut out, "translation"), translation);

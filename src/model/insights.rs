@@ -1,6 +1,11 @@
 //! What the reviews say, as a value: made once for each dataset, written as `/insights.json` by serde, read by pages and
 //! MCP. The order of the fields is that of the document.
 
+#![allow(
+    missing_docs,
+    reason = "the keys of the document, described in docs and OpenAPI"
+)]
+
 use std::fmt;
 
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
@@ -8,10 +13,6 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Question, Row};
-
-mod method;
-
-pub use method::{Baseline, Coverage, Figure, LanguageCoverage, Method};
 
 /// The sign of what is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -52,10 +53,6 @@ impl Polarity {
 /// shape than ours are empty.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[allow(
-    missing_docs,
-    reason = "the keys of the document, described in docs and OpenAPI"
-)]
 pub struct Insights {
     pub version: u64,
     pub generated_at: String,
@@ -86,9 +83,78 @@ pub struct Insights {
     pub pull_quote: Option<String>,
 }
 
+/// How the figures are made, and how good that is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Method {
+    pub name: String,
+    #[serde(flatten)]
+    pub measured: Figure,
+    /// The same method on other sets.
+    pub further: Vec<Figure>,
+    pub text_model_sha256: String,
+    pub formula: String,
+    pub score_rule: String,
+    pub polarity_rule: String,
+    pub interval_rule: String,
+    pub topic_rule: String,
+    pub trend_rule: String,
+    pub mentions_min: u64,
+    /// Where the summary comes from: `editorial`, `derived` or `none`.
+    pub summary: String,
+}
+
+/// A measurement beside baselines that had the same information.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Figure {
+    pub measured_on: String,
+    pub accuracy: f64,
+    pub macro_f1: f64,
+    pub negative_recall: f64,
+    pub baselines: Vec<Baseline>,
+}
+
+/// What a simpler method reaches on the same set.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Baseline {
+    pub name: String,
+    pub accuracy: f64,
+    pub macro_f1: f64,
+    pub negative_recall: f64,
+}
+
+/// What the figures rest on; counts of reviews, but for `mentions` and `unscored_mentions`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Coverage {
+    pub with_text: u64,
+    pub scored: u64,
+    pub unscored: u64,
+    pub with_aspect: u64,
+    pub mentions: u64,
+    pub unscored_mentions: u64,
+    pub with_technician: u64,
+    pub with_service: u64,
+    pub with_service_area: u64,
+    pub languages: Vec<LanguageCoverage>,
+}
+
+/// What the figures of one language rest on.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LanguageCoverage {
+    /// ISO 639-3, or `und` where it cannot be told.
+    pub language: String,
+    /// Reviews with text.
+    pub reviews: u64,
+    /// Among `text_model`, `own_stars` and `stars`.
+    pub evidence: Vec<String>,
+}
+
 /// First and last day.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "keys of the document")]
 pub struct DateRange {
     pub earliest: Option<String>,
     pub latest: Option<String>,
@@ -96,7 +162,6 @@ pub struct DateRange {
 
 /// All reviews together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "keys of the document")]
 pub struct Overall {
     pub score: f64,
     pub positive_pct: f64,
@@ -107,7 +172,6 @@ pub struct Overall {
 /// A subject of praise and complaint.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "keys of the document")]
 pub struct Aspect {
     pub id: String,
     pub label: String,
@@ -180,7 +244,6 @@ pub struct Evidence {
 
 /// The mentions of an aspect in three months.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "keys of the document")]
 pub struct Quarter {
     /// Such as `2026-Q1`.
     pub quarter: String,
@@ -195,7 +258,6 @@ pub struct Quarter {
 /// People, services, complaints and places.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "keys of the document")]
 pub struct Entities {
     pub technicians: Vec<Person>,
     pub services: Vec<Entity>,
@@ -205,7 +267,6 @@ pub struct Entities {
 
 /// A person who is named.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "keys of the document")]
 pub struct Person {
     pub name: String,
     pub mention_count: u64,
@@ -214,7 +275,6 @@ pub struct Person {
 
 /// Something that is named; the mean is of the reviews that name it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "keys of the document")]
 pub struct Entity {
     pub id: String,
     pub label: String,
@@ -224,7 +284,6 @@ pub struct Entity {
 
 /// A phrase that sets reviews of five stars and those of at most three apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "keys of the document")]
 pub struct Topic {
     pub phrase: String,
     pub polarity: Polarity,
@@ -240,7 +299,6 @@ pub struct Topic {
 /// Months, and where they lead.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "keys of the document")]
 pub struct Temporal {
     pub monthly: Vec<Month>,
     pub trend: Option<String>,
@@ -248,7 +306,6 @@ pub struct Temporal {
 
 /// The reviews of one month.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "keys of the document")]
 pub struct Month {
     pub month: String,
     pub scored_count: u64,
@@ -264,7 +321,6 @@ pub struct PerReview(pub Vec<(String, ReviewInsights)>);
 /// What one review says.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "keys of the document")]
 pub struct ReviewInsights {
     #[serde(deserialize_with = "or_default")]
     pub sentiment: Option<Polarity>,

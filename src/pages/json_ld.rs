@@ -70,8 +70,8 @@ fn put_business(object: &mut Object<'_>, business: &Business) {
         let mut position = Object::begin(object.key("geo"));
         position
             .string("@type", "GeoCoordinates")
-            .raw("latitude", geo.latitude.as_bytes())
-            .raw("longitude", geo.longitude.as_bytes());
+            .raw("latitude", geo.latitude.to_string().as_bytes())
+            .raw("longitude", geo.longitude.to_string().as_bytes());
         position.end();
     }
     for (key, values) in [

@@ -29,7 +29,7 @@ fn offsets_cut_out_each_review_as_it_is_rendered_alone() {
     assert_eq!(published.offsets.len(), dataset.reviews.len() + 1);
     for (row, review) in dataset.reviews.iter().enumerate() {
         let mut alone = Vec::new();
-        render_review(&mut alone, review);
+        push_json(&mut alone, review);
         assert_eq!(published.review(row), Some(alone.as_slice()));
     }
     assert_eq!(published.review(dataset.reviews.len()), None);

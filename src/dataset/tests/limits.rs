@@ -86,11 +86,11 @@ fn a_list_has_at_most_10000_entries() {
 fn the_size_of_a_file_is_bounded() {
     let size = |bytes_max| {
         let mut problems = Problems::default();
-        let subject = Subject {
-            file: "f",
+        let file = FileSpec {
+            name: "f",
             bytes_max,
         };
-        node::utf8(subject, b"{}", &mut problems);
+        json::read(file, b"{}", &mut problems, |_| ());
         problems.to_string()
     };
     assert_eq!(size(2), "");
@@ -134,33 +134,18 @@ fn the_later_of_updated_at_and_the_modification_time_dates_the_content() {
 }
 
 #[test]
-fn the_number_of_reviews_is_bounded() {
-    let taxonomy = Taxonomy::default();
-    let matcher = Matcher::new(&taxonomy).expect("an empty taxonomy");
-    let derive = Derive {
-        taxonomy: &taxonomy,
-        matcher: &matcher,
-    };
-    let read = |count: usize| {
-        let all: Vec<String> = (0..count)
-            .map(|at| REVIEW.replace("r1", &format!("r{at}")))
-            .collect();
+fn arrays_and_objects_within_each_other_are_bounded_as_serde_json_bounds_them() {
+    for depth in [126, 127, 128, 129] {
+        let nested = "[".repeat(depth) + &"]".repeat(depth);
         let mut problems = Problems::default();
-        let text = reviews_file(&all.join(","));
-        let means = reviews::Means {
-            derive: &derive,
-            now: Timestamp::from_unix(NOW),
-            reviews_max: 3,
-            threads: NonZeroUsize::MIN,
-            keeps_ids: true,
+        let file = FileSpec {
+            name: "f",
+            bytes_max: 1_000,
         };
-        let mut check = check(REVIEWS, &mut problems);
-        let file = reviews::decode(text.as_bytes(), means, &mut check);
-        (file.reviews.published.len(), problems.to_string())
-    };
-    assert_eq!(read(3), (3, String::new()));
-    assert_eq!(
-        read(4).1,
-        "reviews.json: reviews: holds 4 entries, more than 3"
-    );
+        let read = json::read(file, nested.as_bytes(), &mut problems, |item| {
+            item.anything()
+        });
+        let expected = serde_json::from_str::<serde_json::Value>(&nested).is_ok();
+        assert_eq!(read.is_some(), expected, "{depth}: {problems}");
+    }
 }

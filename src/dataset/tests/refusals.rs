@@ -109,8 +109,8 @@ fn taxonomy_and_editorial_are_refused_in_their_own_words() {
     );
     assert_eq!(
         taxonomy(r#""phrases":["last will"]"#, r#""phrase":[]"#),
-        "taxonomy.json: services[0].phrase: is not a known key; \
-        did you mean \"phrases\"?\ntaxonomy.json: services[0].phrases: is missing"
+        "taxonomy.json: services[0].phrases: is missing\ntaxonomy.json: services[0].phrase: is not a known key; \
+        did you mean \"phrases\"?"
     );
     assert_eq!(
         taxonomy(

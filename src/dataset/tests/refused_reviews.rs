@@ -29,7 +29,7 @@ fn each_field_of_a_review_is_refused_in_its_own_words() {
         (
             r#""rating":5"#,
             r#""rating":1e300"#,
-            ".rating: 1e300 is not a whole number from 1 to 5",
+            ".rating: 1e+300 is not a whole number from 1 to 5",
         ),
         (
             r#""rating":5"#,
@@ -39,7 +39,7 @@ fn each_field_of_a_review_is_refused_in_its_own_words() {
         (
             r#""rating":5"#,
             r#""rating":18446744073709551616"#,
-            ".rating: 1.8446744073709552e19 is not a whole number from 1 to 5",
+            ".rating: 1.8446744073709552e+19 is not a whole number from 1 to 5",
         ),
         (r#""rating":5,"#, "", ".rating: is missing"),
         (

@@ -73,6 +73,14 @@ pub fn check_dataset(data: &[u8]) {
                     "{line}"
                 );
                 assert!(!line.contains(char::is_control), "{line:?}");
+                // simd-json, which reads the files, and serde_json, its reference, refuse the same.
+                let is_syntax = ["is not JSON", "ends too early", "is not UTF-8", "is empty"]
+                    .iter()
+                    .any(|start| {
+                        problem.path.starts_with("line ")
+                            || problem.message.starts_with(start) && problem.path.is_empty()
+                    });
+                assert!(!is_syntax || value.is_err(), "{line}");
             }
         }
     }

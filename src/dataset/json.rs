@@ -1,0 +1,678 @@
+//! The JSON of the operator's files, parsed onto simd-json's tape and read value by value.
+//!
+//! Reading does not stop at a mistake: a method that cannot read its value records a problem with the value's path and
+//! returns a default, so that one pass finds every problem. What was read counts only if no problem was recorded.
+//! An [`Object`] refuses keys that were not asked for and keys that come twice.
+//!
+//! simd-json unescapes strings in place, so it gets a copy of the bytes. A file that it refuses is parsed once more by
+//! serde_json, which tells the line and the reason.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use arrayvec::ArrayVec;
+use serde_json::Number;
+use simd_json::{Buffers, INPUT_PADDING, Node, StaticNode, Tape};
+
+use super::locate::locate;
+use super::mentions::Comparable;
+use super::problem::{Position, Problem, Problems};
+use crate::wire::date::{Date, DateError, Timestamp, parse_date, parse_timestamp};
+use crate::wire::text::quote;
+
+/// Names, labels, ids, phrases and other short strings: at most 1,024 bytes, as no filter can ask for longer ones.
+pub const NAME_BYTES_MAX: usize = 1_024;
+
+/// URLs: at most 2,048 bytes.
+pub const URL_BYTES_MAX: usize = 2_048;
+
+/// Reviews, replies, answers and other prose: at most 65,536 bytes each.
+pub const PROSE_BYTES_MAX: usize = 65_536;
+
+/// Ids of reviews: at most 64 characters.
+pub const ID_BYTES_MAX: usize = 64;
+
+/// Lists other than the reviews: at most 10,000 entries.
+pub const LIST_MAX: usize = 10_000;
+
+/// Arrays and objects within each other: at most 127, as serde_json has it.
+const DEPTH_MAX: usize = 127;
+
+/// A file and the limit on its size.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FileSpec {
+    /// The file's name within the data directory.
+    pub(super) name: &'static str,
+    /// A larger file is refused unread.
+    pub(super) bytes_max: usize,
+}
+
+impl FileSpec {
+    pub(super) const fn new(name: &'static str, bytes_max: usize) -> FileSpec {
+        FileSpec { name, bytes_max }
+    }
+}
+
+/// Reads a file by `read`; `None` if that recorded a problem, or if the file is not JSON.
+pub(super) fn read<T>(
+    file: FileSpec,
+    bytes: &[u8],
+    problems: &mut Problems,
+    read: impl FnOnce(Item<'_>) -> T,
+) -> Option<T> {
+    if bytes.len() > file.bytes_max {
+        let message = format!("is larger than {} bytes", file.bytes_max);
+        problems.push(Problem::of_file(file.name, message));
+        return None;
+    }
+    let check = Check::new(file.name);
+    let parsed = Parser::default().parse(&[bytes], |nodes| read(Item::root(nodes, &check)));
+    let mut found = check.into_problems();
+    let value = match parsed {
+        Ok(value) => Some(value),
+        Err(error) => {
+            found.push(diagnose(file.name, bytes, &error));
+            None
+        }
+    };
+    let is_valid = found.is_empty();
+    if !is_valid {
+        locate(bytes, &mut found);
+        problems.append(found);
+    }
+    value.filter(|_| is_valid)
+}
+
+/// simd-json with the buffers that it uses again.
+pub(super) struct Parser {
+    input: Vec<u8>,
+    buffers: Buffers,
+    tape: Tape<'static>,
+}
+
+impl Default for Parser {
+    fn default() -> Parser {
+        Parser {
+            input: Vec::new(),
+            buffers: Buffers::with_max_depth(0, DEPTH_MAX),
+            tape: Tape(Vec::new()),
+        }
+    }
+}
+
+impl Parser {
+    /// Parses the text that `parts` make together, and returns what `read` makes of its tape.
+    pub(super) fn parse<T>(
+        &mut self,
+        parts: &[&[u8]],
+        read: impl FnOnce(&[Node<'_>]) -> T,
+    ) -> Result<T, simd_json::Error> {
+        self.input.clear();
+        for part in parts {
+            self.input.extend_from_slice(part);
+        }
+        let length = self.input.len();
+        self.input.resize(length + INPUT_PADDING, b' ');
+        let mut tape = std::mem::replace(&mut self.tape, Tape(Vec::new())).reset();
+        simd_json::fill_tape_padded(&mut self.input, length, &mut self.buffers, &mut tape)?;
+        let value = read(&tape.0);
+        self.tape = tape.reset();
+        Ok(value)
+    }
+}
+
+/// Tells why a file that simd-json refuses with `error` cannot be read.
+pub(super) fn diagnose(file: &'static str, bytes: &[u8], error: &simd_json::Error) -> Problem {
+    let whole = |message: &str| Problem::of_file(file, message);
+    if bytes.starts_with(b"\xEF\xBB\xBF") {
+        return whole("begins with a byte order mark: save it as UTF-8 without one");
+    }
+    if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
+        return whole("is UTF-16: save it as UTF-8");
+    }
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return whole("is empty");
+    }
+    let at = |path: String, message: String| Problem {
+        path,
+        ..Problem::of_file(file, message)
+    };
+    if let Err(error) = std::str::from_utf8(bytes) {
+        let position = Position::of(bytes, error.valid_up_to());
+        return at(position.to_string(), "is not UTF-8".to_owned());
+    }
+    let Err(error) = serde_json::from_slice::<serde_json::Value>(bytes) else {
+        return whole(&format!("is not JSON that can be read: {error}"));
+    };
+    let position = Position {
+        line: error.line() as u64,
+        column: error.column() as u64,
+    };
+    let text = error.to_string();
+    let reason = match text
+        .rsplit_once(" at line ")
+        .map_or("", |(reason, _)| reason)
+    {
+        // What serde_json calls half of a surrogate pair.
+        "lone leading surrogate in hex escape" | "unexpected end of hex escape" => {
+            "an escape such as \\ud800 is half a character; write both halves, or the character itself"
+        }
+        reason => reason,
+    };
+    let message = match error.is_eof() {
+        true => format!("ends too early, as a half-written file does ({reason})"),
+        false => format!("is not JSON that can be read: {reason}"),
+    };
+    at(position.to_string(), message)
+}
+
+/// Collects the problems of one file.
+pub(super) struct Check {
+    file: &'static str,
+    problems: RefCell<Problems>,
+}
+
+impl Check {
+    pub(super) fn new(file: &'static str) -> Check {
+        Check {
+            file,
+            problems: RefCell::default(),
+        }
+    }
+
+    pub(super) fn into_problems(self) -> Problems {
+        self.problems.into_inner()
+    }
+
+    /// Returns how many problems there are so far.
+    pub(super) fn count(&self) -> u64 {
+        self.problems.borrow().total()
+    }
+
+    /// Records that what is at `path`, where one helps with its `value`, is wrong.
+    pub(super) fn refuse(&self, path: Path<'_>, value: Option<String>, message: impl fmt::Display) {
+        self.problems.borrow_mut().push_with(|| Problem {
+            file: self.file,
+            path: path.to_string(),
+            position: None,
+            message: message.to_string(),
+            value,
+        });
+    }
+}
+
+/// Where in a file a value is; a chain of borrowed steps, rendered only when there is something to report.
+#[derive(Clone, Copy)]
+pub(super) enum Path<'a> {
+    /// The whole file.
+    Root,
+    /// A value of an object.
+    Key(&'a Path<'a>, &'a str),
+    /// An entry of an array, counted from 0.
+    Index(&'a Path<'a>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Path::Root => Ok(()),
+            Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
+            // A key that is no plain word may hold anything, so it is shown like a value.
+            Path::Key(parent, key) if !is_id(key) => write!(f, "{parent}[{}]", quote(key)),
+            Path::Key(Path::Root, key) => f.write_str(key),
+            Path::Key(parent, key) => write!(f, "{parent}.{key}"),
+        }
+    }
+}
+
+/// What a string has to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Text {
+    /// Short, one line, not blank.
+    Name,
+    /// Short, one line, may be empty.
+    Line,
+    /// Long, not blank.
+    Prose,
+    /// Long, may be empty.
+    Words,
+    /// An absolute http or https URL with a host.
+    Url,
+}
+
+/// A value with its path; reading it records what is wrong with it.
+#[derive(Clone, Copy)]
+pub(super) struct Item<'a> {
+    /// `None` within something that was refused already: nothing more is recorded.
+    nodes: Option<&'a [Node<'a>]>,
+    path: Path<'a>,
+    check: &'a Check,
+}
+
+impl<'a> Item<'a> {
+    /// The value of a whole tape.
+    pub(super) fn root(nodes: &'a [Node<'a>], check: &'a Check) -> Item<'a> {
+        Item::new(Some(nodes), Path::Root, check)
+    }
+
+    fn new(nodes: Option<&'a [Node<'a>]>, path: Path<'a>, check: &'a Check) -> Item<'a> {
+        Item { nodes, path, check }
+    }
+
+    /// The same value at another path, for a part of a file that was parsed by itself.
+    pub(super) fn at(self, path: Path<'a>) -> Item<'a> {
+        Item { path, ..self }
+    }
+
+    pub(super) fn check(&self) -> &'a Check {
+        self.check
+    }
+
+    /// Records what is wrong, with the value.
+    pub(super) fn refuse(self, message: impl fmt::Display) {
+        let value = self
+            .nodes
+            .and_then(|nodes| Some(quote_node(nodes.first()?)));
+        self.check.refuse(self.path, value, message);
+    }
+
+    /// Records what is wrong, where the value says nothing.
+    pub(super) fn refuse_unquoted(self, message: impl fmt::Display) {
+        self.check.refuse(self.path, None, message);
+    }
+
+    /// Records that the value is something else than `wanted`; nothing where a problem was recorded already.
+    fn mismatch(self, wanted: impl fmt::Display) {
+        if self.nodes.is_some() {
+            self.refuse(format_args!("is not {wanted}"));
+        }
+    }
+
+    fn node(self) -> Option<&'a Node<'a>> {
+        self.nodes?.first()
+    }
+
+    /// Returns the item unless it is null.
+    pub(super) fn non_null(self) -> Option<Item<'a>> {
+        let is_null = self.node() == Some(&Node::Static(StaticNode::Null));
+        (!is_null).then_some(self)
+    }
+
+    /// Reads an object by `read`, which asks for each of its keys.
+    pub(super) fn object<T>(self, read: impl FnOnce(&mut Object<'_>) -> T) -> T {
+        let (pairs, len) = match self.nodes.and_then(<[_]>::split_first) {
+            Some((Node::Object { len, .. }, pairs)) => (Some(pairs), *len),
+            _ => {
+                self.mismatch("an object");
+                (None, 0)
+            }
+        };
+        let mut object = Object {
+            pairs,
+            next: pairs.unwrap_or_default(),
+            asked: ArrayVec::new(),
+            unread: len,
+            path: &self.path,
+            check: self.check,
+        };
+        let value = read(&mut object);
+        object.end();
+        value
+    }
+
+    /// Reads an object whose keys may be any: calls `read` with each.
+    pub(super) fn entries(self, mut read: impl FnMut(&str, Item<'_>)) {
+        let Some((Node::Object { .. }, mut rest)) = self.nodes.and_then(<[_]>::split_first) else {
+            return self.mismatch("an object");
+        };
+        let mut seen = HashSet::new();
+        while let Some((key, value)) = next_pair(&mut rest) {
+            let item = Item::new(Some(value), Path::Key(&self.path, key), self.check);
+            if !seen.insert(key) {
+                item.refuse_unquoted("is given twice");
+            }
+            read(key, item);
+        }
+    }
+
+    /// Reads an array of any length: calls `read` with each entry.
+    pub(super) fn list(self, mut read: impl FnMut(Item<'_>)) {
+        let Some((Node::Array { .. }, mut rest)) = self.nodes.and_then(<[_]>::split_first) else {
+            return self.mismatch("an array");
+        };
+        let mut index = 0;
+        while let Some(value) = next_value(&mut rest) {
+            read(Item::new(
+                Some(value),
+                Path::Index(&self.path, index),
+                self.check,
+            ));
+            index += 1;
+        }
+    }
+
+    /// Reads an array of at most `max` entries.
+    pub(super) fn each<T>(self, max: usize, mut read: impl FnMut(Item<'_>) -> T) -> Vec<T> {
+        let mut values = Vec::new();
+        match self.node() {
+            Some(Node::Array { len, .. }) if *len > max => {
+                self.refuse_unquoted(format_args!("holds {len} entries, more than {max}"));
+            }
+            Some(Node::Array { len, .. }) => {
+                values.reserve_exact(*len);
+                self.list(|item| values.push(read(item)));
+            }
+            _ => self.mismatch("an array"),
+        }
+        values
+    }
+
+    /// Reads an array of objects, no two of which have the same value of one of `keys`, as names are compared.
+    pub(super) fn each_unique<T>(
+        self,
+        keys: &[(&str, NameOf<T>)],
+        read: impl FnMut(Item<'_>) -> T,
+    ) -> Vec<T> {
+        let before = self.check.count();
+        let values = self.each(LIST_MAX, read);
+        if self.check.count() > before {
+            return values;
+        }
+        for (key, value_of) in keys {
+            let mut seen = HashMap::new();
+            for (index, value) in values.iter().map(value_of).enumerate() {
+                let first = *seen.entry(Comparable::new(value)).or_insert(index);
+                if first < index {
+                    let message = format_args!("is the {key} of entry {first} too");
+                    let path = Path::Key(&Path::Index(&self.path, index), key);
+                    self.check.refuse(path, Some(quote(value)), message);
+                }
+            }
+        }
+        values
+    }
+
+    /// Reads an array of strings.
+    pub(super) fn strings(self, rule: Text) -> Vec<String> {
+        self.each(LIST_MAX, |item| item.string(rule))
+    }
+
+    /// Reads a string.
+    pub(super) fn string(self, rule: Text) -> String {
+        let Some(Node::String(text)) = self.node() else {
+            self.mismatch("a string");
+            return String::new();
+        };
+        let bytes_max = match rule {
+            Text::Name | Text::Line => NAME_BYTES_MAX,
+            Text::Prose | Text::Words => PROSE_BYTES_MAX,
+            Text::Url => URL_BYTES_MAX,
+        };
+        if text.len() > bytes_max {
+            self.refuse(format_args!("is longer than {bytes_max} bytes"));
+        } else if matches!(rule, Text::Name | Text::Prose) && text.trim().is_empty() {
+            self.refuse("is empty");
+        } else if matches!(rule, Text::Name | Text::Line) && text.contains(char::is_control) {
+            self.refuse("holds a control character");
+        } else if matches!(rule, Text::Url) && !is_absolute_url(text) {
+            self.mismatch("an absolute http or https URL");
+        } else {
+            return (*text).to_owned();
+        }
+        String::new()
+    }
+
+    /// Reads a string or null.
+    pub(super) fn optional(self, rule: Text) -> Option<String> {
+        Some(self.non_null()?.string(rule))
+    }
+
+    /// Reads a string of which `is_valid` tells whether it is what is `wanted`.
+    pub(super) fn string_of(self, wanted: &str, is_valid: impl Fn(&str) -> bool) -> String {
+        match self.node() {
+            Some(Node::String(text)) if is_valid(text) => (*text).to_owned(),
+            _ => {
+                self.mismatch(wanted);
+                String::new()
+            }
+        }
+    }
+
+    /// Reads true or false.
+    pub(super) fn boolean(self) -> bool {
+        if let Some(Node::Static(StaticNode::Bool(value))) = self.node() {
+            return *value;
+        }
+        self.mismatch("true or false");
+        false
+    }
+
+    /// Reads a whole number; `5.0` is 5, as in JSON Schema and in the arguments of the tools.
+    pub(super) fn whole(self, range: RangeInclusive<u64>) -> u64 {
+        let (min, max) = (range.start(), range.end());
+        match self
+            .node()
+            .and_then(number)
+            .and_then(|number| number.as_u64())
+        {
+            Some(value) if range.contains(&value) => return value,
+            Some(_) => self.refuse(format_args!("is not from {min} to {max}")),
+            None => self.mismatch(format_args!("a whole number from {min} to {max}")),
+        }
+        *min
+    }
+
+    /// Reads a number.
+    pub(super) fn number(self, range: RangeInclusive<f64>) -> Number {
+        let number = self.node().and_then(number);
+        let value = number.as_ref().and_then(Number::as_f64);
+        if !value.is_some_and(|value| range.contains(&value)) {
+            let (min, max) = (range.start(), range.end());
+            self.mismatch(format_args!("a number from {min} to {max}"));
+        }
+        number.unwrap_or_else(|| Number::from(0))
+    }
+
+    /// Reads a day, exactly `YYYY-MM-DD`.
+    pub(super) fn date(self) -> Date {
+        let Some(Node::String(text)) = self.node() else {
+            self.mismatch("a day such as \"2026-11-21\"");
+            return Date::MIN;
+        };
+        parse_date(text.as_bytes()).unwrap_or_else(|error| {
+            self.mismatch(match error {
+                DateError::Shape => "a day of the form YYYY-MM-DD",
+                DateError::NoSuchDay => "a day that exists",
+            });
+            Date::MIN
+        })
+    }
+
+    /// Reads a time in whole seconds (RFC 3339).
+    pub(super) fn timestamp(self) -> Option<Timestamp> {
+        let time = match self.node() {
+            Some(Node::String(text)) => parse_timestamp(text.as_bytes()).ok(),
+            _ => None,
+        };
+        if time.is_none() {
+            self.mismatch("a time in whole seconds such as \"2026-11-21T09:00:00Z\"");
+        }
+        time
+    }
+
+    /// Reads the id of a review: 1 to 64 characters of `[A-Za-z0-9_-]`, not one of the two that are addresses.
+    pub(super) fn review_id(self) -> String {
+        let Some(Node::String(text)) = self.node() else {
+            self.mismatch("a string");
+            return String::new();
+        };
+        if matches!(*text, "search" | "since") {
+            self.refuse("is an address of the service and cannot be an id");
+            return String::new();
+        }
+        self.string_of("an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -", is_id)
+    }
+
+    /// Accepts any value in which no key comes twice; the depth of a file bounds the recursion.
+    pub(super) fn anything(self) {
+        match self.node() {
+            Some(Node::Object { .. }) => self.entries(|_, item| item.anything()),
+            Some(Node::Array { .. }) => self.list(|item| item.anything()),
+            _ => {}
+        }
+    }
+}
+
+/// Returns a name of an entry.
+pub(super) type NameOf<T> = fn(&T) -> &str;
+
+/// Keys of an object, at most.
+const KEYS_MAX: usize = 20;
+
+/// An object whose keys are asked for one by one.
+pub(super) struct Object<'a> {
+    /// Keys and values; `None` where the object itself was refused.
+    pairs: Option<&'a [Node<'a>]>,
+    /// What comes after the last key found.
+    next: &'a [Node<'a>],
+    asked: ArrayVec<&'static str, KEYS_MAX>,
+    /// Keys that were not found yet.
+    unread: usize,
+    path: &'a Path<'a>,
+    check: &'a Check,
+}
+
+impl<'a> Object<'a> {
+    /// The value of a key that must be there.
+    pub(super) fn key(&mut self, key: &'static str) -> Item<'a> {
+        let nodes = self.find(key);
+        let item = Item::new(nodes, Path::Key(self.path, key), self.check);
+        if nodes.is_none() && self.pairs.is_some() {
+            item.refuse_unquoted("is missing");
+        }
+        item
+    }
+
+    /// The value of a key that may be left out.
+    pub(super) fn optional_key(&mut self, key: &'static str) -> Option<Item<'a>> {
+        let nodes = self.find(key)?;
+        Some(Item::new(
+            Some(nodes),
+            Path::Key(self.path, key),
+            self.check,
+        ))
+    }
+
+    /// The value of the first `key`.
+    fn find(&mut self, key: &'static str) -> Option<&'a [Node<'a>]> {
+        self.asked.push(key);
+        // Mostly the keys are written in the order of the documentation, which is that of asking.
+        for mut rest in [self.next, self.pairs.unwrap_or_default()] {
+            while let Some((name, value)) = next_pair(&mut rest) {
+                if name == key {
+                    self.next = rest;
+                    self.unread -= 1;
+                    return Some(value);
+                }
+            }
+        }
+        None
+    }
+
+    /// Records keys that were not asked for and those given twice.
+    fn end(&self) {
+        if self.unread == 0 {
+            return;
+        }
+        let mut seen: ArrayVec<&str, KEYS_MAX> = ArrayVec::new();
+        let mut rest = self.pairs.unwrap_or_default();
+        while let Some((key, _)) = next_pair(&mut rest) {
+            let refuse = |message: fmt::Arguments<'_>| {
+                self.check.refuse(Path::Key(self.path, key), None, message);
+            };
+            if seen.contains(&key) {
+                refuse(format_args!("is given twice"));
+            } else if self.asked.contains(&key) {
+                seen.push(key);
+            } else if let Some(name) = nearest(key, &self.asked) {
+                refuse(format_args!("is not a known key; did you mean \"{name}\"?"));
+            } else {
+                refuse(format_args!("is not a known key"));
+            }
+        }
+    }
+}
+
+/// Takes a value, with all that it holds, from the front of `rest`.
+fn next_value<'a>(rest: &mut &'a [Node<'a>]) -> Option<&'a [Node<'a>]> {
+    let length = match rest.first()? {
+        Node::Object { count, .. } | Node::Array { count, .. } => count + 1,
+        Node::String(_) | Node::Static(_) => 1,
+    };
+    let (value, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    Some(value)
+}
+
+/// Takes a key and its value from the front of `rest`.
+fn next_pair<'a>(rest: &mut &'a [Node<'a>]) -> Option<(&'a str, &'a [Node<'a>])> {
+    let Node::String(key) = next_value(rest)?.first()? else {
+        return None;
+    };
+    Some((key, next_value(rest)?))
+}
+
+/// Returns the number that a node is, as a whole one where it has no fraction.
+fn number(node: &Node<'_>) -> Option<Number> {
+    match node {
+        Node::Static(StaticNode::U64(value)) => Some(Number::from(*value)),
+        Node::Static(StaticNode::I64(value)) => Some(Number::from(*value)),
+        // Below 2^53 every whole float is exact; larger ones are out of every range that we check.
+        Node::Static(StaticNode::F64(value))
+            if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 =>
+        {
+            Some(Number::from(*value as i64))
+        }
+        Node::Static(StaticNode::F64(value)) => Number::from_f64(*value),
+        _ => None,
+    }
+}
+
+/// Renders a value for a message: scalars as they are, anything larger by its kind alone.
+fn quote_node(node: &Node<'_>) -> String {
+    match node {
+        Node::String(text) => quote(text),
+        Node::Array { .. } => "an array".to_owned(),
+        Node::Object { .. } => "an object".to_owned(),
+        Node::Static(value) => number(node).map_or_else(|| value.to_string(), |n| n.to_string()),
+    }
+}
+
+/// Returns the known key that `key` is at most two edits away from, without regard to case.
+fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+    if key.len() > 40 {
+        return None;
+    }
+    let key = key.to_ascii_lowercase();
+    let edits = known
+        .iter()
+        .map(|name| (strsim::levenshtein(&key, name), *name));
+    let (edits, name) = edits.min()?;
+    (edits <= 2 && edits < name.len()).then_some(name)
+}
+
+/// Whether a text has the shape of a review's id.
+pub(crate) fn is_id(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=ID_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_plain)
+}
+
+/// Whether `text` is a URL that can be published as it is: http or https, with a host, nothing to be repaired.
+pub(crate) fn is_absolute_url(text: &str) -> bool {
+    let has_scheme = text.starts_with("https://") || text.starts_with("http://");
+    // The parser of the url crate forgives blanks and controls by removing them; published text keeps them.
+    let is_clean = !text.contains(|c: char| c.is_whitespace() || c.is_control());
+    has_scheme && is_clean && url::Url::parse(text).is_ok_and(|url| url.has_host())
+}

@@ -1,0 +1,341 @@
+//! Warnings: what keeps nothing from being served and still deserves a look.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroUsize;
+
+use super::advertising::{self, Finding, Rule};
+use super::mentions::{Comparable, Matcher};
+use super::problem::Warning;
+use super::suppressions::Suppressions;
+use super::{EDITORIAL, INSIGHTS, REVIEWS, TAXONOMY, trades};
+use crate::model::{Dataset, Review};
+use crate::wire::date::Date;
+use crate::wire::text::quote;
+
+/// How many examples a warning names; the rest is counted.
+const EXAMPLES_MAX: usize = 3;
+
+/// Fewer reviews than this say nothing by having no low rating.
+const LOW_RATING_REVIEWS_MIN: usize = 10;
+
+/// The rules, by the code of their warnings, with blanks between them.
+const RULES: &str = "no_taxonomy no_editorial business_type no_disclaimer no_reviews unverified ignored future_date \
+early_reply unknown_technician unknown_service no_low_rating money promise reply_name reply_case_number reply_matter \
+insights_date ambiguous_name";
+
+/// Those whose warnings name reviews, and can be suppressed for one review.
+pub(super) const RULES_OF_REVIEWS: &str =
+    "future_date early_reply money promise reply_name reply_case_number reply_matter";
+
+/// Those whose warnings name paths in `editorial.json`, and can be suppressed for one of them.
+pub(super) const RULES_OF_EDITORIAL: &str = "money promise";
+
+/// Returns the rules, by the code of their warnings.
+pub fn rules() -> impl Iterator<Item = &'static str> {
+    RULES.split(' ')
+}
+
+/// Finds what deserves a warning in the dataset that it was decoded with.
+#[derive(Debug)]
+pub struct Remarks {
+    pub(super) taxonomy_given: bool,
+    pub(super) editorial_given: bool,
+    pub(super) matcher: Matcher,
+    pub(super) today: Date,
+    /// Whether the operator's own `insights.json` has another date than `reviews.json`.
+    pub(super) insights_differ: bool,
+    pub(super) suppressions: Suppressions,
+    /// Reviews of the file that are on the ignore list, and so left out.
+    pub(super) ignored_count: u64,
+}
+
+impl Remarks {
+    /// Returns the warnings about `dataset` that are not suppressed, at most one of each code and path, in a fixed order.
+    ///
+    /// The texts are looked through by as many threads as given: some seven seconds of processor time for a million of
+    /// a law practice, next to nothing for other kinds of business.
+    #[must_use]
+    pub fn of(&self, dataset: &Dataset, threads: NonZeroUsize) -> Vec<Warning> {
+        let kind = &dataset.business.kind;
+        let trade = trades::of_type(kind);
+        let (ignored, unverified) = (self.ignored_count, dataset.unverified_count);
+        let lacks_disclaimer = dataset.disclaimer.is_none() && trade == "legal";
+        let mut found = vec![
+            (
+                "no_taxonomy",
+                TAXONOMY,
+                "",
+                when(
+                    !self.taxonomy_given,
+                    format!(
+                        "is not there: subjects are those of the starter list \"{trade}\", and no person or service is recognised"
+                    ),
+                ),
+            ),
+            (
+                "no_editorial",
+                EDITORIAL,
+                "",
+                when(
+                    !self.editorial_given,
+                    "is not there: summary, pull quote and questions stay empty",
+                ),
+            ),
+            (
+                "business_type",
+                REVIEWS,
+                "business.type",
+                when(
+                    advertising::may_be_law(kind),
+                    format!(
+                        "is {kind}: the rules of a law practice were not looked at; set LegalService if it is one"
+                    ),
+                ),
+            ),
+            (
+                "no_disclaimer",
+                REVIEWS,
+                "disclaimer",
+                when(
+                    lacks_disclaimer,
+                    "is null: many bars ask for a line saying that past results promise nothing",
+                ),
+            ),
+        ];
+        let of_reviews = [
+            (
+                "no_reviews",
+                when(
+                    dataset.reviews.is_empty(),
+                    "holds no verified review: nothing is published",
+                ),
+            ),
+            (
+                "unverified",
+                when(
+                    unverified > 0,
+                    format!("{unverified} not verified and so not published"),
+                ),
+            ),
+            (
+                "ignored",
+                when(
+                    ignored > 0,
+                    format!(
+                        "{ignored} on the list of ignored.json and so not published: remove them with `reviewd forget`, or from the list"
+                    ),
+                ),
+            ),
+            ("future_date", self.future_dates(dataset)),
+            ("early_reply", self.early_replies(dataset)),
+            ("unknown_technician", unknown_technicians(dataset)),
+            ("unknown_service", unknown_services(dataset)),
+            ("no_low_rating", no_low_rating(dataset)),
+        ];
+        found.extend(of_reviews.map(|(code, message)| (code, REVIEWS, "reviews", message)));
+        let findings = advertising::findings(dataset, threads);
+        for rule in &advertising::RULES {
+            let of_rule = || {
+                findings
+                    .iter()
+                    .filter(|finding| finding.rule.code == rule.code)
+            };
+            found.push((
+                rule.code,
+                REVIEWS,
+                "reviews",
+                self.in_reviews(rule, of_rule()),
+            ));
+            for finding in of_rule().filter(|finding| finding.review.is_none()) {
+                let Finding {
+                    path,
+                    words,
+                    review_ids,
+                    ..
+                } = finding;
+                let is_covered = self.suppressions.covers_path(rule.code, path, review_ids);
+                let message = when(!is_covered, format!("holds {}: {words}", rule.says));
+                found.push((rule.code, EDITORIAL, path, message));
+            }
+        }
+        let differs =
+            "is not the updated_at of reviews.json: readers cannot tell which reviews it speaks of";
+        found.push((
+            "insights_date",
+            INSIGHTS,
+            "generated_at",
+            when(self.insights_differ, differs),
+        ));
+        found.push((
+            "ambiguous_name",
+            TAXONOMY,
+            "technicians",
+            self.ambiguous(dataset),
+        ));
+        found.retain(|(code, ..)| !self.suppressions.covers_all(code));
+        let warnings = found.into_iter().filter_map(|(code, file, path, message)| {
+            Some(Warning {
+                code,
+                file: file.name,
+                path: path.to_owned(),
+                message: message?,
+            })
+        });
+        warnings.collect()
+    }
+
+    fn future_dates(&self, dataset: &Dataset) -> Option<String> {
+        let examples = self.examples("future_date", dataset, |review| {
+            let reply = review.owner_reply.as_ref().map(|reply| reply.date);
+            Some(review.date).max(reply) > Some(self.today)
+        })?;
+        let (count, ids) = examples;
+        Some(format!(
+            "{count} dated after today, or with such a reply ({ids})"
+        ))
+    }
+
+    fn early_replies(&self, dataset: &Dataset) -> Option<String> {
+        let (count, ids) = self.examples("early_reply", dataset, |review| {
+            let reply = review.owner_reply.as_ref();
+            reply.is_some_and(|reply| reply.date < review.date)
+        })?;
+        Some(format!(
+            "{count} with a reply dated before the review ({ids})"
+        ))
+    }
+
+    /// Counts the reviews that `is_meant` selects and `rule` is not suppressed for, and names the first, newest first.
+    fn examples(
+        &self,
+        rule: &str,
+        dataset: &Dataset,
+        is_meant: impl Fn(&Review) -> bool,
+    ) -> Option<(usize, String)> {
+        let meant = dataset.reviews.iter().filter(|review| is_meant(review));
+        let mut ids: Vec<&str> = meant.map(|review| review.id.as_str()).collect();
+        ids.retain(|id| !self.suppressions.covers_review(rule, id));
+        (!ids.is_empty()).then(|| (ids.len(), first_few(&ids)))
+    }
+
+    /// Counts the reviews with findings of `rule`, and shows the words of the first.
+    fn in_reviews<'f>(
+        &self,
+        rule: &Rule,
+        findings: impl Iterator<Item = &'f Finding<'f>>,
+    ) -> Option<String> {
+        let with_ids =
+            findings.filter_map(|finding| Some((finding.review?.id.as_str(), &finding.words)));
+        let mut found: Vec<_> = with_ids.collect();
+        found.retain(|(id, _)| !self.suppressions.covers_review(rule.code, id));
+        // A review and its reply stand next to each other, and count as one.
+        found.dedup_by_key(|(id, _)| *id);
+        let shown: Vec<String> = found
+            .iter()
+            .map(|(id, words)| format!("{id}: {words}"))
+            .collect();
+        let (count, shown) = (found.len(), first_few(&shown));
+        (count > 0).then(|| format!("{count} with {} ({shown})", rule.says))
+    }
+
+    fn ambiguous(&self, dataset: &Dataset) -> Option<String> {
+        let person = |at: usize| &dataset.taxonomy.technicians[at].name;
+        let names = self.matcher.ambiguous().iter().map(|each| {
+            let [first, second] = each.people.map(person);
+            format!("{} fits {first} and {second}", quote(&each.name))
+        });
+        let names = first_and_count(&names.collect::<Vec<_>>())?;
+        Some(format!("a name that fits two people names nobody: {names}"))
+    }
+}
+
+/// The first three of `items`, and a mark where there are more.
+fn first_few<T: AsRef<str>>(items: &[T]) -> String {
+    let mut shown: Vec<&str> = items.iter().take(EXAMPLES_MAX).map(AsRef::as_ref).collect();
+    if items.len() > EXAMPLES_MAX {
+        shown.push("…");
+    }
+    shown.join(", ")
+}
+
+/// The first three of `items` and how many more there are; `None` where there are none.
+fn first_and_count(items: &[String]) -> Option<String> {
+    let shown = items[..items.len().min(EXAMPLES_MAX)].join(", ");
+    match items.len().saturating_sub(EXAMPLES_MAX) {
+        _ if items.is_empty() => None,
+        0 => Some(shown),
+        more => Some(format!("{shown} and {more} more")),
+    }
+}
+
+/// Returns `message` where the condition of its rule holds.
+fn when(holds: bool, message: impl Into<String>) -> Option<String> {
+    holds.then(|| message.into())
+}
+
+fn unknown_technicians(dataset: &Dataset) -> Option<String> {
+    let people = dataset.taxonomy.technicians.iter();
+    let taxonomy = people.flat_map(|person| std::iter::once(&person.name).chain(&person.aliases));
+    let business = dataset
+        .business
+        .technicians
+        .iter()
+        .map(|person| &person.name);
+    let unknown = unknown(
+        dataset,
+        |review| &review.mentioned_technicians,
+        taxonomy.chain(business),
+    )?;
+    Some(format!(
+        "mentioned_technicians names people whom neither taxonomy nor business lists: {unknown}"
+    ))
+}
+
+fn unknown_services(dataset: &Dataset) -> Option<String> {
+    let taxonomy = dataset.taxonomy.services.iter().map(|service| &service.id);
+    let business = dataset.business.services.iter().map(|service| &service.id);
+    let unknown = unknown(
+        dataset,
+        |review| &review.mentioned_services,
+        taxonomy.chain(business),
+    )?;
+    Some(format!(
+        "mentioned_services names ids that neither taxonomy nor business lists: {unknown}"
+    ))
+}
+
+/// Lists the mentions that `known` lacks, most frequent first, then by name.
+fn unknown<'d>(
+    dataset: &'d Dataset,
+    mentions: impl Fn(&'d Review) -> &'d Vec<String>,
+    known: impl Iterator<Item = &'d String>,
+) -> Option<String> {
+    let known: HashSet<Comparable> = known.map(|name| Comparable::new(name)).collect();
+    let mut counts: HashMap<&str, u64> = HashMap::new();
+    for name in dataset.reviews.iter().flat_map(mentions) {
+        *counts.entry(name).or_default() += 1;
+    }
+    let mut unknown: Vec<(&str, u64)> = counts.into_iter().collect();
+    unknown.retain(|(name, _)| !known.contains(&Comparable::new(name)));
+    unknown.sort_unstable_by_key(|&(name, count)| (Reverse(count), name));
+    let listed = unknown
+        .iter()
+        .map(|(name, count)| format!("{} ({count})", quote(name)));
+    first_and_count(&listed.collect::<Vec<_>>())
+}
+
+fn no_low_rating(dataset: &Dataset) -> Option<String> {
+    let count = dataset.reviews.len();
+    let is_low = |review: &Review| review.rating.stars() <= 2;
+    let lacks_low = count >= LOW_RATING_REVIEWS_MIN && !dataset.reviews.iter().any(is_low);
+    when(
+        lacks_low,
+        format!(
+            "none of {count} has 1 or 2 stars: leaving low ratings out is unlawful in places and never believed"
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests;
