@@ -9,7 +9,7 @@ use super::exit::{Failure, Status, print};
 use super::import::folder::Folder;
 use super::values::parse_file_size;
 use crate::dataset::{Ignored, is_id};
-use crate::import::merge::{Bounds, Merge};
+use crate::import::Merge;
 
 /// What the command's help says after its flags.
 pub(super) const AFTER_HELP: &str = "\
@@ -70,7 +70,7 @@ pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
         let message = format!("{}: there is no reviews.json", args.data.display());
         return Err(Failure::new(Status::NoInput, message));
     }
-    let merge = Merge::new(folder.reviews(), Bounds::of(args.data_file_bytes));
+    let merge = Merge::new(folder.reviews(), args.data_file_bytes);
     let mut merge = merge.map_err(|error| Failure::new(Status::Data, error))?;
     let mut list = folder.ignored()?;
     let listed: HashSet<String> = list.iter().map(|entry| entry.id.clone()).collect();

@@ -3,30 +3,27 @@
 mod fetch;
 pub(super) mod folder;
 mod report;
-mod sample;
-mod shape;
-mod source;
 
-use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+
+use encoding_rs::Encoding;
 
 use super::bar::Bar;
 use super::exit::{Failure, Status, print};
 use super::values::parse_file_size;
 use crate::dataset::{NAME_BYTES_MAX, URL_BYTES_MAX, is_absolute_url};
 use crate::import::date::Order;
-use crate::import::detect;
-use crate::import::formats::{FORMATS, SourceFormat};
-use crate::import::merge::{Bounds, BusinessFacts, Merge};
-use crate::import::normalise::Vouched;
-use crate::import::{Mapping, parse_mapping};
-use encoding_rs::Encoding;
+use crate::import::{
+    BusinessFacts, ImportSource, Mapping, Merge, Options, ReadError, SourceFormat, Vouched,
+    formats, named, parse_mapping,
+};
 use folder::Folder;
-use report::{Outcome, Report};
-use source::Source;
 
 /// Flags of `import`.
 #[derive(Debug, Args)]
@@ -114,23 +111,35 @@ pub(super) struct ImportArgs {
 }
 
 impl ImportArgs {
-    /// The reviews that the operator declares verified.
-    fn vouched(&self) -> Vouched {
-        match (self.verify_existing, self.verified) {
-            (true, _) => Vouched::All,
-            (false, true) => Vouched::New,
-            (false, false) => Vouched::Nothing,
+    fn options(&self) -> Options {
+        Options {
+            format: self.from,
+            mapping: self
+                .map
+                .as_ref()
+                .map(|map| map.0.clone())
+                .unwrap_or_default(),
+            delimiter: self.delimiter,
+            encoding: self.encoding,
+            order: self.date_format,
+            source: self.source.clone(),
+            vouched: match (self.verify_existing, self.verified) {
+                (true, _) => Vouched::All,
+                (false, true) => Vouched::New,
+                (false, false) => Vouched::Nothing,
+            },
+            merges_same_text: self.merge_same_text,
+            today: crate::clock::now().date(),
         }
     }
 }
 
 /// Parses the name of a format.
 fn format_parser() -> impl TypedValueParser<Value = &'static SourceFormat> {
-    let values = FORMATS
-        .iter()
-        .map(|format| PossibleValue::new(format.flag).help(format.title));
-    let values: Vec<PossibleValue> = values.collect();
-    PossibleValuesParser::new(values).map(|flag| detect::named(&flag).unwrap_or(&FORMATS[0]))
+    let value =
+        |format: &'static SourceFormat| PossibleValue::new(&*format.flag).help(&*format.title);
+    let parser = PossibleValuesParser::new(formats().iter().map(value));
+    parser.map(|flag| named(&flag).unwrap_or(&formats()[0]))
 }
 
 /// Smallest size of all sources for which progress is printed where there is no terminal.
@@ -162,36 +171,31 @@ fn parse_delimiter(text: &str) -> Result<u8, String> {
 }
 
 fn parse_encoding(text: &str) -> Result<&'static Encoding, String> {
-    Encoding::for_label_no_replacement(text.as_bytes()).ok_or_else(|| {
-        "is no encoding that is known here, such as utf-8, windows-1252 or utf-16le".to_owned()
-    })
+    let found = Encoding::for_label_no_replacement(text.as_bytes());
+    found.ok_or(
+        "is no encoding that is known here, such as utf-8, windows-1252 or utf-16le".to_owned(),
+    )
 }
 
 fn parse_source(text: &str) -> Result<String, String> {
     let fits = !text.trim().is_empty() && text.len() <= 100 && !text.contains(char::is_control);
-    match fits {
-        true => Ok(text.trim().to_owned()),
-        false => Err("must be a name of at most 100 bytes".to_owned()),
-    }
+    let name = fits.then(|| text.trim().to_owned());
+    name.ok_or("must be a name of at most 100 bytes".to_owned())
 }
 
 pub(super) fn parse_business_name(text: &str) -> Result<String, String> {
     let name = text.trim();
     let fits = !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control);
-    match fits {
-        true => Ok(name.to_owned()),
-        false => Err(format!(
-            "must be one line of at most {NAME_BYTES_MAX} bytes"
-        )),
-    }
+    let name = fits.then(|| name.to_owned());
+    name.ok_or(format!(
+        "must be one line of at most {NAME_BYTES_MAX} bytes"
+    ))
 }
 
 pub(super) fn parse_business_url(text: &str) -> Result<String, String> {
     let url = text.trim();
-    match url.len() <= URL_BYTES_MAX && is_absolute_url(url) {
-        true => Ok(url.to_owned()),
-        false => Err("must be an http or https address such as https://example.com/".to_owned()),
-    }
+    let url = (url.len() <= URL_BYTES_MAX && is_absolute_url(url)).then(|| url.to_owned());
+    url.ok_or("must be an http or https address such as https://example.com/".to_owned())
 }
 
 /// Fills in what the flags say of the business, and asks on a terminal for what they do not; an empty answer, or the end
@@ -216,11 +220,11 @@ fn fill_in(args: &ImportArgs, merge: &mut Merge<'_>) -> Result<(), String> {
     merge.fill_in(business)
 }
 
+/// An answer has at most 4 KiB; what is beyond is the next one.
+const ANSWER_BYTES_MAX: u64 = 4 << 10;
+
 /// Asks until the answer fits; `None` for an empty one.
-pub(super) fn asked(
-    question: &str,
-    parse: impl Fn(&str) -> Result<String, String>,
-) -> Option<String> {
+pub(super) fn asked(question: &str, parse: fn(&str) -> Result<String, String>) -> Option<String> {
     loop {
         let _unwritten = write!(io::stderr(), "{question}");
         let mut answer = String::new();
@@ -233,15 +237,110 @@ pub(super) fn asked(
         }
         match parse(&answer) {
             Ok(value) => return Some(value),
-            Err(why) => {
-                let _unwritten = writeln!(io::stderr(), "{why}");
-            }
+            Err(why) => drop(writeln!(io::stderr(), "{why}")),
         }
     }
 }
 
-/// An answer has at most 4 KiB; what is beyond is the next one.
-const ANSWER_BYTES_MAX: u64 = 4 << 10;
+/// A source that is there: a file, which is read several times, or the bytes of an address or of standard input.
+enum Contents {
+    File(PathBuf, u64),
+    Memory(Vec<u8>),
+}
+
+impl Contents {
+    /// Looks for a file, fetches an address, or reads standard input (`-`).
+    fn find(name: &str, args: &ImportArgs) -> Result<Contents, Failure> {
+        let failure = |status, message: &str| Failure::new(status, format!("{name}: {message}"));
+        let io_failure = |error: io::Error| failure(Status::Io, &error.to_string());
+        let limit = args.data_file_bytes;
+        if name == "-" {
+            let mut bytes = Vec::new();
+            let mut input = io::stdin().lock().take(limit.saturating_add(1));
+            input.read_to_end(&mut bytes).map_err(io_failure)?;
+            return match bytes.len() as u64 <= limit {
+                true => Ok(Contents::Memory(bytes)),
+                false => Err(failure(
+                    Status::Data,
+                    &format!("is larger than {limit} bytes (--data-file-bytes)"),
+                )),
+            };
+        }
+        if name.starts_with("https://") {
+            return fetch::fetch(name, args.ca.as_deref(), limit).map(Contents::Memory);
+        }
+        if name.starts_with("http://") {
+            let message = "plain http is refused: use https, or save the answer to a file";
+            return Err(failure(Status::Usage, message));
+        }
+        match fs::metadata(name) {
+            Ok(file) if file.is_file() => Ok(Contents::File(name.into(), file.len())),
+            // It is read more than once, so a pipe will not do.
+            Ok(_) => Err(failure(
+                Status::NoInput,
+                "is not a regular file; a pipe can be standard input, with - as the source",
+            )),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(failure(Status::NoInput, "there is no such file"))
+            }
+            Err(error) => Err(io_failure(error)),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Contents::File(_, bytes) => *bytes,
+            Contents::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+
+    fn reader(&self) -> io::Result<Box<dyn Read + '_>> {
+        Ok(match self {
+            Contents::File(path, _) => Box::new(BufReader::new(File::open(path)?)),
+            Contents::Memory(bytes) => Box::new(bytes.as_slice()),
+        })
+    }
+}
+
+/// Counts the bytes that are read.
+struct Counting<'c, R> {
+    source: R,
+    count: &'c Cell<u64>,
+}
+
+impl<R: Read> Read for Counting<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.count.set(self.count.get() + read as u64);
+        Ok(read)
+    }
+}
+
+/// Finds out what a source is, reads it to its end, and merges what it holds.
+fn import(
+    name: &str,
+    contents: &Contents,
+    options: &Options,
+    merge: &mut Merge<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), ReadError> {
+    let count = Cell::new(0);
+    let open = || -> io::Result<Box<dyn Read>> {
+        count.set(0);
+        let source = contents.reader()?;
+        Ok(Box::new(Counting {
+            source,
+            count: &count,
+        }))
+    };
+    let name = if name == "-" { "standard input" } else { name };
+    let source = ImportSource::open(name, options, &open)?;
+    merge.begin(&source);
+    source.read(&mut |found| {
+        progress(count.get());
+        merge.take(found, &source)
+    })
+}
 
 /// Reads the sources, merges them and writes the folder, or says what would come of it.
 ///
@@ -250,74 +349,62 @@ const ANSWER_BYTES_MAX: u64 = 4 << 10;
 /// there, 69 while another import runs, 73 and 74 where the disk or the network refuses, 78 where authorities cannot be
 /// used.
 pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
-    let sources = open(args)?;
+    // Before anything is read, so that a mistyped name costs no time.
+    let found = args
+        .sources
+        .iter()
+        .map(|name| Ok((name, Contents::find(name, args)?)));
+    let sources = found.collect::<Result<Vec<_>, Failure>>()?;
+    let wrong = |error: String| Failure::new(Status::Data, error);
     let folder = Folder::open(&args.into, args.data_file_bytes, args.dry_run)?;
-    let merge = Merge::new(folder.reviews(), Bounds::of(args.data_file_bytes));
-    let mut merge = merge.map_err(|error| Failure::new(Status::Data, error))?;
+    let mut merge = Merge::new(folder.reviews(), args.data_file_bytes).map_err(wrong)?;
     merge.ignore(folder.ignored()?.into_iter().map(|entry| entry.id));
-    let total = sources.iter().map(Source::bytes).sum();
+    let options = args.options();
+    let total = sources.iter().map(|(_, contents)| contents.bytes()).sum();
     let mut bar = Bar::new(total, "bytes");
     if total >= LINES_BYTES_MIN {
         bar = bar.with_lines();
     }
     let mut done = 0;
-    let mut shapes = Vec::new();
-    for source in &sources {
-        let shape = source.import(args, &mut merge, &mut |bytes| bar.show(done + bytes))?;
-        done += source.bytes();
+    for (name, contents) in &sources {
+        let progress = &mut |bytes| bar.show(done + bytes);
+        import(name, contents, &options, &mut merge, progress).map_err(|error| {
+            let status = match error {
+                ReadError::Io(_) => Status::Io,
+                ReadError::Source(..) => Status::Data,
+            };
+            let name = if *name == "-" { "standard input" } else { name };
+            Failure::new(status, format!("{name}: {error}; nothing was written"))
+        })?;
+        done += contents.bytes();
         bar.show(done);
-        shapes.push(shape);
     }
-    fill_in(args, &mut merge).map_err(|error| Failure::new(Status::Data, error))?;
+    fill_in(args, &mut merge).map_err(wrong)?;
     if args.prune {
-        merge
-            .prune()
-            .map_err(|error| Failure::new(Status::Data, error))?;
+        merge.prune().map_err(wrong)?;
     }
-    let refused: u64 = merge.tallies().iter().map(|tally| tally.refused).sum();
-    let outcome = if args.strict && refused > 0 {
-        Outcome::Refused
-    } else if !merge.is_change() {
-        Outcome::Unchanged
-    } else if args.dry_run {
-        folder.check(&merge)?;
-        Outcome::DryRun
-    } else {
-        Outcome::Written(folder.write(&merge)?)
-    };
-    let nothing = refused > 0 && merge.tallies().iter().all(|tally| tally.taken() == 0);
-    let report = Report {
-        into: &args.into,
-        sources: &shapes,
-        merge: &merge,
-        outcome,
-        is_dry: args.dry_run,
-    };
+    let mut report = merge.report(args.dry_run);
+    let refused = report.refused_count;
+    let is_barred = args.strict && refused > 0;
+    if report.changes && !is_barred {
+        if args.dry_run {
+            folder.check(&merge)?;
+        } else {
+            report.updated_at = Some(folder.write(&merge)?.to_string());
+            report.written = true;
+        }
+    }
     let rendered = match args.format {
-        Format::Text => report.render_text(),
-        Format::Json => report.render_json(),
+        Format::Text => report::render(&report, &args.into, is_barred),
+        Format::Json => serde_json::to_string(&report).unwrap_or_default() + "\n",
     };
     print(rendered.as_bytes())?;
-    match outcome {
-        Outcome::Refused => Err(Failure::new(
-            Status::Data,
-            format!("{refused} refused and --strict: nothing was written"),
-        )),
-        _ if nothing => Err(Failure::new(
-            Status::Data,
-            match refused {
-                1 => "the only record was refused: nothing was written".to_owned(),
-                _ => format!("all {refused} refused: nothing was written"),
-            },
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Finds the sources before anything is read, so that a mistyped name costs no time.
-fn open(args: &ImportArgs) -> Result<Vec<Source>, Failure> {
-    args.sources
-        .iter()
-        .map(|name| Source::open(name, args))
-        .collect()
+    let is_nothing = refused > 0 && report.sources.iter().all(|source| source.taken() == 0);
+    let why = match refused {
+        _ if is_barred => format!("{refused} refused and --strict"),
+        _ if !is_nothing => return Ok(()),
+        1 => "the only record was refused".to_owned(),
+        _ => format!("all {refused} refused"),
+    };
+    Err(wrong(format!("{why}: nothing was written")))
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use super::exit::{Failure, Status, print};
 use super::import::{asked, parse_business_name, parse_business_url};
 use crate::dataset::trade_of_type;
-use crate::import::merge::{Bounds, BusinessFacts, Merge};
+use crate::import::{BusinessFacts, Merge};
 use crate::server::files::{CHECK, EDITORIAL, IGNORED, INSIGHTS, REVIEWS, TAXONOMY};
 
 /// What the command's help says after its flags.
@@ -138,7 +138,7 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     let facts = facts(args)?;
     let taxonomy = taxonomy(facts.kind.as_deref());
     let wrong = |error| Failure::new(Status::Data, error);
-    let mut merge = Merge::new(None, Bounds::of(u64::MAX)).map_err(wrong)?;
+    let mut merge = Merge::new(None, u64::MAX).map_err(wrong)?;
     merge.fill_in(facts).map_err(wrong)?;
     let reviews = merge.render(crate::clock::now());
     fs::create_dir_all(folder).map_err(|error| failed(Status::CannotCreate, folder, &error))?;

@@ -1,20 +1,23 @@
 //! Which columns of a table, or keys of an object, hold which field: as the operator says, by their names, and where
 //! several have a name that fits, by their values.
 
+use serde_json::Value;
+
 use super::date::{self, Order};
-use super::formats::{KNOWN, SourceFormat};
+use super::formats::{SourceFormat, formats};
 use super::rating;
 use super::record::{Field, Record};
+use super::table::Row;
 use super::text::quote;
 
 /// What the operator said with `--map`: fields and the columns that hold them.
-pub type Mapping = Vec<(Field, String)>;
+pub(crate) type Mapping = Vec<(Field, String)>;
 
 /// Parses `rating=Stars,date=Posted on`.
 ///
 /// # Errors
 /// A line that names the fields.
-pub fn parse_mapping(text: &str) -> Result<Mapping, String> {
+pub(crate) fn parse_mapping(text: &str) -> Result<Mapping, String> {
     let mut mapping = Mapping::new();
     for pair in text.split(',') {
         let (name, column) = pair
@@ -39,7 +42,7 @@ pub(super) fn normal(name: &str) -> String {
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Whether the words of a list of the table of formats hold this one.
+/// Whether a list of words holds this one.
 pub(super) fn is_listed(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|listed| listed == word)
 }
@@ -47,58 +50,47 @@ pub(super) fn is_listed(list: &str, word: &str) -> bool {
 /// Which field each column holds.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    /// Each field with its columns, counted from 0: of several the first that holds something counts, and columns
-    /// that stand together are joined.
-    pub(super) used: Vec<(Field, Vec<Vec<usize>>)>,
-}
-
-/// What columns are found by.
-struct Header<'h> {
     /// The names as they stand.
-    names: &'h [&'h str],
+    pub(super) names: Vec<String>,
     /// The names as they are compared.
     normal: Vec<String>,
-    /// The first rows.
-    rows: &'h [&'h [String]],
+    /// Each field with its columns, counted from 0: of several the first that holds something counts, and columns
+    /// that stand together are joined.
+    used: Vec<(Field, Vec<Vec<usize>>)>,
 }
 
 impl Columns {
     /// Finds the columns of `names`: those of `mapping` first, the others by the names that the format knows; where
-    /// it takes any make's, the values of the first `rows` decide between several.
+    /// it is generic, the values of the first `rows` decide between several.
     ///
     /// # Errors
     /// A line, where a column that the operator named is not there.
     pub(super) fn find(
-        names: &[&str],
-        rows: &[&[String]],
+        names: &[String],
+        rows: &[Row],
         mapping: &Mapping,
         format: &SourceFormat,
     ) -> Result<Columns, String> {
-        let header = Header {
-            names,
+        let mut columns = Columns {
+            names: names.to_vec(),
             normal: names.iter().map(|name| normal(name)).collect(),
-            rows,
+            used: Vec::new(),
         };
-        let mut columns = Columns::default();
         for (field, column) in mapping {
-            columns
-                .used
-                .push((*field, vec![vec![header.mapped(*field, column)?]]));
+            let at = columns.mapped(*field, column)?;
+            columns.used.push((*field, vec![vec![at]]));
         }
-        for (field, names) in format.fields {
-            let joined = |name: &str| name.split('+').map(|part| header.named(part)).collect();
-            let found: Vec<Vec<usize>> = names.split_whitespace().filter_map(joined).collect();
-            if !columns.has(*field) && !found.is_empty() {
-                columns.used.push((*field, found));
+        for (field, names) in format.fields().filter(|_| !names.is_empty()) {
+            if columns.has(field) {
+                continue;
             }
-        }
-        if format.fields.is_empty() {
-            for (field, names) in KNOWN {
-                if !columns.has(field)
-                    && let Some(at) = header.any(field, names, &columns)
-                {
-                    columns.used.push((field, vec![vec![at]]));
-                }
+            let joined = |name: &str| name.split('+').map(|part| columns.named(part)).collect();
+            let found: Vec<Vec<usize>> = match format.is_generic() {
+                true => Vec::from_iter(columns.any(field, names, rows).map(|at| vec![at])),
+                false => names.split('|').filter_map(joined).collect(),
+            };
+            if !found.is_empty() {
+                columns.used.push((field, found));
             }
         }
         Ok(columns)
@@ -109,13 +101,17 @@ impl Columns {
         self.used.iter().any(|(known, _)| *known == field)
     }
 
+    /// Each field with the name of its first column.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (Field, &str)> {
+        let first = |found: &[Vec<usize>]| self.names.get(*found.first()?.first()?);
+        let used = self.used.iter();
+        used.filter_map(move |(field, found)| Some((*field, first(found)?.as_str())))
+    }
+
     /// Whether a column holds some field.
-    pub(super) fn uses(&self, at: usize) -> bool {
-        let mut columns = self
-            .used
-            .iter()
-            .flat_map(|(_, found)| found.iter().flatten());
-        columns.any(|used| *used == at)
+    fn uses(&self, at: usize) -> bool {
+        let mut used = self.used.iter();
+        used.any(|(_, found)| found.iter().flatten().any(|used| *used == at))
     }
 
     /// Makes a record of a row.
@@ -123,30 +119,46 @@ impl Columns {
         let mut record = Record::at(line);
         let cell = |at: &usize| row.get(*at).map(String::as_str).unwrap_or_default();
         for (field, found) in &self.used {
-            let values = found.iter().map(|columns| match columns.as_slice() {
-                [at] => cell(at).to_owned(),
-                several => several.iter().map(cell).collect::<Vec<_>>().join(" "),
-            });
-            let filled = values.into_iter().find(|value| !value.trim().is_empty());
+            let joined =
+                |columns: &Vec<usize>| columns.iter().map(cell).collect::<Vec<_>>().join(" ");
+            let filled = found
+                .iter()
+                .map(joined)
+                .find(|value| !value.trim().is_empty());
             record.set(*field, filled.unwrap_or_default());
         }
         record
     }
-}
 
-impl Header<'_> {
+    /// The fields with their columns, and the columns that are not used.
+    pub(super) fn report(&self) -> (Vec<(String, Value)>, Vec<String>) {
+        let name = |at: usize| self.names[at].trim().to_owned();
+        let used = self.used.iter().map(|(field, found)| {
+            let columns: Vec<String> = found.iter().flatten().map(|at| name(*at)).collect();
+            (field.to_string(), Value::from(columns.join(" or ")))
+        });
+        let unused = (0..self.names.len()).filter(|at| !self.uses(*at));
+        (used.collect(), unused.map(name).collect())
+    }
+
     /// The column that the operator named.
     fn mapped(&self, field: Field, column: &str) -> Result<usize, String> {
         let exact = self.names.iter().position(|name| name.trim() == column);
-        exact
-            .or_else(|| self.named(&normal(column)))
-            .ok_or_else(|| {
-                let names: Vec<String> = self.names.iter().map(|name| quote(name)).collect();
-                format!(
-                    "--map {field}={column}: there is no such column, but {}",
-                    names.join(", ")
-                )
-            })
+        let found = exact.or_else(|| self.named(&normal(column)));
+        let names = || {
+            self.names
+                .iter()
+                .map(|name| quote(name))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let missing = || {
+            format!(
+                "--map {field}={column}: there is no such column, but {}",
+                names()
+            )
+        };
+        found.ok_or_else(missing)
     }
 
     /// The first column of this name.
@@ -154,141 +166,126 @@ impl Header<'_> {
         self.normal.iter().position(|column| column == name)
     }
 
-    /// The column for a field of any make: the first known name whose values fit, else the first; without one the
-    /// only further column that holds nothing but stars, or days.
-    fn any(&self, field: Field, names: &str, columns: &Columns) -> Option<usize> {
-        let free = |at: &usize| !columns.uses(*at);
-        let named = names.split_whitespace().filter_map(|name| self.named(name));
+    /// The column for a field of a generic format: the first known name whose values fit, else the first; without one
+    /// the only further column that holds nothing but stars, or days.
+    fn any(&self, field: Field, names: &str, rows: &[Row]) -> Option<usize> {
+        let free = |at: &usize| !self.uses(*at);
+        let named = names.split('|').filter_map(|name| self.named(name));
         let named: Vec<usize> = named.filter(free).collect();
-        let fits = |at: &&usize| self.values(**at).any(|_| true) && self.fits(field, **at);
-        if field == Field::Text {
+        // The name of a text decides alone.
+        let fits = |at: &&usize| self.fits(field, **at, rows).unwrap_or(field == Field::Text);
+        let found = named.iter().find(fits).copied();
+        match field {
             // What a name such as "note" calls text may be the stars.
-            return named.iter().find(|at| self.fits(field, **at)).copied();
-        }
-        let found = named.iter().find(fits).or(named.first()).copied();
-        if found.is_some() || !matches!(field, Field::Rating | Field::Date) {
-            return found;
-        }
-        let all: Vec<usize> = (0..self.names.len()).filter(free).collect();
-        let mut fitting = all.iter().filter(fits);
-        fitting.next().filter(|_| fitting.next().is_none()).copied()
-    }
-
-    fn values(&self, at: usize) -> impl Iterator<Item = &str> {
-        let values = self
-            .rows
-            .iter()
-            .filter_map(move |row| Some(row.get(at)?.trim()));
-        values.filter(|value| !value.is_empty())
-    }
-
-    /// Whether most values of a column can be those of a field.
-    fn fits(&self, field: Field, at: usize) -> bool {
-        let orders = [
-            Order::DayMonthYear,
-            Order::MonthDayYear,
-            Order::YearMonthDay,
-        ];
-        let is_stars = |value: &str| rating::parse(value, None).is_ok();
-        let is_value = |value: &&str| match field {
-            Field::Rating => is_stars(value),
-            Field::Date => orders
-                .iter()
-                .any(|order| date::parse(value, Some(*order), "").is_ok()),
-            Field::Text => {
-                let stars = KNOWN.iter().find(|(field, _)| *field == Field::Rating);
-                let is_named = stars.is_some_and(|(_, names)| is_listed(names, &self.normal[at]));
-                !is_named || !is_stars(value)
+            Field::Text => found,
+            Field::Rating | Field::Date if named.is_empty() => {
+                let all: Vec<usize> = (0..self.names.len()).filter(free).collect();
+                let mut fitting = all.iter().filter(fits);
+                fitting.next().filter(|_| fitting.next().is_none()).copied()
             }
-            _ => true,
-        };
-        let fitting = self.values(at).filter(is_value).count();
-        fitting * 2 >= self.values(at).count()
+            _ => found.or(named.first().copied()),
+        }
+    }
+
+    /// Whether most values of a column can be those of a field; `None` where it has none.
+    fn fits(&self, field: Field, at: usize, rows: &[Row]) -> Option<bool> {
+        let is_stars = |value: &str| rating::parse(value, None).is_ok();
+        let is_day = |value: &str, order: &Order| date::parse(value, Some(*order), "").is_ok();
+        let mut usual = formats()[0].fields();
+        let mut names = usual
+            .find(|(field, _)| *field == Field::Rating)?
+            .1
+            .split('|');
+        let may_be_stars = names.any(|name| name == self.normal[at]);
+        let (mut fitting, mut all) = (0, 0);
+        let values = rows.iter().filter_map(|row| row.cells.get(at));
+        for value in values
+            .map(|value| value.trim())
+            .filter(|value| !value.is_empty())
+        {
+            let is_value = match field {
+                Field::Rating => is_stars(value),
+                Field::Date => Order::ALL.iter().any(|order| is_day(value, order)),
+                Field::Text => !may_be_stars || !is_stars(value),
+                _ => true,
+            };
+            fitting += usize::from(is_value);
+            all += 1;
+        }
+        (all > 0).then_some(fitting * 2 >= all)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::formats::FORMATS;
 
-    fn find(header: &str, rows: &[&str]) -> Vec<(String, usize)> {
-        let header: Vec<&str> = header.split(',').collect();
-        let row = |row: &&str| row.split(',').map(str::to_owned).collect();
-        let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
-        let rows: Vec<&[String]> = rows.iter().map(Vec::as_slice).collect();
-        let columns = Columns::find(&header, &rows, &Mapping::new(), &FORMATS[0]).unwrap();
-        let used = columns.used.iter();
-        used.map(|(field, at)| (field.to_string(), at[0][0]))
-            .collect()
-    }
-
-    fn is(found: &[(String, usize)], expected: &[(&str, usize)]) {
-        let expected: Vec<(String, usize)> = expected
+    fn find(header: &str, rows: &[&str], mapping: &str) -> Result<String, String> {
+        let cells = |row: &str| row.split(',').map(str::to_owned).collect::<Vec<_>>();
+        let row = |row: &&str| Row {
+            cells: cells(row),
+            ..Row::default()
+        };
+        let rows: Vec<Row> = rows.iter().map(row).collect();
+        let mapping = match mapping {
+            "" => Mapping::new(),
+            given => parse_mapping(given)?,
+        };
+        let columns = Columns::find(&cells(header), &rows, &mapping, &formats()[0])?;
+        let used = columns
+            .used
             .iter()
-            .map(|(field, at)| ((*field).to_owned(), *at))
-            .collect();
-        assert_eq!(found, expected);
+            .map(|(field, at)| format!("{field}={}", at[0][0]));
+        Ok(used.collect::<Vec<_>>().join(" "))
     }
 
     #[test]
-    fn names_in_several_languages_are_known_and_the_surest_wins() {
-        let found = find("NAME,author_name,Überschrift,Sterne,DATUM,Kommentar", &[]);
-        is(
-            &found,
-            &[
-                ("author", 1),
-                ("rating", 3),
-                ("date", 4),
-                ("text", 5),
-                ("title", 2),
-            ],
-        );
+    fn columns_are_found_by_name_and_where_that_is_open_by_value() {
+        for (header, rows, found) in [
+            (
+                "NAME,author_name,Überschrift,Sterne,DATUM,Kommentar",
+                &[][..],
+                "author=1 rating=3 date=4 text=5 title=2",
+            ),
+            (
+                "Bewertung,Sterne,Datum",
+                &["Sehr gut.,5,05.03.2024"],
+                "rating=1 date=2 text=0",
+            ),
+            (
+                "Bewertung,Kommentar",
+                &["5,Gut.", "4,Fein."],
+                "rating=0 text=1",
+            ),
+            ("Note,Bewertung", &["2,Gut.", "1,Fein."], "rating=0 text=1"),
+            ("Date,Created", &["Monday,2024-03-05"], "date=1"),
+            (
+                "name,a,b",
+                &["Ann,5,2024-03-04", "Bob,4,2024-03-05"],
+                "author=0 rating=1 date=2",
+            ),
+            ("name,a,b", &["Ann,5,4"], "author=0"),
+        ] {
+            assert_eq!(find(header, rows, "").as_deref(), Ok(found), "{header}");
+        }
     }
 
     #[test]
-    fn values_decide_where_a_name_means_two_things() {
-        let found = find("Bewertung,Sterne,Datum", &["Sehr gut.,5,05.03.2024"]);
-        is(&found, &[("rating", 1), ("date", 2), ("text", 0)]);
-        let found = find("Bewertung,Kommentar", &["5,Gut.", "4,Fein."]);
-        is(&found, &[("rating", 0), ("text", 1)]);
-        let found = find("Note,Bewertung", &["2,Gut.", "1,Fein."]);
-        is(&found, &[("rating", 0), ("text", 1)]);
-        let found = find("Date,Created", &["Monday,2024-03-05"]);
-        is(&found, &[("date", 1)]);
-    }
-
-    #[test]
-    fn the_only_column_of_stars_or_of_days_needs_no_name() {
-        let rows = ["Ann,5,2024-03-04", "Bob,4,2024-03-05"];
-        is(
-            &find("name,a,b", &rows),
-            &[("author", 0), ("rating", 1), ("date", 2)],
-        );
-        is(&find("name,a,b", &["Ann,5,4"]), &[("author", 0)]);
-    }
-
-    #[test]
-    fn a_mapping_wins_and_names_what_is_not_there() {
-        let mapping = parse_mapping("rating=Points, text = What they said").unwrap();
-        let names = ["Rating", "Points", "what they said"];
-        let columns = Columns::find(&names, &[], &mapping, &FORMATS[0]).unwrap();
-        let expected = [(Field::Rating, vec![vec![1]]), (Field::Text, vec![vec![2]])];
-        assert_eq!(columns.used, expected);
-        let error = Columns::find(&["a", "b"], &[], &mapping, &FORMATS[0]).unwrap_err();
-        assert_eq!(
-            error,
-            "--map rating=Points: there is no such column, but \"a\", \"b\""
-        );
-        assert!(
-            parse_mapping("stars=x")
-                .unwrap_err()
-                .starts_with("`stars` is not a field: id, author, ")
-        );
-        assert!(parse_mapping("rating").is_err());
-        assert_eq!(
-            parse_mapping("rating=a,rating=b").unwrap_err(),
-            "rating is given twice"
-        );
+    fn a_mapping_wins_and_names_missing_columns() {
+        let mapping = "rating=Points, text = What they said";
+        let found = find("Rating,Points,what they said", &[], mapping);
+        assert_eq!(found.as_deref(), Ok("rating=1 text=2"));
+        for (mapping, why) in [
+            (
+                mapping,
+                "--map rating=Points: there is no such column, but \"a\", \"b\"",
+            ),
+            ("stars=x", "`stars` is not a field: id, author, "),
+            ("rating", "`rating` is not of the form field=column"),
+            ("rating=a,rating=b", "rating is given twice"),
+        ] {
+            let error = find("a,b", &[], mapping).unwrap_err();
+            assert!(error.starts_with(why), "{error}");
+        }
     }
 }

@@ -1,12 +1,10 @@
-//! Days in the notations of exports; what could be two days is refused unless the file or a format decides.
+//! Days in the notations of exports; a date with two readings is refused unless the file or a flag decides.
+//!
+//! One tokeniser splits a text into numbers and the name of a month. Three numbers may be day/month/year or
+//! month/day/year, and with a year of two digits year/month/day; every other notation has one reading.
 
 use super::text::quote;
-use crate::wire::date::{Date, parse_timestamp};
-
-mod months;
-mod tokens;
-
-use tokens::{Token, tokens};
+use crate::wire::date::{Date, Timestamp, parse_timestamp};
 
 /// The order in which a date of numbers names its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,50 +13,45 @@ pub enum Order {
     DayMonthYear,
     /// 12/31/2024
     MonthDayYear,
-    /// 2024/12/31
+    /// 24/12/31
     YearMonthDay,
 }
 
 impl Order {
+    /// All orders.
+    pub const ALL: [Order; 3] = [
+        Order::DayMonthYear,
+        Order::MonthDayYear,
+        Order::YearMonthDay,
+    ];
+
     /// The order as reports name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Order::DayMonthYear => "day/month/year",
-            Order::MonthDayYear => "month/day/year",
-            Order::YearMonthDay => "year/month/day",
-        }
+    pub(crate) fn name(self) -> &'static str {
+        ["day/month/year", "month/day/year", "year/month/day"][self as usize]
     }
 
-    /// Reads `dmy`, `DD.MM.YYYY` or `%d/%m/%Y`: the first of each letter counts.
+    /// Reads `dmy`, `DD.MM.YYYY` or `%d/%m/%Y`: the first of each letter counts, `%b` being a month too.
     ///
     /// # Errors
     /// A line that names the forms.
-    pub fn parse(text: &str) -> Result<Order, String> {
+    pub(crate) fn parse(text: &str) -> Result<Order, String> {
         let mut letters = String::new();
-        for letter in text
-            .chars()
-            .map(|letter| match letter.to_ascii_lowercase() {
-                // The name of a month, as `strftime` asks for it.
-                'b' => 'm',
-                letter => letter,
-            })
-        {
+        for letter in text.to_ascii_lowercase().replace('b', "m").chars() {
             if "dmy".contains(letter) && !letters.contains(letter) {
                 letters.push(letter);
             }
         }
-        match letters.as_str() {
-            "dmy" => Ok(Order::DayMonthYear),
-            "mdy" => Ok(Order::MonthDayYear),
-            "ymd" => Ok(Order::YearMonthDay),
-            _ => Err("must be dmy, mdy or ymd, or a pattern such as %d/%m/%Y".to_owned()),
-        }
+        let at = ["dmy", "mdy", "ymd"]
+            .iter()
+            .position(|known| *known == letters);
+        let wrong = "must be dmy, mdy or ymd, or a pattern such as %d/%m/%Y";
+        at.map(|at| Order::ALL[at]).ok_or(wrong.to_owned())
     }
 }
 
-/// What the dates of a file say about their order.
+/// What the dates of a file say about their order: for each kind the line of the first such date.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Evidence {
+pub(super) struct Evidence {
     day_first: Option<u64>,
     month_first: Option<u64>,
     ambiguous: Option<u64>,
@@ -68,41 +61,28 @@ pub struct Evidence {
 
 impl Evidence {
     /// Takes a date into account; `line` is where its record begins.
-    pub fn note(&mut self, text: &str, line: u64) {
-        let Some(numbers) = tokens(text)
-            .as_deref()
-            .and_then(day_tokens)
-            .and_then(Numbers::of)
-        else {
+    pub(super) fn note(&mut self, text: &str, line: u64) {
+        let Some(readings) = Readings::of(text) else {
             return;
         };
-        let place = if numbers.is_short && numbers.days().len() > 1 {
-            &mut self.short
-        } else if numbers.separator == '.' {
+        let [day_first, month_first, _] = readings.days;
+        let is_review = |day: &Date| day.year() >= YEAR_MIN;
+        let first = match (day_first.filter(is_review), month_first.filter(is_review)) {
+            _ if readings.is_short && readings.possible().len() > 1 => &mut self.short,
             // With points the day comes first, unless there is no such day: then this source does otherwise.
-            if !matches!(numbers.days()[..], [day] if numbers.day(Order::MonthDayYear) == Some(day))
-                || numbers.day(Order::DayMonthYear).is_some()
-            {
-                return;
-            }
-            &mut self.month_first
-        } else {
-            let day = |order| numbers.day(order).filter(|day| day.year() >= YEAR_MIN);
-            let [day_first, month_first] = [Order::DayMonthYear, Order::MonthDayYear].map(day);
-            match (day_first, month_first) {
-                (Some(_), None) => &mut self.day_first,
-                (None, Some(_)) => &mut self.month_first,
-                (Some(one), Some(other)) if one != other => &mut self.ambiguous,
-                _ => return,
-            }
+            (Some(_), _) if readings.is_dotted => return,
+            (Some(_), None) => &mut self.day_first,
+            (None, Some(_)) => &mut self.month_first,
+            (Some(one), Some(other)) if one != other => &mut self.ambiguous,
+            _ => return,
         };
-        place.get_or_insert(line);
+        first.get_or_insert(line);
     }
 
     /// The order, where all dates that have only one reading agree on it, and the line of the first of them.
-    pub fn order(&self) -> Option<(Order, u64)> {
+    pub(super) fn order(&self) -> Option<(Order, u64)> {
         match (self.day_first, self.month_first) {
-            // Which of its ends is the year, no other date says.
+            // No other date says which of its ends is the year.
             _ if self.short.is_some() => None,
             (Some(line), None) => Some((Order::DayMonthYear, line)),
             (None, Some(line)) => Some((Order::MonthDayYear, line)),
@@ -111,7 +91,7 @@ impl Evidence {
     }
 
     /// The line of a date that only an order can decide.
-    pub fn ambiguous(&self) -> Option<u64> {
+    pub(super) fn ambiguous(&self) -> Option<u64> {
         self.short.or(self.ambiguous)
     }
 }
@@ -124,211 +104,469 @@ impl Evidence {
 /// A line that says what is wrong, naming `field`.
 pub fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Date, String> {
     let text = text.trim();
-    if let Some(date) = unix(text)
-        .or_else(|| compact(text))
-        .or_else(|| serial(text))
-    {
+    let refused = |why: &str| Err(format!("{field}: {} {why}", quote(text)));
+    if let Some(date) = of_digits(text) {
         return Ok(date);
     }
-    let tokens = tokens(text).unwrap_or_default();
-    let outcome = match day_tokens(&tokens) {
-        Some(parts) => day(parts, order),
-        None => Err(UNKNOWN.to_owned()),
+    let Some(readings) = Readings::of(text) else {
+        return refused(
+            "is not a date that is known here (--date-format says in which order day, month and year stand)",
+        );
     };
-    let outcome = outcome.and_then(|date| match date.year() {
-        ..YEAR_MIN => Err(format!("lies before {YEAR_MIN}")),
-        _ => Ok(date),
-    });
-    outcome.map_err(|why| format!("{field}: {} {why}", quote(text)))
+    let days = match order {
+        Some(order) => Vec::from_iter(readings.days[order as usize]),
+        None => readings.possible(),
+    };
+    match (days.as_slice(), order) {
+        ([day], _) if day.year() < YEAR_MIN => refused(&format!("lies before {YEAR_MIN}")),
+        ([day], _) => Ok(*day),
+        ([], None) => refused("is not a day that exists"),
+        ([], Some(order)) => refused(&format!(
+            "is not a day that exists, read as {}",
+            order.name()
+        )),
+        _ if readings.is_short => refused(
+            "could begin with the year, the month or the day: say which with --date-format dmy, mdy or ymd",
+        ),
+        _ => refused("could be day/month or month/day: say which with --date-format dmy or mdy"),
+    }
 }
 
-/// Reads when something was changed: RFC 3339 with its zone, seconds or milliseconds since 1970, or a day; `None` where
-/// that is not certain. What it returns sorts by time.
-pub fn moment(text: &str, order: Option<Order>) -> Option<(i64, u32)> {
+/// Reads when something was changed, in seconds and billionths: RFC 3339 with its zone, seconds or milliseconds since
+/// 1970, or a day; `None` where that is not certain.
+pub(super) fn moment(text: &str, order: Option<Order>) -> Option<(i64, u32)> {
     let text = text.trim();
-    let (whole, fraction) = match text.split_once('.') {
-        Some((head, tail)) if head.len() == 19 => {
-            let end = tail
-                .find(|c: char| !c.is_ascii_digit())
-                .unwrap_or(tail.len());
-            let (digits, zone) = tail.split_at(end);
-            let nanos = format!("{:0<9}", digits.get(..9).unwrap_or(digits));
-            (format!("{head}{zone}"), nanos.parse().ok()?)
-        }
-        _ => (text.to_owned(), 0),
-    };
-    if let Ok(time) = parse_timestamp(whole.as_bytes()) {
-        return Some((time.unix(), fraction));
+    if let Some((seconds, millis)) = unix(text) {
+        return Some((seconds, millis * 1_000_000));
     }
-    if unix(text).is_some() {
-        let (seconds, thousandths) = text.split_at(10);
-        let nanos = thousandths.parse::<u32>().unwrap_or_default() * 1_000_000;
-        return Some((seconds.parse().ok()?, nanos));
+    let (mut whole, mut nanos) = (text.to_owned(), 0);
+    if let Some((head, tail)) = text.split_once('.').filter(|(head, _)| head.len() == 19) {
+        let (digits, zone) = split_digits(tail);
+        nanos = format!("{:0<9}", digits.get(..9).unwrap_or(digits))
+            .parse()
+            .ok()?;
+        whole = format!("{head}{zone}");
+    }
+    if let Ok(time) = parse_timestamp(whole.as_bytes()) {
+        return Some((time.unix(), nanos));
     }
     let day = parse(text, order, "updated").ok()?;
     Some((day.timestamp().unix(), 0))
 }
 
-/// The first year of which there can be reviews; an earlier one is a mistake of whoever typed it.
+/// The first year of which there can be reviews; an earlier one is a mistake.
 const YEAR_MIN: u16 = 1990;
 
-/// Why a text is no date.
-const UNKNOWN: &str = "is not a date that is known here (--date-format says in which order day, month and year stand)";
+/// What years of two digits leave out.
+const CENTURY: u32 = 2_000;
 
-/// Reads three tokens as a day, or says why they are none.
-fn day(parts: [Token; 3], order: Option<Order>) -> Result<Date, String> {
-    use Token::{Month, Number};
-    let (year, month, day) = match parts {
-        [
-            Number(year, 4, _),
-            Number(month, 1 | 2, _),
-            Number(day, 1 | 2, _),
-        ]
-        | [Month(month), Number(day, 1 | 2, _), Number(year, 4, _)]
-        | [Number(day, 1 | 2, _), Month(month), Number(year, 4, _)]
-        | [Number(year, 4, _), Month(month), Number(day, 1 | 2, _)] => (year, month, day),
-        [Number(day, 1 | 2, _), Month(month), Number(year, 2, _)] => (CENTURY + year, month, day),
-        _ => {
-            let numbers = Numbers::of(parts).ok_or_else(|| UNKNOWN.to_owned())?;
-            return numeric(&numbers, order);
-        }
-    };
-    date(year, month, day).ok_or_else(|| "is not a day that exists".to_owned())
+fn date(year: u32, month: u32, day: u32) -> Option<Date> {
+    let (year, month) = (year.try_into().ok()?, month.try_into().ok()?);
+    Date::new(year, month, day.try_into().ok()?).ok()
 }
 
-/// A day of three numbers, the year last unless it is short.
-struct Numbers {
-    parts: [u32; 3],
-    separator: char,
-    /// Whether the year has two digits, so that it may be the first number as well.
+/// The days that a text can mean.
+struct Readings {
+    /// The day in each [`Order`]; the same three times where the notation has only one reading.
+    days: [Option<Date>; 3],
+    /// Whether a year of two digits may stand at either end.
     is_short: bool,
+    is_dotted: bool,
 }
 
-impl Numbers {
-    fn of(parts: [Token; 3]) -> Option<Numbers> {
-        let [
-            Token::Number(first, 1 | 2, separator),
-            Token::Number(second, 1 | 2, _),
-            Token::Number(third, digits @ (2 | 4), _),
-        ] = parts
-        else {
-            return None;
+impl Readings {
+    fn of(text: &str) -> Option<Readings> {
+        let parts = Parts::of(text)?;
+        let mut is_short = false;
+        let days = match (parts.month, parts.numbers.as_slice()) {
+            (Some(month), &[(day, 1 | 2), (year, 4)] | &[(year, 4), (day, 1 | 2)]) => {
+                [date(year, month, day); 3]
+            }
+            (Some(month), &[(day, 1 | 2), (year, 2)]) => [date(CENTURY + year, month, day); 3],
+            (None, &[(year, 4), (month, 1 | 2), (day, 1 | 2)]) => [date(year, month, day); 3],
+            (None, &[(first, 1 | 2), (second, 1 | 2), (third, digits @ (2 | 4))]) => {
+                is_short = digits == 2;
+                let century = if is_short { CENTURY } else { 0 };
+                [
+                    date(century + third, second, first),
+                    date(century + third, first, second),
+                    date(century + first, second, third).filter(|_| is_short),
+                ]
+            }
+            _ => return None,
         };
-        Some(Numbers {
-            parts: [first, second, third],
-            separator,
-            is_short: digits == 2,
+        Some(Readings {
+            days,
+            is_short,
+            is_dotted: parts.is_dotted,
         })
     }
 
-    /// The day in this order, where it is one.
-    fn day(&self, order: Order) -> Option<Date> {
-        let [first, second, third] = self.parts;
-        let year = |year| match self.is_short {
-            true => CENTURY + year,
-            false => year,
-        };
-        match order {
-            Order::DayMonthYear => date(year(third), second, first),
-            Order::MonthDayYear => date(year(third), first, second),
-            Order::YearMonthDay if self.is_short => date(year(first), second, third),
-            Order::YearMonthDay => None,
-        }
-    }
-
-    /// All days that it could be.
-    fn days(&self) -> Vec<Date> {
-        let mut days: Vec<Date> = [
-            Order::DayMonthYear,
-            Order::MonthDayYear,
-            Order::YearMonthDay,
-        ]
-        .into_iter()
-        // With points hardly anybody puts the month first.
-        .filter(|order| {
-            *order != Order::MonthDayYear
-                || self.separator != '.'
-                || self.day(Order::DayMonthYear).is_none()
-        })
-        .filter_map(|order| self.day(order))
-        .collect();
+    /// All days that it could be. With points the month is not first where the day can be.
+    fn possible(&self) -> Vec<Date> {
+        let [day_first, month_first, year_first] = self.days;
+        let month_first = month_first.filter(|_| !self.is_dotted || day_first.is_none());
+        let mut days: Vec<Date> = [day_first, month_first, year_first]
+            .into_iter()
+            .flatten()
+            .collect();
         days.sort_unstable();
         days.dedup();
         days
     }
 }
 
-/// Reads a day of three numbers.
-fn numeric(numbers: &Numbers, order: Option<Order>) -> Result<Date, String> {
-    if let Some(order) = order {
-        let found = numbers.day(order);
-        return found.ok_or_else(|| format!("is not a day that exists, read as {}", order.name()));
+/// A day without separators: seconds or milliseconds since 1970, `20240305`, or days since 1899-12-30 as Excel counts
+/// them, with a fraction for the time (until 2099).
+fn of_digits(text: &str) -> Option<Date> {
+    if let Some((seconds, _)) = unix(text) {
+        return Some(Timestamp::from_unix(seconds).date());
     }
-    match numbers.days().as_slice() {
-        [day] => Ok(*day),
-        [] => Err("is not a day that exists in any order".to_owned()),
-        _ if numbers.is_short => {
-            let any = "could begin with the year, the month or the day: say which with --date-format dmy, mdy or ymd";
-            Err(any.to_owned())
-        }
-        _ => {
-            let both = "could be day/month or month/day: say which with --date-format dmy or mdy";
-            Err(both.to_owned())
-        }
-    }
-}
-
-/// What years of two digits leave out.
-const CENTURY: u32 = 2_000;
-
-fn date(year: u32, month: u32, day: u32) -> Option<Date> {
-    let (year, month, day) = (
-        u16::try_from(year).ok()?,
-        u8::try_from(month).ok()?,
-        u8::try_from(day).ok()?,
-    );
-    Date::new(year, month, day).ok()
-}
-
-/// The three tokens of the day, after a weekday, with nothing but a time behind them.
-fn day_tokens(tokens: &[Token]) -> Option<[Token; 3]> {
-    let tokens = match tokens {
-        [Token::Weekday, rest @ ..] => rest,
-        all => all,
-    };
-    let (day, rest) = tokens.split_first_chunk::<3>()?;
-    matches!(rest, [] | [Token::Time]).then_some(*day)
-}
-
-/// Seconds or milliseconds since 1970, as ten or thirteen digits: the years 2001 to 2286.
-fn unix(text: &str) -> Option<Date> {
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    let seconds = match text.len() {
-        10 if digits => text,
-        13 if digits => text.get(..10)?,
-        _ => return None,
-    };
-    Some(crate::wire::date::Timestamp::from_unix(seconds.parse().ok()?).date())
-}
-
-/// A day as eight digits, 20240305; the year decides that they are not in another order.
-fn compact(text: &str) -> Option<Date> {
-    let number: u32 = text.parse().ok().filter(|_| text.len() == 8)?;
-    let found = date(number / 10_000, number / 100 % 100, number % 100)?;
-    (found.year() >= YEAR_MIN).then_some(found)
-}
-
-/// A day as Excel stores it: days since 1899-12-30, with a fraction for the time; from [`YEAR_MIN`] to 2099.
-fn serial(text: &str) -> Option<Date> {
     let (days, time) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if days.len() != 5 || !digits(days) || !digits(time) {
+    if !is_digits(days) || !is_digits(time) {
         return None;
     }
-    let epoch = Date::new(1899, 12, 30).ok()?;
-    let found = Date::from_days(epoch.days() + days.parse::<u32>().ok()?)?;
-    (YEAR_MIN..=2_099).contains(&found.year()).then_some(found)
+    let number: u32 = days.parse().ok()?;
+    let found = match days.len() {
+        8 if days == text => date(number / 10_000, number / 100 % 100, number % 100)?,
+        5 => Date::from_days(Date::new(1899, 12, 30).ok()?.days() + number)?,
+        _ => return None,
+    };
+    let year_max = if days.len() == 5 { 2_099 } else { 9_999 };
+    (YEAR_MIN..=year_max)
+        .contains(&found.year())
+        .then_some(found)
+}
+
+/// Seconds since 1970 and thousandths, of ten or thirteen digits: the years 2001 to 2286.
+fn unix(text: &str) -> Option<(i64, u32)> {
+    if !is_digits(text) || !matches!(text.len(), 10 | 13) {
+        return None;
+    }
+    let (seconds, millis) = text.split_at(10);
+    Some((seconds.parse().ok()?, millis.parse().unwrap_or_default()))
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && split_digits(text).1.is_empty()
+}
+
+fn split_digits(text: &str) -> (&str, &str) {
+    split(text, |c| c.is_ascii_digit())
+}
+
+/// Splits off the characters at the beginning that are of one kind.
+fn split(text: &str, is_of_kind: impl Fn(char) -> bool) -> (&str, &str) {
+    let end = text.find(|c| !is_of_kind(c));
+    text.split_at(end.unwrap_or(text.len()))
+}
+
+/// The parts of a date, without a weekday before it and a time behind it.
+#[derive(Default)]
+struct Parts {
+    /// Each number with how many digits it has.
+    numbers: Vec<(u32, usize)>,
+    month: Option<u32>,
+    /// Whether a point stands behind the first number.
+    is_dotted: bool,
+}
+
+/// A date has at most so many bytes, with its time and zone.
+const BYTES_MAX: usize = 80;
+
+impl Parts {
+    /// Splits a text into its parts; `None` where something in it belongs to no date.
+    fn of(text: &str) -> Option<Parts> {
+        let mut parts = Parts::default();
+        let mut rest = text.trim();
+        if text.len() > BYTES_MAX {
+            return None;
+        }
+        while let Some(first) = rest.chars().next() {
+            if first.is_ascii_digit() {
+                let (digits, after) = split_digits(rest);
+                if after.starts_with(':') {
+                    // A time is the last part: what follows belongs to it, and has to look like it.
+                    return is_time(rest).then_some(parts);
+                }
+                parts.is_dotted |= parts.numbers.is_empty() && after.starts_with('.');
+                parts.numbers.push((digits.parse().ok()?, digits.len()));
+                // The letter between the day and the time of RFC 3339.
+                if let Some(time) = after.strip_prefix(['T', 't']).filter(|_| digits.len() == 2) {
+                    return is_time(time).then_some(parts);
+                }
+                let endings = ["st", "nd", "rd", "th"];
+                let ordinal = endings.iter().find_map(|ending| after.strip_prefix(ending));
+                let ordinal = ordinal.filter(|rest| !rest.starts_with(char::is_alphabetic));
+                rest = ordinal.unwrap_or(after);
+            } else if first.is_alphabetic() {
+                let (word, after) = split(rest, char::is_alphabetic);
+                let is_first = parts.numbers.is_empty() && parts.month.is_none();
+                match word {
+                    "de" | "del" | "of" | "at" | "um" | "à" | "le" | "the" | "T" | "o" => {}
+                    _ if is_first && is_weekday(word, after) => {}
+                    _ if parts.month.is_some() => return None,
+                    _ => parts.month = Some(month(word)?),
+                }
+                rest = after;
+            } else {
+                rest = rest.strip_prefix(['/', '-', '.', ',', ' ', '\u{a0}', '\u{202f}'])?;
+            }
+        }
+        Some(parts)
+    }
+}
+
+/// Whether a text is a time of day, perhaps with a fraction, AM or PM, and a zone: "Z", "+01:00", "GMT+0100 (CET)", "Uhr".
+fn is_time(text: &str) -> bool {
+    let (clock, zone) = split(text, |c| c.is_ascii_digit() || ":.,".contains(c));
+    let clock = clock.split(['.', ',']).next().unwrap_or_default();
+    let parts: Option<Vec<u32>> = clock.split(':').map(|part| part.parse().ok()).collect();
+    let is_clock = match parts.as_deref() {
+        Some([hour, minute]) => *hour < 25 && *minute < 60,
+        Some([hour, minute, second]) => *hour < 25 && *minute < 60 && *second < 61,
+        _ => false,
+    };
+    let is_zone = |c: char| c.is_ascii_alphanumeric() || "+-−: .()/_\u{a0}\u{202f}".contains(c);
+    is_clock && zone.chars().all(is_zone)
+}
+
+/// The twelve months in English, German, French, Spanish, Italian, Portuguese and Dutch, each with the beginnings that
+/// mean it and no other month.
+const MONTHS: [&str; 12] = [
+    "jan jän ene gen",
+    "feb fév fev",
+    "mar mär maa mrt mrz",
+    "apr avr abr",
+    "may mai mei mag",
+    "jun juin giu",
+    "jul juil lug",
+    "aug aoû aou ago",
+    "sep set",
+    "oct okt out ott",
+    "nov",
+    "dec dez déc dic",
+];
+
+/// The longest name of a month has ten letters ("septiembre"); a longer word is none.
+const MONTH_CHARS_MAX: usize = 10;
+
+/// The number of the month that `word` names, whole or shortened, from 1.
+fn month(word: &str) -> Option<u32> {
+    let word = word.to_lowercase();
+    if word.chars().count() > MONTH_CHARS_MAX {
+        return None;
+    }
+    let begins = |names: &&str| names.split(' ').any(|name| word.starts_with(name));
+    let at = MONTHS.iter().position(begins)?;
+    u32::try_from(at + 1).ok()
+}
+
+const WEEKDAYS: &str = "mon tue wed thu fri sat sun mo di mi do fr sa so lun mar mer jeu ven sam dim mittwoch dimanche";
+
+/// Whether `word`, with `after` behind it, names a day of the week, whole or shortened.
+fn is_weekday(word: &str, after: &str) -> bool {
+    let lower = word.to_lowercase();
+    let is_name = WEEKDAYS.split(' ').any(|known| known == lower)
+        || ["day", "di"].iter().any(|end| lower.ends_with(end))
+        || (lower.ends_with("tag") && lower.len() > 4);
+    // "Mar" is March in "Mar 4, 2024" and Tuesday ("mardi") in "mar. 4 mars 2024".
+    let mut words = after.split(|c: char| !c.is_alphabetic());
+    let has_month = |word: &str| word.chars().count() > 2 && month(word).is_some();
+    is_name
+        && !after.trim_start_matches(['.', ' ']).is_empty()
+        && (month(word).is_none() || words.any(has_month))
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::{Evidence, Order, moment, parse};
+
+    fn read(text: &str, order: Option<&str>) -> Option<String> {
+        let order = order.map(|order| Order::parse(order).unwrap());
+        parse(text, order, "date").ok().map(|date| date.to_string())
+    }
+
+    #[test]
+    fn dates_with_one_reading_need_no_format() {
+        for text in [
+            "2024-03-04",
+            "2024/03/04",
+            "2024.3.4",
+            "2024-03-04T23:59:59Z",
+            "2024-03-04T00:30:00.123456789+02:00",
+            "2024-03-04 10:11:12",
+            "2024-03-04 10:11:12 UTC",
+            "2024-03-04 9:05 PM",
+            "March 4, 2024",
+            "Mar 4, 2024",
+            "4 March 2024",
+            "4th of March 2024",
+            "4 Mar 2024",
+            "04-Mar-2024",
+            "04-Mar-24",
+            "Monday, March 4, 2024",
+            "Mon, 04 Mar 2024 10:00:00 GMT",
+            "Mar. 4, 2024 at 10:11 AM",
+            "4. März 2024",
+            "4. März 2024 um 10:11 Uhr",
+            "4 mars 2024",
+            "lundi 4 mars 2024",
+            "4 de marzo de 2024",
+            "4 marzo 2024",
+            "4 de março de 2024",
+            "4 maart 2024",
+            "4.3.2024",
+            "04.03.2024",
+            "1709510400",
+            "1709510400000",
+            " 2024-03-04 ",
+            "Mon Mar 4 2024",
+            "2024 Mar 4",
+            "20240304",
+            "45355",
+            "45355.75",
+        ] {
+            assert_eq!(read(text, None).as_deref(), Some("2024-03-04"), "{text}");
+        }
+        for (text, day) in [
+            ("31/12/2024", "2024-12-31"),
+            ("12/31/2024", "2024-12-31"),
+            ("12/31/24 11:59 PM", "2024-12-31"),
+            ("05/05/2024", "2024-05-05"),
+            ("12.31.2024", "2024-12-31"),
+            ("mar. 5 mars 2024", "2024-03-05"),
+            ("5 mayo 2024", "2024-05-05"),
+            ("5 maggio 2024", "2024-05-05"),
+            ("1990-01-01", "1990-01-01"),
+            ("05/05/05", "2005-05-05"),
+            ("24/03/99", "2099-03-24"),
+        ] {
+            assert_eq!(read(text, None).as_deref(), Some(day), "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_with_two_readings_are_refused_until_an_order_decides() {
+        for (text, why) in [
+            (
+                "03/04/2024",
+                "could be day/month or month/day: say which with --date-format dmy or mdy",
+            ),
+            ("3-4-2024", "could be day/month"),
+            (
+                "24-03-04",
+                "could begin with the year, the month or the day",
+            ),
+            ("04.03.24", "could begin with the year"),
+            ("24/12/04", "could begin with the year"),
+            ("1989-12-31", "lies before 1990"),
+            ("March 4, 0024", "lies before 1990"),
+            ("13/02/0024", "lies before 1990"),
+        ] {
+            let error = parse(text, None, "date").unwrap_err();
+            assert!(
+                error.starts_with(&format!("date: \"{text}\" {why}")),
+                "{error}"
+            );
+        }
+        for (text, order, day) in [
+            ("03/04/2024", "dmy", Some("2024-04-03")),
+            ("03/04/2024", "%m/%d/%Y %H:%M", Some("2024-03-04")),
+            ("3/4/24", "DD/MM/YYYY", Some("2024-04-03")),
+            ("3/4/24", "%d %b %Y", Some("2024-04-03")),
+            ("24/04/03", "YYYY-MM-DD", Some("2024-04-03")),
+            ("04.03.24", "dmy", Some("2024-03-04")),
+            ("13/04/2024", "mdy", None),
+            ("04/13/2024", "dmy", None),
+            ("04/03/2024", "ymd", None),
+            ("2024-03-04", "dmy", Some("2024-03-04")),
+            ("March 4, 2024", "dmy", Some("2024-03-04")),
+        ] {
+            assert_eq!(read(text, Some(order)).as_deref(), day, "{text} {order}");
+        }
+        assert!(Order::parse("my").is_err() && Order::parse("ydm").is_err());
+    }
+
+    #[test]
+    fn other_texts_are_no_days() {
+        for text in [
+            "",
+            "soon",
+            "a month ago",
+            "2024-02-30",
+            "2023-02-29",
+            "31/31/2024",
+            "2024-13-01",
+            "0/0/2024",
+            "2024",
+            "03/2024",
+            "2024-03-04x",
+            "2024-03-04T25:99",
+            "12345",
+            "Februar 30, 2024",
+            "4/4/4/2024",
+            "2024-03-04 10:11:12 <b>",
+            "４/３/2024",
+            "1/1/202",
+        ] {
+            assert_eq!(read(text, None), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn evidence_decides_only_where_it_agrees() {
+        for (dates, order, ambiguous) in [
+            (
+                &["03/04/2024", "13/04/2024"][..],
+                Some((Order::DayMonthYear, 2)),
+                Some(1),
+            ),
+            (
+                &["04/13/2024 10:00", "03/04/2024"],
+                Some((Order::MonthDayYear, 1)),
+                Some(2),
+            ),
+            (&["04/13/2024", "13/04/2024"], None, None),
+            (&["03/04/2024"], None, Some(1)),
+            (
+                &["2024-01-13", "13.04.2024", "May 13, 2024", "99/99/2024"],
+                None,
+                None,
+            ),
+            (&["24-03-13"], None, Some(1)),
+            (&["13/04/2024", "24-03-04"], None, Some(2)),
+            (&["13/02/0024"], None, None),
+            (&["05/05/2024", "4.3.2024"], None, None),
+            // With points the day comes first, unless it cannot.
+            (
+                &["03.04.2024", "03.14.2024"],
+                Some((Order::MonthDayYear, 2)),
+                None,
+            ),
+        ] {
+            let mut evidence = Evidence::default();
+            for (line, date) in (1..).zip(dates) {
+                evidence.note(date, line);
+            }
+            assert_eq!(
+                (evidence.order(), evidence.ambiguous()),
+                (order, ambiguous),
+                "{dates:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn moments_of_every_notation_sort_by_time() {
+        let at = |text| moment(text, None);
+        assert_eq!(at("2024-03-04T00:00:00Z"), Some((1_709_510_400, 0)));
+        assert_eq!(at("2024-03-04T02:00:00+02:00"), at("1709510400"));
+        assert_eq!(at("2024-03-04T00:00:00.5Z"), at("1709510400500"));
+        assert!(at("2024-03-04T00:00:00.25Z") < at("2024-03-04T00:00:00.5Z"));
+        assert_eq!(at("4 March 2024"), at("2024-03-04T00:00:00Z"));
+        for text in ["03/04/2024", "yesterday", "", "9"] {
+            assert_eq!(at(text), None, "{text}");
+        }
+    }
+}

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::columns::normal;
-use super::formats::{FORMATS, Form, SourceFormat};
+use super::formats::{Form, SourceFormat, formats};
 use super::json::LISTS;
 use crate::dataset::REQUIRED_KEYS;
 
 /// Finds the format of a JSON document or of a page; `None` for anything else, which is a table.
-pub fn of_text(head: &str) -> Option<&'static SourceFormat> {
+pub(super) fn of_text(head: &str) -> Option<&'static SourceFormat> {
     let text = head.trim_start();
     if text.starts_with('<') {
         return named("jsonld");
@@ -28,32 +28,36 @@ pub(super) fn of_columns(names: &[String]) -> &'static SourceFormat {
         mark.split('|')
             .any(|name| names.iter().any(|column| column == name))
     };
-    let mut tables = FORMATS.iter().filter(|format| format.form == Form::Table);
-    let marked = tables
-        .find(|format| !format.marks.is_empty() && format.marks.split_whitespace().all(is_there));
-    marked.unwrap_or(&FORMATS[0])
+    let mut marked = formats()
+        .iter()
+        .filter(|format| format.form == Form::Table && !format.marks.is_empty());
+    let found = marked.find(|format| format.marks.split_whitespace().all(is_there));
+    found.unwrap_or(&formats()[0])
 }
 
 /// The format that `--from` calls so.
 pub fn named(flag: &str) -> Option<&'static SourceFormat> {
-    FORMATS.iter().find(|format| format.flag == flag)
+    formats().iter().find(|format| format.flag == flag)
 }
 
-/// Why a source cannot be read whatever its format: the files that people have in place of an export.
-pub fn foreign(head: &str) -> Option<&'static str> {
-    let maps = "is Google Maps' list of the reviews that you wrote about others: in Takeout choose \
-                \"Google Business Profile\" instead, signed in as the owner of the place";
+/// Why a source cannot be read whatever its format: files that are often taken for an export.
+pub(super) fn foreign(head: &str) -> Option<&'static str> {
+    let is_map = || {
+        ["\"features\"", "\"geometry\""]
+            .iter()
+            .all(|key| head.contains(key))
+    };
     if head.starts_with('\u{1f}') {
         Some("is compressed: unpack it")
     } else if head.starts_with("%PDF-") {
         Some("is a PDF: export the reviews in another form")
     } else if head.contains('\0') {
         Some("holds zero bytes, as no text does: if it is one, name its --encoding")
-    } else if head.trim_start().starts_with('{')
-        && head.contains("\"features\"")
-        && head.contains("\"geometry\"")
-    {
-        Some(maps)
+    } else if head.trim_start().starts_with('{') && is_map() {
+        Some(
+            "is Google Maps' list of the reviews that you wrote about others: in Takeout choose \
+             \"Google Business Profile\" instead, signed in as the owner of the place",
+        )
     } else {
         None
     }
@@ -64,12 +68,12 @@ const REVIEWD_DOCUMENT: &str = "aggregate_rating";
 
 /// The marks of formats of JSON, each with the flag of its format.
 fn marks() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let formats = FORMATS.iter().filter(|format| format.form != Form::Table);
+    let formats = formats().iter().filter(|format| format.form != Form::Table);
     formats.flat_map(|format| {
         format
             .marks
             .split_whitespace()
-            .map(|mark| (mark, format.flag))
+            .map(|mark| (mark, format.flag.as_str()))
     })
 }
 
@@ -127,7 +131,7 @@ mod tests {
 
     #[test]
     fn documents_are_known_by_the_keys_of_their_first_review() {
-        let flag = |head: &str| of_text(head).map(|format| format.flag);
+        let flag = |head: &str| of_text(head).map(|format| format.flag.as_str());
         let ours = r#"{"id":"a","author":"Ann","author_avatar_url":null,"rating":5,"date":"2024-03-04","text":"","source":"google","source_url":null,"owner_reply":null,"verified":true}"#;
         let short = ours.replace("\"verified\":true", "\"seen\":true");
         for (first, expected) in [

@@ -1,13 +1,13 @@
-//! One JSON object into a record: the values that its format names, or those under known names.
+//! One JSON object into a record: the values that its format names, or those under usual names.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
 use super::columns::{Columns, Mapping};
-use super::formats::{Form, SourceFormat};
-use super::record::{Extra, Field, Record};
-use super::stored::{media, verification};
+use super::formats::{Form, SourceFormat, formats};
+use super::record::{Field, Found, Record, Refusal};
+use super::review::{KEYS, REQUIRED};
 
 /// The nodes of a schema.org document to which others refer by `@id`.
 pub(super) type Nodes<'v> = HashMap<&'v str, &'v Value>;
@@ -20,17 +20,20 @@ pub(super) struct ElementReader<'r, 'v> {
     pub(super) nodes: Option<&'r Nodes<'v>>,
 }
 
+/// Where a schema.org node holds what others have as a single value.
+const LINKED: &[&str] = &["@value", "name", "url", "contentUrl", "@id"];
+
 impl<'v> ElementReader<'_, 'v> {
     /// Makes a record of an element that begins on `line`.
-    ///
-    /// # Errors
-    /// Where it is none.
-    pub(super) fn record(&self, value: &'v Value, line: u64) -> Result<Record, String> {
+    pub(super) fn read(&self, value: &'v Value, line: u64) -> Found {
+        self.record(value, line)
+            .map_err(|reason| Refusal { line, reason })
+    }
+
+    fn record(&self, value: &'v Value, line: u64) -> Result<Record, String> {
         let format = self.format;
-        let has = |value: &Value| {
-            let mut needs = format.needs.split_whitespace();
-            needs.all(|key| value.get(key).is_some())
-        };
+        let needs = || format.needs.split_whitespace();
+        let has = |value: &Value| needs().all(|key| value.get(key).is_some());
         // Some answers wrap each review once more.
         let inner = value.get("review").filter(|inner| inner.is_object());
         let value = inner
@@ -40,61 +43,41 @@ impl<'v> ElementReader<'_, 'v> {
             return Err("is not an object".to_owned());
         };
         if !has(value) {
-            let (name, needs) = (format.title.split(' ').next(), format.needs);
-            let keys: Vec<&str> = needs.split_whitespace().collect();
-            let name = name.unwrap_or_default();
-            return Err(format!(
-                "is no review of {name}: it has no {}",
-                keys.join(" or no ")
-            ));
+            let name = format.title.split(' ').next().unwrap_or_default();
+            let needs = needs().collect::<Vec<_>>().join(" or no ");
+            return Err(format!("is no review of {name}: it has no {needs}"));
         }
         let mut record = Record::at(line);
-        for (field, paths) in format.fields {
-            match self.first(value, paths) {
-                Some((Value::String(whole), true)) => {
-                    record.set(*field, whole.rsplit('/').next().unwrap_or_default());
-                }
-                Some((value, _)) => self.set(&mut record, *field, value),
-                // Without a picture here an export does not take away one that another gave.
-                None if format.form == Form::WholeJson && *field != Field::Avatar => {
-                    record.set(*field, "");
-                }
-                None => {}
+        if format.is_generic() {
+            for (field, key) in usual_keys(object)?.fields() {
+                self.set(&mut record, field, object.get(key).unwrap_or(&Value::Null));
             }
-        }
-        if format.fields.is_empty() {
-            let keys: Vec<&str> = object.keys().map(String::as_str).collect();
-            // Keys that the operator named may lie deeper, so they are looked up by their paths.
-            for (field, at) in Columns::find(&keys, &[], &Mapping::new(), format)?.used {
-                let value = at.first().and_then(|at| object.get(keys[*at.first()?]));
-                self.set(&mut record, field, value.unwrap_or(&Value::Null));
+        } else {
+            for (field, paths) in format.fields() {
+                match self.at(value, paths) {
+                    Some((Value::String(whole), true)) => {
+                        record.set(field, whole.rsplit('/').next().unwrap_or_default());
+                    }
+                    Some((value, _)) => self.set(&mut record, field, value),
+                    // Without a picture here an export does not take away one that another gave.
+                    None if format.form == Form::WholeJson && field != Field::Avatar => {
+                        record.set(field, "")
+                    }
+                    None => {}
+                }
             }
         }
         if format.flag == "reviewd" {
             record.is_ours = true;
-            // A review without these keys, of an older reviewd, takes nothing away from what is there.
-            let given = |key: &str| value.get(key);
-            record.extra = Extra {
-                verification: given("verification").map(verification),
-                language: given("language").map(|tag| tag.as_str().map(str::to_owned)),
-                media: given("media").map(media),
-                translation: given("translation").map(|text| text.as_str().map(str::to_owned)),
-            };
-            record.mentions = ["mentioned_technicians", "mentioned_services"].map(|key| {
-                let names = value[key].as_array()?;
-                // A name that is none is refused as an empty one is.
-                Some(
-                    names
-                        .iter()
-                        .map(|name| plain(name).unwrap_or_default())
-                        .collect(),
-                )
-            });
+            let extra = KEYS[REQUIRED..].iter();
+            let extra = extra.filter_map(|key| Some(((*key).to_owned(), value.get(*key)?.clone())));
+            record.extra = extra.collect();
         }
+        // Keys that the operator named may lie deeper, so they are looked up by their paths.
         for (field, path) in self.mapping {
             match lookup(object, path) {
                 Some(value) => self.set(&mut record, *field, value),
-                None if format.fields.is_empty() => record.set(*field, ""),
+                None if format.is_generic() => record.set(*field, ""),
                 None => {}
             }
         }
@@ -102,17 +85,16 @@ impl<'v> ElementReader<'_, 'v> {
     }
 
     /// The value at the first of `paths` that holds something, or else that is there, and whether its end is meant.
-    fn first(&self, value: &'v Value, paths: &str) -> Option<(&'v Value, bool)> {
-        let mut found = paths.split_whitespace().filter_map(|path| {
-            let keys = path.trim_end_matches('/').split('.');
-            let mut keys = keys.into_iter();
+    fn at(&self, value: &'v Value, paths: &str) -> Option<(&'v Value, bool)> {
+        let mut found = paths.split('|').filter_map(|path| {
+            let mut keys = path.trim_end_matches('/').split('.');
             let at = keys.try_fold(value, |value, key| self.key(value, key))?;
             Some((at, path.ends_with('/')))
         });
-        let first = found.next()?;
-        match first.0 {
-            Value::Null => found.find(|(value, _)| !value.is_null()).or(Some(first)),
-            _ => Some(first),
+        let first = found.next();
+        match first {
+            Some((Value::Null, _)) => found.find(|(value, _)| !value.is_null()).or(first),
+            _ => first,
         }
     }
 
@@ -138,60 +120,58 @@ impl<'v> ElementReader<'_, 'v> {
         if !value.is_object() {
             return put(record, field, value);
         }
-        let part = |keys: &[&str]| {
-            let mut found = keys.iter().filter_map(|key| self.key(value, key));
-            let first = found.next()?;
-            // `{"text": null, "comment": "…"}` says the second.
-            match first {
-                Value::Null => found.find(|value| !value.is_null()).or(Some(first)),
-                _ => Some(first),
-            }
+        let part = |keys: &str| {
+            let (part, _) = self.at(value, keys)?;
+            // What a node of schema.org holds may be a node again.
+            let is_node = self.nodes.is_some() && part.is_object();
+            let inner = LINKED
+                .iter()
+                .filter(|_| is_node)
+                .find_map(|key| self.key(part, key));
+            Some(inner.unwrap_or(part))
         };
-        let names: &[&str] = match field {
-            _ if self.nodes.is_some() && field != Field::Rating => LINKED,
-            Field::Author | Field::Source => &["name", "displayName", "fullName", "value"],
-            Field::Rating => &["ratingValue", "value", "rating"],
-            Field::Reply | Field::Text | Field::Title => {
-                &["text", "comment", "content", "body", "value"]
-            }
-            _ => &["value", "$date", "date", "$oid"],
+        let found = match field {
+            Field::Rating => part("ratingValue|value|rating"),
+            _ if self.nodes.is_some() => part("@value|name|url|contentUrl|@id"),
+            Field::Author | Field::Source => part("name|displayName|fullName|value"),
+            Field::Reply | Field::Text | Field::Title => part("text|comment|content|body|value"),
+            _ => part("value|$date|date|$oid"),
         };
-        let inner = |value: &'v Value| match self.nodes {
-            Some(_) if value.is_object() => LINKED.iter().find_map(|key| self.key(value, key)),
-            _ => None,
-        };
-        let found = part(names).unwrap_or(value);
-        let found = inner(found).unwrap_or(found);
+        let found = found.unwrap_or(value);
         // An organisation without a name says no more than one that is left out.
         if self.nodes.is_some() && field == Field::Source && found.is_object() {
             return;
         }
         put(record, field, found);
-        let (beside, keys): (Field, &[&str]) = match field {
-            Field::Rating => (Field::Best, &["bestRating", "best"]),
-            Field::Reply => (
-                Field::ReplyDate,
-                &[
-                    "date",
-                    "updateTime",
-                    "createdAt",
-                    "created_at",
-                    "datePublished",
-                ],
-            ),
-            _ => return,
+        let beside = match field {
+            Field::Rating => part("bestRating|best").map(|found| (Field::Best, found)),
+            Field::Reply => part("date|updateTime|createdAt|created_at|datePublished")
+                .map(|found| (Field::ReplyDate, found)),
+            _ => None,
         };
-        if let Some(found) = part(keys) {
-            put(record, beside, inner(found).unwrap_or(found));
+        if let Some((field, found)) = beside {
+            put(record, field, found);
         }
     }
 }
 
-/// Where a schema.org node holds what others have as a single value.
-const LINKED: &[&str] = &["@value", "name", "url", "contentUrl", "@id"];
+/// The keys of an object that have usual names.
+fn usual_keys(object: &Map<String, Value>) -> Result<Columns, String> {
+    let keys: Vec<String> = object.keys().cloned().collect();
+    Columns::find(&keys, &[], &Mapping::new(), &formats()[0])
+}
+
+/// Whether an object has stars and a day, whatever it lists besides.
+pub(super) fn is_review(object: &Map<String, Value>, mapping: &Mapping) -> bool {
+    let known = usual_keys(object).unwrap_or_default();
+    [Field::Rating, Field::Date].into_iter().all(|field| {
+        let mut named = mapping.iter().filter(|(mapped, _)| *mapped == field);
+        known.has(field) || named.any(|(_, path)| lookup(object, path).is_some())
+    })
+}
 
 /// The value at a path: a key, or keys with points between them.
-pub(super) fn lookup<'v>(object: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
+fn lookup<'v>(object: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
     if let Some(value) = object.get(path) {
         return Some(value);
     }
@@ -199,25 +179,14 @@ pub(super) fn lookup<'v>(object: &'v Map<String, Value>, path: &str) -> Option<&
     lookup(object.get(key)?.as_object()?, rest)
 }
 
-/// Sets a field to a single value, or remembers that it is none.
-fn put(record: &mut Record, field: Field, value: &Value) {
-    match plain(value) {
-        Ok(text) => record.set(field, text),
-        Err(what) => record.refuse(field, what),
-    }
-}
-
-/// A value as text; null, `[]` and `{}` are empty.
-///
-/// # Errors
-/// What it is, where it is no single value.
-pub(super) fn plain(value: &Value) -> Result<String, &'static str> {
+/// Sets a field to a single value, or notes that it is none.
+pub(super) fn put(record: &mut Record, field: Field, value: &Value) {
     match value {
-        Value::String(text) => Ok(text.clone()),
-        Value::Number(number) => Ok(number.to_string()),
-        Value::Bool(value) => Ok(value.to_string()),
-        Value::Array(values) if !values.is_empty() => Err("an array"),
-        Value::Object(object) if !object.is_empty() => Err("an object"),
-        Value::Null | Value::Array(_) | Value::Object(_) => Ok(String::new()),
+        Value::String(text) => record.set(field, text.as_str()),
+        Value::Number(number) => record.set(field, number.to_string()),
+        Value::Bool(value) => record.set(field, value.to_string()),
+        Value::Array(values) if !values.is_empty() => record.refuse(field, "an array"),
+        Value::Object(object) if !object.is_empty() => record.refuse(field, "an object"),
+        Value::Null | Value::Array(_) | Value::Object(_) => record.set(field, ""),
     }
 }

@@ -1,19 +1,20 @@
 //! JSON objects: one a line, in an array, or in the lists of documents of any size, one in memory at a time.
 
+use std::cell::Cell;
 use std::fmt;
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead, Read};
+use std::rc::Rc;
 
 use serde_core::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::RECORD_BYTES_MAX;
-use super::columns::{Columns, Mapping};
-use super::element::{ElementReader, lookup};
-use super::formats::FORMATS;
-use super::read::{Counted, Progress, ReadError, Reading};
-use super::record::{Field, Found, Sink};
+use super::columns::Mapping;
+use super::element::{ElementReader, is_review};
+use super::record::{Refusal, Sink};
+use super::source::{ImportSource, ReadError, TOO_LONG};
 
 /// The keys under which documents hold their reviews.
 pub(super) const LISTS: [&str; 6] = [
@@ -29,41 +30,31 @@ pub(super) const LISTS: [&str; 6] = [
 ///
 /// # Errors
 /// When the source cannot be read further, or `sink` wants no more.
-pub(super) fn read(
-    source: impl BufRead,
-    reading: &Reading,
-    sink: &mut Sink<'_>,
-) -> Result<(), ReadError> {
-    if is_document(&reading.head, &reading.mapping) {
-        return elements(source, &mut |line, value| {
-            hand_on(value, line, reading, sink)
-        });
+pub(super) fn read(source: &ImportSource<'_>, sink: &mut Sink<'_>) -> Result<(), ReadError> {
+    let mapping = &source.options.mapping;
+    let found = |value: &Value, line| {
+        let reader = ElementReader {
+            format: source.format(),
+            mapping,
+            nodes: None,
+        };
+        reader.read(value, line)
+    };
+    if is_document(&source.head, mapping) {
+        return elements(source.text()?, &mut |line, value| sink(found(value, line)));
     }
-    each_line(source, |line, text| {
+    each_line(source.text()?, |line, text| {
         let value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(error) => {
                 let (reason, column) = (reason(&error), error.column());
                 let reason = format!("is not JSON: {reason} at column {column}");
-                return sink(Found::Refused { line, reason });
+                return sink(Err(Refusal { line, reason }));
             }
         };
-        let reviews = page(&value, &reading.mapping).unwrap_or_else(|| vec![&value]);
+        let reviews = page(&value, mapping).unwrap_or_else(|| vec![&value]);
         let mut reviews = reviews.into_iter();
-        reviews.try_for_each(|review| hand_on(review, line, reading, sink))
-    })
-}
-
-/// Hands on what one element says.
-fn hand_on(value: &Value, line: u64, reading: &Reading, sink: &mut Sink<'_>) -> Result<(), String> {
-    let reader = ElementReader {
-        format: reading.format,
-        mapping: &reading.mapping,
-        nodes: None,
-    };
-    sink(match reader.record(value, line) {
-        Ok(record) => Found::Record(record),
-        Err(reason) => Found::Refused { line, reason },
+        reviews.try_for_each(|review| sink(found(review, line)))
     })
 }
 
@@ -85,27 +76,15 @@ fn page<'v>(value: &'v Value, mapping: &Mapping) -> Option<Vec<&'v Value>> {
     let object = value.as_object()?;
     let mut listed = None;
     for value in LISTS.iter().filter_map(|key| object.get(*key)) {
-        match value {
-            Value::Array(list) => listed.get_or_insert_with(Vec::new).extend(list),
-            value => {
-                if let Some(inner) = page(value, mapping) {
-                    listed.get_or_insert_with(Vec::new).extend(inner);
-                }
-            }
+        let inner = match value {
+            Value::Array(list) => Some(list.iter().collect()),
+            value => page(value, mapping),
+        };
+        if let Some(inner) = inner {
+            listed.get_or_insert_with(Vec::new).extend(inner);
         }
     }
     listed.filter(|_| !is_review(object, mapping))
-}
-
-/// Whether an object has stars and a day, whatever it lists besides.
-fn is_review(object: &Map<String, Value>, mapping: &Mapping) -> bool {
-    let keys: Vec<&str> = object.keys().map(String::as_str).collect();
-    let known = Columns::find(&keys, &[], &Mapping::new(), &FORMATS[0]);
-    [Field::Rating, Field::Date].into_iter().all(|field| {
-        let mut named = mapping.iter().filter(|(mapped, _)| *mapped == field);
-        named.any(|(_, path)| lookup(object, path).is_some())
-            || known.as_ref().is_ok_and(|columns| columns.has(field))
-    })
 }
 
 /// Hands on each line that is not blank.
@@ -130,21 +109,24 @@ fn each_line(
         // The source is UTF-8 by now, and a line ends between two characters.
         let text = String::from_utf8_lossy(&bytes);
         if !text.trim().is_empty() {
-            on(line, text.trim()).map_err(ReadError::Full)?;
+            on(line, text.trim()).map_err(ReadError::whole)?;
         }
     }
     Ok(())
 }
 
 /// Takes an element and the line on which it begins.
-pub(super) type OnElement<'o> = dyn FnMut(u64, &Value) -> Result<(), String> + 'o;
+type OnElement<'o> = dyn FnMut(u64, &Value) -> Result<(), String> + 'o;
 
 /// Reads a document, or several one after the other, to the end and hands on each element of their lists.
-pub(super) fn elements(source: impl BufRead, on: &mut OnElement<'_>) -> Result<(), ReadError> {
-    let progress = Progress::new();
-    let mut parser = serde_json::Deserializer::from_reader(Counted::new(source, &progress));
+fn elements(source: impl BufRead, on: &mut OnElement<'_>) -> Result<(), ReadError> {
+    let position = Rc::new(Position::default());
+    let mut parser = serde_json::Deserializer::from_reader(Counted {
+        source,
+        position: Rc::clone(&position),
+    });
     let mut walk = Walk {
-        progress: &progress,
+        position: &position,
         on,
         full: None,
         lists: 0,
@@ -159,17 +141,15 @@ pub(super) fn elements(source: impl BufRead, on: &mut OnElement<'_>) -> Result<(
             end => break end,
         }
     };
-    let (full, lists) = (walk.full, walk.lists);
-    if let Some(message) = full {
-        return Err(ReadError::Full(message));
+    if let Some(message) = walk.full {
+        return Err(ReadError::whole(message));
     }
-    outcome.map_err(|error| failed(error, progress.line()))?;
-    if lists == 0 {
-        let message = format!(
+    outcome.map_err(|error| failed(error, 1 + position.feeds.get()))?;
+    if walk.lists == 0 {
+        return Err(ReadError::whole(format!(
             "holds no list of reviews: neither an array, nor one under {}, nor one object a line",
             LISTS.join(", ")
-        );
-        return Err(ReadError::at(0, message));
+        )));
     }
     Ok(())
 }
@@ -180,10 +160,9 @@ pub(super) fn failed(error: serde_json::Error, line: u64) -> ReadError {
         return ReadError::of(error.into(), line);
     }
     let reason = reason(&error);
-    let message = if error.is_eof() {
-        format!("ends too early, as half a file does ({reason})")
-    } else {
-        format!("is not JSON that can be read: {reason}")
+    let message = match error.is_eof() {
+        true => format!("ends too early, as half a file does ({reason})"),
+        false => format!("is not JSON that can be read: {reason}"),
     };
     ReadError::at(error.line() as u64, message)
 }
@@ -195,9 +174,39 @@ pub(super) fn reason(error: &serde_json::Error) -> String {
     reason.unwrap_or(&whole).to_owned()
 }
 
+/// How far the parser is, shared with the bytes that it reads through.
+#[derive(Default)]
+struct Position {
+    /// Line feeds before the next byte.
+    feeds: Cell<u64>,
+    /// Bytes since the record began.
+    bytes: Cell<u64>,
+}
+
+/// Bytes on their way to the parser: counted, and cut where a record has no end.
+struct Counted<R> {
+    source: R,
+    position: Rc<Position>,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.source.read(buffer)?;
+        let feeds = memchr::memchr_iter(b'\n', &buffer[..length]).count() as u64;
+        let Position { feeds: all, bytes } = &*self.position;
+        all.set(all.get() + feeds);
+        bytes.set(bytes.get() + length as u64);
+        // The parser reads one byte beyond a record.
+        match bytes.get() > RECORD_BYTES_MAX + 1 {
+            true => Err(io::Error::new(io::ErrorKind::InvalidData, TOO_LONG)),
+            false => Ok(length),
+        }
+    }
+}
+
 /// The way through a document: into its lists, past everything else.
 struct Walk<'w, 'o> {
-    progress: &'w Progress,
+    position: &'w Position,
     on: &'w mut OnElement<'o>,
     /// Why no more is wanted.
     full: Option<String>,
@@ -222,20 +231,19 @@ impl<'de> Visitor<'de> for &mut Walk<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
         while let Some(key) = object.next_key::<String>()? {
-            if LISTS.contains(&key.as_str()) {
-                object.next_value_seed(&mut *self)?;
-            } else {
-                object.next_value::<IgnoredAny>()?;
+            match LISTS.contains(&key.as_str()) {
+                true => object.next_value_seed(&mut *self)?,
+                false => drop(object.next_value::<IgnoredAny>()?),
             }
-            self.progress.end_record();
+            self.position.bytes.set(0);
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         self.lists += 1;
-        while let Some((line, value)) = list.next_element_seed(Element(self.progress))? {
-            self.progress.end_record();
+        while let Some((line, value)) = list.next_element_seed(Element(self.position))? {
+            self.position.bytes.set(0);
             if let Err(message) = (self.on)(line, &value) {
                 self.full = Some(message);
                 return Err(A::Error::custom("no more is wanted"));
@@ -243,6 +251,8 @@ impl<'de> Visitor<'de> for &mut Walk<'_, '_> {
         }
         Ok(())
     }
+
+    // A list's key may hold something else, such as a count.
 
     fn visit_unit<E>(self) -> Result<(), E> {
         Ok(())
@@ -270,13 +280,13 @@ impl<'de> Visitor<'de> for &mut Walk<'_, '_> {
 }
 
 /// One element; its first byte has been read when it begins, and no later one, so that its line is known.
-struct Element<'e>(&'e Progress);
+struct Element<'e>(&'e Position);
 
 impl<'de> DeserializeSeed<'de> for Element<'_> {
     type Value = (u64, Value);
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(u64, Value), D::Error> {
-        let line = self.0.line();
+        let line = 1 + self.0.feeds.get();
         Ok((line, Value::deserialize(deserializer)?))
     }
 }

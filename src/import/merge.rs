@@ -1,310 +1,297 @@
-//! Candidates laid over the reviews that are there, by id; what comes of it, and the new file.
+//! Candidates laid over the stored reviews, by id, and the new file that comes of it.
+//!
+//! The order of records and of sources does not matter: of two versions of a review the one changed later counts, and
+//! where the times do not decide, one is chosen by its bytes and the other refused. A review that does not change keeps
+//! its bytes. Memory depends on the result: stored reviews are borrowed from the file, and only what changes is held.
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 
 use super::identity::of_content;
-use super::normalise::{Rules, Vouched, normalise, unusable};
-use super::record::Found;
-use super::stored::Stored;
+use super::normalise::{Candidate, known_id, normalise, unusable};
+use super::record::{Field, Found, Record, Refusal};
+use super::review::StoredReview;
+use super::source::{ImportSource, Vouched};
+use super::text::quote;
 use crate::dataset::{REVIEWS_BYTES_MAX, REVIEWS_MAX};
-use crate::wire::date::Date;
+use crate::wire::date::{Date, Timestamp};
 
-mod identity;
-mod outcome;
-mod removal;
-mod tally;
-mod twins;
+mod business;
+mod duplicates;
+mod report;
 
-use identity::{rank, taken};
-pub use outcome::{BusinessFacts, MISSING_MAX};
-pub use tally::{Note, Tally};
+pub(crate) use business::BusinessFacts;
+pub(crate) use report::{Note, NoteText, Report, SourceReport};
 
-/// Refusals that are kept with their reasons; further ones are counted.
-pub const REFUSALS_MAX: usize = 100;
-
-/// Remarks that are shown; further ones are counted.
-pub const REMARKS_MAX: usize = 10;
-
-/// What stands between two reviews of the file.
+/// What stands between two reviews of the file, and at its end.
 const SEPARATOR: &str = ",\n    ";
-const SEPARATOR_BYTES: usize = SEPARATOR.len();
+const END: &str = "\n  ]\n}\n";
 
-/// The bounds of the result.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    /// Bytes of the new file.
-    pub bytes_max: u64,
-    /// Reviews in it.
-    pub reviews_max: usize,
-}
-
-impl Bounds {
-    /// The bounds for a file of at most `bytes_max`, and of at most what the check takes.
-    pub fn of(bytes_max: u64) -> Bounds {
-        Bounds {
-            bytes_max: bytes_max.min(REVIEWS_BYTES_MAX as u64),
-            reviews_max: REVIEWS_MAX,
-        }
-    }
-}
-
-/// The reviews that are there, and what an import makes of them.
-#[derive(Debug)]
+/// The stored reviews, and what an import makes of them.
+#[derive(Default)]
 pub struct Merge<'f> {
     /// The other parts of the file as they stand, by key; empty where there is no file.
     parts: BTreeMap<String, &'f RawValue>,
     slots: HashMap<String, Slot<'f>>,
-    /// The sources of reviews, in lower case: a number stands for each.
-    sources: HashMap<String, u32>,
-    /// The sources that this import has spoken of.
-    spoken: HashSet<u32>,
+    /// The platforms of reviews, in lower case: a number stands for each.
+    platforms: HashMap<String, u32>,
+    /// The platforms of which this import had a review.
+    imported: HashSet<u32>,
     /// Ids that are never added.
     ignored: HashSet<String>,
     /// Refused records of which it is not known which reviews they are.
-    unknown_count: u64,
+    unidentified: u64,
     /// Ids of the reviews that were removed, as their sources have them no more.
     pruned: Vec<String>,
-    tallies: Vec<Tally>,
+    sources: Vec<SourceReport>,
+    /// The first refusals and remarks, and how many remarks there are.
     refusals: Vec<Note>,
-    /// What was left out of records that were taken, at most [`REMARKS_MAX`] of them.
     remarks: Vec<Note>,
-    /// How many there are.
     remark_count: u64,
-    bounds: Bounds,
-    /// The ids of reviews that are there, by source, author and text; `None` where several have the same.
+    bytes_max: u64,
+    /// The ids of stored reviews, by source, author and text; `None` where several have the same.
     same_texts: Option<HashMap<u64, Option<String>>>,
     /// What the operator says of the business, where the file has placeholders.
     business: BusinessFacts,
-    /// Bytes that the new file has so far, or one more where it holds a review.
+    /// Bytes of the new file with a separator for each review.
     bytes: u64,
 }
 
 /// One id.
-#[derive(Debug)]
+#[derive(Default)]
 struct Slot<'f> {
-    kept: Option<Kept<'f>>,
-    arrived: Option<Arrived>,
+    kept: Option<Version<'f>>,
+    /// The number of the stored review's platform.
+    platform: u32,
+    arrived: Option<Arrived<'f>>,
     /// Whether a record of this id came, be it refused.
     named: bool,
 }
 
-/// A review that was there.
-#[derive(Debug)]
-struct Kept<'f> {
-    json: &'f RawValue,
+/// A review as a file holds it.
+struct Version<'f> {
+    json: Cow<'f, str>,
     date: Date,
-    source: u32,
     verified: bool,
 }
 
 /// The time of the change, where it is known, and the digest of what the source says.
-type Rank = (Option<(i64, u32)>, [u8; 16]);
+type Rank = (Option<(i64, u32)>, [u8; 32]);
 
 /// The version of a review that this import goes by.
-#[derive(Debug)]
-struct Arrived {
+struct Arrived<'f> {
     source: usize,
     line: u64,
-    /// What decides between two versions: the time of the change, then the bytes.
+    /// What decides between two versions.
     rank: Rank,
     /// Whether the source hides it.
     hidden: bool,
     /// The review where it is new or different.
-    fresh: Option<Fresh>,
+    fresh: Option<Version<'f>>,
 }
 
-#[derive(Debug)]
-struct Fresh {
-    json: Box<str>,
-    date: Date,
-    verified: bool,
+impl<'f> Slot<'f> {
+    /// The review as the file will hold it.
+    fn version(&self) -> Option<&Version<'f>> {
+        let arrived = self.arrived.as_ref();
+        arrived
+            .and_then(|arrived| arrived.fresh.as_ref())
+            .or(self.kept.as_ref())
+    }
+
+    fn bytes(&self) -> u64 {
+        let version = self.version();
+        version.map_or(0, |version| (version.json.len() + SEPARATOR.len()) as u64)
+    }
+
+    fn stored(&self) -> Option<StoredReview> {
+        StoredReview::parse(&self.kept.as_ref()?.json)
+    }
 }
 
 impl<'f> Merge<'f> {
-    /// Begins with the file that is there, or with none; the file has to have passed the check of the dataset.
+    /// Begins with the stored file, or with none; the file has to have passed the check of the dataset. The new one may
+    /// have `bytes_max` bytes, and as many as the check accepts.
     ///
     /// # Errors
-    /// A line, where it has not.
-    pub fn new(file: Option<&'f str>, bounds: Bounds) -> Result<Merge<'f>, String> {
+    /// A line, where the file has not passed the check.
+    pub fn new(file: Option<&'f str>, bytes_max: u64) -> Result<Merge<'f>, String> {
         let mut merge = Merge {
-            parts: BTreeMap::new(),
-            slots: HashMap::new(),
-            sources: HashMap::new(),
-            spoken: HashSet::new(),
-            ignored: HashSet::new(),
-            unknown_count: 0,
-            pruned: Vec::new(),
-            tallies: Vec::new(),
-            refusals: Vec::new(),
-            remarks: Vec::new(),
-            remark_count: 0,
-            bounds,
-            same_texts: None,
-            business: BusinessFacts::default(),
-            bytes: 0,
-        };
-        let Some(file) = file else {
-            merge.bytes = merge.frame_bytes();
-            return Ok(merge);
+            bytes_max: bytes_max.min(REVIEWS_BYTES_MAX as u64),
+            ..Merge::default()
         };
         let wrong = |error: serde_json::Error| format!("reviews.json: cannot be read: {error}");
-        merge.parts = serde_json::from_str(file).map_err(wrong)?;
-        let reviews = merge.parts.remove("reviews");
-        let reviews = reviews.map_or("[]", RawValue::get);
+        if let Some(file) = file {
+            merge.parts = serde_json::from_str(file).map_err(wrong)?;
+        }
+        let reviews = merge.parts.remove("reviews").map_or("[]", RawValue::get);
         for json in serde_json::from_str::<Vec<&RawValue>>(reviews).map_err(wrong)? {
-            let stored = Stored::parse(json.get())
-                .ok_or_else(|| "reviews.json: a review cannot be read".to_owned())?;
-            let kept = Kept {
-                json,
-                date: stored.review.date,
-                source: merge.number(&stored.review.source),
-                verified: stored.review.verified,
-            };
+            let stored =
+                StoredReview::parse(json.get()).and_then(|review| Some((review.date()?, review)));
+            let (date, review) = stored.ok_or("reviews.json: a review cannot be read")?;
             let slot = Slot {
-                kept: Some(kept),
-                arrived: None,
-                named: false,
+                kept: Some(Version {
+                    json: json.get().into(),
+                    date,
+                    verified: review.is_verified(),
+                }),
+                platform: merge.number(review.text("source")),
+                ..Slot::default()
             };
-            merge.bytes += (json.get().len() + SEPARATOR_BYTES) as u64;
-            merge.slots.insert(stored.review.id, slot);
+            merge.bytes += slot.bytes();
+            merge.slots.insert(review.text("id").to_owned(), slot);
         }
         merge.bytes += merge.frame_bytes();
         Ok(merge)
     }
 
+    /// Adds none of `ids`, whatever the sources say.
+    pub(crate) fn ignore(&mut self, ids: impl IntoIterator<Item = String>) {
+        self.ignored.extend(ids);
+    }
+
     /// Begins the next source.
-    pub fn begin(&mut self) {
-        self.tallies.push(Tally::default());
+    pub fn begin(&mut self, source: &ImportSource<'_>) {
+        self.sources.push(source.report());
     }
 
     /// Takes what a reader found in the source that was begun last.
     ///
     /// # Errors
     /// A line, where the result would exceed its bounds.
-    pub fn take(&mut self, found: Found, rules: &Rules) -> Result<(), String> {
-        let source = self.tallies.len().saturating_sub(1);
-        match found {
-            Found::Refused { line, reason } => {
-                self.unknown_count += 1;
-                self.refuse(source, line, reason);
+    pub fn take(&mut self, found: Found, source: &ImportSource<'_>) -> Result<(), String> {
+        let record = match found {
+            Ok(record) => record,
+            Err(Refusal { line, reason }) => {
+                self.unidentified += 1;
+                self.refuse(self.sources.len() - 1, line, reason);
+                return Ok(());
             }
-            Found::Record(record) => match normalise(&record, rules) {
-                Err(reason) => {
-                    self.name(&record, rules);
-                    self.refuse(source, record.line, reason);
+        };
+        let accepted = normalise(&record, source)
+            .and_then(|candidate| self.accept(&record, candidate, source));
+        match accepted {
+            Ok(Some((id, arrived))) => self.arrive(id, arrived),
+            Ok(None) => Ok(()),
+            Err(reason) => {
+                // The source still has the review, though its record was refused.
+                match known_id(&record, source) {
+                    Some(id) => self
+                        .slots
+                        .get_mut(&id)
+                        .into_iter()
+                        .for_each(|slot| slot.named = true),
+                    None => self.unidentified += 1,
                 }
-                Ok(mut candidate) => {
-                    let number = self.number(&candidate.source);
-                    self.spoken.insert(number);
-                    if rules.merges_same_text && !record.is_ours {
-                        self.adopt_id(&mut candidate);
-                    }
-                    // A review that had no id of its own when it was removed may have one by now.
-                    let words = candidate.text.as_deref().unwrap_or_default();
-                    let (source_name, author) = (&candidate.source, &candidate.author);
-                    let by_content = of_content(source_name, author, candidate.date, words);
-                    if self.ignored.contains(&candidate.id) || self.ignored.contains(&by_content) {
-                        self.tallies[source].ignored += 1;
-                        return Ok(());
-                    }
-                    let slot = self.slots.get(&candidate.id);
-                    let kept = slot.and_then(|slot| Stored::parse(slot.kept.as_ref()?.json.get()));
-                    if let Some(reason) = taken(&record, &candidate, kept.as_ref()) {
-                        self.name(&record, rules);
-                        self.refuse(source, record.line, reason);
-                        return Ok(());
-                    }
-                    for text in unusable(&record) {
-                        self.remark(source, record.line, text);
-                    }
-                    let (rank, hidden) = (rank(&candidate), candidate.hidden);
-                    // Of a review that is there the operator may have said by hand that it is not verified.
-                    let vouched = match rules.vouched {
-                        Vouched::Nothing => false,
-                        Vouched::New => kept.is_none(),
-                        Vouched::All => true,
-                    };
-                    if vouched {
-                        candidate.verified = candidate.verified.or(Some(true));
-                    }
-                    let stored = Stored::overlay(candidate, kept.as_ref());
-                    let json = stored.render();
-                    let arrived = Arrived {
-                        source,
-                        line: record.line,
-                        rank,
-                        hidden,
-                        fresh: (kept.as_ref() != Some(&stored)).then(|| Fresh {
-                            json: json.into(),
-                            date: stored.review.date,
-                            verified: stored.review.verified,
-                        }),
-                    };
-                    return self.arrive(stored.review.id, arrived);
-                }
-            },
+                self.refuse(self.sources.len() - 1, record.line, reason);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
-    /// Puts a version in its place, or decides between it and the one that came before.
-    fn arrive(&mut self, id: String, arrived: Arrived) -> Result<(), String> {
-        let slot = self.slots.entry(id).or_insert(Slot {
-            kept: None,
-            arrived: None,
-            named: true,
+    /// Makes a version of a candidate, with its id; none where it is on the ignore list.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    fn accept(
+        &mut self,
+        record: &Record,
+        mut candidate: Candidate,
+        source: &ImportSource<'_>,
+    ) -> Result<Option<(String, Arrived<'f>)>, String> {
+        let at = self.sources.len() - 1;
+        let platform = self.number(candidate.says.text("source"));
+        self.imported.insert(platform);
+        if source.options.merges_same_text && !record.is_ours {
+            self.adopt_id(&mut candidate);
+        }
+        let Candidate {
+            id,
+            date,
+            hidden,
+            updated,
+            mut says,
+        } = candidate;
+        // A review that had no id of its own when it was removed may have one by now.
+        let by_content = of_content(
+            says.text("source"),
+            says.text("author"),
+            date,
+            says.text("text"),
+        );
+        if self.ignored.contains(&id) || self.ignored.contains(&by_content) {
+            self.sources[at].ignored += 1;
+            return Ok(None);
+        }
+        says.set("id", id.as_str());
+        let stored = self.slots.get(&id).and_then(Slot::stored);
+        if record.is_ours && record.filled(Field::Id) == Some(&id) {
+            refuse_another(&says, stored.as_ref())?;
+        }
+        for text in unusable(record) {
+            self.remark(Note::remark(at, record.line, text));
+        }
+        let rank = rank(updated, &says);
+        // Of a stored review the operator may have said by hand that it is not verified.
+        let is_vouched = match source.options.vouched {
+            Vouched::Nothing => false,
+            Vouched::New => stored.is_none(),
+            Vouched::All => true,
+        };
+        if is_vouched {
+            says.0.entry("verified").or_insert(true.into());
+        }
+        let review = says.over(stored.as_ref());
+        let fresh = (stored.as_ref() != Some(&review)).then(|| Version {
+            json: review.render().into(),
+            date,
+            verified: review.is_verified(),
         });
+        let arrived = Arrived {
+            source: at,
+            line: record.line,
+            rank,
+            hidden,
+            fresh,
+        };
+        Ok(Some((id, arrived)))
+    }
+
+    /// Stores a version, or decides between it and the one that came before.
+    fn arrive(&mut self, id: String, arrived: Arrived<'f>) -> Result<(), String> {
+        let slot = self.slots.entry(id).or_default();
         slot.named = true;
-        let is_there = slot.kept.is_some();
-        let kept = slot.kept.as_ref().map(|kept| kept.json.get().len());
         if let Some(earlier) = &mut slot.arrived
             && earlier.rank.1 == arrived.rank.1
         {
             // The same words again: the later of both times decides against a third version.
-            if arrived.rank.0 > earlier.rank.0 {
-                earlier.rank.0 = arrived.rank.0;
-            }
-            self.tallies[arrived.source].repeated += 1;
+            earlier.rank.0 = earlier.rank.0.max(arrived.rank.0);
+            self.sources[arrived.source].repeated += 1;
             return Ok(());
         }
-        let loser = match slot.arrived.take() {
-            Some(earlier) if earlier.rank > arrived.rank => {
-                slot.arrived = Some(earlier);
-                Some(arrived)
-            }
-            earlier => {
-                *self.tallies[arrived.source].outcome(is_there, &arrived) += 1;
-                self.bytes = self.bytes.saturating_add_signed(arrived.growth(kept));
-                let earlier = earlier.inspect(|earlier| {
-                    *self.tallies[earlier.source].outcome(is_there, earlier) -= 1;
-                    self.bytes = self.bytes.saturating_add_signed(-earlier.growth(kept));
-                });
-                slot.arrived = Some(arrived);
-                earlier
-            }
+        let before = slot.bytes();
+        let (winner, loser) = match slot.arrived.take() {
+            Some(earlier) if earlier.rank > arrived.rank => (earlier, Some(arrived)),
+            earlier => (arrived, earlier),
         };
+        let (source, line, time) = (winner.source, winner.line, winner.rank.0);
+        slot.arrived = Some(winner);
+        self.bytes = self.bytes + slot.bytes() - before;
         if let Some(loser) = loser {
-            let winner = slot.arrived.as_ref();
-            let is_older = |winner: &Arrived| {
-                let times = winner.rank.0.zip(loser.rank.0);
-                times.is_some_and(|(one, other)| one != other)
-            };
-            if winner.is_some_and(is_older) {
+            let times = time.zip(loser.rank.0);
+            if times.is_some_and(|(one, other)| one != other) {
                 // An older version of the same review is no mistake.
-                self.tallies[loser.source].repeated += 1;
+                self.sources[loser.source].repeated += 1;
             } else {
-                let reason = match winner {
-                    Some(winner) if winner.source == loser.source => {
-                        format!(
-                            "id: is that of line {} too, which says something else",
-                            winner.line
-                        )
-                    }
-                    _ => "id: is that of another source's record too, which says something else"
-                        .to_owned(),
+                let other = match source == loser.source {
+                    true => format!("line {line}"),
+                    false => "another source's record".to_owned(),
                 };
+                let reason = format!("id: is that of {other} too, which says something else");
                 self.refuse(loser.source, loser.line, reason);
             }
         }
@@ -312,54 +299,128 @@ impl<'f> Merge<'f> {
     }
 
     fn bound(&self) -> Result<(), String> {
-        let Bounds {
-            bytes_max,
-            reviews_max,
-        } = self.bounds;
+        let bytes_max = self.bytes_max;
         if self.bytes() > bytes_max {
             return Err(format!(
                 "reviews.json would be larger than {bytes_max} bytes (--data-file-bytes); \
                  check and serve need the same flag, and take at most {REVIEWS_BYTES_MAX}"
             ));
         }
-        if self.slots.len() > reviews_max {
+        match self.slots.len() {
+            0..=REVIEWS_MAX => Ok(()),
+            _ => Err(format!(
+                "reviews.json would hold more than {REVIEWS_MAX} reviews"
+            )),
+        }
+    }
+
+    /// The number of a platform.
+    fn number(&mut self, platform: &str) -> u32 {
+        let next = u32::try_from(self.platforms.len()).unwrap_or(u32::MAX);
+        *self
+            .platforms
+            .entry(platform.to_lowercase())
+            .or_insert(next)
+    }
+
+    /// Removes one review; `false` where it is not stored.
+    pub(crate) fn forget(&mut self, id: &str) -> bool {
+        let removed = self.slots.remove(id);
+        self.bytes -= removed.as_ref().map_or(0, Slot::bytes);
+        removed.is_some()
+    }
+
+    /// Removes the reviews of the imported platforms that are not in the sources any more.
+    ///
+    /// # Errors
+    /// A line, where a source may not be complete or nothing would remain; nothing is removed then.
+    pub(crate) fn prune(&mut self) -> Result<(), String> {
+        if self.unidentified > 0 {
+            let count = self.unidentified;
             return Err(format!(
-                "reviews.json would hold more than {reviews_max} reviews"
+                "--prune: {count} of the refused records have no id that could be read, so it is not known which reviews \
+                 the source still has; nothing was written"
             ));
         }
+        if self
+            .source_reports()
+            .iter()
+            .any(|source| source.taken() == 0)
+        {
+            return Err("--prune: a source holds no review; nothing was written".to_owned());
+        }
+        let gone = self.missing();
+        if gone.len() == self.slots.len() && !gone.is_empty() {
+            return Err("--prune: no review would remain; nothing was written".to_owned());
+        }
+        for id in &gone {
+            self.forget(id);
+        }
+        self.pruned = gone;
         Ok(())
     }
 
-    /// The number of a source.
-    fn number(&mut self, source: &str) -> u32 {
-        let next = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
-        *self.sources.entry(source.to_lowercase()).or_insert(next)
-    }
-}
-
-impl Slot<'_> {
-    /// The review as the file will hold it, its day, and whether it is published.
-    fn version(&self) -> (&str, Date, bool) {
-        let fresh = self
-            .arrived
-            .as_ref()
-            .and_then(|arrived| arrived.fresh.as_ref());
-        match (fresh, &self.kept) {
-            (Some(fresh), _) => (&fresh.json, fresh.date, fresh.verified),
-            (None, Some(kept)) => (kept.json.get(), kept.date, kept.verified),
-            // A slot is made for one or the other.
-            (None, None) => ("", Date::MIN, false),
-        }
-    }
-}
-
-impl Arrived {
-    /// How many bytes the file grows by, where the review took `kept` before.
-    fn growth(&self, kept: Option<usize>) -> i64 {
-        let Some(fresh) = &self.fresh else {
-            return 0;
+    /// Ids of the stored reviews of imported platforms that are not in the sources any more, ascending.
+    fn missing(&self) -> Vec<String> {
+        let is_missing = |slot: &Slot<'_>| {
+            !slot.named && slot.kept.is_some() && self.imported.contains(&slot.platform)
         };
-        let (new, old) = (fresh.json.len() as i64, kept.map(|kept| kept as i64));
-        old.map_or(new + SEPARATOR_BYTES as i64, |old| new - old)
+        let missing = self.slots.iter().filter(|(_, slot)| is_missing(slot));
+        let mut ids: Vec<String> = missing.map(|(id, _)| id.clone()).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Renders the new file, newest first.
+    pub fn render(&self, updated_at: Timestamp) -> String {
+        let mut reviews: Vec<(Date, &str, &str)> = self
+            .slots
+            .iter()
+            .filter_map(|(id, slot)| {
+                slot.version()
+                    .map(|version| (version.date, id.as_str(), &*version.json))
+            })
+            .collect();
+        reviews.sort_unstable_by_key(|&(date, id, _)| Reverse((date, id)));
+        let mut file = self.beginning(updated_at);
+        file.reserve(self.bytes as usize);
+        for (at, (_, _, json)) in reviews.iter().enumerate() {
+            file.push_str(&SEPARATOR[usize::from(at == 0)..]);
+            file.push_str(json);
+        }
+        file.push_str(END);
+        file
+    }
+
+    /// Bytes of the new file, exact where it holds a review.
+    pub fn bytes(&self) -> u64 {
+        // Before the first review stands no comma.
+        self.bytes.saturating_sub(1)
+    }
+}
+
+/// What decides between two versions; it depends on what the source says alone, and not on the stored review, so that
+/// the same version wins at the next import.
+fn rank(updated: Option<(i64, u32)>, says: &StoredReview) -> Rank {
+    let said = serde_json::to_vec(&says.0).unwrap_or_default();
+    (updated, Sha256::digest(said).into())
+}
+
+/// Refuses a review of a reviewd whose id is here that of a review of someone else.
+fn refuse_another(says: &StoredReview, stored: Option<&StoredReview>) -> Result<(), String> {
+    let Some(stored) = stored else {
+        return Ok(());
+    };
+    // A name may be corrected, words edited, a day put right, but hardly all at once.
+    let is_same = |key| says.text(key) == stored.text(key) && !stored.text(key).is_empty();
+    let is_one_platform =
+        says.text("source").to_lowercase() == stored.text("source").to_lowercase();
+    match is_one_platform && ["author", "date", "text"].into_iter().any(is_same) {
+        true => Ok(()),
+        false => Err(format!(
+            "id: is that of the review by {} from {} that is there",
+            quote(stored.text("author")),
+            quote(stored.text("source"))
+        )),
     }
 }

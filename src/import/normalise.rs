@@ -1,130 +1,102 @@
 //! A record into a candidate: every value by the same rules, whatever the source; all that is wrong in one reason.
 
-use super::candidate::Candidate;
-use super::date::{self, Order};
-use super::formats::SourceFormat;
-use super::platform::{
-    is_hidden, source, stars, stated_language, stated_verification, without_addresses,
-};
-use super::record::{Extra, Field, Record};
-use super::{identity, text};
+use std::net::IpAddr;
+
+use serde_json::{Map, Value, json};
+
+use super::columns::{is_listed, normal};
+use super::formats::{ANONYMOUS, CHANNELS, SHOWN};
+use super::record::{Field, Record};
+use super::review::StoredReview;
+use super::source::ImportSource;
+use super::{date, identity, rating, text};
 use crate::dataset::{
     LIST_MAX, MEDIA_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, is_absolute_url,
     is_language_tag, is_media_type,
 };
-use crate::model::{Media, OwnerReply, Verification};
+use crate::model::{Rating, platform as known_platform};
 use crate::wire::date::Date;
 
-/// A text with its markup, four times of what is published.
+/// A text with its markup may be four times as long as what is published.
 const MARKED_UP_BYTES_MAX: usize = 4 * PROSE_BYTES_MAX;
 
-/// What values depend on beside the record.
-#[derive(Clone, Debug)]
-pub struct Rules {
-    /// What wrote the source.
-    pub format: &'static SourceFormat,
-    /// Where reviews were left, where the operator said it; that of a reviewd says it for each.
-    pub source: Option<String>,
-    /// What the operator vouches for where the source does not speak.
-    pub vouched: Vouched,
-    /// Whether a review is taken for the one that is there with the same source, author and text.
-    pub merges_same_text: bool,
-    /// How dates of numbers are read.
-    pub order: Option<Order>,
-    /// The day; a review cannot be from the day after tomorrow, whatever the zone.
-    pub today: Date,
-}
-
-/// The reviews for which the operator vouches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vouched {
-    /// None.
-    Nothing,
-    /// Those that are new.
-    New,
-    /// Those that are there, too.
-    All,
+/// A review of a source, every value checked.
+pub(super) struct Candidate {
+    pub(super) id: String,
+    pub(super) date: Date,
+    /// Whether the source does not publish it, so that it is not published here.
+    pub(super) hidden: bool,
+    /// When the source last changed it, in seconds and billionths; `None` where it does not say.
+    pub(super) updated: Option<(i64, u32)>,
+    /// The keys of which the source says something; for the others the stored review counts.
+    pub(super) says: StoredReview,
 }
 
 /// Checks and cleans what a source says of one review.
 ///
 /// # Errors
 /// All that is wrong with it, as one line.
-pub fn normalise(record: &Record, rules: &Rules) -> Result<Candidate, String> {
+pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Candidate, String> {
     let mut wrong: Vec<String> = record.unread().collect();
-    let named = short(record, Field::Author, &mut wrong).unwrap_or_default();
-    let author = match without_addresses(&named) {
-        Some(rest) if !record.is_ours => rest,
-        _ if named.is_empty() => rules.format.anonymous.to_owned(),
-        _ => named,
-    };
+    let author = note(clean(record, Field::Author), &mut wrong).flatten();
+    let author = published_name(author.unwrap_or_default(), record, source);
     if author.is_empty() && wrong.is_empty() {
         wrong.push("author: is missing".to_owned());
     }
-    let named = short(record, Field::Source, &mut wrong);
-    let source = source(record, named, rules);
-    let stars = note(stars(record, rules), &mut wrong);
-    let day = match record.filled(Field::Date) {
-        Some(given) => note(day(given, "date", rules), &mut wrong),
-        None => note(Err("date: is missing".to_owned()), &mut wrong),
-    };
+    let stated = note(clean(record, Field::Source), &mut wrong).flatten();
+    let platform = platform_of(record, stated, source);
+    let stars = note(stars(record, source), &mut wrong);
+    let date = note(day(record, Field::Date, source), &mut wrong).flatten();
+    if record.filled(Field::Date).is_none() {
+        wrong.push("date: is missing".to_owned());
+    }
     let words = note(words(record), &mut wrong).flatten();
-    let owner_reply = note(reply(record, day, rules), &mut wrong).flatten();
-    let verified = note(verified(record), &mut wrong).flatten();
-    let hidden = is_hidden(record, rules);
-    note(mentions(record), &mut wrong);
-    note(extra(record), &mut wrong);
-    let (Some(rating), Some(date), true) = (stars, day, wrong.is_empty()) else {
+    let reply = note(reply(record, date, source), &mut wrong).flatten();
+    let mut verified = note(verified(record), &mut wrong).flatten();
+    let extra = note(extra(&record.extra), &mut wrong);
+    let (Some(rating), Some(date), true) = (stars, date, wrong.is_empty()) else {
         return Err(wrong.join("; "));
     };
-    let id = id(record, &source).unwrap_or_else(|| {
-        identity::of_content(&source, &author, date, words.as_deref().unwrap_or_default())
-    });
-    let Extra {
-        verification,
-        language,
-        media,
-        translation,
-    } = record.extra.clone();
-    let translation = translation.or_else(|| translated(record));
-    let language = language.or_else(|| stated_language(record));
-    let verification = verification.or_else(|| stated_verification(record, verified, &source));
+    let content = words.as_deref().unwrap_or_default();
+    let by_content = || identity::of_content(&platform, &author, date, content);
+    let id = id(record, &platform).unwrap_or_else(by_content);
+    let mut says = StoredReview(extra.unwrap_or_default());
+    // A source that does not speak of verification removes none, and a table of the operator's own states none.
+    let is_platform = !record.is_ours && known_platform(&platform).is_some();
+    if let Some(is_verified) = verified.filter(|_| is_platform) {
+        let by = is_verified.then(|| json!({"by": platform, "method": null}));
+        says.set("verification", by);
+    }
+    // Unless the source is a reviewd, a text without a translation has none.
+    if let Some(given) = record.value(Field::Text).filter(|_| !record.is_ours) {
+        let translation = text::translation(given);
+        says.set(
+            "translation",
+            translation.filter(|text| text.len() <= PROSE_BYTES_MAX),
+        );
+    }
+    let hidden = is_hidden(record, source);
+    if hidden {
+        verified = Some(false);
+    }
+    says.set_stated("language", stated_language(record));
+    says.set_stated("author_avatar_url", url(record, Field::Avatar));
+    says.set_stated("source_url", url(record, Field::SourceUrl));
+    says.set_stated("text", words);
+    says.set_stated("owner_reply", reply);
+    says.set_stated("verified", verified);
+    says.set("author", author);
+    says.set("rating", rating.stars());
+    says.set("date", date.to_string());
+    says.set("source", platform);
+    let updated = record.filled(Field::Updated);
+    let updated = updated.and_then(|given| date::moment(given, source.order()));
     Ok(Candidate {
         id,
-        author,
-        author_avatar_url: url(record, Field::Avatar),
-        rating,
         date,
-        text: words,
-        source,
-        source_url: url(record, Field::SourceUrl),
-        owner_reply,
-        verified: if hidden { Some(false) } else { verified },
         hidden,
-        mentions: record.mentions.clone(),
-        verification,
-        language,
-        media,
-        translation,
-        updated: record
-            .filled(Field::Updated)
-            .and_then(|given| date::moment(given, rules.order)),
-    })
-}
-
-/// The id of a record that names its own, even where the rest of it is refused.
-pub fn known_id(record: &Record, rules: &Rules) -> Option<String> {
-    let stated = record.filled(Field::Source).map(text::line);
-    id(record, &source(record, stated, rules))
-}
-
-fn id(record: &Record, source: &str) -> Option<String> {
-    let own = record.filled(Field::Id)?;
-    let kept = record.is_ours && identity::is_ours(own);
-    Some(if kept {
-        own.to_owned()
-    } else {
-        identity::of_own(source, own)
+        updated,
+        says,
     })
 }
 
@@ -133,119 +105,177 @@ fn note<T>(outcome: Result<T, String>, wrong: &mut Vec<String>) -> Option<T> {
     outcome.map_err(|reason| wrong.push(reason)).ok()
 }
 
-/// A name of one line; `None` where the source has no place for it.
-fn short(record: &Record, field: Field, wrong: &mut Vec<String>) -> Option<String> {
-    let given = record.value(field)?;
-    if let Err(reason) = bounded(given, field) {
-        wrong.push(reason);
-        return None;
+/// The id of a record that names its own, even where the rest of it is refused.
+pub(super) fn known_id(record: &Record, source: &ImportSource<'_>) -> Option<String> {
+    let stated = record.filled(Field::Source).map(text::line);
+    id(record, &platform_of(record, stated, source))
+}
+
+fn id(record: &Record, platform: &str) -> Option<String> {
+    let own = record.filled(Field::Id)?;
+    match record.is_ours && identity::is_ours(own) {
+        true => Some(own.to_owned()),
+        false => Some(identity::of_own(platform, own)),
     }
-    let line = match record.is_ours && !given.contains(char::is_control) {
-        true => given.trim().to_owned(),
-        false => text::line(given),
+}
+
+/// A text without markup, or a name of one line; `None` where the source has no column for it. The texts of a reviewd
+/// stay as they are.
+fn clean(record: &Record, field: Field) -> Result<Option<String>, String> {
+    let Some(given) = record.value(field) else {
+        return Ok(None);
     };
-    if line.len() > NAME_BYTES_MAX {
-        wrong.push(format!("{field}: is longer than {NAME_BYTES_MAX} bytes"));
-    }
-    Some(line)
-}
-
-/// Refuses a text that is far too long before its markup is looked at.
-fn bounded(given: &str, field: Field) -> Result<(), String> {
-    match given.len() {
-        0..=MARKED_UP_BYTES_MAX => Ok(()),
-        _ => Err(format!(
+    // Before its markup is looked at.
+    if given.len() > MARKED_UP_BYTES_MAX {
+        return Err(format!(
             "{field}: is longer than {MARKED_UP_BYTES_MAX} bytes with its markup"
-        )),
+        ));
+    }
+    let clean = match field {
+        Field::Reply if given.trim().is_empty() => String::new(),
+        Field::Text | Field::Reply if record.is_ours => given.to_owned(),
+        Field::Text | Field::Reply => text::prose(given),
+        _ if record.is_ours && !given.contains(char::is_control) => given.trim().to_owned(),
+        _ => text::line(given),
+    };
+    let bytes_max = match field {
+        Field::Author | Field::Source => NAME_BYTES_MAX,
+        _ => PROSE_BYTES_MAX,
+    };
+    match clean.len() <= bytes_max {
+        true => Ok(Some(clean)),
+        false => Err(format!("{field}: is longer than {bytes_max} bytes")),
     }
 }
 
-fn day(given: &str, field: &str, rules: &Rules) -> Result<Date, String> {
-    let date = date::parse(given, rules.order, field)?;
-    // Somewhere it is tomorrow already.
-    if date.days() > rules.today.days() + 1 {
-        return Err(format!("{field}: {date} lies in the future"));
+/// The name that is published, without e-mail and IP addresses, which are never kept.
+fn published_name(named: String, record: &Record, source: &ImportSource<'_>) -> String {
+    let is_address = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let mail = word.split_once('@');
+        mail.is_some_and(|(own, host)| !own.is_empty() && host.contains('.'))
+            || word.parse::<IpAddr>().is_ok()
+    };
+    if named.is_empty() {
+        return source.format().anonymous.clone();
     }
-    Ok(date)
+    if record.is_ours || !named.split_whitespace().any(|word| is_address(&word)) {
+        return named;
+    }
+    let rest: Vec<&str> = named
+        .split_whitespace()
+        .filter(|word| !is_address(word))
+        .collect();
+    match rest.is_empty() {
+        true => ANONYMOUS[2].to_owned(),
+        false => rest.join(" "),
+    }
+}
+
+/// Where the review was left: as the operator says, as the source does, or what its format says of all.
+fn platform_of(record: &Record, stated: Option<String>, source: &ImportSource<'_>) -> String {
+    let is_channel = |name: &str| !record.is_ours && is_listed(CHANNELS, &normal(name));
+    let stated = stated.filter(|name| !name.is_empty() && !is_channel(name));
+    let asked = source.options.source.clone();
+    let found = match record.is_ours {
+        true => stated.or(asked),
+        false => asked.or(stated),
+    };
+    found.unwrap_or_else(|| source.format().source.clone())
+}
+
+/// The stars, in the words of the format too.
+fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Rating, String> {
+    let words = &source.format().ratings;
+    if let Some(given) = record.filled(Field::Rating) {
+        let stars = words.get(&given.to_lowercase()).and_then(Value::as_str);
+        return rating::parse(stars.unwrap_or(given), record.filled(Field::Best));
+    }
+    if words.is_empty() {
+        return Err("rating: is missing".to_owned());
+    }
+    let stars = words
+        .iter()
+        .filter_map(|(word, stars)| Some(format!("{word} for {}", stars.as_str()?)));
+    let words = stars.collect::<Vec<_>>().join(", ");
+    let remedy = "as in a recommendation; --map rating=recommendation_type takes";
+    Err(format!("rating: is missing, {remedy} {words}"))
+}
+
+/// Whether the source hides the review: whatever the format, or any that is known, does not call published.
+fn is_hidden(record: &Record, source: &ImportSource<'_>) -> bool {
+    let Some(status) = record.value(Field::Status).map(normal) else {
+        return false;
+    };
+    match source.format().published.as_str() {
+        "" => !status.is_empty() && !is_listed(SHOWN, &status),
+        published => !is_listed(published, &status),
+    }
+}
+
+/// The language that the source states as a tag; a name such as "English" is none, though it has the form of one.
+fn stated_language(record: &Record) -> Option<Option<String>> {
+    let tag = record.value(Field::Language)?.trim().replace('_', "-");
+    let primary = tag.split('-').next().unwrap_or_default();
+    Some((primary.len() <= 3 && is_language_tag(&tag)).then_some(tag))
+}
+
+fn day(record: &Record, field: Field, source: &ImportSource<'_>) -> Result<Option<Date>, String> {
+    let Some(given) = record.filled(field) else {
+        return Ok(None);
+    };
+    let date = date::parse(given, source.order(), &field.to_string())?;
+    // In some zone it is tomorrow already.
+    match date.days() > source.options.today.days() + 1 {
+        true => Err(format!("{field}: {date} lies in the future")),
+        false => Ok(Some(date)),
+    }
 }
 
 /// The headline, where there is one that the words do not begin with, and the words.
 fn words(record: &Record) -> Result<Option<String>, String> {
-    for field in [Field::Title, Field::Text] {
-        bounded(record.value(field).unwrap_or_default(), field)?;
-    }
-    let title = record.filled(Field::Title).map(text::line);
-    let Some(given) = record.value(Field::Text) else {
-        return Ok(title);
+    let title = clean(record, Field::Title)?.filter(|title| !title.is_empty());
+    let words = clean(record, Field::Text)?;
+    let (Some(title), Some(words)) = (&title, &words) else {
+        return Ok(words.or(title));
     };
-    if record.is_ours && given.len() <= PROSE_BYTES_MAX {
-        return Ok(Some(given.to_owned()));
+    // Some sources make the headline of the first words.
+    let shown = title.trim_end_matches(['.', '…', ' ']);
+    let whole = match words.as_str() {
+        "" => title.clone(),
+        words if text::line(words).starts_with(shown) => words.to_owned(),
+        words => format!("{title}\n\n{words}"),
+    };
+    match whole.len() {
+        0..=PROSE_BYTES_MAX => Ok(Some(whole)),
+        _ => Err(format!("text: is longer than {PROSE_BYTES_MAX} bytes")),
     }
-    let mut words = text::prose(given);
-    if let Some(title) = title.filter(|title| !title.is_empty()) {
-        // Some sources make the headline of the first words.
-        let shown = title.trim_end_matches(['.', '…', ' ']);
-        if words.is_empty() {
-            words = title;
-        } else if !text::line(&words).starts_with(shown) {
-            words = format!("{title}\n\n{words}");
-        }
-    }
-    if words.len() > PROSE_BYTES_MAX {
-        return Err(format!("text: is longer than {PROSE_BYTES_MAX} bytes"));
-    }
-    Ok(Some(words))
 }
 
-/// The English translation that the text holds besides the original; unless the source is a reviewd, a text without one
-/// has none.
-fn translated(record: &Record) -> Option<Option<String>> {
-    let given = record.value(Field::Text).filter(|_| !record.is_ours)?;
-    Some(text::translation(given).filter(|text| text.len() <= PROSE_BYTES_MAX))
-}
-
-/// The owner's answer; one without a day of its own gets that of the review, the earliest it can have.
+/// The owner's answer, null where there is none; one without a day gets that of the review, the earliest it can have.
 fn reply(
     record: &Record,
     review: Option<Date>,
-    rules: &Rules,
-) -> Result<Option<Option<OwnerReply>>, String> {
-    let Some(given) = record.value(Field::Reply) else {
+    source: &ImportSource<'_>,
+) -> Result<Option<Value>, String> {
+    let Some(text) = clean(record, Field::Reply)? else {
         return Ok(None);
     };
-    bounded(given, Field::Reply)?;
-    let text = match record.is_ours {
-        true if given.trim().is_empty() => String::new(),
-        true => given.to_owned(),
-        false => text::prose(given),
-    };
     if text.is_empty() {
-        return Ok(Some(None));
+        return Ok(Some(Value::Null));
     }
-    if text.len() > PROSE_BYTES_MAX {
-        return Err(format!(
-            "owner_reply: is longer than {PROSE_BYTES_MAX} bytes"
-        ));
-    }
-    let date = match record.filled(Field::ReplyDate) {
-        Some(given) => Some(day(given, "owner_reply_date", rules)?),
-        None => review,
-    };
+    let date = day(record, Field::ReplyDate, source)?.or(review);
     // Without a day the review is refused for that already.
-    Ok(Some(date.map(|date| OwnerReply { text, date })))
+    Ok(date.map(|date| json!({"text": text, "date": date.to_string()})))
 }
 
 fn verified(record: &Record) -> Result<Option<bool>, String> {
     let Some(given) = record.filled(Field::Verified) else {
         return Ok(None);
     };
-    match given.to_lowercase().as_str() {
-        "true" | "yes" | "y" | "1" | "verified" | "ja" | "oui" | "sí" | "si" | "x" | "✓" => {
-            Ok(Some(true))
-        }
-        "false" | "no" | "n" | "0" | "unverified" | "not verified" | "nein" | "non" => {
-            Ok(Some(false))
-        }
+    match given.to_lowercase().replace(' ', "") {
+        yes if is_listed("true yes y 1 verified ja oui sí si x ✓", &yes) => Ok(Some(true)),
+        no if is_listed("false no n 0 unverified notverified nein non", &no) => Ok(Some(false)),
         _ => Err(format!(
             "verified: {} is neither true nor false",
             text::quote(given)
@@ -253,79 +283,64 @@ fn verified(record: &Record) -> Result<Option<bool>, String> {
     }
 }
 
-fn mentions(record: &Record) -> Result<(), String> {
-    for names in record.mentions.iter().flatten() {
-        let fits = |name: &String| {
-            !name.trim().is_empty()
-                && name.len() <= NAME_BYTES_MAX
-                && !name.contains(char::is_control)
+/// The keys that only another reviewd has, where they can be published.
+fn extra(given: &Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let is_line = |value: &Value| {
+        let line = value.as_str().filter(|text| text.len() <= NAME_BYTES_MAX);
+        line.is_some_and(|text| !text.contains(char::is_control))
+    };
+    let is_name = |value: &Value| {
+        is_line(value) && value.as_str().is_some_and(|name| !name.trim().is_empty())
+    };
+    let is_medium = |each: &Value| {
+        let [url, kind] = ["url", "type"].map(|key| each[key].as_str().unwrap_or_default());
+        let is_url = is_absolute_url(url) && url.len() <= URL_BYTES_MAX;
+        is_url && is_line(&each["alt"]) && is_media_type(kind)
+    };
+    let mut kept = Map::new();
+    for (key, value) in given {
+        let mut value = value.clone();
+        let fits = match (key.as_str(), &mut value) {
+            (_, Value::Null) => true,
+            ("mentioned_technicians" | "mentioned_services", Value::Array(names)) => {
+                names.len() <= LIST_MAX && names.iter().all(is_name)
+            }
+            ("verification", Value::Object(keys)) => {
+                keys.retain(|key, _| matches!(key.as_str(), "by" | "method"));
+                keys.get("by").is_some_and(is_name)
+                    && keys
+                        .get("method")
+                        .is_some_and(|method| method.is_null() || is_name(method))
+            }
+            ("language", Value::String(tag)) => is_language_tag(tag),
+            ("media", Value::Array(media)) => {
+                for keys in media.iter_mut().filter_map(Value::as_object_mut) {
+                    keys.retain(|key, _| matches!(key.as_str(), "url" | "alt" | "type"));
+                }
+                media.len() <= MEDIA_MAX && media.iter().all(is_medium)
+            }
+            ("translation", Value::String(text)) => text.len() <= PROSE_BYTES_MAX,
+            _ => false,
         };
-        if names.len() > LIST_MAX || !names.iter().all(fits) {
-            return Err(
-                "mentions: hold a name that is empty, too long or of several lines".to_owned(),
-            );
+        if !fits {
+            return Err(format!(
+                "{key}: holds more than can be published, or something else"
+            ));
         }
+        kept.insert(key.clone(), value);
     }
-    Ok(())
-}
-
-/// Refuses what only another reviewd says where it could not be published.
-fn extra(record: &Record) -> Result<(), String> {
-    let is_name = |name: &String| {
-        !name.trim().is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control)
-    };
-    let Extra {
-        verification,
-        language,
-        media,
-        translation,
-    } = &record.extra;
-    if matches!(translation, Some(Some(text)) if text.len() > PROSE_BYTES_MAX) {
-        return Err(format!(
-            "translation: is longer than {PROSE_BYTES_MAX} bytes"
-        ));
-    }
-    if let Some(Some(Verification { by, method })) = verification
-        && !(is_name(by) && method.iter().all(is_name))
-    {
-        return Err(
-            "verification: holds a text that is empty, too long or of several lines".into(),
-        );
-    }
-    if let Some(Some(tag)) = language
-        && !is_language_tag(tag)
-    {
-        return Err(format!("language: {} is no language tag", text::quote(tag)));
-    }
-    let is_whole = |each: &Media| {
-        is_absolute_url(&each.url)
-            && each.url.len() <= URL_BYTES_MAX
-            && each.alt.len() <= NAME_BYTES_MAX
-            && !each.alt.contains(char::is_control)
-            && is_media_type(&each.media_type)
-    };
-    match media {
-        Some(media) if media.len() > MEDIA_MAX || !media.iter().all(is_whole) => {
-            Err("media: holds more than can be published, or something else".into())
-        }
-        _ => Ok(()),
-    }
+    Ok(kept)
 }
 
 /// What is left out of a record that is taken: addresses that cannot be published are no reason to lose a review.
-pub fn unusable(record: &Record) -> impl Iterator<Item = String> {
-    [Field::Avatar, Field::SourceUrl]
-        .into_iter()
-        .filter_map(|field| {
-            let given = record.filled(field)?;
-            let is_left_out = url(record, field) == Some(None);
-            is_left_out.then(|| {
-                format!(
-                    "{field}: {} is no http or https address of at most {URL_BYTES_MAX} bytes, and left out",
-                    text::quote(given)
-                )
-            })
-        })
+pub(super) fn unusable(record: &Record) -> impl Iterator<Item = String> {
+    let fields = [Field::Avatar, Field::SourceUrl].into_iter();
+    let fields = fields.filter(|field| url(record, *field) == Some(None));
+    fields.filter_map(|field| {
+        let given = text::quote(record.filled(field)?);
+        let why = format!("is no http or https address of at most {URL_BYTES_MAX} bytes");
+        Some(format!("{field}: {given} {why}, and left out"))
+    })
 }
 
 /// An address, or nothing.

@@ -1,5 +1,6 @@
 //! Stars in the notations of exports: `5`, `4.0`, `5/5`, `FIVE`, `★★★★☆`, `4 out of 5 stars`.
 
+use super::text::quote;
 use crate::model::Rating;
 
 /// Reads whole stars from 1 to 5.
@@ -10,25 +11,19 @@ use crate::model::Rating;
 /// # Errors
 /// A line that says why it is no rating.
 pub(super) fn parse(text: &str, best: Option<&str>) -> Result<Rating, String> {
-    let refused = || {
-        format!(
-            "rating: {} is not from 1 to 5 stars",
-            super::text::quote(text)
-        )
-    };
     let text = text.trim();
-    if let Some(stars) = words(text).or_else(|| symbols(text)) {
+    let refused = || format!("rating: {} is not from 1 to 5 stars", quote(text));
+    if let Some(stars) = word(text).or_else(|| symbols(text)) {
         return Rating::new(stars).ok_or_else(refused);
     }
     let (value, rest) = number(text).ok_or_else(refused)?;
-    let scale = match scale(rest).ok_or_else(refused)? {
-        Some(scale) => scale,
-        None => match best.map(str::trim).filter(|best| !best.is_empty()) {
-            Some(best) => match number(best) {
-                Some((scale, "")) => scale,
-                _ => return Err(refused()),
-            },
-            None => 5_000,
+    let best = best.map(str::trim).filter(|best| !best.is_empty());
+    let scale = match (scale(rest).ok_or_else(refused)?, best) {
+        (Some(scale), _) => scale,
+        (None, None) => 5_000,
+        (None, Some(best)) => match number(best) {
+            Some((scale, "")) => scale,
+            _ => return Err(refused()),
         },
     };
     // Thousandths on both sides, so that no float decides.
@@ -36,7 +31,7 @@ pub(super) fn parse(text: &str, best: Option<&str>) -> Result<Rating, String> {
     if scale == 0 || scaled % u64::from(scale) != 0 {
         return Err(format!(
             "rating: {} is not a whole number of stars",
-            super::text::quote(text)
+            quote(text)
         ));
     }
     let stars = u8::try_from(scaled / u64::from(scale)).ok();
@@ -44,22 +39,20 @@ pub(super) fn parse(text: &str, best: Option<&str>) -> Result<Rating, String> {
 }
 
 /// `FIVE`, as Google writes it, with or without "stars" behind it.
-fn words(text: &str) -> Option<u8> {
+fn word(text: &str) -> Option<u8> {
     let lower = text.to_ascii_lowercase();
     let word = lower
         .strip_suffix("stars")
-        .or_else(|| lower.strip_suffix("star"))
-        .unwrap_or(&lower);
-    let word = word.trim_end_matches([' ', '_', '-']);
+        .or_else(|| lower.strip_suffix("star"));
+    let word = word.unwrap_or(&lower).trim_end_matches([' ', '_', '-']);
     let known = ["one", "two", "three", "four", "five"];
     let at = known.iter().position(|known| *known == word)?;
     u8::try_from(at + 1).ok()
 }
 
-/// `★★★★☆`, `⭐⭐⭐⭐` and `****`: filled ones count, and nothing else may stand there but empty ones.
+/// `★★★★☆`, `⭐⭐⭐⭐` and `****`: filled ones count, and only empty ones may stand beside them.
 fn symbols(text: &str) -> Option<u8> {
-    let mut filled = 0u8;
-    let mut empty = 0u8;
+    let (mut filled, mut empty) = (0u8, 0u8);
     for symbol in text.chars() {
         match symbol {
             '★' | '⭐' | '🌟' | '*' => filled = filled.checked_add(1)?,
@@ -69,55 +62,50 @@ fn symbols(text: &str) -> Option<u8> {
             _ => return None,
         }
     }
-    (filled > 0 && filled + empty <= 5).then_some(filled)
+    (filled > 0 && filled.saturating_add(empty) <= 5).then_some(filled)
 }
 
 /// A number in thousandths, with a point or a comma, and what follows it.
 fn number(text: &str) -> Option<(u32, &str)> {
-    let end = |text: &str| {
+    let digits = |text: &'_ str| {
         text.find(|c: char| !c.is_ascii_digit())
             .unwrap_or(text.len())
     };
-    let (whole, rest) = text.split_at(end(text));
+    let (whole, rest) = text.split_at(digits(text));
     if whole.is_empty() || whole.len() > 4 {
         return None;
     }
-    let mut value = whole.parse::<u32>().ok()? * 1_000;
+    let value = whole.parse::<u32>().ok()? * 1_000;
     let Some(fraction) = rest.strip_prefix(['.', ',']) else {
         return Some((value, rest));
     };
-    let (digits, rest) = fraction.split_at(end(fraction));
+    let (fraction, rest) = fraction.split_at(digits(fraction));
     // Zeros may follow in any number, other digits only as far as thousandths go.
-    let digits = digits.trim_end_matches('0');
-    if digits.len() > 3 {
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > 3 {
         return None;
     }
-    let mut unit = 100;
-    for digit in digits.bytes() {
-        value += u32::from(digit - b'0') * unit;
-        unit /= 10;
-    }
-    Some((value, rest))
+    Some((value + format!("{fraction:0<3}").parse::<u32>().ok()?, rest))
 }
 
 /// What stands behind the number: nothing (`Some(None)`), or the scale in thousandths.
 fn scale(rest: &str) -> Option<Option<u32>> {
     let lower = rest.to_lowercase();
-    let rest = strip_stars(lower.trim());
+    let rest = strip_stars(&lower);
     if rest.is_empty() {
         return Some(None);
     }
     let separators = ["/", "out of", "of", "von", "sur", "de", "su", "van", "av"];
-    let separator = separators.iter().find(|word| rest.starts_with(**word))?;
-    let (scale, rest) = number(rest.strip_prefix(separator)?.trim())?;
-    strip_stars(rest.trim()).is_empty().then_some(Some(scale))
+    let rest = separators.iter().find_map(|word| rest.strip_prefix(word))?;
+    let (scale, rest) = number(rest.trim())?;
+    strip_stars(rest).is_empty().then_some(Some(scale))
 }
 
-/// Takes the word for stars away, in the languages of the separators.
+/// Removes the word for stars, in the languages of the separators.
 fn strip_stars(text: &str) -> &str {
     let words = "stars star sternen sterne stern étoiles étoile estrellas estrella stelle ★ ⭐";
-    let mut words = words.split(' ');
-    let found = words.find_map(|word| text.strip_prefix(word));
+    let text = text.trim();
+    let found = words.split(' ').find_map(|word| text.strip_prefix(word));
     found.unwrap_or(text).trim()
 }
 
@@ -125,12 +113,9 @@ fn strip_stars(text: &str) -> &str {
 mod tests {
     use super::parse;
 
-    fn stars(text: &str) -> Option<u8> {
-        parse(text, None).ok().map(|rating| rating.stars())
-    }
-
     #[test]
     fn every_notation_of_whole_stars_is_read() {
+        let stars = |text, best| parse(text, best).ok().map(|rating| rating.stars());
         for text in [
             "4",
             " 4 ",
@@ -160,12 +145,8 @@ mod tests {
             "4★",
             "04",
         ] {
-            assert_eq!(stars(text), Some(4), "{text}");
+            assert_eq!(stars(text, None), Some(4), "{text}");
         }
-    }
-
-    #[test]
-    fn what_is_no_whole_star_from_1_to_5_is_refused() {
         for text in [
             "",
             "0",
@@ -187,20 +168,17 @@ mod tests {
             "STAR_RATING_UNSPECIFIED",
             "99999999999999999999",
         ] {
-            assert_eq!(stars(text), None, "{text}");
+            assert_eq!(stars(text, None), None, "{text}");
         }
-        assert_eq!(stars("1"), Some(1));
-        assert_eq!(stars("5"), Some(5));
-    }
-
-    #[test]
-    fn the_best_rating_beside_the_value_sets_the_scale() {
-        let stars = |text, best| parse(text, Some(best)).ok().map(|rating| rating.stars());
-        assert_eq!(stars("8", "10"), Some(4));
-        assert_eq!(stars("100", "100"), Some(5));
-        assert_eq!(stars("7", "10"), None);
-        assert_eq!(stars("4", ""), Some(4));
-        assert_eq!(stars("4", "many"), None);
-        assert_eq!(stars("4/5", "10"), Some(4));
+        for (text, best, expected) in [
+            ("8", "10", Some(4)),
+            ("100", "100", Some(5)),
+            ("7", "10", None),
+            ("4", "", Some(4)),
+            ("4", "many", None),
+            ("4/5", "10", Some(4)),
+        ] {
+            assert_eq!(stars(text, Some(best)), expected, "{text} of {best}");
+        }
     }
 }

@@ -5,41 +5,36 @@
 
 use std::fmt;
 use std::io::Cursor;
+use std::mem::take;
 
-use calamine::{Cell, DataRef, Reader, Xlsx, XlsxCellReader, XlsxError};
+use calamine::{DataRef, Reader, Xlsx, XlsxError};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::RECORD_BYTES_MAX;
-use super::read::{ReadError, TOO_LONG};
-use super::table::{Row, Rows};
+use super::source::{ReadError, TOO_LONG};
+use super::table::{COLUMNS_MAX, OnRow, Row};
 
-/// A workbook has at most 32 MiB as it lies on disk; a larger one is refused.
-pub const WORKBOOK_BYTES_MAX: u64 = 32 << 20;
+/// A workbook has at most 32 MiB as a file; a larger one is refused.
+pub(super) const WORKBOOK_BYTES_MAX: u64 = 32 << 20;
 
 /// The parts of a workbook unpack to at most 512 MiB, by their sizes in its directory; a larger one is refused.
 const UNPACKED_BYTES_MAX: u64 = 512 << 20;
 
-/// Columns beyond this are not read: a table of reviews has no such.
-const COLUMNS_MAX: u32 = 1_001;
-
 /// How a workbook, which is a ZIP archive, begins.
-pub const MAGIC: [u8; 4] = *b"PK\x03\x04";
+pub(super) const MAGIC: [u8; 4] = *b"PK\x03\x04";
 
 /// Opens a workbook.
-///
-/// # Errors
-/// Where it is none, or unpacks to too much.
-pub(super) fn open(bytes: &[u8]) -> Result<Xlsx<Cursor<&[u8]>>, ReadError> {
+fn open(bytes: &[u8]) -> Result<Xlsx<Cursor<&[u8]>>, ReadError> {
     let unreadable = |error: &dyn fmt::Display| {
-        let message = format!("is an archive, and no workbook (.xlsx) that can be read: {error}");
-        ReadError::at(0, message)
+        ReadError::whole(format!(
+            "is an archive, and no workbook (.xlsx) that can be read: {error}"
+        ))
     };
     if unpacked_bytes(bytes).map_err(|error| unreadable(&error))? > UNPACKED_BYTES_MAX {
-        let message = format!(
+        return Err(ReadError::whole(format!(
             "is a workbook that unpacks to more than {UNPACKED_BYTES_MAX} bytes: save the sheet as CSV"
-        );
-        return Err(ReadError::at(0, message));
+        )));
     }
     Xlsx::new(Cursor::new(bytes)).map_err(|error| unreadable(&error))
 }
@@ -47,69 +42,59 @@ pub(super) fn open(bytes: &[u8]) -> Result<Xlsx<Cursor<&[u8]>>, ReadError> {
 /// Returns the sum of the sizes that the directory of an archive states.
 fn unpacked_bytes(bytes: &[u8]) -> Result<u64, ZipError> {
     let mut archive = ZipArchive::new(Cursor::new(bytes))?;
-    let sizes = (0..archive.len()).map(|part| Ok(archive.by_index_raw(part)?.size()));
-    sizes
-        .collect::<Result<Vec<_>, ZipError>>()
-        .map(|sizes| sizes.iter().fold(0, |sum, size| size.saturating_add(sum)))
+    let mut sum = 0u64;
+    for part in 0..archive.len() {
+        sum = sum.saturating_add(archive.by_index_raw(part)?.size());
+    }
+    Ok(sum)
 }
 
-/// The rows of one sheet.
-pub(super) struct SheetRows<'w> {
-    cells: XlsxCellReader<'w, Cursor<&'w [u8]>>,
-    /// The first cell of the next row.
-    ahead: Option<Cell<DataRef<'w>>>,
-}
-
-/// Returns the rows of the first sheet that is not empty.
+/// Hands on the rows of the first sheet that is not empty until `on` returns false.
 ///
 /// # Errors
-/// Where there is no such sheet, or it cannot be read.
-pub(super) fn rows<'w>(book: &'w mut Xlsx<Cursor<&'w [u8]>>) -> Result<SheetRows<'w>, ReadError> {
-    let sheets = book.sheet_names();
-    let filled = sheets.iter().find(|name| {
-        let cells = book.worksheet_cells_reader(name);
-        cells.is_ok_and(|mut cells| matches!(cells.next_cell(), Ok(Some(_))))
-    });
-    let name = filled.ok_or_else(|| ReadError::at(0, "is a workbook without a filled sheet"))?;
-    let mut cells = book.worksheet_cells_reader(name).map_err(failed)?;
-    let ahead = cells.next_cell().map_err(failed)?;
-    Ok(SheetRows { cells, ahead })
-}
-
-impl Rows for SheetRows<'_> {
-    fn next(&mut self, row: &mut Row) -> Result<bool, ReadError> {
-        *row = Row::default();
-        let Some(first) = self.ahead.take() else {
-            return Ok(false);
+/// Where the workbook cannot be read, or has no such sheet.
+pub(super) fn rows(bytes: &[u8], on: &mut OnRow<'_>) -> Result<(), ReadError> {
+    let failed =
+        |error: XlsxError| ReadError::whole(format!("is a workbook that cannot be read: {error}"));
+    let mut book = open(bytes)?;
+    for name in book.sheet_names() {
+        let mut cells = match book.worksheet_cells_reader(&name) {
+            Ok(cells) => cells,
+            Err(_) => continue,
         };
-        let number = first.get_position().0;
-        row.line = u64::from(number) + 1;
-        let mut bytes = 0;
-        let mut next = Some(first);
-        while let Some(cell) = next {
+        let Ok(Some(mut cell)) = cells.next_cell() else {
+            continue;
+        };
+        let (mut row, mut bytes) = (Row::default(), 0);
+        loop {
             let (at, column) = cell.get_position();
-            if at != number {
-                self.ahead = Some(cell);
-                break;
+            let line = u64::from(at) + 1;
+            if row.line != line {
+                if row.line > 0 && !on(take(&mut row))? {
+                    return Ok(());
+                }
+                (row.line, bytes) = (line, 0);
             }
-            if column < COLUMNS_MAX {
-                let column = column as usize;
+            // One column too many is enough to refuse the table.
+            if let Some(column) = usize::try_from(column)
+                .ok()
+                .filter(|column| *column <= COLUMNS_MAX)
+            {
                 row.cells
                     .resize(row.cells.len().max(column + 1), String::new());
                 row.cells[column] = text(cell.get_value());
                 bytes += row.cells[column].len() as u64;
             }
             if bytes > RECORD_BYTES_MAX {
-                return Err(ReadError::at(row.line, TOO_LONG));
+                return Err(ReadError::at(line, TOO_LONG));
             }
-            next = self.cells.next_cell().map_err(failed)?;
+            match cells.next_cell().map_err(failed)? {
+                Some(next) => cell = next,
+                None => return on(row).map(|_| ()),
+            }
         }
-        Ok(true)
     }
-}
-
-fn failed(error: XlsxError) -> ReadError {
-    ReadError::at(0, format!("is a workbook that cannot be read: {error}"))
+    Err(ReadError::whole("is a workbook without a filled sheet"))
 }
 
 /// A value as a CSV file would have it.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::cli::exit::{Failure, Status};
 use crate::dataset::{self, Files, Ignored, Problems};
-use crate::import::merge::Merge;
+use crate::import::Merge;
 use crate::server::files::{self, IGNORED, REVIEWS};
 use crate::wire::date::Timestamp;
 
@@ -83,72 +83,65 @@ impl Folder {
         merge: &Merge<'_>,
         list: &[Ignored],
     ) -> Result<Timestamp, Failure> {
-        let list = dataset::render_ignored(list);
+        let list = dataset::render_ignored(list).into_bytes();
         let updated_at = self.later();
         let text = merge.render(updated_at);
-        self.decode(text.clone(), Some(list.clone().into_bytes()))?;
-        let path = self.path.join(REVIEWS);
-        self.is_untouched(&path)?;
-        let failed = |path: &Path, error: &io::Error| {
-            let message = format!("{}: cannot be written: {error}", path.display());
-            Failure::new(Status::Io, message)
-        };
-        let list_path = self.path.join(IGNORED);
-        put(&list_path, list.as_bytes(), |_| Ok(())).map_err(|error| failed(&list_path, &error))?;
-        put(&path, text.as_bytes(), |_| Ok(())).map_err(|error| failed(&path, &error))?;
-        // Where reviews.json is a link, the backup lies beside the file itself.
-        let whole = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-        let backup = whole.with_file_name(BACKUP);
-        remove(&backup).map_err(|error| failed(&backup, &error))?;
+        self.decode(&text, Some(list.clone()))?;
+        let path = self.reviews_path()?;
+        put(&self.path.join(IGNORED), None, &list)?;
+        put(&path, None, text.as_bytes())?;
+        let backup = path.with_file_name(BACKUP);
+        remove(&backup).map_err(|error| unwritten(&backup, &error))?;
         Ok(updated_at)
     }
 
-    /// Checks that the service would take the result.
+    /// Checks that the service would accept the result.
     ///
     /// # Errors
     /// 65 with all that is wrong.
     pub(super) fn check(&self, merge: &Merge<'_>) -> Result<(), Failure> {
-        self.decode(
-            merge.render(crate::clock::now()),
-            self.companions.ignored.clone(),
-        )
+        let text = merge.render(crate::clock::now());
+        self.decode(&text, self.companions.ignored.clone())
     }
 
     /// Checks `text` with the files beside it and this ignore list.
-    fn decode(&self, text: String, ignored: Option<Vec<u8>>) -> Result<(), Failure> {
+    fn decode(&self, text: &str, ignored: Option<Vec<u8>>) -> Result<(), Failure> {
         let files = Files {
-            reviews: text.into_bytes(),
+            reviews: text.as_bytes().to_vec(),
             ignored,
             ..self.companions.clone()
         };
-        dataset::decode(files, crate::clock::now())
-            .map_err(|problems| refused(&self.path, "would not be valid", &problems))?;
-        Ok(())
+        let decoded = dataset::decode(files, crate::clock::now());
+        decoded
+            .map(drop)
+            .map_err(|problems| refused(&self.path, "would not be valid", &problems))
     }
 
-    /// Writes the result and returns its `updated_at`.
+    /// Writes the result, keeps the previous file as [`BACKUP`], and returns the new `updated_at`.
     ///
     /// # Errors
-    /// 65 where the service would refuse it or the file was changed by someone else, 69, 73 and 74 as for the command.
+    /// 65 where the service would refuse it or the file was changed meanwhile, 69, 73 and 74 as for the command.
     pub(super) fn write(&self, merge: &Merge<'_>) -> Result<Timestamp, Failure> {
         let updated_at = self.later();
         let text = merge.render(updated_at);
-        self.decode(text.clone(), self.companions.ignored.clone())?;
-        let made = |error: io::Error| {
+        self.decode(&text, self.companions.ignored.clone())?;
+        fs::create_dir_all(&self.path).map_err(|error| {
             let message = format!("{}: cannot be made: {error}", self.path.display());
             Failure::new(Status::CannotCreate, message)
-        };
-        fs::create_dir_all(&self.path).map_err(made)?;
+        })?;
         let _lock = match &self.lock {
             Some(_) => None,
             None => Some(lock(&self.path)?),
         };
-        let path = self.path.join(REVIEWS);
-        self.is_untouched(&path)?;
-        replace(&path, text.as_bytes()).map_err(|error| {
-            let message = format!("{}: cannot be written: {error}", path.display());
-            Failure::new(Status::Io, message)
-        })?;
+        let path = self.reviews_path()?;
+        if let Some(previous) = self.reviews() {
+            put(
+                &path.with_file_name(BACKUP),
+                Some(&path),
+                previous.as_bytes(),
+            )?;
+        }
+        put(&path, None, text.as_bytes())?;
         Ok(updated_at)
     }
 
@@ -166,20 +159,21 @@ impl Folder {
         }
     }
 
-    /// Refuses to write over what an editor has saved since the file was read.
-    fn is_untouched(&self, path: &Path) -> Result<(), Failure> {
-        let same = match fs::read(path) {
+    /// The file of reviews, where a link leads to; an error where an editor has saved it since it was read.
+    fn reviews_path(&self) -> Result<PathBuf, Failure> {
+        let path = self.path.join(REVIEWS);
+        let is_untouched = match fs::read(&path) {
             Ok(bytes) => self.reviews().is_some_and(|text| text.as_bytes() == bytes),
             Err(error) => error.kind() == io::ErrorKind::NotFound && self.reviews.is_none(),
         };
-        if same {
-            return Ok(());
+        if !is_untouched {
+            let message = format!(
+                "{}: was changed while the import ran; import again",
+                path.display()
+            );
+            return Err(Failure::new(Status::Data, message));
         }
-        let message = format!(
-            "{}: was changed while the import ran; import again",
-            path.display()
-        );
-        Err(Failure::new(Status::Data, message))
+        Ok(fs::canonicalize(&path).unwrap_or(path))
     }
 }
 
@@ -201,63 +195,46 @@ fn refused(path: &Path, what: &str, problems: &Problems) -> Failure {
 
 /// Locks the folder itself, so that no file is left behind.
 fn lock(path: &Path) -> Result<File, Failure> {
-    let failed =
-        |status, message: String| Failure::new(status, format!("{}: {message}", path.display()));
-    let folder = File::open(path).map_err(|error| failed(Status::Io, error.to_string()))?;
+    let failed = |status, what: &str| Failure::new(status, format!("{}: {what}", path.display()));
+    let folder = File::open(path).map_err(|error| failed(Status::Io, &error.to_string()))?;
     match folder.try_lock() {
         Ok(()) => Ok(folder),
-        Err(TryLockError::WouldBlock) => Err(failed(
-            Status::Unavailable,
-            "another import is under way".to_owned(),
-        )),
+        Err(TryLockError::WouldBlock) => {
+            Err(failed(Status::Unavailable, "another import is under way"))
+        }
         Err(TryLockError::Error(error)) => {
-            Err(failed(Status::Io, format!("cannot be locked: {error}")))
+            Err(failed(Status::Io, &format!("cannot be locked: {error}")))
         }
     }
 }
 
-/// Puts `bytes` in the place of `reviews.json` at once, and keeps the previous file.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    put(path, bytes, |path| {
-        let previous = beside(path, "bak");
-        // The folder is locked, so what bears this name was left by an import that was killed. It may be another name
-        // of the file that is served: nothing may be written into it.
-        remove(&previous)?;
-        if !path.exists() {
-            return Ok(());
+/// Replaces a file as a whole: the new one is complete on disk before it takes the name. It gets the owner and the mode
+/// of the previous one, or of `like`.
+fn put(path: &Path, like: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
+    let replace = || {
+        // A link stays one, and the file that it leads to is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let fresh = path.with_file_name(format!(".{name}.new-{}", std::process::id()));
+        // The folder is locked, so a file of this name was left by an import that was killed.
+        remove(&fresh)?;
+        let replaced = write(&fresh, like.unwrap_or(&path), bytes).and_then(|()| {
+            fs::rename(&fresh, &path)?;
+            File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+        });
+        if replaced.is_err() {
+            let _gone = remove(&fresh);
         }
-        let kept =
-            keep(path, &previous).and_then(|()| fs::rename(&previous, path.with_file_name(BACKUP)));
-        if kept.is_err() {
-            let _gone = remove(&previous);
-        }
-        kept
-    })
+        replaced
+    };
+    replace().map_err(|error| unwritten(like.unwrap_or(path), &error))
 }
 
-/// Puts `bytes` in the place of a file at once: the new one is complete on disk before it takes the name. Calls `before`
-/// with the file's path in between.
-fn put(path: &Path, bytes: &[u8], before: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    // A link stays one, and what it means is replaced.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let fresh = beside(&path, "new");
-    remove(&fresh)?;
-    let outcome = write(&fresh, &path, bytes).and_then(|()| {
-        before(&path)?;
-        fs::rename(&fresh, &path)?;
-        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
-    });
-    if outcome.is_err() {
-        // What could not be put in place is of no use, and may not be there at all.
-        let _gone = remove(&fresh);
-    }
-    outcome
-}
-
-/// The name of a file beside `path` that only this process uses.
-fn beside(path: &Path, what: &str) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{what}-{}", std::process::id()))
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(
+        Status::Io,
+        format!("{}: cannot be written: {error}", path.display()),
+    )
 }
 
 /// Removes a file that may not be there.
@@ -268,23 +245,13 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives the file a second name; where the file system knows no links, a copy does as well.
-fn keep(path: &Path, previous: &Path) -> io::Result<()> {
-    match fs::hard_link(path, previous) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            write(previous, path, &fs::read(path)?)
-        }
-        outcome => outcome,
-    }
-}
-
-/// Writes a new file with the owner and the mode of the one at `path`.
-fn write(fresh: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes a new file with the owner and the mode of the one at `like`.
+fn write(fresh: &Path, like: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(fresh)?;
-    if let Ok(old) = fs::metadata(path) {
+    if let Ok(old) = fs::metadata(like) {
         own(&file, &old)?;
         file.set_permissions(old.permissions())?;
     }
@@ -324,63 +291,49 @@ fn is_read(mode: u32, keeps_owner: bool, keeps_group: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{PermissionsExt, chown};
+
     use super::*;
 
     #[test]
-    fn what_a_killed_import_left_is_not_written_through() {
+    fn a_replaced_file_keeps_owner_and_mode_and_leftovers_are_not_written_through() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(REVIEWS);
         fs::write(&path, "first").unwrap();
-        let beside = |what| {
-            let name = format!(".{REVIEWS}.{what}-{}", std::process::id());
-            folder.path().join(name)
-        };
-        fs::hard_link(&path, beside("bak")).unwrap();
-        fs::write(beside("new"), "half").unwrap();
-        replace(&path, b"second").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"second");
-        assert_eq!(fs::read(folder.path().join(BACKUP)).unwrap(), b"first");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-    }
-
-    #[test]
-    fn a_second_name_is_never_written_into() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, previous) = (folder.path().join("a"), folder.path().join("b"));
-        fs::write(&path, "live").unwrap();
-        fs::hard_link(&path, &previous).unwrap();
-        let error = keep(&path, &previous).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(fs::read(&path).unwrap(), b"live");
-    }
-
-    #[test]
-    fn the_owner_and_the_mode_stay() {
-        use std::os::unix::fs::{PermissionsExt, chown};
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(REVIEWS);
-        fs::write(&path, "first").unwrap();
+        // A killed import left another name of the file.
+        let left = folder
+            .path()
+            .join(format!(".{REVIEWS}.new-{}", std::process::id()));
+        fs::hard_link(&path, &left).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         // Only root can give files away; for others the owner is their own.
         let given = chown(&path, Some(4_321), Some(4_322)).is_ok();
         let before = fs::metadata(&path).unwrap();
-        replace(&path, b"second").unwrap();
-        let after = fs::metadata(&path).unwrap();
-        assert_eq!(
-            (after.uid(), after.gid(), after.mode()),
-            (before.uid(), before.gid(), before.mode())
-        );
-        assert_eq!(given, after.uid() == 4_321);
+        let backup = folder.path().join(BACKUP);
+        put(&backup, Some(&path), b"first").unwrap();
+        put(&path, None, b"second").unwrap();
+        for (path, text) in [(&path, "second"), (&backup, "first")] {
+            assert_eq!(fs::read_to_string(path).unwrap(), text);
+            let after = fs::metadata(path).unwrap();
+            assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()));
+            assert_eq!(after.mode(), before.mode());
+            assert_eq!(given, after.uid() == 4_321);
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]
     fn a_mode_that_locks_readers_out_is_told_apart() {
-        assert!(is_read(0o644, false, false));
-        assert!(is_read(0o640, false, true));
-        assert!(is_read(0o600, true, false));
-        assert!(!is_read(0o600, false, true));
-        assert!(!is_read(0o600, false, false));
-        assert!(!is_read(0o640, false, false));
-        assert!(!is_read(0o640, true, false));
+        for (mode, keeps_owner, keeps_group, read) in [
+            (0o644, false, false, true),
+            (0o640, false, true, true),
+            (0o600, true, false, true),
+            (0o600, false, true, false),
+            (0o600, false, false, false),
+            (0o640, false, false, false),
+            (0o640, true, false, false),
+        ] {
+            assert_eq!(is_read(mode, keeps_owner, keeps_group), read, "{mode:o}");
+        }
     }
 }

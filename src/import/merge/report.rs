@@ -1,0 +1,221 @@
+//! What came of an import: counts by source, refusals, remarks, and what the file would hold. Rendered as JSON as it is.
+
+use std::cmp::Reverse;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::Merge;
+
+/// Refusals that are kept with their reasons; further ones are counted.
+const REFUSALS_MAX: usize = 100;
+/// Remarks that are shown; further ones are counted.
+const REMARKS_MAX: usize = 10;
+/// Ids of missing or removed reviews that are named; further ones are counted.
+const IDS_MAX: usize = 10;
+/// Reviews that a dry run shows.
+const SAMPLE_MAX: usize = 3;
+
+/// What an import did, or would do.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Report {
+    pub(crate) written: bool,
+    pub(crate) dry_run: bool,
+    /// Whether the file would be another one.
+    pub(crate) changes: bool,
+    pub(crate) updated_at: Option<String>,
+    pub(crate) sources: Vec<SourceReport>,
+    pub(crate) refused_count: u64,
+    /// By source and line.
+    pub(crate) refused: Vec<Note>,
+    pub(crate) remark_count: u64,
+    pub(crate) remarks: Vec<Note>,
+    pub(crate) missing_count: u64,
+    pub(crate) missing_ids: Vec<String>,
+    pub(crate) pruned_count: u64,
+    pub(crate) pruned_ids: Vec<String>,
+    pub(crate) review_count: u64,
+    pub(crate) published_count: u64,
+    pub(crate) unpublished_count: u64,
+    /// Reviews of this import that their sources hide.
+    pub(crate) hidden_count: u64,
+    /// Reviews that were stored, and not verified, and are verified now.
+    pub(crate) newly_verified_count: u64,
+    pub(crate) byte_count: u64,
+    /// Of a dry run the newest reviews that are new or different; those that would be published come first.
+    pub(crate) sample: Vec<Value>,
+    /// Whether the file is new.
+    #[serde(skip)]
+    pub(crate) is_skeleton: bool,
+    /// Whether the name or the address of the business is still to be filled in.
+    #[serde(skip)]
+    pub(crate) has_placeholders: bool,
+}
+
+/// What a source was taken for, and what came of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct SourceReport {
+    pub(crate) source: String,
+    pub(crate) kind: &'static str,
+    /// None for a workbook.
+    pub(crate) encoding: Option<&'static str>,
+    pub(crate) delimiter: Option<char>,
+    pub(crate) date_order: Option<&'static str>,
+    /// The line that decided the order of dates.
+    #[serde(skip)]
+    pub(crate) order_line: Option<u64>,
+    /// The line of a date of which nothing decided the order.
+    #[serde(skip)]
+    pub(crate) undecided_line: Option<u64>,
+    /// Fields and their columns.
+    pub(crate) columns: Map<String, Value>,
+    pub(crate) unused_columns: Vec<String>,
+    pub(crate) added: u64,
+    pub(crate) changed: u64,
+    pub(crate) unchanged: u64,
+    /// Records that say again what another record of this import says.
+    pub(crate) repeated: u64,
+    pub(crate) refused: u64,
+    /// Reviews on the ignore list, which are not added.
+    pub(crate) ignored: u64,
+}
+
+impl SourceReport {
+    /// Records that are valid reviews: those taken into the file and those on the ignore list.
+    pub(crate) fn taken(&self) -> u64 {
+        self.added + self.changed + self.unchanged + self.repeated + self.ignored
+    }
+}
+
+/// Why a record was refused, or what to look at though it was taken.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Note {
+    #[serde(skip)]
+    at: usize,
+    /// The name of the source, filled in at the end.
+    pub(crate) source: String,
+    pub(crate) line: u64,
+    #[serde(flatten)]
+    pub(crate) text: NoteText,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum NoteText {
+    Reason(String),
+    Remark(String),
+}
+
+impl Note {
+    fn new(at: usize, line: u64, text: NoteText) -> Note {
+        let source = String::new();
+        Note {
+            at,
+            source,
+            line,
+            text,
+        }
+    }
+
+    /// A remark on a record of the source at this place.
+    pub(super) fn remark(at: usize, line: u64, text: String) -> Note {
+        Note::new(at, line, NoteText::Remark(text))
+    }
+}
+
+impl Merge<'_> {
+    /// Notes why a record is no review.
+    pub(super) fn refuse(&mut self, at: usize, line: u64, reason: String) {
+        self.sources[at].refused += 1;
+        if self.refusals.len() < REFUSALS_MAX {
+            self.refusals
+                .push(Note::new(at, line, NoteText::Reason(reason)));
+        }
+    }
+
+    /// Notes what to look at in a record that was taken.
+    pub(super) fn remark(&mut self, remark: Note) {
+        self.remark_count += 1;
+        if self.remarks.len() < REMARKS_MAX {
+            self.remarks.push(remark);
+        }
+    }
+
+    /// The sources with the counts of the versions that this import goes by.
+    pub(super) fn source_reports(&self) -> Vec<SourceReport> {
+        let mut sources = self.sources.clone();
+        for slot in self.slots.values() {
+            if let Some(arrived) = &slot.arrived {
+                let source = &mut sources[arrived.source];
+                match (&slot.kept, &arrived.fresh) {
+                    (None, _) => source.added += 1,
+                    (Some(_), Some(_)) => source.changed += 1,
+                    (Some(_), None) => source.unchanged += 1,
+                }
+            }
+        }
+        sources
+    }
+
+    /// What comes of the import; a dry run shows some reviews.
+    pub(crate) fn report(&self, is_dry: bool) -> Report {
+        let sources = self.source_reports();
+        let is_changed = |source: &SourceReport| source.added + source.changed > 0;
+        let duplicates = self.duplicates();
+        let remark_count = self.remark_count + duplicates.len() as u64;
+        let named = |note: &Note| Note {
+            source: sources[note.at].source.clone(),
+            ..note.clone()
+        };
+        let mut refused: Vec<Note> = self.refusals.iter().map(named).collect();
+        refused.sort_by_key(|note| (note.at, note.line));
+        let remarks = self.remarks.iter().chain(&duplicates).take(REMARKS_MAX);
+        let missing = self.missing();
+        let first = |ids: &[String]| ids.iter().take(IDS_MAX).cloned().collect();
+        let is_changed = !self.pruned.is_empty() || sources.iter().any(is_changed);
+        let mut report = Report {
+            dry_run: is_dry,
+            changes: is_changed || self.is_filled_in(),
+            refused_count: sources.iter().map(|source| source.refused).sum(),
+            refused,
+            remark_count,
+            remarks: remarks.map(named).collect(),
+            missing_count: missing.len() as u64,
+            missing_ids: first(&missing),
+            pruned_count: self.pruned.len() as u64,
+            pruned_ids: first(&self.pruned),
+            review_count: self.slots.len() as u64,
+            byte_count: self.bytes(),
+            is_skeleton: self.is_skeleton(),
+            has_placeholders: self.placeholders() != [false; 2],
+            sources,
+            ..Report::default()
+        };
+        if is_dry {
+            report.sample = self.sample();
+        }
+        for slot in self.slots.values() {
+            let is_published = slot.version().is_some_and(|version| version.verified);
+            let was_unverified = slot.kept.as_ref().is_some_and(|kept| !kept.verified);
+            let is_hidden = slot.arrived.as_ref().is_some_and(|arrived| arrived.hidden);
+            report.published_count += u64::from(is_published);
+            report.newly_verified_count += u64::from(is_published && was_unverified);
+            report.hidden_count += u64::from(is_hidden);
+        }
+        report.unpublished_count = report.review_count - report.published_count;
+        report
+    }
+
+    fn sample(&self) -> Vec<Value> {
+        let fresh = self.slots.iter().filter_map(|(id, slot)| {
+            let fresh = slot.arrived.as_ref()?.fresh.as_ref()?;
+            Some((fresh.verified, fresh.date, id, &fresh.json))
+        });
+        let mut fresh: Vec<_> = fresh.collect();
+        fresh.sort_unstable_by_key(|&(verified, date, id, _)| Reverse((verified, date, id)));
+        let fresh = fresh.into_iter().take(SAMPLE_MAX);
+        fresh
+            .filter_map(|(.., json)| serde_json::from_str(json).ok())
+            .collect()
+    }
+}

@@ -1,0 +1,112 @@
+//! A review as a JSON object of `reviews.json`, unpublished ones included, whole or in part.
+
+use serde_json::{Map, Value};
+
+use crate::wire::date::{Date, parse_date};
+
+/// The keys of a review in the order of the file. The first [`REQUIRED`] are always there; the others are optional.
+pub(super) const KEYS: [&str; 16] = [
+    "id",
+    "author",
+    "author_avatar_url",
+    "rating",
+    "date",
+    "text",
+    "source",
+    "source_url",
+    "owner_reply",
+    "verified",
+    "mentioned_technicians",
+    "mentioned_services",
+    "verification",
+    "language",
+    "media",
+    "translation",
+];
+pub(super) const REQUIRED: usize = 10;
+
+/// A review of the file, or the keys of one of which a source says something.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct StoredReview(pub(super) Map<String, Value>);
+
+impl StoredReview {
+    /// Reads a review of a file that has passed the check; `None` where it has not.
+    pub(super) fn parse(json: &str) -> Option<StoredReview> {
+        let mut review = StoredReview(serde_json::from_str(json).ok()?);
+        review.date()?;
+        // The check takes 5.0 for 5.
+        let stars = review.0.get("rating")?.as_f64()? as u64;
+        review.set("rating", stars);
+        review.0.retain(|key, value| !says_nothing(key, value));
+        Some(review)
+    }
+
+    pub(super) fn set(&mut self, key: &str, value: impl Into<Value>) {
+        self.0.insert(key.to_owned(), value.into());
+    }
+
+    /// Sets a key of which the source says something.
+    pub(super) fn set_stated(&mut self, key: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.set(key, value);
+        }
+    }
+
+    /// The text of a key, or "".
+    pub(super) fn text(&self, key: &str) -> &str {
+        self.0.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(super) fn date(&self) -> Option<Date> {
+        parse_date(self.text("date").as_bytes()).ok()
+    }
+
+    pub(super) fn is_verified(&self) -> bool {
+        self.0.get("verified") == Some(&Value::Bool(true))
+    }
+
+    /// Lays this over a stored review: keys that are not here stay, or are empty where there was no review.
+    pub(super) fn over(mut self, stored: Option<&StoredReview>) -> StoredReview {
+        let mut whole = Map::new();
+        for (at, key) in KEYS.into_iter().enumerate() {
+            let stored = || stored?.0.get(key).cloned();
+            let empty = || match key {
+                "text" => Some(Value::from("")),
+                "verified" => Some(Value::Bool(false)),
+                _ => (at < REQUIRED).then_some(Value::Null),
+            };
+            let value = self.0.remove(key).or_else(stored).or_else(empty);
+            if let Some(value) = value.filter(|value| !says_nothing(key, value)) {
+                whole.insert(key.to_owned(), value);
+            }
+        }
+        StoredReview(whole)
+    }
+
+    /// Renders the review with one key a line, as people edit it.
+    pub(super) fn render(&self) -> String {
+        let mut lines = Vec::new();
+        for key in KEYS {
+            let value = match self.0.get(key) {
+                Some(reply @ Value::Object(_)) if key == "owner_reply" => {
+                    format!(
+                        "{{ \"text\": {}, \"date\": {} }}",
+                        reply["text"], reply["date"]
+                    )
+                }
+                Some(value) => value.to_string(),
+                None => continue,
+            };
+            lines.push(format!("\n      \"{key}\": {value}"));
+        }
+        format!("{{{}\n    }}", lines.join(","))
+    }
+}
+
+/// Whether an optional key is as good as absent. An empty list of names is not: nothing is mentioned then.
+fn says_nothing(key: &str, value: &Value) -> bool {
+    match key {
+        "media" => value.as_array().is_none_or(Vec::is_empty),
+        key => KEYS[REQUIRED..].contains(&key) && value.is_null(),
+    }
+}
