@@ -84,32 +84,33 @@ pub struct Verification {
     pub method: Option<String>,
 }
 
-/// Platforms that publish reviews, or verify them: names as `source` and `by` hold them, in lower case without marks, and
-/// as readers know them.
-const PLATFORMS: [(&str, &str); 14] = [
-    ("avvo", "Avvo"),
-    ("facebook", "Facebook"),
-    ("google", "Google"),
-    ("judgeme", "Judge.me"),
-    ("lawyerscom", "Lawyers.com"),
-    ("loox", "Loox"),
-    ("martindale", "Martindale"),
-    ("okendo", "Okendo"),
-    ("reviewsio", "Reviews.io"),
-    ("stamped", "Stamped"),
-    ("tripadvisor", "Tripadvisor"),
-    ("trustpilot", "Trustpilot"),
-    ("yelp", "Yelp"),
-    ("yotpo", "Yotpo"),
+/// Platforms that publish reviews, or verify them.
+const PLATFORMS: [&str; 14] = [
+    "Avvo",
+    "Facebook",
+    "Google",
+    "Judge.me",
+    "Lawyers.com",
+    "Loox",
+    "Martindale",
+    "Okendo",
+    "Reviews.io",
+    "Stamped",
+    "Tripadvisor",
+    "Trustpilot",
+    "Yelp",
+    "Yotpo",
 ];
 
 /// Returns the name of the platform that `name` means, whatever its case, dots and blanks; `None` where it is not known.
 #[must_use]
 pub fn platform(name: &str) -> Option<&'static str> {
-    let plain = name.chars().filter(|character| character.is_alphanumeric());
-    let plain: String = plain.flat_map(char::to_lowercase).collect();
-    let found = PLATFORMS.iter().find(|(known, _)| *known == plain);
-    found.map(|(_, label)| *label)
+    fn plain(name: &str) -> impl Iterator<Item = char> {
+        let plain = name.chars().filter(|character| character.is_alphanumeric());
+        plain.flat_map(char::to_lowercase)
+    }
+    let mut platforms = PLATFORMS.into_iter();
+    platforms.find(|platform| plain(platform).eq(plain(name)))
 }
 
 /// A review that the operator has removed for good.

@@ -1,23 +1,23 @@
 //! Advertising rules of law practices: what bar rules ask them to mind in reviews, replies and their own words. Results
 //! in money, promises of an outcome, and replies that tell of a client's matter.
 //!
-//! [`RULES`] is the table of the rules, and [`lists`] has the words that they go by. Words and shapes decide, so some of
+//! [`RULES`] is the table of the rules, `advertising.txt` has the words that they go by. Words and shapes decide, so some of
 //! what is found is harmless and some of what is not is missed: these are warnings for a person to judge, each of which
 //! can be suppressed with a reason. None of them removes a review.
 
-mod lists;
 mod money;
 mod promises;
 mod replies;
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
 use super::reviews::in_runs;
 use crate::model::{Dataset, Review};
 use crate::wire::text::quote;
-use lists::{HINTS, LAW_TYPES, OPEN_TYPES};
 use replies::KnownNames;
 
 /// A rule of advertising.
@@ -38,18 +38,18 @@ pub(super) static RULES: [Rule; 5] = [
         code: "money",
         says: "an amount of money as a result, which readers may take for what they can expect",
         of_replies: false,
-        // A complaint about a sum makes nobody expect it.
+        // A complaint about a sum promises none.
         find: |text, context| (context.stars >= 3).then(|| money::result(text))?,
     },
     Rule {
         code: "promise",
-        says: "a promise of an outcome, which bar rules forbid in advertising, whoever said it",
+        says: "a promise of an outcome, which bar rules forbid in advertising, in a client's words too",
         of_replies: false,
         find: |text, _| promises::promise(text),
     },
     Rule {
         code: "reply_name",
-        says: "a reply that names somebody besides its reader and the practice",
+        says: "a reply that names a person other than its reader and those of the practice",
         of_replies: true,
         find: |text, context| replies::other_person(text, context.author, context.known),
     },
@@ -90,32 +90,27 @@ pub(super) struct Finding<'d> {
 
 /// Whether a business of this type may be a law practice that has not said so, so that nothing was looked through.
 pub(super) fn may_be_law(kind: &str) -> bool {
-    is_type(kind, &OPEN_TYPES)
+    is_type(kind, "open_types")
 }
 
-/// Whether `kind` is one of `types`, without regard to case, by its name or its address.
-fn is_type(kind: &str, types: &[&str]) -> bool {
+/// Whether `kind` is one of a list of types, without regard to case, by its name or its address.
+fn is_type(kind: &str, types: &str) -> bool {
     let kind = kind.trim().to_ascii_lowercase();
     let prefixes = ["https://schema.org/", "http://schema.org/"];
     let name = prefixes.iter().find_map(|prefix| kind.strip_prefix(prefix));
-    types
-        .iter()
-        .any(|one| one.eq_ignore_ascii_case(name.unwrap_or(&kind)))
+    listed(types, name.unwrap_or(&kind))
 }
 
 /// Looks through reviews, replies and the editorial of a practice, by as many threads as given; nothing for other kinds
 /// of business.
 pub(super) fn findings(dataset: &Dataset, threads: NonZeroUsize) -> Vec<Finding<'_>> {
-    if !is_type(&dataset.business.kind, &LAW_TYPES) {
+    if !is_type(&dataset.business.kind, "law_types") {
         return Vec::new();
     }
     let known = KnownNames::of(dataset);
     // Most texts hold none of these, and one pass of an automaton says so at the speed of memory.
     let mut hints = AhoCorasick::builder();
-    let hints = hints
-        .ascii_case_insensitive(true)
-        .build(HINTS.split(' '))
-        .ok();
+    let hints = hints.ascii_case_insensitive(true).build(list("hints")).ok();
     let parts = in_runs(&dataset.reviews, threads.get(), |run| {
         let mut findings = Vec::new();
         for review in run {
@@ -226,9 +221,22 @@ fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
         .filter(|word| !word.is_empty())
 }
 
-/// Whether `list`, words with blanks between them, holds `word`.
-pub(super) fn listed(list: &str, word: &str) -> bool {
-    list.split(' ').any(|one| one == word)
+/// The words that the rules go by, by the names of their lists.
+static LISTS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
+    let lines = include_str!("advertising.txt").lines();
+    let lists = lines.filter_map(|line| line.split_once(" = "));
+    lists
+        .map(|(name, words)| (name, words.split(", ").collect()))
+        .collect()
+});
+
+fn list(name: &str) -> &'static [&'static str] {
+    &LISTS[name]
+}
+
+/// Whether a list holds `word`.
+fn listed(name: &str, word: &str) -> bool {
+    list(name).contains(&word)
 }
 
 #[cfg(test)]

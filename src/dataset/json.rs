@@ -13,6 +13,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use arrayvec::ArrayVec;
+use serde::de::DeserializeOwned;
 use serde_json::Number;
 use simd_json::{Buffers, INPUT_PADDING, Node, StaticNode, Tape};
 
@@ -62,21 +63,15 @@ pub(super) fn read<T>(
     problems: &mut Problems,
     read: impl FnOnce(Item<'_>) -> T,
 ) -> Option<T> {
-    if bytes.len() > file.bytes_max {
-        let message = format!("is larger than {} bytes", file.bytes_max);
-        problems.push(Problem::of_file(file.name, message));
-        return None;
-    }
     let check = Check::new(file.name);
-    let parsed = Parser::default().parse(&[bytes], |nodes| read(Item::root(nodes, &check)));
+    let is_small = bytes.len() <= file.bytes_max;
+    let parse = || Parser::default().parse(&[bytes], |nodes| read(Item::root(nodes, &check)));
+    let value = is_small.then(parse).and_then(Result::ok);
     let mut found = check.into_problems();
-    let value = match parsed {
-        Ok(value) => Some(value),
-        Err(error) => {
-            found.push(diagnose(file.name, bytes, &error));
-            None
-        }
-    };
+    if value.is_none() {
+        let unknown = || Problem::of_file(file.name, "is not JSON that can be read");
+        found.push(diagnose::<serde_json::Value>(file, bytes).unwrap_or_else(unknown));
+    }
     let is_valid = found.is_empty();
     if !is_valid {
         locate(bytes, &mut found);
@@ -123,9 +118,19 @@ impl Parser {
     }
 }
 
-/// Tells why a file that simd-json refuses with `error` cannot be read.
-pub(super) fn diagnose(file: &'static str, bytes: &[u8], error: &simd_json::Error) -> Problem {
-    let whole = |message: &str| Problem::of_file(file, message);
+/// Tells why a file cannot be read as a `T` by serde_json, if it cannot: `IgnoredAny` takes no memory, and looks at neither
+/// the size of numbers nor halves of surrogate pairs.
+pub(super) fn diagnose<T: DeserializeOwned>(file: FileSpec, bytes: &[u8]) -> Option<Problem> {
+    let whole = |message: &str| Some(Problem::of_file(file.name, message));
+    let at = |position: Position, message: String| {
+        Some(Problem {
+            path: position.to_string(),
+            ..Problem::of_file(file.name, message)
+        })
+    };
+    if bytes.len() > file.bytes_max {
+        return whole(&format!("is larger than {} bytes", file.bytes_max));
+    }
     if bytes.starts_with(b"\xEF\xBB\xBF") {
         return whole("begins with a byte order mark: save it as UTF-8 without one");
     }
@@ -135,37 +140,29 @@ pub(super) fn diagnose(file: &'static str, bytes: &[u8], error: &simd_json::Erro
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return whole("is empty");
     }
-    let at = |path: String, message: String| Problem {
-        path,
-        ..Problem::of_file(file, message)
-    };
-    if let Err(error) = std::str::from_utf8(bytes) {
+    if let Err(error) = str::from_utf8(bytes) {
         let position = Position::of(bytes, error.valid_up_to());
-        return at(position.to_string(), "is not UTF-8".to_owned());
+        return at(position, "is not UTF-8".to_owned());
     }
-    let Err(error) = serde_json::from_slice::<serde_json::Value>(bytes) else {
-        return whole(&format!("is not JSON that can be read: {error}"));
-    };
+    let error = serde_json::from_slice::<T>(bytes).err()?;
     let position = Position {
         line: error.line() as u64,
         column: error.column() as u64,
     };
     let text = error.to_string();
-    let reason = match text
-        .rsplit_once(" at line ")
-        .map_or("", |(reason, _)| reason)
-    {
-        // What serde_json calls half of a surrogate pair.
-        "lone leading surrogate in hex escape" | "unexpected end of hex escape" => {
-            "an escape such as \\ud800 is half a character; write both halves, or the character itself"
-        }
-        reason => reason,
-    };
+    let mut reason = text.split(" at line ").next().unwrap_or_default();
+    // What serde_json calls half of a surrogate pair.
+    if matches!(
+        reason,
+        "lone leading surrogate in hex escape" | "unexpected end of hex escape"
+    ) {
+        reason = "an escape such as \\ud800 is half a character; write both halves, or the character itself";
+    }
     let message = match error.is_eof() {
         true => format!("ends too early, as a half-written file does ({reason})"),
         false => format!("is not JSON that can be read: {reason}"),
     };
-    at(position.to_string(), message)
+    at(position, message)
 }
 
 /// Collects the problems of one file.

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 
 use super::advertising::{self, Finding, Rule};
+use super::json::FileSpec;
 use super::mentions::{Comparable, Matcher};
 use super::problem::Warning;
 use super::suppressions::Suppressions;
@@ -57,83 +58,71 @@ impl Remarks {
     /// a law practice, next to nothing for other kinds of business.
     #[must_use]
     pub fn of(&self, dataset: &Dataset, threads: NonZeroUsize) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let mut add = |code, file: FileSpec, path: &str, message: String| {
+            if !self.suppressions.covers_all(code) {
+                warnings.push(Warning {
+                    code,
+                    file: file.name,
+                    path: path.to_owned(),
+                    message,
+                });
+            }
+        };
         let kind = &dataset.business.kind;
         let trade = trades::of_type(kind);
-        let (ignored, unverified) = (self.ignored_count, dataset.unverified_count);
-        let lacks_disclaimer = dataset.disclaimer.is_none() && trade == "legal";
-        let mut found = vec![
-            (
-                "no_taxonomy",
-                TAXONOMY,
-                "",
-                when(
-                    !self.taxonomy_given,
-                    format!(
-                        "is not there: subjects are those of the starter list \"{trade}\", and no person or service is recognised"
-                    ),
-                ),
-            ),
-            (
-                "no_editorial",
-                EDITORIAL,
-                "",
-                when(
-                    !self.editorial_given,
-                    "is not there: summary, pull quote and questions stay empty",
-                ),
-            ),
-            (
+        if !self.taxonomy_given {
+            let subjects = format!("subjects are those of the starter list \"{trade}\"");
+            let message =
+                format!("is not there: {subjects}, and no person or service is recognised");
+            add("no_taxonomy", TAXONOMY, "", message);
+        }
+        if !self.editorial_given {
+            let message = "is not there: summary, pull quote and questions stay empty";
+            add("no_editorial", EDITORIAL, "", message.to_owned());
+        }
+        if advertising::may_be_law(kind) {
+            let message =
+                "the rules of a law practice were not looked at; set LegalService if it is one";
+            add(
                 "business_type",
                 REVIEWS,
                 "business.type",
-                when(
-                    advertising::may_be_law(kind),
-                    format!(
-                        "is {kind}: the rules of a law practice were not looked at; set LegalService if it is one"
-                    ),
-                ),
-            ),
-            (
-                "no_disclaimer",
-                REVIEWS,
-                "disclaimer",
-                when(
-                    lacks_disclaimer,
-                    "is null: many bars ask for a line saying that past results promise nothing",
-                ),
-            ),
-        ];
-        let of_reviews = [
-            (
-                "no_reviews",
-                when(
-                    dataset.reviews.is_empty(),
-                    "holds no verified review: nothing is published",
-                ),
-            ),
-            (
-                "unverified",
-                when(
-                    unverified > 0,
-                    format!("{unverified} not verified and so not published"),
-                ),
-            ),
-            (
-                "ignored",
-                when(
-                    ignored > 0,
-                    format!(
-                        "{ignored} on the list of ignored.json and so not published: remove them with `reviewd forget`, or from the list"
-                    ),
-                ),
-            ),
+                format!("is {kind}: {message}"),
+            );
+        }
+        if dataset.disclaimer.is_none() && trade == "legal" {
+            let message =
+                "is null: many bars ask for a line saying that past results promise nothing";
+            add("no_disclaimer", REVIEWS, "disclaimer", message.to_owned());
+        }
+        if dataset.reviews.is_empty() {
+            let message = "holds no verified review: nothing is published";
+            add("no_reviews", REVIEWS, "reviews", message.to_owned());
+        }
+        let count = dataset.unverified_count;
+        if count > 0 {
+            let message = format!("{count} not verified and so not published");
+            add("unverified", REVIEWS, "reviews", message);
+        }
+        let count = self.ignored_count;
+        if count > 0 {
+            let remedy = "remove them with `reviewd forget`, or from the list";
+            let message =
+                format!("{count} on the list of ignored.json and so not published: {remedy}");
+            add("ignored", REVIEWS, "reviews", message);
+        }
+        for (code, message) in [
             ("future_date", self.future_dates(dataset)),
             ("early_reply", self.early_replies(dataset)),
             ("unknown_technician", unknown_technicians(dataset)),
             ("unknown_service", unknown_services(dataset)),
             ("no_low_rating", no_low_rating(dataset)),
-        ];
-        found.extend(of_reviews.map(|(code, message)| (code, REVIEWS, "reviews", message)));
+        ] {
+            message
+                .into_iter()
+                .for_each(|message| add(code, REVIEWS, "reviews", message));
+        }
         let findings = advertising::findings(dataset, threads);
         for rule in &advertising::RULES {
             let of_rule = || {
@@ -141,12 +130,10 @@ impl Remarks {
                     .iter()
                     .filter(|finding| finding.rule.code == rule.code)
             };
-            found.push((
-                rule.code,
-                REVIEWS,
-                "reviews",
-                self.in_reviews(rule, of_rule()),
-            ));
+            let message = self.in_reviews(rule, of_rule());
+            message
+                .into_iter()
+                .for_each(|message| add(rule.code, REVIEWS, "reviews", message));
             for finding in of_rule().filter(|finding| finding.review.is_none()) {
                 let Finding {
                     path,
@@ -154,35 +141,29 @@ impl Remarks {
                     review_ids,
                     ..
                 } = finding;
-                let is_covered = self.suppressions.covers_path(rule.code, path, review_ids);
-                let message = when(!is_covered, format!("holds {}: {words}", rule.says));
-                found.push((rule.code, EDITORIAL, path, message));
+                if !self.suppressions.covers_path(rule.code, path, review_ids) {
+                    add(
+                        rule.code,
+                        EDITORIAL,
+                        path,
+                        format!("holds {}: {words}", rule.says),
+                    );
+                }
             }
         }
-        let differs =
-            "is not the updated_at of reviews.json: readers cannot tell which reviews it speaks of";
-        found.push((
-            "insights_date",
-            INSIGHTS,
-            "generated_at",
-            when(self.insights_differ, differs),
-        ));
-        found.push((
-            "ambiguous_name",
-            TAXONOMY,
-            "technicians",
-            self.ambiguous(dataset),
-        ));
-        found.retain(|(code, ..)| !self.suppressions.covers_all(code));
-        let warnings = found.into_iter().filter_map(|(code, file, path, message)| {
-            Some(Warning {
-                code,
-                file: file.name,
-                path: path.to_owned(),
-                message: message?,
-            })
-        });
-        warnings.collect()
+        if self.insights_differ {
+            let message = "is not the updated_at of reviews.json: readers cannot tell which reviews it speaks of";
+            add(
+                "insights_date",
+                INSIGHTS,
+                "generated_at",
+                message.to_owned(),
+            );
+        }
+        if let Some(message) = self.ambiguous(dataset) {
+            add("ambiguous_name", TAXONOMY, "technicians", message);
+        }
+        warnings
     }
 
     fn future_dates(&self, dataset: &Dataset) -> Option<String> {
@@ -246,7 +227,9 @@ impl Remarks {
             format!("{} fits {first} and {second}", quote(&each.name))
         });
         let names = first_and_count(&names.collect::<Vec<_>>())?;
-        Some(format!("a name that fits two people names nobody: {names}"))
+        Some(format!(
+            "a name that fits two people is not recognised: {names}"
+        ))
     }
 }
 
@@ -269,37 +252,26 @@ fn first_and_count(items: &[String]) -> Option<String> {
     }
 }
 
-/// Returns `message` where the condition of its rule holds.
-fn when(holds: bool, message: impl Into<String>) -> Option<String> {
-    holds.then(|| message.into())
-}
-
 fn unknown_technicians(dataset: &Dataset) -> Option<String> {
     let people = dataset.taxonomy.technicians.iter();
-    let taxonomy = people.flat_map(|person| std::iter::once(&person.name).chain(&person.aliases));
-    let business = dataset
-        .business
-        .technicians
-        .iter()
-        .map(|person| &person.name);
-    let unknown = unknown(
-        dataset,
-        |review| &review.mentioned_technicians,
-        taxonomy.chain(business),
-    )?;
+    let known = people.flat_map(|person| std::iter::once(&person.name).chain(&person.aliases));
+    let known = known.chain(
+        dataset
+            .business
+            .technicians
+            .iter()
+            .map(|person| &person.name),
+    );
+    let unknown = unknown(dataset, |review| &review.mentioned_technicians, known)?;
     Some(format!(
         "mentioned_technicians names people whom neither taxonomy nor business lists: {unknown}"
     ))
 }
 
 fn unknown_services(dataset: &Dataset) -> Option<String> {
-    let taxonomy = dataset.taxonomy.services.iter().map(|service| &service.id);
-    let business = dataset.business.services.iter().map(|service| &service.id);
-    let unknown = unknown(
-        dataset,
-        |review| &review.mentioned_services,
-        taxonomy.chain(business),
-    )?;
+    let known = dataset.taxonomy.services.iter().map(|service| &service.id);
+    let known = known.chain(dataset.business.services.iter().map(|service| &service.id));
+    let unknown = unknown(dataset, |review| &review.mentioned_services, known)?;
     Some(format!(
         "mentioned_services names ids that neither taxonomy nor business lists: {unknown}"
     ))
@@ -328,13 +300,11 @@ fn unknown<'d>(
 fn no_low_rating(dataset: &Dataset) -> Option<String> {
     let count = dataset.reviews.len();
     let is_low = |review: &Review| review.rating.stars() <= 2;
-    let lacks_low = count >= LOW_RATING_REVIEWS_MIN && !dataset.reviews.iter().any(is_low);
-    when(
-        lacks_low,
-        format!(
-            "none of {count} has 1 or 2 stars: leaving low ratings out is unlawful in places and never believed"
-        ),
-    )
+    if count < LOW_RATING_REVIEWS_MIN || dataset.reviews.iter().any(is_low) {
+        return None;
+    }
+    let reason = "leaving low ratings out is unlawful in places and never believed";
+    Some(format!("none of {count} has 1 or 2 stars: {reason}"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Names and phrases are found as whole words, without regard to case, accents counting; any blank stands for any
 //! run of blanks. A service is also found by the plural, the possessive and the simple verb forms of its phrases, as
 //! an aspect is. A person is found by full name, by alias, and by a title with the surname ("Ms. Okafor"). A name
-//! that fits two people names nobody, as a wrong name in a law practice's reviews is worse than none. Inside a
+//! that fits two people is not recognised, as a wrong name in a law practice's reviews is worse than none. Inside a
 //! longer name or phrase that fits, a shorter one does not count: "Daniel Kim" is not the Daniel who is an alias.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub struct Matcher {
     ambiguous: Vec<Ambiguity>,
 }
 
-/// A name that the taxonomy gives to more than one person, so that it names nobody.
+/// A name that the taxonomy gives to more than one person, so that it is not recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ambiguity {
     /// The name as compared, folded.
@@ -139,7 +139,7 @@ impl Comparable {
     }
 }
 
-/// An automaton over patterns, each of which belongs to one owner or, where it is ambiguous, to nobody.
+/// An automaton over patterns, each of which belongs to one owner or, where it is ambiguous, to none.
 #[derive(Debug)]
 struct Finder {
     automaton: Option<AhoCorasick>,

@@ -93,14 +93,14 @@ fn reviews_json(dataset: &Dataset, room: Vec<u8>) -> (Vec<u8>, Vec<u64>) {
 
 /// Guesses the size of the document, a little high: keys and short fields take about 350 bytes a review.
 fn estimate(dataset: &Dataset) -> usize {
-    let words = |review: &Review| {
-        review.text.len()
-            + review
-                .owner_reply
-                .as_ref()
-                .map_or(0, |reply| reply.text.len())
-    };
-    let total: usize = dataset.reviews.iter().map(words).sum();
+    let replies = dataset
+        .reviews
+        .iter()
+        .filter_map(|review| review.owner_reply.as_ref());
+    let texts = dataset.reviews.iter().map(|review| review.text.len());
+    let total = texts
+        .chain(replies.map(|reply| reply.text.len()))
+        .sum::<usize>();
     total + total / 32 + 440 * dataset.reviews.len() + 16_384
 }
 
@@ -120,11 +120,11 @@ pub fn render_aggregate(out: &mut Vec<u8>, reviews: &[Review]) {
         distribution[usize::from(review.rating.stars() - 1)] += 1;
         with_text += u64::from(!review.text.is_empty());
     }
-    let sum: u64 = distribution
+    let stars = distribution
         .iter()
         .zip(1..)
-        .map(|(count, stars)| count * stars)
-        .sum();
+        .map(|(count, stars)| count * stars);
+    let sum = stars.sum();
     let mut object = Object::begin(out);
     push_mean(object.key("rating_value"), sum, reviews.len() as u64);
     object
@@ -151,35 +151,26 @@ pub fn push_mean(out: &mut Vec<u8>, sum: u64, count: u64) {
 
 /// The headline of a review in a feed: "4 of 5 stars from Renée".
 fn headline(review: &Review) -> String {
-    format!(
-        "{} of 5 stars from {}",
-        review.rating.stars(),
-        review.author
-    )
+    let stars = review.rating.stars();
+    format!("{stars} of 5 stars from {}", review.author)
 }
 
 /// What a feed says about itself: the description, and the disclaimer, which is shown wherever reviews are.
 fn subtitle(dataset: &Dataset) -> String {
-    let parts = [
-        Some(dataset.business.description.as_str()),
-        dataset.disclaimer.as_deref(),
-    ];
-    let parts: Vec<&str> = parts
+    let description = Some(&dataset.business.description);
+    let parts = [description, dataset.disclaimer.as_ref()]
         .into_iter()
-        .flatten()
-        .filter(|part| !part.is_empty())
-        .collect();
-    parts.join(" ")
+        .flatten();
+    let parts = parts.map(String::as_str).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" ")
 }
 
 /// The host of the business's own website, as the tag URIs of entries name it.
 fn host(business: &Business) -> String {
     let url = url::Url::parse(&business.url).ok();
     // The decoder accepts only URLs with a host; an empty one would still give a stable id.
-    url.as_ref()
-        .and_then(url::Url::host_str)
+    url.and_then(|url| Some(url.host_str()?.to_owned()))
         .unwrap_or_default()
-        .to_owned()
 }
 
 /// The stable id of a review in both feeds (RFC 4151), independent of the address under which it is served.

@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::thread;
 
 use memchr::{memmem, memrchr};
+use serde::de::IgnoredAny;
 
 use super::business;
 use super::companions::Ignored;
@@ -54,37 +55,47 @@ pub(super) fn decode(
     options: Options<'_>,
     problems: &mut Problems,
 ) -> (Option<ReviewsFile>, Reviews) {
-    if bytes.len() > REVIEWS.bytes_max {
-        let file = json::read(REVIEWS, bytes, problems, |_| None);
-        return (file.flatten(), Reviews::default());
-    }
-    let (file, reviews, mut found) = match in_pieces(bytes, options) {
-        Some((file, reviews, found)) => (Some(file), reviews, found),
-        None => whole(bytes, options),
+    let mut reviews = Reviews::default();
+    let pieces = (bytes.len() <= REVIEWS.bytes_max)
+        .then(|| in_pieces(bytes, options))
+        .flatten();
+    let file = match pieces {
+        Some((file, of_pieces, mut found)) => {
+            reviews = of_pieces;
+            let is_valid = found.is_empty();
+            if !is_valid {
+                locate(bytes, &mut found);
+                problems.append(found);
+            }
+            Some(file).filter(|_| is_valid)
+        }
+        None => whole(bytes, options, &mut reviews, problems),
     };
-    let file = file.filter(|_| found.is_empty());
-    if !found.is_empty() {
-        locate(bytes, &mut found);
-        problems.append(found);
-    }
     (file, reviews)
 }
 
-/// Reads the file from one tape.
-fn whole(bytes: &[u8], options: Options<'_>) -> (Option<ReviewsFile>, Reviews, Problems) {
-    let check = Check::new(REVIEWS.name);
-    let mut reviews = Reviews::default();
-    let parsed = Parser::default().parse(&[bytes], |nodes| {
-        file(Item::root(nodes, &check), options.now, |item| {
+/// Reads the file from one tape, which takes twice its size; a file that is not JSON is noticed before.
+fn whole(
+    bytes: &[u8],
+    options: Options<'_>,
+    reviews: &mut Reviews,
+    problems: &mut Problems,
+) -> Option<ReviewsFile> {
+    reviews.is_incomplete = true;
+    if let Some(problem) = json::diagnose::<IgnoredAny>(REVIEWS, bytes) {
+        problems.push(problem);
+        return None;
+    }
+    json::read(REVIEWS, bytes, problems, |item| {
+        reviews.is_incomplete = false;
+        let check = item.check();
+        let file = file(item, options.now, |item| {
             let mut words = Comparable::default();
             item.list(|entry| reviews.add(entry, options.derive, &mut words));
-        })
-    });
-    reviews.index(&check);
-    let mut found = check.into_problems();
-    let file = parsed.map_err(|error| found.push(json::diagnose(REVIEWS.name, bytes, &error)));
-    reviews.is_incomplete |= file.is_err();
-    (file.ok(), reviews, found)
+        });
+        reviews.index(check);
+        file
+    })
 }
 
 /// Reads the file in pieces; `None` where it cannot be taken apart.
@@ -198,7 +209,7 @@ fn read_pieces(pieces: &[&[u8]], options: Options<'_>) -> Option<(Reviews, Probl
             .parse(&[b"[", piece, b"]"], |nodes| {
                 let parent = Path::Key(&Path::Root, "reviews");
                 Item::root(nodes, &check).list(|entry| {
-                    let path = Path::Index(&parent, reviews.count());
+                    let path = Path::Index(&parent, reviews.count);
                     reviews.add(entry.at(path), options.derive, &mut words);
                 });
             })
@@ -207,7 +218,7 @@ fn read_pieces(pieces: &[&[u8]], options: Options<'_>) -> Option<(Reviews, Probl
             // A guess too high costs addresses and no memory.
             reviews
                 .published
-                .reserve(reviews.count() * pieces.len() * 9 / 8);
+                .reserve(reviews.count * pieces.len() * 9 / 8);
         }
     }
     Some((reviews, check.into_problems()))
@@ -240,6 +251,8 @@ pub(super) fn in_runs<'i, T: Sync, R: Send>(
 /// The reviews of a file.
 #[derive(Default)]
 pub(super) struct Reviews {
+    /// How many entries there are; those beyond [`REVIEWS_MAX`] are not read.
+    count: usize,
     /// Those to be published, in the order of the file.
     pub(super) published: Vec<Review>,
     /// The other entries, in that order too.
@@ -262,10 +275,6 @@ struct Other {
 }
 
 impl Reviews {
-    fn count(&self) -> usize {
-        self.published.len() + self.others.len()
-    }
-
     /// How many reviews are not verified.
     pub(super) fn unverified_count(&self) -> u32 {
         u32::try_from(self.others.len()).unwrap_or(u32::MAX)
@@ -273,6 +282,10 @@ impl Reviews {
 
     /// Reads one entry.
     fn add(&mut self, entry: Item<'_>, derive: &Derive<'_>, words: &mut Comparable) {
+        self.count += 1;
+        if self.count > REVIEWS_MAX {
+            return;
+        }
         let before = entry.check().count();
         let review = review(entry, derive, words);
         let is_refused = entry.check().count() > before;
@@ -289,6 +302,7 @@ impl Reviews {
 
     fn append(&mut self, next: Reviews) {
         let count = self.published.len();
+        self.count += next.count;
         self.is_incomplete |= next.is_incomplete;
         self.others
             .extend(next.others.into_iter().map(|other| Other {
@@ -304,36 +318,33 @@ impl Reviews {
     /// Indexes the ids, and refuses those of more than one entry.
     fn index(&mut self, check: &Check) {
         let parent = Path::Key(&Path::Root, "reviews");
-        if self.count() > REVIEWS_MAX {
-            let message = format!("holds {} entries, more than {REVIEWS_MAX}", self.count());
+        if self.count > REVIEWS_MAX {
+            let message = format!("holds {} entries, more than {REVIEWS_MAX}", self.count);
             return check.refuse(parent, None, message);
         }
         let published = self.published.iter().map(|review| &review.id);
         let ids = published.chain(self.others.iter().map(|other| &other.id));
         let mut by_id: Vec<(u128, u32)> = ids.map(|id| id_order(id)).zip(0..).collect();
         by_id.sort_unstable();
-        let mut doubles = Vec::new();
+        // A later and the first entry of an id, and where that is.
+        let mut doubles: Vec<(usize, usize, u32)> = Vec::new();
         // Those that begin alike in sixteen bytes are few, or the ids are made to be so and still sorted soon.
-        for alike in by_id.chunk_by_mut(|left, right| left.0 == right.0) {
-            if alike.len() > 1 {
-                alike.sort_unstable_by_key(|(_, at)| (self.id(*at), *at));
-                let same = alike.chunk_by(|left, right| self.id(left.1) == self.id(right.1));
-                for same in same.filter(|same| same.len() > 1 && !self.id(same[0].1).is_empty()) {
-                    let mut indexes: Vec<usize> =
-                        same.iter().map(|(_, at)| self.index_of(*at)).collect();
-                    indexes.sort_unstable();
-                    doubles.extend(
-                        indexes[1..]
-                            .iter()
-                            .map(|index| (*index, indexes[0], same[0].1)),
-                    );
-                }
+        let groups = by_id.chunk_by_mut(|left, right| left.0 == right.0);
+        for alike in groups.filter(|alike| alike.len() > 1) {
+            alike.sort_unstable_by_key(|(_, at)| (self.id(*at), *at));
+            let same = alike.chunk_by(|left, right| self.id(left.1) == self.id(right.1));
+            for same in same.filter(|same| !self.id(same[0].1).is_empty()) {
+                let mut indexes: Vec<usize> =
+                    same.iter().map(|(_, at)| self.index_of(*at)).collect();
+                indexes.sort_unstable();
+                let later = indexes[1..].iter();
+                doubles.extend(later.map(|index| (*index, indexes[0], same[0].1)));
             }
         }
         doubles.sort_unstable();
         for (index, first, at) in doubles {
-            let message = format_args!("is the id of reviews[{first}] too");
             let entry = Path::Index(&parent, index);
+            let message = format_args!("is the id of reviews[{first}] too");
             check.refuse(Path::Key(&entry, "id"), Some(quote(self.id(at))), message);
         }
         self.by_id = by_id;
@@ -351,13 +362,10 @@ impl Reviews {
     /// The number in the file of the entry at a place of `by_id`.
     fn index_of(&self, at: u32) -> usize {
         let at = at as usize;
+        let is_before = |other: &Other| other.published_before <= at;
         match at.checked_sub(self.published.len()) {
             Some(other) => other + self.others[other].published_before,
-            None => {
-                at + self
-                    .others
-                    .partition_point(|other| other.published_before <= at)
-            }
+            None => at + self.others.partition_point(is_before),
         }
     }
 
@@ -369,23 +377,19 @@ impl Reviews {
         };
         let found = self.by_id.binary_search_by(order);
         let at = found.map_or(usize::MAX, |at| self.by_id[at].1 as usize);
-        if let Some(review) = self.published.get(at) {
-            return match self.ignored.contains(id) {
-                true => Err(Some("is not the id of a review")),
-                false => Ok(review),
-            };
+        let other = at.checked_sub(self.published.len());
+        match (
+            self.published.get(at),
+            other.and_then(|at| self.others.get(at)),
+        ) {
+            (Some(review), _) if !self.ignored.contains(id) => Ok(review),
+            (_, Some(other)) if other.is_refused => Err(None),
+            (_, Some(_)) => Err(Some(
+                "is the id of a review that is not verified and so not published",
+            )),
+            (None, None) if self.is_incomplete => Err(None),
+            _ => Err(Some("is not the id of a review")),
         }
-        Err(
-            match at
-                .checked_sub(self.published.len())
-                .and_then(|at| self.others.get(at))
-            {
-                Some(other) if other.is_refused => None,
-                Some(_) => Some("is the id of a review that is not verified and so not published"),
-                None if self.is_incomplete => None,
-                None => Some("is not the id of a review"),
-            },
-        )
     }
 
     /// Takes note of the reviews that are not to be published though the file has them.

@@ -4,7 +4,6 @@ use super::*;
 
 mod limits;
 mod refusals;
-mod refused_reviews;
 
 pub(super) const NOW: i64 = 1_795_000_000; // 2026-11-18T11:06:40Z
 
@@ -245,7 +244,7 @@ fn each_warning_has_its_own_words() {
     assert_eq!(
         warnings(twins),
         [
-            "ambiguous_name taxonomy.json: technicians: a name that fits two people names nobody: \"annie\" fits Ann Lee and Ann Roe"
+            "ambiguous_name taxonomy.json: technicians: a name that fits two people is not recognised: \"annie\" fits Ann Lee and Ann Roe"
         ]
     );
 }

@@ -42,10 +42,8 @@ pub(crate) fn of_type(kind: &str) -> &'static str {
     let lists = |(_, file): &&(&str, &str)| {
         words(file, "types").any(|listed| listed.eq_ignore_ascii_case(bare))
     };
-    TRADES
-        .iter()
-        .find(lists)
-        .map_or("professional", |(name, _)| name)
+    let found = TRADES.iter().find(lists);
+    found.map_or("professional", |(name, _)| name)
 }
 
 /// Adds the aspects of `trade` that `aspects` does not define, in the languages of `reviews`.
@@ -59,10 +57,8 @@ pub(super) fn extend(aspects: &mut Vec<Concept>, trade: &str, reviews: &[Review]
             part(COMMON, language).find(|line| line.split(" | ").next() == Some(id))
         });
         for line in part(file, language).chain(common) {
-            let mut fields = line.split(" | ");
-            let (Some(id), Some(label), Some(phrases)) =
-                (fields.next(), fields.next(), fields.next())
-            else {
+            let fields: Vec<&str> = line.split(" | ").collect();
+            let [id, label, phrases] = fields[..] else {
                 continue;
             };
             let phrases = phrases.split(", ").map(str::to_owned);
@@ -99,19 +95,15 @@ fn part<'f>(file: &'f str, heading: &'static str) -> impl Iterator<Item = &'f st
 /// English where that cannot be told.
 fn languages(reviews: &[Review]) -> Vec<&'static str> {
     let mut counts = LANGUAGES.map(|(_, heading)| (0, heading));
-    let mut told = 0;
-    for review in reviews
-        .iter()
-        .filter(|review| !review.text.is_empty())
-        .take(REVIEWS_READ)
-    {
-        let lang = whatlang::detect_lang(&review.text);
+    let texts = reviews.iter().map(|review| review.text.as_str());
+    for text in texts.filter(|text| !text.is_empty()).take(REVIEWS_READ) {
+        let lang = whatlang::detect_lang(text);
         if let Some(at) = LANGUAGES.iter().position(|(one, _)| Some(*one) == lang) {
             counts[at].0 += 1;
-            told += 1;
         }
     }
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let told: usize = counts.iter().map(|(count, _)| count).sum();
     let usual = counts
         .into_iter()
         .filter(|(count, _)| *count > 0 && *count * 20 >= told);

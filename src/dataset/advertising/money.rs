@@ -1,7 +1,6 @@
 //! Amounts of money as the result of a matter.
 
-use super::lists::{CODES, CURRENCIES, EXPENSES, FIGURES, GAINS, PAYOUTS, RESULTS};
-use super::{listed, sentences, words};
+use super::{list, listed, sentences, words};
 
 /// How many words after "won" its "over" may stand, as in "won me over".
 const OVER_WORDS_MAX: usize = 3;
@@ -10,9 +9,10 @@ const OVER_WORDS_MAX: usize = 3;
 pub(super) fn result(text: &str) -> Option<&str> {
     sentences(text).find(|sentence| {
         names_money(sentence)
-            && (has_stem(sentence, RESULTS)
+            && (has_stem(sentence, "results")
                 || is_payout(sentence)
-                || (has_stem(sentence, GAINS) || is_won(sentence)) && !has_stem(sentence, EXPENSES))
+                || (has_stem(sentence, "gains") || is_won(sentence))
+                    && !has_stem(sentence, "expenses"))
     })
 }
 
@@ -22,7 +22,7 @@ fn has_stem(sentence: &str, stems: &str) -> bool {
         let start = word.get(..stem.len());
         start.is_some_and(|start| start.eq_ignore_ascii_case(stem)) && word.len() <= stem.len() + 4
     };
-    words(sentence).any(|word| stems.split(' ').any(|stem| fits(word, stem)))
+    words(sentence).any(|word| list(stems).iter().any(|stem| fits(word, stem)))
 }
 
 /// Whether another party paid: "paid out", "we were paid".
@@ -31,11 +31,11 @@ fn is_payout(sentence: &str) -> bool {
         .zip(words(sentence).skip(1))
         .any(|(first, second)| {
             let pair = format!("{first} {second}").to_ascii_lowercase();
-            PAYOUTS.split(',').any(|payout| payout == pair)
+            listed("payouts", &pair)
         })
 }
 
-/// Whether something was won; nobody was "won over", and "award-winning" is no result.
+/// Whether something was won: in "won me over" and "award-winning" nothing was.
 fn is_won(sentence: &str) -> bool {
     let words: Vec<&str> = words(sentence).collect();
     let is = |at: usize, word: &str| words[at].eq_ignore_ascii_case(word);
@@ -67,16 +67,16 @@ fn names_currency(text: &str) -> bool {
     for word in text.split(|c: char| !c.is_alphanumeric() && c != ',' && c != '.') {
         let word = word.trim_matches([',', '.']).to_ascii_lowercase();
         let is_number = word.starts_with(|c: char| c.is_ascii_digit());
-        if (is_number && listed(CODES, &before))
-            || (is_after_number && listed(CURRENCIES, &word))
-            || (listed(FIGURES, &before) && listed("figure figures", &word))
+        if (is_number && listed("codes", &before))
+            || (is_after_number && listed("currencies", &word))
+            || (listed("figures", &before) && matches!(word.as_str(), "figure" | "figures"))
             || is_amount(&word)
         {
             return true;
         }
         // "5 thousand dollars" and "5k dollars" are amounts as well.
-        is_after_number =
-            is_number || (is_after_number && listed("thousand million hundred", &word));
+        is_after_number = is_number
+            || (is_after_number && matches!(word.as_str(), "thousand" | "million" | "hundred"));
         before = word;
     }
     false
@@ -90,7 +90,7 @@ fn is_amount(word: &str) -> bool {
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || b",.".contains(&byte))
     };
-    let mut codes = CODES.split(' ');
+    let mut codes = list("codes").iter();
     (word != "401k" && word.strip_suffix(['k', 'm']).is_some_and(is_number))
-        || codes.any(|code| word.strip_prefix(code).is_some_and(is_number))
+        || codes.any(|code| word.strip_prefix(*code).is_some_and(is_number))
 }

@@ -1,24 +1,23 @@
 //! Promises of how a matter will end.
 
-use super::lists::{AFFIRMED, DENIALS, GUARANTEES, OUTCOMES, PARTICLES, PROMISES};
-use super::{listed, sentences, words};
+use super::{list, listed, sentences, words};
 
-/// How far before a guarantee a denial may stand, in words without [`PARTICLES`].
+/// How far before a guarantee a denial may stand, in words without particles.
 const DENIAL_WORDS_MAX: usize = 3;
 
 /// The first sentence that promises an outcome.
 pub(super) fn promise(text: &str) -> Option<&str> {
     sentences(text).find(|sentence| {
         let lower = sentence.to_lowercase().replace('’', "'");
-        if PROMISES
-            .split(',')
+        if list("promises")
+            .iter()
             .any(|promise| holds_words(&lower, promise))
         {
             return true;
         }
-        let promised = GUARANTEES
-            .split(' ')
-            .flat_map(|stem| lower.match_indices(stem))
+        let promised = list("guarantees")
+            .iter()
+            .flat_map(|stem| lower.match_indices(*stem))
             .any(|(at, _)| !is_denied(&lower[..at]));
         promised && names_outcome(&lower)
     })
@@ -30,7 +29,10 @@ fn names_outcome(lower: &str) -> bool {
     words(lower).any(|word| {
         let is_condition = before == "in" && word == "case";
         before = word;
-        !is_condition && OUTCOMES.split(' ').any(|outcome| word.starts_with(outcome))
+        !is_condition
+            && list("outcomes")
+                .iter()
+                .any(|outcome| word.starts_with(outcome))
     })
 }
 
@@ -39,13 +41,15 @@ fn is_denied(before: &str) -> bool {
     let clause = before.rsplit([':', ';', '–', '—']).next();
     let clause = clause.and_then(|clause| clause.rsplit(" - ").next());
     let mut near: Vec<&str> = words(clause.unwrap_or_default())
-        .filter(|word| !listed(PARTICLES, word))
+        .filter(|word| !listed("particles", word))
         .collect();
     let near = near.split_off(near.len().saturating_sub(DENIAL_WORDS_MAX));
     near.iter().enumerate().any(|(at, word)| {
         // "No doubt" affirms.
-        let affirms = near.get(at + 1).is_some_and(|next| listed(AFFIRMED, next));
-        (word.ends_with("n't") || listed(DENIALS, word)) && !affirms
+        let affirms = near
+            .get(at + 1)
+            .is_some_and(|next| listed("affirmed", next));
+        (word.ends_with("n't") || listed("denials", word)) && !affirms
     })
 }
 

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::iter::once;
 
-use super::lists::{CAPITALISED, CASES, MARKERS, MATTERS, RELATIONS, SIGN_OFFS, TITLES};
 use super::{listed, words};
 use crate::dataset::mentions::Comparable;
 use crate::model::Dataset;
@@ -69,7 +68,7 @@ pub(super) fn other_person<'t>(text: &'t str, author: &str, known: &KnownNames) 
     introduced.map(|(_, name)| name).or_else(|| {
         let is_no_name = |name: &str| {
             name_words(name).any(|word| is_own(&word) || known.words.contains(&word))
-                || words(name).any(|word| listed(CAPITALISED, &word.to_lowercase()))
+                || words(name).any(|word| listed("capitalised", &word.to_lowercase()))
         };
         text.lines().find_map(|line| full_name(line, is_no_name))
     })
@@ -84,8 +83,8 @@ fn introduces(before: &[&str]) -> bool {
     let is_readers =
         matches!(before, [.., your, _] if your.trim_matches('"').eq_ignore_ascii_case("your"));
     // "Talk to your son. We …" ends a sentence there.
-    let is_relation = is_readers && !token.ends_with('.') && listed(RELATIONS, &bare);
-    let is_title = listed(TITLES, bare.trim_start_matches(['(', '"', '“']));
+    let is_relation = is_readers && !token.ends_with('.') && listed("relations", &bare);
+    let is_title = listed("titles", bare.trim_start_matches(['(', '"', '“']));
     is_title || is_relation || matches!(*token, "v." | "vs." | "vs")
 }
 
@@ -97,7 +96,7 @@ fn full_name(line: &str, is_no_name: impl Fn(&str) -> bool) -> Option<&str> {
     for token in line.split_whitespace() {
         let name = bare_name(token);
         let last = token.strip_suffix(',').unwrap_or_default();
-        if listed(SIGN_OFFS, &last.to_lowercase()) {
+        if listed("sign_offs", &last.to_lowercase()) {
             // Who signs is named on purpose.
             return None;
         }
@@ -129,7 +128,7 @@ pub(super) fn case_number(text: &str) -> Option<&str> {
     let tokens: Vec<&str> = text.split_whitespace().collect();
     tokens.iter().enumerate().find_map(|(at, token)| {
         let bare = bare(token);
-        match listed(CASES, &bare.to_lowercase()) {
+        match listed("cases", &bare.to_lowercase()) {
             _ if is_docket(bare) => Some(bare),
             true => number_of_case(&tokens[at + 1..]),
             false => None,
@@ -142,7 +141,7 @@ fn number_of_case<'t>(after: &[&'t str]) -> Option<&'t str> {
     let mut is_marked = false;
     for token in after.iter().take(3) {
         let bare = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '#');
-        if listed(MARKERS, &bare.to_lowercase()) {
+        if listed("markers", &bare.to_lowercase()) {
             is_marked = true;
             continue;
         }
@@ -187,7 +186,7 @@ pub(super) fn matter(text: &str) -> Option<&str> {
             let is_aid = tokens
                 .get(next + 1)
                 .is_some_and(|after| after.starts_with("aid"));
-            if listed(MATTERS, lower.strip_suffix("'s").unwrap_or(&lower)) && !is_aid {
+            if listed("matters", lower.strip_suffix("'s").unwrap_or(&lower)) && !is_aid {
                 return Some(bare(word));
             }
             // A comma or a full stop ends what "your" speaks of.

@@ -171,7 +171,10 @@ fn every_rule_of_reviews_and_of_a_practice_is_a_rule() {
         assert!(rules().any(|known| known == code), "{code}");
     }
     for code in of_practice {
-        assert!(advertising::listed(RULES_OF_REVIEWS, code), "{code}");
+        assert!(
+            RULES_OF_REVIEWS.split(' ').any(|rule| rule == code),
+            "{code}"
+        );
     }
 }
 
