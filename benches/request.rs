@@ -288,7 +288,8 @@ fn cases<'a>(
             host: Field::One(b"reviews.example"),
             content_type: Field::One(b"application/json"),
             protocol_version: Field::One(b"2025-11-25"),
-            ..Head::bare(b"POST")
+            method: b"POST",
+            ..Head::default()
         };
         let once = move || {
             let reply = ask_mcp(server, catalog, &head, message.as_bytes());
@@ -313,7 +314,7 @@ fn end_of_case(name: &str) {
 fn requests(criterion: &mut Criterion) {
     let snapshot = snapshot();
     let app = app(Arc::clone(&snapshot));
-    let catalog = Catalog::new(Arc::clone(&snapshot), None);
+    let catalog = Catalog::new(Arc::clone(&snapshot));
     let server = mcp::Server::new(mcp::Settings {
         base_url: BASE_URL.to_owned(),
         allowed_origins: Vec::new(),

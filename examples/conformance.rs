@@ -1,10 +1,21 @@
 //! A server on which the official conformance suite of the Model Context Protocol can be run.
 //!
 //! `cargo run --release --example conformance -- --data data --listen 127.0.0.1:8080` serves like `reviewd serve` with
-//! the same flags. It adds the tools, resources and prompts that the suite asks for by name and content, and that a
-//! service has no use for. Those that need messages from the server while a request is open are not there.
+//! the same flags, behind a proxy that adds the tools, resources and prompts that the suite asks for by name and
+//! content, and that a service has no use for. A request for one of them is sent on as one for something that the server
+//! has, so that all its checks apply, and the content of the result is exchanged. What needs messages from the server
+//! while a request is open is not there.
+
+use std::convert::Infallible;
+use std::time::Duration;
 
 use clap::Parser;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::http::request::Parts;
+use hyper::service::service_fn;
+use hyper::{Request, Response, header};
+use hyper_util::rt::TokioIo;
 use reviewd::cli::ServeArgs;
 use reviewd::server;
 use serde_json::{Map, Value, json};
@@ -15,17 +26,123 @@ struct Arguments {
     serve: ServeArgs,
 }
 
-fn main() {
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
     let serve = Arguments::parse().serve;
     let mut config = serve.config().unwrap_or_else(|failure| panic!("{failure}"));
-    config.mcp.extension = Some(answer);
-    let _running = server::start(config).unwrap_or_else(|error| panic!("{error}"));
+    let address = std::mem::replace(&mut config.listen, ([127, 0, 0, 1], 0).into());
+    let running = server::start(config).unwrap_or_else(|error| panic!("{error}"));
+    let inner = running.local_addr();
+    let listener = tokio::net::TcpListener::bind(address)
+        .await
+        .expect("the address is free");
     loop {
-        std::thread::park();
+        let (stream, _) = listener.accept().await.expect("a connection");
+        let service = service_fn(move |request| async move {
+            Ok::<_, Infallible>(exchange(request, &format!("http://{inner}")).await)
+        });
+        let connection = hyper::server::conn::http1::Builder::new();
+        tokio::spawn(connection.serve_connection(TokioIo::new(stream), service));
     }
 }
 
-/// Answers the methods of the suite; what is not here is left to the server.
+/// Sends a request on to the server, and returns its response with the content that the suite asks for.
+async fn exchange(request: Request<Incoming>, inner: &str) -> Response<Full<Bytes>> {
+    let (mut parts, body) = request.into_parts();
+    let body = body.collect().await.map(|body| body.to_bytes());
+    let mut body = body.unwrap_or_default().to_vec();
+    let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let method = message["method"].as_str().unwrap_or_default().to_owned();
+    let fixture = answer(&method, message["params"].as_object());
+    if fixture.is_some() {
+        body = stand_in(&message, &mut parts).to_string().into_bytes();
+    }
+    parts.uri = format!("{inner}{}", parts.uri).parse().expect("an address");
+    for name in [
+        header::CONTENT_LENGTH,
+        header::TRANSFER_ENCODING,
+        header::CONNECTION,
+    ] {
+        parts.headers.remove(name);
+    }
+    let (mut parts, mut body) = tokio::task::spawn_blocking(move || send(parts, body))
+        .await
+        .expect("the server answers");
+    if let Some(fixture) = fixture
+        && let Ok(mut answer) = serde_json::from_slice::<Value>(&body)
+        && let Some(result) = answer["result"].as_object_mut()
+    {
+        exchange_content(&method, result, fixture);
+        body = answer.to_string().into_bytes();
+    }
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, Full::new(body.into()))
+}
+
+fn send(parts: Parts, body: Vec<u8>) -> (hyper::http::response::Parts, Vec<u8>) {
+    let config = ureq::Agent::config_builder()
+        .timeout_global(Some(Duration::from_secs(30)))
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .build();
+    let agent = ureq::Agent::from(config);
+    let response = match parts.method.as_str() {
+        "POST" => agent.run(Request::from_parts(parts, body)),
+        _ => agent.run(Request::from_parts(parts, ())),
+    };
+    let (parts, mut body) = response.expect("an answer").into_parts();
+    let body = body.read_to_vec().expect("a body");
+    (parts, body)
+}
+
+/// Returns the message with something that the server has in place of what only the suite knows.
+fn stand_in(message: &Value, parts: &mut Parts) -> Value {
+    let mut sent = message.clone();
+    let (key, name) = match message["method"].as_str() {
+        Some("tools/call") => ("name", "get_business"),
+        Some("prompts/get") => ("name", "summarize_reviews"),
+        Some("resources/read") => ("uri", "reviews://business"),
+        Some("logging/setLevel" | "resources/subscribe" | "resources/unsubscribe") => {
+            sent["method"] = json!("ping");
+            return sent;
+        }
+        _ => return sent,
+    };
+    let named = parts.headers.get("mcp-name");
+    if named
+        .is_some_and(|named| message["params"][key] == *String::from_utf8_lossy(named.as_bytes()))
+    {
+        parts
+            .headers
+            .insert("mcp-name", name.parse().expect("a name"));
+    }
+    sent["params"][key] = json!(name);
+    sent["params"]["arguments"] = json!({});
+    sent
+}
+
+/// Adds the items of a list; of any other result only what the era wants of it stays.
+fn exchange_content(method: &str, result: &mut Map<String, Value>, fixture: Value) {
+    let Value::Object(fixture) = fixture else {
+        return;
+    };
+    if method != "initialize" && !method.ends_with("/list") {
+        result.retain(|key, _| {
+            ["resultType", "_meta", "ttlMs", "cacheScope"].contains(&key.as_str())
+        });
+    }
+    for (key, value) in fixture {
+        match (result.get_mut(&key), value) {
+            (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
+            (_, value) => drop(result.insert(key, value)),
+        }
+    }
+    if result.contains_key("inputRequests") {
+        result.insert("resultType".to_owned(), json!("input_required"));
+    }
+}
+
+/// Returns what the suite expects of a method; what is not here is left to the server.
 fn answer(method: &str, params: Option<&Map<String, Value>>) -> Option<Value> {
     let name = |key: &str| params.and_then(|params| params.get(key)?.as_str());
     match method {
@@ -61,7 +178,7 @@ fn answer(method: &str, params: Option<&Map<String, Value>>) -> Option<Value> {
             Some(json!({}))
         }
         "tools/call" => tool(name("name")?, params),
-        "resources/read" => resource(name("uri")?, is_stateless(params)),
+        "resources/read" => resource(name("uri")?),
         "prompts/get" => prompt(name("name")?, params),
         _ => None,
     }
@@ -143,9 +260,9 @@ fn ask(key: &str, params: Option<&Map<String, Value>>, request: Value) -> Option
     }
 }
 
-fn resource(uri: &str, is_stateless: bool) -> Option<Value> {
+fn resource(uri: &str) -> Option<Value> {
     let template = uri.strip_prefix("test://template/");
-    let mut result = match (uri, template.and_then(|rest| rest.strip_suffix("/data"))) {
+    let result = match (uri, template.and_then(|rest| rest.strip_suffix("/data"))) {
         ("test://static-text", _) => json!({"contents": [{
             "uri": uri, "mimeType": "text/plain", "text": "This is the content of the static text resource.",
         }]}),
@@ -159,10 +276,6 @@ fn resource(uri: &str, is_stateless: bool) -> Option<Value> {
         }
         _ => return None,
     };
-    if is_stateless {
-        result["ttlMs"] = json!(60_000);
-        result["cacheScope"] = json!("public");
-    }
     Some(result)
 }
 

@@ -290,7 +290,6 @@ impl ServeArgs {
             mcp: Mcp {
                 allowed_origins: self.mcp.allowed_origins.clone(),
                 allowed_hosts: self.mcp.allowed_hosts.clone(),
-                extension: None,
             },
             tls: self.address.tls()?,
             proxies: Proxies {

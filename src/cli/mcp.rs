@@ -149,7 +149,7 @@ fn catalog(args: &McpArgs, directory: Option<&Path>) -> Result<Catalog, Failure>
         mentions_min: crate::insights::MENTIONS_MIN,
     };
     let snapshot = Snapshot::build(decoded.dataset, &settings);
-    Ok(Catalog::new(Arc::new(snapshot), None))
+    Ok(Catalog::new(Arc::new(snapshot)))
 }
 
 /// Hands each line to `answer` and writes what it returns; empty lines are skipped.

@@ -377,7 +377,7 @@ async fn respond_to_body(
         (Ok(visitor), BodyEndpoint::Mcp, Some(_)) => {
             let reply = mcp::Reply {
                 visitor,
-                ..mcp::Reply::too_many()
+                ..mcp::Reply::refuse(mcp::Refusal::TooMany)
             };
             reply::mcp::render(reply, parts.headers)
         }

@@ -62,18 +62,7 @@ impl ServedState {
     /// # Errors
     /// When the snapshot's base URL cannot be written into a header.
     pub fn new(snapshot: Arc<Snapshot>) -> Result<ServedState, SettingsError> {
-        let catalog = mcp::Catalog::new(Arc::clone(&snapshot), None);
-        ServedState::with_catalog(snapshot, catalog)
-    }
-
-    /// Like [`ServedState::new`], with a catalog that was made for the same snapshot.
-    ///
-    /// # Errors
-    /// Those of [`ServedState::new`].
-    pub fn with_catalog(
-        snapshot: Arc<Snapshot>,
-        catalog: mcp::Catalog,
-    ) -> Result<ServedState, SettingsError> {
+        let catalog = mcp::Catalog::new(Arc::clone(&snapshot));
         let base_url = &snapshot.base_url;
         let is_whole = snapshot.insights().is_some();
         let topic = |path: &str| -> Result<Option<HeaderValue>, SettingsError> {

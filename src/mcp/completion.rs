@@ -48,30 +48,31 @@ pub(crate) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcE
 fn names<'c>(entries: &'c [Named], value: &str) -> (Vec<&'c str>, usize) {
     let mut folded = String::new();
     fold_into(value, &mut folded);
-    let fits = |entry: &&Named| {
-        let begins = |name: &String| {
-            name.starts_with(&folded) || name.split(' ').any(|word| word.starts_with(&folded))
-        };
-        entry.folded.iter().any(begins)
+    let begins = |name: &String| {
+        name.starts_with(&folded) || name.split(' ').any(|word| word.starts_with(&folded))
     };
-    let all = entries.iter().filter(fits);
-    let total = all.clone().count();
-    (
-        all.take(VALUES_MAX)
-            .map(|entry| entry.name.as_str())
-            .collect(),
-        total,
-    )
+    let fitting = entries
+        .iter()
+        .filter(|entry| entry.folded.iter().any(begins));
+    first(fitting.map(|entry| entry.name.as_str()))
 }
 
 /// Ids that begin with the value, newest first; the newest 10,000 reviews are looked at.
 fn ids<'c>(catalog: &'c Catalog, value: &str) -> (Vec<&'c str>, usize) {
     let index = &catalog.snapshot.index;
-    let looked_at = index.len().min(IDS_LOOKED_AT_MAX);
-    let all = (0..looked_at).map(|row| index.id(Row(row)));
-    let fitting = all.filter(|id| id.starts_with(value));
-    let total = fitting.clone().count();
-    (fitting.take(VALUES_MAX).collect(), total)
+    let newest = 0..index.len().min(IDS_LOOKED_AT_MAX);
+    first(
+        newest
+            .map(|row| index.id(Row(row)))
+            .filter(|id| id.starts_with(value)),
+    )
+}
+
+/// Returns the first values, and how many there are.
+fn first<'c>(mut all: impl Iterator<Item = &'c str>) -> (Vec<&'c str>, usize) {
+    let values: Vec<&str> = all.by_ref().take(VALUES_MAX).collect();
+    let total = values.len() + all.count();
+    (values, total)
 }
 
 /// Most values of an answer, by the protocol.

@@ -1,6 +1,6 @@
 //! From a checked request to the method that answers it, in either era.
 //!
-//! A method appends one result object without its closing brace; `close` adds what the era wants there.
+//! A method appends one result object without its closing brace; before that comes what the era wants there.
 
 use serde_json::Value;
 
@@ -36,9 +36,15 @@ pub(crate) fn dispatch(
     let start = out.len();
     push_answer_head(out, request.id);
     match result(catalog, era, &request.call, out) {
-        Ok(ending) => {
-            close(catalog, era, ending, out);
-            out.push(b'}');
+        Ok(is_cacheable) => {
+            if era == Era::Stateless {
+                if is_cacheable {
+                    out.extend_from_slice(CACHE_HINTS);
+                }
+                out.extend_from_slice(b",\"resultType\":\"complete\",\"_meta\":");
+                out.extend_from_slice(&catalog.meta);
+            }
+            out.extend_from_slice(b"}}");
             Ok(())
         }
         Err(error) => {
@@ -48,99 +54,59 @@ pub(crate) fn dispatch(
     }
 }
 
-/// What a result ends with, besides its brace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    /// An answer for this moment.
-    Plain,
-    /// An answer that clients may keep for a while.
-    Cacheable,
-    /// No answer yet: the client is asked for something first.
-    InputRequired,
-}
-
+/// Appends a result up to its closing brace; tells whether clients may keep it for a while.
 fn result(
     catalog: &Catalog,
     era: Era,
     call: &Call<'_>,
     out: &mut Vec<u8>,
-) -> Result<Ending, RpcError> {
-    if let Some(extension) = catalog.extension
-        && !call.method.ends_with("/list")
-        && let Some(result) = extension(call.method, call.params)
-    {
-        push_open(out, &result);
-        let is_question = result.get("inputRequests").is_some();
-        return Ok(match is_question {
-            true => Ending::InputRequired,
-            false => Ending::Plain,
-        });
-    }
+) -> Result<bool, RpcError> {
     match (era, call.method) {
-        (_, "tools/call") => tools::call(catalog, call, out).map(|()| Ending::Plain),
-        (_, "tools/list") => list(&catalog.tools_list, call, out),
-        (_, "resources/list") => list(&catalog.resources_list, call, out),
-        (_, "resources/templates/list") => list(&catalog.templates_list, call, out),
-        (_, "prompts/list") => list(&catalog.prompts_list, call, out),
-        (_, "resources/read") => {
-            resources::read(catalog, era, call, out).map(|()| Ending::Cacheable)
-        }
-        (_, "prompts/get") => {
-            push_open(out, &prompts::get(catalog, call)?);
-            Ok(Ending::Plain)
-        }
+        (_, "tools/call") => tools::call(catalog, call, out)?,
+        (_, "prompts/get") => out.extend_from_slice(&open(prompts::get(catalog, call)?)),
         (_, "completion/complete") => {
-            push_open(out, &completion::complete(catalog, call)?);
-            Ok(Ending::Plain)
+            out.extend_from_slice(&open(completion::complete(catalog, call)?));
         }
-        (Era::Handshake, "ping") => {
-            out.push(b'{');
-            Ok(Ending::Plain)
+        (Era::Handshake, "ping") => out.push(b'{'),
+        (_, "tools/list") => return list(&catalog.tools_list, call, out),
+        (_, "resources/list") => return list(&catalog.resources_list, call, out),
+        (_, "resources/templates/list") => return list(&catalog.templates_list, call, out),
+        (_, "prompts/list") => return list(&catalog.prompts_list, call, out),
+        (_, "resources/read") => {
+            resources::read(catalog, era, call, out)?;
+            return Ok(true);
         }
         (Era::Stateless, "server/discover") => {
             out.extend_from_slice(&catalog.discovery);
-            Ok(Ending::Cacheable)
+            return Ok(true);
         }
         (_, method) => {
             let message = format!("there is no method {:?} here", cut(method));
-            Err(RpcError::new(METHOD_NOT_FOUND, message))
+            return Err(RpcError::new(METHOD_NOT_FOUND, message));
         }
     }
-}
-
-/// Appends an object without its closing brace.
-fn push_open(out: &mut Vec<u8>, result: &Value) {
-    out.extend_from_slice(result.to_string().as_bytes());
-    out.pop();
+    Ok(false)
 }
 
 /// Appends a list, which is always one page: the only cursor is that of the first, the empty one.
-fn list(prepared: &[u8], call: &Call<'_>, out: &mut Vec<u8>) -> Result<Ending, RpcError> {
+fn list(prepared: &[u8], call: &Call<'_>, out: &mut Vec<u8>) -> Result<bool, RpcError> {
     match call.param("cursor") {
         None | Some(Value::Null) => {}
         Some(Value::String(cursor)) if cursor.is_empty() => {}
         Some(_) => {
-            return Err(RpcError::params(
-                "there is no such cursor: the list is one page",
-            ));
+            let message = "there is no such cursor: the list is one page";
+            return Err(RpcError::params(message));
         }
     }
     out.extend_from_slice(prepared);
-    Ok(Ending::Cacheable)
+    Ok(true)
 }
 
-fn close(catalog: &Catalog, era: Era, ending: Ending, out: &mut Vec<u8>) {
-    if era == Era::Stateless {
-        if ending == Ending::Cacheable {
-            out.extend_from_slice(CACHE_HINTS);
-        }
-        out.extend_from_slice(match ending {
-            Ending::InputRequired => b",\"resultType\":\"input_required\",\"_meta\":",
-            _ => b",\"resultType\":\"complete\",\"_meta\":",
-        });
-        out.extend_from_slice(&catalog.meta);
-    }
-    out.push(b'}');
+/// Returns an object without its closing brace.
+pub(super) fn open(object: Value) -> Vec<u8> {
+    let mut json = object.to_string().into_bytes();
+    json.pop();
+    json
 }
 
 /// Everything here is public, and changes only when the dataset does: a minute, as the documents over GET.

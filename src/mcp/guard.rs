@@ -3,10 +3,10 @@
 //! A browser always says where a page comes from. Anything that is not a browser sends no Origin and is welcome. The
 //! two checks are independent: an allowed name allows no origin, and no origin but `*` allows a name.
 
-use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use super::head::{Field, Head};
+use super::jsonrpc::RpcError;
 use super::server::Settings;
 use crate::wire::text::cut_lossy;
 
@@ -19,29 +19,6 @@ pub(super) struct Guard {
     hosts: Vec<String>,
     /// The operator's `*`: every origin and every host.
     is_open: bool,
-}
-
-/// Why a request is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum GuardError {
-    /// An origin that is not allowed.
-    Origin,
-    /// A host name that is not this server's, as it was sent, at most 64 bytes of it.
-    Host(String),
-}
-
-impl fmt::Display for GuardError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GuardError::Origin => formatter.write_str(
-                "pages of this origin may not use the server; the operator can allow it with --mcp-allow-origin",
-            ),
-            GuardError::Host(host) => write!(
-                formatter,
-                "{host:?} is not a name of this server; the operator can allow it with --allow-host"
-            ),
-        }
-    }
 }
 
 /// What an allowed origin gets to see.
@@ -59,12 +36,8 @@ impl Guard {
     pub(super) fn new(settings: &Settings) -> Guard {
         let own = origin_of(&settings.base_url).to_ascii_lowercase();
         let mut hosts = vec![host_of(&own).to_owned()];
-        hosts.extend(
-            settings
-                .allowed_hosts
-                .iter()
-                .map(|host| name_of(host).to_owned()),
-        );
+        let listed = settings.allowed_hosts.iter();
+        hosts.extend(listed.map(|host| name_of(host).to_owned()));
         let mut origins = vec![own];
         let listed = settings.allowed_origins.iter();
         origins.extend(listed.map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()));
@@ -75,44 +48,41 @@ impl Guard {
         }
     }
 
-    /// Judges a request.
+    /// Checks a request.
     ///
     /// A Host may be our own, an allowed one, loopback, or any address: only a name can be rebound. The port is not
     /// looked at.
     ///
     /// # Errors
-    /// `Origin` for a foreign, repeated or opaque (`null`) one, `Host` for a foreign or repeated one.
-    pub(super) fn check(&self, head: &Head<'_>) -> Result<Visitor, GuardError> {
+    /// What to answer with 403: a foreign, repeated or opaque (`null`) origin, a foreign or repeated host.
+    pub(super) fn check(&self, head: &Head<'_>) -> Result<Visitor, RpcError> {
         let visitor = match head.origin {
             Field::Absent => Visitor::Direct,
             Field::One(origin) if self.allows_origin(origin) => Visitor::Page,
-            _ => return Err(GuardError::Origin),
+            _ => return Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403)),
         };
-        match head.host {
-            Field::Absent => Ok(visitor),
-            Field::One(host) if self.is_open || self.allows_host(host) => Ok(visitor),
-            Field::One(host) => Err(GuardError::Host(cut_lossy(host))),
-            Field::Repeated => Err(GuardError::Host("two names".into())),
-        }
+        let foreign = match head.host {
+            Field::Absent => return Ok(visitor),
+            Field::One(host) if self.is_open || self.allows_host(host) => return Ok(visitor),
+            Field::One(host) => cut_lossy(host),
+            Field::Repeated => "two names".to_owned(),
+        };
+        let message = format!(
+            "{foreign:?} is not a name of this server; the operator can allow it with --allow-host"
+        );
+        Err(RpcError::invalid(message).with_status(403))
     }
 
     fn allows_origin(&self, origin: &[u8]) -> bool {
-        if self.is_open {
-            return true;
-        }
         let is_listed = |listed: &String| listed.as_bytes().eq_ignore_ascii_case(origin);
-        if self.origins.iter().any(is_listed) {
+        if self.is_open || self.origins.iter().any(is_listed) {
             return true;
         }
         let Ok(origin) = std::str::from_utf8(origin) else {
             return false;
         };
-        match origin.split_once("://") {
-            Some((scheme, _)) if scheme == "http" || scheme == "https" => {
-                is_loopback(host_of(origin))
-            }
-            _ => false,
-        }
+        (origin.starts_with("http://") || origin.starts_with("https://"))
+            && is_loopback(host_of(origin))
     }
 
     fn allows_host(&self, host: &[u8]) -> bool {
@@ -121,21 +91,19 @@ impl Guard {
         };
         let name = name_of(host);
         let is_listed = |listed: &String| !name.is_empty() && name.eq_ignore_ascii_case(listed);
-        self.hosts.iter().any(is_listed) || is_loopback(name) || is_address(name)
+        self.hosts.iter().any(is_listed) || is_loopback(name) || address(name).is_some()
     }
 }
 
 /// The scheme and authority of a URL.
 fn origin_of(url: &str) -> &str {
     let authority = url.find("://").map_or(0, |at| at + 3);
-    match url[authority..].find(['/', '?', '#']) {
-        Some(end) => &url[..authority + end],
-        None => url,
-    }
+    let end = url[authority..].find(['/', '?', '#']);
+    end.map_or(url, |end| &url[..authority + end])
 }
 
 /// The host of an origin, as [`name_of`] gives it.
-fn host_of(origin: &str) -> &str {
+pub(super) fn host_of(origin: &str) -> &str {
     name_of(origin.split_once("://").map_or(origin, |(_, rest)| rest))
 }
 
@@ -147,26 +115,27 @@ fn name_of(authority: &str) -> &str {
     };
     let (host, port) = authority.split_at(end);
     // What is neither empty nor a port is no authority that a browser sends, so it is no name at all.
-    let is_port = match port.strip_prefix(':') {
-        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_digit()),
-        None => port.is_empty(),
-    };
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    let is_port = port.is_empty()
+        || port
+            .strip_prefix(':')
+            .is_some_and(|port| port.bytes().all(is_digit));
     if is_port { host } else { "" }
 }
 
 fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost")
-        || host.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
-        || ipv6(host).is_some_and(|ip| ip.is_loopback())
+    host.eq_ignore_ascii_case("localhost") || address(host).is_some_and(|ip| ip.is_loopback())
 }
 
-fn is_address(host: &str) -> bool {
-    host.parse::<Ipv4Addr>().is_ok() || ipv6(host).is_some()
+/// Reads an IPv4 address, or an IPv6 one in brackets.
+fn address(host: &str) -> Option<IpAddr> {
+    match host.strip_prefix('[') {
+        Some(literal) => literal.strip_suffix(']')?.parse().ok().map(IpAddr::V6),
+        None => host.parse().ok().map(IpAddr::V4),
+    }
 }
 
-fn ipv6(host: &str) -> Option<Ipv6Addr> {
-    host.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
-}
+const FOREIGN_ORIGIN: &str = "pages of this origin may not use the server; the operator can allow it with --mcp-allow-origin";
 
 #[cfg(test)]
 mod tests {
@@ -182,20 +151,17 @@ mod tests {
         })
     }
 
-    fn judge(
-        guard: &Guard,
-        origin: Option<&str>,
-        host: Option<&str>,
-    ) -> Result<Visitor, GuardError> {
+    fn judge(guard: &Guard, origin: Option<&str>, host: Option<&str>) -> Result<Visitor, RpcError> {
         let field = |text: Option<&'static str>| match text {
             Some(text) => Field::One(text.as_bytes()),
             None => Field::Absent,
         };
         let leak = |text: &str| -> &'static str { String::leak(text.to_owned()) };
-        let mut head = Head::bare(b"POST");
-        head.origin = field(origin.map(leak));
-        head.host = field(host.map(leak));
-        guard.check(&head)
+        guard.check(&Head {
+            origin: field(origin.map(leak)),
+            host: field(host.map(leak)),
+            ..Head::default()
+        })
     }
 
     #[test]
@@ -242,15 +208,23 @@ mod tests {
         ] {
             assert_eq!(
                 judge(&guard, Some(origin), None),
-                Err(GuardError::Origin),
+                Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403)),
                 "{origin}"
             );
         }
-        let mut head = Head::bare(b"POST");
-        head.origin = Field::Repeated;
-        assert_eq!(guard.check(&head), Err(GuardError::Origin));
+        let mut head = Head {
+            origin: Field::Repeated,
+            ..Head::default()
+        };
+        assert_eq!(
+            guard.check(&head),
+            Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403))
+        );
         head.origin = Field::One(b"http://\xff");
-        assert_eq!(guard.check(&head), Err(GuardError::Origin));
+        assert_eq!(
+            guard.check(&head),
+            Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403))
+        );
     }
 
     #[test]
@@ -262,7 +236,7 @@ mod tests {
         );
         assert_eq!(
             judge(&some, Some("https://evil.example"), None),
-            Err(GuardError::Origin)
+            Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403))
         );
         let open = guard("https://reviews.example", &["*"], &[]);
         let verdict = judge(&open, Some("null"), Some("any.example"));
@@ -294,12 +268,17 @@ mod tests {
             "",
             "1.2.3.4.evil",
         ] {
-            let refusal = Err(GuardError::Host(host.to_owned()));
-            assert_eq!(judge(&guard, None, Some(host)), refusal);
+            let refusal = judge(&guard, None, Some(host)).expect_err(host);
+            assert!(
+                refusal.message.starts_with(&format!("{host:?} is not")),
+                "{refusal:?}"
+            );
         }
-        let mut head = Head::bare(b"POST");
-        head.host = Field::Repeated;
-        assert!(matches!(guard.check(&head), Err(GuardError::Host(_))));
+        let head = Head {
+            host: Field::Repeated,
+            ..Head::default()
+        };
+        assert!(guard.check(&head).is_err());
     }
 
     #[test]
@@ -318,13 +297,13 @@ mod tests {
         }
         for host in ["reviewd.evil.example", "xreviewd", ""] {
             let refusal = judge(&guard, None, Some(host)).expect_err("foreign");
-            assert!(refusal.to_string().contains("--allow-host"), "{refusal}");
+            assert!(refusal.message.contains("--allow-host"), "{refusal:?}");
         }
         let refusal = judge(&guard, Some("http://reviewd:8080"), Some("reviewd:8080"));
         let refusal = refusal.expect_err("a foreign origin");
         assert!(
-            refusal.to_string().contains("--mcp-allow-origin"),
-            "{refusal}"
+            refusal.message.contains("--mcp-allow-origin"),
+            "{refusal:?}"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! The parts of an HTTP request that the protocol looks at, as byte slices.
 
 /// Method and header fields of a request to `/mcp`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Head<'a> {
     /// The method as sent, such as `POST`.
     pub method: &'a [u8],
@@ -21,24 +21,6 @@ pub struct Head<'a> {
     pub mcp_method: Field<'a>,
     /// `Mcp-Name`.
     pub mcp_name: Field<'a>,
-}
-
-impl<'a> Head<'a> {
-    /// Returns a head without any header field.
-    #[must_use]
-    pub fn bare(method: &'a [u8]) -> Head<'a> {
-        Head {
-            method,
-            host: Field::Absent,
-            origin: Field::Absent,
-            form: Form::Json,
-            content_type: Field::Absent,
-            protocol_version: Field::Absent,
-            session: Field::Absent,
-            mcp_method: Field::Absent,
-            mcp_name: Field::Absent,
-        }
-    }
 }
 
 /// A header field that should come once.
@@ -65,51 +47,44 @@ impl<'a> Field<'a> {
 }
 
 /// How an answer is framed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// `application/json`: to every client that has not ruled it out.
+    #[default]
     Json,
     /// `text/event-stream` with one event, for clients that accept nothing else.
     Event,
 }
 
 impl Form {
-    /// Reads the lines of `Accept`; at most 4 KiB of them are looked at.
+    /// Reads the lines of `Accept`, of which the server bounds the length; at most 8.
     ///
     /// The protocol wants both media types listed, but many clients send one or none, so everything is welcome and
     /// JSON is the answer unless events are the only thing that is named.
     pub fn of<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Form {
-        let mut has_events = false;
-        for line in lines.take(ACCEPT_LINES_MAX) {
-            for member in line.split(|&byte| byte == b',') {
-                let name = member
-                    .split(|&byte| byte == b';')
-                    .next()
-                    .unwrap_or_default();
-                let name = name.trim_ascii();
-                if name.eq_ignore_ascii_case(b"text/event-stream") {
-                    has_events = true;
-                } else if !name.is_empty() {
-                    return Form::Json;
-                }
-            }
+        let members = lines
+            .take(8)
+            .flat_map(|line| line.split(|&byte| byte == b','));
+        let names = members.map(media_type).filter(|name| !name.is_empty());
+        let is_event = |name: &[u8]| name.eq_ignore_ascii_case(b"text/event-stream");
+        match names.map(is_event).reduce(|all, one| all && one) {
+            Some(true) => Form::Event,
+            _ => Form::Json,
         }
-        if has_events { Form::Event } else { Form::Json }
     }
 }
 
 /// Tells whether a Content-Type is `application/json`, with or without parameters.
 #[must_use]
 pub fn is_json(content_type: Field<'_>) -> bool {
-    let Field::One(value) = content_type else {
-        return false;
-    };
-    let name = value.split(|&byte| byte == b';').next().unwrap_or_default();
-    name.trim_ascii().eq_ignore_ascii_case(b"application/json")
+    matches!(content_type, Field::One(value) if media_type(value).eq_ignore_ascii_case(b"application/json"))
 }
 
-/// Lines of `Accept` that are read; the server bounds their length.
-const ACCEPT_LINES_MAX: usize = 8;
+/// Returns what stands before the parameters.
+fn media_type(value: &[u8]) -> &[u8] {
+    let name = value.split(|&byte| byte == b';').next();
+    name.unwrap_or_default().trim_ascii()
+}
 
 #[cfg(test)]
 mod tests {

@@ -62,16 +62,24 @@ pub(crate) struct RpcError {
     pub(crate) message: Cow<'static, str>,
     /// More for programs.
     pub(crate) data: Option<Value>,
+    /// The status of the HTTP response that carries it.
+    pub(crate) status: u16,
 }
 
 impl RpcError {
-    /// Makes an error without data.
+    /// Makes an error without data, which goes out with 200.
     pub(crate) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> RpcError {
         RpcError {
             code,
             message: message.into(),
             data: None,
+            status: 200,
         }
+    }
+
+    /// Returns the error with another status.
+    pub(crate) fn with_status(self, status: u16) -> RpcError {
+        RpcError { status, ..self }
     }
 
     /// Parameters that a method cannot use.
@@ -88,9 +96,10 @@ impl RpcError {
 /// Reads a value as a message.
 ///
 /// # Errors
-/// What is wrong with it, and the id to answer to if that much could be read.
+/// What is wrong with it (400), and the id to answer to if that much could be read.
 pub(crate) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcError)> {
-    let invalid = |id, message: &'static str| Err((id, RpcError::invalid(message)));
+    let invalid =
+        |id, message: &'static str| Err((id, RpcError::invalid(message).with_status(400)));
     if !value.is_object() {
         return invalid(None, "a message must be an object");
     }
@@ -116,7 +125,8 @@ pub(crate) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcErr
         None | Some(Value::Null) => None,
         Some(Value::Object(params)) => Some(params),
         Some(Value::Array(_)) => {
-            return Err((id, RpcError::params("params must be an object")));
+            let error = RpcError::params("params must be an object");
+            return Err((id, error.with_status(400)));
         }
         Some(_) => return invalid(id, "params must be an object"),
     };

@@ -30,9 +30,10 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
-pub use catalog::{Catalog, Extension};
+pub use catalog::Catalog;
 pub use guard::Visitor;
 pub use head::{Field, Form, Head};
+pub(crate) use reply::Refusal;
 pub use reply::{METHODS, REQUEST_HEADERS, Reply};
 pub use server::{Server, Settings};
 pub use session::SessionId;

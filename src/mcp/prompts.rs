@@ -14,31 +14,32 @@ pub(crate) fn get(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError>
     let Some(name) = call.text("name") else {
         return Err(RpcError::params("params.name must be the name of a prompt"));
     };
-    let arguments = Arguments::read(call)?;
     match name {
-        "summarize_reviews" => summarize(&arguments),
-        "compare_services" => compare(&arguments),
-        "draft_reply" => draft_reply(catalog, &arguments),
-        _ => Err(RpcError::params(format!(
-            "there is no prompt {:?} here",
-            cut(name)
-        ))),
+        "summarize_reviews" => summarize(call),
+        "compare_services" => compare(call),
+        "draft_reply" => draft_reply(catalog, call),
+        _ => {
+            let message = format!("there is no prompt {:?} here", cut(name));
+            Err(RpcError::params(message))
+        }
     }
 }
 
-fn summarize(arguments: &Arguments<'_>) -> Result<Value, RpcError> {
-    arguments.check(&["since", "service", "technician", "aspect"])?;
+fn summarize(call: &Call<'_>) -> Result<Value, RpcError> {
+    let names = ["since", "service", "technician", "aspect"];
+    let arguments = read(call, names, 0)?;
     let mut text = String::from(
         "Summarize what the customer reviews say. Take the figures from get_rating_summary and get_insights, and \
          read reviews with search_reviews, the newest first, page by page until you have enough.",
     );
-    for (name, condition) in [
-        ("since", "Look only at reviews since"),
-        ("service", "Look only at reviews that mention the service"),
-        ("technician", "Look only at reviews that mention"),
-        ("aspect", "Pay attention above all to the aspect"),
-    ] {
-        if let Some(value) = arguments.text(name)? {
+    let conditions = [
+        "Look only at reviews since",
+        "Look only at reviews that mention the service",
+        "Look only at reviews that mention",
+        "Pay attention above all to the aspect",
+    ];
+    for (condition, value) in conditions.into_iter().zip(arguments) {
+        if !value.is_empty() {
             text.push_str(&format!(" {condition} {value:?}."));
         }
     }
@@ -49,9 +50,8 @@ fn summarize(arguments: &Arguments<'_>) -> Result<Value, RpcError> {
     Ok(json!({"description": "A summary of the reviews", "messages": [message(text)]}))
 }
 
-fn compare(arguments: &Arguments<'_>) -> Result<Value, RpcError> {
-    arguments.check(&["first", "second"])?;
-    let (first, second) = (arguments.needed("first")?, arguments.needed("second")?);
+fn compare(call: &Call<'_>) -> Result<Value, RpcError> {
+    let [first, second] = read(call, ["first", "second"], 2)?;
     let text = format!(
         "Compare what customers say about the services {first:?} and {second:?}. Call get_service for each, then \
          search_reviews with mentions_service for the newest and for the lowest rated reviews. Set the number of \
@@ -61,10 +61,12 @@ fn compare(arguments: &Arguments<'_>) -> Result<Value, RpcError> {
     Ok(json!({"description": "Two services compared", "messages": [message(text)]}))
 }
 
-fn draft_reply(catalog: &Catalog, arguments: &Arguments<'_>) -> Result<Value, RpcError> {
-    arguments.check(&["review_id", "tone"])?;
-    let id = arguments.needed("review_id")?;
-    let tone = arguments.text("tone")?.unwrap_or("warm and matter-of-fact");
+fn draft_reply(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
+    let [id, tone] = read(call, ["review_id", "tone"], 1)?;
+    let tone = match tone {
+        "" => "warm and matter-of-fact",
+        given => given,
+    };
     let Some(row) = catalog.snapshot.index.row_of_id(id) else {
         let message = format!("no published review has the id {:?}", cut(id));
         return Err(RpcError::params(message));
@@ -88,45 +90,45 @@ fn message(text: String) -> Value {
     json!({"role": "user", "content": {"type": "text", "text": text}})
 }
 
-/// The arguments of a prompt: strings, and none besides those of the prompt.
-struct Arguments<'v>(Option<&'v Map<String, Value>>);
-
-impl<'v> Arguments<'v> {
-    fn read(call: &Call<'v>) -> Result<Arguments<'v>, RpcError> {
-        match call.param("arguments") {
-            None | Some(Value::Null) => Ok(Arguments(None)),
-            Some(Value::Object(members)) => Ok(Arguments(Some(members))),
-            Some(_) => Err(RpcError::params("params.arguments must be an object")),
+/// Reads the arguments of a prompt, which are strings called `names`; one that is not given is empty, which the first
+/// `needed` must not be.
+fn read<'v, const N: usize>(
+    call: &Call<'v>,
+    names: [&str; N],
+    needed: usize,
+) -> Result<[&'v str; N], RpcError> {
+    let none = Map::new();
+    let members = match call.param("arguments") {
+        None | Some(Value::Null) => None,
+        Some(Value::Object(members)) => Some(members),
+        Some(_) => return Err(RpcError::params("params.arguments must be an object")),
+    };
+    let mut given = members.unwrap_or(&none).keys();
+    if let Some(unknown) = given.find(|name| !names.contains(&name.as_str())) {
+        return Err(RpcError::params(format!(
+            "{:?} is not an argument of this prompt, which takes {}",
+            cut(unknown),
+            names.join(", ")
+        )));
+    }
+    let mut values = [""; N];
+    for (at, name) in names.into_iter().enumerate() {
+        values[at] = match members.and_then(|members| members.get(name)) {
+            None | Some(Value::Null) => "",
+            Some(Value::String(text)) if text.len() <= ARGUMENT_BYTES_MAX => text,
+            Some(_) => {
+                return Err(RpcError::params(format!(
+                    "{name} must be a string of at most {ARGUMENT_BYTES_MAX} bytes"
+                )));
+            }
+        };
+        if values[at].is_empty() && at < needed {
+            return Err(RpcError::params(format!(
+                "the argument {name} must be given"
+            )));
         }
     }
-
-    fn check(&self, known: &[&str]) -> Result<(), RpcError> {
-        let mut names = self.0.iter().flat_map(|members| members.keys());
-        match names.find(|name| !known.contains(&name.as_str())) {
-            None => Ok(()),
-            Some(name) => Err(RpcError::params(format!(
-                "{:?} is not an argument of this prompt, which takes {}",
-                cut(name),
-                known.join(", ")
-            ))),
-        }
-    }
-
-    fn text(&self, name: &'static str) -> Result<Option<&'v str>, RpcError> {
-        match self.0.and_then(|members| members.get(name)) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) if text.is_empty() => Ok(None),
-            Some(Value::String(text)) if text.len() <= ARGUMENT_BYTES_MAX => Ok(Some(text)),
-            Some(_) => Err(RpcError::params(format!(
-                "{name} must be a string of at most {ARGUMENT_BYTES_MAX} bytes"
-            ))),
-        }
-    }
-
-    fn needed(&self, name: &'static str) -> Result<&'v str, RpcError> {
-        let text = self.text(name)?;
-        text.ok_or_else(|| RpcError::params(format!("the argument {name} must be given")))
-    }
+    Ok(values)
 }
 
 /// Longest argument of a prompt.

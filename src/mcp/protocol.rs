@@ -11,54 +11,58 @@ pub enum Revision {
     R2026_07_28 = 5,
 }
 
+/// Every revision that is served, with the date that stands for it on the wire; all but the last have a handshake.
+const TABLE: [(Revision, &str); 5] = [
+    (Revision::R2024_11_05, "2024-11-05"),
+    (Revision::R2025_03_26, "2025-03-26"),
+    (Revision::R2025_06_18, "2025-06-18"),
+    (Revision::R2025_11_25, "2025-11-25"),
+    (Revision::R2026_07_28, "2026-07-28"),
+];
+
 impl Revision {
-    /// Every revision that is served, oldest first.
-    pub const ALL: [Revision; 5] = [
-        Revision::R2024_11_05,
-        Revision::R2025_03_26,
-        Revision::R2025_06_18,
-        Revision::R2025_11_25,
-        Revision::R2026_07_28,
-    ];
-    /// Those that begin with `initialize`, oldest first.
-    pub const HANDSHAKE: [Revision; 4] = [
-        Revision::R2024_11_05,
-        Revision::R2025_03_26,
-        Revision::R2025_06_18,
-        Revision::R2025_11_25,
-    ];
     /// What `initialize` answers to a version that it does not know, and to 2026-07-28, which has no handshake.
     pub const HANDSHAKE_LATEST: Revision = Revision::R2025_11_25;
     /// What a request of the handshake era without a version is taken for (2025-06-18, transports).
     pub const ASSUMED: Revision = Revision::R2025_03_26;
 
+    /// Returns the dates of all revisions, oldest first.
+    #[must_use]
+    pub fn dates() -> [&'static str; 5] {
+        TABLE.map(|(_, date)| date)
+    }
+
     /// Returns the date that stands for the revision on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Revision::R2024_11_05 => "2024-11-05",
-            Revision::R2025_03_26 => "2025-03-26",
-            Revision::R2025_06_18 => "2025-06-18",
-            Revision::R2025_11_25 => "2025-11-25",
-            Revision::R2026_07_28 => "2026-07-28",
-        }
+        TABLE[self as usize - 1].1
     }
 
     /// Returns the revision of this exact date.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Revision> {
-        Revision::ALL
-            .into_iter()
-            .find(|revision| revision.as_str().as_bytes() == text)
+        let known = TABLE.iter().find(|(_, date)| date.as_bytes() == text);
+        known.map(|(revision, _)| *revision)
+    }
+
+    /// Returns the revision of this number among those with a handshake.
+    pub(super) fn of_handshake(number: u8) -> Option<Revision> {
+        let known = TABLE.iter().map(|(revision, _)| *revision);
+        known
+            .filter(|revision| revision.has_handshake())
+            .find(|revision| *revision as u8 == number)
     }
 
     /// Returns what `initialize` settles on when the client asks for `requested`.
     #[must_use]
     pub fn negotiate(requested: &str) -> Revision {
-        Revision::HANDSHAKE
-            .into_iter()
-            .find(|revision| revision.as_str() == requested)
+        Revision::parse(requested.as_bytes())
+            .filter(|revision| revision.has_handshake())
             .unwrap_or(Revision::HANDSHAKE_LATEST)
+    }
+
+    fn has_handshake(self) -> bool {
+        self <= Revision::HANDSHAKE_LATEST
     }
 
     /// Tells whether an array of messages is accepted: only this one revision has them.
@@ -94,8 +98,8 @@ mod tests {
 
     #[test]
     fn initialize_settles_on_what_was_asked_for_or_the_latest() {
-        for revision in Revision::HANDSHAKE {
-            assert_eq!(Revision::negotiate(revision.as_str()), revision);
+        for (revision, _) in &TABLE[..4] {
+            assert_eq!(Revision::negotiate(revision.as_str()), *revision);
         }
         for asked in ["2026-07-28", "2027-01-01", "1.0", ""] {
             assert_eq!(Revision::negotiate(asked), Revision::R2025_11_25, "{asked}");
@@ -122,7 +126,7 @@ mod tests {
 
     #[test]
     fn revisions_parse_as_they_are_written() {
-        for revision in Revision::ALL {
+        for (revision, _) in TABLE {
             assert_eq!(
                 Revision::parse(revision.as_str().as_bytes()),
                 Some(revision)

@@ -9,7 +9,7 @@ use crate::search::envelope::{push_since_head, push_tail};
 use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
 use crate::wire::json::{push_escaped, push_string};
-use crate::wire::text::cut;
+use crate::wire::text::{cut, truncate};
 
 /// Appends the result of `resources/read`, up to its closing brace.
 ///
@@ -33,13 +33,12 @@ pub(crate) fn read(
     if let Some(date) = uri.strip_prefix("reviews://since/") {
         let date = parse_date(date.as_bytes()).map_err(|_| not_found(era, uri))?;
         let since = snapshot.since(date);
-        let mut json = Vec::with_capacity(since.array.len().min(READ_BYTES_MAX) + 64);
-        push_since_head(&mut json, since.matched);
-        if since.array.len() <= READ_BYTES_MAX {
-            json.extend_from_slice(&since.array);
-        } else {
+        if since.array.len() > READ_BYTES_MAX {
             return Err(too_large(uri, since.array.len()));
         }
+        let mut json = Vec::with_capacity(since.array.len() + 64);
+        push_since_head(&mut json, since.matched);
+        json.extend_from_slice(&since.array);
         push_tail(&mut json, &[]);
         return push_content(out, uri, &json);
     }
@@ -59,8 +58,39 @@ pub(crate) fn read(
 /// Returns the items of `resources/list`; a document that is too large to be read here is not offered.
 pub(super) fn list(snapshot: &Snapshot, business_bytes: usize) -> Vec<Value> {
     let modified = snapshot.updated_at.to_string();
-    let document = |name: &str, title: &str, description: &str, bytes: usize| {
-        let item = json!({
+    let insights = snapshot.insights();
+    let documents = [
+        (
+            "business",
+            "Business and rating",
+            "Name, address, hours, services and people of the business, and its aggregate rating.",
+            business_bytes,
+        ),
+        (
+            "dataset",
+            "All reviews",
+            "The whole dataset: business, aggregate rating and every published review, newest first.",
+            snapshot.reviews.body.len(),
+        ),
+        (
+            "insights",
+            "Insights",
+            "What the reviews say in figures: entities, months, aspects, questions and answers.",
+            // Not offered while they are being derived.
+            insights.map_or(usize::MAX, |insights| insights.body.len()),
+        ),
+        (
+            "feed",
+            "Newest reviews",
+            "The 50 newest reviews as a JSON Feed 1.1 document.",
+            snapshot.feed_json.body.len(),
+        ),
+    ];
+    let offered = documents
+        .iter()
+        .filter(|(.., bytes)| *bytes <= READ_BYTES_MAX);
+    let item = |(name, title, description, bytes): &(&str, &str, &str, usize)| {
+        json!({
             "uri": format!("reviews://{name}"),
             "name": name,
             "title": title,
@@ -69,11 +99,10 @@ pub(super) fn list(snapshot: &Snapshot, business_bytes: usize) -> Vec<Value> {
             "size": bytes,
             "annotations": {
                 "audience": ["assistant", "user"],
-                "priority": if name == "business" { 0.8 } else { 0.5 },
+                "priority": if *name == "business" { 0.8 } else { 0.5 },
                 "lastModified": modified,
             },
-        });
-        (bytes <= READ_BYTES_MAX).then_some(item)
+        })
     };
     let card = json!({
         "uri": REVIEW_CARD_URI,
@@ -83,38 +112,7 @@ pub(super) fn list(snapshot: &Snapshot, business_bytes: usize) -> Vec<Value> {
         "mimeType": APP,
         "size": REVIEW_CARD.len(),
     });
-    // Not offered while they are being derived.
-    let insights_bytes = snapshot
-        .insights()
-        .map_or(usize::MAX, |insights| insights.body.len());
-    let items = [
-        document(
-            "business",
-            "Business and rating",
-            "Name, address, hours, services and people of the business, and its aggregate rating.",
-            business_bytes,
-        ),
-        document(
-            "dataset",
-            "All reviews",
-            "The whole dataset: business, aggregate rating and every published review, newest first.",
-            snapshot.reviews.body.len(),
-        ),
-        document(
-            "insights",
-            "Insights",
-            "What the reviews say in figures: entities, months, aspects, questions and answers.",
-            insights_bytes,
-        ),
-        document(
-            "feed",
-            "Newest reviews",
-            "The 50 newest reviews as a JSON Feed 1.1 document.",
-            snapshot.feed_json.body.len(),
-        ),
-        Some(card),
-    ];
-    items.into_iter().flatten().collect()
+    offered.map(item).chain([card]).collect()
 }
 
 /// Appends one text in the shape of a result, up to its closing brace.
@@ -125,16 +123,11 @@ fn push_content(out: &mut Vec<u8>, uri: &str, text: &[u8]) -> Result<(), RpcErro
     out.reserve(text.len() + text.len() / 8 + 128);
     out.extend_from_slice(b"{\"contents\":[{\"uri\":");
     push_string(out, uri);
-    out.extend_from_slice(b",\"mimeType\":");
-    push_string(
-        out,
-        if uri == REVIEW_CARD_URI {
-            APP
-        } else {
-            "application/json"
-        },
-    );
-    out.extend_from_slice(b",\"text\":\"");
+    let media_type = match uri {
+        REVIEW_CARD_URI => APP,
+        _ => "application/json",
+    };
+    out.extend_from_slice(format!(",\"mimeType\":\"{media_type}\",\"text\":\"").as_bytes());
     push_escaped(out, text);
     out.extend_from_slice(b"\"}]");
     Ok(())
@@ -145,15 +138,10 @@ fn not_found(era: Era, uri: &str) -> RpcError {
         Era::Handshake => RESOURCE_NOT_FOUND,
         Era::Stateless => INVALID_PARAMS,
     };
-    let shown = if uri.len() <= URI_BYTES_MAX {
-        uri
-    } else {
-        cut(uri)
-    };
+    let message = format!("there is no resource {:?} here", cut(uri));
     RpcError {
-        code,
-        message: format!("there is no resource {:?} here", cut(uri)).into(),
-        data: Some(json!({"uri": shown})),
+        data: Some(json!({"uri": truncate(uri, URI_BYTES_MAX)})),
+        ..RpcError::new(code, message)
     }
 }
 
@@ -172,5 +160,5 @@ const REVIEW_CARD: &str = include_str!("review_card.html");
 const APP: &str = "text/html;profile=mcp-app";
 /// Largest document that is sent as a resource, 4 MiB; larger ones are neither listed nor read.
 const READ_BYTES_MAX: usize = 4 << 20;
-/// Longest URI that an error repeats whole, in bytes.
+/// Longest part of a URI that the data of an error repeats, in bytes.
 const URI_BYTES_MAX: usize = 256;

@@ -13,7 +13,7 @@ use super::jsonrpc::{
     push_error, read,
 };
 use super::protocol::{Era, Revision, is_stateless_version};
-use super::reply::Reply;
+use super::reply::{Refusal, Reply};
 use super::session::{EndedSessions, SessionId};
 use super::stateless;
 use crate::wire::text::cut_lossy;
@@ -40,12 +40,6 @@ pub struct Server {
     calls: Calls,
 }
 
-/// Why a message is refused, and with which status over HTTP.
-struct Refusal {
-    status: u16,
-    error: RpcError,
-}
-
 impl Server {
     /// Makes a server.
     #[must_use]
@@ -69,7 +63,7 @@ impl Server {
     /// # Errors
     /// The answer to a page that may not ask, or by a name that is not ours.
     pub fn judge(&self, head: &Head<'_>) -> Result<Visitor, Reply> {
-        self.guard.check(head).map_err(Reply::forbidden)
+        self.guard.check(head).map_err(|error| Reply::error(&error))
     }
 
     /// Answers a request to `/mcp`; nothing is kept of it but the end of a session.
@@ -94,7 +88,7 @@ impl Server {
             b"POST" => self.post(catalog, head, body),
             b"DELETE" => self.delete(head),
             b"OPTIONS" => Reply::preflight(),
-            _ => Reply::method_not_allowed(),
+            _ => Reply::refuse(Refusal::Method),
         };
         reply.visitor = visitor;
         reply
@@ -103,12 +97,13 @@ impl Server {
     /// Refuses a request of which the head says enough, as [`Server::handle_judged`] would with its body.
     #[must_use]
     pub fn refuse_head(&self, head: &Head<'_>) -> Option<Reply> {
-        match head.method {
-            b"POST" if is_json(head.content_type) => None,
-            b"POST" => Some(Reply::unsupported_media_type()),
-            b"DELETE" | b"OPTIONS" => None,
-            _ => Some(Reply::method_not_allowed()),
-        }
+        let refusal = match head.method {
+            b"DELETE" | b"OPTIONS" => return None,
+            b"POST" if is_json(head.content_type) => return None,
+            b"POST" => Refusal::MediaType,
+            _ => Refusal::Method,
+        };
+        Some(Reply::refuse(refusal))
     }
 
     /// Answers one line of stdio, where there are no headers and no sessions; `None` where no answer is due.
@@ -124,11 +119,7 @@ impl Server {
     ) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         match json::parse(line) {
-            Err(error) => drop(refuse(
-                &mut out,
-                id_of_refused(line).as_ref(),
-                unreadable(error),
-            )),
+            Err(error) => drop(refuse_unreadable(line, error, &mut out)),
             Ok(Value::Array(messages)) => {
                 self.batch(catalog, None, *revision, &messages, &mut out);
             }
@@ -145,33 +136,31 @@ impl Server {
     }
 
     fn post(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Reply {
-        if !is_json(head.content_type) {
-            return Reply::unsupported_media_type();
+        if let Some(reply) = self.refuse_head(head) {
+            return reply;
         }
         if body.len() > self.body_bytes_max {
-            return Reply::too_large();
+            return Reply::refuse(Refusal::TooLarge);
         }
         let mut out = Vec::with_capacity(ANSWER_BYTES);
-        let (status, session) = match json::parse(body) {
-            Err(error) => {
-                let id = id_of_refused(body);
-                (refuse(&mut out, id.as_ref(), unreadable(error)), None)
+        let mut session = None;
+        let status = match json::parse(body) {
+            Err(error) => refuse_unreadable(body, error, &mut out),
+            Ok(Value::Array(messages)) => match self.revision(head) {
+                Ok(revision) => self.batch(catalog, Some(head), revision, &messages, &mut out),
+                Err(error) => refuse(&mut out, None, &error),
+            },
+            Ok(message) => {
+                let (status, begun) = self.answer(catalog, Some(head), &message, &mut out);
+                session = begun;
+                status
             }
-            Ok(Value::Array(messages)) => {
-                let status = match self.revision(head) {
-                    Ok(revision) => self.batch(catalog, Some(head), revision, &messages, &mut out),
-                    Err(refusal) => refuse(&mut out, None, refusal),
-                };
-                (status, None)
-            }
-            Ok(message) => self.answer(catalog, Some(head), &message, &mut out),
         };
-        let mut reply = match out.is_empty() {
+        let reply = match out.is_empty() {
             true => Reply::empty(202),
             false => Reply::json(status, out).framed(head.form),
         };
-        reply.session = session;
-        reply
+        Reply { session, ..reply }
     }
 
     /// Appends the answer to one message, or nothing if none is due; returns its status and a new session.
@@ -182,14 +171,14 @@ impl Server {
         message: &Value,
         out: &mut Vec<u8>,
     ) -> (u16, Option<SessionId>) {
-        let accepted = |outcome: Result<(), Refusal>, out: &mut Vec<u8>| match outcome {
-            Ok(()) => 202,
-            Err(refusal) => refuse(out, None, refusal),
-        };
         let status = match read(message) {
-            Err((id, error)) => refuse(out, id, Refusal { status: 400, error }),
-            Ok(Message::Response) => accepted(self.check_response(head), out),
-            Ok(Message::Notification(_)) => accepted(self.check_notification(head), out),
+            Err((id, error)) => refuse(out, id, &error),
+            Ok(message @ (Message::Response | Message::Notification(_))) => {
+                match head.map_or(Ok(()), |head| self.check_unanswered(&message, head)) {
+                    Ok(()) => 202,
+                    Err(error) => refuse(out, None, &error),
+                }
+            }
             Ok(Message::Request(request)) => {
                 let is_initialize = request.call.method == "initialize";
                 let is_stateless = stateless::is_claimed(&request.call)
@@ -215,11 +204,11 @@ impl Server {
     ) -> u16 {
         if !revision.has_batches() {
             let message = "a message must be an object: only 2025-03-26 has batches";
-            return refuse(out, None, Refusal::bad_request(message));
+            return refuse(out, None, &bad_request(message));
         }
         if messages.is_empty() || messages.len() > BATCH_MAX {
             let message = "a batch must have 1 to 32 messages";
-            return refuse(out, None, Refusal::bad_request(message));
+            return refuse(out, None, &bad_request(message));
         }
         out.push(b'[');
         for message in messages {
@@ -252,29 +241,19 @@ impl Server {
         200
     }
 
-    fn check_response(&self, head: Option<&Head<'_>>) -> Result<(), Refusal> {
-        match head {
-            None => Ok(()),
-            Some(head) if is_stateless(head) => Err(Refusal::bad_request(
-                "this server sends no requests that a client could answer",
-            )),
-            Some(head) => self.revision(head).map(|_| ()),
-        }
-    }
-
-    fn check_notification(&self, head: Option<&Head<'_>>) -> Result<(), Refusal> {
-        let Some(head) = head else { return Ok(()) };
-        match head.protocol_version {
-            Field::One(version) if is_stateless_version(version) => {
+    /// Checks a message that gets no answer.
+    fn check_unanswered(&self, message: &Message<'_>, head: &Head<'_>) -> Result<(), RpcError> {
+        match (message, head.protocol_version) {
+            (Message::Response, Field::One(version)) if is_stateless_version(version) => Err(
+                bad_request("this server sends no requests that a client could answer"),
+            ),
+            (_, Field::One(version)) if is_stateless_version(version) => {
                 match Revision::parse(version) {
                     Some(_) => Ok(()),
-                    None => Err(Refusal {
-                        status: 400,
-                        error: stateless::unsupported(&cut_lossy(version)),
-                    }),
+                    None => Err(stateless::unsupported(&cut_lossy(version))),
                 }
             }
-            _ => self.revision(head).map(|_| ()),
+            _ => self.revision(head).map(drop),
         }
     }
 
@@ -289,43 +268,42 @@ impl Server {
     ) -> u16 {
         let checked = match (era, head) {
             // Everything about the request is in the request.
-            (Era::Stateless, head) => stateless::check(&request.call, head)
-                .map_err(|error| Refusal { status: 400, error }),
+            (Era::Stateless, head) => stateless::check(&request.call, head),
             // A version header and a session, both of which may be missing.
-            (Era::Handshake, Some(head)) => self.revision(head).map(|_| ()),
+            (Era::Handshake, Some(head)) => self.revision(head).map(drop),
             (Era::Handshake, None) => Ok(()),
         };
         let answered = checked.and_then(|()| {
             self.calls.count(&request.call);
-            dispatch::dispatch(catalog, era, request, out).map_err(|error| {
-                let is_404 = era == Era::Stateless && error.code == METHOD_NOT_FOUND;
-                let status = if is_404 { 404 } else { 200 };
-                Refusal { status, error }
-            })
+            dispatch::dispatch(catalog, era, request, out)
         });
         match answered {
             Ok(()) => 200,
-            Err(refusal) => refuse(out, Some(request.id), refusal),
+            Err(error) if era == Era::Stateless && error.code == METHOD_NOT_FOUND => {
+                refuse(out, Some(request.id), &error.with_status(404))
+            }
+            Err(error) => refuse(out, Some(request.id), &error),
         }
     }
 
     /// Checks version and session of a request after the handshake, and returns the revision it belongs to.
-    fn revision(&self, head: &Head<'_>) -> Result<Revision, Refusal> {
+    fn revision(&self, head: &Head<'_>) -> Result<Revision, RpcError> {
         let named = match head.protocol_version {
             Field::Absent => None,
-            Field::One(version) => match Revision::parse(version) {
-                Some(Revision::R2026_07_28) => return Ok(Revision::R2026_07_28),
-                Some(revision) => Some(revision),
-                None => return Err(Refusal::bad_request(VERSION_MESSAGE)),
-            },
-            Field::Repeated => return Err(Refusal::bad_request(VERSION_MESSAGE)),
+            Field::One(version) => {
+                Some(Revision::parse(version).ok_or_else(|| bad_request(VERSION_MESSAGE))?)
+            }
+            Field::Repeated => return Err(bad_request(VERSION_MESSAGE)),
         };
+        if named == Some(Revision::R2026_07_28) {
+            return Ok(Revision::R2026_07_28);
+        }
         let session = self.session(head)?;
         let settled = session.map_or(Revision::ASSUMED, |session| session.revision());
         Ok(named.unwrap_or(settled))
     }
 
-    fn session(&self, head: &Head<'_>) -> Result<Option<SessionId>, Refusal> {
+    fn session(&self, head: &Head<'_>) -> Result<Option<SessionId>, RpcError> {
         let id = match head.session {
             Field::Absent => return Ok(None),
             Field::One(text) => SessionId::parse(text),
@@ -333,40 +311,32 @@ impl Server {
         };
         match id {
             Some(id) if !self.ended.contains(&id) => Ok(Some(id)),
-            _ => Err(Refusal {
-                status: 404,
-                error: RpcError::new(
-                    SESSION_NOT_FOUND,
-                    "there is no such session: send initialize again",
-                ),
-            }),
+            _ => {
+                let message = "there is no such session: send initialize again";
+                Err(RpcError::new(SESSION_NOT_FOUND, message).with_status(404))
+            }
         }
     }
 
     /// Ends a session; the stateless era has none to end.
     fn delete(&self, head: &Head<'_>) -> Reply {
         if is_stateless(head) {
-            return Reply::method_not_allowed();
+            return Reply::refuse(Refusal::Method);
         }
-        let refusal = match self.session(head) {
+        let error = match self.session(head) {
             Ok(Some(session)) => {
                 self.ended.insert(&session);
                 return Reply::empty(204);
             }
-            Ok(None) => Refusal::bad_request("Mcp-Session-Id must name the session to end"),
-            Err(refusal) => refusal,
+            Ok(None) => bad_request("Mcp-Session-Id must name the session to end"),
+            Err(error) => error,
         };
-        Reply::refusal(refusal.status, &refusal.error)
+        Reply::error(&error)
     }
 }
 
-impl Refusal {
-    fn bad_request(message: &'static str) -> Refusal {
-        Refusal {
-            status: 400,
-            error: RpcError::invalid(message),
-        }
-    }
+fn bad_request(message: &'static str) -> RpcError {
+    RpcError::invalid(message).with_status(400)
 }
 
 /// The handshake itself, which hands out a session wherever there are headers to carry its id.
@@ -378,8 +348,7 @@ fn initialize(
 ) -> (u16, Option<SessionId>) {
     let Some(requested) = request.call.text("protocolVersion") else {
         let error = RpcError::params("params.protocolVersion must be a string");
-        push_error(out, Some(request.id), &error);
-        return (200, None);
+        return (refuse(out, Some(request.id), &error), None);
     };
     let revision = Revision::negotiate(requested);
     dispatch::initialize(catalog, revision, request.id, out);
@@ -388,23 +357,24 @@ fn initialize(
     (200, session)
 }
 
-/// Appends the error of a refusal and returns its status.
-fn refuse(out: &mut Vec<u8>, id: Option<&Value>, refusal: Refusal) -> u16 {
-    push_error(out, id, &refusal.error);
-    refusal.status
+/// Appends an error and returns its status.
+fn refuse(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError) -> u16 {
+    push_error(out, id, error);
+    error.status
+}
+
+/// Appends the error of a body that could not be read, and returns its status.
+fn refuse_unreadable(body: &[u8], error: JsonError, out: &mut Vec<u8>) -> u16 {
+    let error = match error {
+        JsonError::Syntax(reason) => RpcError::new(PARSE_ERROR, reason),
+        JsonError::Refused(reason) => RpcError::invalid(reason),
+    };
+    refuse(out, id_of_refused(body).as_ref(), &error.with_status(400))
 }
 
 /// Tells whether the version header is of the stateless era.
 fn is_stateless(head: &Head<'_>) -> bool {
     matches!(head.protocol_version, Field::One(version) if is_stateless_version(version))
-}
-
-fn unreadable(error: JsonError) -> Refusal {
-    let error = match error {
-        JsonError::Syntax(reason) => RpcError::new(PARSE_ERROR, reason),
-        JsonError::Refused(reason) => RpcError::invalid(reason),
-    };
-    Refusal { status: 400, error }
 }
 
 const VERSION_MESSAGE: &str = "MCP-Protocol-Version must be one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 \

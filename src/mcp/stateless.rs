@@ -41,7 +41,8 @@ pub(crate) fn check(call: &Call<'_>, head: Option<&Head<'_>>) -> Result<(), RpcE
         return Err(RpcError::params(
             "params._meta must hold io.modelcontextprotocol/protocolVersion (a string) and \
              io.modelcontextprotocol/clientCapabilities (an object)",
-        ));
+        )
+        .with_status(400));
     }
     let version = call.meta(VERSION_KEY).and_then(Value::as_str);
     let version = version.unwrap_or_default();
@@ -66,6 +67,7 @@ pub(crate) fn unsupported(requested: &str) -> RpcError {
         code: UNSUPPORTED_VERSION,
         message: "this protocol version is not served".into(),
         data: Some(json!({"supported": supported, "requested": cut(requested)})),
+        status: 400,
     }
 }
 
@@ -108,7 +110,7 @@ fn is_name(value: &[u8], name: &str) -> bool {
 }
 
 fn mismatch(message: &'static str) -> RpcError {
-    RpcError::new(HEADER_MISMATCH, message)
+    RpcError::new(HEADER_MISMATCH, message).with_status(400)
 }
 
 #[cfg(test)]
@@ -126,9 +128,11 @@ mod tests {
         let Ok(Message::Request(request)) = read(&value) else {
             panic!("{text} is no request");
         };
-        let mut head = Head::bare(b"POST");
-        head.protocol_version = Field::One(b"2026-07-28");
-        head.mcp_method = Field::One(method.as_bytes());
+        let mut head = Head {
+            protocol_version: Field::One(b"2026-07-28"),
+            mcp_method: Field::One(method.as_bytes()),
+            ..Head::default()
+        };
         change(&mut head);
         check(&request.call, Some(&head)).map_err(|error| error.code)
     }

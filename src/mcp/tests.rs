@@ -87,7 +87,7 @@ pub(super) fn catalog_of(files: Files) -> Catalog {
         },
         mentions_min: crate::insights::MENTIONS_MIN,
     };
-    Catalog::new(Arc::new(Snapshot::build(dataset, &settings)), None)
+    Catalog::new(Arc::new(Snapshot::build(dataset, &settings)))
 }
 
 pub(super) fn server() -> Server {
@@ -103,7 +103,8 @@ pub(super) fn server() -> Server {
 pub(super) fn head() -> Head<'static> {
     Head {
         content_type: Field::One(b"application/json"),
-        ..Head::bare(b"POST")
+        method: b"POST",
+        ..Head::default()
     }
 }
 

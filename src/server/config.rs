@@ -11,7 +11,6 @@ use hyper::header::HeaderValue;
 use super::systemd::SdNotify;
 use crate::http;
 use crate::hub;
-use crate::mcp::Extension;
 
 /// Everything that a server is started with.
 #[derive(Clone, Debug)]
@@ -142,8 +141,6 @@ pub struct Mcp {
     pub allowed_origins: Vec<String>,
     /// Names by which requests may call it, besides the host of the public address, loopback and addresses.
     pub allowed_hosts: Vec<String>,
-    /// Answers more methods, tools and resources; for the conformance suite alone.
-    pub extension: Option<Extension>,
 }
 
 /// Where the access log goes.

@@ -17,7 +17,6 @@ use crate::clock;
 use crate::dataset::{self, Files, Problems, Remarks, Unremarked};
 use crate::http::{ServedState, SettingsError};
 use crate::insights;
-use crate::mcp;
 use crate::model::Dataset;
 use crate::search::index::IndexOptions;
 use crate::snapshot::{Settings, Snapshot};
@@ -40,7 +39,6 @@ const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 pub(super) struct Loader {
     source: DataSource,
     file_bytes: u64,
-    extension: Option<mcp::Extension>,
     base_url: String,
     search_memory: Option<u64>,
     mentions_min: u32,
@@ -86,7 +84,6 @@ impl Loader {
         Loader {
             source: config.data.clone(),
             file_bytes: config.reload.file_bytes,
-            extension: config.mcp.extension,
             base_url: base_url.to_owned(),
             search_memory: config.search_memory,
             mentions_min: config.mentions_min,
@@ -260,8 +257,7 @@ impl Loader {
     /// # Errors
     /// When the public address cannot be written into a header.
     pub(super) fn served(&self, snapshot: Arc<Snapshot>) -> Result<ServedState, LoadError> {
-        let catalog = mcp::Catalog::new(Arc::clone(&snapshot), self.extension);
-        Ok(ServedState::with_catalog(snapshot, catalog)?)
+        Ok(ServedState::new(snapshot)?)
     }
 }
 

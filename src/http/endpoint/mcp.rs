@@ -34,21 +34,19 @@ pub(crate) async fn mcp(
         return response;
     }
     let collected = body::collect(body, app.limits.mcp_body_bytes, app.limits.body_time).await;
-    let (answer, is_whole) = match &collected {
+    let answer = match &collected {
         Ok(message) => {
             let served = app.served.load();
-            let head = head(&parts);
-            (
-                server.handle_judged(served.catalog(), &head, visitor, message),
-                true,
-            )
+            server.handle_judged(served.catalog(), &head(&parts), visitor, message)
         }
-        Err(CollectError::TooLong { .. }) => (mcp::Reply::too_large(), false),
-        Err(CollectError::TooLate { .. }) => (mcp::Reply::too_slow(), false),
-        Err(CollectError::Broken) => (mcp::Reply::broken_body(), false),
+        Err(error) => mcp::Reply::refuse(match error {
+            CollectError::TooLong { .. } => mcp::Refusal::TooLarge,
+            CollectError::TooLate { .. } => mcp::Refusal::TooSlow,
+            CollectError::Broken => mcp::Refusal::BrokenBody,
+        }),
     };
     let mut response = reply::mcp::render(answer, parts.headers);
-    if !is_whole && parts.version < hyper::Version::HTTP_2 {
+    if collected.is_err() && parts.version < hyper::Version::HTTP_2 {
         reply::close(&mut response);
     }
     response
@@ -58,13 +56,13 @@ pub(crate) async fn mcp(
 /// send it (RFC 9110 §10.1.1) and has sent a head that is refused whatever follows.
 fn refuse_early(server: &mcp::Server, parts: &Parts) -> Option<mcp::Reply> {
     if parts.method == Method::POST && body::is_encoded(&parts.headers) {
-        return Some(mcp::Reply::unsupported_coding());
+        return Some(mcp::Reply::refuse(mcp::Refusal::Coding));
     }
     let is_waiting = parts.headers.contains_key(header::EXPECT);
     is_waiting.then(|| server.refuse_head(&head(parts)))?
 }
 
-/// Tells whether whoever asks is a page that gets to see the answer.
+/// Tells whether the client is a page that gets to see the answer.
 ///
 /// # Errors
 /// The answer to a page that may not ask.

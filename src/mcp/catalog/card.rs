@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::mcp::guard::host_of;
 use crate::mcp::protocol::Revision;
 use crate::snapshot::{Resource, Snapshot};
 
@@ -16,7 +17,7 @@ pub(super) fn server_card(snapshot: &Snapshot) -> Resource {
         "remotes": [{
             "type": "streamable-http",
             "url": format!("{}/mcp", snapshot.base_url),
-            "supportedProtocolVersions": Revision::ALL.map(Revision::as_str),
+            "supportedProtocolVersions": Revision::dates(),
         }],
     });
     resource(card, CARD, snapshot)
@@ -50,13 +51,7 @@ fn title(snapshot: &Snapshot) -> String {
 
 /// The host of an origin, without brackets and port.
 fn host(base_url: &str) -> &str {
-    let authority = base_url
-        .split_once("://")
-        .map_or(base_url, |(_, rest)| rest);
-    match authority.strip_prefix('[') {
-        Some(literal) => literal.split(']').next().unwrap_or(literal),
-        None => authority.split([':', '/']).next().unwrap_or(authority),
-    }
+    host_of(base_url).trim_matches(['[', ']'])
 }
 
 /// Names in the registry begin with the domain, its parts in reverse: `example.reviews`.

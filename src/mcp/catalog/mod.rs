@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::dispatch::open;
 use super::protocol::Revision;
 use super::resources::{self, REVIEW_CARD_URI};
 use super::tools::{fit, insights, push_result};
@@ -17,12 +18,6 @@ use crate::snapshot::{Resource, Snapshot};
 pub(crate) use names::Named;
 pub(crate) use ratings::figures as rating_figures;
 
-/// Answers what the service itself has no use for: a method and its parameters into a whole result. It is asked before
-/// any method but the lists, to which it may add by a result of the same shape.
-///
-/// For the example that the official conformance suite is run against, which asks for tools by fixed names.
-pub type Extension = fn(&str, Option<&Map<String, Value>>) -> Option<Value>;
-
 /// The lists, the introduction and the ready answers for one snapshot.
 #[derive(Debug)]
 pub struct Catalog {
@@ -31,7 +26,6 @@ pub struct Catalog {
     /// `/.well-known/ai-catalog.json`.
     pub ai_catalog: Resource,
     pub(crate) snapshot: Arc<Snapshot>,
-    pub(crate) extension: Option<Extension>,
     /// The answer to `initialize` after the version, its closing brace included.
     pub(crate) introduction: Vec<u8>,
     /// The answer to `server/discover`, as all lists below without its closing brace.
@@ -57,7 +51,7 @@ pub struct Catalog {
 impl Catalog {
     /// Prepares the answers for `snapshot`: milliseconds, and a second where the insights are hundreds of MB.
     #[must_use]
-    pub fn new(snapshot: Arc<Snapshot>, extension: Option<Extension>) -> Catalog {
+    pub fn new(snapshot: Arc<Snapshot>) -> Catalog {
         let nothing = Insights::default();
         let insights = snapshot.insights_value().unwrap_or(&nothing);
         let technicians = names::technicians(&snapshot);
@@ -79,12 +73,6 @@ impl Catalog {
             ("list_services_and_technicians", result(&fit(list))),
             ("get_faq", result(&fit(json!({"faq": insights.faq})))),
         ];
-        let listed = |method: &str, key: &str, mut items: Vec<Value>| {
-            let more = extension.and_then(|extension| extension(method, None));
-            let more = more.as_ref().and_then(|more| more[key].as_array());
-            items.extend(more.into_iter().flatten().cloned());
-            open(json!({ key: items }))
-        };
         let info = server_info(&snapshot);
         let instructions = instructions(&snapshot);
         let capabilities = json!({
@@ -94,34 +82,28 @@ impl Catalog {
             "completions": {},
             "extensions": {"io.modelcontextprotocol/ui": {}},
         });
+        let introduction = json!({
+            "capabilities": capabilities,
+            "serverInfo": info,
+            "instructions": instructions,
+        });
+        let resources = resources::list(&snapshot, business.len());
         Catalog {
             server_card: card::server_card(&snapshot),
             ai_catalog: card::ai_catalog(&snapshot),
-            introduction: introduction(extension, &capabilities, &info, &instructions),
+            introduction: introduction.to_string().as_bytes()[1..].into(),
             discovery: open(json!({
-                "supportedVersions": Revision::ALL.map(Revision::as_str),
+                "supportedVersions": Revision::dates(),
                 "capabilities": capabilities,
                 // Some clients look for these two here, too.
                 "serverInfo": info,
                 "protocolVersion": Revision::R2026_07_28.as_str(),
                 "instructions": instructions,
             })),
-            tools_list: listed(
-                "tools/list",
-                "tools",
-                tools(&technicians, &services, &aspects),
-            ),
-            resources_list: listed(
-                "resources/list",
-                "resources",
-                resources::list(&snapshot, business.len()),
-            ),
-            templates_list: listed(
-                "resources/templates/list",
-                "resourceTemplates",
-                own(include_str!("templates.json")),
-            ),
-            prompts_list: listed("prompts/list", "prompts", own(include_str!("prompts.json"))),
+            tools_list: open(json!({"tools": tools(&technicians, &services, &aspects)})),
+            resources_list: open(json!({"resources": resources})),
+            templates_list: open(json!({"resourceTemplates": own(include_str!("templates.json"))})),
+            prompts_list: open(json!({"prompts": own(include_str!("prompts.json"))})),
             meta: json!({"io.modelcontextprotocol/serverInfo": info})
                 .to_string()
                 .into(),
@@ -132,7 +114,6 @@ impl Catalog {
             aspects,
             technicians,
             services,
-            extension,
             snapshot,
         }
     }
@@ -180,13 +161,6 @@ fn own(json: &str) -> Vec<Value> {
     serde_json::from_str(json).expect("the lists of the program are JSON")
 }
 
-/// Returns an object without its closing brace.
-fn open(object: Value) -> Vec<u8> {
-    let mut json = object.to_string().into_bytes();
-    json.pop();
-    json
-}
-
 /// Returns what the server says of itself.
 fn server_info(snapshot: &Snapshot) -> Value {
     let base_url = &snapshot.base_url;
@@ -218,24 +192,6 @@ fn instructions(snapshot: &Snapshot) -> String {
         count = snapshot.len(),
         date = snapshot.updated_at.date(),
     )
-}
-
-fn introduction(
-    extension: Option<Extension>,
-    capabilities: &Value,
-    info: &Value,
-    instructions: &str,
-) -> Vec<u8> {
-    let replaced = extension.and_then(|extension| extension("initialize", None));
-    let replaced = replaced
-        .as_ref()
-        .and_then(|result| result.get("capabilities"));
-    let rest = json!({
-        "capabilities": replaced.unwrap_or(capabilities),
-        "serverInfo": info,
-        "instructions": instructions,
-    });
-    rest.to_string().as_bytes()[1..].into()
 }
 
 /// Real names that schemas show as examples.

@@ -246,7 +246,8 @@ fn foreign_pages_and_hosts_get_403_with_a_json_rpc_error() {
     for method in ["GET", "DELETE", "OPTIONS"] {
         let head = Head {
             origin: Field::One(b"https://evil.example"),
-            ..Head::bare(method.as_bytes())
+            method: method.as_bytes(),
+            ..Head::default()
         };
         assert_eq!(
             server().handle(catalog(), &head, b"").status,
@@ -259,7 +260,14 @@ fn foreign_pages_and_hosts_get_403_with_a_json_rpc_error() {
 #[test]
 fn other_methods_get_405_in_json_and_options_204() {
     for method in ["GET", "HEAD", "PUT", "PATCH", "TRACE", "post"] {
-        let reply = server().handle(catalog(), &Head::bare(method.as_bytes()), b"");
+        let reply = server().handle(
+            catalog(),
+            &Head {
+                method: method.as_bytes(),
+                ..Head::default()
+            },
+            b"",
+        );
         assert_eq!(
             (reply.status, reply.allow),
             (405, Some("POST, DELETE, OPTIONS")),
@@ -271,7 +279,14 @@ fn other_methods_get_405_in_json_and_options_204() {
             (-32_601, Some("application/json"))
         );
     }
-    let reply = server().handle(catalog(), &Head::bare(b"OPTIONS"), b"");
+    let reply = server().handle(
+        catalog(),
+        &Head {
+            method: b"OPTIONS",
+            ..Head::default()
+        },
+        b"",
+    );
     assert_eq!(
         (reply.status, reply.is_preflight, reply.body.is_empty()),
         (204, true, true)

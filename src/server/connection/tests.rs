@@ -228,7 +228,6 @@ pub(in crate::server) fn config() -> Config {
         mcp: Mcp {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
-            extension: None,
         },
         tls: None,
         proxies: Proxies {

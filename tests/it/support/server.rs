@@ -42,7 +42,6 @@ pub(crate) fn config() -> Config {
         mcp: Mcp {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
-            extension: None,
         },
         tls: None,
         proxies: Proxies {

@@ -25,7 +25,8 @@ pub fn check_jsonrpc(data: &[u8]) {
     check_values(data);
     let head = Head {
         content_type: Field::One(b"application/json"),
-        ..Head::bare(b"POST")
+        method: b"POST",
+        ..Head::default()
     };
     let reply = answer(&head, data);
     assert_eq!((reply.status, code(&reply)), twin(&head, data));
@@ -88,7 +89,7 @@ fn served() -> (Server, Catalog) {
         body_bytes_max: 1 << 20,
     });
     let snapshot = Snapshot::build(decoded.dataset, &settings);
-    (server, Catalog::new(Arc::new(snapshot), None))
+    (server, Catalog::new(Arc::new(snapshot)))
 }
 
 /// The code of an error, 0 where the answer is none, or a list.

@@ -81,7 +81,8 @@ fn sessions_are_optional_and_end_only_by_delete() {
     let delete = |session| {
         let head = Head {
             session,
-            ..Head::bare(b"DELETE")
+            method: b"DELETE",
+            ..Head::default()
         };
         server.handle(catalog(), &head, b"").status
     };

@@ -85,7 +85,8 @@ fn stateless_requests_never_touch_sessions() {
     let version = Field::One(b"2026-07-28".as_slice());
     let delete = Head {
         protocol_version: version,
-        ..Head::bare(b"DELETE")
+        method: b"DELETE",
+        ..Head::default()
     };
     assert_eq!(server().handle(catalog(), &delete, b"").status, 405);
 }

@@ -229,7 +229,8 @@ fn twin_code(message: &Value, is_stateless: bool) -> i64 {
             params.map(|params| params.remove("_meta"));
             let head = Head {
                 content_type: Field::One(b"application/json"),
-                ..Head::bare(b"POST")
+                method: b"POST",
+                ..Head::default()
             };
             match code(&answer(&head, alone.to_string().as_bytes())) {
                 -32_002 if is_stateless => -32_602,
