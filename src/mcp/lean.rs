@@ -1,15 +1,36 @@
 //! Reviews as the answers of tools hold them: what a model reads and quotes, in as few tokens as possible.
 //!
-//! Kept are id, author, rating, date, text, source, language, the mentions and the owner's reply, each of the last four
+//! Kept are id, author, rating, date, text, source, language, the mentions and the owner's reply, each of the last five
 //! only where there is one. Pictures, links and what is the same for every review are left to `get_review`, as is the
 //! rest of what is very long.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::model::Row;
+use crate::snapshot::Snapshot;
 use crate::wire::json::{Object, push_string};
+use crate::wire::text::truncate;
 
-/// The stored members of a review that are kept, as they are written.
+/// What tools read of a stored review, which has each of these keys.
+#[derive(Default, Deserialize)]
+pub(crate) struct Review {
+    pub(crate) id: String,
+    pub(crate) author: String,
+    pub(crate) rating: u8,
+    pub(crate) date: String,
+    pub(crate) text: String,
+    pub(crate) source: String,
+}
+
+impl Review {
+    /// Reads a review of the snapshot.
+    pub(crate) fn read(snapshot: &Snapshot, row: Row) -> Review {
+        serde_json::from_slice(snapshot.review(row)).unwrap_or_default()
+    }
+}
+
+/// The stored members of a review that its short form keeps, as they are written.
 #[derive(Deserialize)]
 struct Stored<'a> {
     #[serde(borrow)]
@@ -56,14 +77,9 @@ pub(crate) fn push_lean(out: &mut Vec<u8>, stored: &[u8]) {
     if review.text.get().len() <= BYTES_MAX {
         object.raw("text", review.text.get().as_bytes());
     } else {
-        let mut text: String = serde_json::from_str(review.text.get()).unwrap_or_default();
+        let text: String = serde_json::from_str(review.text.get()).unwrap_or_default();
         is_cut = text.len() > BYTES_MAX;
-        let mut end = text.len().min(BYTES_MAX);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        push_string(object.key("text"), &text);
+        push_string(object.key("text"), truncate(&text, BYTES_MAX));
     }
     for (key, raw) in [
         ("source", review.source),

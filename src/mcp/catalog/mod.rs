@@ -13,6 +13,7 @@ use super::protocol::Revision;
 use super::resources::{self, REVIEW_CARD_URI};
 use super::tools::{fit, insights, push_result};
 use crate::model::insights::Insights;
+use crate::search::query::Parameter;
 use crate::snapshot::{Resource, Snapshot};
 
 pub(crate) use names::Named;
@@ -122,6 +123,15 @@ impl Catalog {
     pub(crate) fn fixed_result(&self, tool: &str) -> Option<&[u8]> {
         let found = self.fixed.iter().find(|(name, _)| *name == tool);
         found.map(|(_, result)| &result[..])
+    }
+
+    /// Returns what can be named by this parameter.
+    pub(crate) fn names(&self, parameter: Parameter) -> &[Named] {
+        match parameter {
+            Parameter::MentionsTechnician => &self.technicians,
+            Parameter::MentionsService => &self.services,
+            _ => &self.aspects,
+        }
     }
 
     /// Returns the address at which the review with this id can be read and cited.

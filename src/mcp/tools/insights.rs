@@ -1,14 +1,16 @@
 //! Tools that answer from the insights: the summary with its sections, and one aspect with the sentences behind it.
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::arguments::Arguments;
 use super::lookup::find;
 use super::{Members, fit};
 use crate::mcp::catalog::Catalog;
+use crate::mcp::lean::Review;
 use crate::model::insights::{Aspect, Evidence, Insights, Polarity};
 use crate::search::issue::Issues;
+use crate::search::query::Parameter;
+use crate::wire::text::truncate;
 
 /// The parts of the insights that can be asked for by name.
 const SECTIONS: [&str; 8] = [
@@ -81,7 +83,7 @@ pub(crate) fn get_aspect_sentiment(
         "must be the id, the label or a phrase of an aspect",
     );
     let polarities = arguments.words("polarity", &Polarity::ALL.map(Polarity::word));
-    let found = find(&mut arguments, "aspect", name, &catalog.aspects);
+    let found = find(&mut arguments, "aspect", Parameter::Aspect, name, catalog);
     arguments.finish()?;
     let named = found.ok_or_else(Issues::default)?;
     let insights = catalog.snapshot.insights_value();
@@ -136,14 +138,8 @@ fn figures(aspect: &Aspect) -> Value {
 /// Returns the sentence around a mention, with what is needed to cite it; `None` where the insights were made elsewhere
 /// and name no place in a published review.
 fn quote(catalog: &Catalog, evidence: &Evidence) -> Option<Value> {
-    #[derive(Deserialize)]
-    struct Review {
-        rating: u8,
-        date: String,
-        text: String,
-    }
     let row = catalog.snapshot.index.row_of_id(&evidence.review_id)?;
-    let review: Review = serde_json::from_slice(catalog.snapshot.review(row)).ok()?;
+    let review = Review::read(&catalog.snapshot, row);
     Some(json!({
         "quote": sentence_around(&review.text, evidence.start as usize, evidence.end as usize)?,
         "review_id": evidence.review_id,
@@ -176,16 +172,12 @@ fn sentence_around(text: &str, start: usize, end: usize) -> Option<&str> {
     let to = after
         .find(ends_sentence)
         .map_or(text.len(), |(at, mark)| at + mark.len());
-    let from = if end_byte - from > QUOTE_BYTES_MAX {
-        start_byte
-    } else {
-        from
+    let from = match end_byte - from > QUOTE_BYTES_MAX {
+        true => start_byte,
+        false => from,
     };
-    let mut to = to.min(from + QUOTE_BYTES_MAX).max(end_byte);
-    while !text.is_char_boundary(to) {
-        to -= 1;
-    }
-    Some(text[from..to].trim())
+    let to = to.min(from + QUOTE_BYTES_MAX).max(end_byte);
+    Some(truncate(&text[from..], to - from).trim())
 }
 
 /// Tells whether a text ends with a title such as `Ms` or an initial, behind which a full stop ends no sentence.

@@ -1,16 +1,17 @@
 //! Tools that look one thing up by its name: a review, a person, a service.
 
-use serde::Deserialize;
 use serde_json::json;
 
 use super::Members;
 use super::arguments::Arguments;
 use crate::mcp::catalog::{Catalog, Named, rating_figures};
-use crate::mcp::lean::push_lean;
+use crate::mcp::lean::{Review, push_lean};
 use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, RatingSet, Sort};
 use crate::search::fold::fold_into;
 use crate::search::issue::{Code, Issues};
+use crate::search::names::NameMatch;
+use crate::search::query::Parameter;
 use crate::search::run::{Page, Scratch, run};
 
 /// Answers with one review, whole.
@@ -27,18 +28,8 @@ pub(crate) fn get_review(catalog: &Catalog, members: &Members) -> Result<Vec<u8>
 /// # Errors
 /// A missing or unknown id.
 pub(crate) fn fetch(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
-    #[derive(Default, Deserialize)]
-    struct Review {
-        id: String,
-        author: String,
-        rating: u8,
-        date: String,
-        text: String,
-        source: String,
-    }
     let row = find_review(catalog, members)?;
-    // Every stored review has these keys.
-    let review: Review = serde_json::from_slice(catalog.snapshot.review(row)).unwrap_or_default();
+    let review = Review::read(&catalog.snapshot, row);
     let document = json!({
         "id": review.id,
         "title": format!("Review by {}, {} of 5 stars", review.author, review.rating),
@@ -69,10 +60,11 @@ fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
 /// Answers with the role of a person and what the reviews that mention them say in numbers.
 ///
 /// # Errors
-/// A missing or unknown name.
+/// A missing, unknown or ambiguous name.
 pub(crate) fn get_technician(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
-    let what = "must be the name of a person, or one of their aliases";
-    let technician = find_only(members, ("name", what), &catalog.technicians)?;
+    let what = "must be the name of a person, or a part of it";
+    let parameter = Parameter::MentionsTechnician;
+    let technician = find_only(catalog, members, parameter, "name", what)?;
     let filter = Filter {
         technician: Some(&technician.folded[0]),
         ..Filter::ALL
@@ -83,10 +75,11 @@ pub(crate) fn get_technician(catalog: &Catalog, members: &Members) -> Result<Vec
 /// Answers with what a service is and what the reviews that mention it say in numbers.
 ///
 /// # Errors
-/// A missing or unknown service.
+/// A missing, unknown or ambiguous service.
 pub(crate) fn get_service(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
-    let what = "must be the id or label of a service";
-    let service = find_only(members, ("service", what), &catalog.services)?;
+    let what = "must be the id or label of a service, or a part of it";
+    let parameter = Parameter::MentionsService;
+    let service = find_only(catalog, members, parameter, "service", what)?;
     let filter = Filter {
         service: Some(&service.folded[0]),
         ..Filter::ALL
@@ -96,43 +89,80 @@ pub(crate) fn get_service(catalog: &Catalog, members: &Members) -> Result<Vec<u8
 
 /// Finds the entry that the only argument names; `what` says what that must be.
 fn find_only<'c>(
+    catalog: &'c Catalog,
     members: &Members,
-    (argument, what): (&'static str, &'static str),
-    entries: &'c [Named],
+    parameter: Parameter,
+    argument: &'static str,
+    what: &'static str,
 ) -> Result<&'c Named, Issues> {
     let mut arguments = Arguments::new(members, &[argument]);
     let name = arguments.text(argument, what);
-    let found = find(&mut arguments, argument, name, entries);
+    let found = find(&mut arguments, argument, parameter, name, catalog);
     arguments.finish()?;
     found.ok_or_else(Issues::default)
 }
 
-/// Finds the entry that goes by `name`, without regard to case; an unknown name is refused with those there are.
+/// Finds the person, service or aspect that goes by `name`, without regard to case: by a whole name, or by the part of
+/// names of one alone. Another name is refused with those that may be meant.
 pub(super) fn find<'c>(
     arguments: &mut Arguments<'_>,
     argument: &'static str,
+    parameter: Parameter,
     name: &str,
-    entries: &'c [Named],
+    catalog: &'c Catalog,
 ) -> Option<&'c Named> {
     if name.is_empty() {
         return None;
     }
+    let entries = catalog.names(parameter);
     let mut folded = String::with_capacity(name.len());
     fold_into(name, &mut folded);
-    let found = entries.iter().find(|entry| entry.folded.contains(&folded));
-    if found.is_none() {
-        let known = entries.iter().take(KNOWN_MAX);
-        let known: Vec<&str> = known.map(|entry| entry.name.as_str()).collect();
-        let message = match entries.len() {
-            0 => "is unknown, and so is every other: the taxonomy lists none".to_owned(),
-            count if count > KNOWN_MAX => {
-                format!("must be one of {count}, such as {}", known.join(", "))
-            }
-            _ => format!("must be one of {}", known.join(", ")),
+    let whole = entries.iter().find(|entry| entry.folded.contains(&folded));
+    let found = whole.or_else(|| {
+        let Some(NameMatch::Unique(name)) = catalog.snapshot.index.resolve(parameter, &folded)
+        else {
+            return None;
         };
+        entries.iter().find(|entry| entry.name == name)
+    });
+    if found.is_none() {
+        let message = name_problem(catalog, parameter, &folded);
+        let message = message.unwrap_or_else(|| known_names(entries));
         arguments.refuse(argument, Code::UnknownValue, message, name);
     }
     found
+}
+
+/// Returns what is wrong with a folded name, for the model to choose another; `None` where it stands for one entry.
+pub(super) fn name_problem(catalog: &Catalog, parameter: Parameter, name: &str) -> Option<String> {
+    match catalog.snapshot.index.resolve(parameter, name)? {
+        NameMatch::Unique(_) => None,
+        NameMatch::Ambiguous(names) => {
+            Some(format!("is a part of several names: {}", names.join(", ")))
+        }
+        NameMatch::Unknown(names) if names.is_empty() => {
+            Some(known_names(catalog.names(parameter)))
+        }
+        NameMatch::Unknown(names) => Some(format!(
+            "is unknown; the nearest names: {}",
+            names.join(", ")
+        )),
+    }
+}
+
+fn known_names(entries: &[Named]) -> String {
+    let known = entries.iter().take(KNOWN_MAX);
+    let known: Vec<&str> = known.map(|entry| entry.name.as_str()).collect();
+    match entries.len() {
+        0 => "is unknown, and so is every other: the taxonomy lists none".to_owned(),
+        count if count > KNOWN_MAX => {
+            format!(
+                "is unknown; there are {count}, such as {}",
+                known.join(", ")
+            )
+        }
+        _ => format!("is unknown; there are {}", known.join(", ")),
+    }
 }
 
 /// Returns the entry with the number, ratings and dates of the reviews that `filter` selects, and the newest three.

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use serde_json::{Value, json};
 
 use super::arguments::{Arguments, search_value, unknown};
+use super::lookup::name_problem;
 use super::{ANSWER_BYTES_MAX, Members, push_result};
 use crate::mcp::catalog::Catalog;
 use crate::mcp::json::quote;
@@ -14,12 +15,11 @@ use crate::model::Row;
 use crate::search::builder::Builder;
 use crate::search::envelope::{ENVELOPE_BYTES_MAX, Frame};
 use crate::search::filter::Query;
+use crate::search::fold::fold_into;
 use crate::search::hints::{Hint, hints};
 use crate::search::issue::{Code, Issue, Issues};
-use crate::search::names::NameMatch;
 use crate::search::query::{Buffers, Parameter};
 use crate::search::run::{Page, Scratch, cursor_at, run};
-use crate::snapshot::Snapshot;
 use crate::wire::date::{Date, parse_date};
 use crate::wire::json::push_string;
 
@@ -46,20 +46,36 @@ pub(crate) fn search_reviews(
         check_names(catalog, &query)?;
         let index = &catalog.snapshot.index;
         let page = run(index, &query, &mut memory.scratch);
-        let hints = match page.matched {
-            0 => hints(index, &query, &mut memory.scratch),
-            _ => Vec::new(),
-        };
-        push_page(
-            &catalog.snapshot,
-            &page,
-            &query,
-            &hints,
-            &mut memory.page,
-            out,
-        );
+        let hint = (page.matched == 0)
+            .then(|| advise(catalog, members, &hints(index, &query, &mut memory.scratch)));
+        push_page(catalog, &page, &query, hint, &mut memory.page, out);
         Ok(())
     })
+}
+
+/// Returns what to try where nothing was found: the hints of the search, and the aspects that its words name.
+fn advise(catalog: &Catalog, members: &Members, hints: &[Hint]) -> String {
+    let mut sentences: Vec<String> = hints.iter().map(ToString::to_string).collect();
+    let asked = ["words", "query"].map(|name| members.get(name).and_then(Value::as_str));
+    let mut folded = String::new();
+    fold_into(
+        asked.into_iter().flatten().next().unwrap_or_default(),
+        &mut folded,
+    );
+    for aspect in &catalog.aspects {
+        let mut words = folded.split_whitespace();
+        if let Some(word) = words.find(|word| aspect.folded.iter().any(|name| name == word)) {
+            sentences.push(format!(
+                "get_aspect_sentiment quotes what is said of {word:?}, the aspect {}",
+                aspect.name
+            ));
+        }
+    }
+    if sentences.is_empty() {
+        sentences
+            .push("no review fits: leave a filter out, or try fewer or other words".to_owned());
+    }
+    format!("{}.", sentences.join("; "))
 }
 
 /// Refuses names of people, services and aspects that stand for none or for several, with those that may be meant.
@@ -79,21 +95,6 @@ fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
         }
     }
     issues.into_result()
-}
-
-/// Returns what is wrong with a folded name, for the model to choose another.
-pub(super) fn name_problem(catalog: &Catalog, parameter: Parameter, name: &str) -> Option<String> {
-    match catalog.snapshot.index.resolve(parameter, name)? {
-        NameMatch::Unique(_) => None,
-        NameMatch::Ambiguous(names) => {
-            Some(format!("is a part of several names: {}", names.join(", ")))
-        }
-        NameMatch::Unknown(names) if names.is_empty() => Some("is unknown".to_owned()),
-        NameMatch::Unknown(names) => Some(format!(
-            "is unknown; the nearest names: {}",
-            names.join(", ")
-        )),
-    }
 }
 
 /// Answers with the reviews of a day and later, newest first.
@@ -122,7 +123,7 @@ pub(crate) fn list_reviews_since(
         let mut query = builder.finish()?;
         query.filter.since = since;
         let page = run(&catalog.snapshot.index, &query, &mut memory.scratch);
-        push_page(&catalog.snapshot, &page, &query, &[], &mut memory.page, out);
+        push_page(catalog, &page, &query, None, &mut memory.page, out);
         Ok(())
     })
 }
@@ -180,13 +181,14 @@ fn read_date(value: Option<&Value>, builder: &mut Builder<'_>) -> Option<Date> {
 /// The JSON stays within its bound: where not all rows fit, the page ends early and `next_cursor` goes on from the
 /// last review that is on it, so nothing is lost.
 fn push_page(
-    snapshot: &Snapshot,
+    catalog: &Catalog,
     page: &Page,
     query: &Query<'_>,
-    hints: &[Hint],
+    hint: Option<String>,
     buffers: &mut PageBuffers,
     out: &mut Vec<u8>,
 ) {
+    let snapshot = &catalog.snapshot;
     let PageBuffers {
         reviews,
         frame,
@@ -217,11 +219,10 @@ fn push_page(
     json.extend_from_slice(&frame.head);
     json.extend_from_slice(reviews);
     json.extend_from_slice(&frame.tail);
-    if !hints.is_empty() {
+    if let Some(hint) = hint {
         json.pop();
-        let sentences: Vec<String> = hints.iter().map(ToString::to_string).collect();
         json.extend_from_slice(b",\"hint\":");
-        push_string(json, &format!("{}.", sentences.join("; ")));
+        push_string(json, &hint);
         json.push(b'}');
     }
     push_result(out, json);

@@ -340,6 +340,27 @@ fn an_aspect_is_quoted_by_polarity_and_found_by_label_id_and_phrase() {
 }
 
 #[test]
+fn a_part_of_a_name_finds_what_has_it_alone_and_an_empty_search_says_what_to_try() {
+    let name = |arguments: Value| {
+        let answer = call(catalog(), "get_technician", arguments);
+        answer["structuredContent"]["technician"]["name"].clone()
+    };
+    let whole = &catalog().technicians[0].name;
+    let surname = whole.rsplit(' ').next();
+    assert_eq!(name(json!({"name": surname})), json!(whole));
+    let search = json!({"words": "zzzz invoice"});
+    let hint = call(catalog(), "search_reviews", search)["structuredContent"]["hint"].take();
+    let hint = hint.as_str().expect("a hint");
+    assert!(hint.contains("\"zzzz\" alone matches 0"), "{hint}");
+    assert!(
+        hint.contains("get_aspect_sentiment") && hint.contains("the aspect fees"),
+        "{hint}"
+    );
+    let hint = call(catalog(), "search_reviews", json!({"query": "zzzz"}));
+    assert!(hint["structuredContent"]["hint"].is_string(), "{hint}");
+}
+
+#[test]
 fn insights_are_a_summary_and_sections_by_name() {
     let ask =
         |arguments: Value| call(catalog(), "get_insights", arguments)["structuredContent"].take();

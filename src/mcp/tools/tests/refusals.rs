@@ -64,7 +64,7 @@ fn each_tool_refuses_what_it_cannot_use() {
         (
             "get_technician",
             json!({"name": "Nobody"}),
-            "name: must be one of ",
+            "name: is unknown; there are ",
         ),
         (
             "get_technician",
@@ -74,12 +74,12 @@ fn each_tool_refuses_what_it_cannot_use() {
         (
             "get_service",
             json!({"service": "catering"}),
-            "service: must be one of ",
+            "service: is unknown; ",
         ),
         (
             "get_aspect_sentiment",
             json!({"aspect": "catering"}),
-            "aspect: must be one of ",
+            "aspect: is unknown; there are ",
         ),
         (
             "list_reviews_since",
