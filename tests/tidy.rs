@@ -27,7 +27,7 @@ const HUB_RULES: &[&str] = &[
     "src/hub/moment",
     "src/hub/policy",
     "src/hub/refusal",
-    "src/hub/removal",
+    "src/hub/outcome",
     "src/hub/request",
     "src/hub/subscription",
 ];

@@ -21,8 +21,7 @@ pub(crate) fn deliver(ca: &Path, callbacks: &[&String], body: &[u8]) {
         allow_private: true,
         ports: Ports::parse("1024-").unwrap(),
     };
-    let lookup: Arc<dyn Lookup> = Arc::new(NoNames);
-    let lookups = ResolverPool::new(&lookup, Arc::new(guard), 1);
+    let lookups = ResolverPool::new(Arc::new(NoNames), guard, 1).unwrap();
     let client = Client::new(
         "control",
         client_config(Some(ca)).unwrap(),

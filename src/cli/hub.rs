@@ -4,7 +4,6 @@
 //! Secrets, and the queries of callbacks, which often are capabilities, are never printed.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
@@ -13,12 +12,11 @@ use super::exit::{Failure, Status, print, tell};
 use super::hub_flags::store_location;
 use super::values::Secret;
 use crate::clock;
-use crate::hub::policy::Policy;
 use crate::hub::store::{
     AdminCommand, CopyReport, FILE_NAME, Listed, Store, StoreError, TOMBSTONES_MAX, Tombstone,
     WaitingRequest,
 };
-use crate::hub::subscription::{Ended, Subscription};
+use crate::hub::subscription::{Ended, Phase};
 use crate::hub::{Moment, StoreLocation};
 use crate::wire::date::Timestamp;
 
@@ -179,6 +177,7 @@ fn list(store: &mut Store) -> Result<Table, Failure> {
             owed,
             state,
             callback,
+            ..
         } = listed;
         let (host, lease_end) = (callback.host(), time(state.lease_end));
         let (owed, failures) = (if *owed { "yes" } else { "no" }, state.failures);
@@ -297,6 +296,12 @@ fn show(store: &mut Store, id: i64, format: Format) -> Result<String, Failure> {
         true => time(state.next_at),
         false => "at the next change".to_owned(),
     };
+    let lease = match state.phase {
+        Phase::Active { lease_s } => format!("{lease_s} s"),
+        Phase::Unsubscribing => {
+            "unsubscribed, leaves when the delivery under way has ended".to_owned()
+        }
+    };
     let lines = [
         ("id", id.to_string()),
         ("topic", listed.topic.clone()),
@@ -305,7 +310,7 @@ fn show(store: &mut Store, id: i64, format: Format) -> Result<String, Failure> {
         ("active since", time(state.created_at)),
         ("verified", time(state.verified_at)),
         ("lease ends", time(state.lease_end)),
-        ("lease", lease(state)),
+        ("lease", lease),
         ("owed", if listed.owed { "yes" } else { "no" }.to_owned()),
         ("next attempt", next),
         ("failures", state.failures.to_string()),
@@ -317,13 +322,6 @@ fn show(store: &mut Store, id: i64, format: Format) -> Result<String, Failure> {
         .concat())
 }
 
-fn lease(state: &Subscription) -> String {
-    match state.is_leaving() {
-        true => "unsubscribed, leaves when the delivery under way has ended".to_owned(),
-        false => format!("{} s", state.lease_s),
-    }
-}
-
 fn apply_admin(
     store: &mut Store,
     id: i64,
@@ -331,7 +329,7 @@ fn apply_admin(
     format: Format,
 ) -> Result<String, Failure> {
     let found = store
-        .apply_admin(id, order, &POLICY, now())
+        .apply_admin(id, order, now())
         .map_err(|error| failure(&error))?;
     if !found {
         return Err(unknown(store, id));
@@ -348,6 +346,10 @@ fn apply_admin(
 
 fn render_listed(listed: &Listed) -> Value {
     let state = &listed.state;
+    let lease_s = match state.phase {
+        Phase::Active { lease_s } => lease_s,
+        Phase::Unsubscribing => 0,
+    };
     json!({
         "id": listed.id,
         "topic": listed.topic,
@@ -356,7 +358,7 @@ fn render_listed(listed: &Listed) -> Value {
         "created_at": time(state.created_at),
         "verified_at": time(state.verified_at),
         "lease_end": time(state.lease_end),
-        "lease_seconds": state.lease_s,
+        "lease_seconds": lease_s,
         "owed": listed.owed,
         "failures": state.failures,
         "last_at": state.last.as_ref().map(|last| time(last.at)),
@@ -421,10 +423,3 @@ pub(super) fn failure(error: &StoreError) -> Failure {
 
 /// Subscriptions read at a time.
 const PAGE: usize = 1_000;
-
-/// Not used by the operator's actions.
-const POLICY: Policy = Policy {
-    failures_max: u32::MAX,
-    retry_delays: Vec::new(),
-    retry_after_max: Duration::ZERO,
-};

@@ -84,7 +84,8 @@ fn check_place(place: &StoreLocation, config: &Config) -> Result<(), Failure> {
             let is_known = config.inherited.is_none() && config.listen.port() != 0;
             let listening = || is_known.then(|| config.origin_at(config.listen));
             let origin = config.base_url.clone().or_else(listening);
-            hub::await_store(place, origin.as_deref()).map_err(|error| super::hub::failure(&error))
+            let usable = place.await_usable(origin.as_deref());
+            usable.map_err(|error| super::hub::failure(&error))
         }
     }
 }

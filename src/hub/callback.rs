@@ -1,7 +1,7 @@
 //! The callback URL of a subscriber: kept exactly, taken apart once, never printed in full.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use super::refusal::quote;
 
@@ -34,26 +34,24 @@ impl Callback {
     /// # Errors
     /// What is wrong, for a message that begins with the field's name.
     pub fn parse(text: &str) -> Result<Callback, String> {
-        let authority = text
-            .split("://")
-            .nth(1)
-            .and_then(|rest| rest.split(['/', '?', '#']).next());
-        if authority.is_some_and(|authority| !authority.is_ascii()) {
+        let end = |rest: &str| rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        if let Some((_, rest)) = text.split_once("://")
+            && !rest[..end(rest)].is_ascii()
+        {
             let what = "host must be written in ASCII: an internationalized name in its xn-- form";
             return Err(what.to_owned());
         }
         let uri = normalize(text)?;
-        let Some((scheme, rest)) = uri.split_once("://") else {
-            return Err("must be an absolute https URL".to_owned());
-        };
+        let (scheme, rest) = uri
+            .split_once("://")
+            .ok_or("must be an absolute https URL")?;
         if scheme.eq_ignore_ascii_case("http") {
             return Err("must be https, plain http is refused".to_owned());
         }
         if !scheme.eq_ignore_ascii_case("https") {
             return Err(format!("must be an https URL, not {}", quote(scheme)));
         }
-        let authority_end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (authority, path) = rest.split_at(authority_end);
+        let (authority, path) = rest.split_at(end(rest));
         if authority.contains('@') {
             return Err("must not carry credentials".to_owned());
         }
@@ -127,16 +125,14 @@ impl fmt::Debug for Callback {
 impl Host {
     /// Parses the host of an authority: a name in any case, dotted decimal, or IPv6 in brackets.
     fn parse(text: &str) -> Result<Host, String> {
-        if let Some(inner) = text
+        let inner = text
             .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-        {
-            let address: Ipv6Addr = inner
-                .parse()
-                .map_err(|_| format!("host {} is not an IPv6 address", quote(text)))?;
-            return Ok(Host::Address(IpAddr::V6(address)));
+            .and_then(|rest| rest.strip_suffix(']'));
+        if let Some(inner) = inner {
+            let address = inner.parse().map(IpAddr::V6).map(Host::Address);
+            return address.map_err(|_| format!("host {} is not an IPv6 address", quote(text)));
         }
-        if let Ok(address) = text.parse::<Ipv4Addr>() {
+        if let Ok(address) = text.parse() {
             return Ok(Host::Address(IpAddr::V4(address)));
         }
         check_name(text)?;
@@ -180,12 +176,10 @@ pub(crate) fn normalize(text: &str) -> Result<String, String> {
         rest = &rest[at + 3..];
     }
     out.push_str(rest);
-    match out
-        .bytes()
-        .position(|byte| !byte.is_ascii_graphic() || byte == b'#')
-    {
-        Some(at) if out.as_bytes()[at] == b'#' => Err("must not have a fragment".to_owned()),
-        Some(at) => Err(format!("byte {at} may not appear in a URL unescaped")),
+    let refused = |byte: &u8| !byte.is_ascii_graphic() || *byte == b'#';
+    match out.bytes().enumerate().find(|(_, byte)| refused(byte)) {
+        Some((_, b'#')) => Err("must not have a fragment".to_owned()),
+        Some((at, _)) => Err(format!("byte {at} may not appear in a URL unescaped")),
         None => Ok(out),
     }
 }

@@ -1,29 +1,27 @@
 //! The HTTPS client: a verification, a delivery, a denial, each one request with one deadline.
 //!
-//! Every option of ureq is written out, whatever its default: no proxy from the environment (it would resolve names
-//! itself, past the guard), no redirects, https only, nothing decompressed.
+//! No proxy from the environment (it would resolve names itself, past the guard), no redirects, https only, nothing
+//! decompressed.
 
 use std::cell::{Cell, RefCell};
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ureq::config::IpFamily;
 use ureq::http::Response;
 use ureq::unversioned::transport::Connector;
 use ureq::{Agent, Body, Timeout};
 
+use super::Callback;
+use super::outcome::{Answer, Failure};
 use super::resolve::{GuardedResolver, LookupError, ResolverPool};
 use super::tcp::HubTcpConnector;
 use super::tls::TlsConnector;
 use crate::clock;
-use crate::hub::Callback;
-use crate::hub::subscription::{Answer, Failure};
 use crate::wire::date::parse_http_date;
 
-use std::io::Read;
-
-/// A client for one lane: its connections and its lookups are its own.
+/// A client whose connections and lookups are its own.
 #[derive(Clone, Debug)]
 pub struct Client {
     agent: Agent,
@@ -40,6 +38,27 @@ pub struct Exchange {
     pub reached: bool,
     /// Whether the body was not taken in time, which may be the fault of our own line.
     pub stalled: bool,
+    /// Whether a verification was answered by its challenge.
+    pub confirmed: bool,
+}
+
+impl Exchange {
+    /// Nothing was sent, for a reason of ours.
+    pub(super) const WITHHELD: Exchange = Exchange {
+        answer: None,
+        retry_after: None,
+        reached: false,
+        stalled: false,
+        confirmed: false,
+    };
+
+    pub(super) fn failed(failure: Failure, reached: bool) -> Exchange {
+        Exchange {
+            answer: Some(Answer::Failed(failure)),
+            reached,
+            ..Exchange::WITHHELD
+        }
+    }
 }
 
 /// A content to deliver, but for the subscriber's own parts.
@@ -67,12 +86,9 @@ impl Client {
         let config = Agent::config_builder()
             .https_only(true)
             .http_status_as_error(false)
-            .ip_family(IpFamily::Any)
             .proxy(None)
-            .no_delay(true)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .save_redirect_history(false)
             .user_agent(user_agent)
             .accept("*/*")
             .accept_encoding("identity")
@@ -82,20 +98,10 @@ impl Client {
             .max_idle_connections(idle_max)
             .max_idle_connections_per_host(IDLE_PER_HOST)
             .max_idle_age(IDLE_AGE)
-            .allow_non_standard_methods(false)
             // The global one is set for each request. It covers name, connection, TLS, request and answer to the last
             // byte that we read, so a byte a second cannot outlast it.
             .timeout_global(Some(Duration::ZERO))
-            .timeout_per_call(None)
-            .timeout_per_read(None)
-            .timeout_per_write(None)
-            .timeout_resolve(None)
             .timeout_connect(Some(CONNECT_TIMEOUT))
-            .timeout_send_request(None)
-            .timeout_await_100(None)
-            .timeout_send_body(None)
-            .timeout_recv_response(None)
-            .timeout_recv_body(None)
             .build();
         let connector = HubTcpConnector.chain(TlsConnector(tls));
         Client {
@@ -103,35 +109,37 @@ impl Client {
         }
     }
 
-    /// Asks the callback to confirm: GET `uri`, which carries the challenge. True only for a 2xx whose body is the
+    /// Asks the callback to confirm: GET `uri`, which carries the challenge. Confirmed is only a 2xx whose body is the
     /// challenge, to the byte. Of the answer at most one byte more than the challenge is read.
-    pub fn verify(&self, uri: &str, challenge: &str, timeout: Duration) -> (Exchange, bool) {
-        CONNECTED.set(false);
-        let result = self
-            .agent
-            .get(uri)
-            .config()
-            .timeout_global(Some(timeout))
-            .build()
-            .call();
-        let mut response = match result {
+    pub(super) fn verify(&self, uri: &str, challenge: &str, timeout: Duration) -> Exchange {
+        let mut response = match self.get(uri, timeout) {
             Ok(response) => response,
-            Err(error) => return (failure(&error), false),
+            Err(error) => return failure(&error),
         };
-        let exchange = answered(&response);
         let mut body = Vec::with_capacity(challenge.len() + 1);
-        let most = u64::try_from(challenge.len())
-            .unwrap_or(u64::MAX)
-            .saturating_add(1);
+        let most = u64::try_from(challenge.len() + 1).unwrap_or(u64::MAX);
         // An answer that breaks off or comes late is not the challenge.
-        let read = response
-            .body_mut()
-            .as_reader()
-            .take(most)
-            .read_to_end(&mut body);
-        let confirmed =
-            response.status().is_success() && read.is_ok() && body == challenge.as_bytes();
-        (exchange, confirmed)
+        let reader = response.body_mut().as_reader();
+        let is_whole = reader.take(most).read_to_end(&mut body).is_ok();
+        let is_challenge = is_whole && body == challenge.as_bytes();
+        Exchange {
+            confirmed: response.status().is_success() && is_challenge,
+            ..answered(&response)
+        }
+    }
+
+    /// Tells the callback something: GET `uri`; only the head of the answer is read.
+    pub(super) fn tell(&self, uri: &str, timeout: Duration) -> Exchange {
+        match self.get(uri, timeout) {
+            Ok(response) => answered(&response),
+            Err(error) => failure(&error),
+        }
+    }
+
+    fn get(&self, uri: &str, timeout: Duration) -> Result<Response<Body>, ureq::Error> {
+        CONNECTED.set(false);
+        let request = self.agent.get(uri).config().timeout_global(Some(timeout));
+        request.build().call()
     }
 
     /// Delivers a content: POST with Content-Length; only the head of the answer is read.
@@ -139,7 +147,7 @@ impl Client {
     /// `patience` bounds the lookup, each wait for room in the send buffer, and the answer once the body is handed over;
     /// `timeout` bounds all of it. `sent` counts the bytes that the kernel took, while they go out.
     ///
-    /// A subscriber may close an idle connection just when the request goes out on it. That is nobody's failure, so
+    /// A subscriber may close an idle connection just when the request goes out on it. That is no failure, so
     /// the request is then sent once more on a connection of its own, within the same deadline.
     pub fn deliver(
         &self,
@@ -150,8 +158,9 @@ impl Client {
         sent: &Arc<AtomicU64>,
     ) -> Exchange {
         SENT.set(Arc::clone(sent));
-        let (first, elapsed) = timed(|| self.post(callback, payload, patience, timeout, IDLE_AGE));
-        let left = timeout.saturating_sub(elapsed);
+        let began = Instant::now();
+        let first = self.post(callback, payload, patience, timeout, IDLE_AGE);
+        let left = timeout.saturating_sub(began.elapsed());
         let broke = first.answer == Some(Answer::Failed(Failure::Protocol));
         if broke && !CONNECTED.get() && !left.is_zero() {
             return self.post(callback, payload, patience, left, Duration::ZERO);
@@ -200,24 +209,8 @@ impl Client {
         }
     }
 
-    /// Tells the callback something: GET `uri`; only the head of the answer is read.
-    pub fn tell(&self, uri: &str, timeout: Duration) -> Exchange {
-        CONNECTED.set(false);
-        match self
-            .agent
-            .get(uri)
-            .config()
-            .timeout_global(Some(timeout))
-            .build()
-            .call()
-        {
-            Ok(response) => answered(&response),
-            Err(error) => failure(&error),
-        }
-    }
-
     /// Breaks every exchange that is under way, and makes no new one.
-    pub fn cut(&self) {
+    pub(super) fn cut(&self) {
         self.agent.clone().shutdown();
     }
 }
@@ -243,18 +236,13 @@ pub(super) fn mark_connected() {
 
 fn answered(response: &Response<Body>) -> Exchange {
     let status = response.status().as_u16();
-    let retry_after = match status {
-        429 | 503 => response
-            .headers()
-            .get("retry-after")
-            .and_then(|value| parse_retry_after(value.as_bytes())),
-        _ => None,
-    };
+    let wish = response.headers().get("retry-after");
+    let wish = wish.filter(|_| matches!(status, 429 | 503));
     Exchange {
         answer: Some(Answer::Status(status)),
-        retry_after,
+        retry_after: wish.and_then(|value| parse_retry_after(value.as_bytes())),
         reached: true,
-        stalled: false,
+        ..Exchange::WITHHELD
     }
 }
 
@@ -265,97 +253,62 @@ fn parse_retry_after(value: &[u8]) -> Option<Duration> {
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
     let until = parse_http_date(text.as_bytes())?.unix();
-    u64::try_from(until - clock::now().unix())
-        .ok()
-        .map(Duration::from_secs)
+    let wait_s = u64::try_from(until - clock::now().unix()).ok()?;
+    Some(Duration::from_secs(wait_s))
 }
 
 /// Says what ureq met in our words.
 fn failure(error: &ureq::Error) -> Exchange {
     let reached = CONNECTED.get();
-    let failed = |failure| Exchange {
-        answer: Some(Answer::Failed(failure)),
-        retry_after: None,
-        reached,
-        stalled: false,
-    };
-    match error {
-        ureq::Error::Timeout(Timeout::Resolve) => failed(Failure::Resolve),
-        ureq::Error::Timeout(_) => failed(Failure::Timeout),
-        ureq::Error::HostNotFound => failed(Failure::Resolve),
+    let failure = match error {
+        ureq::Error::Io(io) => return of_io(io, reached),
         ureq::Error::Other(other) => match other.downcast_ref::<LookupError>() {
-            Some(LookupError::PoolExhausted) => withheld(),
-            Some(LookupError::Blocked(_)) => Exchange {
-                reached: true,
-                ..failed(Failure::Blocked)
-            },
-            Some(LookupError::Failed | LookupError::Late) => failed(Failure::Resolve),
-            None => failed(Failure::Protocol),
+            Some(LookupError::PoolExhausted) => return Exchange::WITHHELD,
+            Some(LookupError::Blocked(_)) => return Exchange::failed(Failure::Blocked, true),
+            Some(LookupError::Failed | LookupError::Late) => Failure::Resolve,
+            None => Failure::Protocol,
         },
-        ureq::Error::Tls(_) | ureq::Error::Rustls(_) => failed(Failure::Tls),
-        ureq::Error::ConnectionFailed => failed(Failure::Connect),
-        ureq::Error::Io(io) => of_io(io, reached),
+        ureq::Error::Timeout(Timeout::Resolve) | ureq::Error::HostNotFound => Failure::Resolve,
+        ureq::Error::Timeout(_) => Failure::Timeout,
+        ureq::Error::Tls(_) | ureq::Error::Rustls(_) => Failure::Tls,
+        ureq::Error::ConnectionFailed => Failure::Connect,
         ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::RequireHttpsOnly(_) => {
-            failed(Failure::Internal)
+            Failure::Internal
         }
-        _ => failed(Failure::Protocol),
-    }
+        _ => Failure::Protocol,
+    };
+    Exchange::failed(failure, reached)
 }
 
 fn of_io(error: &std::io::Error, reached: bool) -> Exchange {
-    let failed = |failure, reached| Exchange {
-        answer: Some(Answer::Failed(failure)),
-        retry_after: None,
-        reached,
-        stalled: false,
-    };
     // No file descriptor left: the fault is ours.
     if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) {
-        return withheld();
+        return Exchange::WITHHELD;
     }
-    if error
-        .get_ref()
-        .is_some_and(|inner| inner.is::<rustls::Error>())
-    {
-        return failed(Failure::Tls, true);
+    let inner = error.get_ref();
+    if inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
+        return Exchange::failed(Failure::Tls, true);
     }
     match error.kind() {
-        // Somebody is there and says no: the network is well.
-        std::io::ErrorKind::ConnectionRefused => failed(Failure::Connect, true),
+        // The host is there and says no: the network is well.
+        ErrorKind::ConnectionRefused => Exchange::failed(Failure::Connect, true),
         // What breaks an established connection; on one that was kept from before, `reached` is not known.
-        std::io::ErrorKind::ConnectionReset
-        | std::io::ErrorKind::ConnectionAborted
-        | std::io::ErrorKind::BrokenPipe
-        | std::io::ErrorKind::UnexpectedEof
-        | std::io::ErrorKind::NotConnected => failed(Failure::Protocol, true),
-        _ if !reached => failed(Failure::Connect, false),
-        _ => failed(Failure::Protocol, true),
-    }
-}
-
-fn withheld() -> Exchange {
-    Exchange {
-        answer: None,
-        retry_after: None,
-        reached: false,
-        stalled: false,
+        ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe
+        | ErrorKind::UnexpectedEof
+        | ErrorKind::NotConnected => Exchange::failed(Failure::Protocol, true),
+        _ if !reached => Exchange::failed(Failure::Connect, false),
+        _ => Exchange::failed(Failure::Protocol, true),
     }
 }
 
 /// How long a delivery of `bytes` may take: `base`, and a second for every 32 KiB, at most 15 min. Our choice: a sixth of a
 /// line of 50 Mbit/s that 64 deliveries share, so that only those end by it whose subscriber takes hardly anything.
-#[must_use]
-pub fn delivery_timeout(base: Duration, bytes: usize) -> Duration {
+pub(super) fn delivery_timeout(base: Duration, bytes: usize) -> Duration {
     let extra = u64::try_from(bytes / (32 * 1024)).unwrap_or(u64::MAX);
     base.saturating_add(Duration::from_secs(extra))
         .min(DEADLINE_MAX.max(base))
-}
-
-/// Measures how long `exchange` took.
-pub fn timed<T>(exchange: impl FnOnce() -> T) -> (T, Duration) {
-    let began = Instant::now();
-    let value = exchange();
-    (value, began.elapsed())
 }
 
 /// The longest deadline of a delivery, unless the operator's base is longer.

@@ -11,22 +11,23 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use self::storage::OPEN_WAIT_MIN;
+use self::storage::{OPEN_WAIT_MIN, Role};
 use super::breaker::Breaker;
-use super::client::Client;
-use super::exchange::{CallbackClient, Clients, Content, End, Job};
+use super::client::{Client, Exchange};
+use super::exchange::{CallbackClient, Clients, Content, Job};
 use super::handle::{Health, Shared, StartError, stopping};
 use super::in_flight::InFlight;
 use super::pool::Pool;
 use super::priority::{Behind, give_way};
 use super::resolve::ResolverPool;
 use super::settings::{Outside, Settings};
+use super::store::{Accept, Report, Store};
 use super::tls::client_config;
-use crate::hub::store::{Accept, Report, Store};
-use crate::hub::{Moment, Refusal};
+use super::{Moment, Refusal};
 use crate::snapshot::Topic;
 
 /// What comes in.
@@ -40,7 +41,8 @@ pub(super) enum Message {
     /// An exchange ended.
     Ended {
         number: u64,
-        end: End,
+        job: Job,
+        exchange: Exchange,
         elapsed: Duration,
     },
     /// Topics may have changed.
@@ -57,22 +59,17 @@ pub(super) struct Engine {
     base_url: String,
     settings: Settings,
     shared: Arc<Shared>,
+    sender: SyncSender<Message>,
     on_health: Box<dyn Fn(&Health) + Send>,
-    /// Verifications, denials and probes: few, and somebody waits for them.
-    asking: Pool<(u64, Job)>,
+    /// Verifications, denials and probes: few, and a client waits for them.
+    asking: Pool,
     /// Deliveries: many, and behind everything else.
-    delivering: Pool<(u64, Job)>,
+    delivering: Pool,
     callbacks: Arc<CallbackClient>,
+    make_clients: Box<dyn Fn() -> Clients + Send>,
     store: Option<Store>,
-    /// Whether this process has the delivery role, which lasts as long as the store is open.
-    has_role: bool,
-    /// The role is not asked for before.
-    role_at: Instant,
-    /// The role is not given up before.
-    yield_at: Instant,
-    /// Since when the store is known to hold newer contents than are served here, while this process has the role.
-    behind_since: Option<Instant>,
-    /// Looked at again at this time: the store when it could not be opened, the role when another process has it.
+    role: Role,
+    /// Looked at again at this time: the store when it could not be opened.
     open_at: Instant,
     /// How long it is left alone after the next trouble.
     open_wait: Duration,
@@ -120,52 +117,43 @@ impl Engine {
         on_health: Box<dyn Fn(&Health) + Send>,
     ) -> Result<Engine, StartError> {
         let lanes = settings.lanes;
-        let guard = Arc::new(settings.guard.clone());
         let tls = client_config(settings.ca_file.as_deref())?;
         let agent = format!("reviewd/{} (+{})", env!("CARGO_PKG_VERSION"), base_url);
-        let lookups =
-            |threads: usize| ResolverPool::new(&outside.lookup, Arc::clone(&guard), threads);
-        let (asking, delivering) = (lookups(lanes.verify_threads()), lookups(lanes.fast));
-        let asked = asking.clone();
-        let make = move || {
-            let client =
-                |lookups, idle_max| Client::new(&agent, Arc::clone(&tls), lookups, idle_max);
+        let lookups = |threads| {
+            let lookup = Arc::clone(&outside.lookup);
+            ResolverPool::new(lookup, settings.guard.clone(), threads).map_err(StartError::Thread)
+        };
+        let (asking, delivering) = (lookups(lanes.verify_threads())?, lookups(lanes.fast)?);
+        let probing = asking.clone();
+        let make_clients = move || {
+            let client = |lookups: &ResolverPool, idle_max| {
+                Client::new(&agent, Arc::clone(&tls), lookups.clone(), idle_max)
+            };
             Clients {
-                asking: client(asked.clone(), 0),
-                delivering: client(delivering.clone(), lanes.fast),
+                asking: client(&asking, 0),
+                delivering: client(&delivering, lanes.fast),
             }
         };
-        let callbacks = Arc::new(CallbackClient::new(
-            Box::new(make),
-            asking,
-            settings.delivery_timeout,
-            settings.verify_timeout,
-        ));
-        let pool = |name, threads, behind| {
-            let (callbacks, sender) = (Arc::clone(&callbacks), sender.clone());
-            Pool::new(name, threads, behind, move |(number, job): (u64, Job)| {
-                let (end, elapsed) = callbacks.run(&job);
-                // When the hub's thread is gone, so is everybody who would want to know.
-                let _gone = sender.send(Message::Ended {
-                    number,
-                    end,
-                    elapsed,
-                });
-            })
+        let callbacks = CallbackClient {
+            clients: ArcSwap::from_pointee(make_clients()),
+            lookups: probing,
+            delivery_timeout: settings.delivery_timeout,
+            verify_timeout: settings.verify_timeout,
         };
+        let pool =
+            |name, threads, behind| Pool::new(name, threads, behind).map_err(StartError::Thread);
         let now = Instant::now();
         Ok(Engine {
             base_url: base_url.to_owned(),
             shared,
+            sender,
             on_health,
-            asking: pool("hub-ask", lanes.verify_threads(), None),
-            delivering: pool("hub-deliver", lanes.deliveries(), Some(Behind::Far)),
-            callbacks,
+            asking: pool("hub-ask", lanes.verify_threads(), None)?,
+            delivering: pool("hub-deliver", lanes.deliveries(), Some(Behind::Far))?,
+            callbacks: Arc::new(callbacks),
+            make_clients: Box::new(make_clients),
             store: None,
-            has_role: false,
-            role_at: now,
-            yield_at: now,
-            behind_since: None,
+            role: Role::new(now),
             open_at: now,
             open_wait: OPEN_WAIT_MIN,
             health: Health::default(),
@@ -199,12 +187,7 @@ impl Engine {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            while batch.len() < BATCH_MAX {
-                let Ok(message) = messages.try_recv() else {
-                    break;
-                };
-                batch.push(message);
-            }
+            batch.extend(messages.try_iter().take(BATCH_MAX - batch.len()));
             let more = self.turn(batch);
             if self.is_over() {
                 return self.close();
@@ -222,15 +205,20 @@ impl Engine {
         for message in batch {
             match message {
                 Message::Submit { accept, reply } if self.stopping.is_none() => {
-                    accepts.push((accept, reply))
+                    accepts.push((accept, reply));
                 }
-                // The one who asked may have gone; then nobody needs the answer.
+                // The client may have gone; then the answer is not needed.
                 Message::Submit { reply, .. } => drop(reply.send(Err(stopping()))),
                 Message::Ended {
                     number,
-                    end,
+                    job,
+                    exchange,
                     elapsed,
-                } => self.note_end(number, end, elapsed, now),
+                } => {
+                    if self.in_flight.end(number) {
+                        self.note_end(job, exchange, elapsed, now);
+                    }
+                }
                 Message::Wake => {}
                 Message::Stop { until, done } => self.stop(until, Some(done)),
             }
@@ -241,15 +229,12 @@ impl Engine {
         self.publish(now);
         self.accept(accepts, now);
         self.record(now);
-        let more = self.is_delivering() && self.dispatch(now);
+        let may_begin = self.role.may_deliver() && self.stopping.is_none();
+        let more = may_begin && self.reports.is_empty() && self.dispatch(now);
         self.yield_role();
         self.run_maintenance(now);
         self.report_health();
         more
-    }
-
-    fn is_delivering(&self) -> bool {
-        self.has_role && !self.is_yielding() && self.stopping.is_none() && self.reports.is_empty()
     }
 
     /// Returns the time of day. When the clock has jumped, what is stored moves with it: a lease is a length of time.
@@ -261,7 +246,7 @@ impl Engine {
         let now_ms = (self.unix_ms)();
         let jump_ms = now_ms.saturating_sub(was_ms.saturating_add(elapsed_ms));
         self.anchor = (instant, now_ms);
-        if jump_ms.abs() >= JUMP_MS && self.has_role {
+        if jump_ms.abs() >= JUMP_MS && self.role.is_ours {
             warn!(jump_ms, "the clock jumped, leases and retries move with it");
             if self.write_store(|store| store.shift(jump_ms)).is_none() {
                 // Tried again with the next turn, until the disk takes it.
@@ -272,14 +257,10 @@ impl Engine {
     }
 
     /// Takes new topics from those who serve them. The same ones again, which they tell when they begin, are no news: to
-    /// publish them would be work, and would hide from everybody that somebody has taken them away.
+    /// publish them would be work, and would hide that another process has withdrawn them.
     fn take_topics(&mut self) {
-        let next = self
-            .shared
-            .next_topics
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let next = self.shared.next_topics.lock();
+        let next = next.unwrap_or_else(PoisonError::into_inner).take();
         let Some(topics) = next else { return };
         let base_url = &self.base_url;
         let content = |topic: &Topic| {
@@ -296,8 +277,8 @@ impl Engine {
         };
         let contents: HashMap<String, Arc<Content>> = topics.iter().map(content).collect();
         let is_known = |(url, content): (&String, &Arc<Content>)| {
-            self.contents
-                .get(url)
+            let known = self.contents.get(url);
+            known
                 .is_some_and(|known| (known.digest, known.dated) == (content.digest, content.dated))
         };
         if contents.len() == self.contents.len() && contents.iter().all(is_known) {
@@ -315,12 +296,9 @@ impl Engine {
     }
 
     fn is_over(&self) -> bool {
-        match &self.stopping {
-            None => false,
-            Some((until, _)) => {
-                (self.in_flight.len() == 0 && self.reports.is_empty()) || Instant::now() >= *until
-            }
-        }
+        self.stopping.as_ref().is_some_and(|(until, _)| {
+            (self.in_flight.len() == 0 && self.reports.is_empty()) || Instant::now() >= *until
+        })
     }
 
     /// Cuts what is still under way, closes the store, which gives the role back, and only then says that it is done.
@@ -329,12 +307,12 @@ impl Engine {
         self.callbacks.cut();
         drop(self.store);
         for done in self.stopping.into_iter().flat_map(|(_, waiting)| waiting) {
-            // Whoever ordered the stop may not have waited.
-            let _nobody = done.try_send(clean);
+            // The caller may not have waited.
+            let _gone = done.try_send(clean);
         }
     }
 
-    /// A number that nobody needs to guess: for jitter (SplitMix64).
+    /// A number for jitter, which needs no secrecy (SplitMix64).
     fn jitter(&mut self) -> u16 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.random;
@@ -354,7 +332,7 @@ fn seed() -> u64 {
 /// The path of the hub below the public address.
 const HUB_PATH: &str = "/api/websub/hub";
 
-/// Letters dealt with in one turn, so that no transaction grows without bound.
+/// Messages dealt with in one turn, so that no transaction grows without bound.
 const BATCH_MAX: usize = 512;
 
 /// How often the store is looked at when nothing happens: for retries, leases, and other processes' work.

@@ -1,6 +1,6 @@
 //! Which callbacks the hub may reach: ports, names, and every address that a name resolves to.
 //!
-//! The hub sends requests to URLs that strangers choose, from inside the operator's network. So an address must be
+//! The hub sends requests to URLs that any client can choose, from inside the operator's network. So an address must be
 //! global unicast, judged after unwrapping the IPv6 forms that carry an IPv4 address, and one refused address
 //! condemns the whole name: answers that mix public and private addresses are how guards are slipped past.
 
@@ -61,10 +61,9 @@ impl Guard {
             IpAddr::V4(v4) => is_global_v4(v4) || (self.allow_private && is_private_v4(v4)),
             IpAddr::V6(v6) => is_global_v6(v6) || (self.allow_private && is_private_v6(v6)),
         };
-        if permitted {
-            Ok(())
-        } else {
-            Err(Blocked::Address(address))
+        match permitted {
+            true => Ok(()),
+            false => Err(Blocked::Address(address)),
         }
     }
 }
@@ -75,49 +74,42 @@ impl Ports {
     /// # Errors
     /// One line that says what is wrong.
     pub fn parse(text: &str) -> Result<Ports, String> {
-        let port = |digits: &str| -> Result<u16, String> {
-            digits
-                .parse()
-                .ok()
-                .filter(|port| *port > 0)
-                .ok_or_else(|| format!("{digits:?} is not a port from 1 to 65535"))
+        let port = |digits: &str| match digits.parse() {
+            Ok(port @ 1_u16..) => Ok(port),
+            _ => Err(format!("{digits:?} is not a port from 1 to 65535")),
         };
-        let range = |part: &str| -> Result<(u16, u16), String> {
+        let range = |part: &str| {
             let (first, last) = match part.trim().split_once('-') {
                 None => (port(part.trim())?, port(part.trim())?),
                 Some((first, "")) => (port(first)?, u16::MAX),
                 Some((first, last)) => (port(first)?, port(last)?),
             };
-            if first <= last {
-                Ok((first, last))
-            } else {
-                Err(format!("the range {part:?} is empty"))
+            match first <= last {
+                true => Ok((first, last)),
+                false => Err(format!("the range {part:?} is empty")),
             }
         };
-        text.split(',')
-            .map(range)
-            .collect::<Result<_, _>>()
-            .map(Ports)
+        let ranges: Result<_, String> = text.split(',').map(range).collect();
+        ranges.map(Ports)
     }
 
     fn contains(&self, port: u16) -> bool {
-        self.0
-            .iter()
-            .any(|(first, last)| (*first..=*last).contains(&port))
+        let mut ranges = self.0.iter();
+        ranges.any(|(first, last)| (*first..=*last).contains(&port))
     }
 }
 
 impl fmt::Display for Ports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, (first, last)) in self.0.iter().enumerate() {
-            let joint = match index {
+            f.write_str(match index {
                 0 => "",
                 _ if index + 1 == self.0.len() => " and ",
                 _ => ", ",
-            };
+            })?;
             match first == last {
-                true => write!(f, "{joint}{first}")?,
-                false => write!(f, "{joint}{first} to {last}")?,
+                true => write!(f, "{first}")?,
+                false => write!(f, "{first} to {last}")?,
             }
         }
         Ok(())
@@ -153,7 +145,7 @@ fn unwrap(address: IpAddr) -> IpAddr {
 }
 
 /// Everything but the special-purpose registry of IANA (RFC 6890 and its updates), multicast and class E. 192.0.0.0/24
-/// is refused whole, although two of its addresses are global: nobody has a callback there.
+/// is refused whole, although two of its addresses are global: no callback is there.
 fn is_global_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     !matches!(
@@ -203,27 +195,12 @@ fn is_private_v6(address: Ipv6Addr) -> bool {
 /// Single labels, and names under domains that never lead to the public internet (RFC 6761, 6762, 8375, 9476 and the
 /// customs of private networks).
 fn is_special(name: &str) -> bool {
-    const DOMAINS: [&str; 14] = [
-        "alt",
-        "corp",
-        "home",
-        "home.arpa",
-        "internal",
-        "intranet",
-        "invalid",
-        "lan",
-        "local",
-        "localdomain",
-        "localhost",
-        "onion",
-        "private",
-        "test",
-    ];
+    const DOMAINS: &str = "alt corp home home.arpa internal intranet invalid lan local localdomain localhost onion private test";
     let is_under = |domain: &str| {
-        name.strip_suffix(domain)
-            .is_some_and(|head| head.is_empty() || head.ends_with('.'))
+        let head = name.strip_suffix(domain);
+        head.is_some_and(|head| head.is_empty() || head.ends_with('.'))
     };
-    !name.contains('.') || DOMAINS.into_iter().any(is_under)
+    !name.contains('.') || DOMAINS.split(' ').any(is_under)
 }
 
 #[cfg(test)]

@@ -16,12 +16,12 @@ use tokio::sync::oneshot;
 use super::engine::{Engine, Message};
 use super::settings::{Outside, Settings};
 use super::stats::Stats;
+use super::store::Accept;
 use super::tls::CaError;
-use crate::hub::store::Accept;
-use crate::hub::{Callback, HubRequest, Refusal};
+use super::{Callback, HubRequest, Refusal};
 use crate::snapshot::Topic;
 
-/// The running hub; cheap to clone. When the last clone is dropped, it stops without waiting for anybody.
+/// The running hub; cheap to clone. When the last clone is dropped, it stops without waiting.
 #[derive(Clone)]
 pub struct Hub {
     inner: Arc<Inner>,
@@ -41,7 +41,7 @@ struct Inner {
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     /// Topics that the thread has not taken yet.
-    pub(super) next_topics: Mutex<Option<Vec<Topic>>>,
+    pub(super) next_topics: Mutex<Option<[Topic; 3]>>,
     pub(super) health: ArcSwap<Health>,
     pub(super) stats: Stats,
 }
@@ -66,7 +66,7 @@ pub struct Health {
 /// Why the hub does not start.
 #[derive(Debug)]
 pub enum StartError {
-    /// The file of authorities cannot be used; the culprit is the operator.
+    /// The file of authorities cannot be used.
     Ca(CaError),
     /// The system refuses a thread.
     Thread(io::Error),
@@ -90,16 +90,8 @@ impl Hub {
     ) -> Result<Hub, StartError> {
         let (sender, messages) = sync_channel(MESSAGES_MAX);
         let shared = Arc::new(Shared::default());
-        let on_health = Arc::new(on_health);
+        let (on_health, died) = (Arc::new(on_health), Arc::clone(&shared));
         let told = Arc::clone(&on_health);
-        let urls = topics
-            .iter()
-            .map(|topic| format!("{base_url}{}", topic.path))
-            .collect();
-        *shared
-            .next_topics
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(topics.to_vec());
         let engine = Engine::new(
             base_url,
             settings.clone(),
@@ -108,30 +100,31 @@ impl Hub {
             sender.clone(),
             Box::new(move |health| told(health)),
         )?;
-        let died = Arc::clone(&shared);
-        let builder = thread::Builder::new().name("hub".to_owned());
-        builder
-            .spawn(move || {
-                let run = AssertUnwindSafe(|| engine.run(&messages));
-                if catch_unwind(run).is_err() {
-                    let health = Health {
-                        panicked: true,
-                        ..Health::clone(&died.health.load())
-                    };
-                    on_health(&health);
-                    died.health.store(Arc::new(health));
-                }
-            })
-            .map_err(StartError::Thread)?;
-        Ok(Hub {
+        let url = |topic: &Topic| format!("{base_url}{}", topic.path);
+        let hub = Hub {
             inner: Arc::new(Inner {
                 settings,
                 base_url: base_url.to_owned(),
-                topics: urls,
+                topics: topics.iter().map(url).collect(),
                 sender,
                 shared,
             }),
-        })
+        };
+        hub.topics_changed(topics);
+        let run = move || {
+            let run = AssertUnwindSafe(|| engine.run(&messages));
+            if catch_unwind(run).is_err() {
+                let health = Health {
+                    panicked: true,
+                    ..Health::clone(&died.health.load())
+                };
+                on_health(&health);
+                died.health.store(Arc::new(health));
+            }
+        };
+        let builder = thread::Builder::new().name("hub".to_owned());
+        builder.spawn(run).map_err(StartError::Thread)?;
+        Ok(hub)
     }
 
     /// Accepts a request: returns once it is on disk. Cancel safe: the request is kept or not, never half.
@@ -164,25 +157,17 @@ impl Hub {
             .leases
             .grant(request.lease_asked_s, lease_jitter(&request));
         let (reply, answer) = oneshot::channel();
-        let message = Message::Submit {
-            accept: Accept { request, lease_s },
-            reply,
-        };
-        match inner.sender.try_send(message) {
+        let accept = Accept { request, lease_s };
+        let busy = |what: &str| Err(Refusal::unavailable(what.to_owned(), BUSY_S));
+        match inner.sender.try_send(Message::Submit { accept, reply }) {
             Ok(()) => {}
-            Err(TrySendError::Full(_)) => {
-                return Err(Refusal::unavailable("the hub is busy".to_owned(), BUSY_S));
-            }
+            Err(TrySendError::Full(_)) => return busy("the hub is busy"),
             Err(TrySendError::Disconnected(_)) => return Err(stopping()),
         }
         match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(stopping()),
+            Ok(answer) => answer.unwrap_or_else(|_| Err(stopping())),
             // It may still be kept; the subscriber will then be asked, which does no harm.
-            Err(_) => Err(Refusal::unavailable(
-                "the hub's store is slow".to_owned(),
-                BUSY_S,
-            )),
+            Err(_) => busy("the hub's store is slow"),
         }
     }
 
@@ -202,13 +187,9 @@ impl Hub {
 
     /// Says that a new snapshot is served; the topics whose digest differs will be delivered. Returns at once.
     pub fn topics_changed(&self, topics: [Topic; 3]) {
-        *self
-            .inner
-            .shared
-            .next_topics
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(topics.to_vec());
-        // A full queue wakes the thread just as well, and one without a thread has nobody to wake.
+        let next = self.inner.shared.next_topics.lock();
+        *next.unwrap_or_else(PoisonError::into_inner) = Some(topics);
+        // A full queue wakes the thread just as well.
         let _awake = self.inner.sender.try_send(Message::Wake);
     }
 
@@ -232,12 +213,7 @@ impl Hub {
 
     /// Says that a stop that is under way should not wait any longer; without one, stops at once.
     pub fn hurry(&self) {
-        let (done, _nobody) = sync_channel(1);
-        // A full queue is emptied in a moment, and then the deadline of the stop holds.
-        let _full = self.inner.sender.try_send(Message::Stop {
-            until: Instant::now(),
-            done,
-        });
+        stop_now(&self.inner.sender);
     }
 
     /// Stops: no new exchange begins, those under way get `deadline` to end, and how they ended is stored. Returns true
@@ -259,13 +235,16 @@ impl Hub {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let (done, _stopped) = sync_channel(1);
-        // A queue that is full belongs to a thread that is at work; it looks whether anybody is left.
-        let _stopping = self.sender.try_send(Message::Stop {
-            until: Instant::now(),
-            done,
-        });
+        stop_now(&self.sender);
     }
+}
+
+/// Orders a stop without waiting for it. A queue that is full belongs to a thread that is at work; it finds the deadline of
+/// an earlier stop passed, or that there is no handle left.
+fn stop_now(sender: &SyncSender<Message>) {
+    let (done, _stopped) = sync_channel(1);
+    let until = Instant::now();
+    let _full = sender.try_send(Message::Stop { until, done });
 }
 
 impl fmt::Debug for Hub {
@@ -304,7 +283,7 @@ fn lease_jitter(request: &HubRequest) -> u16 {
     u16::try_from(hasher.finish() >> 48).unwrap_or_default()
 }
 
-/// Letters that wait for the hub's thread; one more request is refused.
+/// Messages that wait for the hub's thread; one more request is refused.
 const MESSAGES_MAX: usize = 1_024;
 
 /// How long a request waits for the disk.

@@ -3,14 +3,12 @@
 //! A fan-out keeps every core busy with handshakes for as long as it lasts, and a request should not notice. At equal
 //! priority a reader waits for its turn among all threads of the pool; below it the system lets the reader in at once.
 
-use rustix::io::Result;
 use rustix::process::{getpriority_process, setpriority_process};
 use tracing::debug;
 
 /// How far behind the threads that serve requests a thread stands, in steps of niceness: one step is about a quarter
 /// more or less of a contended core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
 pub enum Behind {
     /// For one thread that requests wait for now and then: it gets a quarter of a contended core.
     Little = 5,
@@ -20,24 +18,21 @@ pub enum Behind {
     Far = 19,
 }
 
-/// Lowers the priority of the calling thread, and so of those that it starts. What stands further behind stays there.
-///
-/// On Linux, priority belongs to the thread; other systems would lower the whole process, so there nothing is done.
+/// Lowers the priority of the calling thread, and so of those that it starts; never raises it. On Linux, priority belongs
+/// to the thread; other systems would lower the whole process, so there nothing is done.
 pub fn give_way(behind: Behind) {
+    let niceness = behind as i32;
+    // `None` is the calling thread.
+    let lower = || match getpriority_process(None)? < niceness {
+        true => setpriority_process(None, niceness),
+        false => Ok(()),
+    };
     // Refused where even this is forbidden; then all are alike.
     if cfg!(target_os = "linux")
-        && let Err(error) = lower(behind as i32)
+        && let Err(error) = lower()
     {
         debug!(%error, "background work runs at ordinary priority");
     }
-}
-
-fn lower(niceness: i32) -> Result<()> {
-    // `None` is the calling thread.
-    if getpriority_process(None)? < niceness {
-        setpriority_process(None, niceness)?;
-    }
-    Ok(())
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -27,48 +27,43 @@ pub enum RefusalKind {
 }
 
 impl Refusal {
-    /// Refuses because of `field`: the reason reads `field: what`.
-    pub(crate) fn field(field: &str, what: impl fmt::Display) -> Refusal {
+    fn new(kind: RefusalKind, reason: String) -> Refusal {
         Refusal {
-            kind: RefusalKind::Field,
-            reason: format!("{field}: {what}"),
+            kind,
+            reason,
             retry_after_s: None,
         }
+    }
+
+    /// Refuses because of `field`: the reason reads `field: what`.
+    pub(crate) fn field(field: &str, what: impl fmt::Display) -> Refusal {
+        Refusal::new(RefusalKind::Field, format!("{field}: {what}"))
     }
 
     /// Refuses the body's media type.
     pub(crate) fn media_type(what: impl fmt::Display) -> Refusal {
-        Refusal {
-            kind: RefusalKind::MediaType,
-            reason: format!("content-type: {what}"),
-            retry_after_s: None,
-        }
+        Refusal::new(RefusalKind::MediaType, format!("content-type: {what}"))
     }
 
     /// Refuses a body in a content coding.
-    pub fn content_coding() -> Refusal {
-        Refusal {
-            kind: RefusalKind::MediaType,
-            reason: "content-encoding: the form must be sent without one".to_owned(),
-            retry_after_s: None,
-        }
+    pub(crate) fn content_coding() -> Refusal {
+        let reason = "content-encoding: the form must be sent without one";
+        Refusal::new(RefusalKind::MediaType, reason.to_owned())
     }
 
     /// Refuses because a limit of this client or callback host is reached.
-    pub fn too_many(reason: String, retry_after_s: u32) -> Refusal {
+    pub(crate) fn too_many(reason: String, retry_after_s: u32) -> Refusal {
         Refusal {
-            kind: RefusalKind::TooMany,
-            reason,
             retry_after_s: Some(retry_after_s),
+            ..Refusal::new(RefusalKind::TooMany, reason)
         }
     }
 
     /// Refuses because the hub as a whole cannot take more, or cannot write.
-    pub fn unavailable(reason: String, retry_after_s: u32) -> Refusal {
+    pub(crate) fn unavailable(reason: String, retry_after_s: u32) -> Refusal {
         Refusal {
-            kind: RefusalKind::Unavailable,
-            reason,
             retry_after_s: Some(retry_after_s),
+            ..Refusal::new(RefusalKind::Unavailable, reason)
         }
     }
 }

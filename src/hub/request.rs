@@ -81,15 +81,13 @@ impl fmt::Debug for Secret {
 /// missing, empty, repeated, too long, undecodable or not permitted.
 pub fn parse(content_type: Option<&[u8]>, body: &[u8]) -> Result<HubRequest, Refusal> {
     check_media_type(content_type)?;
-    let fields = Fields::collect(body);
-    let mode = parse_mode(&fields.required(Field::Mode)?)?;
-    let callback = Callback::parse(&fields.required(Field::Callback)?)
-        .map_err(|what| Refusal::field(Field::Callback.name(), what))?;
-    let topic_given = fields.required(Field::Topic)?;
-    let topic =
-        normalize(&topic_given).map_err(|what| Refusal::field(Field::Topic.name(), what))?;
+    let mode = parse_mode(&required(body, MODE)?)?;
+    let callback = Callback::parse(&required(body, CALLBACK)?)
+        .map_err(|what| Refusal::field(CALLBACK, what))?;
+    let topic_given = required(body, TOPIC)?;
+    let topic = normalize(&topic_given).map_err(|what| Refusal::field(TOPIC, what))?;
     let (lease_asked_s, secret) = match mode {
-        Mode::Subscribe => (parse_lease(&fields)?, parse_secret(&fields)?),
+        Mode::Subscribe => (parse_lease(body)?, parse_secret(body)?),
         // The lease MUST be ignored on unsubscription (WebSub §5.1); a secret has no meaning there.
         Mode::Unsubscribe => (None, None),
     };
@@ -103,90 +101,41 @@ pub fn parse(content_type: Option<&[u8]>, body: &[u8]) -> Result<HubRequest, Ref
     })
 }
 
-/// The fields that the hub uses.
-#[derive(Clone, Copy)]
-enum Field {
-    Callback,
-    Mode,
-    Topic,
-    Lease,
-    Secret,
+/// Returns the values that a field of the form has, still encoded. A name that cannot be decoded is none of ours, and what
+/// is not known is ignored (WebSub §5.1).
+fn raw_values<'a>(body: &'a [u8], field: &str) -> impl Iterator<Item = &'a [u8]> {
+    form::pairs(body)
+        .filter(move |pair| {
+            let mut name = String::new();
+            form::decode_into(pair.name, &mut name).is_ok() && name == field
+        })
+        .map(|pair| pair.value)
 }
 
-impl Field {
-    const ALL: [Field; 5] = [
-        Field::Callback,
-        Field::Mode,
-        Field::Topic,
-        Field::Lease,
-        Field::Secret,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Field::Callback => "hub.callback",
-            Field::Mode => "hub.mode",
-            Field::Topic => "hub.topic",
-            Field::Lease => "hub.lease_seconds",
-            Field::Secret => "hub.secret",
-        }
+/// Returns the decoded value of a field that came once, `None` when it did not come.
+fn optional(body: &[u8], field: &str) -> Result<Option<String>, Refusal> {
+    let mut values = raw_values(body, field);
+    let Some(raw) = values.next() else {
+        return Ok(None);
+    };
+    let count = 1 + values.count();
+    if count > 1 {
+        let what = format_args!("must be given once, not {count} times");
+        return Err(Refusal::field(field, what));
     }
+    let mut value = String::new();
+    if form::decode_into(raw, &mut value).is_err() {
+        let what = "has a broken percent-escape or is not UTF-8";
+        return Err(Refusal::field(field, what));
+    }
+    if value.is_empty() {
+        return Err(Refusal::field(field, "must not be empty"));
+    }
+    Ok(Some(value))
 }
 
-/// The raw values of the fields that the hub uses, and how often each came.
-#[derive(Default)]
-struct Fields<'a> {
-    values: [Option<&'a [u8]>; 5],
-    counts: [usize; 5],
-}
-
-impl<'a> Fields<'a> {
-    fn collect(body: &'a [u8]) -> Fields<'a> {
-        let mut fields = Fields::default();
-        let mut name = String::new();
-        for pair in form::pairs(body) {
-            name.clear();
-            // A name that cannot be decoded is none of ours, and what we do not know we ignore (WebSub §5.1).
-            if form::decode_into(pair.name, &mut name).is_err() {
-                continue;
-            }
-            if let Some(field) = Field::ALL.into_iter().find(|field| field.name() == name) {
-                fields.values[field as usize] = Some(pair.value);
-                fields.counts[field as usize] += 1;
-            }
-        }
-        fields
-    }
-
-    /// Returns the decoded value of a field that came once, `None` when it did not come.
-    fn optional(&self, field: Field) -> Result<Option<String>, Refusal> {
-        let Some(raw) = self.values[field as usize] else {
-            return Ok(None);
-        };
-        let count = self.counts[field as usize];
-        if count > 1 {
-            return Err(Refusal::field(
-                field.name(),
-                format_args!("must be given once, not {count} times"),
-            ));
-        }
-        let mut value = String::new();
-        if form::decode_into(raw, &mut value).is_err() {
-            return Err(Refusal::field(
-                field.name(),
-                "has a broken percent-escape or is not UTF-8",
-            ));
-        }
-        if value.is_empty() {
-            return Err(Refusal::field(field.name(), "must not be empty"));
-        }
-        Ok(Some(value))
-    }
-
-    fn required(&self, field: Field) -> Result<String, Refusal> {
-        self.optional(field)?
-            .ok_or_else(|| Refusal::field(field.name(), "is missing"))
-    }
+fn required(body: &[u8], field: &str) -> Result<String, Refusal> {
+    optional(body, field)?.ok_or_else(|| Refusal::field(field, "is missing"))
 }
 
 /// Checks the value of a Content-Type field.
@@ -226,7 +175,7 @@ fn parse_mode(value: &str) -> Result<Mode, Refusal> {
         "subscribe" => Ok(Mode::Subscribe),
         "unsubscribe" => Ok(Mode::Unsubscribe),
         _ => Err(Refusal::field(
-            Field::Mode.name(),
+            MODE,
             format_args!("must be subscribe or unsubscribe, not {}", quote(value)),
         )),
     }
@@ -234,48 +183,43 @@ fn parse_mode(value: &str) -> Result<Mode, Refusal> {
 
 /// Decimal digits only, 1 or more; a run of digits beyond any number is as good as the largest one, since the lease
 /// policy clamps it anyway.
-fn parse_lease(fields: &Fields<'_>) -> Result<Option<u64>, Refusal> {
-    let Some(value) = fields.optional(Field::Lease)? else {
+fn parse_lease(body: &[u8]) -> Result<Option<u64>, Refusal> {
+    let Some(value) = optional(body, LEASE)? else {
         return Ok(None);
     };
-    let lease_s = if value.bytes().all(|byte| byte.is_ascii_digit()) {
-        value.bytes().fold(0u64, |sum, byte| {
-            sum.saturating_mul(10)
-                .saturating_add(u64::from(byte - b'0'))
-        })
-    } else {
-        0
-    };
-    if lease_s == 0 {
-        return Err(Refusal::field(
-            Field::Lease.name(),
-            format_args!(
-                "must be a whole number of seconds from 1, not {}",
-                quote(&value)
-            ),
-        ));
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    match value.parse().unwrap_or(u64::MAX) {
+        lease_s @ 1.. if is_number => Ok(Some(lease_s)),
+        _ => {
+            let value = quote(&value);
+            let what = format_args!("must be a whole number of seconds from 1, not {value}");
+            Err(Refusal::field(LEASE, what))
+        }
     }
-    Ok(Some(lease_s))
 }
 
 /// An empty secret counts as none: forms send fields that were left out so.
-fn parse_secret(fields: &Fields<'_>) -> Result<Option<Secret>, Refusal> {
-    let is_empty = fields.values[Field::Secret as usize].is_some_and(<[u8]>::is_empty);
-    if is_empty && fields.counts[Field::Secret as usize] == 1 {
+fn parse_secret(body: &[u8]) -> Result<Option<Secret>, Refusal> {
+    if raw_values(body, SECRET).eq([b""]) {
         return Ok(None);
     }
-    let Some(value) = fields.optional(Field::Secret)? else {
+    let Some(value) = optional(body, SECRET)? else {
         return Ok(None);
     };
-    let bytes = value.len();
-    match Secret::new(value) {
-        Some(secret) => Ok(Some(secret)),
-        None => Err(Refusal::field(
-            Field::Secret.name(),
-            format_args!("must be less than {SECRET_BYTES} bytes, not {bytes}"),
-        )),
-    }
+    let what = format!(
+        "must be less than {SECRET_BYTES} bytes, not {}",
+        value.len()
+    );
+    let secret = Secret::new(value).ok_or_else(|| Refusal::field(SECRET, what))?;
+    Ok(Some(secret))
 }
+
+/// The fields that the hub uses.
+const CALLBACK: &str = "hub.callback";
+const MODE: &str = "hub.mode";
+const TOPIC: &str = "hub.topic";
+const LEASE: &str = "hub.lease_seconds";
+const SECRET: &str = "hub.secret";
 
 /// The only media type of a hub request (WebSub §5.1).
 const FORM: &str = "application/x-www-form-urlencoded";

@@ -9,9 +9,8 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::time::Duration;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
 
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
@@ -57,43 +56,31 @@ pub enum LookupError {
 
 /// A bounded number of threads that look names up, and the guard that judges every answer.
 #[derive(Clone)]
-pub struct ResolverPool {
-    pool: Arc<Pool<LookupJob>>,
-    /// Questions that wait or are being looked up, those that nobody waits for any more included.
-    open: Arc<AtomicUsize>,
-    open_max: usize,
-    guard: Arc<Guard>,
-}
+pub struct ResolverPool(Arc<Inner>);
 
-struct LookupJob {
-    host: String,
-    /// Set when nobody waits any more.
-    abandoned: Arc<AtomicBool>,
-    answer: SyncSender<io::Result<Vec<IpAddr>>>,
+struct Inner {
+    pool: Pool,
+    lookup: Arc<dyn Lookup>,
+    guard: Guard,
+    /// Cloned for each lookup that waits or is under way, whether or not it is still waited for.
+    open: Arc<()>,
+    open_max: usize,
 }
 
 impl ResolverPool {
     /// Makes a resolver that uses up to `threads` threads, none of them before it is needed.
-    #[must_use]
-    pub fn new(lookup: &Arc<dyn Lookup>, guard: Arc<Guard>, threads: usize) -> ResolverPool {
-        let open = Arc::new(AtomicUsize::new(0));
-        let (lookup, done) = (Arc::clone(lookup), Arc::clone(&open));
-        let pool = Pool::new("hub-lookup", threads, None, move |question: LookupJob| {
-            // Taken off the count however the lookup ends.
-            let _counted = Counted(Arc::clone(&done));
-            if !question.abandoned.load(Ordering::Relaxed) {
-                let answer = lookup.lookup(&question.host);
-                // Whoever asked may have given up meanwhile.
-                let _abandoned = question.answer.try_send(answer);
-            }
-        });
-        // A place in the queue for each thread: whoever came later would wait for more than one lookup.
-        ResolverPool {
-            pool: Arc::new(pool),
-            open,
-            open_max: 2 * threads,
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn new(lookup: Arc<dyn Lookup>, guard: Guard, threads: usize) -> io::Result<ResolverPool> {
+        Ok(ResolverPool(Arc::new(Inner {
+            pool: Pool::new("hub-lookup", threads, None)?,
+            lookup,
             guard,
-        }
+            open: Arc::new(()),
+            // One in the queue for each thread: a later one would wait for more than one lookup.
+            open_max: 2 * threads,
+        })))
     }
 
     /// Returns the addresses of `host`, all of them permitted, at most four.
@@ -101,64 +88,50 @@ impl ResolverPool {
     /// # Errors
     /// See [`LookupError`]; never later than `timeout` after the call.
     pub fn resolve(&self, host: &str, timeout: Duration) -> Result<Vec<IpAddr>, LookupError> {
-        let literal = host
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .parse::<IpAddr>();
-        let addresses = match literal {
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let mut addresses = match bare.parse::<IpAddr>() {
             Ok(address) => vec![address],
             Err(_) => self.ask(host, timeout)?,
         };
         // Every answer is judged before the first is used: one refused address condemns the name.
         for address in &addresses {
-            self.guard
-                .check_address(*address)
-                .map_err(LookupError::Blocked)?;
+            let checked = self.0.guard.check_address(*address);
+            checked.map_err(LookupError::Blocked)?;
         }
+        addresses.truncate(ADDRESSES_MAX);
         match addresses.is_empty() {
             true => Err(LookupError::Failed),
-            false => Ok(addresses.into_iter().take(ADDRESSES_MAX).collect()),
+            false => Ok(addresses),
         }
     }
 
     fn ask(&self, host: &str, timeout: Duration) -> Result<Vec<IpAddr>, LookupError> {
-        let (answer, answered) = sync_channel(1);
-        let abandoned = Arc::new(AtomicBool::new(false));
-        let question = LookupJob {
-            host: host.to_owned(),
-            abandoned: Arc::clone(&abandoned),
-            answer,
-        };
-        if self.open.fetch_add(1, Ordering::Relaxed) >= self.open_max {
-            self.open.fetch_sub(1, Ordering::Relaxed);
+        let (open, lookup) = (Arc::clone(&self.0.open), Arc::clone(&self.0.lookup));
+        if Arc::strong_count(&open) > self.0.open_max + 1 {
             return Err(LookupError::PoolExhausted);
         }
-        if self.pool.submit(question).is_err() {
-            self.open.fetch_sub(1, Ordering::Relaxed);
+        let (answer, answered) = sync_channel(1);
+        let (host, given_up_at) = (host.to_owned(), Instant::now() + timeout);
+        let job = move || {
+            let _open = open;
+            if Instant::now() < given_up_at {
+                // The caller may give up meanwhile.
+                let _given_up = answer.try_send(lookup.lookup(&host));
+            }
+        };
+        if !self.0.pool.submit(job) {
             return Err(LookupError::PoolExhausted);
         }
         match answered.recv_timeout(timeout) {
             Ok(Ok(addresses)) => Ok(addresses),
             Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Err(LookupError::Failed),
-            Err(RecvTimeoutError::Timeout) => {
-                abandoned.store(true, Ordering::Relaxed);
-                Err(LookupError::Late)
-            }
+            Err(RecvTimeoutError::Timeout) => Err(LookupError::Late),
         }
     }
 }
 
-/// One question, counted for as long as it is open.
-struct Counted(Arc<AtomicUsize>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// Resolution for ureq: the addresses that were judged are the ones it connects to, without another lookup between.
-pub struct GuardedResolver(pub ResolverPool);
+pub(super) struct GuardedResolver(pub(super) ResolverPool);
 
 impl Resolver for GuardedResolver {
     fn resolve(
@@ -245,8 +218,7 @@ mod tests {
             allow_private: false,
             ports: Ports::parse("443").expect("ports"),
         };
-        let lookup: Arc<dyn Lookup> = Arc::new(table);
-        ResolverPool::new(&lookup, Arc::new(guard), threads)
+        ResolverPool::new(Arc::new(table), guard, threads).expect("a pool")
     }
 
     const LONG: Duration = Duration::from_secs(10);

@@ -1,10 +1,13 @@
 //! What the hub counts, for metrics and readiness; plain atomics, written by the hub's threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use crate::hub::subscription::{Answer, Failure, RemovalReason};
+use super::Moment;
+use super::outcome::{Answer, Failure, RemovalReason};
+use super::store::Counts;
 
-/// A number that only the hub changes and everybody may read.
+/// A number that only the hub changes.
 #[derive(Debug, Default)]
 pub struct Count(AtomicU64);
 
@@ -13,7 +16,7 @@ impl Count {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    pub(super) fn set(&self, value: u64) {
+    fn set(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
     }
 
@@ -24,7 +27,7 @@ impl Count {
     }
 }
 
-/// The hub's counters (since the start) and gauges.
+/// The hub's counters (since the start) and gauges. Those of the store are some seconds old.
 #[derive(Debug, Default)]
 pub struct Stats {
     /// Requests answered 202.
@@ -47,13 +50,13 @@ pub struct Stats {
     pub removed: [Count; 6],
     /// Milliseconds that acknowledged deliveries took, in all.
     pub delivered_ms: Count,
-    /// Gauge: active subscriptions, some seconds old.
+    /// Gauge: active subscriptions.
     pub subscriptions: Count,
-    /// Gauge: requests that wait for verification, some seconds old.
+    /// Gauge: requests that wait for verification.
     pub requests: Count,
-    /// Gauge: subscriptions that are owed content, some seconds old.
+    /// Gauge: subscriptions that are owed content.
     pub owed: Count,
-    /// Gauge: those of them whose next attempt could begin, some seconds old.
+    /// Gauge: those of them whose next attempt could begin.
     pub due: Count,
     /// Gauge: since when the oldest of those is due, in milliseconds since 1970; 0 where none is.
     pub due_since_ms: Count,
@@ -62,26 +65,41 @@ pub struct Stats {
 }
 
 impl Stats {
-    pub(super) fn note_answer(&self, answer: Answer, elapsed_ms: u64) {
+    pub(super) fn note_answer(&self, answer: Answer, elapsed: Duration) {
         match answer {
-            Answer::Status(200..=299) => {
+            Answer::Failed(failure) => add_at(&self.failed, &Failure::ALL, failure, 1),
+            Answer::Status(_) if answer.is_success() => {
+                let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
                 self.delivered.add(1);
                 self.delivered_ms.add(elapsed_ms);
             }
             Answer::Status(_) => self.failed_status.add(1),
-            Answer::Failed(failure) => add_at(&self.failed, &Failure::ALL, failure, 1),
         }
     }
 
     pub(super) fn note_removals(&self, removal: RemovalReason, subscriptions: usize) {
         add_at(&self.removed, &RemovalReason::ALL, removal, subscriptions);
     }
+
+    pub(super) fn note_in_flight(&self, exchanges: usize) {
+        self.in_flight.set(exchanges.try_into().unwrap_or(u64::MAX));
+    }
+
+    /// Takes what was counted; nothing of it is due for longer than `published_at`.
+    pub(super) fn note_counts(&self, counts: &Counts, published_at: Moment) {
+        self.subscriptions.set(counts.subscriptions);
+        self.requests.set(counts.requests);
+        self.owed.set(counts.owed);
+        self.due.set(counts.due);
+        let since = counts.due_since.map(|since| since.max(published_at));
+        let since_ms = since.map_or(0, Moment::unix_ms);
+        self.due_since_ms.set(since_ms.try_into().unwrap_or(0));
+    }
 }
 
 fn add_at<T: PartialEq>(counts: &[Count], names: &[T], name: T, more: usize) {
-    if let Some(at) = names.iter().position(|known| *known == name)
-        && let Some(count) = counts.get(at)
-    {
-        count.add(u64::try_from(more).unwrap_or(u64::MAX));
+    let counts = names.iter().zip(counts);
+    for (_, count) in counts.filter(|(known, _)| **known == name) {
+        count.add(more.try_into().unwrap_or(u64::MAX));
     }
 }

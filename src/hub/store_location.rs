@@ -2,6 +2,10 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tracing::warn;
 
 #[cfg(feature = "postgres")]
 use super::store::Database;
@@ -43,6 +47,27 @@ impl StoreLocation {
         }
     }
 
+    /// Checks as [`StoreLocation::check`] does, and tries again for 10 seconds where that may help: services that start
+    /// together do not all come up at once.
+    ///
+    /// # Errors
+    /// The last one.
+    pub fn await_usable(&self, origin: Option<&str>) -> Result<(), StoreError> {
+        let began = Instant::now();
+        let mut pause = Duration::from_millis(100);
+        loop {
+            let Err(error) = self.check(origin) else {
+                return Ok(());
+            };
+            if !error.may_pass() || began.elapsed() + pause >= WAIT_MAX {
+                return Err(error);
+            }
+            warn!(%error, "waiting for the hub's store");
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_secs(2));
+        }
+    }
+
     /// Returns what kind of place it is, in a word for programs.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -70,3 +95,6 @@ impl fmt::Display for StoreLocation {
         }
     }
 }
+
+/// How long the start waits for the database.
+const WAIT_MAX: Duration = Duration::from_secs(10);

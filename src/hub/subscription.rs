@@ -1,44 +1,44 @@
-//! The life of one subscription: a state and an event in, the next state and what else happens out.
+//! The life of one subscription: rules without I/O, `now` handed in.
 //!
-//! | state | event | next state | also |
+//! A request waits for its verification in a row of its own (pending); what follows is this table.
+//!
+//! | phase | event | next phase | also |
 //! |---|---|---|---|
 //! | none | verified subscribe | active | what the topic held when the request was accepted counts as delivered |
 //! | none | verified unsubscribe | none | |
 //! | active | verified subscribe | active | new secret and lease, failures 0, next attempt at once; the content owed stays owed |
 //! | active, no attempt under way | verified unsubscribe | none | tombstone |
-//! | active, an attempt under way | verified unsubscribe | leaving | nothing more is sent |
-//! | leaving | verified subscribe | active | as for an active one; the attempt goes on |
-//! | leaving | attempt ended | none | tombstone |
+//! | active, an attempt under way | verified unsubscribe | unsubscribing | nothing more is sent |
+//! | unsubscribing | verified subscribe | active | as for an active one; the attempt goes on |
+//! | unsubscribing | attempt ended | none | tombstone |
 //! | active | attempt begun | active | digest stored, not acknowledged |
 //! | active | attempt acknowledged | active | failures 0 |
 //! | active | attempt failed, fewer than the limit | active | the next attempt waits |
-//! | active | attempt failed, the limit reached | none | tombstone, denial |
-//! | active | attempt answered 410 | none | tombstone, denial |
+//! | active | attempt failed, the limit reached; or answered 410 | none | tombstone, denial |
 //! | active | lease checked after its end, no attempt under way | none | tombstone |
 //! | active | topic withdrawn, or the operator's removal | none | tombstone, denial |
 //!
-//! An attempt under way cannot be called back, and whoever subscribes again must not get its content after a newer one.
-//! So a subscription that its subscriber ends outlives its attempt, and with that the next one of the same pair waits.
-//! The operator's word and a topic that is gone end it at once.
+//! An attempt under way cannot be called back, and a subscriber that subscribes again must not get its content after a
+//! newer one. So a subscription that its subscriber ends outlives its attempt, and with that the next one of the same pair
+//! waits. The operator's command and a withdrawn topic end it at once.
 //!
-//! Failed verifications are not events: they change nothing. What is owed follows from the state alone: a
-//! subscription is due unless the digest of its last begun attempt is the topic's current one and was acknowledged.
+//! Failed verifications change nothing. What is owed follows from the state alone: a subscription is due unless the
+//! digest of its last begun attempt is the topic's current one and was acknowledged.
 
 use std::time::Duration;
 
 use super::moment::Moment;
+pub use super::outcome::{Answer, Ended, Failure, Outcome, RemovalReason};
 pub use super::policy::{Leases, Policy};
-pub use super::removal::RemovalReason;
-use super::request::{Mode, Secret};
+use super::request::Secret;
 
-/// An active subscription, without the pair of topic and callback that it belongs to.
+/// A subscription, without the pair of topic and callback that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {
+    /// Whether it is active, or only waits for the end of an attempt.
+    pub phase: Phase,
     /// Key of the signatures; without one nothing is signed.
     pub secret: Option<Secret>,
-    /// Seconds granted with the last verification; 0 when that ended the subscription, which leaves when the attempt
-    /// under way has ended.
-    pub lease_s: u32,
     /// When the lease ends; nothing is delivered from then on.
     pub lease_end: Moment,
     /// Digest of the last begun attempt, or of what the topic held when the request was accepted.
@@ -63,141 +63,34 @@ pub struct Subscription {
     pub last: Option<Ended>,
 }
 
-/// The end of an attempt, as the operator sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// When it ended.
-    pub at: Moment,
-    /// What came of it.
-    pub answer: Answer,
-}
-
-/// What came of an HTTP exchange with a subscriber.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Answer {
-    /// An answer with this status.
-    Status(u16),
-    /// No answer.
-    Failed(Failure),
-}
-
-/// Why there was no answer. The culprit is the subscriber or the network between, but for `Internal`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Failure {
-    /// The name did not resolve.
-    Resolve,
-    /// An address that the guard refuses.
-    Blocked,
-    /// No connection.
-    Connect,
-    /// No TLS: wrong certificate, wrong name, broken handshake.
-    Tls,
-    /// The deadline passed.
-    Timeout,
-    /// The connection broke, or what came was not HTTP.
-    Protocol,
-    /// A fault of ours.
-    Internal,
-}
-
-/// How an attempt to deliver ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// An answer, or none; any 2xx acknowledges, 410 removes, all else is a failure.
-    Attempted {
-        /// What came.
-        answer: Answer,
-        /// The subscriber's own wish for the next attempt (`Retry-After` on 429 and 503).
-        retry_after: Option<Duration>,
-    },
-    /// Nothing was sent, for a reason of ours: not a failure, tried again after a second.
-    Deferred,
-}
-
-/// What happens to a subscription.
-#[derive(Clone, Debug)]
-pub enum Event<'a> {
-    /// The subscriber confirmed a request.
-    Verified {
-        /// Subscribe or unsubscribe.
-        mode: Mode,
-        /// The key that the request brought.
-        secret: Option<&'a Secret>,
-        /// Seconds granted.
+/// Where a subscription stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It gets what changes.
+    Active {
+        /// Seconds granted with the last verification.
         lease_s: u32,
-        /// When the verification request went out: the lease counts from then (WebSub §5.3).
-        asked_at: Moment,
-        /// Digest of what the topic held when the request was accepted.
-        accepted: [u8; 32],
     },
-    /// An attempt to deliver the content with this digest is about to be sent.
-    Begun {
-        /// Digest of the content.
-        digest: [u8; 32],
-    },
-    /// An attempt ended.
-    Ended {
-        /// Its number.
-        attempt: u64,
-        /// Its end.
-        outcome: &'a Outcome,
-        /// How long it took.
-        elapsed: Duration,
-        /// Randomness for the next delay, all values alike.
-        jitter: u16,
-    },
-    /// The process that had begun an attempt is gone.
-    Released,
-    /// Time to look at the lease.
-    LeaseChecked,
-    /// The topic is no longer ours.
-    TopicWithdrawn,
-    /// The operator removes it.
-    Removed,
-    /// The operator wants what is owed sent now.
-    Retried,
+    /// Its subscriber has ended it, and it goes with the attempt under way.
+    Unsubscribing,
 }
 
-/// The state after an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The subscription, if there is one now.
-    pub state: Option<Subscription>,
-    /// Why there is none any more, if there was one before.
-    pub removal: Option<RemovalReason>,
+/// What a verified request to subscribe brings.
+#[derive(Clone, Debug)]
+pub(super) struct Grant {
+    pub(super) secret: Option<Secret>,
+    pub(super) lease_s: u32,
+    /// When the verification request went out: the lease counts from then (WebSub §5.3).
+    pub(super) asked_at: Moment,
 }
 
 impl Subscription {
-    /// Tells whether the content with digest `current` is owed and may be sent at `now`.
-    #[must_use]
-    pub fn is_due(&self, current: &[u8; 32], now: Moment) -> bool {
-        let owed = !(self.acknowledged && self.digest == *current);
-        owed && !self.claimed && self.next_at <= now && now < self.lease_end
-    }
-
-    /// Tells whether deliveries belong in the slow lane: the last attempt failed or took long.
-    #[must_use]
-    pub fn is_slow(&self) -> bool {
-        self.failures > 0 || self.elapsed_ms >= SLOW_MS
-    }
-
-    /// Tells whether the subscriber has ended it, and only the end of an attempt is waited for.
-    #[must_use]
-    pub fn is_leaving(&self) -> bool {
-        self.lease_s == 0
-    }
-
-    fn activate(
-        secret: Option<&Secret>,
-        lease_s: u32,
-        asked_at: Moment,
-        accepted: [u8; 32],
-        now: Moment,
-    ) -> Subscription {
-        Subscription {
-            secret: secret.cloned(),
-            lease_s,
-            lease_end: asked_at.plus(Duration::from_secs(u64::from(lease_s))),
+    /// Begins one that counts the content `accepted` as delivered.
+    pub(super) fn activate(grant: Grant, accepted: [u8; 32], now: Moment) -> Subscription {
+        let mut subscription = Subscription {
+            phase: Phase::Unsubscribing,
+            secret: None,
+            lease_end: now,
             digest: accepted,
             acknowledged: true,
             failures: 0,
@@ -208,179 +101,145 @@ impl Subscription {
             created_at: now,
             verified_at: now,
             last: None,
+        };
+        subscription.renew(grant, now);
+        subscription
+    }
+
+    /// Takes secret and lease of a verified request.
+    pub(super) fn renew(&mut self, grant: Grant, now: Moment) {
+        let lease = Duration::from_secs(grant.lease_s.into());
+        self.phase = Phase::Active {
+            lease_s: grant.lease_s,
+        };
+        self.secret = grant.secret;
+        self.lease_end = grant.asked_at.plus(lease);
+        self.verified_at = now;
+        self.failures = 0;
+        self.retry();
+    }
+
+    /// Ends it by the subscriber's verified word: now, or as soon as the attempt under way has ended.
+    pub(super) fn unsubscribe(&mut self, now: Moment) -> Option<RemovalReason> {
+        if !self.claimed {
+            return Some(RemovalReason::Unsubscribed);
+        }
+        self.phase = Phase::Unsubscribing;
+        self.lease_end = now;
+        self.verified_at = now;
+        None
+    }
+
+    /// Begins an attempt to deliver the content with this digest, before it is sent.
+    pub(super) fn begin(&mut self, digest: [u8; 32]) {
+        self.digest = digest;
+        self.acknowledged = false;
+        self.claimed = true;
+        self.attempt += 1;
+    }
+
+    /// Books the end of the attempt under way. `jitter` is random, all values alike.
+    pub(super) fn end(
+        &mut self,
+        outcome: &Outcome,
+        elapsed: Duration,
+        jitter: u16,
+        policy: &Policy,
+        now: Moment,
+    ) -> Option<RemovalReason> {
+        self.claimed = false;
+        self.elapsed_ms = u32::try_from(elapsed.as_millis()).unwrap_or(u32::MAX);
+        let removal = match *outcome {
+            Outcome::Deferred => {
+                self.next_at = now.plus(DEFERRED_DELAY);
+                None
+            }
+            Outcome::Attempted {
+                answer,
+                retry_after,
+            } => {
+                self.last = Some(Ended { at: now, answer });
+                self.book(answer, retry_after, jitter, policy, now)
+            }
+        };
+        match self.phase {
+            Phase::Unsubscribing => Some(RemovalReason::Unsubscribed),
+            Phase::Active { .. } => removal,
         }
     }
 
-    fn renew(&mut self, secret: Option<&Secret>, lease_s: u32, asked_at: Moment, now: Moment) {
-        self.secret = secret.cloned();
-        self.lease_s = lease_s;
-        self.lease_end = asked_at.plus(Duration::from_secs(u64::from(lease_s)));
-        self.verified_at = now;
-        self.failures = 0;
+    fn book(
+        &mut self,
+        answer: Answer,
+        retry_after: Option<Duration>,
+        jitter: u16,
+        policy: &Policy,
+        now: Moment,
+    ) -> Option<RemovalReason> {
+        if answer.is_success() {
+            self.acknowledged = true;
+            self.failures = 0;
+            self.next_at = Moment::ZERO;
+            return None;
+        }
+        if answer == Answer::Status(410) {
+            return Some(RemovalReason::Gone);
+        }
+        self.failures = self.failures.saturating_add(1);
+        self.next_at = now.plus(policy.delay(self.failures, retry_after, jitter));
+        (self.failures >= policy.failures_max).then_some(RemovalReason::Failures)
+    }
+
+    /// Gives up an attempt whose process is gone: what it had begun is due again.
+    pub(super) fn release(&mut self) {
+        self.claimed = false;
+        self.next_at = Moment::ZERO;
+    }
+
+    /// Brings the next attempt forward, unless one is under way.
+    pub(super) fn retry(&mut self) {
         if !self.claimed {
             self.next_at = Moment::ZERO;
         }
     }
 
-    /// Ends it as soon as the attempt under way has ended.
-    fn leave(&mut self, now: Moment) {
-        self.lease_s = 0;
-        self.lease_end = now;
-        self.verified_at = now;
+    /// Tells why it ends now, if its lease is over and no attempt under way.
+    pub(super) fn check_lease(&self, now: Moment) -> Option<RemovalReason> {
+        let is_over = now >= self.lease_end && !self.claimed;
+        is_over.then(|| self.removed(RemovalReason::LeaseEnded))
     }
 
-    /// Books the end of the attempt under way; `Some` when it was one too many.
-    fn end(
-        &mut self,
-        outcome: &Outcome,
-        jitter: u16,
-        now: Moment,
-        policy: &Policy,
-    ) -> Option<RemovalReason> {
-        self.claimed = false;
-        let Outcome::Attempted {
-            answer,
-            retry_after,
-        } = outcome
-        else {
-            self.next_at = now.plus(WITHHELD_DELAY);
-            return None;
-        };
-        self.last = Some(Ended {
-            at: now,
-            answer: *answer,
-        });
-        match answer {
-            Answer::Status(200..=299) => {
-                self.acknowledged = true;
-                self.failures = 0;
-                self.next_at = Moment::ZERO;
-                None
-            }
-            Answer::Status(410) => Some(RemovalReason::Gone),
-            _ => {
-                self.failures = self.failures.saturating_add(1);
-                self.next_at = now.plus(policy.delay(self.failures, *retry_after, jitter));
-                (self.failures >= policy.failures_max).then_some(RemovalReason::Failures)
-            }
-        }
-    }
-}
-
-impl Step {
-    fn keep(state: Subscription) -> Step {
-        Step {
-            state: Some(state),
-            removal: None,
+    /// Returns why it ends by a decision here: a subscriber that has ended it itself needs no other reason.
+    pub(super) fn removed(&self, removal: RemovalReason) -> RemovalReason {
+        match self.phase {
+            Phase::Unsubscribing => RemovalReason::Unsubscribed,
+            Phase::Active { .. } => removal,
         }
     }
 
-    fn remove(removal: RemovalReason) -> Step {
-        Step {
-            state: None,
-            removal: Some(removal),
-        }
+    /// Tells whether the content with digest `current` is owed and may be sent at `now`.
+    #[must_use]
+    pub fn is_due(&self, current: &[u8; 32], now: Moment) -> bool {
+        self.is_owed(current) && !self.claimed && self.next_at <= now && now < self.lease_end
     }
-}
 
-/// Returns what `event` makes of `state` at `now`. Pure: the same arguments give the same step.
-#[must_use]
-pub fn step(state: Option<Subscription>, event: &Event<'_>, now: Moment, policy: &Policy) -> Step {
-    match (state, event) {
-        (
-            None,
-            Event::Verified {
-                mode: Mode::Subscribe,
-                secret,
-                lease_s,
-                asked_at,
-                accepted,
-            },
-        ) => Step::keep(Subscription::activate(
-            *secret, *lease_s, *asked_at, *accepted, now,
-        )),
-        // What is not there cannot change; answers to attempts of a former life are stale.
-        (None, _) => Step {
-            state: None,
-            removal: None,
-        },
-        (Some(state), event) => step_active(state, event, now, policy),
+    /// Tells whether the content with digest `current` is still to be delivered.
+    pub(super) fn is_owed(&self, current: &[u8; 32]) -> bool {
+        !(self.acknowledged && self.digest == *current)
     }
-}
 
-fn step_active(mut state: Subscription, event: &Event<'_>, now: Moment, policy: &Policy) -> Step {
-    match event {
-        Event::Verified {
-            mode: Mode::Subscribe,
-            secret,
-            lease_s,
-            asked_at,
-            ..
-        } => {
-            state.renew(*secret, *lease_s, *asked_at, now);
-        }
-        Event::Verified {
-            mode: Mode::Unsubscribe,
-            ..
-        } if state.claimed => state.leave(now),
-        Event::Verified {
-            mode: Mode::Unsubscribe,
-            ..
-        } => return Step::remove(RemovalReason::Unsubscribed),
-        Event::Begun { digest } => {
-            state.digest = *digest;
-            state.acknowledged = false;
-            state.claimed = true;
-            state.attempt += 1;
-        }
-        Event::Ended {
-            attempt,
-            outcome,
-            elapsed,
-            jitter,
-        } => {
-            if state.claimed && state.attempt == *attempt {
-                state.elapsed_ms = u32::try_from(elapsed.as_millis()).unwrap_or(u32::MAX);
-                let removal = state.end(outcome, *jitter, now, policy);
-                if state.is_leaving() {
-                    return Step::remove(RemovalReason::Unsubscribed);
-                }
-                if let Some(removal) = removal {
-                    return Step::remove(removal);
-                }
-            }
-        }
-        Event::Released => {
-            if state.claimed {
-                state.claimed = false;
-                state.next_at = Moment::ZERO;
-            }
-        }
-        Event::LeaseChecked if now < state.lease_end || state.claimed => {}
-        Event::LeaseChecked if state.is_leaving() => {
-            return Step::remove(RemovalReason::Unsubscribed);
-        }
-        Event::LeaseChecked => return Step::remove(RemovalReason::LeaseEnded),
-        // The subscriber has been told enough by its own word.
-        Event::TopicWithdrawn | Event::Removed if state.is_leaving() => {
-            return Step::remove(RemovalReason::Unsubscribed);
-        }
-        Event::TopicWithdrawn => return Step::remove(RemovalReason::TopicWithdrawn),
-        Event::Removed => return Step::remove(RemovalReason::Operator),
-        Event::Retried => {
-            if !state.claimed {
-                state.next_at = Moment::ZERO;
-            }
-        }
+    /// Tells whether deliveries belong in the slow lane: the last attempt failed or took long.
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        self.failures > 0 || self.elapsed_ms >= SLOW_MS
     }
-    Step::keep(state)
 }
 
 /// An attempt that took this long sends the next one to the slow lane.
-pub const SLOW_MS: u32 = 1000;
+const SLOW_MS: u32 = 1000;
 
 /// The wait after an attempt that was not sent for a reason of ours.
-const WITHHELD_DELAY: Duration = Duration::from_secs(1);
+const DEFERRED_DELAY: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 #[path = "subscription/tests.rs"]

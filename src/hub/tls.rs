@@ -20,7 +20,7 @@ use ureq::unversioned::transport::{
 
 use super::client::mark_connected;
 
-/// Why a file of authorities cannot be used; the culprit is the operator.
+/// Why a file of authorities cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaError {
     path: PathBuf,
@@ -32,24 +32,35 @@ pub struct CaError {
 /// # Errors
 /// When the file cannot be read, holds no certificate, or holds one that cannot be parsed.
 pub fn client_config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, CaError> {
-    let mut roots = RootCertStore {
-        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-    };
+    let mut roots = public_authorities();
     if let Some(path) = ca_file {
-        add_file(&mut roots, path)?;
+        add_authorities(&mut roots, path)?;
     }
+    let mut config = config_with(roots, b"http/1.1");
+    config.resumption = rustls::client::Resumption::in_memory_sessions(SESSIONS_MAX);
+    Ok(Arc::new(config))
+}
+
+pub(super) fn public_authorities() -> RootCertStore {
+    RootCertStore {
+        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+    }
+}
+
+/// Builds a client's configuration that trusts `roots` and offers one protocol.
+pub(super) fn config_with(roots: RootCertStore, protocol: &[u8]) -> ClientConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("ring has the cipher suites of TLS 1.2 and 1.3")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    config.resumption = rustls::client::Resumption::in_memory_sessions(SESSIONS_MAX);
-    Ok(Arc::new(config))
+    config.alpn_protocols = vec![protocol.to_vec()];
+    config
 }
 
-fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), CaError> {
+/// Adds the certificates of a PEM file.
+pub(super) fn add_authorities(roots: &mut RootCertStore, path: &Path) -> Result<(), CaError> {
     let fail = |what: String| CaError {
         path: path.to_owned(),
         what,
@@ -64,12 +75,13 @@ fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), CaError> {
             .add(certificate)
             .map_err(|error| fail(format!("certificate {count} cannot be used: {error}")))?;
     }
-    if count == 0 {
-        return Err(fail(
-            "holds no certificate (PEM, BEGIN CERTIFICATE)".to_owned(),
-        ));
+    match count {
+        0 => {
+            let what = "holds no certificate (PEM, BEGIN CERTIFICATE)";
+            Err(fail(what.to_owned()))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 impl fmt::Display for CaError {

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use tracing::{error, info, warn};
 
-use super::super::breaker::{PROBE_WAIT_MAX, PROBES};
-use super::super::exchange::{End, Job};
-use super::super::in_flight::{Attempt, Kind};
-use super::{Engine, Logged};
-use crate::hub::store::{Claim, Delivery, Lane, Report, SweepReport};
-use crate::hub::subscription::{Outcome, RemovalReason};
-use crate::hub::{Callback, Moment};
+use super::{Engine, Logged, Message};
+use crate::hub::breaker::{PROBE_WAIT_MAX, PROBES};
+use crate::hub::exchange::Job;
+use crate::hub::in_flight::Kind;
+use crate::hub::outcome::{Outcome, RemovalReason};
+use crate::hub::store::{Claim, Delivery, Lane, Listed};
+use crate::hub::{Moment, store};
 
 impl Engine {
     /// Begins what may begin; true when it is worth looking again soon: a lane is full, or claims are to be given back.
@@ -47,9 +47,10 @@ impl Engine {
             Some(last) if others.len() == wanted => last.id,
             _ => 0,
         };
-        let address = |callback: &Callback| (callback.host().to_string(), callback.port());
-        targets.extend(others.iter().map(|listed| address(&listed.callback)));
-        self.begin(Kind::Other, None, String::new(), Job::Probe(targets));
+        let address =
+            |listed: &Listed| (listed.callback.host().to_string(), listed.callback.port());
+        targets.extend(others.iter().map(address));
+        self.begin(Kind::Other, Job::Probe(targets));
     }
 
     /// Returns the time of day within a turn that began at `now`: booking and publishing may have taken a while, which
@@ -60,184 +61,137 @@ impl Engine {
 
     fn dispatch_requests(&mut self, now: Moment) -> bool {
         let room = self.in_flight.verify_room(Instant::now());
-        if room == 0 {
-            return true;
-        }
-        let now = self.later(now);
         let busy = self.in_flight.busy(&[Kind::Verify], Instant::now());
         let claim = Claim {
             limit: room,
             per_host: self.settings.lanes.per_host,
             busy: &busy,
         };
-        let Some(claimed) = self.with_store(|store| store.claim_requests(&claim, now)) else {
-            return false;
-        };
-        let full = claimed.len() == room;
+        let now = self.later(now);
+        let claimed = self.claim(room, |store| store.claim_requests(&claim, now));
+        let is_full = claimed.len() == room;
         for verification in claimed {
-            let (callback, topic) = (
-                verification.callback.clone(),
-                verification.topic_given.clone(),
-            );
-            self.begin(
-                Kind::Verify,
-                Some(&callback),
-                topic,
-                Job::Verify(verification),
-            );
+            self.begin(Kind::Verify, Job::Verify(verification));
         }
-        full
+        is_full
     }
 
     fn dispatch_deliveries(&mut self, lane: Lane, now: Moment) -> bool {
         let (instant, lanes) = (Instant::now(), self.settings.lanes);
+        let in_flight = &self.in_flight;
         let (kind, room, per_host) = match lane {
-            Lane::Fast => (
-                Kind::Fast,
-                self.in_flight.fast_room(instant),
-                lanes.per_host,
-            ),
+            Lane::Fast => (Kind::Fast, in_flight.fast_room(instant), lanes.per_host),
             // Subscribers known to be slow begin only in the half that those which hang may hold.
             Lane::Slow => (
                 Kind::Slow,
-                self.in_flight.slow_room(instant),
+                in_flight.slow_room(instant),
                 lanes.half_of_host(),
             ),
         };
-        if room == 0 {
-            return true;
-        }
-        let busy = self.in_flight.busy(&[Kind::Fast, Kind::Slow], instant);
-        let now = self.later(now);
+        let busy = in_flight.busy(&[Kind::Fast, Kind::Slow], instant);
         let claim = Claim {
             limit: room,
             per_host,
             busy: &busy,
         };
-        let Some(claimed) = self.with_store(|store| store.claim_deliveries(lane, &claim, now))
-        else {
-            return false;
-        };
-        let full = claimed.len() == room;
+        let now = self.later(now);
+        let claimed = self.claim(room, |store| store.claim_deliveries(lane, &claim, now));
+        let is_full = claimed.len() == room;
         for delivery in claimed {
             self.deliver(kind, delivery);
         }
-        full
+        is_full
     }
 
     /// Begins a delivery, or gives its claim back when another content is served by now.
     fn deliver(&mut self, kind: Kind, delivery: Delivery) {
-        let (callback, topic) = (delivery.callback.clone(), delivery.topic.clone());
-        let content = self.contents.get(&topic);
-        if let Some(content) = content.filter(|content| content.digest == delivery.digest) {
-            let job = Job::Deliver(delivery, Arc::clone(content), Arc::default());
-            return self.begin(kind, Some(&callback), topic, job);
+        let content = self.contents.get(&delivery.topic).map(Arc::clone);
+        match content.filter(|content| content.digest == delivery.digest) {
+            Some(content) => self.begin(kind, Job::Deliver(delivery, content, Arc::default())),
+            None => {
+                let report = delivery.ended(Outcome::Deferred, Duration::ZERO, 0);
+                let logged = Logged {
+                    host: delivery.callback.host().to_string(),
+                    topic: delivery.topic,
+                    answer: "withheld".to_owned(),
+                    elapsed: Duration::ZERO,
+                };
+                self.reports.push((report, logged));
+            }
         }
-        let report = Report::Delivered {
-            id: delivery.id,
-            attempt: delivery.attempt,
-            digest: delivery.digest,
-            outcome: Outcome::Deferred,
-            elapsed: Duration::ZERO,
-            jitter: 0,
-        };
-        let logged = Logged {
-            topic,
-            host: callback.host().to_string(),
-            answer: "withheld".to_owned(),
-            elapsed: Duration::ZERO,
-        };
-        self.reports.push((report, logged));
     }
 
     fn dispatch_notices(&mut self, now: Moment) -> bool {
         let room = self.in_flight.verify_room(Instant::now());
-        if room == 0 {
-            return true;
-        }
-        let Some(notices) = self.with_store(|store| store.take_notices(room, now)) else {
-            return false;
-        };
-        let full = notices.len() == room;
+        let notices = self.claim(room, |store| store.take_notices(room, now));
+        let is_full = notices.len() == room;
         for notice in notices {
-            let (callback, topic) = (notice.callback.clone(), notice.topic.clone());
-            self.begin(Kind::Other, Some(&callback), topic, Job::Deny(notice));
+            self.begin(Kind::Other, Job::Deny(notice));
         }
-        full
+        is_full
     }
 
-    fn begin(&mut self, kind: Kind, callback: Option<&Callback>, topic: String, job: Job) {
-        let (host, port) = callback.map_or_else(Default::default, |callback| {
-            (callback.host().to_string(), callback.port())
-        });
+    /// Takes work for which there is `room` out of the store.
+    fn claim<T>(
+        &mut self,
+        room: usize,
+        claim: impl FnOnce(&mut store::Store) -> Result<Vec<T>, store::StoreError>,
+    ) -> Vec<T> {
+        match room {
+            0 => Vec::new(),
+            _ => self.with_store(claim).unwrap_or_default(),
+        }
+    }
+
+    fn begin(&mut self, kind: Kind, job: Job) {
+        let host = job
+            .subject()
+            .map_or_else(String::new, |(callback, _)| callback.host().to_string());
         let sent = match &job {
             Job::Deliver(_, _, sent) => Arc::clone(sent),
             _ => Arc::default(),
         };
-        let number =
-            self.in_flight
-                .begin(Attempt::new(kind, host, port, topic, sent, Instant::now()));
+        let number = self.in_flight.begin(kind, host, sent, Instant::now());
         let pool = match kind {
             Kind::Fast | Kind::Slow => &self.delivering,
             Kind::Verify | Kind::Other => &self.asking,
         };
-        if let Err((number, job)) = pool.submit((number, job)) {
+        let (callbacks, sender) = (Arc::clone(&self.callbacks), self.sender.clone());
+        let run = move || {
+            let began = Instant::now();
+            let exchange = callbacks.run(&job);
+            // When the hub's thread is gone, the result is not needed.
+            let _gone = sender.send(Message::Ended {
+                number,
+                job,
+                exchange,
+                elapsed: began.elapsed(),
+            });
+        };
+        if !pool.submit(run) {
             error!("the system refuses threads, exchanges with subscribers wait");
-            self.withhold(number, job);
-        }
-    }
-
-    /// Ends an exchange that could not begin.
-    fn withhold(&mut self, number: u64, job: Job) {
-        let exchange = super::super::client::Exchange {
-            answer: None,
-            retry_after: None,
-            reached: false,
-            stalled: false,
-        };
-        let end = match job {
-            Job::Verify(verification) => End::Verified {
-                id: verification.id,
-                exchange,
-                confirmed: false,
-            },
-            Job::Deliver(delivery, ..) => End::Delivered {
-                id: delivery.id,
-                attempt: delivery.attempt,
-                digest: delivery.digest,
-                exchange,
-            },
-            Job::Deny(notice) => End::Denied { notice, exchange },
-            Job::Probe(_) => End::Probed { reached: false },
-        };
-        let now = Moment::from_unix_ms((self.unix_ms)());
-        self.note_end(number, end, Duration::ZERO, now);
-    }
-
-    fn note_swept(&self, swept: SweepReport) {
-        let stats = &self.shared.stats;
-        stats.note_removals(RemovalReason::LeaseEnded, swept.expired);
-        stats.note_removals(RemovalReason::Unsubscribed, swept.left);
-        if swept.expired > 0 {
-            info!(subscriptions = swept.expired, "leases ended");
         }
     }
 
     /// Ends leases, drops tombstones, and counts, each from time to time.
     pub(super) fn run_maintenance(&mut self, now: Moment) {
-        let in_flight = u64::try_from(self.in_flight.len()).unwrap_or(u64::MAX);
-        self.shared.stats.in_flight.set(in_flight);
         let instant = Instant::now();
+        self.shared.stats.note_in_flight(self.in_flight.len());
         if self.health.store_error.is_some() && instant >= self.open_at {
             // A write that changes nothing tells whether the trouble is over.
             let quotas = self.settings.quotas;
             let _trouble_is_noted = self.write_store(|store| store.accept(&[], &quotas, now));
         }
-        if self.has_role && instant >= self.sweep_at {
+        if self.role.is_ours && instant >= self.sweep_at {
             self.sweep_at = instant + SWEEP_EVERY;
-            let (policy, age) = (self.settings.policy.clone(), self.settings.tombstone_age);
-            if let Some(swept) = self.with_store(|store| store.sweep(&policy, age, now)) {
-                self.note_swept(swept);
+            let age = self.settings.tombstone_age;
+            if let Some(swept) = self.with_store(|store| store.sweep(age, now)) {
+                let stats = &self.shared.stats;
+                stats.note_removals(RemovalReason::LeaseEnded, swept.expired);
+                stats.note_removals(RemovalReason::Unsubscribed, swept.left);
+                if swept.expired > 0 {
+                    info!(subscriptions = swept.expired, "leases ended");
+                }
             }
         }
         if instant >= self.count_at {
@@ -246,17 +200,8 @@ impl Engine {
             self.count_at = Instant::now() + COUNT_EVERY.max(instant.elapsed() * 50);
             if let Some(counts) = counted {
                 self.put_off = 0;
-                self.shared.stats.subscriptions.set(counts.subscriptions);
-                self.shared.stats.requests.set(counts.requests);
-                self.shared.stats.owed.set(counts.owed);
-                self.shared.stats.due.set(counts.due);
                 // What a new content made due is due since that was published.
-                let since = counts.due_since.map(|since| since.max(self.published_at));
-                let since_ms = since.map_or(0, Moment::unix_ms);
-                self.shared
-                    .stats
-                    .due_since_ms
-                    .set(u64::try_from(since_ms).unwrap_or(0));
+                self.shared.stats.note_counts(&counts, self.published_at);
             }
         }
     }

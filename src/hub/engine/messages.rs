@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tracing::{debug, info, warn};
 
-use super::super::client::Exchange;
-use super::super::exchange::End;
-use super::super::handle::BUSY_S;
 use super::{Engine, Logged};
-use crate::hub::store::{Accept, QuotaExceeded, Recorded, Report};
-use crate::hub::subscription::{Answer, Outcome};
-use crate::hub::{Moment, Refusal};
+use crate::hub::client::Exchange;
+use crate::hub::exchange::Job;
+use crate::hub::handle::BUSY_S;
+use crate::hub::outcome::{Answer, Outcome};
+use crate::hub::store::{Accept, DenialNotice, QuotaExceeded, Quotas, Recorded, Report};
+use crate::hub::{Callback, Moment, Refusal};
 
 impl Engine {
     /// Keeps the requests, all in one transaction, and answers them.
@@ -25,99 +25,51 @@ impl Engine {
         }
         let (accepts, replies): (Vec<Accept>, Vec<_>) = messages.into_iter().unzip();
         let quotas = self.settings.quotas;
-        let answers = match self.write_store(|store| store.accept(&accepts, &quotas, now)) {
-            Some(answers) => answers
-                .into_iter()
-                .map(|answer| answer.map_err(|full| self.refuse(full)))
-                .collect(),
-            None => {
-                let refusal = || {
-                    Refusal::unavailable(
-                        "the hub cannot store requests at present".to_owned(),
-                        BUSY_S,
-                    )
-                };
-                accepts.iter().map(|_| Err(refusal())).collect::<Vec<_>>()
-            }
-        };
-        for (reply, answer) in replies.into_iter().zip(answers) {
-            // The one who asked may have gone; the request is kept all the same.
+        let answers = self.write_store(|store| store.accept(&accepts, &quotas, now));
+        for (index, reply) in replies.into_iter().enumerate() {
+            let answer = match answers.as_ref().and_then(|answers| answers.get(index)) {
+                Some(answer) => answer.map_err(|exceeded| refuse(exceeded, &quotas)),
+                None => {
+                    let what = "the hub cannot store requests at present";
+                    Err(Refusal::unavailable(what.to_owned(), BUSY_S))
+                }
+            };
+            // The client may have gone; the request is kept all the same.
             let _gone = reply.send(answer);
         }
     }
 
-    fn refuse(&self, full: QuotaExceeded) -> Refusal {
-        let quotas = &self.settings.quotas;
-        match full {
-            QuotaExceeded::Requests => {
-                let most = quotas.requests;
-                Refusal::unavailable(
-                    format!("{most} requests wait for verification, which is the most"),
-                    VERIFIED_S,
-                )
-            }
-            QuotaExceeded::RequestsOfHost => {
-                let most = quotas.requests_per_host;
-                Refusal::too_many(
-                    format!(
-                        "hub.callback: {most} requests for its host wait for verification, which is the most"
-                    ),
-                    VERIFIED_S,
-                )
-            }
-            QuotaExceeded::Subscriptions => {
-                let most = quotas.subscriptions;
-                Refusal::unavailable(
-                    format!("{most} subscriptions are active, which is the most"),
-                    LEASE_S,
-                )
-            }
-            QuotaExceeded::SubscriptionsOfHost => {
-                let most = quotas.subscriptions_per_host;
-                Refusal::too_many(
-                    format!(
-                        "hub.callback: {most} subscriptions of its host are active, which is the most"
-                    ),
-                    LEASE_S,
-                )
-            }
-        }
-    }
-
     /// Takes the end of an exchange; of those that change something, as a report that the store will get.
-    pub(super) fn note_end(&mut self, number: u64, end: End, elapsed: Duration, now: Moment) {
-        let Some(flight) = self.in_flight.end(number) else {
+    pub(super) fn note_end(
+        &mut self,
+        job: Job,
+        exchange: Exchange,
+        elapsed: Duration,
+        now: Moment,
+    ) {
+        let Some((callback, topic)) = job.subject() else {
+            if self.breaker.end_probe(exchange.reached, Instant::now()) {
+                info!("a callback host can be reached again, deliveries go on");
+                self.write_store(|store| store.set_paused(None, now));
+            }
             return;
         };
-        let (exchange, report) = match end {
-            End::Probed { reached } => {
-                if self.breaker.end_probe(reached, Instant::now()) {
-                    info!("a callback host can be reached again, deliveries go on");
-                    self.write_store(|store| store.set_paused(None, now));
+        let answer = exchange.answer;
+        let mut logged = Logged {
+            topic: topic.to_owned(),
+            host: callback.host().to_string(),
+            answer: answer.map_or_else(|| "withheld".to_owned(), |answer| answer.to_string()),
+            elapsed,
+        };
+        let report = match &job {
+            Job::Probe(_) => return,
+            Job::Deny(notice) => return self.note_denial(notice, &exchange, &logged, now),
+            Job::Verify(asked) => {
+                let id = asked.id;
+                if answer.is_some_and(Answer::is_success) && !exchange.confirmed {
+                    logged.answer.push_str(" without the challenge");
                 }
-                return;
-            }
-            End::Denied { notice, exchange } => {
-                let status = answer_text(&exchange);
-                let (topic, callback_host) = (&flight.topic, &flight.host);
-                // An answer has told it, whatever it says, but for that of a proxy whose server is down.
-                let is_told = exchange.answer.is_some_and(|answer| {
-                    !answer.is_of_network() && !matches!(answer, Answer::Status(502..=504))
-                });
-                debug!(topic, callback_host, status, is_told, "a denial was sent");
-                if !is_told {
-                    self.write_store(|store| store.defer_notice(&notice, now));
-                }
-                return;
-            }
-            End::Verified {
-                id,
-                exchange,
-                confirmed,
-            } => {
-                // The lease counts from the request that was confirmed.
-                let asked_at = now.minus(elapsed);
-                let report = match exchange.answer {
+                match answer {
                     None => Report::Unsent { id },
                     Some(answer) if self.may_verify_again(answer) => Report::Unreached {
                         id,
@@ -126,57 +78,40 @@ impl Engine {
                     },
                     Some(_) => Report::Verified {
                         id,
-                        asked_at,
-                        confirmed,
+                        // The lease counts from the request that was confirmed.
+                        asked_at: now.minus(elapsed),
+                        confirmed: exchange.confirmed,
                     },
-                };
-                (exchange, report)
-            }
-            End::Delivered {
-                id,
-                attempt,
-                digest,
-                exchange,
-            } => {
-                let is_ours = self.record_reached(&flight.host, flight.port, &exchange);
-                let outcome = self.outcome(&exchange, is_ours, elapsed);
-                if matches!(exchange.answer, Some(Answer::Status(200..=299))) {
-                    self.in_flight.note_acknowledged(elapsed);
                 }
-                let jitter = self.jitter();
-                let report = Report::Delivered {
-                    id,
-                    attempt,
-                    digest,
-                    outcome,
-                    elapsed,
-                    jitter,
-                };
-                (exchange, report)
+            }
+            Job::Deliver(delivery, ..) => {
+                let outcome = self.outcome(&delivery.callback, &exchange, elapsed);
+                delivery.ended(outcome, elapsed, self.jitter())
             }
         };
         // What was cut with the role says nothing of its subscriber.
-        if !self.has_role && !matches!(exchange.answer, Some(Answer::Status(_))) {
-            return;
+        if self.role.is_ours || matches!(answer, Some(Answer::Status(_))) {
+            self.reports.push((report, logged));
         }
-        let mut answer = answer_text(&exchange);
-        let is_unconfirmed = matches!(
-            report,
-            Report::Verified {
-                confirmed: false,
-                ..
-            }
-        );
-        if is_unconfirmed && matches!(exchange.answer, Some(Answer::Status(200..=299))) {
-            answer.push_str(" without the challenge");
+    }
+
+    /// Keeps a denial that did not reach its callback. An answer has told it, whatever it says, but for that of a proxy whose
+    /// server is down.
+    fn note_denial(
+        &mut self,
+        notice: &DenialNotice,
+        exchange: &Exchange,
+        logged: &Logged,
+        now: Moment,
+    ) {
+        let is_told = exchange.answer.is_some_and(|answer| {
+            !answer.is_of_network() && !matches!(answer, Answer::Status(502..=504))
+        });
+        let (topic, callback_host, status) = (&logged.topic, &logged.host, &logged.answer);
+        debug!(topic, callback_host, status, is_told, "a denial was sent");
+        if !is_told {
+            self.write_store(|store| store.defer_notice(notice, now));
         }
-        let logged = Logged {
-            topic: flight.topic,
-            host: flight.host,
-            answer,
-            elapsed,
-        };
-        self.reports.push((report, logged));
     }
 
     /// Tells whether a verification failed for a fault of the network, which may pass, and there is room for requests that
@@ -197,37 +132,29 @@ impl Engine {
         delay.min(VERIFY_DELAY_MAX)
     }
 
-    /// Counts the end of a delivery and returns what it means for the subscription.
-    fn outcome(&self, exchange: &Exchange, is_congested: bool, elapsed: Duration) -> Outcome {
-        let is_ours = is_congested || (!exchange.reached && self.breaker.is_trial(Instant::now()));
-        let Some(answer) = exchange.answer.filter(|_| !is_ours) else {
-            self.shared.stats.withheld.add(1);
-            return Outcome::Deferred;
-        };
-        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
-        self.shared.stats.note_answer(answer, elapsed_ms);
-        Outcome::Attempted {
-            answer,
-            retry_after: exchange.retry_after,
-        }
-    }
-
-    /// Takes note of whether a delivery reached its host. Verifications do not count: any client can cause them. Returns
-    /// true when the body was not taken for our own line's sake.
-    fn record_reached(&mut self, host: &str, port: u16, exchange: &Exchange) -> bool {
-        if exchange.stalled {
-            return self.breaker.record_stall(host, port, Instant::now());
-        }
-        if exchange.answer.is_some()
-            && self
-                .breaker
-                .record(host, port, exchange.reached, Instant::now())
-        {
+    /// Counts the end of a delivery, takes note of whether it reached its host, and returns what it means for the
+    /// subscription. Verifications do not count here: any client can cause them.
+    fn outcome(&mut self, callback: &Callback, exchange: &Exchange, elapsed: Duration) -> Outcome {
+        let (host, port) = (callback.host().to_string(), callback.port());
+        let (now, reached) = (Instant::now(), exchange.reached);
+        let is_congested = exchange.stalled && self.breaker.record_stall(&host, port, now);
+        let counts = exchange.answer.is_some() && !exchange.stalled;
+        if counts && self.breaker.record(&host, port, reached, now) {
             warn!(
                 "most callback hosts cannot be reached, so our own network may be at fault: deliveries pause until one can"
             );
         }
-        false
+        let is_ours = is_congested || (!reached && self.breaker.is_trial(now));
+        let stats = &self.shared.stats;
+        let Some(answer) = exchange.answer.filter(|_| !is_ours) else {
+            stats.withheld.add(1);
+            return Outcome::Deferred;
+        };
+        stats.note_answer(answer, elapsed);
+        Outcome::Attempted {
+            answer,
+            retry_after: exchange.retry_after,
+        }
     }
 
     /// Stores the ends of exchanges, all in one transaction; when it cannot, they wait, and nothing new begins.
@@ -235,117 +162,107 @@ impl Engine {
         if self.reports.is_empty() || self.store.is_none() {
             return;
         }
-        let reports: Vec<Report> = self
-            .reports
-            .iter()
-            .map(|(report, _)| report.clone())
-            .collect();
+        let reports = self.reports.iter().map(|(report, _)| report.clone());
+        let reports: Vec<Report> = reports.collect();
         let policy = self.settings.policy.clone();
         let Some(results) = self.write_store(|store| store.record(&reports, &policy, now)) else {
             return;
         };
-        for ((report, logged), recorded) in
-            std::mem::take(&mut self.reports).into_iter().zip(results)
-        {
+        let ended = std::mem::take(&mut self.reports);
+        for ((report, logged), recorded) in ended.into_iter().zip(results) {
             self.log(&report, &logged, recorded);
         }
     }
 
+    /// Counts and logs what a report changed.
     fn log(&self, report: &Report, logged: &Logged, recorded: Recorded) {
-        let Logged {
-            topic,
-            host,
-            answer,
-            ..
-        } = logged;
         let stats = &self.shared.stats;
-        let (request, subscription) = ids(report);
-        match recorded {
-            Recorded::Activated => {
-                stats.confirmed.add(1);
-                info!(
-                    request,
-                    topic,
-                    callback_host = host,
-                    "a subscription is active"
-                );
+        let (mut request, mut subscription) = (None, None);
+        match report {
+            Report::Delivered { id, .. } => subscription = Some(*id),
+            Report::Verified { id, .. } | Report::Unreached { id, .. } | Report::Unsent { id } => {
+                request = Some(*id);
             }
-            Recorded::Renewed => {
+        }
+        let is_verified = matches!(report, Report::Verified { .. });
+        let (topic, callback_host) = (&logged.topic, &logged.host);
+        let (mut status, mut reason) = (Some(&logged.answer), None);
+        let message = match recorded {
+            Recorded::Activated | Recorded::Renewed | Recorded::Leaving => {
                 stats.confirmed.add(1);
-                info!(
-                    request,
-                    topic,
-                    callback_host = host,
-                    "a subscription is renewed"
-                );
-            }
-            Recorded::Leaving => {
-                stats.confirmed.add(1);
-                info!(
-                    request,
-                    topic,
-                    callback_host = host,
-                    "a subscription leaves with its attempt under way"
-                );
+                status = None;
+                match recorded {
+                    Recorded::Activated => "a subscription is active",
+                    Recorded::Renewed => "a subscription is renewed",
+                    _ => "a subscription leaves with its attempt under way",
+                }
             }
             Recorded::Rejected => {
                 stats.rejected.add(1);
-                info!(
-                    request,
-                    topic,
-                    callback_host = host,
-                    status = answer,
-                    "a request was not confirmed"
-                );
+                "a request was not confirmed"
             }
             Recorded::Removed(removal) => {
                 stats.note_removals(removal, 1);
-                if matches!(report, Report::Verified { .. }) {
-                    stats.confirmed.add(1);
-                }
-                info!(subscription, request, topic, callback_host = host, reason = %removal, status = answer, "a subscription is removed");
+                stats.confirmed.add(u64::from(is_verified));
+                reason = Some(removal.as_str());
+                "a subscription is removed"
             }
             Recorded::Waiting if matches!(report, Report::Unreached { .. }) => {
-                info!(
+                "a callback could not be reached for its verification, which is tried again"
+            }
+            Recorded::Waiting | Recorded::Stale | Recorded::Kept { .. } => {
+                let failures = match recorded {
+                    Recorded::Kept { failures } => failures,
+                    _ => 0,
+                };
+                let elapsed_ms = u64::try_from(logged.elapsed.as_millis()).unwrap_or(u64::MAX);
+                debug!(
+                    subscription,
                     request,
                     topic,
-                    callback_host = host,
-                    status = answer,
-                    "a callback could not be reached for its verification, which is tried again"
+                    callback_host,
+                    status,
+                    elapsed_ms,
+                    failures,
+                    "an exchange ended"
                 );
+                return;
             }
-            Recorded::Waiting | Recorded::Stale => log_exchange(report, logged, 0),
-            Recorded::Kept { failures } => log_exchange(report, logged, failures),
-        }
+        };
+        info!(
+            subscription,
+            request, topic, callback_host, reason, status, "{message}"
+        );
     }
 }
 
-/// Logs an exchange that changed nothing for the operator.
-fn log_exchange(report: &Report, logged: &Logged, failures: u32) {
-    let (request, subscription) = ids(report);
-    let (topic, callback_host, status) = (&logged.topic, &logged.host, &logged.answer);
-    let elapsed_ms = u64::try_from(logged.elapsed.as_millis()).unwrap_or(u64::MAX);
-    debug!(
-        subscription,
-        request, topic, callback_host, status, elapsed_ms, failures, "an exchange ended"
-    );
-}
-
-/// Returns the id of the request, or that of the subscription, that a report is about.
-fn ids(report: &Report) -> (Option<i64>, Option<i64>) {
-    match report {
-        Report::Delivered { id, .. } => (None, Some(*id)),
-        Report::Verified { id, .. } | Report::Unreached { id, .. } | Report::Unsent { id } => {
-            (Some(*id), None)
+fn refuse(exceeded: QuotaExceeded, quotas: &Quotas) -> Refusal {
+    match exceeded {
+        QuotaExceeded::Requests => {
+            let most = quotas.requests;
+            let what = format!("{most} requests wait for verification, which is the most");
+            Refusal::unavailable(what, VERIFIED_S)
+        }
+        QuotaExceeded::RequestsOfHost => {
+            let most = quotas.requests_per_host;
+            let what = format!(
+                "hub.callback: {most} requests for its host wait for verification, which is the most"
+            );
+            Refusal::too_many(what, VERIFIED_S)
+        }
+        QuotaExceeded::Subscriptions => {
+            let most = quotas.subscriptions;
+            let what = format!("{most} subscriptions are active, which is the most");
+            Refusal::unavailable(what, LEASE_S)
+        }
+        QuotaExceeded::SubscriptionsOfHost => {
+            let most = quotas.subscriptions_per_host;
+            let what = format!(
+                "hub.callback: {most} subscriptions of its host are active, which is the most"
+            );
+            Refusal::too_many(what, LEASE_S)
         }
     }
-}
-
-fn answer_text(exchange: &Exchange) -> String {
-    exchange
-        .answer
-        .as_ref()
-        .map_or_else(|| "withheld".to_owned(), Answer::to_string)
 }
 
 /// The longest wait before a verification is tried again.

@@ -1,4 +1,5 @@
-//! The store in the hub's hands: opened, opened anew after trouble, and what is wrong with it made known.
+//! The store in the hub's hands: opened, opened anew after trouble, the delivery role taken and given up, topics published,
+//! and what is wrong with it made known.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,8 +8,43 @@ use tracing::{debug, error, info, warn};
 
 use super::Engine;
 use crate::hub::Moment;
+use crate::hub::outcome::RemovalReason;
 use crate::hub::store::{Store, StoreError, TopicVersion};
-use crate::hub::subscription::RemovalReason;
+
+/// Whether this process is the one that delivers, and when it asks for that.
+pub(super) struct Role {
+    /// It lasts as long as the store is open.
+    pub(super) is_ours: bool,
+    /// It is not asked for before.
+    ask_at: Instant,
+    /// Since when the store is known to hold newer contents than are served here, while the role is ours.
+    behind_since: Option<Instant>,
+    /// It is not given up before, and how long to wait the next time.
+    yield_at: Instant,
+    yield_wait: Duration,
+}
+
+impl Role {
+    pub(super) fn new(now: Instant) -> Role {
+        Role {
+            is_ours: false,
+            ask_at: now,
+            behind_since: None,
+            yield_at: now,
+            yield_wait: YIELD_WAIT_MIN,
+        }
+    }
+
+    /// Tells whether the role is ours and not about to be given up.
+    pub(super) fn may_deliver(&self) -> bool {
+        self.is_ours && !self.is_yielding()
+    }
+
+    fn is_yielding(&self) -> bool {
+        let since = self.behind_since;
+        since.is_some_and(|since| since.elapsed() >= BEHIND_MAX)
+    }
+}
 
 impl Engine {
     /// Opens the store and takes the delivery role, as far as neither has happened. Exchanges of an earlier role end first, so
@@ -27,57 +63,34 @@ impl Engine {
                 Err(error) => return self.fail(error),
             }
         }
-        let may_take = !self.has_role && self.stopping.is_none() && self.in_flight.len() == 0;
-        if may_take && Instant::now() >= self.role_at {
-            self.role_at = Instant::now() + ROLE_WAIT;
-            if self.with_store(Store::try_take_role) == Some(true) {
-                self.take_role(now);
-            }
+        let may_ask = !self.role.is_ours && Instant::now() >= self.role.ask_at;
+        if !may_ask || self.stopping.is_some() || self.in_flight.len() > 0 {
+            return;
+        }
+        self.role.ask_at = Instant::now() + ROLE_WAIT;
+        if self.with_store(Store::try_take_role) != Some(true) {
+            return;
+        }
+        // What is known of earlier exchanges is stored, and what else they had claimed returns.
+        self.record(now);
+        if self.write_store(|store| store.recover(now)).is_some() {
+            info!(state = %self.settings.place, "the hub delivers");
+            let clients = Arc::new((self.make_clients)());
+            self.callbacks.clients.store(clients);
+            self.role.is_ours = true;
+            self.unpublished = true;
         }
     }
 
     /// Publishes what is served; what failed is tried again after a while.
     pub(super) fn publish(&mut self, now: Moment) {
         let may_try = self.health.store_error.is_none() || Instant::now() >= self.open_at;
-        let may_publish = self.has_role || self.settings.place.is_shared();
-        if may_publish && self.store.is_some() && may_try && self.unpublished {
-            let policy = self.settings.policy.clone();
-            let versions = self.versions();
-            if let Some(published) =
-                self.write_store(|store| store.publish(&versions, &policy, now))
-            {
-                self.unpublished = false;
-                if !published.changed.is_empty() {
-                    self.published_at = now;
-                }
-                for topic in &published.changed {
-                    info!(topic, "the topic has new content");
-                }
-                let is_news = published.older != self.older;
-                for topic in published.older.iter().filter(|_| is_news) {
-                    warn!(
-                        topic,
-                        "the content that another replica has published stays, as what is served here is not newer"
-                    );
-                }
-                self.older = published.older;
-                if published.withdrawn > 0 {
-                    let stats = &self.shared.stats;
-                    stats.note_removals(RemovalReason::TopicWithdrawn, published.withdrawn);
-                    info!(
-                        subscriptions = published.withdrawn,
-                        "subscriptions to topics that are no longer served are removed"
-                    );
-                }
-            }
+        let may_publish = self.role.is_ours || self.settings.place.is_shared();
+        if !(may_publish && may_try && self.unpublished) {
+            return;
         }
-    }
-
-    /// What is served, as the store gets it.
-    fn versions(&self) -> Vec<TopicVersion> {
-        let mut versions: Vec<TopicVersion> = self
-            .contents
-            .iter()
+        let contents = self.contents.iter();
+        let mut versions: Vec<TopicVersion> = contents
             .map(|(url, content)| TopicVersion {
                 url: url.clone(),
                 digest: content.digest,
@@ -85,47 +98,54 @@ impl Engine {
             })
             .collect();
         versions.sort_by(|one, other| one.url.cmp(&other.url));
-        versions
-    }
-
-    /// Begins to deliver: what is known of earlier exchanges is stored, and what else they had claimed returns.
-    fn take_role(&mut self, now: Moment) {
-        self.record(now);
-        let policy = self.settings.policy.clone();
-        if self
-            .write_store(|store| store.recover(&policy, now))
-            .is_some()
-        {
-            info!(state = %self.settings.place, "the hub delivers");
-            self.callbacks.renew();
-            self.has_role = true;
-            self.unpublished = true;
+        let Some(published) = self.write_store(|store| store.publish(&versions, now)) else {
+            return;
+        };
+        self.unpublished = false;
+        if !published.changed.is_empty() {
+            self.published_at = now;
+        }
+        for topic in &published.changed {
+            info!(topic, "the topic has new content");
+        }
+        let is_news = published.older != self.older;
+        for topic in published.older.iter().filter(|_| is_news) {
+            warn!(
+                topic,
+                "the content that another replica has published stays, as what is served here is not newer"
+            );
+        }
+        self.older = published.older;
+        let subscriptions = published.withdrawn;
+        if subscriptions > 0 {
+            let stats = &self.shared.stats;
+            stats.note_removals(RemovalReason::TopicWithdrawn, subscriptions);
+            info!(
+                subscriptions,
+                "subscriptions to topics that are no longer served are removed"
+            );
         }
     }
 
-    /// Tells whether the role is about to be given up, because others have newer contents.
-    pub(super) fn is_yielding(&self) -> bool {
-        self.behind_since
-            .is_some_and(|since| since.elapsed() >= BEHIND_MAX)
-    }
-
-    /// Gives the role to a replica that serves what the topics hold, once all exchanges have ended.
+    /// Gives the role to a replica that serves what the topics hold, once all exchanges have ended. Where none takes it, it is
+    /// offered less and less often: while it is, requests wait for their verification.
     pub(super) fn yield_role(&mut self) {
         let is_behind = self.store.as_ref().is_some_and(Store::is_behind);
-        let may_yield = self.has_role && !self.unpublished && Instant::now() >= self.yield_at;
-        self.behind_since = match may_yield && is_behind {
-            true => self.behind_since.or_else(|| Some(Instant::now())),
-            false => None,
-        };
-        if self.is_yielding()
-            && self.in_flight.len() == 0
-            && self.reports.is_empty()
-            && self.write_store(Store::give_up_role).is_some()
-        {
+        let now = Instant::now();
+        let role = &mut self.role;
+        if !is_behind {
+            role.yield_wait = YIELD_WAIT_MIN;
+        }
+        let may_yield = role.is_ours && !self.unpublished && now >= role.yield_at && is_behind;
+        role.behind_since = may_yield.then(|| role.behind_since.unwrap_or(now));
+        let is_idle = self.in_flight.len() == 0 && self.reports.is_empty();
+        if role.is_yielding() && is_idle && self.write_store(Store::give_up_role).is_some() {
             debug!("other replicas have newer content, one of them may deliver");
-            self.has_role = false;
-            self.role_at = Instant::now() + YIELD_TIME;
-            self.yield_at = Instant::now() + YIELD_EVERY;
+            let role = &mut self.role;
+            role.is_ours = false;
+            role.ask_at = now + YIELD_TIME;
+            role.yield_at = now + role.yield_wait;
+            role.yield_wait = (role.yield_wait * 2).min(YIELD_WAIT_MAX);
         }
     }
 
@@ -148,19 +168,14 @@ impl Engine {
         &mut self,
         act: impl FnOnce(&mut Store) -> Result<T, StoreError>,
     ) -> Option<T> {
-        match act(self.store.as_mut()?) {
-            Ok(value) => Some(value),
-            Err(error) => {
-                self.fail(error);
-                None
-            }
-        }
+        let result = act(self.store.as_mut()?);
+        result.map_err(|error| self.fail(error)).ok()
     }
 
     /// Notes what is wrong with the store. After an error of the disk the file is closed and opened anew: what the
     /// kernel has dropped of it must not be taken for written. With it goes the delivery role, which another process may
     /// take, and so the exchanges under way end.
-    pub(super) fn fail(&mut self, error: StoreError) {
+    fn fail(&mut self, error: StoreError) {
         let text = error.to_string();
         if self.health.store_error.as_ref() != Some(&text) {
             error!(
@@ -171,7 +186,7 @@ impl Engine {
         self.health.is_off = !self.health.is_open && !error.may_pass();
         if !matches!(error, StoreError::QuotaExceeded(_) | StoreError::Busy(_)) {
             self.store = None;
-            if std::mem::take(&mut self.has_role) {
+            if std::mem::take(&mut self.role.is_ours) {
                 self.callbacks.cut();
             }
         }
@@ -182,7 +197,7 @@ impl Engine {
     pub(super) fn report_health(&mut self) {
         self.health.is_open |= self.store.is_some();
         self.health.is_off &= !self.health.is_open;
-        self.health.delivering = self.has_role;
+        self.health.delivering = self.role.is_ours;
         self.health.paused = self.breaker.is_paused();
         if **self.shared.health.load() != self.health {
             self.shared.health.store(Arc::new(self.health.clone()));
@@ -201,9 +216,11 @@ const OPEN_WAIT_MAX: Duration = Duration::from_secs(4);
 /// same files within a second.
 const BEHIND_MAX: Duration = Duration::from_secs(1);
 
-/// How long the others have then to take the role, and how often they are given that time.
+/// How long the others have then to take the role, and how long it is kept before they have that time again: twice as long
+/// each time, within these bounds.
 const YIELD_TIME: Duration = Duration::from_secs(2);
-const YIELD_EVERY: Duration = Duration::from_secs(10);
+const YIELD_WAIT_MIN: Duration = Duration::from_secs(10);
+const YIELD_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// The wait before the delivery role is asked for again.
 const ROLE_WAIT: Duration = Duration::from_millis(500);

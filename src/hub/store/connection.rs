@@ -6,9 +6,8 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use super::super::callback::Callback;
-use super::super::moment::Moment;
 use super::error::StoreError;
+use crate::hub::{Callback, Moment};
 
 /// A connection to a database, used by one thread that waits for every answer.
 pub(super) trait Connection: Send {
@@ -47,8 +46,8 @@ pub(super) enum Access {
     Write,
 }
 
-/// A value for a parameter.
-#[derive(Clone, Debug)]
+/// A value for a parameter, or one of a row. SQLite's NULL has no type and comes as an integer's.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value<'a> {
     Int(Option<i64>),
     Text(Option<Cow<'a, str>>),
@@ -85,12 +84,6 @@ impl From<Moment> for Value<'_> {
     }
 }
 
-impl From<Option<Moment>> for Value<'_> {
-    fn from(moment: Option<Moment>) -> Self {
-        Value::Int(moment.map(Moment::unix_ms))
-    }
-}
-
 impl<'a> From<&'a str> for Value<'a> {
     fn from(text: &'a str) -> Self {
         Value::Text(Some(text.into()))
@@ -103,52 +96,28 @@ impl From<String> for Value<'_> {
     }
 }
 
-impl<'a> From<Option<&'a str>> for Value<'a> {
-    fn from(text: Option<&'a str>) -> Self {
-        Value::Text(text.map(Cow::Borrowed))
-    }
-}
-
-impl From<Option<String>> for Value<'_> {
-    fn from(text: Option<String>) -> Self {
-        Value::Text(text.map(Cow::Owned))
-    }
-}
-
 impl<'a> From<&'a [u8; 32]> for Value<'a> {
     fn from(digest: &'a [u8; 32]) -> Self {
         Value::Bytes(Some(Cow::Borrowed(digest)))
     }
 }
 
-/// A value of a row.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Cell {
-    Null,
-    Int(i64),
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
 /// A row, read column by column from the first; what cannot be read is a [`StoreError::Corrupt`] that names the column.
 #[derive(Debug)]
-pub(super) struct Row(std::vec::IntoIter<Cell>);
+pub(super) struct Row(std::vec::IntoIter<Value<'static>>);
 
 impl Row {
-    pub(super) fn new(cells: Vec<Cell>) -> Row {
-        Row(cells.into_iter())
+    pub(super) fn new(values: Vec<Value<'static>>) -> Row {
+        Row(values.into_iter())
     }
 
-    /// Reads an integer that may be missing.
     pub(super) fn int_or_null(&mut self, column: &str) -> Result<Option<i64>, StoreError> {
         match self.0.next() {
-            Some(Cell::Int(number)) => Ok(Some(number)),
-            Some(Cell::Null) => Ok(None),
-            _ => Err(unreadable(column)),
+            Some(Value::Int(number)) => Ok(number),
+            other => null(other, column),
         }
     }
 
-    /// Reads an integer.
     pub(super) fn int(&mut self, column: &str) -> Result<i64, StoreError> {
         self.int_or_null(column)?.ok_or_else(|| unreadable(column))
     }
@@ -158,26 +127,21 @@ impl Row {
         T::try_from(self.int(column)?).map_err(|_| unreadable(column))
     }
 
-    /// Reads a flag.
     pub(super) fn flag(&mut self, column: &str) -> Result<bool, StoreError> {
         Ok(self.int(column)? != 0)
     }
 
-    /// Reads a moment.
     pub(super) fn moment(&mut self, column: &str) -> Result<Moment, StoreError> {
         self.int(column).map(Moment::from_unix_ms)
     }
 
-    /// Reads a text that may be missing.
     pub(super) fn text_or_null(&mut self, column: &str) -> Result<Option<String>, StoreError> {
         match self.0.next() {
-            Some(Cell::Text(text)) => Ok(Some(text)),
-            Some(Cell::Null) => Ok(None),
-            _ => Err(unreadable(column)),
+            Some(Value::Text(text)) => Ok(text.map(Cow::into_owned)),
+            other => null(other, column),
         }
     }
 
-    /// Reads a text.
     pub(super) fn text(&mut self, column: &str) -> Result<String, StoreError> {
         self.text_or_null(column)?.ok_or_else(|| unreadable(column))
     }
@@ -196,23 +160,24 @@ impl Row {
         self.parsed("callback", |text| Callback::parse(text).ok())
     }
 
-    /// Reads a digest that may be missing.
-    pub(super) fn digest_or_null(&mut self, column: &str) -> Result<Option<[u8; 32]>, StoreError> {
+    fn bytes_or_null(&mut self, column: &str) -> Result<Option<Cow<'static, [u8]>>, StoreError> {
         match self.0.next() {
-            Some(Cell::Bytes(bytes)) => bytes.try_into().map(Some).map_err(|_| unreadable(column)),
-            Some(Cell::Null) => Ok(None),
-            _ => Err(unreadable(column)),
+            Some(Value::Bytes(bytes)) => Ok(bytes),
+            other => null(other, column),
         }
     }
 
-    /// Reads a digest.
-    pub(super) fn digest(&mut self, column: &str) -> Result<[u8; 32], StoreError> {
-        self.digest_or_null(column)?
-            .ok_or_else(|| unreadable(column))
+    pub(super) fn digest_or_null(&mut self, column: &str) -> Result<Option<[u8; 32]>, StoreError> {
+        let bytes = self.bytes_or_null(column)?;
+        let digest = bytes.map(|bytes| <[u8; 32]>::try_from(&*bytes));
+        digest.transpose().map_err(|_| unreadable(column))
     }
-}
 
-impl Row {
+    pub(super) fn digest(&mut self, column: &str) -> Result<[u8; 32], StoreError> {
+        let digest = self.digest_or_null(column)?;
+        digest.ok_or_else(|| unreadable(column))
+    }
+
     /// Reads the next columns as values for another statement: a letter of `kinds` for each, `i` for an integer, `t` for a
     /// text, `b` for bytes.
     pub(super) fn values(&mut self, kinds: &str) -> Result<Vec<Value<'static>>, StoreError> {
@@ -221,14 +186,18 @@ impl Row {
             Ok(match kind {
                 'i' => Value::Int(self.int_or_null(column)?),
                 't' => Value::Text(self.text_or_null(column)?.map(Cow::Owned)),
-                _ => match self.0.next() {
-                    Some(Cell::Bytes(bytes)) => Value::Bytes(Some(Cow::Owned(bytes))),
-                    Some(Cell::Null) => Value::Bytes(None),
-                    _ => return Err(unreadable(column)),
-                },
+                _ => Value::Bytes(self.bytes_or_null(column)?),
             })
         };
         kinds.chars().map(value).collect()
+    }
+}
+
+/// Accepts a NULL in a column of another type.
+fn null<T>(value: Option<Value<'_>>, column: &str) -> Result<Option<T>, StoreError> {
+    match value {
+        Some(Value::Int(None) | Value::Text(None) | Value::Bytes(None)) => Ok(None),
+        _ => Err(unreadable(column)),
     }
 }
 

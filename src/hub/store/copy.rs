@@ -4,9 +4,9 @@
 //! acknowledged. An attempt under way has no acknowledgement yet, so its content is owed in the other store, as after a
 //! crash. Waiting requests and denials come along, tombstones do not.
 
-use super::super::moment::Moment;
 use super::connection::Connection;
 use super::{CopyReport, StoreError};
+use crate::hub::Moment;
 
 /// Copies everything into `target`. Of two states of one subscription the one that was verified last counts, and of two with
 /// the same verification the one with more attempts, so that a repetition changes nothing.

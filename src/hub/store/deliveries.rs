@@ -1,35 +1,76 @@
 //! What is due, what has begun, and how exchanges ended.
 
-use std::time::Duration;
+use std::collections::HashMap;
 
-use super::super::moment::Moment;
-use super::super::subscription::{Event, Policy, Step};
 use super::connection::Connection;
-use super::host_room::HostRoom;
-use super::rows::{self, Stored};
-use super::{Claim, Delivery, Lane, Recorded, Report, StoreError, requests};
+use super::{
+    Claim, Delivery, Lane, Listed, Recorded, Report, Store, StoreError, requests, rows, touch,
+};
+use crate::hub::Moment;
+use crate::hub::subscription::Policy;
 
-/// What is due, as [`find`] sees it.
-pub(super) struct Due {
-    /// Ids of subscriptions.
-    pub(super) ids: Vec<i64>,
-    /// Whether a topic holds something else than this process has published.
-    pub(super) is_behind: bool,
+impl Store {
+    /// Claims subscriptions that are due in the lane, to topics that hold what this process has published, and begins an
+    /// attempt for each: the topic's current digest is stored as begun before anything is sent.
+    pub fn claim_deliveries(
+        &mut self,
+        lane: Lane,
+        claim: &Claim<'_>,
+        now: Moment,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let own = self.own.clone();
+        let (ids, is_behind) = self.read(|db| find(db, &own, lane, claim, now))?;
+        self.is_behind = is_behind;
+        match ids.is_empty() {
+            true => Ok(Vec::new()),
+            false => self.write(|db| begin(db, &ids, now)),
+        }
+    }
+
+    /// Stores how verifications and attempts ended; the results are in the order of the reports.
+    pub fn record(
+        &mut self,
+        reports: &[Report],
+        policy: &Policy,
+        now: Moment,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        self.write(|db| {
+            touch(db, now)?;
+            let mut recorded = vec![Recorded::Stale; reports.len()];
+            record_deliveries(db, reports, &mut recorded, policy, now)?;
+            for (report, recorded) in reports.iter().zip(&mut recorded) {
+                *recorded = match *report {
+                    Report::Verified {
+                        id,
+                        asked_at,
+                        confirmed,
+                    } => requests::verified(db, id, asked_at, confirmed, now)?,
+                    Report::Unreached { id, answer, delay } => {
+                        requests::put_off(db, id, answer, delay, now)?
+                    }
+                    Report::Unsent { id } => requests::release(db, id)?,
+                    Report::Delivered { .. } => continue,
+                };
+            }
+            Ok(recorded)
+        })
+    }
 }
 
-/// Finds subscriptions that are due in the lane, to topics that hold one of the contents `own`. Three index ranges a
-/// topic: open ones whose time has come, and acknowledged ones whose digest lies below or above the topic's. Each topic
-/// comes first in turn, by the clock, so that one that changes all the time cannot starve the others.
-pub(super) fn find(
-    connection: &mut dyn Connection,
+/// Finds ids of subscriptions that are due in the lane, to topics that hold one of the contents `own`, and whether a topic
+/// holds something else. Three index ranges a topic: open ones whose time has come, and acknowledged ones whose digest lies
+/// below or above the topic's. Each topic comes first in turn, by the clock, so that one that changes all the time cannot
+/// starve the others.
+fn find(
+    db: &mut dyn Connection,
     own: &[[u8; 32]],
     lane: Lane,
     claim: &Claim<'_>,
     now: Moment,
-) -> Result<Due, StoreError> {
+) -> Result<(Vec<i64>, bool), StoreError> {
     let mut is_behind = false;
     let mut topics = Vec::new();
-    for mut row in connection.query("SELECT id, digest FROM topic ORDER BY id", &[])? {
+    for mut row in db.query("SELECT id, digest FROM topic ORDER BY id", &[])? {
         let topic = (row.int("id")?, row.digest("digest")?);
         match own.contains(&topic.1) {
             true => topics.push(topic),
@@ -41,7 +82,7 @@ pub(super) fn find(
         topics.rotate_left(turn);
     }
     let is_slow = lane == Lane::Slow;
-    let mut room = HostRoom::new(claim);
+    let mut room = claim.room();
     let mut ids = Vec::new();
     for sql in QUERIES {
         for (topic_id, digest) in &topics {
@@ -51,88 +92,51 @@ pub(super) fn find(
                 now.into(),
                 digest.into(),
             ];
-            let rows = room.fill(connection, sql, &values)?;
+            let rows = room.fill(db, sql, &values)?;
             ids.extend(rows.into_iter().map(|(id, _)| id));
         }
     }
-    Ok(Due { ids, is_behind })
+    Ok((ids, is_behind))
 }
 
 /// Begins an attempt for each of `ids` that is still due, and returns what is to be sent.
-pub(super) fn begin(
-    connection: &mut dyn Connection,
-    ids: &[i64],
-    now: Moment,
-) -> Result<Vec<Delivery>, StoreError> {
-    let mut events = Vec::with_capacity(ids.len());
-    let mut deliveries = Vec::with_capacity(ids.len());
-    for stored in rows::load(connection, ids)? {
-        if !stored.state.is_due(&stored.current, now) {
-            continue;
-        }
+fn begin(db: &mut dyn Connection, ids: &[i64], now: Moment) -> Result<Vec<Delivery>, StoreError> {
+    let mut begun = rows::load(db, ids)?;
+    begun.retain(|listed| listed.state.is_due(&listed.current, now));
+    let mut deliveries = Vec::with_capacity(begun.len());
+    for listed in &mut begun {
+        listed.state.begin(listed.current);
         deliveries.push(Delivery {
-            id: stored.id,
-            attempt: stored.state.attempt + 1,
-            topic: stored.topic.clone(),
-            digest: stored.current,
-            callback: stored.callback.clone(),
-            secret: stored.state.secret.clone(),
+            id: listed.id,
+            attempt: listed.state.attempt,
+            topic: listed.topic.clone(),
+            digest: listed.current,
+            callback: listed.callback.clone(),
+            secret: listed.state.secret.clone(),
         });
-        let digest = stored.current;
-        events.push((stored, Event::Begun { digest }));
     }
-    rows::apply(connection, events, &NO_POLICY, now)?;
+    let begun: Vec<_> = begun.into_iter().map(|listed| (listed, None)).collect();
+    rows::save(db, &begun, now)?;
     Ok(deliveries)
-}
-
-/// Stores how exchanges ended, in the order of the reports.
-pub(super) fn record(
-    connection: &mut dyn Connection,
-    reports: &[Report],
-    policy: &Policy,
-    now: Moment,
-) -> Result<Vec<Recorded>, StoreError> {
-    let mut recorded = Vec::with_capacity(reports.len());
-    let is_delivery = |report: &Report| matches!(report, Report::Delivered { .. });
-    for group in reports.chunk_by(|one, next| is_delivery(one) && is_delivery(next)) {
-        match *group {
-            [
-                Report::Verified {
-                    id,
-                    asked_at,
-                    confirmed,
-                },
-            ] => {
-                let result = requests::verified(connection, id, asked_at, confirmed, policy, now);
-                recorded.push(result?);
-            }
-            [Report::Unreached { id, answer, delay }] => {
-                recorded.push(requests::put_off(connection, id, answer, delay, now)?);
-            }
-            [Report::Unsent { id }] => recorded.push(requests::release(connection, id)?),
-            _ => record_deliveries(connection, group, policy, now, &mut recorded)?,
-        }
-    }
-    Ok(recorded)
 }
 
 /// Stores how deliveries ended. What does not belong to the attempt under way is stale.
 fn record_deliveries(
-    connection: &mut dyn Connection,
+    db: &mut dyn Connection,
     reports: &[Report],
+    recorded: &mut [Recorded],
     policy: &Policy,
     now: Moment,
-    recorded: &mut Vec<Recorded>,
 ) -> Result<(), StoreError> {
-    let deliveries = reports.iter().filter_map(|report| match report {
-        Report::Delivered { id, attempt, .. } => Some((*id, *attempt)),
+    let id = |report: &Report| match report {
+        Report::Delivered { id, .. } => Some(*id),
         _ => None,
-    });
-    let ids: Vec<i64> = deliveries.map(|(id, _)| id).collect();
-    let mut stored: Vec<Stored> = rows::load(connection, &ids)?;
-    let mut events = Vec::with_capacity(reports.len());
-    let mut is_stale = Vec::with_capacity(reports.len());
-    for report in reports {
+    };
+    let ids: Vec<i64> = reports.iter().filter_map(id).collect();
+    let loaded = rows::load(db, &ids)?.into_iter();
+    let mut under_way: HashMap<i64, Listed> = loaded.map(|listed| (listed.id, listed)).collect();
+    let mut changed = Vec::with_capacity(ids.len());
+    for (report, recorded) in reports.iter().zip(recorded) {
         let Report::Delivered {
             id,
             attempt,
@@ -144,46 +148,22 @@ fn record_deliveries(
         else {
             continue;
         };
-        let is_under_way = |stored: &Stored| {
-            let state = &stored.state;
-            let this = (stored.id, state.attempt, &state.digest) == (*id, *attempt, digest);
-            this && state.claimed
+        let is_this = |listed: &Listed| {
+            let state = &listed.state;
+            state.claimed && (state.attempt, &state.digest) == (*attempt, digest)
         };
-        let event = Event::Ended {
-            attempt: *attempt,
-            outcome,
-            elapsed: *elapsed,
-            jitter: *jitter,
-        };
-        let found = stored.iter().position(is_under_way);
-        is_stale.push(found.is_none());
-        events.extend(found.map(|at| (stored.swap_remove(at), event)));
+        if !under_way.get(id).is_some_and(is_this) {
+            continue;
+        }
+        if let Some(mut listed) = under_way.remove(id) {
+            let removal = listed.state.end(outcome, *elapsed, *jitter, policy, now);
+            let failures = listed.state.failures;
+            *recorded = removal.map_or(Recorded::Kept { failures }, Recorded::Removed);
+            changed.push((listed, removal));
+        }
     }
-    let mut steps = rows::apply(connection, events, policy, now)?.into_iter();
-    recorded.extend(is_stale.into_iter().map(|is_stale| match is_stale {
-        true => Recorded::Stale,
-        false => steps.next().map_or(Recorded::Stale, delivered),
-    }));
-    Ok(())
+    rows::save(db, &changed, now)
 }
-
-/// What the end of a delivery changed, by the step that it was.
-fn delivered(after: Step) -> Recorded {
-    match (after.state, after.removal) {
-        (Some(state), _) => Recorded::Kept {
-            failures: state.failures,
-        },
-        (None, Some(removal)) => Recorded::Removed(removal),
-        (None, None) => Recorded::Stale,
-    }
-}
-
-/// Beginning an attempt asks no policy.
-const NO_POLICY: Policy = Policy {
-    failures_max: u32::MAX,
-    retry_delays: Vec::new(),
-    retry_after_max: Duration::ZERO,
-};
 
 /// Subscriptions whose last begun attempt was not acknowledged.
 const OPEN: &str =

@@ -1,6 +1,7 @@
 //! What can be wrong with a store, in words for the operator.
 
 use std::fmt;
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::schema::SCHEMA_VERSION;
@@ -31,22 +32,19 @@ pub enum StoreError {
 
 impl StoreError {
     /// Returns the error for an operation of the file system on `path`.
-    #[must_use]
-    pub fn io(path: &Path, error: &std::io::Error) -> StoreError {
+    pub(super) fn io(path: &Path, error: &Error) -> StoreError {
+        let path = path.to_owned();
         match error.kind() {
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                StoreError::QuotaExceeded(path.to_owned())
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::QuotaExceeded(path),
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                StoreError::ReadOnly(path)
             }
-            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
-                StoreError::ReadOnly(path.to_owned())
-            }
-            _ => StoreError::Io(path.to_owned(), error.to_string()),
+            _ => StoreError::Io(path, error.to_string()),
         }
     }
 
     /// Tells whether it may pass without the operator: another process is done, or the database is back.
-    #[must_use]
-    pub fn may_pass(&self) -> bool {
+    pub(in crate::hub) fn may_pass(&self) -> bool {
         matches!(self, StoreError::Busy(_) | StoreError::Unreachable(..))
     }
 }
@@ -54,35 +52,37 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StoreError::QuotaExceeded(path) => write!(f, "{}: the disk is full", path.display()),
-            StoreError::ReadOnly(path) => write!(
+            StoreError::QuotaExceeded(path)
+            | StoreError::ReadOnly(path)
+            | StoreError::Corrupt(path, _)
+            | StoreError::Foreign(path)
+            | StoreError::Newer(path, _)
+            | StoreError::Busy(path)
+            | StoreError::Io(path, _) => write!(f, "{}: ", path.display())?,
+            StoreError::Unreachable(name, _) | StoreError::Refused(name, _) => {
+                write!(f, "{name}: ")?;
+            }
+        }
+        match self {
+            StoreError::QuotaExceeded(_) => f.write_str("the disk is full"),
+            StoreError::ReadOnly(_) => {
+                f.write_str("cannot be written (permissions or a read-only mount)")
+            }
+            StoreError::Corrupt(_, what) => write!(
                 f,
-                "{}: cannot be written (permissions or a read-only mount)",
-                path.display()
+                "the file is damaged ({what}); restore a backup, or move all hub.* files away to start without subscriptions"
             ),
-            StoreError::Corrupt(path, what) => write!(
+            StoreError::Foreign(_) => {
+                f.write_str("not a state file of reviewd; choose another --state")
+            }
+            StoreError::Newer(_, version) => write!(
                 f,
-                "{}: the file is damaged ({what}); restore a backup, or move all hub.* files away to start without subscriptions",
-                path.display()
+                "schema {version} is newer than this program's {SCHEMA_VERSION}; use the version that wrote it"
             ),
-            StoreError::Foreign(path) => write!(
-                f,
-                "{}: not a state file of reviewd; choose another --state",
-                path.display()
-            ),
-            StoreError::Newer(path, version) => write!(
-                f,
-                "{}: schema {version} is newer than this program's {SCHEMA_VERSION}; use the version that wrote it",
-                path.display()
-            ),
-            StoreError::Busy(path) => write!(
-                f,
-                "{}: another process is writing; try again",
-                path.display()
-            ),
-            StoreError::Io(path, what) => write!(f, "{}: {what}", path.display()),
-            StoreError::Unreachable(name, what) => write!(f, "{name}: cannot be reached: {what}"),
-            StoreError::Refused(name, what) => write!(f, "{name}: cannot be used: {what}"),
+            StoreError::Busy(_) => f.write_str("another process is writing; try again"),
+            StoreError::Io(_, what) => f.write_str(what),
+            StoreError::Unreachable(_, what) => write!(f, "cannot be reached: {what}"),
+            StoreError::Refused(_, what) => write!(f, "cannot be used: {what}"),
         }
     }
 }

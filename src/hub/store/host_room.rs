@@ -12,7 +12,8 @@ use super::{Claim, StoreError};
 /// is left out of the next; a claim that would need many windows ends earlier, with less.
 pub(super) struct HostRoom<'a> {
     claim: &'a Claim<'a>,
-    taken: HashMap<String, usize>,
+    /// Exchanges with each host, those claimed here included.
+    busy: HashMap<String, usize>,
     found: usize,
 }
 
@@ -20,7 +21,7 @@ impl<'a> HostRoom<'a> {
     pub(super) fn new(claim: &'a Claim<'a>) -> HostRoom<'a> {
         HostRoom {
             claim,
-            taken: HashMap::new(),
+            busy: claim.busy.clone(),
             found: 0,
         }
     }
@@ -29,7 +30,7 @@ impl<'a> HostRoom<'a> {
     /// first two columns. `HOSTS` in the statement stands for the condition on the hosts.
     pub(super) fn fill(
         &mut self,
-        connection: &mut dyn Connection,
+        db: &mut dyn Connection,
         sql: &str,
         values: &[Value<'_>],
     ) -> Result<Vec<(i64, Row)>, StoreError> {
@@ -40,7 +41,10 @@ impl<'a> HostRoom<'a> {
             if wanted == 0 {
                 break;
             }
-            let full = self.full_hosts();
+            let is_full = |entry: &(&String, &usize)| *entry.1 >= self.claim.per_host;
+            let full = self.busy.iter().filter(is_full);
+            let mut full: Vec<String> = full.map(|(host, _)| host.clone()).collect();
+            full.sort_unstable();
             let condition = match full.len() {
                 0 => "1 = 1".to_owned(),
                 count => format!("host NOT IN ({})", parameters(values.len() + 2, count)),
@@ -52,12 +56,15 @@ impl<'a> HostRoom<'a> {
             let mut all = values.to_vec();
             all.push(limit.into());
             all.extend(full.into_iter().map(Value::from));
-            let rows = connection.query(&sql, &all)?;
+            let rows = db.query(&sql, &all)?;
             let is_last = rows.len() < limit;
             for mut row in rows {
                 let (host, id) = (row.text("host")?, row.int("id")?);
-                if self.found < self.claim.limit && !ids.contains(&id) && self.take(host) {
-                    ids.insert(id);
+                let busy = self.busy.entry(host).or_default();
+                let has_room = self.found < self.claim.limit && *busy < self.claim.per_host;
+                if has_room && ids.insert(id) {
+                    *busy += 1;
+                    self.found += 1;
                     found.push((id, row));
                 }
             }
@@ -66,33 +73,6 @@ impl<'a> HostRoom<'a> {
             }
         }
         Ok(found)
-    }
-
-    /// Counts one more exchange with `host`, if one fits.
-    fn take(&mut self, host: String) -> bool {
-        let has_room = self.busy(&host) < self.claim.per_host;
-        if has_room {
-            *self.taken.entry(host).or_default() += 1;
-            self.found += 1;
-        }
-        has_room
-    }
-
-    /// Hosts of which no more may be claimed.
-    fn full_hosts(&self) -> Vec<String> {
-        let hosts = self.claim.busy.keys().chain(self.taken.keys());
-        let mut full: Vec<String> = hosts
-            .filter(|host| self.busy(host) >= self.claim.per_host)
-            .cloned()
-            .collect();
-        full.sort_unstable();
-        full.dedup();
-        full
-    }
-
-    fn busy(&self, host: &str) -> usize {
-        let count = |hosts: &HashMap<String, usize>| hosts.get(host).copied().unwrap_or_default();
-        count(self.claim.busy) + count(&self.taken)
     }
 }
 

@@ -20,7 +20,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, NoTls};
 use tracing::debug;
 
-use super::connection::{Access, Cell, Connection, Row, Value};
+use super::connection::{Access, Connection, Row, Value};
 use super::error::StoreError;
 use super::schema::{self, SCHEMA_VERSION};
 pub use database::Database;
@@ -53,7 +53,9 @@ impl PostgresConnection {
         let refused = |what: String| StoreError::Refused(name.clone(), what);
         let security = match config.get_ssl_mode() {
             SslMode::Disable => None,
-            _ => Some(Security::of(database).map_err(refused)?),
+            _ => Some(
+                Security::of(database).map_err(|error| refused(format!("sslrootcert {error}")))?,
+            ),
         };
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -182,12 +184,12 @@ impl Connection for PostgresConnection {
 
     fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
         let rows = self.wait(self.client.query_typed(sql, &typed(values)))?;
-        let read = |row: &tokio_postgres::Row| {
-            let cells = (0..row.len()).map(|column| cell(row, column));
-            cells.collect::<Result<_, _>>().map(Row::new)
+        let one = |row: &tokio_postgres::Row| {
+            let values = (0..row.len()).map(|column| read(row, column));
+            values.collect::<Result<_, _>>().map(Row::new)
         };
         rows.iter()
-            .map(read)
+            .map(one)
             .collect::<Result<_, _>>()
             .map_err(|error| StoreError::Corrupt(self.place(), error.to_string()))
     }
@@ -251,19 +253,14 @@ fn typed<'a>(values: &'a [Value<'_>]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
     values.iter().map(one).collect()
 }
 
-fn cell(row: &tokio_postgres::Row, column: usize) -> Result<Cell, tokio_postgres::Error> {
-    let cell = match *row.columns()[column].type_() {
-        Type::TEXT => row.try_get::<_, Option<String>>(column)?.map(Cell::Text),
-        Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(column)?.map(Cell::Bytes),
-        Type::BOOL => row
-            .try_get::<_, Option<bool>>(column)?
-            .map(|flag| Cell::Int(flag.into())),
-        Type::INT4 => row
-            .try_get::<_, Option<i32>>(column)?
-            .map(|number| Cell::Int(number.into())),
-        _ => row.try_get::<_, Option<i64>>(column)?.map(Cell::Int),
-    };
-    Ok(cell.unwrap_or(Cell::Null))
+fn read(row: &tokio_postgres::Row, column: usize) -> Result<Value<'static>, tokio_postgres::Error> {
+    Ok(match *row.columns()[column].type_() {
+        Type::TEXT => Value::Text(row.try_get::<_, Option<String>>(column)?.map(Into::into)),
+        Type::BYTEA => Value::Bytes(row.try_get::<_, Option<Vec<u8>>>(column)?.map(Into::into)),
+        Type::BOOL => Value::Int(row.try_get::<_, Option<bool>>(column)?.map(Into::into)),
+        Type::INT4 => Value::Int(row.try_get::<_, Option<i32>>(column)?.map(Into::into)),
+        _ => Value::Int(row.try_get(column)?),
+    })
 }
 
 fn note_end(result: Result<(), tokio_postgres::Error>) {

@@ -2,107 +2,163 @@
 
 use std::time::Duration;
 
-use super::super::moment::Moment;
-use super::super::request::{Mode, Secret};
-use super::super::subscription::{Answer, Event, Policy, step};
 use super::connection::{Connection, Row};
-use super::host_room::HostRoom;
-use super::rows::{self, read_mode, read_secret};
+use super::rows::{self, first, read_mode, read_secret, secret_value};
 use super::{
-    Accept, Claim, QuotaExceeded, Quotas, Recorded, StoreError, UNREACHED_MAX, Verification,
-    WaitingRequest,
+    Accept, Claim, QuotaExceeded, Quotas, Recorded, Store, StoreError, UNREACHED_MAX, Verification,
+    WaitingRequest, touch,
 };
+use crate::hub::Moment;
+use crate::hub::request::Mode;
+use crate::hub::subscription::{Answer, Grant, Subscription};
 
-/// Keeps the requests that there is room for; one that repeats a waiting one to the letter joins it.
-pub(super) fn accept(
-    connection: &mut dyn Connection,
-    requests: &[Accept],
-    quotas: &Quotas,
-    now: Moment,
-) -> Result<Vec<Result<(), QuotaExceeded>>, StoreError> {
-    if requests.is_empty() {
-        return Ok(Vec::new());
+impl Store {
+    /// Keeps each request that `quotas` leave room for; one that repeats a waiting one to the letter joins it. The answers
+    /// are in the order of the requests.
+    pub fn accept(
+        &mut self,
+        requests: &[Accept],
+        quotas: &Quotas,
+        now: Moment,
+    ) -> Result<Vec<Result<(), QuotaExceeded>>, StoreError> {
+        self.write(|db| {
+            touch(db, now)?;
+            if requests.is_empty() {
+                return Ok(Vec::new());
+            }
+            // Of many subscriptions the count takes its time, and no request of the batch changes it.
+            let mut row = first(db.query("SELECT count(*) FROM subscription", &[])?)?;
+            let active = row.number("count")?;
+            let one = |accept| accept_one(db, accept, quotas, active, now);
+            requests.iter().map(one).collect()
+        })
     }
-    // Of many subscriptions the count takes its time, and no request of the batch changes it.
-    let mut row = first(connection.query("SELECT count(*) FROM subscription", &[])?)?;
-    let active = row.number("count")?;
-    let one = |accept| accept_one(connection, accept, quotas, active, now);
-    requests.iter().map(one).collect()
+
+    /// Claims requests to be verified, those of active subscriptions first and then the oldest, at most one at a time for
+    /// each pair of callback and topic. A claim counts as an attempt; a request has [`VERIFICATIONS_MAX`] in its life, all
+    /// but the first [`UNREACHED_MAX`] after a crash.
+    ///
+    /// [`VERIFICATIONS_MAX`]: super::VERIFICATIONS_MAX
+    pub fn claim_requests(
+        &mut self,
+        claim: &Claim<'_>,
+        now: Moment,
+    ) -> Result<Vec<Verification>, StoreError> {
+        let read = |(id, mut row): (i64, Row)| {
+            Ok(Verification {
+                id,
+                mode: read_mode(&mut row)?,
+                topic_given: row.text("topic_given")?,
+                callback: row.callback()?,
+                lease_s: row.number("lease_s")?,
+            })
+        };
+        let found: Vec<Verification> = self.read(|db| {
+            let rows = claim.room().fill(db, FIND, &[now.into()])?;
+            rows.into_iter().map(read).collect()
+        })?;
+        if found.is_empty() {
+            return Ok(found);
+        }
+        self.write(|db| {
+            let mut claimed = Vec::with_capacity(found.len());
+            for verification in found {
+                // Another process may have been quicker.
+                let sql = "UPDATE request SET claimed = 1, attempts = attempts + 1 WHERE id = $1 AND claimed = 0";
+                if db.execute(sql, &[verification.id.into()])? == 1 {
+                    claimed.push(verification);
+                }
+            }
+            Ok(claimed)
+        })
+    }
+
+    /// Lists at most `limit` requests that wait for their verification, oldest first.
+    pub fn requests(&mut self, limit: usize) -> Result<Vec<WaitingRequest>, StoreError> {
+        let sql = "SELECT id, mode, topic, host, accepted_at, attempts, last_answer FROM request ORDER BY id LIMIT $1";
+        let read = |mut row: Row| {
+            Ok(WaitingRequest {
+                id: row.int("id")?,
+                mode: read_mode(&mut row)?,
+                topic: row.text("topic")?,
+                host: row.text("host")?,
+                accepted_at: row.moment("accepted_at")?,
+                attempts: row.number("attempts")?,
+                last: row
+                    .text_or_null("last_answer")?
+                    .and_then(|name| Answer::from_name(&name)),
+            })
+        };
+        let values = [limit.into()];
+        self.read(|db| db.query(sql, &values)?.into_iter().map(read).collect())
+    }
 }
 
 fn accept_one(
-    connection: &mut dyn Connection,
+    db: &mut dyn Connection,
     accept: &Accept,
     quotas: &Quotas,
     active: u64,
     now: Moment,
 ) -> Result<Result<(), QuotaExceeded>, StoreError> {
     let Accept { request, lease_s } = accept;
-    let secret = request.secret.as_ref().map(Secret::reveal);
-    let joined = connection.query(
-        "SELECT id FROM request WHERE callback = $1 AND topic = $2 AND topic_given = $3 AND mode = $4 AND lease_s = $5
+    let host = request.callback.host().to_string();
+    let values = [
+        request.mode.as_str().into(),
+        request.topic.as_str().into(),
+        request.topic_given.as_str().into(),
+        request.callback.uri().into(),
+        (*lease_s).into(),
+        secret_value(request.secret.as_ref()),
+    ];
+    let joined = db.query(
+        "SELECT id FROM request WHERE mode = $1 AND topic = $2 AND topic_given = $3 AND callback = $4 AND lease_s = $5
          AND secret IS NOT DISTINCT FROM $6 AND claimed = 0 AND attempts = 0",
-        &[
-            request.callback.uri().into(),
-            request.topic.as_str().into(),
-            request.topic_given.as_str().into(),
-            request.mode.as_str().into(),
-            (*lease_s).into(),
-            secret.into(),
-        ],
+        &values,
     )?;
     if !joined.is_empty() {
         return Ok(Ok(()));
     }
-    if let Some(exceeded) = exceeded(connection, accept, quotas, active)? {
+    if let Some(exceeded) = exceeded(db, accept, &host, quotas, active)? {
         return Ok(Err(exceeded));
     }
-    connection.execute(
-        "INSERT INTO request (mode, topic, topic_given, callback, host, lease_s, secret, accepted_at, digest)
+    let mut values = Vec::from(values);
+    values.extend([host.into(), now.into()]);
+    db.execute(
+        "INSERT INTO request (mode, topic, topic_given, callback, lease_s, secret, host, accepted_at, digest)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, (SELECT digest FROM topic WHERE url = $2))",
-        &[
-            request.mode.as_str().into(),
-            request.topic.as_str().into(),
-            request.topic_given.as_str().into(),
-            request.callback.uri().into(),
-            request.callback.host().to_string().into(),
-            (*lease_s).into(),
-            secret.into(),
-            now.into(),
-        ],
+        &values,
     )?;
     Ok(Ok(()))
 }
 
-/// Returns which bound leaves no room for one more request, if one does, while `active` subscriptions are there. Renewals and unsubscriptions of what is active
-/// need no room among the subscriptions.
+/// Returns which bound leaves no room for one more request, if one does, while `active` subscriptions are there. Renewals
+/// and unsubscriptions of what is active need no room among the subscriptions.
 fn exceeded(
-    connection: &mut dyn Connection,
+    db: &mut dyn Connection,
     accept: &Accept,
+    host: &str,
     quotas: &Quotas,
     active: u64,
 ) -> Result<Option<QuotaExceeded>, StoreError> {
     let request = &accept.request;
-    let host = request.callback.host().to_string();
     let sql = "SELECT count(*), count(*) FILTER (WHERE host = $1), count(*) FILTER (WHERE mode = 'subscribe'),
-         count(*) FILTER (WHERE mode = 'subscribe' AND host = $1) FROM request";
-    let mut row = first(connection.query(sql, &[host.as_str().into()])?)?;
+         count(*) FILTER (WHERE mode = 'subscribe' AND host = $1),
+         (SELECT count(*) FROM subscription WHERE host = $1) FROM request";
+    let mut row = first(db.query(sql, &[host.into()])?)?;
     let mut next = || row.number::<u64>("count");
     let (all, of_host, asked, asked_of_host) = (next()?, next()?, next()?, next()?);
+    let active_of_host = next()?;
     if all >= quotas.requests.into() {
         return Ok(Some(QuotaExceeded::Requests));
     }
     if of_host >= quotas.requests_per_host.into() {
         return Ok(Some(QuotaExceeded::RequestsOfHost));
     }
-    if request.mode == Mode::Unsubscribe
-        || rows::load_pair(connection, &request.callback, &request.topic)?.is_some()
-    {
+    let mut is_there = || rows::load_pair(db, &request.callback, &request.topic);
+    if request.mode == Mode::Unsubscribe || is_there()?.is_some() {
         return Ok(None);
     }
-    let sql = "SELECT count(*) FROM subscription WHERE host = $1";
-    let mut row = first(connection.query(sql, &[host.into()])?)?;
-    let active_of_host: u64 = row.number("count")?;
     if active + asked >= quotas.subscriptions.into() {
         return Ok(Some(QuotaExceeded::Subscriptions));
     }
@@ -110,89 +166,49 @@ fn exceeded(
     Ok(is_full.then_some(QuotaExceeded::SubscriptionsOfHost))
 }
 
-/// Finds requests that may be verified now: the oldest of each pair, not under way, with room for their host. Those of
-/// active subscriptions come first.
-pub(super) fn find(
-    connection: &mut dyn Connection,
-    claim: &Claim<'_>,
-    now: Moment,
-) -> Result<Vec<Verification>, StoreError> {
-    let rows = HostRoom::new(claim).fill(connection, FIND, &[now.into()])?;
-    let read = |(id, mut row): (i64, Row)| {
-        Ok(Verification {
-            id,
-            mode: read_mode(&mut row)?,
-            topic_given: row.text("topic_given")?,
-            callback: row.callback()?,
-            lease_s: row.number("lease_s")?,
-        })
-    };
-    rows.into_iter().map(read).collect()
-}
-
-/// Claims what [`find`] found, unless another process was quicker.
-pub(super) fn claim(
-    connection: &mut dyn Connection,
-    found: Vec<Verification>,
-) -> Result<Vec<Verification>, StoreError> {
-    let mut claimed = Vec::with_capacity(found.len());
-    for verification in found {
-        let sql =
-            "UPDATE request SET claimed = 1, attempts = attempts + 1 WHERE id = $1 AND claimed = 0";
-        if connection.execute(sql, &[verification.id.into()])? == 1 {
-            claimed.push(verification);
-        }
-    }
-    Ok(claimed)
-}
-
 /// Stores that a verification was not sent: the request waits as before.
-pub(super) fn release(connection: &mut dyn Connection, id: i64) -> Result<Recorded, StoreError> {
+pub(super) fn release(db: &mut dyn Connection, id: i64) -> Result<Recorded, StoreError> {
     let sql =
         "UPDATE request SET claimed = 0, attempts = attempts - 1 WHERE id = $1 AND claimed = 1";
-    Ok(match connection.execute(sql, &[id.into()])? {
-        0 => Recorded::Stale,
-        _ => Recorded::Waiting,
+    let released = db.execute(sql, &[id.into()])?;
+    Ok(if released > 0 {
+        Recorded::Waiting
+    } else {
+        Recorded::Stale
     })
 }
 
 /// Stores that a callback was not reached: the request waits for another attempt, or goes after the last.
 pub(super) fn put_off(
-    connection: &mut dyn Connection,
+    db: &mut dyn Connection,
     id: i64,
     answer: Answer,
     delay: Duration,
     now: Moment,
 ) -> Result<Recorded, StoreError> {
-    let waiting = connection.execute(
-        "UPDATE request SET claimed = 0, next_at = $2, last_answer = $3 WHERE id = $1 AND claimed = 1 AND attempts < $4",
-        &[
-            id.into(),
-            now.plus(delay).into(),
-            answer.to_string().into(),
-            UNREACHED_MAX.into(),
-        ],
-    )?;
-    if waiting == 1 {
+    let (next_at, answer) = (now.plus(delay).into(), answer.to_string().into());
+    let sql = "UPDATE request SET claimed = 0, next_at = $2, last_answer = $3 WHERE id = $1 AND claimed = 1 AND attempts < $4";
+    if db.execute(sql, &[id.into(), next_at, answer, UNREACHED_MAX.into()])? > 0 {
         return Ok(Recorded::Waiting);
     }
     let sql = "DELETE FROM request WHERE id = $1 AND claimed = 1";
-    Ok(match connection.execute(sql, &[id.into()])? {
-        0 => Recorded::Stale,
-        _ => Recorded::Rejected,
+    let dropped = db.execute(sql, &[id.into()])?;
+    Ok(if dropped > 0 {
+        Recorded::Rejected
+    } else {
+        Recorded::Stale
     })
 }
 
 /// Stores how a verification was answered: the request goes, and if it was confirmed the subscription changes.
 pub(super) fn verified(
-    connection: &mut dyn Connection,
+    db: &mut dyn Connection,
     id: i64,
     asked_at: Moment,
     confirmed: bool,
-    policy: &Policy,
     now: Moment,
 ) -> Result<Recorded, StoreError> {
-    let rows = connection.query(
+    let rows = db.query(
         "DELETE FROM request WHERE id = $1 AND claimed = 1
          RETURNING mode, topic, callback, lease_s, secret, digest",
         &[id.into()],
@@ -201,66 +217,46 @@ pub(super) fn verified(
         return Ok(Recorded::Stale);
     };
     let (mode, topic, callback) = (read_mode(&mut row)?, row.text("topic")?, row.callback()?);
-    let (lease_s, secret) = (row.number("lease_s")?, read_secret(&mut row)?);
+    let grant = Grant {
+        lease_s: row.number("lease_s")?,
+        secret: read_secret(&mut row)?,
+        asked_at,
+    };
     let accepted = row.digest_or_null("digest")?;
     let sql = "SELECT id, digest FROM topic WHERE url = $1";
-    let known = connection.query(sql, &[topic.as_str().into()])?;
+    let known = db.query(sql, &[topic.as_str().into()])?;
     let (true, Some(mut known)) = (confirmed, known.into_iter().next()) else {
         return Ok(Recorded::Rejected);
     };
     let (topic_id, current) = (known.int("id")?, known.digest("digest")?);
-    let event = Event::Verified {
-        mode,
-        secret: secret.as_ref(),
-        lease_s,
-        asked_at,
-        accepted: accepted.unwrap_or(current),
-    };
-    if let Some(stored) = rows::load_pair(connection, &callback, &topic)? {
-        let steps = rows::apply(connection, vec![(stored, event)], policy, now)?;
-        return Ok(steps.first().map_or(Recorded::Stale, Recorded::verified));
+    match (rows::load_pair(db, &callback, &topic)?, mode) {
+        (Some(mut listed), mode) => {
+            let removal = match mode {
+                Mode::Unsubscribe => listed.state.unsubscribe(now),
+                Mode::Subscribe => {
+                    listed.state.renew(grant, now);
+                    None
+                }
+            };
+            rows::save(db, &[(listed, removal)], now)?;
+            Ok(match (removal, mode) {
+                (Some(removal), _) => Recorded::Removed(removal),
+                (None, Mode::Unsubscribe) => Recorded::Leaving,
+                (None, Mode::Subscribe) => Recorded::Renewed,
+            })
+        }
+        (None, Mode::Unsubscribe) => Ok(Recorded::Stale),
+        (None, Mode::Subscribe) => {
+            let state = Subscription::activate(grant, accepted.unwrap_or(current), now);
+            rows::insert(db, topic_id, &callback, &state)?;
+            let sql = "DELETE FROM notice WHERE callback = $1 AND topic = $2";
+            db.execute(sql, &[callback.uri().into(), topic.into()])?;
+            Ok(Recorded::Activated)
+        }
     }
-    let Some(state) = step(None, &event, now, policy).state else {
-        return Ok(Recorded::Stale);
-    };
-    rows::insert(connection, topic_id, &callback, &state)?;
-    connection.execute(
-        "DELETE FROM notice WHERE callback = $1 AND topic = $2",
-        &[callback.uri().into(), topic.into()],
-    )?;
-    Ok(Recorded::Activated)
 }
 
-/// Lists requests, oldest first.
-pub(super) fn list(
-    connection: &mut dyn Connection,
-    limit: usize,
-) -> Result<Vec<WaitingRequest>, StoreError> {
-    let sql = "SELECT id, mode, topic, host, accepted_at, attempts, last_answer FROM request ORDER BY id LIMIT $1";
-    let rows = connection.query(sql, &[limit.into()])?;
-    let read = |mut row: Row| {
-        Ok(WaitingRequest {
-            id: row.int("id")?,
-            mode: read_mode(&mut row)?,
-            topic: row.text("topic")?,
-            host: row.text("host")?,
-            accepted_at: row.moment("accepted_at")?,
-            attempts: row.number("attempts")?,
-            last: row
-                .text_or_null("last_answer")?
-                .and_then(|name| Answer::from_name(&name)),
-        })
-    };
-    rows.into_iter().map(read).collect()
-}
-
-/// Returns the one row of a statement that always has one.
-pub(super) fn first(rows: Vec<Row>) -> Result<Row, StoreError> {
-    let missing = || StoreError::Corrupt(std::path::PathBuf::new(), "a row is missing".to_owned());
-    rows.into_iter().next().ok_or_else(missing)
-}
-
-/// `$1` is the time; [`HostRoom::fill`] adds the hosts that are left out and the limit.
+/// `$1` is the time; [`HostRoom::fill`](super::host_room::HostRoom::fill) adds the hosts that are left out and the limit.
 const FIND: &str = "SELECT r.host, r.id, r.mode, r.topic_given, r.callback, r.lease_s FROM request r
  WHERE r.claimed = 0 AND r.next_at <= $1 AND NOT EXISTS
  (SELECT 1 FROM request e WHERE e.callback = r.callback AND e.topic = r.topic AND e.id < r.id) AND HOSTS

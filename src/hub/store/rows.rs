@@ -1,117 +1,52 @@
-//! Subscriptions, tombstones and denials as rows.
+//! Subscriptions and tombstones as rows.
 
-use super::super::callback::Callback;
-use super::super::moment::Moment;
-use super::super::request::{Mode, Secret};
-use super::super::subscription::{Answer, Ended, Event, Outcome, Policy, Step, Subscription, step};
+use std::path::PathBuf;
+
 use super::connection::{Connection, Row, Value};
-use super::{Listed, StoreError, TOMBSTONES_MAX, Tombstone};
+use super::{Listed, StoreError, TOMBSTONES_MAX};
+use crate::hub::request::{Mode, Secret};
+use crate::hub::subscription::{Answer, Ended, Phase, RemovalReason, Subscription};
+use crate::hub::{Callback, Moment};
 
-/// A subscription's row: the key, and the state that [`step`] works on.
-#[derive(Clone, Debug)]
-pub(super) struct Stored {
-    pub(super) id: i64,
-    pub(super) topic: String,
-    /// Digest of what the topic holds.
-    pub(super) current: [u8; 32],
-    pub(super) callback: Callback,
-    pub(super) state: Subscription,
-}
-
-impl Stored {
-    /// Returns it as the operator sees it.
-    pub(super) fn listed(self) -> Listed {
-        let is_owed = !(self.state.acknowledged && self.state.digest == self.current);
-        Listed {
-            id: self.id,
-            topic: self.topic,
-            callback: self.callback,
-            owed: is_owed,
-            state: self.state,
-        }
-    }
-}
-
-/// Loads the subscriptions with these ids, in any order.
-pub(super) fn load(
-    connection: &mut dyn Connection,
-    ids: &[i64],
-) -> Result<Vec<Stored>, StoreError> {
+/// Loads the subscriptions with these ids, in the order of their ids.
+pub(super) fn load(db: &mut dyn Connection, ids: &[i64]) -> Result<Vec<Listed>, StoreError> {
     let mut found = Vec::with_capacity(ids.len());
     for ids in ids.chunks(IDS_MAX) {
         let sql = format!("{SELECT} WHERE s.id IN ({})", parameters(1, ids.len()));
         let values: Vec<Value<'_>> = ids.iter().map(|id| (*id).into()).collect();
-        for row in connection.query(&sql, &values)? {
+        for row in db.query(&sql, &values)? {
             found.push(read(row)?);
         }
     }
+    found.sort_unstable_by_key(|listed| listed.id);
     Ok(found)
 }
 
 /// Loads a subscription by its pair.
 pub(super) fn load_pair(
-    connection: &mut dyn Connection,
+    db: &mut dyn Connection,
     callback: &Callback,
     topic: &str,
-) -> Result<Option<Stored>, StoreError> {
+) -> Result<Option<Listed>, StoreError> {
     let sql = format!("{SELECT} WHERE s.callback = $1 AND t.url = $2");
-    let rows = connection.query(&sql, &[callback.uri().into(), topic.into()])?;
+    let rows = db.query(&sql, &[callback.uri().into(), topic.into()])?;
     rows.into_iter().next().map(read).transpose()
 }
 
 /// Lists at most `limit` subscriptions with ids above `after`, by id.
 pub(super) fn list(
-    connection: &mut dyn Connection,
+    db: &mut dyn Connection,
     after: i64,
     limit: usize,
-) -> Result<Vec<Stored>, StoreError> {
+) -> Result<Vec<Listed>, StoreError> {
     let sql = format!("{SELECT} WHERE s.id > $1 ORDER BY s.id LIMIT $2");
-    let rows = connection.query(&sql, &[after.into(), limit.into()])?;
+    let rows = db.query(&sql, &[after.into(), limit.into()])?;
     rows.into_iter().map(read).collect()
-}
-
-/// Applies an event to each of `stored` that is meant for it, saves what comes of it, and returns the steps in their order.
-/// What ended leaves a tombstone and, where the subscriber does not know, a denial.
-pub(super) fn apply(
-    connection: &mut dyn Connection,
-    events: Vec<(Stored, Event<'_>)>,
-    policy: &Policy,
-    now: Moment,
-) -> Result<Vec<Step>, StoreError> {
-    let mut ids = Vec::with_capacity(events.len());
-    let mut steps = Vec::with_capacity(events.len());
-    for (stored, event) in events {
-        let id = stored.id;
-        let (last, created_at) = (stored.state.last.clone(), stored.state.created_at);
-        let after = step(Some(stored.state), &event, now, policy);
-        if let Some(removal) = after.removal {
-            let stone = Tombstone {
-                id,
-                topic: stored.topic,
-                host: stored.callback.host().to_string(),
-                removal,
-                at: now,
-                last: last_of(&event, now).or(last),
-                created_at,
-            };
-            bury(connection, &stone, &stored.callback)?;
-        }
-        ids.push(id);
-        steps.push(after);
-    }
-    let kept = ids.iter().zip(&steps).filter_map(|(id, after)| {
-        let mut values = vec![Value::from(*id)];
-        values.extend(state_values(after.state.as_ref()?));
-        Some(values)
-    });
-    let kept: Vec<Vec<Value<'_>>> = kept.collect();
-    connection.execute_each(UPDATE, &kept)?;
-    Ok(steps)
 }
 
 /// Inserts a subscription.
 pub(super) fn insert(
-    connection: &mut dyn Connection,
+    db: &mut dyn Connection,
     topic_id: i64,
     callback: &Callback,
     state: &Subscription,
@@ -120,111 +55,121 @@ pub(super) fn insert(
     values.extend(state_values(state));
     let host = callback.host().to_string();
     values.extend([callback.uri().into(), host.into(), state.created_at.into()]);
-    connection.execute(INSERT, &values).map(drop)
+    db.execute(INSERT, &values).map(drop)
+}
+
+/// Saves subscriptions that changed, and ends those that come with a reason for it.
+pub(super) fn save(
+    db: &mut dyn Connection,
+    changed: &[(Listed, Option<RemovalReason>)],
+    now: Moment,
+) -> Result<(), StoreError> {
+    let mut kept: Vec<Vec<Value<'_>>> = Vec::new();
+    for (listed, removal) in changed {
+        if let Some(removal) = removal {
+            bury(db, listed, *removal, now)?;
+            continue;
+        }
+        let mut values = vec![listed.id.into()];
+        values.extend(state_values(&listed.state));
+        kept.push(values);
+    }
+    db.execute_each(UPDATE, &kept)
 }
 
 /// Removes a subscription, leaves its tombstone, and a denial where the subscriber does not know.
 fn bury(
-    connection: &mut dyn Connection,
-    stone: &Tombstone,
-    callback: &Callback,
+    db: &mut dyn Connection,
+    listed: &Listed,
+    removal: RemovalReason,
+    now: Moment,
 ) -> Result<(), StoreError> {
-    connection.execute("DELETE FROM subscription WHERE id = $1", &[stone.id.into()])?;
-    connection.execute(
+    let Listed {
+        id,
+        topic,
+        callback,
+        state,
+        ..
+    } = listed;
+    let [last_at, last_answer] = last_values(state.last.as_ref());
+    db.execute("DELETE FROM subscription WHERE id = $1", &[(*id).into()])?;
+    db.execute(
         "INSERT INTO tombstone (id, topic, host, removal, at, last_at, last_answer, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         &[
-            stone.id.into(),
-            stone.topic.as_str().into(),
-            stone.host.as_str().into(),
-            stone.removal.as_str().into(),
-            stone.at.into(),
-            stone.last.as_ref().map(|last| last.at).into(),
-            stone
-                .last
-                .as_ref()
-                .map(|last| last.answer.to_string())
-                .into(),
-            stone.created_at.into(),
+            (*id).into(),
+            topic.as_str().into(),
+            callback.host().to_string().into(),
+            removal.as_str().into(),
+            now.into(),
+            last_at,
+            last_answer,
+            state.created_at.into(),
         ],
     )?;
-    if stone.removal.reason().is_none() {
+    if removal.reason().is_none() {
         return Ok(());
     }
-    connection.execute(
+    db.execute(
         "INSERT INTO notice (topic, callback, removal, since) VALUES ($1, $2, $3, $4)",
         &[
-            stone.topic.as_str().into(),
+            topic.as_str().into(),
             callback.uri().into(),
-            stone.removal.as_str().into(),
-            stone.at.into(),
+            removal.as_str().into(),
+            now.into(),
         ],
     )?;
-    connection.execute(
-        "DELETE FROM notice WHERE id <= (SELECT max(id) FROM notice) - $1",
-        &[TOMBSTONES_MAX.into()],
-    )?;
-    Ok(())
+    let sql = "DELETE FROM notice WHERE id <= (SELECT max(id) FROM notice) - $1";
+    db.execute(sql, &[TOMBSTONES_MAX.into()]).map(drop)
 }
 
-/// The attempt that ended a subscription is the last that its tombstone tells of.
-fn last_of(event: &Event<'_>, now: Moment) -> Option<Ended> {
-    match event {
-        Event::Ended {
-            outcome: Outcome::Attempted { answer, .. },
-            ..
-        } => Some(Ended {
-            at: now,
-            answer: *answer,
-        }),
-        _ => None,
-    }
-}
-
-fn read(mut row: Row) -> Result<Stored, StoreError> {
-    Ok(Stored {
-        id: row.int("id")?,
-        topic: row.text("url")?,
-        current: row.digest("topic.digest")?,
-        callback: row.callback()?,
-        state: Subscription {
-            secret: read_secret(&mut row)?,
-            digest: row.digest("digest")?,
-            lease_s: row.number("lease_s")?,
-            lease_end: row.moment("lease_end")?,
-            acknowledged: row.flag("acknowledged")?,
-            failures: row.number("failures")?,
-            next_at: row.moment("next_at")?,
-            claimed: row.flag("claimed")?,
-            attempt: row.number("attempt")?,
-            elapsed_ms: row.number("elapsed_ms")?,
-            created_at: row.moment("created_at")?,
-            verified_at: row.moment("verified_at")?,
-            last: read_last(&mut row)?,
+fn read(mut row: Row) -> Result<Listed, StoreError> {
+    let (id, topic, current) = (
+        row.int("id")?,
+        row.text("url")?,
+        row.digest("topic.digest")?,
+    );
+    let callback = row.callback()?;
+    let state = Subscription {
+        secret: read_secret(&mut row)?,
+        digest: row.digest("digest")?,
+        phase: match row.number("lease_s")? {
+            0 => Phase::Unsubscribing,
+            lease_s => Phase::Active { lease_s },
         },
+        lease_end: row.moment("lease_end")?,
+        acknowledged: row.flag("acknowledged")?,
+        failures: row.number("failures")?,
+        next_at: row.moment("next_at")?,
+        claimed: row.flag("claimed")?,
+        attempt: row.number("attempt")?,
+        elapsed_ms: row.number("elapsed_ms")?,
+        created_at: row.moment("created_at")?,
+        verified_at: row.moment("verified_at")?,
+        last: read_last(&mut row)?,
+    };
+    Ok(Listed {
+        id,
+        topic,
+        callback,
+        owed: state.is_owed(&current),
+        current,
+        state,
     })
 }
 
-/// Reads a secret.
 pub(super) fn read_secret(row: &mut Row) -> Result<Option<Secret>, StoreError> {
-    let text = row.text_or_null("secret")?;
-    Ok(text.and_then(Secret::new))
+    Ok(row.text_or_null("secret")?.and_then(Secret::new))
 }
 
 /// Reads how a last attempt ended, from two columns.
 pub(super) fn read_last(row: &mut Row) -> Result<Option<Ended>, StoreError> {
-    let at = row.int_or_null("last_at")?;
+    let at = row.int_or_null("last_at")?.map(Moment::from_unix_ms);
     let answer = row.text_or_null("last_answer")?;
-    Ok(at.zip(answer).and_then(|(at, answer)| {
-        let answer = Answer::from_name(&answer)?;
-        Some(Ended {
-            at: Moment::from_unix_ms(at),
-            answer,
-        })
-    }))
+    let answer = answer.and_then(|name| Answer::from_name(&name));
+    Ok(at.zip(answer).map(|(at, answer)| Ended { at, answer }))
 }
 
-/// Reads a mode.
 pub(super) fn read_mode(row: &mut Row) -> Result<Mode, StoreError> {
     let modes = [Mode::Subscribe, Mode::Unsubscribe];
     row.parsed("mode", |text| {
@@ -234,10 +179,14 @@ pub(super) fn read_mode(row: &mut Row) -> Result<Mode, StoreError> {
 
 /// The values of `$2` to `$15` of [`UPDATE`] and [`INSERT`].
 fn state_values(state: &Subscription) -> [Value<'_>; 14] {
-    let last = state.last.as_ref();
+    let [last_at, last_answer] = last_values(state.last.as_ref());
+    let lease_s = match state.phase {
+        Phase::Active { lease_s } => lease_s,
+        Phase::Unsubscribing => 0,
+    };
     [
-        state.secret.as_ref().map(Secret::reveal).into(),
-        state.lease_s.into(),
+        secret_value(state.secret.as_ref()),
+        lease_s.into(),
         state.lease_end.into(),
         (&state.digest).into(),
         state.acknowledged.into(),
@@ -248,9 +197,26 @@ fn state_values(state: &Subscription) -> [Value<'_>; 14] {
         state.elapsed_ms.into(),
         state.is_slow().into(),
         state.verified_at.into(),
-        last.map(|last| last.at).into(),
-        last.map(|last| last.answer.to_string()).into(),
+        last_at,
+        last_answer,
     ]
+}
+
+pub(super) fn secret_value(secret: Option<&Secret>) -> Value<'_> {
+    Value::Text(secret.map(|secret| secret.reveal().into()))
+}
+
+fn last_values(last: Option<&Ended>) -> [Value<'static>; 2] {
+    [
+        Value::Int(last.map(|last| last.at.unix_ms())),
+        Value::Text(last.map(|last| last.answer.to_string().into())),
+    ]
+}
+
+/// Returns the one row of a statement that always has one.
+pub(super) fn first(rows: Vec<Row>) -> Result<Row, StoreError> {
+    let missing = || StoreError::Corrupt(PathBuf::new(), "a row is missing".to_owned());
+    rows.into_iter().next().ok_or_else(missing)
 }
 
 /// Returns `count` parameters from `$first` on, separated by commas.
@@ -264,7 +230,7 @@ pub(super) fn parameters(first: usize, count: usize) -> String {
 /// Ids in one statement: both databases take more.
 const IDS_MAX: usize = 500;
 
-/// Replaces the state of a subscription.
+/// Replaces the state of a subscription. `lease_s` is 0 for one that is [`Phase::Unsubscribing`].
 const UPDATE: &str = "UPDATE subscription SET secret = $2, lease_s = $3, lease_end = $4, digest = $5, acknowledged = $6,
  failures = $7, next_at = $8, claimed = $9, attempt = $10, elapsed_ms = $11, slow = $12, verified_at = $13, last_at = $14,
  last_answer = $15 WHERE id = $1";

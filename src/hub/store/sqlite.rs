@@ -4,17 +4,17 @@
 //! transaction, which the batches of the store share. `synchronous=NORMAL` for the outcomes alone would save it where
 //! a loss only repeats a delivery, but then a lost "begun" could let an older content follow a newer one.
 
-mod directory;
-
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use rusqlite::types::{ToSqlOutput, Type, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags, Statement, ToSql, params_from_iter};
 
-use super::connection::{Access, Cell, Connection, Row, Value};
+use super::connection::{Access, Connection, Row, Value};
 use super::error::StoreError;
 use super::schema::{self, SCHEMA_VERSION};
 
@@ -28,35 +28,29 @@ pub(super) struct SqliteConnection {
 
 impl SqliteConnection {
     /// Opens the file in the directory `dir`. Creates the directory (mode 0700) and the file (mode 0600) if missing. A
-    /// directory that exists keeps its mode.
-    ///
-    /// # Errors
-    /// [`StoreError::Corrupt`], `Foreign` or `Newer` for a file that cannot be used, `ReadOnly`, `QuotaExceeded`, `Busy` or
-    /// `Io` as the disk has it.
+    /// directory that exists keeps its mode: it may be a volume with an owner and a group of its own.
     pub(super) fn open(dir: &Path) -> Result<SqliteConnection, StoreError> {
-        directory::prepare(dir)?;
+        let mut builder = DirBuilder::new();
+        let made = builder.recursive(true).mode(0o700).create(dir);
+        made.map_err(|error| StoreError::io(dir, &error))?;
         let path = dir.join(FILE_NAME);
+        let fail = |error: std::io::Error| StoreError::io(&path, &error);
         // Held until a new store is open: SQLite does not wait for others who turn on the write-ahead log.
-        let _opening = match directory::was_used(dir) {
+        let is_used = was_used(dir);
+        let _opening = match is_used {
             true => None,
-            false => Some(directory::lock(dir)?),
+            false => Some(lock(dir)?),
         };
-        directory::check_length(dir, &path)?;
+        check_length(&path, is_used)?;
         // SQLite gives its log the permissions of the file, so the file is made by us, before; one that is there is left
         // alone, as a descriptor that a process closes takes along all its locks of the file.
         if !path.exists() {
-            OpenOptions::new()
-                .create(true)
-                .truncate(false)
-                .write(true)
-                .mode(0o600)
-                .open(&path)
-                .map_err(|error| StoreError::io(&path, &error))?;
+            private().write(true).open(&path).map_err(fail)?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let real = fs::canonicalize(&path).map_err(|error| StoreError::io(&path, &error))?;
+        let real = fs::canonicalize(&path).map_err(fail)?;
         let connection = rusqlite::Connection::open_with_flags(&real, flags)
             .map_err(|error| translate(&path, &error))?;
         let mut opened = SqliteConnection {
@@ -65,7 +59,7 @@ impl SqliteConnection {
             role: None,
         };
         opened.set_up()?;
-        directory::leave_mark(dir)?;
+        leave_mark(dir)?;
         Ok(opened)
     }
 
@@ -184,8 +178,8 @@ impl Connection for SqliteConnection {
             let mut statement = self.prepare(sql)?;
             let columns = statement.column_count();
             let rows = statement.query_map(params_from_iter(values), |row| {
-                let cells = (0..columns).map(|column| cell(column, row.get_ref(column)?));
-                Ok(Row::new(cells.collect::<rusqlite::Result<_>>()?))
+                let values = (0..columns).map(|column| read(column, row.get_ref(column)?));
+                Ok(Row::new(values.collect::<rusqlite::Result<_>>()?))
             })?;
             rows.collect()
         };
@@ -214,23 +208,14 @@ impl Connection for SqliteConnection {
             return Ok(true);
         }
         let path = self.path.with_file_name(LOCK_NAME);
-        let fail = |error: &std::io::Error| StoreError::io(&path, error);
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(|error| fail(&error))?;
+        let fail = |error: std::io::Error| StoreError::io(&path, &error);
+        let file = private().read(true).write(true).open(&path).map_err(fail)?;
         match file.try_lock() {
-            Ok(()) => {
-                self.role = Some(file);
-                Ok(true)
-            }
-            Err(fs::TryLockError::WouldBlock) => Ok(false),
-            Err(fs::TryLockError::Error(error)) => Err(fail(&error)),
+            Ok(()) => self.role = Some(file),
+            Err(fs::TryLockError::WouldBlock) => {}
+            Err(fs::TryLockError::Error(error)) => return Err(fail(error)),
         }
+        Ok(self.role.is_some())
     }
 
     fn give_up_role(&mut self) -> Result<(), StoreError> {
@@ -246,32 +231,81 @@ impl Connection for SqliteConnection {
 impl ToSql for Value<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         let value = match self {
-            Value::Int(number) => number.map_or(ValueRef::Null, ValueRef::Integer),
-            Value::Text(text) => match text {
-                Some(text) => ValueRef::Text(text.as_bytes()),
-                None => ValueRef::Null,
-            },
-            Value::Bytes(bytes) => match bytes {
-                Some(bytes) => ValueRef::Blob(bytes),
-                None => ValueRef::Null,
-            },
+            Value::Int(Some(number)) => ValueRef::Integer(*number),
+            Value::Text(Some(text)) => ValueRef::Text(text.as_bytes()),
+            Value::Bytes(Some(bytes)) => ValueRef::Blob(bytes),
+            Value::Int(None) | Value::Text(None) | Value::Bytes(None) => ValueRef::Null,
         };
         Ok(ToSqlOutput::Borrowed(value))
     }
 }
 
-fn cell(column: usize, value: ValueRef<'_>) -> rusqlite::Result<Cell> {
+fn read(column: usize, value: ValueRef<'_>) -> rusqlite::Result<Value<'static>> {
     let damage = |kind| rusqlite::Error::InvalidColumnType(column, "column".to_owned(), kind);
     Ok(match value {
-        ValueRef::Null => Cell::Null,
-        ValueRef::Integer(number) => Cell::Int(number),
+        ValueRef::Null => Value::Int(None),
+        ValueRef::Integer(number) => number.into(),
         ValueRef::Text(text) => match String::from_utf8(text.to_vec()) {
-            Ok(text) => Cell::Text(text),
+            Ok(text) => text.into(),
             Err(_) => return Err(damage(Type::Text)),
         },
-        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
+        ValueRef::Blob(bytes) => Value::Bytes(Some(bytes.to_vec().into())),
         ValueRef::Real(_) => return Err(damage(Type::Real)),
     })
+}
+
+/// Returns options that make a file which only its owner can read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).mode(0o600);
+    options
+}
+
+/// Locks the directory for as long as the value lives; a second process waits.
+fn lock(dir: &Path) -> Result<File, StoreError> {
+    let fail = |error: std::io::Error| StoreError::io(dir, &error);
+    let directory = File::open(dir).map_err(fail)?;
+    for _ in 0..=LOCK_TRIES {
+        match directory.try_lock() {
+            Ok(()) => return Ok(directory),
+            Err(fs::TryLockError::Error(error)) => return Err(fail(error)),
+            Err(fs::TryLockError::WouldBlock) => thread::sleep(BUSY_TIMEOUT / LOCK_TRIES),
+        }
+    }
+    Err(StoreError::Busy(dir.join(FILE_NAME)))
+}
+
+/// Tells whether a store in the directory has been opened before, as [`leave_mark`] notes.
+fn was_used(dir: &Path) -> bool {
+    fs::metadata(dir.join(LOCK_NAME)).is_ok_and(|metadata| metadata.len() > 0)
+}
+
+/// Notes in the lock's file that the directory is in use.
+fn leave_mark(dir: &Path) -> Result<(), StoreError> {
+    if was_used(dir) {
+        return Ok(());
+    }
+    let path = dir.join(LOCK_NAME);
+    let mark = b"the delivery role of this directory; the state is in hub.sqlite3\n";
+    let written = private()
+        .append(true)
+        .open(&path)
+        .and_then(|mut file| file.write_all(mark));
+    written.map_err(|error| StoreError::io(&path, &error))
+}
+
+/// Refuses a file that has been cut, or is missing where the directory has been in use. SQLite takes a very short one for a
+/// new one, and every subscription would be gone without a word.
+fn check_length(path: &Path, is_used: bool) -> Result<(), StoreError> {
+    let length = fs::metadata(path).map(|metadata| metadata.len()).ok();
+    let what = match length {
+        None if is_used => "it is missing".to_owned(),
+        Some(length) if (length == 0 && is_used) || !length.is_multiple_of(PAGE_BYTES) => {
+            format!("it is {length} bytes long")
+        }
+        _ => return Ok(()),
+    };
+    Err(StoreError::Corrupt(path.to_owned(), what))
 }
 
 /// Says what SQLite met in the operator's words.
@@ -301,6 +335,12 @@ const LOCK_NAME: &str = "hub.lock";
 
 /// How long one process waits for another's transaction; they last milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The smallest page of an SQLite file: every whole file is a multiple of it.
+const PAGE_BYTES: u64 = 512;
+
+/// How often a process that waits for the directory tries to lock it.
+const LOCK_TRIES: u32 = 1_000;
 
 /// "rvwd": tells our files from other people's.
 const APPLICATION_ID: i64 = 0x7276_7764;

@@ -15,53 +15,30 @@ fn policy() -> Policy {
     }
 }
 
-fn verified(mode: Mode, secret: Option<&Secret>, lease_s: u32, asked_ms: i64) -> Event<'_> {
-    Event::Verified {
-        mode,
+fn grant(secret: Option<Secret>, lease_s: u32, asked_ms: i64) -> Grant {
+    let asked_at = at(asked_ms);
+    Grant {
         secret,
         lease_s,
-        asked_at: at(asked_ms),
-        accepted: A,
+        asked_at,
     }
 }
 
 fn active() -> Subscription {
-    step(
-        None,
-        &verified(Mode::Subscribe, None, 10, 1000),
-        at(1500),
-        &policy(),
-    )
-    .state
-    .expect("active")
+    Subscription::activate(grant(None, 10, 1000), A, at(1500))
 }
 
-fn next(state: Subscription, event: &Event<'_>, now_ms: i64) -> Step {
-    step(Some(state), event, at(now_ms), &policy())
+fn begun(mut state: Subscription, digest: [u8; 32]) -> Subscription {
+    state.begin(digest);
+    state
 }
 
-fn begun(state: Subscription, digest: [u8; 32]) -> Subscription {
-    next(state, &Event::Begun { digest }, 2000)
-        .state
-        .expect("active")
-}
-
-fn ended(state: Subscription, answer: Answer, now_ms: i64) -> Step {
+fn end(state: &mut Subscription, answer: Answer, now_ms: i64) -> Option<RemovalReason> {
     let outcome = Outcome::Attempted {
         answer,
         retry_after: None,
     };
-    let attempt = state.attempt;
-    next(
-        state,
-        &Event::Ended {
-            attempt,
-            outcome: &outcome,
-            elapsed: Duration::from_millis(5),
-            jitter: 0,
-        },
-        now_ms,
-    )
+    state.end(&outcome, Duration::from_millis(5), 0, &policy(), at(now_ms))
 }
 
 #[test]
@@ -80,117 +57,65 @@ fn h40_the_lease_counts_from_the_verification_request() {
 fn h44_nothing_is_due_from_the_end_of_the_lease_on() {
     assert!(active().is_due(&B, at(10_999)));
     assert!(!active().is_due(&B, at(11_000)));
-    assert_eq!(next(active(), &Event::LeaseChecked, 10_999).removal, None);
+    assert_eq!(active().check_lease(at(10_999)), None);
+    let ended = Some(RemovalReason::LeaseEnded);
+    assert_eq!(active().check_lease(at(11_000)), ended);
+    let mut late = begun(active(), B);
     assert_eq!(
-        next(active(), &Event::LeaseChecked, 11_000).removal,
-        Some(RemovalReason::LeaseEnded)
+        late.check_lease(at(12_000)),
+        None,
+        "an attempt is under way"
     );
+    assert_eq!(end(&mut late, Answer::Status(500), 12_000), None);
+    assert_eq!(late.check_lease(at(12_000)), ended);
 }
 
 #[test]
 fn h18_h20_a_renewal_replaces_secret_and_lease_and_leaves_what_is_owed() {
-    let secret = Secret::new("key".to_owned()).expect("3 bytes");
-    let failed = ended(begun(active(), B), Answer::Status(500), 3000)
-        .state
-        .expect("active");
-    assert!(!failed.is_due(&B, at(3000)));
-    let renewed = next(
-        failed,
-        &verified(Mode::Subscribe, Some(&secret), 100, 4000),
-        4100,
-    )
-    .state
-    .expect("active");
+    let secret = Secret::new("key".to_owned());
+    let mut state = begun(active(), B);
+    end(&mut state, Answer::Status(500), 3000);
+    assert!(!state.is_due(&B, at(3000)));
+    state.renew(grant(secret.clone(), 100, 4000), at(4100));
+    assert_eq!((&state.secret, state.lease_end), (&secret, at(104_000)));
     assert_eq!(
-        (renewed.secret.as_ref(), renewed.lease_end),
-        (Some(&secret), at(104_000))
-    );
-    assert_eq!(
-        (renewed.digest, renewed.acknowledged, renewed.failures),
+        (state.digest, state.acknowledged, state.failures),
         (B, false, 0)
     );
-    assert!(renewed.is_due(&B, at(4100)));
-    let unsigned = next(renewed, &verified(Mode::Subscribe, None, 100, 5000), 5100)
-        .state
-        .expect("active");
-    assert_eq!(unsigned.secret, None);
-}
-
-#[test]
-fn a_renewal_during_an_attempt_does_not_start_a_second_one() {
-    let renewed = next(
-        begun(active(), B),
-        &verified(Mode::Subscribe, None, 100, 4000),
-        4100,
-    )
-    .state
-    .expect("active");
-    assert!(!renewed.is_due(&B, at(4100)));
-    assert!(renewed.claimed);
-}
-
-#[test]
-fn h5_a_verified_unsubscription_ends_it_and_without_one_nothing_happens() {
-    let step_ended = next(active(), &verified(Mode::Unsubscribe, None, 10, 1), 2);
-    assert_eq!(
-        step_ended,
-        Step {
-            state: None,
-            removal: Some(RemovalReason::Unsubscribed)
-        }
-    );
-    let nothing = step(
-        None,
-        &verified(Mode::Unsubscribe, None, 10, 1),
-        at(2),
-        &policy(),
-    );
-    assert_eq!(
-        nothing,
-        Step {
-            state: None,
-            removal: None
-        }
-    );
+    assert!(state.is_due(&B, at(4100)));
+    state.renew(grant(None, 100, 5000), at(5100));
+    assert_eq!(state.secret, None);
+    let mut under_way = begun(active(), B);
+    under_way.renew(grant(None, 100, 4000), at(4100));
+    assert!(under_way.claimed && !under_way.is_due(&A, at(4100)));
 }
 
 #[test]
 fn h53_any_2xx_acknowledges_and_every_other_status_fails() {
     for status in 100..=599 {
-        let step_ended = ended(begun(active(), B), Answer::Status(status), 3000);
+        let mut state = begun(active(), B);
+        let removal = end(&mut state, Answer::Status(status), 3000);
+        let kept = (removal, state.acknowledged, state.failures);
         match status {
-            410 => assert_eq!(step_ended.removal, Some(RemovalReason::Gone)),
-            200..=299 => assert!(
-                step_ended
-                    .state
-                    .is_some_and(|state| state.acknowledged && state.failures == 0)
-            ),
-            _ => assert!(
-                step_ended
-                    .state
-                    .is_some_and(|state| !state.acknowledged && state.failures == 1)
-            ),
+            410 => assert_eq!(removal, Some(RemovalReason::Gone)),
+            200..=299 => assert_eq!(kept, (None, true, 0)),
+            _ => assert_eq!(kept, (None, false, 1)),
         }
     }
 }
 
 #[test]
 fn the_third_failure_in_a_row_removes_and_a_2xx_between_resets() {
-    let fail = |state| ended(begun(state, B), Answer::Failed(Failure::Timeout), 3000);
-    let one = fail(active()).state.expect("one failure");
-    let two = fail(one).state.expect("two failures");
-    assert_eq!(
-        fail(two.clone()),
-        Step {
-            state: None,
-            removal: Some(RemovalReason::Failures)
-        }
-    );
-    let reset = ended(begun(two, B), Answer::Status(204), 3000)
-        .state
-        .expect("active");
-    assert_eq!(reset.failures, 0);
-    assert!(fail(reset).state.is_some());
+    let mut state = active();
+    let mut attempt = |answer| {
+        state.begin(B);
+        end(&mut state, answer, 3000)
+    };
+    let failed = Answer::Failed(Failure::Timeout);
+    for answer in [failed, failed, Answer::Status(204), failed, failed] {
+        assert_eq!(attempt(answer), None);
+    }
+    assert_eq!(attempt(failed), Some(RemovalReason::Failures));
 }
 
 #[test]
@@ -202,14 +127,9 @@ fn delays_grow_jitter_lengthens_them_by_a_quarter_at_most_and_the_last_repeats()
         (3, 300, 375_000),
         (u32::MAX, 300, 375_000),
     ] {
-        assert_eq!(
-            policy.delay(failures, None, 0),
-            Duration::from_secs(least_s)
-        );
-        assert_eq!(
-            policy.delay(failures, None, u16::MAX),
-            Duration::from_millis(most_ms)
-        );
+        let delay = |jitter| policy.delay(failures, None, jitter);
+        assert_eq!(delay(0), Duration::from_secs(least_s));
+        assert_eq!(delay(u16::MAX), Duration::from_millis(most_ms));
     }
 }
 
@@ -223,61 +143,24 @@ fn retry_after_lengthens_the_wait_within_its_bound_and_never_shortens_it() {
         (3601, 3600),
         (u64::MAX, 3600),
     ] {
-        assert_eq!(
-            policy.delay(1, Some(Duration::from_secs(wish_s)), 0),
-            Duration::from_secs(wait_s)
-        );
+        let delay = policy.delay(1, Some(Duration::from_secs(wish_s)), 0);
+        assert_eq!(delay, Duration::from_secs(wait_s));
     }
 }
 
 #[test]
 fn a_b_lost_a_ends_with_a_delivered() {
-    let lost = ended(begun(active(), B), Answer::Failed(Failure::Protocol), 3000)
-        .state
-        .expect("active");
-    assert!(lost.is_due(&A, at(100_000)) || lost.lease_end <= at(100_000));
-    assert!(lost.is_due(&A, at(10_999).min(lost.next_at)) || lost.next_at > at(10_999));
-    let crashed = next(begun(active(), B), &Event::Released, 3000)
-        .state
-        .expect("active");
+    let mut crashed = begun(active(), B);
+    crashed.release();
     assert!(crashed.is_due(&A, at(3000)));
 }
 
 #[test]
-fn answers_to_other_attempts_are_stale() {
-    let state = begun(active(), B);
-    let outcome = Outcome::Attempted {
-        answer: Answer::Status(410),
-        retry_after: None,
-    };
-    let stale = Event::Ended {
-        attempt: 7,
-        outcome: &outcome,
-        elapsed: Duration::ZERO,
-        jitter: 0,
-    };
-    assert_eq!(next(state.clone(), &stale, 3000).state, Some(state));
-    let idle = active();
-    let late = Event::Ended {
-        attempt: 0,
-        outcome: &outcome,
-        elapsed: Duration::ZERO,
-        jitter: 0,
-    };
-    assert_eq!(next(idle.clone(), &late, 3000).state, Some(idle));
-}
-
-#[test]
-fn what_was_withheld_is_no_failure() {
-    let state = begun(active(), B);
-    let event = Event::Ended {
-        attempt: 1,
-        outcome: &Outcome::Deferred,
-        elapsed: Duration::ZERO,
-        jitter: 0,
-    };
-    let state = next(state, &event, 3000).state.expect("active");
-    assert_eq!((state.failures, state.next_at), (0, at(4000)));
+fn what_was_deferred_is_no_failure() {
+    let mut state = begun(active(), B);
+    let removal = state.end(&Outcome::Deferred, Duration::ZERO, 0, &policy(), at(3000));
+    assert_eq!((removal, state.failures), (None, 0));
+    assert_eq!(state.next_at, at(4000));
     assert!(state.is_due(&B, at(4000)) && state.is_due(&A, at(4000)));
 }
 
@@ -289,90 +172,47 @@ fn h45_leases_are_clamped_and_only_the_default_is_jittered() {
         max_s: 2_592_000,
     };
     for jitter in [0, u16::MAX] {
-        assert_eq!(leases.grant(Some(1), jitter), 300);
-        assert_eq!(leases.grant(Some(300), jitter), 300);
-        assert_eq!(leases.grant(Some(301), jitter), 301);
-        assert_eq!(leases.grant(Some(2_592_000), jitter), 2_592_000);
-        assert_eq!(leases.grant(Some(2_592_001), jitter), 2_592_000);
-        assert_eq!(leases.grant(Some(u64::MAX), jitter), 2_592_000);
+        for (asked_s, granted_s) in [
+            (1, 300),
+            (300, 300),
+            (301, 301),
+            (2_592_000, 2_592_000),
+            (2_592_001, 2_592_000),
+            (u64::MAX, 2_592_000),
+        ] {
+            assert_eq!(leases.grant(Some(asked_s), jitter), granted_s);
+        }
     }
     assert_eq!(leases.grant(None, 0), 864_000);
     assert_eq!(leases.grant(None, u16::MAX), 820_800);
 }
 
 #[test]
-fn removals_that_the_subscriber_knows_of_are_not_told() {
-    let told: Vec<RemovalReason> = RemovalReason::ALL
-        .into_iter()
-        .filter(|removal| removal.reason().is_some())
-        .collect();
-    assert_eq!(
-        told,
-        [
-            RemovalReason::Failures,
-            RemovalReason::Gone,
-            RemovalReason::TopicWithdrawn,
-            RemovalReason::Operator
-        ]
-    );
-}
-
-#[test]
 fn the_operator_brings_the_next_attempt_forward_unless_one_is_under_way() {
-    let failed = ended(begun(active(), B), Answer::Status(500), 3000)
-        .state
-        .expect("active");
-    assert!(
-        next(failed, &Event::Retried, 3500)
-            .state
-            .is_some_and(|state| state.is_due(&B, at(3500)))
-    );
-    assert!(
-        next(begun(active(), B), &Event::Retried, 3500)
-            .state
-            .is_some_and(|state| !state.is_due(&B, at(3500)))
-    );
+    let mut state = begun(active(), B);
+    state.retry();
+    assert!(!state.is_due(&B, at(3500)));
+    end(&mut state, Answer::Status(500), 3000);
+    state.retry();
+    assert!(state.is_due(&B, at(3500)));
 }
 
 #[test]
 fn an_unsubscription_waits_for_the_attempt_under_way() {
-    let unsubscribe = verified(Mode::Unsubscribe, None, 10, 1);
-    let leaving = next(begun(active(), B), &unsubscribe, 8_999)
-        .state
-        .expect("waits");
-    assert!(leaving.is_leaving() && !leaving.is_due(&A, at(9_000)));
+    let gone = Some(RemovalReason::Unsubscribed);
+    assert_eq!(active().unsubscribe(at(2)), gone);
+    let mut leaving = begun(active(), B);
+    assert_eq!(leaving.unsubscribe(at(8_999)), None);
+    assert!(leaving.phase == Phase::Unsubscribing && !leaving.is_due(&A, at(9_000)));
     for status in [200, 410, 500] {
         assert_eq!(
-            ended(leaving.clone(), Answer::Status(status), 9_000).removal,
-            Some(RemovalReason::Unsubscribed)
+            end(&mut leaving.clone(), Answer::Status(status), 9_000),
+            gone
         );
     }
-    for event in [Event::Removed, Event::TopicWithdrawn] {
-        assert_eq!(
-            next(leaving.clone(), &event, 9_000).removal,
-            Some(RemovalReason::Unsubscribed)
-        );
-    }
-    let back = next(leaving, &verified(Mode::Subscribe, None, 10, 1000), 8_999)
-        .state
-        .expect("active");
-    assert!(!back.is_leaving() && !back.is_due(&A, at(8_999)));
-    let after = ended(back, Answer::Status(200), 9_000)
-        .state
-        .expect("active");
-    assert!(after.is_due(&A, at(9_000)), "the newer content follows");
-}
-
-#[test]
-fn a_lease_that_ends_during_an_attempt_is_over_when_that_is() {
-    let late = begun(active(), B);
-    let checked = next(late.clone(), &Event::LeaseChecked, 12_000);
-    assert_eq!(checked.removal, None);
-    let ended = ended(late, Answer::Status(500), 12_000)
-        .state
-        .expect("active");
-    assert_eq!(
-        next(ended, &Event::LeaseChecked, 12_000).removal,
-        Some(RemovalReason::LeaseEnded)
-    );
+    assert_eq!(Some(leaving.removed(RemovalReason::Operator)), gone);
+    leaving.renew(grant(None, 10, 1000), at(8_999));
+    assert!(!leaving.is_due(&A, at(8_999)));
+    assert_eq!(end(&mut leaving, Answer::Status(200), 9_000), None);
+    assert!(leaving.is_due(&A, at(9_000)), "the newer content follows");
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use reviewd::hub::subscription::RemovalReason;
+use reviewd::hub::subscription::{Phase, RemovalReason};
 
 use super::authority;
 use super::rig::{FEED, Rig};
@@ -319,7 +319,7 @@ fn whoever_left_with_an_attempt_that_was_cut_short_is_gone_and_counted() {
     rig.unsubscribe(&callback);
     wait_until("leaving", || {
         rig.listed(&callback)
-            .is_some_and(|listed| listed.state.is_leaving())
+            .is_some_and(|listed| listed.state.phase == Phase::Unsubscribing)
     });
     // A hub that nobody waits for writes no end of what is under way.
     rig.hub = None;

@@ -4,7 +4,6 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use oracle::hub::{check_shared_hub_sequence, check_shared_store};
-use reviewd::hub::policy::Policy;
 use reviewd::hub::store::{Database, Store, StoreError, TOMBSTONES_MAX};
 use serde_json::json;
 
@@ -163,13 +162,8 @@ fn the_newest_ten_thousand_tombstones_are_kept_and_the_oldest_is_dropped() {
         );
         postgres.query("hub", &sql);
     };
-    let policy = Policy {
-        failures_max: 3,
-        retry_delays: Vec::new(),
-        retry_after_max: Duration::ZERO,
-    };
     let mut sweep = || {
-        let swept = store.sweep(&policy, Duration::from_secs(3_600), now());
+        let swept = store.sweep(Duration::from_secs(3_600), now());
         swept.unwrap().tombstones
     };
     put_up(1, TOMBSTONES_MAX);

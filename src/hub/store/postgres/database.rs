@@ -1,7 +1,7 @@
 //! The address of a database, `postgres://user:password@host:port/name?option=value`, as the operator writes it.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio_postgres::Config;
@@ -20,16 +20,13 @@ pub struct Database {
 
 impl Database {
     /// Parses an address. Options are those of libpq that `tokio-postgres` knows, and two that are our own:
-    /// `sslmode=disable|require|verify-full`, the last two being the same, since encryption for nobody knows whom is
-    /// none (default: `disable` on this machine, else `require`), and `sslrootcert=FILE`.
+    /// `sslmode=disable|require|verify-full`, the last two being the same, since encryption without a check of the server
+    /// is none (default: `disable` on this machine, else `require`), and `sslrootcert=FILE`.
     ///
     /// # Errors
-    /// One line that names the part and never quotes the password; the culprit is the operator.
+    /// One line that names the part and never quotes the password.
     pub fn parse(text: &str) -> Result<Database, String> {
-        if !["postgres://", "postgresql://"]
-            .iter()
-            .any(|scheme| text.starts_with(scheme))
-        {
+        if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return Err("must begin with postgres://".to_owned());
         }
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
@@ -39,57 +36,29 @@ impl Database {
                 "more than one @: write %40 for @ and %3F for ? in the password".to_owned(),
             );
         }
-        let mut options = Options::default();
-        let rest = options.take(query);
-        let mut config: Config = format!("{address}?{rest}")
+        let (mut mode, mut root_cert, mut others) = (None, None, Vec::new());
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match form_urlencoded::parse(pair.as_bytes()).next() {
+                Some((name, value)) if name == "sslmode" => mode = Some(value.into_owned()),
+                Some((name, value)) if name == "sslrootcert" => {
+                    root_cert = Some(PathBuf::from(value.into_owned()));
+                }
+                _ => others.push(pair),
+            }
+        }
+        let mut config: Config = format!("{address}?{}", others.join("&"))
             .parse()
             .map_err(|error| super::fault::text(&error))?;
         if config.get_hosts().is_empty() {
             return Err("names no host".to_owned());
         }
-        let Some(user) = config.get_user().map(str::to_owned) else {
-            return Err("names no user".to_owned());
-        };
+        let user = config.get_user().ok_or("names no user")?.to_owned();
         if config.get_dbname().is_none() {
             config.dbname(&user);
         }
-        options.set_mode(&mut config)?;
-        set_defaults(&mut config, &rest);
-        Ok(Database {
-            name: name_of(&config),
-            root_cert: options.root_cert,
-            config,
-        })
-    }
-}
-
-/// The options that are not for `tokio-postgres` as they stand.
-#[derive(Default)]
-struct Options {
-    mode: Option<String>,
-    root_cert: Option<PathBuf>,
-}
-
-impl Options {
-    /// Takes ours out of a query and returns the others.
-    fn take(&mut self, query: &str) -> String {
-        let mut others = Vec::new();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let decoded = form_urlencoded::parse(pair.as_bytes()).next();
-            match decoded {
-                Some((name, value)) if name == "sslmode" => self.mode = Some(value.into_owned()),
-                Some((name, value)) if name == "sslrootcert" => {
-                    self.root_cert = Some(Path::new(&*value).to_owned());
-                }
-                _ => others.push(pair),
-            }
-        }
-        others.join("&")
-    }
-
-    fn set_mode(&self, config: &mut Config) -> Result<(), String> {
-        let mode = match self.mode.as_deref() {
-            None if config.get_hosts().iter().all(is_here) => SslMode::Disable,
+        let is_here = config.get_hosts().iter().all(is_here);
+        config.ssl_mode(match mode.as_deref() {
+            None if is_here => SslMode::Disable,
             None | Some("require" | "verify-full") => SslMode::Require,
             Some("disable") => SslMode::Disable,
             Some(other) => {
@@ -97,63 +66,55 @@ impl Options {
                     "sslmode: {other:?} is not one of disable, require and verify-full"
                 ));
             }
+        });
+        // Every wait that the operator has left without a bound gets one, and standbys are left alone.
+        let is_given = |name| {
+            others
+                .iter()
+                .any(|pair| pair.split('=').next() == Some(name))
         };
-        config.ssl_mode(mode);
-        Ok(())
-    }
-}
-
-/// Tells whether a host is this machine, so that nobody is on the way.
-fn is_here(host: &Host) -> bool {
-    match host {
-        Host::Unix(_) => true,
-        Host::Tcp(name) => {
-            name == "localhost"
-                || name
-                    .parse()
-                    .is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
         }
+        if config.get_application_name().is_none() {
+            config.application_name("reviewd");
+        }
+        if !is_given("target_session_attrs") {
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
+        if !is_given("tcp_user_timeout") {
+            config.tcp_user_timeout(SILENCE_MAX);
+        }
+        if !is_given("keepalives_idle") {
+            config.keepalives_idle(SILENCE_MAX);
+        }
+        Ok(Database {
+            name: name_of(&config),
+            root_cert,
+            config,
+        })
     }
 }
 
-/// Bounds every wait that the operator has left without one, and keeps off standbys.
-fn set_defaults(config: &mut Config, given: &str) {
-    let is_given = |name: &str| {
-        given
-            .split('&')
-            .any(|pair| pair.split('=').next() == Some(name))
+/// Tells whether a host is this machine, with no network between.
+fn is_here(host: &Host) -> bool {
+    let Host::Tcp(name) = host else {
+        return true;
     };
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_TIMEOUT);
-    }
-    if config.get_application_name().is_none() {
-        config.application_name("reviewd");
-    }
-    if !is_given("target_session_attrs") {
-        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-    }
-    if !is_given("tcp_user_timeout") {
-        config.tcp_user_timeout(SILENCE_MAX);
-    }
-    if !is_given("keepalives_idle") {
-        config.keepalives_idle(SILENCE_MAX);
-    }
+    let address = name.parse::<std::net::IpAddr>();
+    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 fn name_of(config: &Config) -> String {
-    let hosts: Vec<String> = config
-        .get_hosts()
-        .iter()
-        .enumerate()
-        .map(|(index, host)| {
-            let ports = config.get_ports();
-            let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
-            match host {
-                Host::Tcp(host) => format!("{host}:{port}"),
-                Host::Unix(path) => format!("{}:{port}", path.display()),
-            }
-        })
-        .collect();
+    let ports = config.get_ports();
+    let host = |(index, host): (usize, &Host)| {
+        let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
+        match host {
+            Host::Tcp(host) => format!("{host}:{port}"),
+            Host::Unix(path) => format!("{}:{port}", path.display()),
+        }
+    };
+    let hosts: Vec<String> = config.get_hosts().iter().enumerate().map(host).collect();
     let database = config.get_dbname().unwrap_or_default();
     format!("postgres://{}/{database}", hosts.join(","))
 }

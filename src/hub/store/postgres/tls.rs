@@ -1,13 +1,11 @@
 //! TLS to the database, by the rustls that the rest of the program uses: the name and the authority are checked always.
 
-use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName};
+use rustls::pki_types::{InvalidDnsNameError, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::Socket;
@@ -15,6 +13,7 @@ use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream}
 use tokio_rustls::{TlsConnector, client};
 
 use super::database::Database;
+use crate::hub::tls::{CaError, add_authorities, config_with, public_authorities};
 
 /// Makes handshakes.
 #[derive(Clone)]
@@ -31,39 +30,17 @@ pub(super) struct Secured(Box<client::TlsStream<Socket>>);
 
 impl Security {
     /// Trusts the authorities of the database's own file, else the public ones.
-    ///
-    /// # Errors
-    /// A line about the file, which cannot be used.
-    pub(super) fn of(database: &Database) -> Result<Security, String> {
+    pub(super) fn of(database: &Database) -> Result<Security, CaError> {
         let roots = match &database.root_cert {
-            None => RootCertStore {
-                roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-            },
+            None => public_authorities(),
             Some(path) => {
-                let fail = |what: &dyn std::fmt::Display| {
-                    format!("sslrootcert {}: {what}", path.display())
-                };
-                let pem = std::fs::read(path).map_err(|error| fail(&error))?;
                 let mut roots = RootCertStore::empty();
-                for certificate in CertificateDer::pem_slice_iter(&pem) {
-                    let certificate = certificate.map_err(|error| fail(&error))?;
-                    roots.add(certificate).map_err(|error| fail(&error))?;
-                }
-                if roots.is_empty() {
-                    return Err(fail(&"holds no certificate (PEM, BEGIN CERTIFICATE)"));
-                }
+                add_authorities(&mut roots, path)?;
                 roots
             }
         };
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("ring has the cipher suites of TLS 1.2 and 1.3")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
         // What `sslnegotiation=direct` needs, and other servers pass over.
-        config.alpn_protocols = vec![b"postgresql".to_vec()];
-        Ok(Security(Arc::new(config)))
+        Ok(Security(Arc::new(config_with(roots, b"postgresql"))))
     }
 }
 

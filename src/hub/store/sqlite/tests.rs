@@ -71,9 +71,7 @@ fn fresh() -> (tempfile::TempDir, PathBuf, Store) {
     let temp = tempfile::tempdir().expect("directory");
     let dir = temp.path().join("state");
     let mut store = Store::in_directory(&dir).expect("opened");
-    store
-        .publish(&[version()], &policy(), at(0))
-        .expect("published");
+    store.publish(&[version()], at(0)).expect("published");
     (temp, dir, store)
 }
 
@@ -159,8 +157,8 @@ fn commits_wait_for_the_disk() {
     assert_eq!(
         (read("journal_mode").as_str(), read("synchronous").as_str()),
         (
-            r#"[Row(IntoIter([Text("wal")]))]"#,
-            "[Row(IntoIter([Int(2)]))]"
+            r#"[Row(IntoIter([Text(Some("wal"))]))]"#,
+            "[Row(IntoIter([Int(Some(2))]))]"
         )
     );
 }
@@ -181,7 +179,7 @@ fn what_was_committed_is_there_after_a_copy_of_the_files_is_opened() {
     }
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o700)).expect("closed");
     let mut killed = Store::in_directory(&copy).expect("opened");
-    killed.recover(&policy(), at(3)).expect("recovered");
+    killed.recover(at(3)).expect("recovered");
     assert_eq!(killed.counts(at(3)), store.counts(at(3)));
     assert_eq!(killed.list(0, 10), store.list(0, 10));
 }
@@ -193,7 +191,7 @@ fn a_second_process_reads_and_removes_while_the_first_goes_on() {
     let mut other = Store::in_directory(&dir).expect("opened");
     let listed = other.list(0, 10).expect("listed");
     assert_eq!(
-        other.apply_admin(listed[0].id, AdminCommand::Remove, &policy(), at(3)),
+        other.apply_admin(listed[0].id, AdminCommand::Remove, at(3)),
         Ok(true)
     );
     assert_eq!(store.list(0, 10), Ok(vec![]));

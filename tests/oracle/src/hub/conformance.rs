@@ -48,9 +48,7 @@ pub fn check_shared_store(mut open: impl FnMut() -> [Store; 2]) {
 
 fn publish_first(store: &mut Store) {
     let versions = [version("a", 1, 0), version("b", 1, 0)];
-    store
-        .publish(&versions, &policy(), at(0))
-        .expect("published");
+    store.publish(&versions, at(0)).expect("published");
 }
 
 /// What holds of any store.
@@ -143,9 +141,7 @@ fn claim(limit: usize, busy: &HashMap<String, usize>) -> Claim<'_> {
 fn change(store: &mut Store, name: &str, content: u8, now_ms: i64) {
     let other = if name == "a" { "b" } else { "a" };
     let versions = [version(name, content, now_ms), version(other, 1, now_ms)];
-    let published = store
-        .publish(&versions, &policy(), at(now_ms))
-        .expect("published");
+    let published = store.publish(&versions, at(now_ms)).expect("published");
     assert_eq!(published.changed, [topic(name)]);
 }
 

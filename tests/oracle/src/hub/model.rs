@@ -6,7 +6,9 @@ mod store;
 use reviewd::hub::store::{
     Accept, DenialNotice, QuotaExceeded, Quotas, Recorded, Report, Tombstone,
 };
-use reviewd::hub::subscription::{Answer, Ended, Outcome, Policy, RemovalReason, Subscription};
+use reviewd::hub::subscription::{
+    Answer, Ended, Outcome, Phase, Policy, RemovalReason, Subscription,
+};
 use reviewd::hub::{Callback, Mode, Moment};
 
 /// The naive store. It is in memory, so "on disk" means nothing here; a crash is `recover`.
@@ -61,9 +63,9 @@ impl Model {
             .position(|active| active.id == id)
             .expect("known id");
         let active = self.subscriptions.remove(at);
-        let removal = match active.state.lease_s {
-            0 => RemovalReason::Unsubscribed,
-            _ => removal,
+        let removal = match active.state.phase {
+            Phase::Unsubscribing => RemovalReason::Unsubscribed,
+            Phase::Active { .. } => removal,
         };
         self.tombstones.push(Tombstone {
             id,
@@ -102,7 +104,7 @@ impl Model {
             (Mode::Unsubscribe, None) => Recorded::Stale,
             (Mode::Unsubscribe, Some(at)) if self.subscriptions[at].state.claimed => {
                 let state = &mut self.subscriptions[at].state;
-                state.lease_s = 0;
+                state.phase = Phase::Unsubscribing;
                 state.lease_end = now;
                 state.verified_at = now;
                 Recorded::Leaving
@@ -114,7 +116,7 @@ impl Model {
             (Mode::Subscribe, Some(at)) => {
                 let state = &mut self.subscriptions[at].state;
                 state.secret = request.secret;
-                state.lease_s = lease_s;
+                state.phase = Phase::Active { lease_s };
                 state.lease_end = lease_end;
                 state.verified_at = now;
                 state.failures = 0;
@@ -129,8 +131,8 @@ impl Model {
                     notice.topic != request.topic || notice.callback != request.callback
                 });
                 let state = Subscription {
+                    phase: Phase::Active { lease_s },
                     secret: request.secret,
-                    lease_s,
                     lease_end,
                     digest: waiting.digest.unwrap_or(current),
                     acknowledged: true,
@@ -179,7 +181,7 @@ impl Model {
         }
         state.claimed = false;
         state.elapsed_ms = u32::try_from(elapsed.as_millis()).expect("short");
-        let is_leaving = state.lease_s == 0;
+        let is_leaving = state.phase == Phase::Unsubscribing;
         let Outcome::Attempted {
             answer,
             retry_after,

@@ -168,7 +168,7 @@ impl Life {
             dated,
         };
         let versions: Vec<TopicVersion> = self.topics.iter().map(version).collect();
-        let _published = both!(self, |store, now| store.publish(&versions, &policy(), now));
+        let _published = both!(self, |store, now| store.publish(&versions, now));
     }
 
     fn answer_verification(&mut self, argument: usize) {
@@ -322,12 +322,12 @@ impl Life {
         self.verifications.clear();
         self.deliveries.clear();
         self.now = self.now.moved([0, 0, 250, -3_600_000][argument % 4]);
-        let _done = both!(self, |store, now| store.recover(&policy(), now));
+        let _done = both!(self, |store, now| store.recover(now));
     }
 
     fn keep_house(&mut self, argument: usize) {
         let age = Duration::from_secs(3_600);
-        let _swept = both!(self, |store, now| store.sweep(&policy(), age, now));
+        let _swept = both!(self, |store, now| store.sweep(age, now));
         let taken = both!(self, |store, now| store.take_notices(argument % 3, now));
         for notice in taken.expect("taken") {
             let _kept = both!(self, |store, now| store.defer_notice(&notice, now));
@@ -341,12 +341,7 @@ impl Life {
             AdminCommand::Retry
         };
         let id = i64::try_from(argument / 4 % 8).unwrap_or(0);
-        let _found = both!(self, |store, now| store.apply_admin(
-            id,
-            order,
-            &policy(),
-            now
-        ));
+        let _found = both!(self, |store, now| store.apply_admin(id, order, now));
     }
 
     fn compare(&mut self) {
@@ -364,7 +359,7 @@ impl Life {
         self.crash(0);
         for listed in self.twin.list(0, 1_000).expect("twin") {
             let _found = both!(self, |store, now| {
-                store.apply_admin(listed.id, AdminCommand::Retry, &policy(), now)
+                store.apply_admin(listed.id, AdminCommand::Retry, now)
             });
         }
         self.claim_deliveries();

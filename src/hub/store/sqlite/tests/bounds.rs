@@ -18,7 +18,7 @@ fn the_newest_ten_thousand_tombstones_are_kept_and_the_oldest_is_dropped() {
             .expect("put up");
     };
     let age = Duration::from_secs(3_600);
-    let sweep = |store: &mut Store| store.sweep(&policy(), age, at(20_000)).expect("swept");
+    let sweep = |store: &mut Store| store.sweep(age, at(20_000)).expect("swept");
     put_up(TOMBSTONES_MAX);
     assert_eq!(sweep(&mut store).tombstones, 0);
     put_up(TOMBSTONES_MAX + 1);

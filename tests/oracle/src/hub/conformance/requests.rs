@@ -58,7 +58,7 @@ pub(super) fn a_request_has_five_attempts_in_its_life(store: &mut Store) {
     for crash in 1..=5 {
         assert_eq!(verifications(store, 10).len(), 1, "before crash {crash}");
         assert_eq!(verifications(store, 10), [], "one at a time");
-        store.recover(&policy(), at(1 + crash)).expect("recovered");
+        store.recover(at(1 + crash)).expect("recovered");
     }
     assert_eq!(verifications(store, 10), []);
     assert_eq!(store.counts(at(7)).map(|counts| counts.requests), Ok(0));
@@ -173,12 +173,7 @@ pub(super) fn whoever_comes_back_waits_for_the_attempt_of_the_former_life(store:
     );
     change(store, "a", 3, 6);
     assert_eq!(deliveries(store, 7), [], "nothing for whoever is leaving");
-    assert_eq!(
-        store
-            .sweep(&policy(), AGE, at(7))
-            .map(|swept| swept.expired),
-        Ok(0)
-    );
+    assert_eq!(store.sweep(AGE, at(7)).map(|swept| swept.expired), Ok(0));
     accept(store, Mode::Subscribe, "x", "a");
     let again = verifications(store, 10);
     assert_eq!(
@@ -222,12 +217,12 @@ pub(super) fn whoever_leaves_is_gone_with_the_attempt_under_way(store: &mut Stor
     assert_eq!(record(store, ended(&under_way[0], 200), 7), Recorded::Stale);
     for (time, left) in [(8, 0), (9, 1)] {
         if left == 1 {
-            store.recover(&policy(), at(time)).expect("recovered");
+            store.recover(at(time)).expect("recovered");
         }
         assert_eq!(deliveries(store, time), []);
         assert_eq!(
             store
-                .sweep(&policy(), AGE, at(time))
+                .sweep(AGE, at(time))
                 .map(|swept| (swept.expired, swept.left)),
             Ok((0, left)),
             "at {time}"

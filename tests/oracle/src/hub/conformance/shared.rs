@@ -45,8 +45,8 @@ fn two_that_claim_at_once_never_claim_the_same(one: &mut Store, other: &mut Stor
 fn a_change_is_published_once_however_many_notice_it(one: &mut Store, other: &mut Store) {
     let versions = [version("a", 2, 10), version("b", 1, 10)];
     let (left, right) = std::thread::scope(|scope| {
-        let left = scope.spawn(|| one.publish(&versions, &policy(), at(1)));
-        let right = scope.spawn(|| other.publish(&versions, &policy(), at(1)));
+        let left = scope.spawn(|| one.publish(&versions, at(1)));
+        let right = scope.spawn(|| other.publish(&versions, at(1)));
         (left.join().expect("joined"), right.join().expect("joined"))
     });
     let (left, right) = (left.expect("published"), right.expect("published"));
@@ -58,13 +58,13 @@ fn an_older_version_changes_nothing_and_is_not_delivered(one: &mut Store, other:
     activate(one, "x", "a");
     change(one, "a", 2, 10);
     let again = other
-        .publish(&[version("a", 1, 9), version("c", 1, 9)], &policy(), at(11))
+        .publish(&[version("a", 1, 9), version("c", 1, 9)], at(11))
         .expect("published");
     assert_eq!((again.changed, again.withdrawn), (vec![topic("c")], 0));
     assert_eq!(again.older, [topic("a")]);
     assert_eq!(deliveries(other, 12), [], "its content is behind");
     // With older files, in which there is no such topic.
-    let fewer = other.publish(&[version("b", 1, -1)], &policy(), at(12));
+    let fewer = other.publish(&[version("b", 1, -1)], at(12));
     assert_eq!(fewer.map(|published| published.withdrawn), Ok(0));
     assert_eq!(deliveries(other, 12), []);
     let sent = deliveries(one, 13);

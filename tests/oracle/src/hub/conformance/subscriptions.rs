@@ -10,7 +10,7 @@ pub(super) fn a_change_is_due_once_and_begun_before_it_is_sent(store: &mut Store
     assert_eq!((sent[0].digest, sent[0].attempt), ([2; 32], 1));
     assert_eq!(deliveries(store, 4), []);
     // The process dies: what had begun is due again, and the answer that comes too late is stale.
-    store.recover(&policy(), at(5)).expect("recovered");
+    store.recover(at(5)).expect("recovered");
     let again = deliveries(store, 6);
     assert_eq!((again[0].digest, again[0].attempt), ([2; 32], 2));
     assert_eq!(record(store, ended(&sent[0], 200), 7), Recorded::Stale);
@@ -72,11 +72,11 @@ pub(super) fn removals_leave_a_tombstone_and_at_most_one_denial(store: &mut Stor
         Recorded::Removed(RemovalReason::Gone)
     );
     assert_eq!(
-        store.apply_admin(sent[1].id, AdminCommand::Remove, &policy(), at(6)),
+        store.apply_admin(sent[1].id, AdminCommand::Remove, at(6)),
         Ok(true)
     );
     assert_eq!(
-        store.apply_admin(sent[1].id, AdminCommand::Remove, &policy(), at(6)),
+        store.apply_admin(sent[1].id, AdminCommand::Remove, at(6)),
         Ok(false)
     );
     assert_eq!(record(store, ended(&sent[1], 200), 7), Recorded::Stale);
@@ -99,7 +99,7 @@ pub(super) fn a_denial_that_cannot_be_sent_is_sent_again_for_a_day(store: &mut S
     const MINUTE_MS: i64 = 60_000;
     let end = |store: &mut Store, now_ms: i64| {
         let id = store.list(0, 1).expect("listed")[0].id;
-        let removed = store.apply_admin(id, AdminCommand::Remove, &policy(), at(now_ms));
+        let removed = store.apply_admin(id, AdminCommand::Remove, at(now_ms));
         assert_eq!(removed, Ok(true));
     };
     activate(store, "x", "a");
@@ -128,7 +128,7 @@ pub(super) fn withdrawn_topics_take_their_subscriptions_along(store: &mut Store)
     activate(store, "x", "b");
     accept(store, Mode::Subscribe, "y", "a");
     let published = store
-        .publish(&[version("b", 1, 5)], &policy(), at(5))
+        .publish(&[version("b", 1, 5)], at(5))
         .expect("published");
     assert_eq!((published.changed.len(), published.withdrawn), (0, 1));
     let counts = store.counts(at(5)).expect("counts");
@@ -144,17 +144,10 @@ pub(super) fn leases_end_unless_a_renewal_waits(store: &mut Store) {
     let end = LEASE_MS + 1;
     assert_eq!(deliveries(store, end), []);
     assert_eq!(
-        store
-            .sweep(&policy(), AGE, at(end - 1))
-            .map(|swept| swept.expired),
+        store.sweep(AGE, at(end - 1)).map(|swept| swept.expired),
         Ok(0)
     );
-    assert_eq!(
-        store
-            .sweep(&policy(), AGE, at(end))
-            .map(|swept| swept.expired),
-        Ok(1)
-    );
+    assert_eq!(store.sweep(AGE, at(end)).map(|swept| swept.expired), Ok(1));
     let renewal = verifications(store, 10);
     assert_eq!(
         record(
@@ -178,7 +171,7 @@ pub(super) fn leases_end_unless_a_renewal_waits(store: &mut Store) {
 pub(super) fn a_clock_that_went_back_takes_no_lease_away(store: &mut Store) {
     activate(store, "x", "a");
     let before = store.list(0, 1).expect("listed")[0].state.lease_end;
-    store.recover(&policy(), at(-1_000_000)).expect("recovered");
+    store.recover(at(-1_000_000)).expect("recovered");
     let after = store.list(0, 1).expect("listed")[0].state.lease_end;
     assert_eq!(before.since(after), Duration::from_millis(1_000_001));
     store.shift(5).expect("shifted");
@@ -192,18 +185,18 @@ pub(super) fn tombstones_are_dropped_when_they_are_old(store: &mut Store) {
     activate(store, "x", "a");
     let id = store.list(0, 1).expect("listed")[0].id;
     store
-        .apply_admin(id, AdminCommand::Remove, &policy(), at(10))
+        .apply_admin(id, AdminCommand::Remove, at(10))
         .expect("removed");
     let age_ms = i64::try_from(AGE.as_millis()).expect("short");
     assert_eq!(
         store
-            .sweep(&policy(), AGE, at(10 + age_ms))
+            .sweep(AGE, at(10 + age_ms))
             .map(|swept| swept.tombstones),
         Ok(0)
     );
     assert_eq!(
         store
-            .sweep(&policy(), AGE, at(11 + age_ms))
+            .sweep(AGE, at(11 + age_ms))
             .map(|swept| swept.tombstones),
         Ok(1)
     );

@@ -16,7 +16,6 @@ impl Model {
     pub(in super::super) fn publish(
         &mut self,
         versions: &[TopicVersion],
-        _policy: &Policy,
         now: Moment,
     ) -> Result<Published, StoreError> {
         self.seen_ms = now.unix_ms();
@@ -220,7 +219,6 @@ impl Model {
 
     pub(in super::super) fn sweep(
         &mut self,
-        _policy: &Policy,
         tombstone_age: Duration,
         now: Moment,
     ) -> Result<SweepReport, StoreError> {
@@ -260,11 +258,7 @@ impl Model {
         })
     }
 
-    pub(in super::super) fn recover(
-        &mut self,
-        _policy: &Policy,
-        now: Moment,
-    ) -> Result<(), StoreError> {
+    pub(in super::super) fn recover(&mut self, now: Moment) -> Result<(), StoreError> {
         if now.unix_ms() + 5_000 < self.seen_ms {
             self.shift(now.unix_ms() - self.seen_ms)?;
         }
@@ -344,6 +338,7 @@ impl Model {
             id: active.id,
             topic: active.topic.clone(),
             callback: active.callback.clone(),
+            current: self.current(&active.topic).expect("a known topic"),
             owed: self.is_owed(active),
             state: active.state.clone(),
         };
@@ -370,7 +365,6 @@ impl Model {
         &mut self,
         id: i64,
         order: AdminCommand,
-        _policy: &Policy,
         now: Moment,
     ) -> Result<bool, StoreError> {
         self.seen_ms = now.unix_ms();

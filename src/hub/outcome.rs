@@ -1,8 +1,60 @@
-//! Why subscriptions end, and how that is named: in the store, on the wire and to the operator.
+//! How exchanges and subscriptions end, and what that is called in the store, on the wire and for the operator.
 
 use std::fmt;
+use std::time::Duration;
 
-use super::subscription::{Answer, Failure};
+use super::moment::Moment;
+
+/// The end of an attempt, as the operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// When it ended.
+    pub at: Moment,
+    /// What came of it.
+    pub answer: Answer,
+}
+
+/// What came of an HTTP exchange with a subscriber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// An answer with this status.
+    Status(u16),
+    /// No answer.
+    Failed(Failure),
+}
+
+/// Why there was no answer. The fault lies with the subscriber or the network between, but for `Internal`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// The name did not resolve.
+    Resolve,
+    /// An address that the guard refuses.
+    Blocked,
+    /// No connection.
+    Connect,
+    /// No TLS: wrong certificate, wrong name, broken handshake.
+    Tls,
+    /// The deadline passed.
+    Timeout,
+    /// The connection broke, or what came was not HTTP.
+    Protocol,
+    /// A fault of ours.
+    Internal,
+}
+
+/// How an attempt to deliver ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// An answer, or none; any 2xx acknowledges, 410 removes, all else is a failure.
+    Attempted {
+        /// What came.
+        answer: Answer,
+        /// The subscriber's own wish for the next attempt (`Retry-After` on 429 and 503).
+        retry_after: Option<Duration>,
+    },
+    /// Nothing was sent, for a reason of ours: not a failure, tried again after a second.
+    Deferred,
+}
 
 /// Why a subscription ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,7 +74,7 @@ pub enum RemovalReason {
 }
 
 impl RemovalReason {
-    /// Every reason, for those who read them back.
+    /// Every reason.
     pub const ALL: [RemovalReason; 6] = [
         RemovalReason::Unsubscribed,
         RemovalReason::LeaseEnded,
@@ -46,17 +98,14 @@ impl RemovalReason {
     }
 
     /// Returns the reason with that name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<RemovalReason> {
-        RemovalReason::ALL
-            .into_iter()
-            .find(|removal| removal.as_str() == name)
+    pub(crate) fn from_name(name: &str) -> Option<RemovalReason> {
+        let mut all = RemovalReason::ALL.into_iter();
+        all.find(|removal| removal.as_str() == name)
     }
 
     /// Returns the `hub.reason` that tells the subscriber, `None` where it knows already: it asked for the end, or it
     /// let its lease pass.
-    #[must_use]
-    pub fn reason(self) -> Option<&'static str> {
+    pub(crate) fn reason(self) -> Option<&'static str> {
         match self {
             RemovalReason::Unsubscribed | RemovalReason::LeaseEnded => None,
             RemovalReason::Failures => Some("too many consecutive deliveries failed"),
@@ -74,7 +123,7 @@ impl fmt::Display for RemovalReason {
 }
 
 impl Failure {
-    /// Every failure, for those who read them back.
+    /// Every failure.
     pub const ALL: [Failure; 7] = [
         Failure::Resolve,
         Failure::Blocked,
@@ -101,28 +150,25 @@ impl Failure {
 }
 
 impl Answer {
+    /// Tells whether it is any 2xx.
+    pub(crate) fn is_success(self) -> bool {
+        matches!(self, Answer::Status(200..=299))
+    }
+
     /// Tells whether a fault of the network kept the request from being answered, which may pass by itself.
-    #[must_use]
-    pub fn is_of_network(self) -> bool {
-        let Answer::Failed(failure) = self else {
-            return false;
-        };
-        matches!(
-            failure,
-            Failure::Resolve | Failure::Connect | Failure::Timeout | Failure::Protocol
-        )
+    pub(crate) fn is_of_network(self) -> bool {
+        use Failure::{Connect, Protocol, Resolve, Timeout};
+        matches!(self, Answer::Failed(Resolve | Connect | Timeout | Protocol))
     }
 
     /// Parses what `Display` printed.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Answer> {
-        match name.parse::<u16>() {
-            Ok(status) => Some(Answer::Status(status)),
-            Err(_) => Failure::ALL
-                .into_iter()
-                .find(|failure| failure.as_str() == name)
-                .map(Answer::Failed),
+    pub(crate) fn from_name(name: &str) -> Option<Answer> {
+        if let Ok(status) = name.parse() {
+            return Some(Answer::Status(status));
         }
+        let mut failures = Failure::ALL.into_iter();
+        let failure = failures.find(|failure| failure.as_str() == name)?;
+        Some(Answer::Failed(failure))
     }
 }
 
@@ -144,16 +190,20 @@ mod tests {
         for removal in RemovalReason::ALL {
             assert_eq!(RemovalReason::from_name(removal.as_str()), Some(removal));
         }
-        for answer in Failure::ALL
-            .map(Answer::Failed)
-            .into_iter()
-            .chain([Answer::Status(200), Answer::Status(599)])
-        {
+        let failures = Failure::ALL.map(Answer::Failed).into_iter();
+        for answer in failures.chain([Answer::Status(200), Answer::Status(599)]) {
             assert_eq!(Answer::from_name(&answer.to_string()), Some(answer));
         }
-        assert_eq!(
-            (RemovalReason::from_name("no"), Answer::from_name("no")),
-            (None, None)
-        );
+        assert_eq!(RemovalReason::from_name("no"), None);
+        assert_eq!(Answer::from_name("no"), None);
+    }
+
+    #[test]
+    fn removals_that_the_subscriber_knows_of_are_not_told() {
+        use RemovalReason::{LeaseEnded, Unsubscribed};
+        for removal in RemovalReason::ALL {
+            let is_known = matches!(removal, Unsubscribed | LeaseEnded);
+            assert_eq!(removal.reason().is_none(), is_known, "{removal}");
+        }
     }
 }

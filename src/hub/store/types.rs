@@ -1,0 +1,276 @@
+//! What goes into a store and comes out of it.
+//!
+//! A `topic` is its URL, `id` that of the subscription unless it says otherwise, `digest` the SHA-256 of a content.
+
+#![expect(missing_docs, reason = "fields that say what they are have no line")]
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::host_room::HostRoom;
+use crate::hub::request::{HubRequest, Mode, Secret};
+use crate::hub::subscription::{Answer, Ended, Outcome, RemovalReason, Subscription};
+use crate::hub::{Callback, Moment};
+use crate::wire::date::Timestamp;
+
+/// What a topic holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicVersion {
+    pub url: String,
+    pub digest: [u8; 32],
+    /// The dataset's `updated_at`: of two versions the later one is the newer.
+    pub dated: Timestamp,
+}
+
+/// A request to keep, with the lease granted to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accept {
+    pub request: HubRequest,
+    pub lease_s: u32,
+}
+
+/// Bounds of what is kept; at each of them a request is refused and nothing else is given up for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quotas {
+    pub requests: u32,
+    /// Requests waiting for verification, for one callback host.
+    pub requests_per_host: u32,
+    /// Subscriptions in all, those asked for included.
+    pub subscriptions: u32,
+    /// Subscriptions of one callback host, those asked for included.
+    pub subscriptions_per_host: u32,
+}
+
+/// Which of the [`Quotas`] left no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuotaExceeded {
+    Requests,
+    RequestsOfHost,
+    Subscriptions,
+    SubscriptionsOfHost,
+}
+
+/// How much to claim.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    pub limit: usize,
+    /// Exchanges with one callback host at the same time.
+    pub per_host: usize,
+    /// Exchanges under way, by callback host.
+    pub busy: &'a HashMap<String, usize>,
+}
+
+impl<'a> Claim<'a> {
+    pub(super) fn room(&'a self) -> HostRoom<'a> {
+        HostRoom::new(self)
+    }
+}
+
+/// Which subscriptions to claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// Those whose last attempt was quick and acknowledged.
+    Fast,
+    /// Those whose last attempt failed or was slow.
+    Slow,
+}
+
+/// A request to be verified now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verification {
+    pub id: i64,
+    pub mode: Mode,
+    /// The topic's URL as the subscriber gave it.
+    pub topic_given: String,
+    pub callback: Callback,
+    pub lease_s: u32,
+}
+
+/// An attempt that has begun in the store and is now to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    pub id: i64,
+    pub attempt: u64,
+    pub topic: String,
+    pub digest: [u8; 32],
+    pub callback: Callback,
+    pub secret: Option<Secret>,
+}
+
+impl Delivery {
+    /// Reports how the attempt ended.
+    pub(in crate::hub) fn ended(&self, outcome: Outcome, elapsed: Duration, jitter: u16) -> Report {
+        Report::Delivered {
+            id: self.id,
+            attempt: self.attempt,
+            digest: self.digest,
+            outcome,
+            elapsed,
+            jitter,
+        }
+    }
+}
+
+/// A denial to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DenialNotice {
+    pub topic: String,
+    pub callback: Callback,
+    pub removal: RemovalReason,
+    /// When the subscription ended.
+    pub since: Moment,
+    /// How often it could not be sent.
+    pub attempts: u32,
+}
+
+impl DenialNotice {
+    /// Returns when a denial that could not be sent at `now` is sent again: after 1, 4, 16 and then 60 minutes, `None` a
+    /// day after the subscription ended. Our choice: a host that is down for a night still hears of it.
+    pub(super) fn retry_at(&self, now: Moment) -> Option<Moment> {
+        let minutes = 4_u64.pow(self.attempts.min(3)).min(60);
+        let is_over = now.since(self.since) >= Duration::from_secs(86_400);
+        (!is_over).then(|| now.plus(Duration::from_secs(minutes * 60)))
+    }
+}
+
+/// How an exchange ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// A verification was answered, or not.
+    Verified {
+        id: i64,
+        asked_at: Moment,
+        confirmed: bool,
+    },
+    /// A verification did not come about for a fault of the network: the request waits for another attempt, as long as
+    /// there were fewer than [`UNREACHED_MAX`](super::UNREACHED_MAX).
+    Unreached {
+        id: i64,
+        answer: Answer,
+        delay: Duration,
+    },
+    /// A verification was not sent, for a reason of ours: the request waits as before.
+    Unsent { id: i64 },
+    /// An attempt to deliver ended.
+    Delivered {
+        id: i64,
+        attempt: u64,
+        digest: [u8; 32],
+        outcome: Outcome,
+        elapsed: Duration,
+        jitter: u16,
+    },
+}
+
+/// What a report changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// Nothing: the request or attempt is not there any more.
+    Stale,
+    /// A subscription became active.
+    Activated,
+    /// An active subscription was renewed.
+    Renewed,
+    /// An active subscription goes when the attempt under way has ended.
+    Leaving,
+    /// A verification failed; nothing else changed.
+    Rejected,
+    /// The request waits again.
+    Waiting,
+    /// The subscription stays.
+    Kept { failures: u32 },
+    /// The subscription is gone.
+    Removed(RemovalReason),
+}
+
+/// What [`Store::publish`](super::Store::publish) changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Published {
+    /// URLs of topics whose digest is new.
+    pub changed: Vec<String>,
+    /// URLs of topics that hold something that is at least as new as what was to be published.
+    pub older: Vec<String>,
+    /// Subscriptions removed because their topic is no longer one.
+    pub withdrawn: usize,
+}
+
+/// What [`Store::sweep`](super::Store::sweep) changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SweepReport {
+    pub expired: usize,
+    /// Subscriptions that their subscribers had ended, and whose attempt counts as lost.
+    pub left: usize,
+    pub tombstones: usize,
+}
+
+/// What [`Store::copy_from`](super::Store::copy_from) did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CopyReport {
+    /// Subscriptions that were not there, or in an earlier state.
+    pub copied: u64,
+    /// Subscriptions that were there in this state or a later one.
+    pub known: u64,
+    pub requests: u64,
+}
+
+/// How much is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub subscriptions: u64,
+    pub requests: u64,
+    /// Subscriptions that are owed content, due or waiting for a retry.
+    pub owed: u64,
+    /// Those of them whose next attempt could begin now, or is under way.
+    pub due: u64,
+    /// The earliest moment for which one of those was set; [`Moment::ZERO`] where it was due at once.
+    pub due_since: Option<Moment>,
+}
+
+/// A subscription with the pair that it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub id: i64,
+    pub topic: String,
+    pub callback: Callback,
+    /// Digest of what the topic holds.
+    pub current: [u8; 32],
+    /// Whether that is still to be delivered.
+    pub owed: bool,
+    pub state: Subscription,
+}
+
+/// A request that waits for its verification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingRequest {
+    /// Its id, which is not that of a subscription.
+    pub id: i64,
+    pub mode: Mode,
+    pub topic: String,
+    pub host: String,
+    pub accepted_at: Moment,
+    /// Verifications begun.
+    pub attempts: u32,
+    /// Why the last of them did not come about.
+    pub last: Option<Answer>,
+}
+
+/// A subscription that ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tombstone {
+    pub id: i64,
+    pub topic: String,
+    pub host: String,
+    pub removal: RemovalReason,
+    pub at: Moment,
+    pub last: Option<Ended>,
+    pub created_at: Moment,
+}
+
+/// What an operator can tell the hub about a subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdminCommand {
+    /// Remove it, with a denial.
+    Remove,
+    /// Send what is owed now.
+    Retry,
+}
