@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, Type, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags, Statement, ToSql, params_from_iter};
 
@@ -41,7 +42,7 @@ impl SqliteConnection {
             true => None,
             false => Some(lock(dir)?),
         };
-        check_length(&path, is_used)?;
+        check_files(dir, is_used)?;
         // SQLite gives its log the permissions of the file, so the file is made by us, before; one that is there is left
         // alone, as a descriptor that a process closes takes along all its locks of the file.
         if !path.exists() {
@@ -80,6 +81,11 @@ impl SqliteConnection {
     fn set_up(&mut self) -> Result<(), StoreError> {
         let fail = |error: rusqlite::Error| translate(&self.path, &error);
         self.connection.busy_timeout(BUSY_TIMEOUT).map_err(fail)?;
+        // The log stays when the last process closes the file, so that a log that is missing is noticed.
+        let keeps_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        self.connection
+            .set_db_config(keeps_log, true)
+            .map_err(fail)?;
         self.check()?;
         for (pragma, value) in [
             ("journal_mode", "WAL"),
@@ -254,6 +260,33 @@ fn read(column: usize, value: ValueRef<'_>) -> rusqlite::Result<Value<'static>> 
     })
 }
 
+/// Moves what is in the log into the file, and empties the log, unless another process has the file open.
+impl Drop for SqliteConnection {
+    fn drop(&mut self) {
+        let _busy = self.connection.busy_timeout(Duration::ZERO);
+        let _later = self.script("PRAGMA wal_checkpoint(TRUNCATE)");
+    }
+}
+
+/// Says what SQLite met in the operator's words.
+fn translate(path: &Path, error: &rusqlite::Error) -> StoreError {
+    let path = path.to_owned();
+    if matches!(error, rusqlite::Error::InvalidColumnType(..)) {
+        return StoreError::Corrupt(path, error.to_string());
+    }
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::QuotaExceeded(path),
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+            StoreError::ReadOnly(path)
+        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            StoreError::Corrupt(path, error.to_string())
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(path),
+        _ => StoreError::Io(path, error.to_string()),
+    }
+}
+
 /// Returns options that make a file which only its owner can read.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -280,55 +313,55 @@ fn was_used(dir: &Path) -> bool {
     fs::metadata(dir.join(LOCK_NAME)).is_ok_and(|metadata| metadata.len() > 0)
 }
 
-/// Notes in the lock's file that the directory is in use.
+/// Tells whether the program that used the directory last keeps the log of a closed file; version 0.1.0 removes it.
+fn keeps_log(dir: &Path) -> bool {
+    let mark = fs::read(dir.join(LOCK_NAME));
+    mark.is_ok_and(|mark| mark.ends_with(LOG_MARK))
+}
+
+/// Notes in the lock's file that the directory is in use, and has a log.
 fn leave_mark(dir: &Path) -> Result<(), StoreError> {
-    if was_used(dir) {
+    if keeps_log(dir) {
         return Ok(());
     }
     let path = dir.join(LOCK_NAME);
-    let mark = b"the delivery role of this directory; the state is in hub.sqlite3\n";
     let written = private()
         .append(true)
         .open(&path)
-        .and_then(|mut file| file.write_all(mark));
+        .and_then(|mut file| file.write_all(LOG_MARK));
     written.map_err(|error| StoreError::io(&path, &error))
 }
 
-/// Refuses a file that has been cut, or is missing where the directory has been in use. SQLite takes a very short one for a
-/// new one, and every subscription would be gone without a word.
-fn check_length(path: &Path, is_used: bool) -> Result<(), StoreError> {
-    let length = fs::metadata(path).map(|metadata| metadata.len()).ok();
+/// Refuses a file that has been cut, and one that is missing, or whose log is, where the directory has been in use. SQLite
+/// takes a very short file for a new one, and a log that is gone for an empty one, and subscriptions would be gone without a
+/// word.
+fn check_files(dir: &Path, is_used: bool) -> Result<(), StoreError> {
+    let path = dir.join(FILE_NAME);
+    let length = fs::metadata(&path).map(|metadata| metadata.len()).ok();
     let what = match length {
         None if is_used => "it is missing".to_owned(),
         Some(length) if (length == 0 && is_used) || !length.is_multiple_of(PAGE_BYTES) => {
             format!("it is {length} bytes long")
         }
+        Some(_) if keeps_log(dir) && !dir.join(LOG_NAME).exists() => {
+            format!(
+                "{LOG_NAME} is missing; if version 0.1.0 has run here since, remove {LOCK_NAME}"
+            )
+        }
         _ => return Ok(()),
     };
-    Err(StoreError::Corrupt(path.to_owned(), what))
-}
-
-/// Says what SQLite met in the operator's words.
-fn translate(path: &Path, error: &rusqlite::Error) -> StoreError {
-    let path = path.to_owned();
-    if matches!(error, rusqlite::Error::InvalidColumnType(..)) {
-        return StoreError::Corrupt(path, error.to_string());
-    }
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => StoreError::QuotaExceeded(path),
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
-            StoreError::ReadOnly(path)
-        }
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            StoreError::Corrupt(path, error.to_string())
-        }
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(path),
-        _ => StoreError::Io(path, error.to_string()),
-    }
+    Err(StoreError::Corrupt(path, what))
 }
 
 /// The file that holds everything.
 pub const FILE_NAME: &str = "hub.sqlite3";
+
+/// SQLite's write-ahead log of that file.
+const LOG_NAME: &str = "hub.sqlite3-wal";
+
+/// The last line of the lock's file where the log is kept.
+const LOG_MARK: &[u8] =
+    b"the state is in hub.sqlite3 and hub.sqlite3-wal; this file is locked by the process that delivers\n";
 
 /// The file whose lock is the delivery role.
 const LOCK_NAME: &str = "hub.lock";

@@ -290,6 +290,22 @@ fn an_emptied_or_missing_file_is_damage_and_a_directory_without_any_is_a_fresh_s
 }
 
 #[test]
+fn a_log_that_is_missing_is_damage_unless_an_earlier_version_removed_it() {
+    let (_temp, dir, mut store) = fresh();
+    activate(&mut store, 0);
+    drop(store);
+    let log = dir.join("hub.sqlite3-wal");
+    assert_eq!(fs::metadata(&log).expect("kept").len(), 0, "and emptied");
+    fs::remove_file(&log).expect("removed");
+    let error = Store::in_directory(&dir).expect_err("missing");
+    assert!(error.to_string().contains("hub.sqlite3-wal is missing"));
+    fs::write(dir.join(LOCK_NAME), "of version 0.1.0").expect("written");
+    let listed = |dir| Store::in_directory(dir).and_then(|mut store| store.list(0, 10));
+    assert_eq!(listed(&dir).expect("opened").len(), 1);
+    assert_eq!(listed(&dir).expect("opened again").len(), 1);
+}
+
+#[test]
 fn a_file_of_a_later_version_or_of_someone_else_is_refused() {
     let (_temp, dir, mut store) = fresh();
     set(&mut store, "user_version", 99);
