@@ -8,7 +8,6 @@ use std::path::Path;
 use rustix::io::Errno;
 use tracing::warn;
 
-use crate::hub;
 use crate::hub::StoreLocation;
 use crate::hub::store::FILE_NAME;
 use crate::server::systemd::SdNotify;

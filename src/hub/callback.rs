@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use super::refusal::quote;
+use crate::wire::text::{push_percent, quote};
 
 /// An https URL that a subscriber gave: the URL itself, and its host and port as the limits and the guard need them.
 ///
@@ -93,7 +93,8 @@ impl Callback {
             uri.push_str(joint);
             uri.push_str(name);
             uri.push('=');
-            push_encoded(&mut uri, value);
+            // Every byte but the unreserved ones is escaped, so that no value can end or add a pair.
+            push_percent(&mut uri, value, is_unreserved);
             joint = "&";
         }
         uri
@@ -181,20 +182,6 @@ pub(crate) fn normalize(text: &str) -> Result<String, String> {
         Some((_, b'#')) => Err("must not have a fragment".to_owned()),
         Some((at, _)) => Err(format!("byte {at} may not appear in a URL unescaped")),
         None => Ok(out),
-    }
-}
-
-/// Appends `value` with every byte but the unreserved ones escaped, so that no value can end or add a pair.
-pub(crate) fn push_encoded(out: &mut String, value: &str) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in value.bytes() {
-        if is_unreserved(byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            out.push(char::from(HEX[usize::from(byte >> 4)]));
-            out.push(char::from(HEX[usize::from(byte & 15)]));
-        }
     }
 }
 

@@ -75,29 +75,3 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
-
-/// Quotes at most 64 bytes of a client's text on one line, anything unprintable escaped.
-pub(crate) fn quote(text: &str) -> String {
-    let mut end = text.len().min(QUOTE_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let cut = if end < text.len() { "…" } else { "" };
-    format!("\"{}{cut}\"", text[..end].escape_debug())
-}
-
-/// How much of a client's text a message repeats.
-const QUOTE_BYTES: usize = 64;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quote_is_one_line_and_cut_at_64_bytes() {
-        assert_eq!(quote("a\nb"), "\"a\\nb\"");
-        assert_eq!(quote(&"x".repeat(64)), format!("\"{}\"", "x".repeat(64)));
-        assert_eq!(quote(&"x".repeat(65)), format!("\"{}…\"", "x".repeat(64)));
-        assert_eq!(quote(&"é".repeat(33)), format!("\"{}…\"", "é".repeat(32)));
-    }
-}

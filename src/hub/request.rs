@@ -7,8 +7,9 @@
 use std::fmt;
 
 use super::callback::{Callback, normalize};
-use super::refusal::{Refusal, quote};
+use super::refusal::Refusal;
 use crate::wire::form;
+use crate::wire::text::quote;
 
 /// What the subscriber asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

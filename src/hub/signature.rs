@@ -3,23 +3,16 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::hub::Secret;
+use super::Secret;
+use crate::wire::text::hex;
 
 /// Returns the field's value for `body`: `sha256=` and 64 hexadecimal digits (WebSub §7.1).
 #[must_use]
 pub fn sign(secret: &Secret, body: &[u8]) -> String {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.reveal().as_bytes())
         .expect("HMAC takes keys of any length");
     mac.update(body);
-    let digest = mac.finalize().into_bytes();
-    let mut value = String::with_capacity(7 + 64);
-    value.push_str("sha256=");
-    for byte in digest {
-        value.push(char::from(HEX[usize::from(byte >> 4)]));
-        value.push(char::from(HEX[usize::from(byte & 15)]));
-    }
-    value
+    format!("sha256={}", hex(&mac.finalize().into_bytes()))
 }
 
 #[cfg(test)]
