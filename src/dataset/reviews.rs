@@ -21,7 +21,7 @@ use super::locate::locate;
 use super::mentions::{Comparable, Derive};
 use super::problem::Problems;
 use super::review::review;
-use super::{REVIEWS, REVIEWS_MAX};
+use super::{LISTS_BYTES_MAX, REVIEWS, REVIEWS_MAX};
 use crate::model::{Business, Review, id_order};
 use crate::wire::date::Timestamp;
 use crate::wire::text::quote;
@@ -82,7 +82,12 @@ fn whole(
     problems: &mut Problems,
 ) -> Option<ReviewsFile> {
     reviews.is_incomplete = true;
-    if let Some(problem) = json::diagnose::<IgnoredAny>(REVIEWS, bytes) {
+    // A tree tells the reason better, and takes several times the memory of the file.
+    let problem = match bytes.len() > LISTS_BYTES_MAX {
+        true => json::diagnose::<IgnoredAny>(REVIEWS, bytes),
+        false => json::diagnose::<serde_json::Value>(REVIEWS, bytes),
+    };
+    if let Some(problem) = problem {
         problems.push(problem);
         return None;
     }
