@@ -6,7 +6,6 @@
 //! documents and the reviews' tags, in write-once places: until then a document is sent as it is, and reviews are
 //! hashed where they are needed.
 
-mod documents;
 pub mod resource;
 mod since;
 mod tags;
@@ -19,6 +18,7 @@ use std::thread;
 
 use bytes::Bytes;
 
+use crate::dataset::publish;
 use crate::insights;
 use crate::model::insights::Insights;
 use crate::model::{Business, Dataset, Editorial, Row, Taxonomy};
@@ -27,7 +27,6 @@ use crate::wire::date::{Date, Timestamp};
 use crate::wire::etag::EntityTag;
 use crate::wire::text::hex;
 
-use documents::Documents;
 pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
@@ -144,19 +143,36 @@ impl Snapshot {
         room: Vec<u8>,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Snapshot> {
-        let (index, documents) = index_and_documents(dataset, settings, room, cancelled)?;
-        let Documents {
-            reviews,
-            feed_json,
-            feed_xml,
-            offsets,
-            since,
-        } = documents;
+        let resource = |body, media_type| Resource::new(body, media_type, dataset.updated_at);
+        let room = Mutex::new(room);
+        let documents = || {
+            let room = mem::take(&mut *room.lock().unwrap_or_else(PoisonError::into_inner));
+            let published = publish::publish_in(dataset, &settings.base_url, room);
+            let (json, offsets) = (Bytes::from(published.reviews_json), published.offsets);
+            // It is hashed as a whole, and up to the end of each day.
+            let since = || SinceTable::build(&dataset.reviews, &json, &offsets, &dataset.removed);
+            let whole = || resource(json.clone(), "application/json");
+            let (reviews, since) = beside(settings, whole, since);
+            let feed_json = resource(published.feed_json.into(), "application/json");
+            let feed_xml = resource(published.feed_xml.into(), "application/atom+xml");
+            (reviews, since, offsets, [feed_json, feed_xml])
+        };
+        let index = || {
+            let (reviews, taxonomy) = (&dataset.reviews, &dataset.taxonomy);
+            Index::build_unless(reviews, taxonomy, &settings.index, cancelled)
+        };
+        let (index, documents) = beside(settings, index, documents);
+        let index = index?;
+        let (reviews, since, offsets, [feed_json, feed_xml]) = documents;
         assert_eq!(
             offsets.len(),
             index.len() as usize + 1,
             "the index holds every published review, and each has an offset"
         );
+        let with_text = dataset
+            .reviews
+            .iter()
+            .filter(|review| !review.text.is_empty());
         let digest = dataset.digest;
         Some(Snapshot {
             digest,
@@ -169,11 +185,7 @@ impl Snapshot {
             disclaimer: dataset.disclaimer.clone(),
             taxonomy: dataset.taxonomy.clone(),
             editorial: dataset.editorial.clone(),
-            with_text: dataset
-                .reviews
-                .iter()
-                .filter(|review| !review.text.is_empty())
-                .count() as u32,
+            with_text: with_text.count() as u32,
             unverified_count: dataset.unverified_count,
             verifications: Verifications::of(&dataset.reviews),
             index,
@@ -345,34 +357,21 @@ fn neighbours(rows: &[Row]) -> impl Iterator<Item = (Row, Row)> {
     })
 }
 
-/// Builds the index and renders the documents, side by side where there is more than one thread; `None` once
-/// `cancelled`.
-fn index_and_documents(
-    dataset: &Dataset,
+/// Returns what `main` and `other` return, `other` by a thread of its own where there may be several.
+fn beside<T, U: Send>(
     settings: &Settings,
-    room: Vec<u8>,
-    cancelled: &(dyn Fn() -> bool + Sync),
-) -> Option<(Index, Documents)> {
-    let index = || {
-        let (reviews, taxonomy) = (&dataset.reviews, &dataset.taxonomy);
-        Index::build_unless(reviews, taxonomy, &settings.index, cancelled)
-    };
-    let room = Mutex::new(room);
-    let documents = || {
-        let room = mem::take(&mut *room.lock().unwrap_or_else(PoisonError::into_inner));
-        Documents::build(dataset, &settings.base_url, room, settings.index.threads)
-    };
-    if settings.index.threads.get() == 1 {
-        return Some((index()?, documents()));
-    }
+    main: impl FnOnce() -> T,
+    other: impl Fn() -> U + Sync,
+) -> (T, U) {
     thread::scope(|scope| {
-        let spawned = thread::Builder::new().spawn_scoped(scope, documents);
-        let index = index();
-        let documents = match spawned {
-            Ok(thread) => thread.join().expect("rendering has no panic"),
-            Err(_refused) => documents(),
-        };
-        Some((index?, documents))
+        let is_single = settings.index.threads.get() == 1;
+        let spawn = || thread::Builder::new().spawn_scoped(scope, &other);
+        let spawned = (!is_single).then(spawn).and_then(Result::ok);
+        let main = main();
+        match spawned {
+            Some(thread) => (main, thread.join().expect("rendering has no panic")),
+            None => (main, other()),
+        }
     })
 }
 
