@@ -162,7 +162,7 @@ fn an_error_of_a_value_names_its_line_and_column() {
     }
     let output = check(&[text(directory.path()), "--format", "json"]);
     let value: serde_json::Value = serde_json::from_str(&lines(&output)).unwrap();
-    let error = &value["errors"][2];
+    let error = &value["errors"][1];
     assert_eq!(
         (&error["line"], &error["column"]),
         (&13.into(), &17.into()),
