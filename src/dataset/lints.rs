@@ -39,7 +39,7 @@ pub fn rules() -> impl Iterator<Item = &'static str> {
 
 /// Finds what deserves a warning in the dataset that it was decoded with.
 #[derive(Debug)]
-pub struct Remarks {
+pub struct Lints {
     pub(super) taxonomy_given: bool,
     pub(super) editorial_given: bool,
     pub(super) matcher: Matcher,
@@ -51,13 +51,13 @@ pub struct Remarks {
     pub(super) ignored_count: u64,
 }
 
-impl Remarks {
+impl Lints {
     /// Returns the warnings about `dataset` that are not suppressed, at most one of each code and path, in a fixed order.
     ///
     /// The texts are looked through by as many threads as given: some seven seconds of processor time for a million of
     /// a law practice, next to nothing for other kinds of business.
     #[must_use]
-    pub fn of(&self, dataset: &Dataset, threads: NonZeroUsize) -> Vec<Warning> {
+    pub fn warnings(&self, dataset: &Dataset, threads: NonZeroUsize) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let mut add = |code, file: FileSpec, path: &str, message: String| {
             if !self.suppressions.covers_all(code) {

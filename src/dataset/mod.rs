@@ -30,7 +30,7 @@ use sha2::{Digest, Sha256};
 pub use companions::{Ignored, parse_ignored, render_ignored};
 pub use json::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub(crate) use json::{is_absolute_url, is_id};
-pub use lints::{Remarks, rules};
+pub use lints::{Lints, rules};
 pub use problem::{Position, Problem, Problems, Warning};
 pub use review::MEDIA_MAX;
 pub(crate) use review::{REQUIRED_KEYS, is_language_tag, is_media_type};
@@ -113,13 +113,13 @@ pub struct Decoded {
     pub warnings: Vec<Warning>,
 }
 
-/// A dataset that passed every check, and that nothing was linted of yet.
+/// A dataset that passed every check, before its warnings are looked for.
 #[derive(Debug)]
-pub struct Unremarked {
+pub struct Unlinted {
     /// Everything that a snapshot is made of.
     pub dataset: Dataset,
     /// Finds the warnings, which takes longer than all the checks.
-    pub remarks: Remarks,
+    pub lints: Lints,
     /// The emptied buffer of `reviews.json`, for what needs as much memory: fresh memory costs time.
     pub room: Vec<u8>,
 }
@@ -133,10 +133,8 @@ pub struct Unremarked {
 /// # Errors
 /// Every problem of every file, not only the first: see [`Problems`].
 pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
-    let Unremarked {
-        dataset, remarks, ..
-    } = decode_by(files, now, NonZeroUsize::MIN)?;
-    let warnings = remarks.of(&dataset, NonZeroUsize::MIN);
+    let Unlinted { dataset, lints, .. } = decode_by(files, now, NonZeroUsize::MIN)?;
+    let warnings = lints.warnings(&dataset, NonZeroUsize::MIN);
     Ok(Decoded { dataset, warnings })
 }
 
@@ -148,7 +146,7 @@ pub fn decode_by(
     files: Files,
     now: Timestamp,
     threads: NonZeroUsize,
-) -> Result<Unremarked, Problems> {
+) -> Result<Unlinted, Problems> {
     let is_large = files.reviews.len() > LARGE_BYTES;
     let mut problems = Problems::default();
     let taxonomy = read(
@@ -210,7 +208,7 @@ pub fn decode_by(
     }
     // A disk whose clock is ahead of ours must not date the content after now.
     let modified = files.modified.map(|time| time.min(now));
-    let remarks = Remarks {
+    let lints = Lints {
         taxonomy_given: is_given,
         editorial_given: files.editorial.is_some(),
         matcher,
@@ -236,9 +234,9 @@ pub fn decode_by(
         removed: companions::removed(&ignored),
         digest,
     };
-    Ok(Unremarked {
+    Ok(Unlinted {
         dataset,
-        remarks,
+        lints,
         room,
     })
 }

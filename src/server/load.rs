@@ -14,7 +14,7 @@ use thiserror::Error;
 use tracing::{info, warn};
 
 use crate::clock;
-use crate::dataset::{self, Files, Problems, Remarks, Unremarked};
+use crate::dataset::{self, Files, Lints, Problems, Unlinted};
 use crate::http::{ServedState, SettingsError};
 use crate::insights;
 use crate::model::Dataset;
@@ -49,7 +49,7 @@ pub(super) struct Loader {
 #[derive(Debug)]
 pub(super) struct DeferredWork {
     dataset: Dataset,
-    remarks: Remarks,
+    lints: Lints,
     /// Whether the insights are still to be derived.
     pub(super) awaits_insights: bool,
 }
@@ -95,7 +95,7 @@ impl Loader {
     ///
     /// # Errors
     /// When a file cannot be read, or its contents are refused.
-    pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Unremarked, LoadError> {
+    pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Unlinted, LoadError> {
         let began = instant();
         let files: Files = match &self.source {
             DataSource::Directory(directory) => files::read(directory, self.file_bytes)?,
@@ -124,10 +124,7 @@ impl Loader {
     ///
     /// # Errors
     /// As [`Loader::decode`].
-    pub(super) fn decode_when_written(
-        &self,
-        threads: NonZeroUsize,
-    ) -> Result<Unremarked, LoadError> {
+    pub(super) fn decode_when_written(&self, threads: NonZeroUsize) -> Result<Unlinted, LoadError> {
         let began = instant();
         let may_wait = || began.elapsed() < WRITTEN_WAIT_MAX;
         loop {
@@ -165,12 +162,12 @@ impl Loader {
     /// When the public address cannot be written into a header.
     pub(super) fn build_first(
         &self,
-        decoded: Unremarked,
+        decoded: Unlinted,
         threads: NonZeroUsize,
     ) -> Result<(ServedState, Option<DeferredWork>), LoadError> {
-        let Unremarked {
+        let Unlinted {
             dataset,
-            remarks,
+            lints,
             room,
         } = decoded;
         let settings = self.settings(&dataset, threads);
@@ -179,7 +176,7 @@ impl Loader {
         let deferred = DeferredWork {
             awaits_insights: is_large && dataset.insights.is_none(),
             dataset,
-            remarks,
+            lints,
         };
         if !deferred.awaits_insights {
             let options = settings.insights(threads);
@@ -216,12 +213,12 @@ impl Loader {
     /// When the public address cannot be written into a header.
     pub(super) fn build(
         &self,
-        decoded: Unremarked,
+        decoded: Unlinted,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<ServedState>, LoadError> {
-        let Unremarked {
+        let Unlinted {
             dataset,
-            remarks,
+            lints,
             room,
         } = decoded;
         // By one thread the index comes before the documents, and would have to do without this memory.
@@ -236,7 +233,7 @@ impl Loader {
             return Ok(None);
         };
         snapshot.set_insights(insights);
-        log_warnings(&remarks, &dataset);
+        log_warnings(&lints, &dataset);
         self.served(Arc::new(snapshot)).map(Some)
     }
 
@@ -264,12 +261,12 @@ impl Loader {
 impl DeferredWork {
     /// Logs the warnings about the dataset.
     pub(super) fn log_warnings(&self) {
-        log_warnings(&self.remarks, &self.dataset);
+        log_warnings(&self.lints, &self.dataset);
     }
 }
 
-fn log_warnings(remarks: &Remarks, dataset: &Dataset) {
-    for warning in remarks.of(dataset, NonZeroUsize::MIN) {
+fn log_warnings(lints: &Lints, dataset: &Dataset) {
+    for warning in lints.warnings(dataset, NonZeroUsize::MIN) {
         warn!("{warning}");
     }
 }
