@@ -177,33 +177,24 @@ fn day<S: Serializer>(date: &Date, serializer: S) -> Result<S::Ok, S::Error> {
 
 /// The business that the reviews are about; JSON keys are the field names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "docs/data-format.md describes the keys")]
 pub struct Business {
-    /// Name as published.
     pub name: String,
     /// A schema.org type such as "LegalService".
     #[serde(rename = "type")]
     pub kind: String,
-    /// One or two sentences.
     pub description: String,
     /// The business's own website, an absolute URL with a host.
     pub url: String,
-    /// Telephone number as published.
     pub telephone: String,
-    /// Mail address as published.
     pub email: String,
-    /// Postal address.
     pub address: Address,
-    /// Position, if given.
     pub geo: Option<Geo>,
     /// schema.org strings such as "Mo-Fr 09:00-17:30".
     pub opening_hours: Vec<String>,
-    /// Labels of the areas served.
     pub service_areas: Vec<String>,
-    /// Services offered.
     pub services: Vec<BusinessService>,
-    /// People, with their titles.
     pub technicians: Vec<BusinessTechnician>,
-    /// URLs of the business elsewhere.
     pub same_as: Vec<String>,
 }
 
@@ -218,63 +209,54 @@ pub struct Address {
     pub country: String,
 }
 
-/// A position in degrees.
+/// A position in degrees, -90 to 90 and -180 to 180.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "docs/data-format.md describes the keys")]
 pub struct Geo {
-    /// -90 to 90.
     pub latitude: Number,
-    /// -180 to 180.
     pub longitude: Number,
 }
 
 /// A service as the business lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "docs/data-format.md describes the keys")]
 pub struct BusinessService {
-    /// The id that reviews and filters use.
     pub id: String,
-    /// The label that people read.
     pub label: String,
 }
 
 /// A person as the business lists them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "docs/data-format.md describes the keys")]
 pub struct BusinessTechnician {
-    /// Full name.
     pub name: String,
-    /// Title such as "Partner".
     pub title: String,
 }
 
 /// What reviews may speak of: the names and phrases that `taxonomy.json` lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "docs/data-format.md describes the keys")]
 pub struct Taxonomy {
-    /// Subjects of praise and complaint.
     pub aspects: Vec<Concept>,
-    /// People and the other names they go by.
     pub technicians: Vec<Technician>,
-    /// Services.
     pub services: Vec<Concept>,
-    /// Places.
     pub service_areas: Vec<Concept>,
 }
 
 /// Something with an id, a label, and the phrases that mean it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "docs/data-format.md describes the keys")]
 pub struct Concept {
-    /// Stable id.
     pub id: String,
-    /// What people read.
     pub label: String,
-    /// Phrases that count as a mention.
     pub phrases: Vec<String>,
 }
 
 /// A person and the other names that reviews use for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "docs/data-format.md describes the keys")]
 pub struct Technician {
-    /// Full name, as published.
     pub name: String,
-    /// Other names.
     pub aliases: Vec<String>,
 }
 
@@ -291,10 +273,9 @@ pub struct Editorial {
 
 /// A question, its answer, and the reviews that support it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "docs/data-format.md describes the keys")]
 pub struct Question {
-    /// The question.
     pub question: String,
-    /// The answer.
     pub answer: String,
     /// Ids of published reviews.
     pub review_ids: Vec<String>,

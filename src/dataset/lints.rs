@@ -112,41 +112,40 @@ impl Lints {
                 format!("{count} on the list of ignored.json and so not published: {remedy}");
             add("ignored", REVIEWS, "reviews", message);
         }
-        for (code, message) in [
+        let of_reviews = [
             ("future_date", self.future_dates(dataset)),
             ("early_reply", self.early_replies(dataset)),
             ("unknown_technician", unknown_technicians(dataset)),
             ("unknown_service", unknown_services(dataset)),
             ("no_low_rating", no_low_rating(dataset)),
-        ] {
-            message
-                .into_iter()
-                .for_each(|message| add(code, REVIEWS, "reviews", message));
+        ];
+        for (code, message) in of_reviews {
+            if let Some(message) = message {
+                add(code, REVIEWS, "reviews", message);
+            }
         }
         let findings = advertising::findings(dataset, threads);
-        for rule in &advertising::RULES {
-            let of_rule = || {
-                findings
-                    .iter()
-                    .filter(|finding| finding.rule.code == rule.code)
-            };
-            let message = self.in_reviews(rule, of_rule());
-            message
-                .into_iter()
-                .for_each(|message| add(rule.code, REVIEWS, "reviews", message));
-            for finding in of_rule().filter(|finding| finding.review.is_none()) {
-                let Finding {
-                    path,
-                    words,
-                    review_ids,
-                    ..
-                } = finding;
-                if !self.suppressions.covers_path(rule.code, path, review_ids) {
+        for Rule { code, says, .. } in &advertising::RULES {
+            let of_rule = |finding: &&Finding<'_>| finding.rule.code == *code;
+            let found: Vec<_> = findings.iter().filter(of_rule).collect();
+            if let Some((count, shown)) = self.in_reviews(code, &found) {
+                add(
+                    code,
+                    REVIEWS,
+                    "reviews",
+                    format!("{count} with {says} ({shown})"),
+                );
+            }
+            for one in found.iter().filter(|finding| finding.review.is_none()) {
+                if !self
+                    .suppressions
+                    .covers_path(code, &one.path, one.review_ids)
+                {
                     add(
-                        rule.code,
+                        code,
                         EDITORIAL,
-                        path,
-                        format!("holds {}: {words}", rule.says),
+                        &one.path,
+                        format!("holds {says}: {}", one.words),
                     );
                 }
             }
@@ -167,11 +166,10 @@ impl Lints {
     }
 
     fn future_dates(&self, dataset: &Dataset) -> Option<String> {
-        let examples = self.examples("future_date", dataset, |review| {
+        let (count, ids) = self.examples("future_date", dataset, |review| {
             let reply = review.owner_reply.as_ref().map(|reply| reply.date);
             Some(review.date).max(reply) > Some(self.today)
         })?;
-        let (count, ids) = examples;
         Some(format!(
             "{count} dated after today, or with such a reply ({ids})"
         ))
@@ -201,23 +199,15 @@ impl Lints {
     }
 
     /// Counts the reviews with findings of `rule`, and shows the words of the first.
-    fn in_reviews<'f>(
-        &self,
-        rule: &Rule,
-        findings: impl Iterator<Item = &'f Finding<'f>>,
-    ) -> Option<String> {
-        let with_ids =
-            findings.filter_map(|finding| Some((finding.review?.id.as_str(), &finding.words)));
-        let mut found: Vec<_> = with_ids.collect();
-        found.retain(|(id, _)| !self.suppressions.covers_review(rule.code, id));
+    fn in_reviews(&self, rule: &str, findings: &[&Finding<'_>]) -> Option<(usize, String)> {
+        let with_id = |one: &&Finding<'_>| Some((one.review?.id.clone(), one.words.clone()));
+        let mut found: Vec<(String, String)> = findings.iter().filter_map(with_id).collect();
+        found.retain(|(id, _)| !self.suppressions.covers_review(rule, id));
         // A review and its reply stand next to each other, and count as one.
-        found.dedup_by_key(|(id, _)| *id);
-        let shown: Vec<String> = found
-            .iter()
-            .map(|(id, words)| format!("{id}: {words}"))
-            .collect();
-        let (count, shown) = (found.len(), first_few(&shown));
-        (count > 0).then(|| format!("{count} with {} ({shown})", rule.says))
+        found.dedup_by(|one, before| one.0 == before.0);
+        let shown = found.iter().map(|(id, words)| format!("{id}: {words}"));
+        let shown: Vec<String> = shown.collect();
+        (!shown.is_empty()).then(|| (shown.len(), first_few(&shown)))
     }
 
     fn ambiguous(&self, dataset: &Dataset) -> Option<String> {
@@ -255,13 +245,8 @@ fn first_and_count(items: &[String]) -> Option<String> {
 fn unknown_technicians(dataset: &Dataset) -> Option<String> {
     let people = dataset.taxonomy.technicians.iter();
     let known = people.flat_map(|person| std::iter::once(&person.name).chain(&person.aliases));
-    let known = known.chain(
-        dataset
-            .business
-            .technicians
-            .iter()
-            .map(|person| &person.name),
-    );
+    let staff = &dataset.business.technicians;
+    let known = known.chain(staff.iter().map(|person| &person.name));
     let unknown = unknown(dataset, |review| &review.mentioned_technicians, known)?;
     Some(format!(
         "mentioned_technicians names people whom neither taxonomy nor business lists: {unknown}"
