@@ -58,14 +58,11 @@ impl Resource {
     /// Makes the variants that are missing; asks `cancelled` before each.
     pub fn compress(&self, cancelled: &impl Fn() -> bool) {
         for coding in [Coding::Gzip, Coding::Brotli] {
-            let Some(slot) = self.slot(coding) else {
-                continue;
-            };
-            if slot.get().is_some() || cancelled() {
-                continue;
+            let slot = self.slot(coding).filter(|slot| slot.get().is_none());
+            if let Some(slot) = slot.filter(|_| !cancelled()) {
+                // A second thread waits for the first, as two snapshots may share a document that takes a minute.
+                slot.get_or_init(|| smaller(&self.body, coding));
             }
-            // A second thread waits for the first, as two snapshots may share a document that takes a minute.
-            slot.get_or_init(|| smaller(&self.body, coding));
         }
     }
 
