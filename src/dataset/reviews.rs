@@ -8,10 +8,9 @@
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
-use std::ops::Range;
 use std::thread;
 
-use memchr::{memmem, memrchr};
+use memchr::{memmem, memrchr_iter};
 use serde::de::IgnoredAny;
 
 use super::business;
@@ -105,18 +104,23 @@ fn whole(
 
 /// Reads the file in pieces; `None` where it cannot be taken apart.
 fn in_pieces(bytes: &[u8], options: Options<'_>) -> Option<(ReviewsFile, Reviews, Problems)> {
-    let array = array(bytes)?;
-    let pieces = pieces(&bytes[array.clone()], options.piece_bytes);
-    let check = Check::new(REVIEWS.name);
-    let mut is_empty = false;
-    let around = [&bytes[..array.start], &bytes[array.end..]];
-    let parsed = Parser::default().parse(&around, |nodes| {
-        file(Item::root(nodes, &check), options.now, |item| {
-            is_empty = true;
-            item.list(|_| is_empty = false);
-        })
-    });
-    let file = parsed.ok().filter(|_| is_empty)?;
+    let start = start(bytes)?;
+    // The array ends with the last bracket, or with one of the last where the business comes after the reviews.
+    let ends = memrchr_iter(b']', bytes).take_while(|end| *end >= start);
+    let (file, end, check) = ends.take(ENDS_MAX).find_map(|end| {
+        let check = Check::new(REVIEWS.name);
+        let mut is_empty = false;
+        let around = [&bytes[..start], &bytes[end..]];
+        let parsed = Parser::default().parse(&around, |nodes| {
+            file(Item::root(nodes, &check), options.now, |item| {
+                is_empty = true;
+                item.list(|_| is_empty = false);
+            })
+        });
+        let file = parsed.ok().filter(|_| is_empty)?;
+        Some((file, end, check))
+    })?;
+    let pieces = pieces(&bytes[start..end], options.piece_bytes);
     let threads = options.threads.get();
     let mut parts = in_runs(&pieces, threads, |run| read_pieces(run, options));
     let has_problem = |part: &Option<(Reviews, Problems)>| {
@@ -161,16 +165,16 @@ fn file(item: Item<'_>, now: Timestamp, reviews: impl FnOnce(Item<'_>)) -> Revie
     })
 }
 
-/// Returns where the entries of `reviews` are: from the first of them to the bracket after the last, if no other array
-/// follows.
-fn array(bytes: &[u8]) -> Option<Range<usize>> {
+/// Brackets at the end of a file that may be the end of its reviews.
+const ENDS_MAX: usize = 100;
+
+/// Returns where the first entry of `reviews` is.
+fn start(bytes: &[u8]) -> Option<usize> {
     let key = b"\"reviews\"";
     let value = &bytes[memmem::find(bytes, key)? + key.len()..];
     let value = value.trim_ascii_start().strip_prefix(b":")?;
     let entries = value.trim_ascii_start().strip_prefix(b"[")?;
-    let start = bytes.len() - entries.trim_ascii_start().len();
-    let end = memrchr(b']', bytes)?;
-    (start <= end).then_some(start..end)
+    Some(bytes.len() - entries.trim_ascii_start().len())
 }
 
 /// Cuts entries with commas between them into pieces of about `piece_bytes`.
