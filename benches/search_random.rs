@@ -62,7 +62,6 @@ fn build(data: &Data, tuning: &str) -> Index {
         leaf_rows_max: numbers[0],
         bitmap_rows_min: numbers[1],
         union_steps_max: numbers[2],
-        unit_places_max: 1 << 26,
     };
     Index::build_tuned(&data.reviews, &data.taxonomy, tuning, &options)
 }

@@ -41,7 +41,6 @@ impl Cursor {
     }
 
     /// Returns the cursor's text.
-    #[must_use]
     pub fn render(&self) -> String {
         let mut out = Vec::with_capacity(TEXT_BYTES_MAX);
         self.render_into(&mut out);
@@ -49,7 +48,6 @@ impl Cursor {
     }
 
     /// Parses what `render` wrote, or returns `None`: each cursor has exactly one text.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Cursor> {
         if text.len() > TEXT_BYTES_MAX {
             return None;
@@ -80,7 +78,6 @@ impl ReviewId {
     pub const BYTES_MAX: usize = 64;
 
     /// Copies `id`, or returns `None` where it is empty, longer than 64 bytes, or holds another byte than `[A-Za-z0-9_-]`.
-    #[must_use]
     pub fn new(id: &str) -> Option<ReviewId> {
         let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let is_id = !id.is_empty() && id.bytes().all(known);
@@ -88,7 +85,6 @@ impl ReviewId {
     }
 
     /// Returns the id.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -23,7 +23,6 @@ pub struct Query<'b> {
 
 impl<'b> Query<'b> {
     /// Returns a search for the first page of at most `limit` reviews.
-    #[must_use]
     pub fn new(filter: Filter<'b>, sort: Sort, limit: u8) -> Query<'b> {
         Query {
             filter,
@@ -87,7 +86,6 @@ impl Filter<'_> {
     };
 
     /// Tells whether the answer depends on the insights, which are derived after the index is built.
-    #[must_use]
     pub fn needs_insights(&self) -> bool {
         self.aspect.is_some() || self.polarity.is_some()
     }
@@ -104,31 +102,26 @@ impl RatingSet {
     pub const EMPTY: RatingSet = RatingSet(0);
 
     /// Returns the set of one rating.
-    #[must_use]
     pub const fn only(rating: Rating) -> RatingSet {
         RatingSet(1 << rating.stars())
     }
 
     /// Returns the set of `rating` and all above it.
-    #[must_use]
     pub const fn at_least(rating: Rating) -> RatingSet {
         RatingSet(RatingSet::ALL.0 & !((1 << rating.stars()) - 1))
     }
 
     /// Returns the set of `rating` and all below it.
-    #[must_use]
     pub const fn at_most(rating: Rating) -> RatingSet {
         RatingSet(RatingSet::ALL.0 & ((2 << rating.stars()) - 1))
     }
 
     /// Returns what both sets hold.
-    #[must_use]
     pub const fn and(self, other: RatingSet) -> RatingSet {
         RatingSet(self.0 & other.0)
     }
 
     /// Tells whether `rating` is in the set.
-    #[must_use]
     pub const fn contains(self, rating: Rating) -> bool {
         self.0 >> rating.stars() & 1 == 1
     }
@@ -153,18 +146,11 @@ impl Sort {
     pub const ALL: [Sort; 4] = [Sort::Newest, Sort::Oldest, Sort::Highest, Sort::Lowest];
 
     /// Returns the word that stands for the order in requests.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Sort::Newest => "newest",
-            Sort::Oldest => "oldest",
-            Sort::Highest => "highest",
-            Sort::Lowest => "lowest",
-        }
+        ["newest", "oldest", "highest", "lowest"][self as usize]
     }
 
     /// Returns the order that `word` stands for, in lower case only.
-    #[must_use]
     pub fn parse(word: &str) -> Option<Sort> {
         Sort::ALL.into_iter().find(|sort| sort.as_str() == word)
     }

@@ -7,6 +7,7 @@ use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 
 use super::words::Term;
 pub use crate::wire::fold::fold_into;
+use crate::wire::text::truncate;
 
 /// Returns where `terms` stand in the first `bytes_max` bytes of `text` as it was written: the first `count_max` places
 /// of each, ascending; places that overlap are one. A term that ends beyond those bytes is not found.
@@ -14,7 +15,6 @@ pub use crate::wire::fold::fold_into;
 /// An index keeps no offsets: those bytes are folded here, and once more up to the last place where they are not ASCII;
 /// 131,072 bytes of Cyrillic letters take some milliseconds. Where several characters fold to one, as a letter and its
 /// accent do, all of them are in the place.
-#[must_use]
 pub fn find_folded(
     text: &str,
     terms: &[Term<'_>],
@@ -63,12 +63,8 @@ pub fn find_folded(
 
 /// Returns at most the first `bytes_max` bytes of `text`, cut between two pieces.
 fn head(text: &str, bytes_max: usize) -> &str {
-    let mut end = text.len().min(bytes_max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let (mut head, rest) = text.split_at(end);
-    let mut next = rest.chars().next();
+    let mut head = truncate(text, bytes_max);
+    let mut next = text[head.len()..].chars().next();
     while next.is_some_and(|next| !begins_piece(next)) {
         let mut before = head.chars();
         next = before.next_back();

@@ -39,15 +39,13 @@ pub enum Advice {
 
 /// Returns what helps after `query` has found nothing: names that are unknown or ambiguous, the filters without which it
 /// finds something, and what each word alone finds. Costs at most thirty searches.
-#[must_use]
 pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hint> {
     let filter = query.filter;
     let mut hints = Vec::new();
     let mut add = |parameter, value: &str, advice| {
-        let value = cut(value).to_owned();
         hints.push(Hint {
             parameter,
-            value,
+            value: cut(value).to_owned(),
             advice,
         });
     };
@@ -59,12 +57,11 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
         (Parameter::Aspect, filter.aspect),
     ];
     for (parameter, name) in names {
-        let owned =
-            |names: Vec<&str>| -> Vec<String> { names.into_iter().map(str::to_owned).collect() };
+        let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
         let Some(name) = name else { continue };
         match index.resolve(parameter, name) {
             Some(NameMatch::Ambiguous(names)) => {
-                add(parameter, name, Advice::Ambiguous(owned(names)))
+                add(parameter, name, Advice::Ambiguous(owned(names)));
             }
             Some(NameMatch::Unknown(names)) => add(parameter, name, Advice::Unknown(owned(names))),
             Some(NameMatch::Unique(_)) | None => {}
@@ -72,35 +69,28 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
     }
     for parameter in Parameter::ALL {
         let rest = without(filter, parameter);
-        if rest != filter && rest != Filter::ALL {
-            let found = count(rest);
-            if found > 0 {
-                add(parameter, "", Advice::Without(found));
-            }
+        let is_less = rest != filter && rest != Filter::ALL;
+        let found = if is_less { count(rest) } else { 0 };
+        if found > 0 {
+            add(parameter, "", Advice::Without(found));
         }
     }
-    for term in filter
-        .words
-        .iter()
-        .flat_map(Words::terms)
-        .filter(|term| !term.is_excluded)
-    {
-        let words = Some(term.alone());
-        let found = count(Filter {
-            words,
+    let mut count_words = |words| {
+        count(Filter {
+            words: Some(words),
             ..Filter::ALL
-        });
+        })
+    };
+    let terms = filter.words.iter().flat_map(Words::terms);
+    for term in terms.filter(|term| !term.is_excluded) {
+        let found = count_words(term.alone());
         add(Parameter::Words, term.text, Advice::Alone(found));
     }
     if let Some(text) = filter.text
         && let Ok(words) = Words::parse(text)
         && words.terms().count() > 1
     {
-        let words = Some(words);
-        let found = count(Filter {
-            words,
-            ..Filter::ALL
-        });
+        let found = count_words(words);
         if found > 0 {
             add(Parameter::Query, text, Advice::Alone(found));
         }
@@ -124,11 +114,7 @@ fn without(filter: Filter<'_>, parameter: Parameter) -> Filter<'_> {
         Parameter::HasReply => rest.has_reply = None,
         Parameter::Language => rest.language = None,
         Parameter::Source => rest.source = None,
-        Parameter::MinRating
-        | Parameter::MaxRating
-        | Parameter::Limit
-        | Parameter::Sort
-        | Parameter::Cursor => {}
+        _ => {}
     }
     rest
 }
@@ -136,36 +122,22 @@ fn without(filter: Filter<'_>, parameter: Parameter) -> Filter<'_> {
 impl fmt::Display for Hint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, value) = (self.parameter.name(), &self.value);
-        let reviews = |count: &u32| match count {
-            1 => "1 review".to_owned(),
-            count => format!("{count} reviews"),
-        };
-        match &self.advice {
-            Advice::Without(count) => {
-                write!(formatter, "without {name}, {} would match", reviews(count))
-            }
-            Advice::Alone(count) if self.parameter == Parameter::Query => write!(
-                formatter,
+        let reviews = |count: u32| format!("{count} review{}", if count == 1 { "" } else { "s" });
+        let sentence = match &self.advice {
+            Advice::Without(count) => format!("without {name}, {} would match", reviews(*count)),
+            Advice::Alone(count) if self.parameter == Parameter::Query => format!(
                 "the words of {value:?} in any order, as the parameter words, match {}",
-                reviews(count)
+                reviews(*count)
             ),
-            Advice::Alone(count) => write!(formatter, "{value:?} alone matches {}", reviews(count)),
-            Advice::Ambiguous(names) => {
-                write!(
-                    formatter,
-                    "{name} {value:?} may mean {}",
-                    names.join(" or ")
-                )
+            Advice::Alone(count) => format!("{value:?} alone matches {}", reviews(*count)),
+            Advice::Ambiguous(names) => format!("{name} {value:?} may mean {}", names.join(" or ")),
+            Advice::Unknown(names) if names.is_empty() => format!("{name} {value:?} is unknown"),
+            Advice::Unknown(names) => {
+                let names = names.join(", ");
+                format!("{name} {value:?} is unknown; the nearest: {names}")
             }
-            Advice::Unknown(names) if names.is_empty() => {
-                write!(formatter, "{name} {value:?} is unknown")
-            }
-            Advice::Unknown(names) => write!(
-                formatter,
-                "{name} {value:?} is unknown; the nearest: {}",
-                names.join(", ")
-            ),
-        }
+        };
+        formatter.write_str(&sentence)
     }
 }
 

@@ -21,7 +21,6 @@ pub struct Issue {
 
 impl Issue {
     /// Makes an issue that quotes at most 64 bytes of `received`.
-    #[must_use]
     pub fn new(
         path: Option<Cow<'static, str>>,
         code: Code,
@@ -76,7 +75,6 @@ pub enum Code {
 
 impl Code {
     /// Returns the word that answers carry.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Code::InvalidType => "invalid_type",
@@ -105,7 +103,6 @@ impl Issues {
     }
 
     /// Tells whether nothing was found.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -127,7 +124,6 @@ impl Issues {
     }
 
     /// Renders the body of the 400: `error`, `message` and `issues`.
-    #[must_use]
     pub fn render(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(128 + 192 * self.0.len());
         let mut body = Object::begin(&mut out);

@@ -1,7 +1,7 @@
 //! Which reviews belong to a name: technicians, services, aspects, languages and sources.
 
 use crate::model::insights::{Aspect, Polarity};
-use crate::model::{Review, Taxonomy};
+use crate::model::{Review, Row, Taxonomy};
 use crate::search::fold::fold_into;
 use crate::search::rows::RowSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,7 +22,7 @@ pub const NAMES_MAX: usize = 5;
 
 /// The rows that each folded name stands for.
 #[derive(Clone, Debug, Default)]
-pub(in crate::search) struct Names {
+pub(super) struct Names {
     /// Sorted by the folded name.
     keys: Vec<Key>,
     /// Names or ids as they are published, each with its rows.
@@ -38,105 +38,70 @@ struct Key {
     union: Option<RowSet>,
 }
 
+/// Entries by name or id, each with its other names.
+type Entries<'a> = Vec<(&'a str, Vec<&'a str>)>;
+
 impl Names {
-    /// Collects who is mentioned: by name or alias.
-    pub(in crate::search) fn of_technicians(reviews: &[Review], taxonomy: &Taxonomy) -> Names {
-        let known = taxonomy.technicians.iter();
-        let known = known.map(|one| {
-            let aliases = one.aliases.iter().map(String::as_str);
-            (one.name.as_str(), aliases.collect())
-        });
-        let mentions = rows_of(reviews, |review| {
-            review.mentioned_technicians.iter().map(String::as_str)
-        });
+    /// Collects the `names` of each review; `known` are the entries that have other names.
+    pub(super) fn of<'a, N: IntoIterator<Item = &'a str>>(
+        reviews: &'a [Review],
+        known: Entries<'a>,
+        names: impl Fn(&'a Review) -> N,
+    ) -> Names {
+        let rows = (0..).zip(reviews);
+        let mentions =
+            rows.flat_map(|(row, review)| names(review).into_iter().map(move |name| (row, name)));
         Names::build(known, mentions, reviews.len() as u32)
     }
 
-    /// Collects what is mentioned: by id or label.
-    pub(in crate::search) fn of_services(reviews: &[Review], taxonomy: &Taxonomy) -> Names {
-        let known = taxonomy.services.iter();
-        let known = known.map(|service| (&*service.id, vec![&*service.label]));
-        let mentions = rows_of(reviews, |review| {
-            review.mentioned_services.iter().map(String::as_str)
-        });
-        Names::build(known, mentions, reviews.len() as u32)
-    }
-
-    /// Collects languages: by tag, and by the language of a tag with more parts.
-    pub(in crate::search) fn of_languages(reviews: &[Review]) -> Names {
-        let mentions = rows_of(reviews, |review| {
-            let tag = review.language.as_deref();
-            let language = tag.and_then(|tag| tag.split_once('-'));
-            tag.into_iter()
-                .chain(language.map(|(language, _)| language))
-        });
-        Names::build(std::iter::empty(), mentions, reviews.len() as u32)
-    }
-
-    /// Collects where reviews were left.
-    pub(in crate::search) fn of_sources(reviews: &[Review]) -> Names {
-        let mentions = rows_of(reviews, |review| [&*review.source]);
-        Names::build(std::iter::empty(), mentions, reviews.len() as u32)
-    }
-
-    /// Collects whether the owner has replied, by the words `true` and `false`.
-    pub(in crate::search) fn of_replies(reviews: &[Review]) -> Names {
-        let mentions = rows_of(reviews, |review| [reply_key(review.owner_reply.is_some())]);
-        Names::build(std::iter::empty(), mentions, reviews.len() as u32)
-    }
-
-    /// Makes sets of `mentions`, rows and names; `known` are the entries with their other names.
+    /// Makes sets of `mentions`, rows and names, out of `total` rows.
     fn build<'a>(
-        known: impl Iterator<Item = (&'a str, Vec<&'a str>)>,
+        known: Entries<'a>,
         mentions: impl Iterator<Item = (u32, &'a str)>,
         total: u32,
     ) -> Names {
-        let mut numbers: HashMap<&str, u32> = HashMap::new();
-        let mut mains: Vec<&str> = Vec::new();
+        let mut numbers: HashMap<&str, usize> = HashMap::new();
+        let mut entries: Vec<(&str, Vec<u32>)> = Vec::new();
         let mut keys: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
-        let mut number_of = |main: &'a str, others: Vec<&'a str>| {
-            let number = *numbers.entry(main).or_insert(mains.len() as u32);
-            let is_new = number as usize == mains.len();
-            if is_new {
-                mains.push(main);
-            }
-            let main = is_new.then_some(main);
-            for name in main.into_iter().chain(others) {
-                let mut folded = String::new();
-                fold_into(name, &mut folded);
-                keys.entry(folded).or_default().insert(number);
-            }
-            number
+        let mut add_key = |name: &str, number: usize| {
+            let mut folded = String::new();
+            fold_into(name, &mut folded);
+            keys.entry(folded).or_default().insert(number as u32);
         };
-        for (main, others) in known {
-            number_of(main, others);
-        }
-        let mut rows: Vec<Vec<u32>> = Vec::new();
-        for (row, name) in mentions {
-            let number = number_of(name, Vec::new()) as usize;
-            if rows.len() <= number {
-                rows.resize(number + 1, Vec::new());
+        let mut number_of = |name: &'a str, others: Vec<&str>, row: Option<u32>| {
+            let number = *numbers.entry(name).or_insert(entries.len());
+            if number == entries.len() {
+                entries.push((name, Vec::new()));
+                add_key(name, number);
             }
-            rows[number].push(row);
+            others.into_iter().for_each(|other| add_key(other, number));
+            entries[number].1.extend(row);
+        };
+        for (name, others) in known {
+            number_of(name, others, None);
         }
-        rows.resize(mains.len(), Vec::new());
-        for rows in &mut rows {
+        for (row, name) in mentions {
+            number_of(name, Vec::new(), Some(row));
+        }
+        for (_, rows) in &mut entries {
             rows.sort_unstable();
             rows.dedup();
         }
-        let union_of = |entries: &BTreeSet<u32>| {
-            let of_each = entries.iter().flat_map(|number| &rows[*number as usize]);
+        let union_of = |numbers: &BTreeSet<u32>| {
+            let of_each = numbers
+                .iter()
+                .flat_map(|number| &entries[*number as usize].1);
             let all: BTreeSet<u32> = of_each.copied().collect();
             RowSet::new(all.into_iter().collect(), total)
         };
-        let key = |(folded, entries): (String, BTreeSet<u32>)| Key {
+        let key = |(folded, numbers): (String, BTreeSet<u32>)| Key {
             folded: folded.into(),
-            union: (entries.len() > 1).then(|| union_of(&entries)),
-            entries: entries.into_iter().collect(),
+            union: (numbers.len() > 1).then(|| union_of(&numbers)),
+            entries: numbers.into_iter().collect(),
         };
         let keys = keys.into_iter().map(key).collect();
-        let entries = mains.into_iter().zip(rows);
-        let entries = entries.map(|(main, rows)| (main.into(), RowSet::new(rows, total)));
+        let entries = entries.into_iter();
+        let entries = entries.map(|(name, rows)| (name.into(), RowSet::new(rows, total)));
         Names {
             keys,
             entries: entries.collect(),
@@ -144,7 +109,7 @@ impl Names {
     }
 
     /// Returns the rows of the folded `name`, which is the whole name of an entry; `None` where none goes by it.
-    pub(in crate::search) fn rows_of_whole(&self, name: &str) -> Option<&RowSet> {
+    pub(super) fn rows_of_whole(&self, name: &str) -> Option<&RowSet> {
         let key = self.key(name)?;
         match key.entries[..] {
             [entry] => Some(&self.entries[entry as usize].1),
@@ -153,7 +118,7 @@ impl Names {
     }
 
     /// Returns the rows of the folded `name`, or of the only entry that it is a part of.
-    pub(in crate::search) fn rows(&self, name: &str) -> Option<&RowSet> {
+    pub(super) fn rows(&self, name: &str) -> Option<&RowSet> {
         self.rows_of_whole(name)
             .or_else(|| match self.entries_with(name)[..] {
                 [entry] => Some(&self.entries[entry as usize].1),
@@ -163,7 +128,7 @@ impl Names {
 
     /// Tells what the folded `name` stands for: an entry's whole name, of several that share one the first, or words of
     /// an entry's names in any order. Linear in the number of names; spelling is compared with the first 2,000.
-    pub(in crate::search) fn resolve(&self, name: &str) -> NameMatch<'_> {
+    pub(super) fn resolve(&self, name: &str) -> NameMatch<'_> {
         let published = |entry: &u32| &*self.entries[*entry as usize].0;
         if let Some(entry) = self.key(name).and_then(|key| key.entries.first()) {
             return NameMatch::Unique(published(entry));
@@ -172,9 +137,7 @@ impl Names {
         match &found[..] {
             [entry] => NameMatch::Unique(published(entry)),
             [] => NameMatch::Unknown(self.nearest(name).iter().map(published).collect()),
-            several => {
-                NameMatch::Ambiguous(several.iter().take(NAMES_MAX).map(published).collect())
-            }
+            [..] => NameMatch::Ambiguous(found.iter().take(NAMES_MAX).map(published).collect()),
         }
     }
 
@@ -199,16 +162,14 @@ impl Names {
     /// Returns the entries with the names, or words of names, that are spelt most like `name`.
     fn nearest(&self, name: &str) -> Vec<u32> {
         let asked: String = name.chars().take(NAME_CHARS_COMPARED).collect();
-        let likeness = |key: &Key| {
-            // A letter alone, as in "O'Neill", is like every name that begins with it.
-            let parts = words(&key.folded).filter(|word| word.len() > 2);
-            let parts = parts.chain([&*key.folded]);
-            let likeness = parts.map(|part| strsim::jaro_winkler(&asked, part));
-            likeness.fold(0.0, f64::max)
-        };
         let mut near: Vec<(f64, u32)> = Vec::new();
         for key in self.keys.iter().take(NAMES_COMPARED) {
-            let likeness = likeness(key);
+            // A letter alone, as in "O'Neill", is like every name that begins with it.
+            let parts = words(&key.folded).filter(|word| word.len() > 2);
+            let likeness = parts
+                .chain([&*key.folded])
+                .map(|part| strsim::jaro_winkler(&asked, part))
+                .fold(0.0, f64::max);
             if likeness >= LIKENESS_MIN {
                 near.extend(key.entries.iter().map(|entry| (likeness, *entry)));
             }
@@ -224,7 +185,7 @@ impl Names {
     }
 
     /// Returns the bytes that the sets take.
-    pub(in crate::search) fn memory(&self) -> u64 {
+    pub(super) fn memory(&self) -> u64 {
         let unions = self.keys.iter().filter_map(|key| key.union.as_ref());
         let sets = self.entries.iter().map(|(_, rows)| rows).chain(unions);
         sets.map(RowSet::bytes).sum()
@@ -243,62 +204,44 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
     parts.filter(|word| !word.is_empty())
 }
 
-fn rows_of<'a, N: IntoIterator<Item = &'a str>>(
-    reviews: &'a [Review],
-    names: impl Fn(&'a Review) -> N,
-) -> impl Iterator<Item = (u32, &'a str)> {
-    let rows = (0..).zip(reviews);
-    rows.flat_map(move |(row, review)| names(review).into_iter().map(move |name| (row, name)))
-}
-
-/// Returns the name of the reviews with or without a reply.
-pub(in crate::search) fn reply_key(has_reply: bool) -> &'static str {
-    if has_reply { "true" } else { "false" }
-}
-
-/// The reviews that mention each aspect of the insights, all and by polarity.
+/// The reviews that mention each aspect of the insights: all, and those of each polarity.
 #[derive(Clone, Debug)]
-pub(in crate::search) struct Aspects {
-    pub(in crate::search) all: Names,
-    by_polarity: [Names; 3],
-}
+pub(super) struct Aspects([Names; 4]);
 
 impl Aspects {
     /// Collects who mentions each of `aspects`: by id, label or a phrase of the taxonomy.
-    pub(in crate::search) fn of(aspects: &[Aspect], taxonomy: &Taxonomy, total: u32) -> Aspects {
-        let names = |aspect| names_of_aspect(aspect, taxonomy);
-        let known = || aspects.iter().map(names).chain([(ANY, Vec::new())]);
-        let all = aspects.iter().flat_map(|aspect| {
-            let rows = aspect.rows.iter();
-            rows.map(move |row| (row.0, &*aspect.id))
-        });
-        Aspects {
-            all: Names::build(aspects.iter().map(names), all, total),
-            by_polarity: Polarity::ALL.map(|polarity| {
-                let mentions = aspects.iter().flat_map(|aspect| {
-                    let rows = aspect.rows_by_polarity[polarity as usize].iter();
-                    rows.flat_map(move |row| [(row.0, &*aspect.id), (row.0, ANY)])
-                });
-                Names::build(known(), mentions, total)
-            }),
-        }
+    pub(super) fn of(aspects: &[Aspect], taxonomy: &Taxonomy, total: u32) -> Aspects {
+        let [first, second, third] = Polarity::ALL.map(Some);
+        Aspects([None, first, second, third].map(|polarity| {
+            let known = aspects
+                .iter()
+                .map(|aspect| names_of_aspect(aspect, taxonomy));
+            let mentions = aspects.iter().flat_map(|aspect| {
+                let rows = match polarity {
+                    None => &aspect.rows,
+                    Some(polarity) => &aspect.rows_by_polarity[polarity as usize],
+                };
+                let names = |row: &Row| [(row.0, &*aspect.id), (row.0, ANY)];
+                rows.iter().flat_map(names)
+            });
+            Names::build(known.collect(), mentions, total)
+        }))
+    }
+
+    /// Tells what the folded `name` stands for.
+    pub(super) fn resolve(&self, name: &str) -> NameMatch<'_> {
+        self.0[0].resolve(name)
     }
 
     /// Returns the rows that mention the folded `aspect`, or any, with `polarity`, or any.
-    pub(in crate::search) fn rows(
-        &self,
-        aspect: Option<&str>,
-        polarity: Option<Polarity>,
-    ) -> Option<&RowSet> {
-        match polarity {
-            None => self.all.rows(aspect?),
-            Some(polarity) => self.by_polarity[polarity as usize].rows(aspect.unwrap_or(ANY)),
-        }
+    pub(super) fn rows(&self, aspect: Option<&str>, polarity: Option<Polarity>) -> Option<&RowSet> {
+        let names = &self.0[polarity.map_or(0, |polarity| polarity as usize + 1)];
+        names.rows(aspect.unwrap_or(ANY))
     }
 
     /// Returns the bytes that the sets take.
-    pub(in crate::search) fn memory(&self) -> u64 {
-        self.all.memory() + self.by_polarity.iter().map(Names::memory).sum::<u64>()
+    pub(super) fn memory(&self) -> u64 {
+        self.0.iter().map(Names::memory).sum()
     }
 }
 
@@ -309,8 +252,6 @@ fn names_of_aspect<'a>(aspect: &'a Aspect, taxonomy: &'a Taxonomy) -> (&'a str, 
     let concepts = taxonomy.aspects.iter();
     let concept = concepts.filter(|concept| concept.id == aspect.id);
     let phrases = concept.flat_map(|concept| concept.phrases.iter().map(String::as_str));
-    (
-        &aspect.id,
-        [&*aspect.label].into_iter().chain(phrases).collect(),
-    )
+    let names = [&*aspect.label].into_iter().chain(phrases);
+    (&aspect.id, names.collect())
 }

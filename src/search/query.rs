@@ -1,12 +1,19 @@
 //! The rules of a search request, once for query strings and for the arguments of tools.
 //!
-//! Bytes become a [`Query`] here or every reason why they cannot: later code never sees a refused value. A value
-//! is judged by [`Builder`], which REST feeds with decoded text and MCP with JSON values, so both have one set
-//! of bounds, messages and codes. An empty value counts as not given, because HTML forms send them.
+//! Bytes become a [`Query`] here or every reason why they cannot: later code never sees a refused value. A value is judged
+//! by [`Builder`], which REST feeds with decoded text and MCP with JSON values, so both have one set of bounds, messages
+//! and codes. An empty value counts as not given, because HTML forms send them.
 
-use super::builder::Builder;
-use super::filter::Query;
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::cursor::Cursor;
+use super::filter::{Filter, Query, RatingSet, Sort};
+use super::fold::fold_into;
 use super::issue::{Code, Issue, Issues};
+use super::words::{TERMS_MAX, Words};
+use crate::model::Rating;
+use crate::model::insights::Polarity;
 use crate::wire::date::{Date, parse_date};
 use crate::wire::form::{decode_into, decode_path, pairs};
 use crate::wire::text::{cut, cut_lossy};
@@ -15,11 +22,11 @@ use crate::wire::text::{cut, cut_lossy};
 #[derive(Debug, Default)]
 pub struct Buffers {
     /// The decoded value at hand.
-    pub(super) decoded: String,
+    decoded: String,
     /// The folded texts of the query, one after the other.
-    pub(super) folded: String,
+    folded: String,
     /// Names of unknown parameters; kept when unused, so that their capacity is too.
-    pub(super) ignored: Vec<String>,
+    ignored: Vec<String>,
 }
 
 /// Parses a raw query string, without its `?`.
@@ -55,7 +62,7 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
         let received = count.to_string();
         builder.refuse(Issue::new(None, Code::TooMany, message, &received));
     }
-    builder.keep(name);
+    builder.buffers.decoded = name;
     builder.finish()
 }
 
@@ -70,33 +77,28 @@ pub fn parse_since(segment: &[u8]) -> Result<Date, Issues> {
     }
     let mut decoded = String::new();
     // A date has ten characters, so thirty bytes are enough even with every one of them escaped.
-    let message = match decode_path(&segment[..segment.len().min(31)], &mut decoded) {
-        Ok(()) => match parse_date(decoded.as_bytes()) {
-            Ok(date) if segment.len() <= 30 => return Ok(date),
-            Ok(_) => "must be a date of the form YYYY-MM-DD".into(),
-            Err(error) => error.to_string(),
-        },
-        Err(_) => "must be a date of the form YYYY-MM-DD".into(),
+    let is_decoded = decode_path(&segment[..segment.len().min(31)], &mut decoded).is_ok();
+    let message = match parse_date(decoded.as_bytes()) {
+        Ok(date) if is_decoded && segment.len() <= 30 => return Ok(date),
+        Err(error) if is_decoded => error.to_string(),
+        _ => Kind::Date.must_be().to_owned(),
     };
-    let received = cut_lossy(segment);
     let path = Some("date".into());
-    Err(Issue::new(path, Code::InvalidDate, message, &received).into())
+    Err(Issue::new(path, Code::InvalidDate, message, &cut_lossy(segment)).into())
 }
 
 /// Returns the names of the parameters in `raw`, for an answer that depends on none: the first 8, each once, cut at 64
 /// bytes. What has no value or cannot be decoded is left out, as is all behind the first 64 pairs.
-#[must_use]
 pub fn parameter_names(raw: &[u8]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+    let mut buffers = Buffers::default();
+    let mut builder = Builder::new(&mut buffers);
     for pair in pairs(raw).take(PAIRS_MAX) {
         let mut name = String::new();
-        let is_known = !pair.value.is_empty() && decode_into(pair.name, &mut name).is_ok();
-        let name = cut(&name);
-        if is_known && names.len() < IGNORED_MAX && !names.iter().any(|other| other == name) {
-            names.push(name.to_owned());
+        if !pair.value.is_empty() && decode_into(pair.name, &mut name).is_ok() {
+            builder.ignore(&name);
         }
     }
-    names
+    buffers.ignored
 }
 
 /// A parameter of a search, or the argument of the same name.
@@ -140,60 +142,105 @@ pub enum Parameter {
 
 impl Parameter {
     /// Every parameter, in the order of the documentation.
-    pub const ALL: [Parameter; NAMES.len()] = {
-        let mut all = [Parameter::Rating; NAMES.len()];
+    pub const ALL: [Parameter; RULES.len()] = {
+        let mut all = [Parameter::Rating; RULES.len()];
         let mut number = 0;
-        while number < NAMES.len() {
-            all[number] = NAMES[number].0;
+        while number < RULES.len() {
+            all[number] = RULES[number].0;
             number += 1;
         }
         all
     };
 
     /// Returns the name in requests.
-    #[must_use]
     pub fn name(self) -> &'static str {
-        NAMES[self as usize].1
+        RULES[self as usize].1
     }
 
     /// Returns the parameter of this name, which is compared byte by byte.
-    #[must_use]
     pub fn named(name: &str) -> Option<Parameter> {
-        let found = NAMES.iter().find(|(_, known)| *known == name);
-        found.map(|(parameter, _)| *parameter)
+        let found = RULES.iter().find(|(_, known, _)| *known == name);
+        found.map(|(parameter, ..)| *parameter)
     }
 
-    /// Tells whether the value is a number, in JSON too.
-    pub(super) fn is_number(self) -> bool {
-        use Parameter::{Limit, MaxRating, MinRating, Rating};
-        matches!(self, Rating | MinRating | MaxRating | Limit)
+    fn kind(self) -> Kind {
+        RULES[self as usize].2
     }
 
-    pub(super) fn bit(self) -> u32 {
+    fn bit(self) -> u32 {
         1 << self as u16
     }
 }
 
+/// What a value has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Stars,
+    StarsBound,
+    Count,
+    Date,
+    Text,
+    Polarity,
+    Flag,
+    Sort,
+    Cursor,
+}
+
+impl Kind {
+    /// Tells whether the value is a number, in JSON too.
+    fn is_number(self) -> bool {
+        matches!(self, Kind::Stars | Kind::StarsBound | Kind::Count)
+    }
+
+    /// Says what the value must be.
+    fn must_be(self) -> &'static str {
+        match self {
+            Kind::Stars => "must be an integer from 1 to 5",
+            Kind::StarsBound => "must be a number from 1 to 5 with at most six decimal places",
+            Kind::Count => "must be an integer from 1 to 100",
+            Kind::Date => "must be a date of the form YYYY-MM-DD",
+            Kind::Text => "must be a text of at most 1024 bytes",
+            Kind::Polarity => "must be one of positive, neutral, negative",
+            Kind::Flag => "must be true or false",
+            Kind::Sort => "must be one of newest, oldest, highest, lowest",
+            Kind::Cursor => "must be the next_cursor of an earlier answer",
+        }
+    }
+
+    /// Says what a JSON value of the wrong type should have been.
+    fn must_be_in_json(self) -> &'static str {
+        match self {
+            Kind::Date => "must be a string of the form YYYY-MM-DD",
+            Kind::Text => "must be a string of at most 1024 bytes",
+            Kind::Cursor => "must be a string, the next_cursor of an earlier answer",
+            other => other.must_be(),
+        }
+    }
+}
+
 /// The parameters in the order of their numbers.
-const NAMES: [(Parameter, &str); 17] = [
-    (Parameter::Rating, "rating"),
-    (Parameter::MinRating, "min_rating"),
-    (Parameter::MaxRating, "max_rating"),
-    (Parameter::Since, "since"),
-    (Parameter::Until, "until"),
-    (Parameter::Query, "query"),
-    (Parameter::Words, "words"),
-    (Parameter::MentionsTechnician, "mentions_technician"),
-    (Parameter::MentionsService, "mentions_service"),
-    (Parameter::Aspect, "aspect"),
-    (Parameter::Polarity, "polarity"),
-    (Parameter::HasReply, "has_reply"),
-    (Parameter::Language, "language"),
-    (Parameter::Source, "source"),
-    (Parameter::Limit, "limit"),
-    (Parameter::Sort, "sort"),
-    (Parameter::Cursor, "cursor"),
-];
+const RULES: [(Parameter, &str, Kind); 17] = {
+    use Parameter::*;
+    [
+        (Rating, "rating", Kind::Stars),
+        (MinRating, "min_rating", Kind::StarsBound),
+        (MaxRating, "max_rating", Kind::StarsBound),
+        (Since, "since", Kind::Date),
+        (Until, "until", Kind::Date),
+        (Query, "query", Kind::Text),
+        (Words, "words", Kind::Text),
+        (MentionsTechnician, "mentions_technician", Kind::Text),
+        (MentionsService, "mentions_service", Kind::Text),
+        (Aspect, "aspect", Kind::Text),
+        (Polarity, "polarity", Kind::Polarity),
+        (HasReply, "has_reply", Kind::Flag),
+        (Language, "language", Kind::Text),
+        (Source, "source", Kind::Text),
+        (Limit, "limit", Kind::Count),
+        (Sort, "sort", Kind::Sort),
+        (Cursor, "cursor", Kind::Cursor),
+    ]
+};
 
 /// Most pairs of a query string; the pairs after them are not read and the answer is a refusal.
 pub const PAIRS_MAX: usize = 64;
@@ -203,6 +250,288 @@ pub const IGNORED_MAX: usize = 8;
 pub const TEXT_BYTES_MAX: usize = 1024;
 /// Longest cursor in bytes after decoding; longer ones are refused before they are looked at.
 pub const CURSOR_BYTES_MAX: usize = 256;
+/// Most digits after the point of `min_rating`; more are refused.
+const FRACTION_DIGITS_MAX: usize = 6;
+
+/// A JSON value as far as the rules need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// `null`, which counts as not given.
+    Null,
+    /// A number in decimal without an exponent and without zeros at the end of its fraction: `5.0` comes as `5`.
+    Number(&'a str),
+    /// A string.
+    Text(&'a str),
+    /// Anything else, in a form to quote.
+    Other(&'a str),
+}
+
+/// A query in the making: values go in one by one, in any order, and all refusals are kept.
+#[derive(Debug)]
+pub struct Builder<'b> {
+    buffers: &'b mut Buffers,
+    issues: Issues,
+    /// Bits of the parameters that have a value, and of those of which a second one is reported.
+    given: u32,
+    repeated: u32,
+    /// All but the texts, which are in the buffer.
+    query: Query<'static>,
+    texts: [Option<Range<usize>>; RULES.len()],
+    ignored: usize,
+}
+
+/// Why a value is refused.
+type Fault = (Code, Cow<'static, str>);
+
+impl<'b> Builder<'b> {
+    /// Begins with a query that selects everything, newest first, 20 a page.
+    pub fn new(buffers: &'b mut Buffers) -> Builder<'b> {
+        buffers.folded.clear();
+        Builder {
+            buffers,
+            issues: Issues::default(),
+            given: 0,
+            repeated: 0,
+            query: Query::new(Filter::ALL, Sort::Newest, Query::LIMIT_DEFAULT),
+            texts: [const { None }; RULES.len()],
+            ignored: 0,
+        }
+    }
+
+    /// Takes the decoded value of a query string: every kind of value is written as text there.
+    pub fn text(&mut self, parameter: Parameter, text: &str) {
+        if !text.is_empty()
+            && self.is_first(parameter, text)
+            && let Err((code, message)) = self.set(parameter, text)
+        {
+            self.refuse_value(parameter, code, message, text);
+        }
+    }
+
+    /// Takes the value of a JSON argument: the same rules, but a number must be a number and a text a string.
+    pub fn json(&mut self, parameter: Parameter, value: Value<'_>) {
+        let kind = parameter.kind();
+        let (code, message, received) = match value {
+            Value::Null | Value::Text("") => return,
+            Value::Text(text) if kind == Kind::Flag => {
+                (Code::InvalidType, kind.must_be(), text.into())
+            }
+            Value::Text(text) if !kind.is_number() => return self.text(parameter, text),
+            Value::Other(text @ ("true" | "false")) if kind == Kind::Flag => {
+                return self.text(parameter, text);
+            }
+            Value::Number(number) if kind.is_number() => {
+                let Some(positive) = number.strip_prefix('-') else {
+                    return self.text(parameter, number);
+                };
+                let code = match kind == Kind::StarsBound || !positive.contains('.') {
+                    true => Code::OutOfRange,
+                    false => Code::InvalidType,
+                };
+                (code, kind.must_be(), number.into())
+            }
+            Value::Text(text) => {
+                let quoted = format!("\"{}\"", cut(text));
+                (Code::InvalidType, kind.must_be(), Cow::Owned(quoted))
+            }
+            Value::Number(text) | Value::Other(text) => {
+                (Code::InvalidType, kind.must_be_in_json(), text.into())
+            }
+        };
+        self.refuse_value(parameter, code, message, &received);
+    }
+
+    /// Adds a refusal from outside the rules of values, such as an unknown argument.
+    pub fn refuse(&mut self, issue: Issue) {
+        self.issues.push(issue);
+    }
+
+    /// Returns the query, which borrows the buffers.
+    ///
+    /// # Errors
+    /// Every issue found, in the order in which the values came; a cursor made for another order comes last.
+    pub fn finish(mut self) -> Result<Query<'b>, Issues> {
+        self.check_cursor_order();
+        self.issues.into_result()?;
+        let buffers: &'b Buffers = self.buffers;
+        let folded = |parameter: Parameter| -> Option<&'b str> {
+            let range = self.texts[parameter as usize].clone()?;
+            Some(&buffers.folded[range])
+        };
+        Ok(Query {
+            filter: Filter {
+                text: folded(Parameter::Query),
+                words: folded(Parameter::Words).and_then(|text| Words::parse(text).ok()),
+                technician: folded(Parameter::MentionsTechnician),
+                service: folded(Parameter::MentionsService),
+                aspect: folded(Parameter::Aspect),
+                language: folded(Parameter::Language),
+                source: folded(Parameter::Source),
+                ..self.query.filter
+            },
+            ignored: &buffers.ignored[..self.ignored],
+            ..self.query
+        })
+    }
+
+    /// Takes a raw value of a query string; `scratch` is overwritten.
+    fn encoded(&mut self, parameter: Parameter, raw: &[u8], scratch: &mut String) {
+        scratch.clear();
+        match decode_into(raw, scratch) {
+            Ok(()) => self.text(parameter, scratch),
+            Err(error) => {
+                let received = cut_lossy(raw);
+                if self.is_first(parameter, &received) {
+                    let message = error.to_string();
+                    self.refuse_value(parameter, Code::InvalidEncoding, message, &received);
+                }
+            }
+        }
+    }
+
+    /// Notes the name of an unknown parameter, unless there are too many or it is there.
+    fn ignore(&mut self, name: &str) {
+        let name = cut(name);
+        let known = &self.buffers.ignored[..self.ignored];
+        if self.ignored == IGNORED_MAX || known.iter().any(|other| other == name) {
+            return;
+        }
+        if self.ignored == self.buffers.ignored.len() {
+            self.buffers.ignored.push(String::new());
+        }
+        name.clone_into(&mut self.buffers.ignored[self.ignored]);
+        self.ignored += 1;
+    }
+
+    /// Tells whether this is the parameter's first value; reports a repetition once, however often it comes.
+    fn is_first(&mut self, parameter: Parameter, received: &str) -> bool {
+        let is_first = self.given & parameter.bit() == 0;
+        self.given |= parameter.bit();
+        if !is_first && self.repeated & parameter.bit() == 0 {
+            self.repeated |= parameter.bit();
+            self.refuse_value(parameter, Code::Duplicate, "must be given once", received);
+        }
+        is_first
+    }
+
+    /// Sets the parameter to the value that `text` stands for.
+    fn set(&mut self, parameter: Parameter, text: &str) -> Result<(), Fault> {
+        let kind = parameter.kind();
+        let fault = |code| (code, kind.must_be().into());
+        let filter = &mut self.query.filter;
+        match kind {
+            Kind::Stars => {
+                let stars = whole(text).ok_or(fault(Code::InvalidType))?;
+                let rating = rating(stars).ok_or(fault(Code::OutOfRange))?;
+                filter.ratings = filter.ratings.and(RatingSet::only(rating));
+            }
+            // A minimum of 4.5 means 5, and a maximum of 4.5 means 4: ratings are whole, so that says the same.
+            Kind::StarsBound => {
+                let (number, fraction) = text.split_once('.').unwrap_or((text, "0"));
+                let is_short = fraction.len() <= FRACTION_DIGITS_MAX;
+                let fraction = whole(fraction).filter(|_| is_short);
+                let parts = whole(number).zip(fraction);
+                let (number, fraction) = parts.ok_or(fault(Code::InvalidType))?;
+                let is_least = parameter == Parameter::MinRating;
+                let stars = number.saturating_add(u32::from(is_least && fraction > 0));
+                let is_between = (1..5).contains(&number) || (number, fraction) == (5, 0);
+                let rating = rating(stars).filter(|_| is_between);
+                let rating = rating.ok_or(fault(Code::OutOfRange))?;
+                let bound = match is_least {
+                    true => RatingSet::at_least(rating),
+                    false => RatingSet::at_most(rating),
+                };
+                filter.ratings = filter.ratings.and(bound);
+            }
+            Kind::Count => {
+                let limit = whole(text).ok_or(fault(Code::InvalidType))?;
+                let limit = u8::try_from(limit).ok();
+                let limit = limit.filter(|limit| (1..=Query::LIMIT_MAX).contains(limit));
+                self.query.limit = limit.ok_or(fault(Code::OutOfRange))?;
+            }
+            Kind::Date => {
+                let date = parse_date(text.as_bytes())
+                    .map_err(|error| (Code::InvalidDate, error.to_string().into()))?;
+                match parameter {
+                    Parameter::Since => filter.since = Some(date),
+                    _ => filter.until = Some(date),
+                }
+            }
+            Kind::Text => return self.fold(parameter, text),
+            Kind::Polarity => {
+                let polarity = Polarity::parse(text).ok_or(fault(Code::UnknownValue))?;
+                filter.polarity = Some(polarity);
+            }
+            Kind::Flag => {
+                let flag = text.parse().map_err(|_| fault(Code::UnknownValue))?;
+                filter.has_reply = Some(flag);
+            }
+            Kind::Sort => {
+                self.query.sort = Sort::parse(text).ok_or(fault(Code::UnknownValue))?;
+            }
+            Kind::Cursor if text.len() > CURSOR_BYTES_MAX => {
+                return Err((Code::TooLong, "must be at most 256 bytes".into()));
+            }
+            Kind::Cursor => {
+                let cursor = Cursor::parse(text).ok_or(fault(Code::InvalidCursor))?;
+                self.query.cursor = Some(cursor);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the folded text to the buffer and remembers where it stands.
+    fn fold(&mut self, parameter: Parameter, text: &str) -> Result<(), Fault> {
+        if text.len() > TEXT_BYTES_MAX {
+            return Err((Code::TooLong, "must be at most 1024 bytes".into()));
+        }
+        let start = self.buffers.folded.len();
+        fold_into(text, &mut self.buffers.folded);
+        let folded = &self.buffers.folded[start..];
+        if parameter == Parameter::Words && Words::parse(folded).is_err() {
+            let message = format!("must have at most {TERMS_MAX} words and phrases");
+            return Err((Code::TooMany, message.into()));
+        }
+        self.texts[parameter as usize] = Some(start..self.buffers.folded.len());
+        Ok(())
+    }
+
+    /// A mark in one order means nothing in another, so going on from it would repeat and skip reviews.
+    fn check_cursor_order(&mut self) {
+        let is_of_sort =
+            |issue: &Issue| issue.path.as_deref() == Some("sort") && issue.code != Code::Duplicate;
+        if let Some(cursor) = self.query.cursor
+            && cursor.sort != self.query.sort
+            && !self.issues.iter().any(is_of_sort)
+        {
+            let sort = cursor.sort.as_str();
+            let message = format!("must be used with sort={sort}, the order it was made for");
+            let received = cursor.render();
+            self.refuse_value(Parameter::Cursor, Code::InvalidCursor, message, &received);
+        }
+    }
+
+    fn refuse_value(
+        &mut self,
+        parameter: Parameter,
+        code: Code,
+        message: impl Into<Cow<'static, str>>,
+        received: &str,
+    ) {
+        let path = Some(parameter.name().into());
+        self.issues.push(Issue::new(path, code, message, received));
+    }
+}
+
+/// The value of a run of decimal digits, held at the largest `u32`; `None` if it is anything else.
+fn whole(text: &str) -> Option<u32> {
+    let is_whole = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_whole.then(|| text.parse().unwrap_or(u32::MAX))
+}
+
+fn rating(stars: u32) -> Option<Rating> {
+    Rating::new(u8::try_from(stars).ok()?)
+}
 
 #[cfg(test)]
 mod tests;

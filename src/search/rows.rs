@@ -3,26 +3,26 @@
 use std::ops::Range;
 
 /// How many bitmap words hold one bit for each of `rows` rows.
-pub(in crate::search) fn words_for(rows: u32) -> usize {
+pub(super) fn words_for(rows: u32) -> usize {
     (rows as usize).div_ceil(64)
 }
 
 /// Tells whether `row` is in the bitmap `words`; rows past its end are not.
-pub(in crate::search) fn has(words: &[u64], row: u32) -> bool {
+pub(super) fn has(words: &[u64], row: u32) -> bool {
     words
         .get((row / 64) as usize)
         .is_some_and(|word| word >> (row % 64) & 1 == 1)
 }
 
 /// Adds `row` to the bitmap `words`; rows past its end are left out.
-pub(in crate::search) fn insert(words: &mut [u64], row: u32) {
+pub(super) fn insert(words: &mut [u64], row: u32) {
     if let Some(word) = words.get_mut((row / 64) as usize) {
         *word |= 1 << (row % 64);
     }
 }
 
 /// Takes `row` out of the bitmap `words`, which holds it.
-pub(in crate::search) fn remove(words: &mut [u64], row: u32) {
+pub(super) fn remove(words: &mut [u64], row: u32) {
     if let Some(word) = words.get_mut((row / 64) as usize) {
         *word &= !(1 << (row % 64));
     }
@@ -30,7 +30,7 @@ pub(in crate::search) fn remove(words: &mut [u64], row: u32) {
 
 /// An unchanging set of rows that knows its size: a bitmap where it is frequent, a sorted list where it is not.
 #[derive(Clone, Debug)]
-pub(in crate::search) enum RowSet {
+pub(super) enum RowSet {
     /// One bit for each row, and how many are set.
     Bitmap(Box<[u64]>, u32),
     /// Ascending rows.
@@ -43,7 +43,7 @@ impl RowSet {
     const BITMAP_FROM_ONE_IN: u32 = 512;
 
     /// Takes ascending `list` out of `rows` rows.
-    pub(in crate::search) fn new(list: Vec<u32>, rows: u32) -> RowSet {
+    pub(super) fn new(list: Vec<u32>, rows: u32) -> RowSet {
         let count = list.len() as u32;
         if count < (rows / RowSet::BITMAP_FROM_ONE_IN).max(1) {
             return RowSet::List(list.into());
@@ -56,7 +56,7 @@ impl RowSet {
     }
 
     /// Returns the bytes that the set takes.
-    pub(in crate::search) fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         match self {
             RowSet::Bitmap(words, _) => words.len() as u64 * 8,
             RowSet::List(list) => list.len() as u64 * 4,
@@ -65,7 +65,7 @@ impl RowSet {
 }
 
 /// Appends ascending, distinct `rows` to `out`: the first row, then the differences, each as a varint of 7-bit groups.
-pub(in crate::search) fn pack(rows: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+pub(super) fn pack(rows: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
     let mut last = 0;
     for row in rows {
         let mut delta = row - last;
@@ -79,62 +79,28 @@ pub(in crate::search) fn pack(rows: impl Iterator<Item = u32>, out: &mut Vec<u8>
 }
 
 /// Returns how many rows `packed` holds, without decoding them: each ends in the only byte without the top bit.
-pub(in crate::search) fn packed_count(packed: &[u8]) -> u32 {
+pub(super) fn packed_count(packed: &[u8]) -> u32 {
     packed.iter().map(|byte| u32::from(*byte < 0x80)).sum()
 }
 
 /// Calls `each` for the rows in `packed`, ascending, until it returns `false`.
-pub(in crate::search) fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool) {
-    let mut row = 0;
-    let mut bytes = packed.iter();
-    while let Some(&first) = bytes.next() {
-        let mut delta = u32::from(first & 0x7f);
-        if first >= 0x80 {
-            let mut shift = 7;
-            for &next in bytes.by_ref() {
-                delta |= u32::from(next & 0x7f) << shift;
-                shift += 7;
-                if next < 0x80 {
-                    break;
-                }
+pub(super) fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool) {
+    let (mut row, mut delta, mut shift) = (0, 0, 0);
+    for byte in packed {
+        delta |= u32::from(byte & 0x7f) << shift;
+        shift += 7;
+        if *byte < 0x80 {
+            row += delta;
+            if !each(row) {
+                return;
             }
+            (delta, shift) = (0, 0);
         }
-        row += delta;
-        if !each(row) {
-            return;
-        }
-    }
-}
-
-/// Calls `each` for the rows in `packed`, of which `last` is the last, descending, until it returns `false`.
-pub(in crate::search) fn unpack_backwards(
-    packed: &[u8],
-    last: u32,
-    mut each: impl FnMut(u32) -> bool,
-) {
-    let mut row = last;
-    let mut rest = packed;
-    while let Some((&byte, before)) = rest.split_last() {
-        if !each(row) {
-            return;
-        }
-        let mut delta = u32::from(byte & 0x7f);
-        rest = before;
-        while let Some((&byte, before)) = rest.split_last()
-            && byte >= 0x80
-        {
-            delta = delta << 7 | u32::from(byte & 0x7f);
-            rest = before;
-        }
-        row -= delta;
     }
 }
 
 /// Returns the rows of `range` that are in all of `bitmaps`, ascending.
-pub(in crate::search) fn rows_of(
-    bitmaps: &[&[u64]],
-    range: Range<u32>,
-) -> impl Iterator<Item = u32> {
+pub(super) fn rows_of(bitmaps: &[&[u64]], range: Range<u32>) -> impl Iterator<Item = u32> {
     let (first, last) = ((range.start / 64) as usize, words_for(range.end));
     (first..last).flat_map(move |place| {
         bits_of(word_of(bitmaps, &range, place)).map(move |bit| place as u32 * 64 + bit)
@@ -142,7 +108,7 @@ pub(in crate::search) fn rows_of(
 }
 
 /// Returns the rows of `range` that are in all of `bitmaps`, descending.
-pub(in crate::search) fn rows_of_backwards(
+pub(super) fn rows_of_backwards(
     bitmaps: &[&[u64]],
     range: Range<u32>,
 ) -> impl Iterator<Item = u32> {
@@ -170,7 +136,7 @@ fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
 }
 
 /// Returns the bits of word `place` of a bitmap that stand for rows of `range`.
-pub(in crate::search) fn mask(range: &Range<u32>, place: usize) -> u64 {
+pub(super) fn mask(range: &Range<u32>, place: usize) -> u64 {
     let first = place as u64 * 64;
     let below = |row: u32| match u64::from(row).saturating_sub(first) {
         bits @ 0..64 => (1_u64 << bits) - 1,
@@ -179,83 +145,73 @@ pub(in crate::search) fn mask(range: &Range<u32>, place: usize) -> u64 {
     below(range.end) & !below(range.start)
 }
 
+/// Ascending rows that are asked for others, ascending too.
+pub(super) struct Walk<'r> {
+    rows: &'r [u32],
+    at: usize,
+}
+
+impl<'r> Walk<'r> {
+    /// Begins with the first of `rows`.
+    pub(super) fn new(rows: &'r [u32]) -> Walk<'r> {
+        Walk { rows, at: 0 }
+    }
+
+    /// Returns where `row` is, which is not less than the one asked for before.
+    pub(super) fn find(&mut self, row: u32) -> Option<usize> {
+        let rest = &self.rows[self.at..];
+        let mut bound = 1;
+        while bound < rest.len() && rest[bound] < row {
+            bound *= 2;
+        }
+        let near = &rest[bound / 2..rest.len().min(bound + 1)];
+        self.at += bound / 2 + near.partition_point(|known| *known < row);
+        (self.rows.get(self.at) == Some(&row)).then_some(self.at)
+    }
+
+    /// Tells whether no later row can be found.
+    pub(super) fn is_done(&self) -> bool {
+        self.at == self.rows.len()
+    }
+}
+
 /// Counts the rows that are in all of `bitmaps`, which are equally long.
 ///
-/// Carry-save adders take sixteen steps together before bits are counted, since a build for every x86-64
-/// machine has no instruction for counting.
-pub(in crate::search) fn count_common(bitmaps: &[&[u64]]) -> u32 {
+/// Carry-save adders take eight words together before bits are counted, since a build for every x86-64 machine has no
+/// instruction for counting; lanes side by side become vector registers.
+pub(super) fn count_common(bitmaps: &[&[u64]]) -> u32 {
     let len = bitmaps.iter().map(|words| words.len()).min().unwrap_or(0);
-    let mut sums = Sums::default();
-    let mut block = [[0; LANES]; BLOCK];
-    let mut at = 0;
-    while at + BLOCK * LANES <= len {
-        for (number, words) in bitmaps.iter().enumerate() {
-            let words = words[at..at + BLOCK * LANES].as_chunks::<LANES>().0;
-            for (sum, words) in block.iter_mut().zip(words) {
+    let [mut ones, mut twos, mut fours, mut block @ ..] = [[0; LANES]; 3 + 8];
+    let (mut eights, mut at) = (0, 0);
+    while at + 8 * LANES <= len {
+        block.fill([u64::MAX; LANES]);
+        for words in bitmaps {
+            let words = words[at..at + 8 * LANES].as_chunks::<LANES>().0;
+            for (block, words) in block.iter_mut().zip(words) {
                 for lane in 0..LANES {
-                    sum[lane] = if number == 0 {
-                        words[lane]
-                    } else {
-                        sum[lane] & words[lane]
-                    };
+                    block[lane] &= words[lane];
                 }
             }
         }
-        sums.add(&block);
-        at += BLOCK * LANES;
-    }
-    let common = |at: usize| {
-        bitmaps
-            .iter()
-            .fold(u64::MAX, |common, words| common & words[at])
-    };
-    sums.total() + (at..len).map(|at| common(at).count_ones()).sum::<u32>()
-}
-
-/// Bits counted so far, by the weight of the counter that holds them.
-#[derive(Default)]
-struct Sums {
-    sixteens: u32,
-    eights: [u64; LANES],
-    fours: [u64; LANES],
-    twos: [u64; LANES],
-    ones: [u64; LANES],
-}
-
-impl Sums {
-    fn add(&mut self, block: &[[u64; LANES]; BLOCK]) {
         let mut carries = [[0; LANES]; 2];
-        for (half, carry) in block.chunks_exact(8).zip(&mut carries) {
-            let first = add(&mut self.ones, half[0], half[1]);
-            let second = add(&mut self.ones, half[2], half[3]);
-            let fours_first = add(&mut self.twos, first, second);
-            let third = add(&mut self.ones, half[4], half[5]);
-            let fourth = add(&mut self.ones, half[6], half[7]);
-            let fours_second = add(&mut self.twos, third, fourth);
-            *carry = add(&mut self.fours, fours_first, fours_second);
+        for (half, carry) in block.chunks_exact(4).zip(&mut carries) {
+            let first = add(&mut ones, half[0], half[1]);
+            let second = add(&mut ones, half[2], half[3]);
+            *carry = add(&mut twos, first, second);
         }
-        let sixteens = add(&mut self.eights, carries[0], carries[1]);
-        self.sixteens += count(sixteens);
+        eights += count(add(&mut fours, carries[0], carries[1]));
+        at += 8 * LANES;
     }
-
-    fn total(&self) -> u32 {
-        self.sixteens * 16
-            + count(self.eights) * 8
-            + count(self.fours) * 4
-            + count(self.twos) * 2
-            + count(self.ones)
-    }
+    let common = |at| bitmaps.iter().fold(u64::MAX, |all, words| all & words[at]);
+    let rest: u32 = (at..len).map(|at| common(at).count_ones()).sum();
+    eights * 8 + count(fours) * 4 + count(twos) * 2 + count(ones) + rest
 }
+
+const LANES: usize = 4;
 
 fn count(lanes: [u64; LANES]) -> u32 {
     lanes.iter().map(|lane| lane.count_ones()).sum()
 }
-
-/// Rows of lanes that are added together.
-const BLOCK: usize = 16;
-
-/// Words that are added side by side; the compiler makes vector registers of them.
-const LANES: usize = 4;
 
 /// Adds three bits in each place: `sum` keeps the lower bit, the upper is returned.
 fn add(sum: &mut [u64; LANES], left: [u64; LANES], right: [u64; LANES]) -> [u64; LANES] {
@@ -290,12 +246,7 @@ mod tests {
             let mut back = Vec::new();
             unpack(&packed, |row| { back.push(row); true });
             prop_assert_eq!(packed_count(&packed) as usize, rows.len());
-            let last = back.last().copied().unwrap_or(0);
             prop_assert!(back.iter().eq(&rows));
-            back.reverse();
-            let mut turned = Vec::new();
-            unpack_backwards(&packed, last, |row| { turned.push(row); true });
-            prop_assert_eq!(turned, back);
         }
     }
 

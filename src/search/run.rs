@@ -4,17 +4,12 @@ use crate::model::{Rating, Row};
 use crate::search::cursor::{Cursor, ReviewId};
 use crate::search::filter::{Query, RatingSet, Sort};
 use crate::search::index::Index;
-use crate::search::reach::{Part, Reach};
-use crate::search::rows::{rows_of, rows_of_backwards};
-use crate::search::select::{BITMAPS_MAX, Memory, Rows, Selection, select};
+use crate::search::rows::{rows_of, rows_of_backwards, unpack};
+pub use crate::search::select::Scratch;
+use crate::search::select::{BITMAPS_MAX, Rows, select};
 use arrayvec::ArrayVec;
 use std::cmp::Ordering;
-
-/// Memory that a search reuses, so that it allocates nothing in the steady state; one for each thread.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    memory: Memory,
-}
+use std::ops::Range;
 
 /// The answer to a query.
 #[derive(Clone, Debug)]
@@ -30,35 +25,25 @@ pub struct Page {
 /// Answers `query` with an exact count.
 ///
 /// Allocates nothing once `scratch` has grown to what searches need.
-#[must_use]
 pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
-    let parts = parts(index, query);
-    let reach = Reach {
-        parts: &parts,
-        // One more than the page shows tells whether another follows.
-        wanted: usize::from(query.limit.min(Query::LIMIT_MAX)) + 1,
-    };
-    let selection = select(index, &query.filter, reach, &mut scratch.memory);
-    collect(index, query, &parts, &selection)
-}
-
-/// Fills a page with the rows of `parts` that are selected, up to the limit.
-fn collect(index: &Index, query: &Query<'_>, parts: &[Part], selection: &Selection<'_>) -> Page {
     let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
+    let runs = runs(index, query);
+    // One more than the page shows tells whether another follows.
+    let first = (runs[0].range.start, limit + 1);
+    let (matched, rows) = select(index, query, first, scratch);
     let mut page = Page {
-        matched: selection.matched,
+        matched,
         rows: ArrayVec::new(),
         next: None,
     };
-    let mut last = None;
-    for part in parts {
-        each_of(index, selection, part, |row| {
+    for run in runs {
+        each_row(index, &rows, &run, |row| {
             if page.rows.len() == limit {
-                page.next = last.and_then(|last| cursor_at(index, last, query.sort));
+                let last = page.rows.last();
+                page.next = last.and_then(|last| cursor_at(index, *last, query.sort));
                 return false;
             }
             page.rows.push(Row(row));
-            last = Some(Row(row));
             true
         });
         if page.next.is_some() {
@@ -68,25 +53,34 @@ fn collect(index: &Index, query: &Query<'_>, parts: &[Part], selection: &Selecti
     page
 }
 
+/// One run of a result: rows of a range in one direction, of one rating where the order asks for it.
+#[derive(Default)]
+struct RowRun {
+    range: Range<u32>,
+    is_backwards: bool,
+    rating: Option<Rating>,
+}
+
 /// Returns the runs that follow the cursor of `query`; those that do not are empty ranges.
-fn parts(index: &Index, query: &Query<'_>) -> [Part; 5] {
+fn runs(index: &Index, query: &Query<'_>) -> [RowRun; 5] {
     let all = 0..index.len();
     let cursor = query.cursor.as_ref();
-    let older = cursor.map_or(0, |last| index.rows_through(last.date, last.id.as_str()))..all.end;
-    let mut parts = [const { Part::EMPTY }; 5];
+    let place =
+        |through| move |last: &Cursor| index.rows_before(last.date, last.id.as_str(), through);
+    let older = cursor.map_or(0, place(true))..all.end;
+    let mut runs: [RowRun; 5] = Default::default();
     match query.sort {
-        Sort::Newest => parts[0].range = older,
+        Sort::Newest => runs[0].range = older,
         Sort::Oldest => {
-            let before = |last: &Cursor| index.rows_before(last.date, last.id.as_str());
-            parts[0].range = 0..cursor.map_or(all.end, before);
-            parts[0].backwards = true;
+            runs[0].range = 0..cursor.map_or(all.end, place(false));
+            runs[0].is_backwards = true;
         }
         Sort::Highest | Sort::Lowest => {
             let is_highest = query.sort == Sort::Highest;
-            for (part, number) in parts.iter_mut().zip(1..) {
-                part.rating = Rating::new(if is_highest { 6 - number } else { number });
-                let order = part.rating.cmp(&cursor.map(|last| last.rating));
-                part.range = match order {
+            for (run, number) in runs.iter_mut().zip(1..) {
+                run.rating = Rating::new(if is_highest { 6 - number } else { number });
+                let order = run.rating.cmp(&cursor.map(|last| last.rating));
+                run.range = match order {
                     _ if cursor.is_none() => all.clone(),
                     Ordering::Equal => older.clone(),
                     Ordering::Greater if is_highest => 0..0,
@@ -96,55 +90,44 @@ fn parts(index: &Index, query: &Query<'_>) -> [Part; 5] {
             }
         }
     }
-    parts
+    runs
 }
 
-/// Calls `each` with the selected rows of `part` in its order, until it returns `false`.
-fn each_of(
-    index: &Index,
-    selection: &Selection<'_>,
-    part: &Part,
-    mut each: impl FnMut(u32) -> bool,
-) {
-    let of_rating = |row: &u32| {
-        part.rating
-            .is_none_or(|rating| index.rating(Row(*row)) == rating)
+/// Calls `each` with those of `rows` that are of `run`, in its order, until it returns `false`.
+fn each_row(index: &Index, rows: &Rows<'_>, run: &RowRun, mut each: impl FnMut(u32) -> bool) {
+    let range = &run.range;
+    let mut each_in_run = |row: u32| {
+        let is_rated = run
+            .rating
+            .is_none_or(|rating| index.rating(Row(row)) == rating);
+        !(range.contains(&row) && is_rated) || each(row)
     };
-    match &selection.rows {
-        Rows::List(rows) => {
-            let bound = |row: u32| rows.partition_point(|known| *known < row);
-            let rows =
-                &rows[bound(part.range.start)..bound(part.range.end).max(bound(part.range.start))];
-            if part.backwards {
-                rows.iter().rev().copied().all(each);
-            } else {
-                rows.iter().copied().filter(of_rating).all(each);
-            }
+    match rows {
+        _ if range.is_empty() => {}
+        Rows::List(rows) if run.is_backwards => {
+            rows.iter().rev().all(|row| each_in_run(*row));
         }
-        Rows::Words(range, bitmaps) => {
-            let start = part.range.start.max(range.start);
-            let range = start..part.range.end.min(range.end).max(start);
-            let mut all: [&[u64]; BITMAPS_MAX + 1] = [&[]; BITMAPS_MAX + 1];
-            let mut len = bitmaps.all().len();
-            all[..len].copy_from_slice(bitmaps.all());
-            if let Some((words, _)) = part
-                .rating
-                .and_then(|rating| index.ratings.bitmap(RatingSet::only(rating)))
-            {
-                all[len] = words;
-                len += 1;
-            }
-            if part.backwards {
-                rows_of_backwards(&all[..len], range).all(each);
+        Rows::List(rows) => {
+            let start = rows.partition_point(|row| *row < range.start);
+            rows[start..].iter().all(|row| each_in_run(*row));
+        }
+        Rows::Packed(packed) => unpack(packed, each_in_run),
+        Rows::Bitmaps(selected, bitmaps) => {
+            let start = range.start.max(selected.start);
+            let range = start..range.end.min(selected.end).max(start);
+            let mut all: ArrayVec<&[u64], { BITMAPS_MAX + 1 }> = bitmaps.iter().copied().collect();
+            let rated = |rating| index.ratings.bitmap(RatingSet::only(rating)).0;
+            all.extend(run.rating.map(rated));
+            if run.is_backwards {
+                rows_of_backwards(&all, range).all(each);
             } else {
-                rows_of(&all[..len], range).all(&mut each);
+                rows_of(&all, range).all(each);
             }
         }
     }
 }
 
 /// Returns the cursor behind `row`, below [`Index::len`], in an order; every id of a dataset makes one.
-#[must_use]
 pub fn cursor_at(index: &Index, row: Row, sort: Sort) -> Option<Cursor> {
     let id = ReviewId::new(index.id(row))?;
     Some(Cursor {

@@ -1,376 +1,288 @@
 //! All rows that a filter selects, and their exact number.
+//!
+//! Every condition is a range of rows, a bitmap, a list, or a term of the text ([`terms`](super::terms)). Where one of
+//! them leaves few rows, the others are tried on these one by one; otherwise bitmaps are intersected word by word. Texts
+//! are looked at last.
 
-use crate::model::Rating;
-use crate::search::every_word::{self, STEPS_PER_TEXT};
-use crate::search::filter::{Filter, RatingSet};
-use crate::search::index::Index;
-use crate::search::names::reply_key;
-use crate::search::reach::{Reach, reach_of};
-use crate::search::rows::{RowSet, count_common, has, mask, rows_of, unpack, words_for};
-use crate::search::text::{self, Known, scan};
-use crate::search::tree::{Own, Within};
-use memchr::memmem::Finder;
-use std::hint::black_box;
+use crate::search::filter::{Filter, Query, RatingSet, Sort};
+use crate::search::index::{Index, reply_key};
+use crate::search::rows::{
+    RowSet, Walk, count_common, has, mask, packed_count, rows_of, unpack, words_for,
+};
+use crate::search::terms::{Candidates, Memory, TermLookup};
+use crate::search::tree::Postings;
+use crate::search::words::{TERMS_MAX, Term};
+use arrayvec::ArrayVec;
 use std::ops::Range;
 
-/// Memory that searches use again.
+/// Memory that a search reuses, so that it allocates nothing in the steady state; one for each thread.
 #[derive(Debug, Default)]
-pub(in crate::search) struct Memory {
-    rows: Vec<u32>,
-    candidates: Vec<u32>,
+pub struct Scratch {
+    candidates: Candidates,
     bits: Vec<u64>,
-    every_word: every_word::Memory,
+    terms: Memory,
 }
 
-/// The rows that a filter selects.
+/// Rows in one of three forms.
 #[derive(Debug)]
-pub(in crate::search) struct Selection<'s> {
-    /// How many there are.
-    pub(in crate::search) matched: u32,
-    /// The rows themselves.
-    pub(in crate::search) rows: Rows<'s>,
-}
-
-/// Rows in one of two forms.
-#[derive(Debug)]
-pub(in crate::search) enum Rows<'s> {
+pub(super) enum Rows<'s> {
     /// Ascending.
     List(&'s [u32]),
+    /// Ascending, and packed.
+    Packed(&'s [u8]),
     /// Those of the range that are in all of the bitmaps.
-    Words(Range<u32>, Bitmaps<'s>),
+    Bitmaps(Range<u32>, Bitmaps<'s>),
 }
 
-/// Most bitmaps of a filter: one for each of the [`COLUMNS`], and those of the words, the text and the ratings.
-pub(in crate::search) const BITMAPS_MAX: usize = COLUMNS + 3;
+/// Most bitmaps of a filter: one for each of the [`COLUMNS`], and those of the ratings and the text; or only one, which is
+/// intersected already.
+pub(super) const BITMAPS_MAX: usize = COLUMNS + 2;
+
+/// The bitmaps whose rows have to be in all of them.
+pub(super) type Bitmaps<'s> = ArrayVec<&'s [u64], BITMAPS_MAX>;
 
 /// Parts of a filter that name rows: technician, service, aspect with polarity, reply, language, source.
 const COLUMNS: usize = 6;
 
-/// The bitmaps whose rows have to be in all of them.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::search) struct Bitmaps<'s> {
-    bitmaps: [&'s [u64]; BITMAPS_MAX],
-    len: usize,
-    /// How many rows the one last added has.
-    count: u32,
-}
-
-impl<'s> Bitmaps<'s> {
-    /// Adds a bitmap of `count` rows; there are fewer than [`BITMAPS_MAX`] so far.
-    fn push(&mut self, words: &'s [u64], count: u32) {
-        self.bitmaps[self.len] = words;
-        self.len += 1;
-        self.count = count;
-    }
-
-    /// Returns the bitmaps.
-    pub(in crate::search) fn all(&self) -> &[&'s [u64]] {
-        &self.bitmaps[..self.len]
-    }
-
-    fn have(&self, row: u32) -> bool {
-        self.all().iter().all(|words| has(words, row))
-    }
-
-    /// Counts the rows of `range`, out of `total`, that are in all bitmaps.
-    fn count(&self, range: &Range<u32>, total: u32) -> u32 {
-        if self.len == 0 {
-            return range.end - range.start;
-        }
-        if self.len == 1 && *range == (0..total) {
-            return self.count;
-        }
-        let (first, last) = ((range.start / 64) as usize, (range.end - 1) as usize / 64);
-        let cut = self.cut(range, first)
-            + if last > first {
-                self.cut(range, last)
-            } else {
-                0
-            };
-        let mut within: [&[u64]; BITMAPS_MAX] = [&[]; BITMAPS_MAX];
-        for (within, words) in within.iter_mut().zip(self.all()) {
-            *within = &words[first..=last];
-        }
-        let all = count_common(&within[..self.len]);
-        all - cut
-    }
-
-    /// Counts the rows of word `word` that are in all bitmaps and out of `range`.
-    fn cut(&self, range: &Range<u32>, word: usize) -> u32 {
-        let both = self
-            .all()
-            .iter()
-            .fold(u64::MAX, |both, words| both & words[word]);
-        (both & !mask(range, word)).count_ones()
-    }
-}
-
 /// What a filter comes down to.
+#[derive(Default)]
 struct Plan<'s> {
     range: Range<u32>,
     bitmaps: Bitmaps<'s>,
-    /// Names that few reviews mention, the rarest first.
-    lists: [Option<&'s [u32]>; COLUMNS],
-    /// What is known of the text; `All` where a bitmap says it already.
-    text: Known<'s>,
-    /// To be looked for in each text, where the rest is not exact.
-    finder: Option<Finder<'s>>,
-    /// Tested row by row, where no bitmap of these ratings is kept.
-    ratings: RatingSet,
+    /// How many rows the bitmap added last has.
+    bitmap_rows: u32,
+    /// Names that few reviews mention.
+    lists: ArrayVec<&'s [u32], COLUMNS>,
+    terms: ArrayVec<TermLookup<'s, 's>, { TERMS_MAX + 1 }>,
 }
 
-/// From one row in this many a list becomes a bitmap before it is intersected with others.
-const BITMAP_FROM_ONE_IN: u32 = 128;
+/// A condition of at most one row in so many is where a search begins; of one in fewer where several terms have to be tried.
+const CANDIDATES_ONE_IN: u32 = 128;
+const CANDIDATES_OF_TERMS_ONE_IN: u32 = 384;
 
-/// Selects the rows of `filter`: bitmaps are intersected word by word; where a condition leaves few rows, those are
-/// tried one by one, and texts looked at last.
-///
-/// Rows out of `reach` may be missing.
-pub(in crate::search) fn select<'s>(
+/// Of a few reviews all are candidates.
+const CANDIDATES_MIN: u32 = 16;
+
+/// Selects the rows of `query`, and tells how many there are. Of the newest, only so many may be there as `first` tells,
+/// from its row on.
+pub(super) fn select<'s>(
     index: &'s Index,
-    filter: &Filter<'s>,
-    reach: Reach<'_>,
-    memory: &'s mut Memory,
-) -> Selection<'s> {
-    let Memory {
-        rows,
+    query: &Query<'s>,
+    first: (u32, usize),
+    scratch: &'s mut Scratch,
+) -> (u32, Rows<'s>) {
+    let Scratch {
         candidates,
         bits,
-        every_word,
-    } = memory;
-    let Some(mut plan) = plan(index, filter, candidates, every_word) else {
-        return Selection {
-            matched: 0,
-            rows: Rows::List(&[]),
-        };
+        terms,
+    } = scratch;
+    candidates.rows.clear();
+    let Some(mut plan) = Plan::new(index, &query.filter, terms) else {
+        return (0, Rows::List(&[]));
     };
-    rows.clear();
-    if let Known::Within(within) = plan.text {
-        if plan.is_text_alone(index)
-            && let Some(matched) = reach_of(index, within, reach, rows)
-        {
-            return Selection {
-                matched,
-                rows: Rows::List(rows),
-            };
+    match (plan.only_postings(index), &index.tree) {
+        (Some(Postings::List(packed, count)), _) if query.sort != Sort::Oldest => {
+            let count = count.unwrap_or_else(|| packed_count(packed));
+            return (count, Rows::Packed(packed));
         }
-        let is_bitmap = match within {
-            Within::Own(own) => own.count >= index.len() / BITMAP_FROM_ONE_IN,
-            Within::Below(_) => true,
-            Within::Leaf(_) | Within::Bitmap(..) => false,
-        };
-        if is_bitmap && let Some(tree) = &index.tree {
-            bits.clear();
-            bits.resize(words_for(index.len()), 0);
-            tree.mark(within, bits);
-            plan.bitmaps.push(bits, within.rows_max());
-            plan.text = Known::All;
+        (Some(postings @ Postings::FromLeaves(node)), Some(tree)) if query.sort == Sort::Newest => {
+            let (from, wanted) = first;
+            unpack(tree.head(node), |row| {
+                candidates.rows.extend((row >= from).then_some(row));
+                candidates.rows.len() < wanted
+            });
+            if candidates.rows.len() == wanted {
+                return (postings.rows_max(), Rows::List(&candidates.rows));
+            }
         }
+        _ => {}
     }
-    let by_words = matches!(plan.text, Known::All) && plan.lists[0].is_none();
-    if by_words && plan.finder.is_none() && plan.ratings == RatingSet::ALL {
-        let matched = plan.bitmaps.count(&plan.range, index.len());
-        return Selection {
-            matched,
-            rows: Rows::Words(plan.range, plan.bitmaps),
-        };
+    if plan.terms.is_empty() && plan.lists.is_empty() {
+        let matched = plan.count_bitmaps(index.len());
+        return (matched, Rows::Bitmaps(plan.range, plan.bitmaps));
     }
-    plan.collect(index, candidates, rows);
-    Selection {
-        matched: rows.len() as u32,
-        rows: Rows::List(rows),
+    if plan.collect(index, candidates, bits, terms) {
+        let matched = candidates.rows.len() as u32;
+        return (matched, Rows::List(&candidates.rows));
     }
+    plan.intersect(index, bits, terms);
+    let all = Bitmaps::from_iter([&**bits]);
+    (count_common(&all), Rows::Bitmaps(plan.range, all))
 }
 
-/// Looks up every part of `filter`; `None` where one of them selects nothing.
-fn plan<'s>(
-    index: &'s Index,
-    filter: &Filter<'s>,
-    candidates: &mut Vec<u32>,
-    every_word: &'s mut every_word::Memory,
-) -> Option<Plan<'s>> {
-    let start = filter.until.map_or(0, |until| index.rows_after(until));
-    let end = filter
-        .since
-        .map_or(index.len(), |since| index.rows_since(since));
-    if start >= end || filter.ratings == RatingSet::EMPTY {
-        return None;
-    }
-    let mut plan = Plan {
-        range: start..end,
-        bitmaps: Bitmaps::default(),
-        lists: [None; COLUMNS],
-        text: Known::All,
-        finder: None,
-        ratings: filter.ratings,
-    };
-    let Filter {
-        aspect, polarity, ..
-    } = *filter;
-    let aspects = || index.aspects.get()?.rows(aspect, polarity);
-    let columns: [Option<Option<&RowSet>>; COLUMNS] = [
-        filter.technician.map(|name| index.technicians.rows(name)),
-        filter.service.map(|name| index.services.rows(name)),
-        filter.needs_insights().then(aspects),
-        filter
-            .has_reply
-            .map(|has| index.replies.rows_of_whole(reply_key(has))),
-        filter
-            .language
-            .map(|tag| index.languages.rows_of_whole(tag)),
-        filter
-            .source
-            .map(|source| index.sources.rows_of_whole(source)),
-    ];
-    for (set, list) in columns.into_iter().flatten().zip(0..) {
-        match set? {
-            RowSet::Bitmap(words, count) => plan.bitmaps.push(words, *count),
-            RowSet::List(rows) => plan.lists[list] = Some(rows),
+impl<'s> Plan<'s> {
+    /// Looks up every part of `filter`; `None` where one of them selects nothing.
+    fn new(index: &'s Index, filter: &Filter<'s>, memory: &mut Memory) -> Option<Plan<'s>> {
+        let start = filter.until.map_or(0, |until| index.rows_after(until));
+        let end = filter
+            .since
+            .map_or(index.len(), |since| index.rows_since(since));
+        if start >= end || filter.ratings == RatingSet::EMPTY {
+            return None;
         }
-    }
-    plan.lists
-        .sort_unstable_by_key(|list| list.map_or(usize::MAX, <[u32]>::len));
-    let mut text = filter.text;
-    if let Some(words) = filter.words {
-        let mut terms = words.terms();
-        match (terms.next(), terms.next(), text) {
-            (None, ..) => {}
-            // The same as `query`, which answers from less than all rows.
-            (Some(term), None, None)
-                if !(term.begins_word || term.ends_word || term.is_excluded) =>
-            {
-                text = Some(term.text);
+        let mut plan = Plan {
+            range: start..end,
+            ..Plan::default()
+        };
+        let (aspect, polarity) = (filter.aspect, filter.polarity);
+        let aspects = || index.aspects.get()?.rows(aspect, polarity);
+        let has_reply = filter.has_reply.map(reply_key);
+        let columns: [Option<Option<&RowSet>>; COLUMNS] = [
+            filter.technician.map(|name| index.technicians.rows(name)),
+            filter.service.map(|name| index.services.rows(name)),
+            filter.needs_insights().then(aspects),
+            has_reply.map(|key| index.replies.rows_of_whole(key)),
+            filter
+                .language
+                .map(|tag| index.languages.rows_of_whole(tag)),
+            filter.source.map(|name| index.sources.rows_of_whole(name)),
+        ];
+        for set in columns.into_iter().flatten() {
+            match set? {
+                RowSet::Bitmap(words, count) => plan.add_bitmap(words, *count),
+                RowSet::List(rows) => plan.lists.push(rows),
             }
-            _ => {
-                let count = every_word::mark_rows(index, words, every_word);
-                if count == 0 {
-                    return None;
+        }
+        if filter.ratings != RatingSet::ALL {
+            let (words, count) = index.ratings.bitmap(filter.ratings);
+            plan.add_bitmap(words, count);
+        }
+        let words = filter.words.iter().flat_map(|words| words.terms());
+        for term in words.chain(filter.text.map(Term::anywhere)) {
+            let lookup = TermLookup::new(index, term, memory);
+            if lookup.is_nowhere(index) {
+                match term.is_excluded {
+                    true => continue,
+                    false => return None,
                 }
-                plan.bitmaps.push(&every_word.rows, count);
+            }
+            match lookup.only() {
+                Some(Postings::Bitmap(words, count))
+                    if !term.is_excluded && !plan.bitmaps.is_full() =>
+                {
+                    plan.add_bitmap(words, count);
+                }
+                _ => plan.terms.push(lookup),
             }
         }
+        Some(plan)
     }
-    if let Some(needle) = text {
-        let few = plan.lists[0]
-            .map_or(u32::MAX, |list| list.len() as u32)
-            .min(end - start);
-        let (mut known, mut exact) = text::look_up(index, needle.as_bytes(), candidates)?;
-        match known {
-            Known::Within(within) if within.steps() > few.saturating_mul(STEPS_PER_TEXT) => {
-                (known, exact) = (Known::All, false);
-            }
-            Known::Within(Within::Bitmap(words, count)) => {
-                plan.bitmaps.push(words, count);
-                known = Known::All;
-            }
+
+    fn add_bitmap(&mut self, words: &'s [u64], rows: u32) {
+        self.bitmaps.push(words);
+        self.bitmap_rows = rows;
+    }
+
+    /// Returns the postings of the only condition, where that is a term and the tree tells its rows.
+    fn only_postings(&self, index: &Index) -> Option<Postings<'s>> {
+        let is_alone =
+            self.bitmaps.is_empty() && self.lists.is_empty() && self.range == (0..index.len());
+        match &self.terms[..] {
+            [term] if is_alone && !term.term.is_excluded => term.only(),
+            _ => None,
+        }
+    }
+
+    /// Counts the rows of the range, out of `total`, that are in all bitmaps.
+    fn count_bitmaps(&self, total: u32) -> u32 {
+        let Range { start, end } = self.range;
+        match self.bitmaps.len() {
+            0 => return end - start,
+            1 if self.range == (0..total) => return self.bitmap_rows,
             _ => {}
         }
-        plan.text = known;
-        plan.finder = (!exact).then(|| Finder::new(needle.as_bytes()));
-    }
-    if let Some((words, count)) = index.ratings.bitmap(filter.ratings) {
-        plan.bitmaps.push(words, count);
-        plan.ratings = RatingSet::ALL;
-    }
-    Some(plan)
-}
-
-impl Plan<'_> {
-    /// Tells whether the plan comes down to the text, and what is known of that is exact.
-    fn is_text_alone(&self, index: &Index) -> bool {
-        self.bitmaps.len == 0
-            && self.lists[0].is_none()
-            && self.finder.is_none()
-            && self.ratings == RatingSet::ALL
-            && self.range == (0..index.len())
-    }
-
-    /// Fills `rows` with all rows of the plan, ascending, starting from the shortest list there is.
-    fn collect(&self, index: &Index, candidates: &[u32], rows: &mut Vec<u32>) {
-        let rating = |row: u32| -> Rating { index.ratings.of_row[row as usize] };
-        let mut probes = self.lists.map(|list| Probe { list });
-        let mut keep = |row: u32| {
-            self.range.contains(&row)
-                && self.bitmaps.have(row)
-                && probes.iter_mut().all(|probe| probe.has(row))
-                && (self.ratings == RatingSet::ALL || self.ratings.contains(rating(row)))
+        let (first, last) = ((start / 64) as usize, (end - 1) as usize / 64);
+        let within = self.bitmaps.iter().map(|words| &words[first..=last]);
+        let within: Bitmaps<'_> = within.collect();
+        // Rows of the first and last word that are out of the range.
+        let cut = |word: usize| {
+            let all = self.bitmaps.iter().map(|words| words[word]);
+            (all.fold(u64::MAX, |all, word| all & word) & !mask(&self.range, word)).count_ones()
         };
-        match (self.text, self.lists[0], &self.finder) {
-            (Known::Within(Within::Leaf(packed) | Within::Own(Own { packed, .. })), ..) => {
-                unpack(packed, |row| {
-                    rows.extend(keep(row).then_some(row));
-                    row < self.range.end
-                });
-            }
-            (Known::Candidates, ..) => {
-                rows.extend(candidates.iter().copied().filter(|row| keep(*row)))
-            }
-            (_, Some(list), _) => rows.extend(list.iter().copied().filter(|row| keep(*row))),
-            (_, None, Some(finder)) if self.bitmaps.len == 0 => {
-                let range = (self.range.start, self.range.end);
-                scan(&index.arena, finder, range, |row| {
-                    rows.extend(keep(row).then_some(row))
-                });
-                return;
-            }
-            (_, None, _) => {
-                rows.extend(
-                    rows_of(self.bitmaps.all(), self.range.clone()).filter(|row| keep(*row)),
-                );
-            }
-        }
-        if let Some(finder) = &self.finder {
-            hold(index, finder, rows);
-        }
+        let cut = cut(first) + if last > first { cut(last) } else { 0 };
+        count_common(&within) - cut
     }
-}
 
-/// Leaves only those of `rows` whose texts hold the needle.
-fn hold(index: &Index, finder: &Finder<'_>, rows: &mut Vec<u32>) {
-    let mut kept = 0;
-    for start in (0..rows.len()).step_by(TEXTS_AHEAD) {
-        let end = rows.len().min(start + TEXTS_AHEAD);
-        // Nothing waits for these bytes, so the lines of all texts come from memory together, not one after the other.
-        let lines = rows[start..end].iter().flat_map(|row| {
-            let text = index.arena.row(*row).iter();
-            text.take(TEXT_AHEAD_BYTES).step_by(64)
+    /// Fills `candidates` with all rows of the plan, beginning with those of the condition that has the fewest; `false` where
+    /// it has too many for that.
+    fn collect(
+        &mut self,
+        index: &'s Index,
+        candidates: &mut Candidates,
+        bits: &mut Vec<u64>,
+        memory: &mut Memory,
+    ) -> bool {
+        let one_in = match self.terms.len() {
+            ..=1 => CANDIDATES_ONE_IN,
+            _ => CANDIDATES_OF_TERMS_ONE_IN,
+        };
+        let few = (index.len() / one_in).max(CANDIDATES_MIN);
+        self.terms
+            .sort_unstable_by_key(|term| (term.term.is_excluded, term.rows_max()));
+        self.lists.sort_unstable_by_key(|list| list.len());
+        let first = self.terms.first();
+        let term = first.filter(|term| !term.term.is_excluded && index.tree.is_some());
+        let term_rows = term.map_or(usize::MAX, |term| term.rows_max() as usize);
+        let list = self.lists.first().copied();
+        let list_rows = list.map_or(usize::MAX, <[u32]>::len);
+        let fewest = self.range.len().min(list_rows).min(term_rows);
+        let is_leaf = term.is_some_and(TermLookup::is_leaf);
+        if fewest > few as usize && list.is_none() && !is_leaf {
+            return false;
+        }
+        let rows = &mut candidates.rows;
+        rows.clear();
+        let mut known = None;
+        match (term, list) {
+            (Some(term), _) if term_rows == fewest => {
+                term.collect(index, rows, bits, memory);
+                known = Some(0).filter(|_| term.is_certain());
+            }
+            (_, Some(list)) if list_rows == fewest => rows.extend_from_slice(list),
+            _ => rows.extend(rows_of(&self.bitmaps, self.range.clone())),
+        }
+        let mut lists: ArrayVec<Walk<'_>, COLUMNS> =
+            self.lists.iter().map(|list| Walk::new(list)).collect();
+        rows.retain(|row| {
+            self.range.contains(row)
+                && self.bitmaps.iter().all(|words| has(words, *row))
+                && lists.iter_mut().all(|list| list.find(*row).is_some())
         });
-        black_box(lines.fold(0, |all, byte| all ^ byte));
-        for at in start..end {
-            let row = rows[at];
-            if finder.find(index.arena.row(row)).is_some() {
-                rows[kept] = row;
-                kept += 1;
+        candidates.open.clear();
+        candidates.open.resize(candidates.rows.len(), 0);
+        for (number, term) in self.terms.iter().enumerate() {
+            if known != Some(number) {
+                term.narrow_candidates(index, candidates, 1 << number, memory);
             }
         }
-    }
-    rows.truncate(kept);
-}
-
-/// Texts that are asked for before the first of them is looked at.
-const TEXTS_AHEAD: usize = 16;
-
-/// Bytes of each that are asked for, by lines of the cache; most texts are shorter.
-const TEXT_AHEAD_BYTES: usize = 1024;
-
-/// A sorted list that is asked for ascending rows.
-struct Probe<'s> {
-    list: Option<&'s [u32]>,
-}
-
-impl Probe<'_> {
-    /// Tells whether `row`, not less than the one asked before, is in the list; without a list every row is.
-    fn has(&mut self, row: u32) -> bool {
-        let Some(list) = &mut self.list else {
-            return true;
-        };
-        let mut bound = 1;
-        while bound < list.len() && list[bound] < row {
-            bound *= 2;
+        for term in &self.terms {
+            term.narrow_by_parts(index, candidates);
         }
-        let from = bound / 2;
-        let near = &list[from..(bound + 1).min(list.len())];
-        *list = &list[from + near.partition_point(|known| *known < row)..];
-        list.first() == Some(&row)
+        candidates.look_at_texts(index, &self.terms);
+        true
+    }
+
+    /// Fills `bits` with all rows of the plan.
+    fn intersect(&mut self, index: &'s Index, bits: &mut Vec<u64>, memory: &mut Memory) {
+        bits.clear();
+        match self.bitmaps.first() {
+            Some(words) => bits.extend_from_slice(words),
+            None => bits.resize(words_for(index.len()), u64::MAX),
+        }
+        for words in self.bitmaps.iter().skip(1) {
+            let both = bits.iter_mut().zip(*words);
+            both.for_each(|(bits, word)| *bits &= word);
+        }
+        let first = (self.range.start / 64) as usize;
+        let last = (self.range.end - 1) as usize / 64;
+        bits[..first].fill(0);
+        bits[last + 1..].fill(0);
+        bits[first] &= mask(&self.range, first);
+        bits[last] &= mask(&self.range, last);
+        // What the tree knows first, and so as few texts as can be.
+        self.terms.sort_by_key(|term| !term.is_certain());
+        for term in &self.terms {
+            term.narrow_bits(index, bits, memory);
+        }
     }
 }

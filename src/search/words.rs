@@ -12,7 +12,7 @@ use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 pub const TERMS_MAX: usize = 16;
 
 /// Longest word in bytes that is found only where a word begins; the index keeps so much of each word.
-pub(in crate::search) const WORD_BYTES_MAX: usize = 32;
+pub(super) const WORD_BYTES_MAX: usize = 32;
 
 /// A folded text of at most [`TERMS_MAX`] terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,6 @@ impl<'b> Words<'b> {
     }
 
     /// Returns the folded text as it was given.
-    #[must_use]
     pub fn as_str(&self) -> &'b str {
         self.0
     }
@@ -98,7 +97,6 @@ impl<'b> Words<'b> {
 
 impl<'b> Term<'b> {
     /// Returns the term that `query` is: `text` anywhere.
-    #[must_use]
     pub fn anywhere(text: &'b str) -> Term<'b> {
         Term {
             text,
@@ -110,12 +108,12 @@ impl<'b> Term<'b> {
     }
 
     /// Returns the search for this term alone, as if it were not excluded.
-    pub(in crate::search) fn alone(&self) -> Words<'b> {
+    pub(super) fn alone(&self) -> Words<'b> {
         Words(self.as_written)
     }
 
     /// Tells whether the term may stand at `at` in the folded `text`, where its bytes do.
-    pub(in crate::search) fn may_stand(&self, text: &[u8], at: usize) -> bool {
+    pub(super) fn may_stand(&self, text: &[u8], at: usize) -> bool {
         let end = at + self.text.len();
         (!self.begins_word || !last_character(&text[..at]).is_some_and(is_of_word))
             && (!self.ends_word || !first_character(&text[end..]).is_some_and(is_of_word))
@@ -134,7 +132,6 @@ fn first_character(text: &[u8]) -> Option<char> {
 
 /// Tells whether `character`, folded, belongs to a word as the one before it does: a letter, digit or mark of a script
 /// that separates words.
-#[must_use]
 pub fn is_of_word(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_alphanumeric();
@@ -147,27 +144,27 @@ pub fn is_of_word(character: char) -> bool {
             || CanonicalCombiningClassMapBorrowed::new().get_u8(character) != 0)
 }
 
-/// Returns the words of a folded `text` that follow neither its beginning nor a space, each up to the next white space
-/// and [`WORD_BYTES_MAX`] bytes: the index keeps them behind the text.
-pub(in crate::search) fn words_after_signs(text: &str) -> impl Iterator<Item = &str> {
+/// Returns the words of a folded `text` that follow neither its beginning nor a space: the index keeps them behind the
+/// text, each as far as [`listed_part`] tells. Together they take at most three times its length.
+pub(super) fn words_after_signs(text: &str) -> impl Iterator<Item = &str> {
     let mut before = ' ';
     text.char_indices().filter_map(move |(at, character)| {
         let last = std::mem::replace(&mut before, character);
-        if last == ' ' || is_of_word(last) || !is_of_word(character) {
-            return None;
-        }
-        let word = text[at..].split(char::is_whitespace).next()?;
-        Some(head(word))
+        let is_listed = last != ' ' && !is_of_word(last) && is_of_word(character);
+        is_listed.then(|| listed_part(&text[at..]))
     })
 }
 
-/// Returns at most the first [`WORD_BYTES_MAX`] bytes of `word`, never a part of a character.
-pub(in crate::search) fn head(word: &str) -> &str {
-    let mut end = word.len().min(WORD_BYTES_MAX);
-    while !word.is_char_boundary(end) {
-        end -= 1;
-    }
-    &word[..end]
+/// Returns what is listed of the word at the beginning of `text`: its letters and digits, an apostrophe and those that
+/// follow it, at most [`WORD_BYTES_MAX`] bytes and never a part of a character.
+pub(super) fn listed_part(text: &str) -> &str {
+    let mut apostrophes = 0;
+    let end = text.char_indices().find(|(at, character)| {
+        apostrophes += usize::from(*character == '\'');
+        let goes_on = is_of_word(*character) || (*character == '\'' && apostrophes == 1);
+        !goes_on || at + character.len_utf8() > WORD_BYTES_MAX
+    });
+    &text[..end.map_or(text.len(), |(at, _)| at)]
 }
 
 #[cfg(test)]
@@ -223,10 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn words_that_follow_a_sign_are_listed_up_to_the_next_space() {
-        let words: Vec<&str> = words_after_signs("(it's a well-known\nfact 年5 a_b").collect();
-        assert_eq!(words, ["it's", "s", "known", "fact", "5", "b"]);
-        let long = format!("-{}", "x".repeat(40));
-        assert_eq!(words_after_signs(&long).next().map(str::len), Some(32));
+    fn words_that_follow_a_sign_are_listed_up_to_the_next_sign_or_its_apostrophe() {
+        let words: Vec<&str> =
+            words_after_signs("(it's a well-known\nfact 年5 a_b 'a'b'c").collect();
+        assert_eq!(
+            words,
+            ["it's", "s", "known", "fact", "5", "b", "a'b", "b'c", "c"]
+        );
+        let long = format!("-{}é", "x".repeat(31));
+        assert_eq!(words_after_signs(&long).next().map(str::len), Some(31));
     }
 }

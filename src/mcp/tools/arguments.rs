@@ -6,9 +6,8 @@ use serde_json::Value;
 
 use super::Members;
 use crate::mcp::json::quote;
-use crate::search::builder;
 use crate::search::issue::{Code, Issue, Issues};
-use crate::search::query::TEXT_BYTES_MAX;
+use crate::search::query::{self, TEXT_BYTES_MAX};
 use crate::wire::text::cut;
 
 /// The members of `arguments`, and what has been found wrong so far.
@@ -105,16 +104,16 @@ pub(crate) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
 }
 
 /// A JSON value as the rules of a search take it; what is not a string is written out into `scratch`.
-pub(crate) fn search_value<'s>(value: &'s Value, scratch: &'s mut String) -> builder::Value<'s> {
+pub(crate) fn search_value<'s>(value: &'s Value, scratch: &'s mut String) -> query::Value<'s> {
     match value {
-        Value::Null => builder::Value::Null,
-        Value::String(text) => builder::Value::Text(text),
+        Value::Null => query::Value::Null,
+        Value::String(text) => query::Value::Text(text),
         other => {
             scratch.clear();
             scratch.push_str(&quote(other));
             match other {
-                Value::Number(_) => builder::Value::Number(scratch),
-                _ => builder::Value::Other(scratch),
+                Value::Number(_) => query::Value::Number(scratch),
+                _ => query::Value::Other(scratch),
             }
         }
     }

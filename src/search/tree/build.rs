@@ -1,332 +1,360 @@
-//! Building the tree: texts are cut into units by their first two bytes, and threads grow unit after unit.
+//! Building the tree: the places of all texts are cut into units by their first two bytes, and threads grow unit after
+//! unit.
 
-use super::assemble::assemble;
-use super::grow::{GRAM_BYTES_MAX, Grower};
-use super::place::{Depth, Place, count_rows, key};
-use super::shelf::Shelf;
-use super::{Node, Set, Tree, Tuning};
+use super::grow::{GRAM_BYTES_MAX, Grower, SuffixPos, key};
+use super::{IndexOptions, Node, Postings, Set, Tree, Tuning};
 use crate::search::arena::{Arena, END};
-use crate::search::rows::pack;
-use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
-use std::num::NonZeroUsize;
-use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::search::rows::{count_common, words_for};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A short gram whose part of the tree is grown alone.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Unit {
-    pub(super) first: u8,
-    /// `None` where the first byte alone occurs in so few reviews that it is a leaf.
-    pub(super) second: Option<u8>,
-    places: u64,
-}
-
-/// What grew out of a unit.
-pub(super) struct Grown {
-    pub(super) unit: Unit,
-    /// Node 0 is the unit's own gram; without nodes it is a leaf, and `lists` its rows.
-    pub(super) tree: Tree,
-}
-
-/// Places that one thread holds at a time, 16 bytes each: 256 MiB.
-const BATCH_PLACES_MAX: u64 = 1 << 24;
-
-/// Grows the tree of `arena` on up to `threads` threads; `None` where it would take more than `bytes_max` bytes, the
-/// arena is larger than its 32-bit positions can tell, or it was `cancelled`, which is asked for each short gram. The same tree comes of any number of threads.
+/// Builds the finest tree of `arena` that takes at most as many bytes as `options` tells; `None` where even the coarsest takes more, and
+/// texts are scanned. `None` as well once `cancelled`.
 ///
-/// Each thread holds at most [`BATCH_PLACES_MAX`] places or one unit, and reads the arena once for each batch.
-pub(in crate::search) fn grow_tree(
+/// A step that is unlikely to fit is left out unseen, as the number of bytes of text tells roughly what a step takes;
+/// one that is tried and does not fit is given up as soon as it passes the budget.
+pub(crate) fn build_within(
     arena: &Arena,
-    tuning: Tuning,
-    threads: NonZeroUsize,
-    bytes_max: u64,
+    options: &IndexOptions,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Tree> {
-    let shelf = Shelf::new(bytes_max, cancelled);
-    grow_on(&shelf, arena, tuning, threads).filter(|tree| tree.memory() <= bytes_max)
+    let may_fit = |step: &&Step| (arena.bytes.len() as f64 * step.4) as u64 <= options.memory_bytes;
+    let steps = STEPS.iter().filter(may_fit).take_while(|_| !cancelled());
+    let mut tunings = steps.map(
+        |(leaf_one_in, leaf_rows_min, bitmap_one_in, union_steps_max, _)| Tuning {
+            leaf_rows_max: (arena.rows() / leaf_one_in).max(*leaf_rows_min),
+            bitmap_rows_min: (arena.rows() / bitmap_one_in).max(64),
+            union_steps_max: *union_steps_max,
+        },
+    );
+    tunings.find_map(|tuning| build_tree(arena, tuning, options, cancelled))
 }
 
-fn grow_on(
-    shelf: &Shelf<'_>,
+/// One way to tune a tree, relative to the number of reviews: leaves of one review in so many, and at least of so many;
+/// bitmaps from one in so many; steps of a union; and what the tree of ordinary texts takes for each byte of folded text,
+/// measured on 100,000 and a million reviews.
+type Step = (u32, u32, u32, u32, f64);
+
+/// From the fastest to the smallest, which is little more than an index of grams of two and three letters.
+const STEPS: [Step; 7] = [
+    (4096, 64, 32, 8192, 4.5),
+    (2048, 64, 16, 16_384, 3.5),
+    (512, 128, 8, 65_536, 2.3),
+    (128, 256, 4, u32::MAX, 1.65),
+    (64, 256, 4, u32::MAX, 1.45),
+    (24, 512, 2, u32::MAX, 1.1),
+    (4, 512, 2, u32::MAX, 0.65),
+];
+
+/// All places of a gram of two bytes.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    gram: u16,
+    places: usize,
+}
+
+/// Places that one thread holds at a time, 32 bytes each: 512 MiB. A unit may have more.
+const BATCH_PLACES_MAX: usize = 1 << 24;
+
+/// Most places of one unit: 2 GiB of memory while it grows. Only texts of more than half a gigabyte, or those that repeat
+/// two bytes on and on, have such a unit; they are scanned.
+const UNIT_PLACES_MAX: usize = 1 << 26;
+
+/// Builds the tree of `arena` with the threads and bytes of `options`; `None` where it would take more, one gram
+/// of two bytes has too many places, the arena is larger than its 32-bit positions can tell, or it was `cancelled`, which
+/// is asked for each unit. Any number of threads builds a tree of the same nodes, though in another order.
+///
+/// Each thread holds at most [`BATCH_PLACES_MAX`] places or one unit, and reads the arena once for each batch.
+pub(crate) fn build_tree(
     arena: &Arena,
     tuning: Tuning,
-    threads: NonZeroUsize,
+    options: &IndexOptions,
+    cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Tree> {
-    if arena.len() > u64::from(u32::MAX) - u64::from(GRAM_BYTES_MAX) {
+    let units = units(arena);
+    let is_large = units.iter().any(|unit| unit.places > UNIT_PLACES_MAX);
+    if is_large || arena.bytes.len() > (u32::MAX - GRAM_BYTES_MAX) as usize {
         return None;
     }
-    let units = plan(arena, tuning);
-    let total: u64 = units.iter().map(|unit| unit.places).sum();
-    let batch_max = (total / (threads.get() as u64 * 4)).clamp(1 << 16, BATCH_PLACES_MAX);
-    let batches = cut(&units, batch_max, tuning.unit_places_max);
+    let shared = Shared {
+        bytes_max: options.memory_bytes,
+        is_over: AtomicBool::new(false),
+        cancelled,
+        state: Mutex::default(),
+    };
+    let threads = options.threads.get();
+    let total: usize = units.iter().map(|unit| unit.places).sum();
+    let batch_max = (total / (threads * 4)).clamp(1 << 16, BATCH_PLACES_MAX);
+    let batches = batches(&units, batch_max);
     let next = AtomicUsize::new(0);
-    let grown: Vec<Mutex<Vec<Grown>>> = batches.iter().map(|_| Mutex::default()).collect();
     let work = || {
-        let mut memory = Memory::default();
-        while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let done = grow_batch(arena, &units[batch.clone()], tuning, shelf, &mut memory);
-            let slot = batches.partition_point(|known| known.start < batch.start);
-            *grown[slot].lock().unwrap_or_else(PoisonError::into_inner) = done;
-            if shelf.is_over() {
-                break;
-            }
+        let mut memory = [Vec::new(), Vec::new()];
+        while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed))
+            && !shared.is_stopped()
+        {
+            grow_batch(arena, batch, tuning, &shared, &mut memory);
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads.get().min(batches.len()) {
+        for _ in 1..threads.min(batches.len()) {
             // Where the system gives no thread, the others do its work.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });
-    if shelf.is_over() {
-        return None;
-    }
-    let grown = grown
-        .into_iter()
-        .flat_map(|batch| batch.into_inner().unwrap_or_else(PoisonError::into_inner));
-    assemble(arena, grown.collect(), tuning, shelf)
+    let tree = join_units(arena, tuning, &shared);
+    (!shared.is_stopped()).then_some(tree)
 }
 
-/// Counts places and reviews of all grams of two bytes, and makes units of them, ascending.
-fn plan(arena: &Arena, tuning: Tuning) -> Vec<Unit> {
-    let mut places = vec![0_u64; 1 << 16];
-    let mut rows = [0_u32; 256];
-    let mut last = [u32::MAX; 256];
-    for row in 0..arena.rows() {
-        each_gram(arena, row, |_, gram| {
-            places[usize::from(gram)] += 1;
-            let first = usize::from(gram >> 8);
-            rows[first] += u32::from(last[first] != row);
-            last[first] = row;
-        });
-    }
-    let mut units = Vec::new();
-    for first in 0..=u8::MAX {
-        let seconds = &places[usize::from(first) << 8..][..256];
-        if rows[usize::from(first)] <= tuning.leaf_rows_max {
-            let places = seconds.iter().sum();
-            units.extend((places > 0).then_some(Unit {
-                first,
-                second: None,
-                places,
-            }));
-        } else {
-            let unit = |second: u8| Unit {
-                first,
-                second: Some(second),
-                places: seconds[usize::from(second)],
-            };
-            units.extend((0..=u8::MAX).map(unit).filter(|unit| unit.places > 0));
-        }
-    }
-    units
+/// What the threads that build a tree share.
+pub(super) struct Shared<'c> {
+    bytes_max: u64,
+    is_over: AtomicBool,
+    cancelled: &'c (dyn Fn() -> bool + Sync),
+    state: Mutex<State>,
 }
 
-/// Cuts `units` into runs of at most `places_max` places, or of one unit; one of more than `unit_places_max` is alone.
-fn cut(units: &[Unit], places_max: u64, unit_places_max: u64) -> Vec<Range<usize>> {
-    let mut batches: Vec<Range<usize>> = Vec::new();
-    let mut held = u64::MAX;
-    for (number, unit) in units.iter().enumerate() {
-        held = held.saturating_add(unit.places);
-        match batches.last_mut() {
-            Some(batch) if held <= places_max => batch.end = number + 1,
-            _ => {
-                batches.push(number..number + 1);
-                held = if unit.places > unit_places_max {
-                    u64::MAX
-                } else {
-                    unit.places
-                };
-            }
-        }
-    }
-    batches
-}
-
-/// Memory that a thread uses again for each batch.
 #[derive(Default)]
-struct Memory {
-    places: Vec<Place>,
-    spare: Vec<Place>,
+struct State {
+    /// What has been grown so far; node 0, the root, comes last.
+    tree: Tree,
+    /// The node of each unit, by its gram.
+    units: Vec<(u16, u32)>,
+    /// Numbers of the bitmaps by a hash of their words; equal hashes are told apart by comparing.
+    by_hash: HashMap<u64, Vec<u32>>,
+}
+
+impl Shared<'_> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whether the tree takes more than is allowed, or the build is cancelled.
+    fn is_stopped(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed) || (self.cancelled)()
+    }
+
+    /// Notes it where `state` takes too much.
+    fn check(&self, tree: &Tree) {
+        let lengths = [tree.nodes.len(), tree.labels.len(), tree.lists.len()];
+        if tree.memory() > self.bytes_max || lengths.iter().any(|len| *len > u32::MAX as usize / 2)
+        {
+            self.is_over.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Keeps `words`, unless an equal bitmap is kept already, and returns its number.
+    pub(super) fn add_bitmap(&self, words: &[u64]) -> u32 {
+        let hash = words.iter().fold(words.len() as u64, |hash, word| {
+            (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
+        });
+        let mut state = self.state();
+        let State { tree, by_hash, .. } = &mut *state;
+        let known = by_hash.entry(hash).or_default();
+        let is_same = |number: &&u32| *tree.bitmaps[**number as usize] == *words;
+        if let Some(number) = known.iter().find(is_same) {
+            return *number;
+        }
+        let number = tree.bitmaps.len() as u32;
+        known.push(number);
+        tree.bitmaps.push(words.into());
+        self.check(tree);
+        number
+    }
+}
+
+/// Counts the places of all grams of two bytes, ascending. None begins within a code point or closes a text.
+fn units(arena: &Arena) -> Vec<Unit> {
+    let mut places = vec![0; 1 << 16];
+    for pair in arena.bytes.windows(2) {
+        places[usize::from(u16::from_be_bytes([pair[0], pair[1]]))] += 1;
+    }
+    let units = (0..=u16::MAX).zip(places);
+    let units = units.map(|(gram, places)| Unit { gram, places });
+    let begins = |gram: u16| gram >> 14 != 0b10 && gram >> 8 != u16::from(END);
+    units
+        .filter(|unit| unit.places > 0 && begins(unit.gram))
+        .collect()
+}
+
+/// Cuts `units` into runs of at most `places_max` places, or of one unit.
+fn batches(units: &[Unit], places_max: usize) -> Vec<&[Unit]> {
+    let mut batches = Vec::new();
+    let (mut start, mut held) = (0, 0);
+    for (number, unit) in units.iter().enumerate() {
+        if number > start && held + unit.places > places_max {
+            batches.push(&units[start..number]);
+            (start, held) = (number, 0);
+        }
+        held += unit.places;
+    }
+    batches.push(&units[start..]);
+    batches
 }
 
 fn grow_batch(
     arena: &Arena,
     units: &[Unit],
     tuning: Tuning,
-    shelf: &Shelf<'_>,
-    memory: &mut Memory,
-) -> Vec<Grown> {
-    let mut grower = Grower::new(arena.bytes(), arena.rows(), tuning, shelf);
-    if let [unit] = units
-        && unit.places > tuning.unit_places_max
-    {
-        grow_stump(arena, *unit, tuning, &mut grower);
-        let tree = grower.take();
-        shelf.book(tree.memory());
-        return vec![Grown { unit: *unit, tree }];
-    }
-    let ends = collect(arena, units, &mut memory.places);
-    let mut start = 0;
-    let mut grown = Vec::with_capacity(units.len());
-    for (unit, end) in units.iter().zip(ends) {
-        if shelf.is_over() {
-            break;
+    shared: &Shared<'_>,
+    [places, spare]: &mut [Vec<SuffixPos>; 2],
+) {
+    let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, shared);
+    collect(arena, units, places);
+    let mut rest = &mut places[..];
+    let mut nodes = Vec::with_capacity(units.len());
+    for unit in units {
+        if shared.is_stopped() {
+            return;
         }
-        let places = &mut memory.places[start..end];
-        start = end;
-        let count = count_rows(places);
-        if unit.second.is_none_or(|second| second == END) || count <= tuning.leaf_rows_max {
-            grower.list(places);
-        } else {
-            if memory.spare.len() < places.len() {
-                memory.spare.resize(places.len(), Place::default());
-            }
-            grower.tree.nodes.push(Node::EMPTY);
-            let depth = Depth {
-                bytes: 2,
-                keys_from: 2,
-            };
-            grower.grow(
-                0,
-                places,
-                &mut memory.spare[..places.len()],
-                depth,
-                count,
-                (Set::Below, 0),
-            );
+        let places;
+        (places, rest) = rest.split_at_mut(unit.places);
+        if spare.len() < places.len() {
+            spare.resize(places.len(), SuffixPos::default());
         }
-        let tree = grower.take();
-        shelf.book(tree.memory());
-        grown.push(Grown { unit: *unit, tree });
+        nodes.push((unit.gram, grower.tree.nodes.len() as u32));
+        grower.grow_unit(places, &mut spare[..places.len()], unit.gram as u8);
     }
-    grown
+    let mut state = shared.state();
+    let first = state.tree.append(&grower.tree);
+    let moved = nodes.into_iter().map(|(gram, node)| (gram, node + first));
+    state.units.extend(moved);
+    shared.check(&state.tree);
 }
 
-/// Grows a unit of too many places to hold: its reviews are known, and nothing below it.
-fn grow_stump(arena: &Arena, unit: Unit, tuning: Tuning, grower: &mut Grower<'_>) {
-    let gram = [unit.first, unit.second.unwrap_or(END)];
-    let gram = if unit.second.is_some() {
-        &gram[..]
-    } else {
-        &gram[..1]
-    };
-    let finder = memchr::memmem::Finder::new(gram);
-    let bytes = |row: u32| &arena.bytes()[arena.start(row) as usize..arena.start(row + 1) as usize];
-    let rows: Vec<u32> = (0..arena.rows())
-        .filter(|row| finder.find(bytes(*row)).is_some())
-        .collect();
-    let is_leaf = unit.second.is_none_or(|second| second == END)
-        || rows.len() <= tuning.leaf_rows_max as usize;
-    if is_leaf {
-        pack(rows.iter().copied(), &mut grower.tree.lists);
-    } else {
-        grower.tree.nodes.push(Node::EMPTY);
-        grower.stump(0, &rows);
-    }
-}
-
-/// Collects the places of `units`, unit after unit, each in the order of the arena; returns where each unit ends.
+/// Collects the places of `units`, unit after unit, each in the order of the arena.
 ///
-/// All batches together read the arena dozens of times, so what is not of these units is passed by as fast as bytes
-/// can be compared. `places` never becomes shorter, since new memory costs more than old.
-fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<Place>) -> Vec<usize> {
-    const OTHER: u16 = u16::MAX;
-    let mut unit_of = vec![OTHER; 1 << 16];
-    let mut next = Vec::with_capacity(units.len());
+/// All batches together read the arena dozens of times, so where all grams begin with one byte, the others are passed by
+/// as fast as bytes can be compared. `places` never becomes shorter, since new memory costs more than old.
+fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<SuffixPos>) {
+    const OTHER: usize = usize::MAX;
+    let mut next = vec![OTHER; 1 << 16];
+    let mut is_first = [false; 256];
     let mut total = 0;
-    for (number, unit) in units.iter().enumerate() {
-        let first = usize::from(unit.first) << 8;
-        match unit.second {
-            Some(second) => unit_of[first | usize::from(second)] = number as u16,
-            None => unit_of[first..first + 256].fill(number as u16),
-        }
-        next.push(total);
-        total += unit.places as usize;
+    for unit in units {
+        next[usize::from(unit.gram)] = total;
+        is_first[usize::from(unit.gram >> 8)] = true;
+        total += unit.places;
     }
     if places.len() < total {
-        places.resize(total, Place::default());
+        places.resize(total, SuffixPos::default());
     }
-    let firsts = Firsts::of(units);
-    let bytes = arena.bytes();
-    for row in 0..arena.rows() {
-        let (start, end) = (arena.start(row) as usize, arena.start(row + 1) as usize);
-        firsts.each(&bytes[start..end], |place| {
-            // Every text is closed, so another byte follows.
-            let gram =
-                usize::from(bytes[start + place]) << 8 | usize::from(bytes[start + place + 1]);
-            let unit = unit_of[gram];
-            if unit != OTHER {
-                let next = &mut next[usize::from(unit)];
-                let position = (start + place) as u32;
-                let key = key(bytes, start + place + 2);
-                places[*next] = Place { key, position, row };
-                *next += 1;
-            }
+    let bytes = &*arena.bytes;
+    let mut row = 0;
+    let visit = |position: usize| {
+        if bytes[position] == END {
+            row += 1;
+            return;
+        }
+        // Every text is closed, so another byte follows.
+        let gram = u16::from_be_bytes([bytes[position], bytes[position + 1]]);
+        let next = &mut next[usize::from(gram)];
+        if *next != OTHER {
+            places[*next] = SuffixPos {
+                key: key(bytes, position + 2),
+                position: position as u32,
+                row,
+            };
+            *next += 1;
+        }
+    };
+    let mut firsts = (0..END).filter(|byte| is_first[usize::from(*byte)]);
+    match (firsts.next(), firsts.next()) {
+        (Some(first), None) => memchr::memchr2_iter(first, END, bytes).for_each(visit),
+        _ => {
+            is_first[usize::from(END)] = true;
+            let places = bytes.iter().zip(0..);
+            let here = places.filter(|(byte, _)| is_first[usize::from(**byte)]);
+            here.map(|(_, position)| position).for_each(visit);
+        }
+    }
+}
+
+/// Takes the tree, and puts its units under nodes of their first bytes, and those under the root.
+fn join_units(arena: &Arena, tuning: Tuning, shared: &Shared<'_>) -> Tree {
+    let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, shared);
+    let mut units = {
+        let mut state = shared.state();
+        grower.tree = std::mem::take(&mut state.tree);
+        std::mem::take(&mut state.units)
+    };
+    units.sort_unstable();
+    let groups = units.chunk_by(|left, right| left.0 >> 8 == right.0 >> 8);
+    let first_bytes = groups.map(|group| {
+        let children = group.iter().map(|(gram, unit)| {
+            let unit = grower.tree.nodes[*unit as usize];
+            (*gram as u8, unit)
         });
-    }
-    next
-}
-
-/// The first bytes of some units.
-enum Firsts {
-    One(u8),
-    Two(u8, u8),
-    Three(u8, u8, u8),
-    Many(Box<[bool; 256]>),
-}
-
-impl Firsts {
-    fn of(units: &[Unit]) -> Firsts {
-        let mut firsts: Vec<u8> = units.iter().map(|unit| unit.first).collect();
-        firsts.dedup();
-        match firsts[..] {
-            [one] => Firsts::One(one),
-            [one, two] => Firsts::Two(one, two),
-            [one, two, three] => Firsts::Three(one, two, three),
-            _ => {
-                let mut many = Box::new([false; 256]);
-                firsts
-                    .into_iter()
-                    .for_each(|first| many[usize::from(first)] = true);
-                Firsts::Many(many)
-            }
+        let mut node = grower.tree.adopt(children.collect());
+        let mut bits = vec![0; words_for(arena.rows())];
+        grower.tree.mark(Postings::FromLeaves(&node), &mut bits);
+        node.count = count_common(&[&bits]);
+        if node.count >= tuning.bitmap_rows_min {
+            node.set = Set::Bitmap(grower.tree.bitmaps.len() as u32);
+            grower.tree.bitmaps.push(bits.into());
         }
+        let number = grower.tree.nodes.len();
+        grower.tree.nodes.push(node);
+        grower.finish(number);
+        ((group[0].0 >> 8) as u8, grower.tree.nodes[number])
+    });
+    let first_bytes = first_bytes.collect();
+    let mut tree = grower.tree;
+    let root = tree.adopt(first_bytes);
+    match tree.nodes.first_mut() {
+        Some(slot) => *slot = root,
+        None => tree.nodes.push(root),
     }
-
-    /// Calls `each` with the places of these bytes in `text`, ascending. None of them continues a code point or closes
-    /// a text.
-    fn each(&self, text: &[u8], each: impl FnMut(usize)) {
-        match *self {
-            Firsts::One(one) => memchr_iter(one, text).for_each(each),
-            Firsts::Two(one, two) => memchr2_iter(one, two, text).for_each(each),
-            Firsts::Three(one, two, three) => memchr3_iter(one, two, three, text).for_each(each),
-            Firsts::Many(ref many) => {
-                let places = text.iter().enumerate();
-                let here = places.filter(|(_, byte)| many[usize::from(**byte)]);
-                here.map(|(place, _)| place).for_each(each);
-            }
-        }
-    }
+    shared.check(&tree);
+    tree.nodes.shrink_to_fit();
+    tree.labels.shrink_to_fit();
+    tree.leaves.shrink_to_fit();
+    tree.lists.shrink_to_fit();
+    tree
 }
 
-/// Calls `each` for every code point of `row`, with its position and its first two bytes, or its only byte and [`END`].
-fn each_gram(arena: &Arena, row: u32, mut each: impl FnMut(u32, u16)) {
-    let (start, end) = (arena.start(row), arena.start(row + 1));
-    let bytes = &arena.bytes()[start as usize..end as usize];
-    for (place, pair) in bytes.windows(2).enumerate() {
-        let is_continuation = pair[0] & 0xc0 == 0x80;
-        if !is_continuation {
-            each(
-                start as u32 + place as u32,
-                u16::from_be_bytes([pair[0], pair[1]]),
-            );
+impl Tree {
+    /// Appends the nodes of `part`, and what they keep; returns the number of the first.
+    fn append(&mut self, part: &Tree) -> u32 {
+        // Node 0 is left for the root.
+        if self.nodes.is_empty() {
+            self.nodes.push(Node::default());
         }
+        let nodes = self.nodes.len() as u32;
+        let labels = self.labels.len() as u32;
+        let leaves = self.leaves.len() as u32;
+        let lists = self.lists.len() as u32;
+        let moved = |node: &Node| Node {
+            labels: node.labels + labels,
+            leaves: node.leaves + leaves,
+            inner: node.inner + nodes,
+            set: match node.set {
+                Set::List(start) => Set::List(start + lists),
+                other => other,
+            },
+            ..*node
+        };
+        self.nodes.extend(part.nodes.iter().map(moved));
+        self.labels.extend_from_slice(&part.labels);
+        self.leaves
+            .extend(part.leaves.iter().map(|start| start + lists));
+        self.lists.extend_from_slice(&part.lists);
+        nodes
+    }
+
+    /// Appends `children`, with the byte that leads to each; returns a node that has them.
+    fn adopt(&mut self, children: Vec<(u8, Node)>) -> Node {
+        let node = Node {
+            labels: self.labels.len() as u32,
+            inner: self.nodes.len() as u32,
+            inner_len: children.len() as u16,
+            ..Node::default()
+        };
+        for (label, child) in children {
+            self.labels.push(label);
+            self.nodes.push(child);
+        }
+        node
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -490,7 +490,6 @@ impl Source<'_> {
             leaf_rows_max: 1 + first % 8,
             bitmap_rows_min: 1 + u32::from(self.next() % 24),
             union_steps_max: u32::from(self.next() % 32),
-            unit_places_max: if self.next() < 64 { 16 } else { 1 << 20 },
         }
     }
 

@@ -1,7 +1,6 @@
 //! The same rules for the arguments of a tool.
 
 use super::*;
-use crate::search::builder::Value;
 
 /// The issues of one JSON argument, or none.
 fn json_refusals(parameter: Parameter, value: Value<'_>) -> Vec<(String, Code, String)> {

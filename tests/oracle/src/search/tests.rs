@@ -64,7 +64,6 @@ fn tuning(leaf_rows_max: u32) -> Tuning {
         leaf_rows_max,
         bitmap_rows_min: 24,
         union_steps_max: 16,
-        unit_places_max: 1 << 26,
     }
 }
 
@@ -215,29 +214,6 @@ fn every_budget_is_kept_and_gives_the_same_answers() {
 }
 
 #[test]
-fn a_unit_too_large_to_hold_is_cut_short() {
-    let reviews = reviews((0..300).map(|number| format!("ab{}c{number}", "ab".repeat(number % 9))));
-    let tuning = Tuning {
-        unit_places_max: 100,
-        ..tuning(4)
-    };
-    let index = Index::build_tuned(&reviews, &Taxonomy::default(), tuning, &options(u64::MAX));
-    check(
-        &reviews,
-        &index,
-        &[
-            "a",
-            "ab",
-            "abab",
-            "abc7",
-            "abababababababababababc",
-            "bc299",
-            "zz",
-        ],
-    );
-}
-
-#[test]
 fn texts_of_64_kib_among_short_ones_are_found_at_every_cut() {
     let long = |number: usize| {
         let mut text: String = ALPHABETS
@@ -291,7 +267,6 @@ fn a_page_of_a_long_list_equals_the_twins_page_in_every_order() {
             leaf_rows_max: 40,
             bitmap_rows_min,
             union_steps_max,
-            unit_places_max: 1 << 20,
         };
         let index = Index::build_tuned(&reviews, &Taxonomy::default(), tuning, &options(u64::MAX));
         for (text, sort) in ["al", "xyz", "a", "zx", "alpha xyzx"]
