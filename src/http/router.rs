@@ -276,7 +276,7 @@ mod tests {
                     .any(|(_, route)| *route == Route::Document(document))
             );
         }
-        for page in Page::ALL {
+        for page in Page::all() {
             // The badge in colours is a parameter of the badge.
             let expected = !matches!(page, Page::BadgeLight | Page::BadgeDark);
             let found = ROUTES.iter().any(|(_, route)| *route == Route::Page(page));

@@ -92,8 +92,7 @@ impl ServedState {
             Some(PreparedDocument::new(&catalog.ai_catalog, None)?),
         ];
         let pages = Pages::new(Arc::clone(&snapshot));
-        let prepared_pages = Page::ALL
-            .into_iter()
+        let prepared_pages = Page::all()
             .map(|page| {
                 let link = page.link(base_url).map(String::into_bytes);
                 PreparedDocument::new(pages.resource(page), link.map(shared).transpose()?)
@@ -188,7 +187,7 @@ impl ServedState {
             let prepared = self.documents[document as usize].as_ref()?;
             Some((prepared, self.resource(document)?))
         });
-        let pages = Page::ALL.into_iter().map(|page| {
+        let pages = Page::all().map(|page| {
             (
                 &self.prepared_pages[page as usize],
                 self.pages.resource(page),

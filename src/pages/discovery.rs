@@ -1,140 +1,73 @@
 //! Documents for crawlers and agents: `/llms.txt`, `/robots.txt`, `/sitemap.xml`, and the API catalog.
 
-use std::fmt::Write as _;
+use askama::Template;
+use serde_json::Value;
 
-use super::api::{Interface, Operation};
+use super::Context;
+use super::api::Group;
 use super::developers::FILES;
-use super::rating_stats::RatingStats;
-use super::text::{counted, push_markdown, verification};
-use crate::snapshot::Snapshot;
-use crate::wire::json::{Array, Object};
-use crate::wire::xml;
+use super::layout::rendered;
+use super::text::{counted, markdown, verification};
 
 /// Renders `/llms.txt` as <https://llmstxt.org> asks: a title, a summary, and lists of links.
-pub(super) fn llms(snapshot: &Snapshot, stats: &RatingStats, interface: &Interface) -> Vec<u8> {
-    let mut out = String::from("# Reviews of ");
-    push_markdown(&mut out, &snapshot.business.name);
-    out.push_str("\n\n> ");
-    match stats.mean_short() {
-        Some(mean) => {
-            let count = counted(stats.count, "review", "reviews");
-            write(&mut out, format_args!("{mean} of 5 stars from {count}. "));
-            push_markdown(&mut out, &verification(snapshot));
-        }
-        None => out.push_str("No review has been published yet."),
-    }
-    if !snapshot.business.description.trim().is_empty() {
-        out.push(' ');
-        push_markdown(&mut out, &snapshot.business.description);
-    }
-    let day = snapshot.updated_at.date();
-    write(&mut out, format_args!(" Last updated {day}.\n\n"));
-    if let Some(disclaimer) = &snapshot.disclaimer {
-        push_markdown(&mut out, disclaimer);
-        out.push_str("\n\n");
-    }
-    out.push_str(
-        "Everything is read-only, public and without a key. Quote reviews word for word, with author and day, and name \
-         their address. Counts are exact; ask for `limit=1` where only the count matters.\n",
-    );
-    for group in interface.groups().filter(|group| group.id != FILES) {
-        write(&mut out, format_args!("\n## {}\n\n", group.name));
-        for operation in &group.operations {
-            push_link(&mut out, &snapshot.base_url, operation);
-        }
-    }
-    out.into_bytes()
+pub(super) fn llms(context: &Context<'_>) -> String {
+    let (snapshot, stats) = (context.snapshot, context.stats);
+    let count = counted(stats.count, "review", "reviews");
+    let verified = markdown(&verification(snapshot));
+    let rating = stats.mean_short();
+    let rating = rating.map(|mean| format!("{mean} of 5 stars from {count}. {verified}"));
+    let groups = context.interface.groups();
+    rendered(&LlmsText {
+        name: markdown(&snapshot.business.name),
+        rating: rating.unwrap_or_else(|| "No review has been published yet.".to_owned()),
+        description: markdown(&snapshot.business.description),
+        day: snapshot.updated_at.date().to_string(),
+        disclaimer: snapshot.disclaimer.as_deref().map(markdown),
+        groups: groups.filter(|group| group.id != FILES).collect(),
+        base_url: &snapshot.base_url,
+    })
 }
 
-fn push_link(out: &mut String, base_url: &str, operation: &Operation<'_>) {
-    let (method, path, target) = (operation.method(), operation.path, operation.target());
-    let (summary, description) = (operation.summary(), operation.description());
-    write(
-        out,
-        format_args!("- [{method} {path}]({base_url}{target}): {summary}. {description}\n"),
-    );
+#[derive(Template)]
+#[template(path = "llms.txt")]
+struct LlmsText<'p> {
+    name: String,
+    rating: String,
+    description: String,
+    day: String,
+    disclaimer: Option<String>,
+    groups: Vec<Group<'p>>,
+    base_url: &'p str,
 }
 
 /// Renders `/robots.txt` (RFC 9309).
-pub(super) fn robots(base_url: &str) -> Vec<u8> {
+pub(super) fn robots(base_url: &str) -> String {
     format!(
         "User-agent: *\nAllow: /\nDisallow: /mcp$\nDisallow: /api/websub/hub\n\nSitemap: {base_url}/sitemap.xml\n"
     )
-    .into_bytes()
 }
 
 /// Renders `/sitemap.xml` (<https://www.sitemaps.org>).
-pub(super) fn sitemap(snapshot: &Snapshot) -> Vec<u8> {
-    let mut out = Vec::from(
-        &b"<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"[..],
-    );
-    let changed = snapshot.updated_at.to_string();
-    for path in ["/", "/developers"] {
-        out.extend_from_slice(b"<url><loc>");
-        xml::push_text(&mut out, &snapshot.base_url);
-        out.extend_from_slice(path.as_bytes());
-        out.extend_from_slice(b"</loc><lastmod>");
-        out.extend_from_slice(changed.as_bytes());
-        out.extend_from_slice(b"</lastmod></url>\n");
-    }
-    out.extend_from_slice(b"</urlset>\n");
-    out
+pub(super) fn sitemap(context: &Context<'_>) -> String {
+    let mut sitemap = rendered(&Sitemap {
+        base_url: &context.snapshot.base_url,
+        changed: context.snapshot.updated_at.to_string(),
+    });
+    sitemap.push('\n');
+    sitemap
+}
+
+#[derive(Template)]
+#[template(path = "sitemap.xml")]
+struct Sitemap<'p> {
+    base_url: &'p str,
+    changed: String,
 }
 
 /// Renders `/.well-known/api-catalog` (RFC 9727), a linkset (RFC 9264).
-pub(super) fn api_catalog(base_url: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut document = Object::begin(&mut out);
-    let mut linkset = Array::begin(document.key("linkset"));
-    push_context(
-        linkset.item(),
-        base_url,
-        "/",
-        &[
-            ("service-desc", "/openapi.json", "application/json"),
-            ("service-doc", "/developers", "text/html"),
-            ("service-meta", "/llms.txt", "text/plain"),
-            ("status", "/readyz", "application/json"),
-        ],
-    );
-    let card = "application/mcp-server-card+json";
-    push_context(
-        linkset.item(),
-        base_url,
-        "/mcp",
-        &[
-            ("service-desc", "/mcp/server-card", card),
-            ("service-doc", "/developers#mcp", "text/html"),
-        ],
-    );
-    push_context(
-        linkset.item(),
-        base_url,
-        "/api/websub/hub",
-        &[("service-doc", "/developers#push", "text/html")],
-    );
-    linkset.end();
-    document.end();
-    out
-}
-
-/// Appends the links of one address: relation, path and media type of each.
-fn push_context(out: &mut Vec<u8>, base_url: &str, anchor: &str, links: &[(&str, &str, &str)]) {
-    let mut context = Object::begin(out);
-    context.string("anchor", &format!("{base_url}{anchor}"));
-    for (relation, path, media_type) in links {
-        let mut targets = Array::begin(context.key(relation));
-        let mut target = Object::begin(targets.item());
-        target
-            .string("href", &format!("{base_url}{path}"))
-            .string("type", media_type);
-        target.end();
-        targets.end();
-    }
-    context.end();
-}
-
-fn write(out: &mut String, arguments: std::fmt::Arguments<'_>) {
-    // A string takes everything.
-    let _never = out.write_fmt(arguments);
+pub(super) fn api_catalog(base_url: &str) -> String {
+    let catalog = include_str!("../../templates/api-catalog.json").replace("{base_url}", base_url);
+    // A test parses it; parsed and written again it has no blanks.
+    let catalog: Value = serde_json::from_str(&catalog).unwrap_or_default();
+    catalog.to_string()
 }

@@ -1,12 +1,15 @@
-//! The search form, with the values that were given.
+//! The search form, and the parameters of a request for a page, kept as given so that the form, the filter labels and the
+//! links repeat them.
 
 use std::collections::HashSet;
 
-use super::insights::Insights;
-use super::query_params::QueryParams;
-use super::text::{people, services};
+use super::mentioned;
+use super::text::{encoded, people, services};
+use crate::model::insights::Insights;
+use crate::search::query::{PAIRS_MAX, Parameter, TEXT_BYTES_MAX};
 use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
+use crate::wire::form::{decode_into, pairs};
 
 /// What the lists of the form offer: made once for each snapshot, as only what is chosen depends on a request.
 #[derive(Debug)]
@@ -16,14 +19,9 @@ pub(super) struct Lists {
     aspects: Entries,
 }
 
-/// Values of a parameter, each once, with their labels.
-#[derive(Debug)]
-enum Entries {
-    /// At most [`ENTRIES_MAX`].
-    Few(Vec<(String, String)>),
-    /// More; the form has a field to write in instead.
-    Many,
-}
+/// Values of a parameter, each once, with their labels; `None` where there are more than [`ENTRIES_MAX`], for which the
+/// form has a field to write in instead.
+type Entries = Option<Vec<(String, String)>>;
 
 /// Entries of a list that a person still looks through; with more there is none, so that a page stays small.
 const ENTRIES_MAX: usize = 200;
@@ -86,86 +84,59 @@ const POLARITIES: [(&str, &str); 3] = [
 ];
 
 /// Fields that are folded away until they are used.
-const FOLDED: [&str; 6] = [
-    "mentions_technician",
-    "mentions_service",
-    "since",
-    "until",
-    "aspect",
-    "polarity",
-];
+const FOLDED: &str = "mentions_technician mentions_service since until aspect polarity";
 
 /// Parameters of the interface without a field.
-const HIDDEN: [&str; 7] = [
-    "query",
-    "min_rating",
-    "max_rating",
-    "has_reply",
-    "language",
-    "source",
-    "limit",
-];
+const HIDDEN: &str = "query min_rating max_rating has_reply language source limit";
 
 impl Lists {
     /// Reads what `snapshot` and the insights offer.
     pub(super) fn new(snapshot: &Snapshot, insights: Option<&Insights>) -> Lists {
-        let aspects = insights.into_iter().flat_map(|insights| &insights.aspects);
+        let aspects = mentioned(insights).into_iter();
         Lists {
-            services: Entries::new(services(snapshot)),
-            people: Entries::new(people(snapshot).map(|name| (name, name))),
-            aspects: Entries::new(aspects.map(|aspect| (&*aspect.id, &*aspect.label))),
+            services: entries(services(snapshot)),
+            people: entries(people(snapshot).map(|name| (name, name))),
+            aspects: entries(aspects.map(|aspect| (&*aspect.id, &*aspect.label))),
         }
     }
 }
 
-impl Entries {
-    /// Keeps the first entry of each value.
-    fn new<'s>(entries: impl Iterator<Item = (&'s str, &'s str)>) -> Entries {
-        let mut known = HashSet::new();
-        let distinct = entries.filter(|(value, _)| known.insert(*value));
-        let kept: Vec<_> = distinct
-            .take(ENTRIES_MAX + 1)
-            .map(|(value, label)| (value.to_owned(), label.to_owned()))
-            .collect();
-        if kept.len() > ENTRIES_MAX {
-            Entries::Many
-        } else {
-            Entries::Few(kept)
-        }
-    }
+/// Keeps the first entry of each value.
+fn entries<'s>(entries: impl Iterator<Item = (&'s str, &'s str)>) -> Entries {
+    let mut known = HashSet::new();
+    let distinct = entries.filter(|(value, _)| known.insert(*value));
+    let distinct = distinct.map(|(value, label)| (value.to_owned(), label.to_owned()));
+    let kept: Vec<_> = distinct.take(ENTRIES_MAX + 1).collect();
+    (kept.len() <= ENTRIES_MAX).then_some(kept)
+}
 
-    /// Makes the field in which `given` is chosen.
-    fn field<'p>(&'p self, given: &'p str) -> Field<'p> {
-        match self {
-            Entries::Few(list) => {
-                let entries = list
-                    .iter()
-                    .map(|(value, label)| (value.as_str(), label.as_str()));
-                Field::Select(choices(entries, given))
-            }
-            Entries::Many => Field::Text(given),
-        }
-    }
+/// Makes the field in which `given` is chosen.
+fn field<'p>(entries: &'p Entries, given: &'p str) -> Field<'p> {
+    let Some(list) = entries else {
+        return Field::Text(given);
+    };
+    let entries = list.iter().map(|(value, label)| (&**value, &**label));
+    Field::Select(choices(entries, given))
 }
 
 impl<'p> Form<'p> {
     /// Fills the form with what was given; linear in the length of the lists, which are short.
     pub(super) fn new(lists: &'p Lists, given: &'p QueryParams) -> Form<'p> {
+        let hidden = given
+            .iter()
+            .filter(|(name, _)| HIDDEN.split(' ').any(|one| one == *name));
         Form {
             words: given.value("words"),
             since: day(given.value("since")),
             until: day(given.value("until")),
             ratings: choices(RATINGS.into_iter(), given.value("rating")),
-            services: lists.services.field(given.value("mentions_service")),
-            people: lists.people.field(given.value("mentions_technician")),
-            aspects: lists.aspects.field(given.value("aspect")),
+            services: field(&lists.services, given.value("mentions_service")),
+            people: field(&lists.people, given.value("mentions_technician")),
+            aspects: field(&lists.aspects, given.value("aspect")),
             polarities: choices(POLARITIES.into_iter(), given.value("polarity")),
             sorts: choices(SORTS.into_iter(), given.value("sort")),
-            hidden: given
-                .iter()
-                .filter(|(name, _)| HIDDEN.contains(name))
-                .collect(),
-            is_open: FOLDED.iter().any(|name| !given.value(name).is_empty()),
+            hidden: hidden.collect(),
+            is_open: FOLDED.split(' ').any(|name| !given.value(name).is_empty()),
             is_empty: given.is_empty(),
         }
     }
@@ -180,10 +151,7 @@ impl Field<'_> {
 
 /// A value that a field for days can hold: browsers complain of any other.
 fn day(value: &str) -> &str {
-    match parse_date(value.as_bytes()) {
-        Ok(_) => value,
-        Err(_) => "",
-    }
+    parse_date(value.as_bytes()).map_or("", |_| value)
 }
 
 /// Makes a list of entries, which are distinct; a value that is given and not in it becomes an entry of its own, so
@@ -198,13 +166,9 @@ fn choices<'p>(
         is_chosen: false,
     };
     let mut list: Vec<Choice<'p>> = entries.map(entry).collect();
-    let place = list
-        .iter()
-        .position(|choice| choice.value == given)
-        .or_else(|| {
-            list.iter()
-                .position(|choice| choice.label.eq_ignore_ascii_case(given))
-        });
+    let by_value = list.iter().position(|choice| choice.value == given);
+    let is_label = |choice: &Choice<'_>| choice.label.eq_ignore_ascii_case(given);
+    let place = by_value.or_else(|| list.iter().position(is_label));
     match place {
         Some(place) => list[place].is_chosen = true,
         None if given.is_empty() => {}
@@ -217,15 +181,87 @@ fn choices<'p>(
     list
 }
 
+/// Names and decoded values of the parameters that a page knows; the first of each, empty ones left out.
+#[derive(Debug, Default)]
+pub(super) struct QueryParams {
+    values: Vec<(&'static str, String)>,
+}
+
+impl QueryParams {
+    /// Reads the query string; what cannot be decoded, or is too long to be repeated, is left out.
+    pub(super) fn read(raw: &[u8]) -> QueryParams {
+        let mut given = QueryParams::default();
+        let mut text = String::new();
+        for pair in pairs(raw).take(PAIRS_MAX) {
+            text.clear();
+            if decode_into(pair.name, &mut text).is_err() {
+                continue;
+            }
+            let Some(name) = Parameter::named(&text).map(Parameter::name) else {
+                continue;
+            };
+            text.clear();
+            let is_read = decode_into(pair.value, &mut text).is_ok();
+            let fits = !text.is_empty() && text.len() <= TEXT_BYTES_MAX;
+            if is_read && fits && given.value(name).is_empty() {
+                given.values.push((name, text.clone()));
+            }
+        }
+        given
+    }
+
+    /// Returns the value of a parameter, or nothing.
+    pub(super) fn value(&self, name: &str) -> &str {
+        let mut all = self.iter();
+        all.find(|(known, _)| *known == name)
+            .map_or("", |(_, value)| value)
+    }
+
+    /// Tells whether nothing was given that changes what is shown.
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Returns the parameters in the order in which they came.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.values
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+    }
+
+    /// Returns the address of the first page of the same search without the parameters `left_out`.
+    pub(super) fn href_without(&self, left_out: &[&str]) -> String {
+        self.href(left_out, None)
+    }
+
+    /// Returns the address of the page that begins after `cursor`.
+    pub(super) fn href_after(&self, cursor: &str) -> String {
+        self.href(&[], Some(cursor))
+    }
+
+    fn href(&self, left_out: &[&str], cursor: Option<&str>) -> String {
+        let pairs = self.iter().filter(|(name, _)| *name != "cursor");
+        let kept = pairs.filter(|(name, _)| !left_out.contains(name));
+        let all = kept.chain(cursor.map(|cursor| ("cursor", cursor)));
+        let pairs: Vec<String> = all
+            .map(|(name, value)| encoded(&format!("{name}="), value))
+            .collect();
+        match pairs.is_empty() {
+            true => "/".to_owned(),
+            false => format!("/?{}", pairs.join("&")),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_was_given_is_chosen_by_value_or_label_or_added() {
-        let entries = Entries::new([("a", "One"), ("b", "Two"), ("a", "Again")].into_iter());
+        let known = entries([("a", "One"), ("b", "Two"), ("a", "Again")].into_iter());
         let chosen = |given: &'static str| -> Vec<String> {
-            let Field::Select(list) = entries.field(given) else {
+            let Field::Select(list) = field(&known, given) else {
                 return Vec::new();
             };
             list.iter()
@@ -242,19 +278,43 @@ mod tests {
     #[test]
     fn a_list_longer_than_people_look_through_is_a_text() {
         let names: Vec<String> = (0..=ENTRIES_MAX).map(|name| format!("n{name}")).collect();
-        let entries = |count: usize| {
+        let made = |count: usize| {
             // Each comes twice, and counts once.
             let twice = names[..count].iter().chain(&names[..count]);
-            Entries::new(twice.map(|name| (name.as_str(), name.as_str())))
+            entries(twice.map(|name| (name.as_str(), name.as_str())))
         };
-        let at_the_bound = entries(ENTRIES_MAX);
+        let at_the_bound = made(ENTRIES_MAX);
         assert!(
-            matches!(at_the_bound.field("n1"), Field::Select(list) if list.len() == ENTRIES_MAX)
+            matches!(field(&at_the_bound, "n1"), Field::Select(list) if list.len() == ENTRIES_MAX)
         );
         assert!(
-            matches!(at_the_bound.field("x"), Field::Select(list) if list.len() == ENTRIES_MAX + 1)
+            matches!(field(&at_the_bound, "x"), Field::Select(list) if list.len() == ENTRIES_MAX + 1)
         );
-        let beyond = entries(ENTRIES_MAX + 1);
-        assert!(matches!(beyond.field("x"), Field::Text("x")));
+        let beyond = made(ENTRIES_MAX + 1);
+        assert!(matches!(field(&beyond, "x"), Field::Text("x")));
+    }
+
+    #[test]
+    fn known_parameters_are_kept_in_order_and_repeated_in_links() {
+        let given =
+            QueryParams::read(b"utm=x&query=a+b%26&rating=&cursor=zz&rating=5&%zz=1&since=%zz");
+        let values: Vec<_> = given.iter().collect();
+        assert_eq!(
+            values,
+            [("query", "a b&"), ("cursor", "zz"), ("rating", "5")]
+        );
+        assert_eq!(given.href_without(&[]), "/?query=a+b%26&rating=5");
+        assert_eq!(given.href_without(&["query", "rating"]), "/");
+        assert_eq!(
+            given.href_after("c-_"),
+            "/?query=a+b%26&rating=5&cursor=c-_"
+        );
+    }
+
+    #[test]
+    fn values_that_are_too_long_are_not_repeated() {
+        let at_the_bound = format!("query={}", "x".repeat(TEXT_BYTES_MAX));
+        assert!(!QueryParams::read(at_the_bound.as_bytes()).is_empty());
+        assert!(QueryParams::read(format!("{at_the_bound}x").as_bytes()).is_empty());
     }
 }

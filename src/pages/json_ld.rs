@@ -1,8 +1,7 @@
 //! The business and its newest reviews as schema.org JSON-LD: `/reviews.jsonld`, and embedded in the front page.
 
-use super::rating_stats::RatingStats;
-use super::review::publisher;
-use super::text::newest;
+use super::rating::RatingStats;
+use super::review::{ReviewView, read_newest};
 use crate::model::{Business, platform};
 use crate::snapshot::Snapshot;
 use crate::wire::json::{Array, Object};
@@ -32,8 +31,8 @@ pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> Vec<u8> {
     if let Some(mean) = stats.mean() {
         put_rating(&mut object, stats, &mean);
         let mut reviews = Array::begin(object.key("review"));
-        for row in newest(snapshot, REVIEWS_MAX) {
-            put_review(reviews.item(), snapshot, snapshot.review(row));
+        for review in read_newest(snapshot, REVIEWS_MAX) {
+            put_review(reviews.item(), snapshot, &review);
         }
         reviews.end();
     }
@@ -99,50 +98,36 @@ fn put_rating(object: &mut Object<'_>, stats: &RatingStats, mean: &str) {
     rating.end();
 }
 
-fn put_review(out: &mut Vec<u8>, snapshot: &Snapshot, review: &[u8]) {
-    let base_url = &snapshot.base_url;
-    // The snapshot rendered these bytes, so they parse.
-    let review: serde_json::Value = serde_json::from_slice(review).unwrap_or_default();
-    let text = |key: &str| {
-        review
-            .get(key)
-            .and_then(|value| value.as_str())
-            .unwrap_or("")
-    };
+fn put_review(out: &mut Vec<u8>, snapshot: &Snapshot, review: &ReviewView) {
+    let id = format!("{}/api/reviews/{}", snapshot.base_url, review.id);
     let mut object = Object::begin(out);
     object
         .string("@type", "Review")
-        .string("@id", &format!("{base_url}/api/reviews/{}", text("id")))
-        .string("datePublished", text("date"));
-    let name: String = text("author").chars().take(AUTHOR_CHARS_MAX).collect();
+        .string("@id", &id)
+        .string("datePublished", &review.date);
+    let name: String = review.author.chars().take(AUTHOR_CHARS_MAX).collect();
     let mut author = Object::begin(object.key("author"));
     author.string("@type", "Person").string("name", &name);
     author.end();
     let mut rating = Object::begin(object.key("reviewRating"));
     rating
         .string("@type", "Rating")
-        .u64(
-            "ratingValue",
-            review
-                .get("rating")
-                .and_then(|value| value.as_u64())
-                .unwrap_or(1),
-        )
+        .u64("ratingValue", review.rating)
         .u64("bestRating", 5)
         .u64("worstRating", 1);
     rating.end();
-    if !text("text").is_empty() {
-        object.string("reviewBody", text("text"));
+    if !review.text.is_empty() {
+        object.string("reviewBody", review.plain_text());
     }
-    if !text("language").is_empty() {
-        object.string("inLanguage", text("language"));
+    if let Some(language) = &review.language {
+        object.string("inLanguage", language);
     }
-    let url = text("source_url");
-    if is_of_another(text("source"), url, &snapshot.business) {
+    let url = review.source_url.as_deref().unwrap_or_default();
+    if is_of_another(&review.source, url, &snapshot.business) {
         let mut organization = Object::begin(object.key("publisher"));
         organization
             .string("@type", "Organization")
-            .string("name", &publisher(text("source")));
+            .string("name", &review.publisher());
         organization.end();
         if !url.is_empty() {
             object.string("url", url);
@@ -163,15 +148,10 @@ fn is_of_another(source: &str, url: &str, business: &Business) -> bool {
 
 /// Returns the business's type if it can be a schema.org name, else `LocalBusiness`.
 fn kind(business: &Business) -> &str {
-    let is_name = !business.kind.is_empty()
-        && business
-            .kind
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric());
-    if is_name {
-        &business.kind
-    } else {
-        "LocalBusiness"
+    let mut letters = business.kind.bytes();
+    match !business.kind.is_empty() && letters.all(|byte| byte.is_ascii_alphanumeric()) {
+        true => &business.kind,
+        false => "LocalBusiness",
     }
 }
 

@@ -1,13 +1,14 @@
-//! The parts that all pages share, rendered once per snapshot: head with the business, rating, and footer.
+//! The parts that all pages share, rendered once per snapshot: head with the business, rating, and footer; and the page
+//! of an error.
 
 use askama::Template;
 use sha2::{Digest, Sha256};
 
-use super::filters;
-use super::rating_stats::RatingStats;
+use super::rating::RatingStats;
 use super::text::{
     address_line, count, counted, day, link, mailbox, telephone, verification, without_direction,
 };
+use super::{Pages, text as filters};
 use crate::model::Business;
 use crate::snapshot::Snapshot;
 use crate::wire::text::hex;
@@ -118,17 +119,12 @@ impl RatingCard {
             is_one: *amount == 1,
             percent: stats.percent(*amount),
         };
+        let bars = stats.distribution.iter().enumerate();
         RatingCard {
             mean: stats.mean_short(),
             stars_width: stats.stars_width(),
             count: counted(stats.count, "review", "reviews"),
-            bars: stats
-                .distribution
-                .iter()
-                .enumerate()
-                .rev()
-                .map(bar)
-                .collect(),
+            bars: bars.rev().map(bar).collect(),
         }
     }
 }
@@ -140,4 +136,26 @@ struct Footer<'s> {
     day: String,
     date: String,
     verification: String,
+}
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage<'p> {
+    layout: &'p Layout,
+    title: String,
+    heading: &'p str,
+    message: &'p str,
+}
+
+impl Pages {
+    /// Renders what is wrong, in place of an error in JSON: a heading, and a line in lower case without a full stop.
+    pub(crate) fn error(&self, heading: &str, message: &str) -> Vec<u8> {
+        rendered(&ErrorPage {
+            layout: &self.layout,
+            title: format!("{heading} – {}", self.layout.title),
+            heading,
+            message,
+        })
+        .into_bytes()
+    }
 }

@@ -1,29 +1,21 @@
 //! HTML pages, badge, widget, linked data and the description of the interface, rendered once per snapshot.
 //! Only search pages are rendered per request.
 //!
-//! [`Page`] is the table of all stored documents of this folder, and [`Pages`] holds their bytes. One file renders one
-//! document; `layout` has what all pages have in common. `api` is the description of the
-//! interface, from which `/openapi.json` and the documentation are made. A search
+//! [`Page`] lists all stored documents of this folder, and [`Pages`] holds their bytes. `layout` has what all pages have in
+//! common. `api` is the description of the interface, from which `/openapi.json` and the documentation are made. A search
 //! page is rendered per request, from the same parts and by the rules of the interface's own search.
 //!
 //! The templates are compiled and escape every value; drawings and JSON-LD escape by `wire`. A URL becomes a link only
 //! if `text::link` allows its scheme.
 
 mod api;
-mod badge;
-mod chart;
 mod developers;
 mod discovery;
-mod error;
-mod filters;
 mod form;
-mod highlight;
 mod home;
-mod insights;
 mod json_ld;
 mod layout;
-mod query_params;
-mod rating_stats;
+mod rating;
 mod review;
 mod search;
 mod text;
@@ -36,61 +28,46 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::model::insights::{Aspect, Insights};
 use crate::snapshot::{Resource, Snapshot};
 use crate::wire::etag::{EntityTag, QueryTags};
 
 use api::Interface;
 use form::Lists;
-use insights::Insights;
 use layout::Layout;
-use rating_stats::RatingStats;
+use rating::RatingStats;
 
 pub use search::{InvalidQuery, PageQuery, Scratch};
 
-/// A stored document; the number is its index in [`Page::ALL`].
+/// A stored document, in the order of [`Page::TABLE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Page {
+pub(crate) enum Page {
     /// `/`, without parameters.
-    Home = 0,
-    /// `/page.css`.
-    Stylesheet = 1,
-    /// `/page.js`.
-    Script = 2,
-    /// `/favicon.svg`.
-    Favicon = 3,
-    /// `/reviews.jsonld`.
-    ReviewsJsonLd = 4,
+    Home,
+    Stylesheet,
+    Script,
+    Favicon,
+    ReviewsJsonLd,
     /// `/badge.svg`, in the colours that the reader's system prefers.
-    Badge = 5,
-    /// `/badge.svg?theme=light`.
-    BadgeLight = 6,
-    /// `/badge.svg?theme=dark`.
-    BadgeDark = 7,
+    Badge,
+    BadgeLight,
+    BadgeDark,
     /// `/widget.html`, without parameters.
-    Widget = 8,
-    /// `/widget.css`.
-    WidgetStylesheet = 9,
-    /// `/widget.js`.
-    WidgetScript = 10,
-    /// `/developers`.
-    Developers = 11,
-    /// `/developers.js`.
-    DevelopersScript = 12,
-    /// `/openapi.json`.
-    OpenApi = 13,
-    /// `/llms.txt`.
-    LlmsText = 14,
-    /// `/robots.txt`.
-    Robots = 15,
-    /// `/sitemap.xml`.
-    Sitemap = 16,
-    /// `/.well-known/api-catalog`.
-    ApiCatalog = 17,
+    Widget,
+    WidgetStylesheet,
+    WidgetScript,
+    Developers,
+    DevelopersScript,
+    OpenApi,
+    LlmsText,
+    Robots,
+    Sitemap,
+    ApiCatalog,
 }
 
 /// What a document may do in a browser, and which sites may embed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub(crate) enum Policy {
     /// A page of this service: loads nothing from other hosts and may not be framed.
     Page,
     /// A page that any site may frame: runs no script.
@@ -103,8 +80,7 @@ pub enum Policy {
 
 impl Policy {
     /// Returns the Content-Security-Policy of documents that a browser displays; `None` for other files.
-    #[must_use]
-    pub fn content_security(self) -> Option<&'static str> {
+    pub(crate) fn content_security(self) -> Option<&'static str> {
         match self {
             Policy::Page => Some(
                 "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -121,77 +97,56 @@ impl Policy {
     }
 
     /// Returns whether other sites may load it, also cross-origin isolated ones.
-    #[must_use]
-    pub fn is_shared(self) -> bool {
+    pub(crate) fn is_shared(self) -> bool {
         self != Policy::Page
     }
 }
 
 impl Page {
-    /// Every document, in the order of the numbers.
-    pub const ALL: [Page; 18] = [
-        Page::Home,
-        Page::Stylesheet,
-        Page::Script,
-        Page::Favicon,
-        Page::ReviewsJsonLd,
-        Page::Badge,
-        Page::BadgeLight,
-        Page::BadgeDark,
-        Page::Widget,
-        Page::WidgetStylesheet,
-        Page::WidgetScript,
-        Page::Developers,
-        Page::DevelopersScript,
-        Page::OpenApi,
-        Page::LlmsText,
-        Page::Robots,
-        Page::Sitemap,
-        Page::ApiCatalog,
+    /// Every document, in the order of the numbers, with its Content-Type and its policy for browsers.
+    const TABLE: [(Page, &'static str, Policy); 18] = [
+        (Page::Home, HTML, Policy::Page),
+        (Page::Stylesheet, CSS, Policy::Shared),
+        (Page::Script, SCRIPT, Policy::Shared),
+        (Page::Favicon, SVG, Policy::Drawing),
+        (Page::ReviewsJsonLd, "application/ld+json", Policy::Shared),
+        (Page::Badge, SVG, Policy::Drawing),
+        (Page::BadgeLight, SVG, Policy::Drawing),
+        (Page::BadgeDark, SVG, Policy::Drawing),
+        (Page::Widget, HTML, Policy::Widget),
+        (Page::WidgetStylesheet, CSS, Policy::Shared),
+        (Page::WidgetScript, SCRIPT, Policy::Shared),
+        (Page::Developers, HTML, Policy::Page),
+        (Page::DevelopersScript, SCRIPT, Policy::Shared),
+        (Page::OpenApi, "application/json", Policy::Shared),
+        (Page::LlmsText, TEXT, Policy::Shared),
+        (Page::Robots, TEXT, Policy::Shared),
+        (Page::Sitemap, "application/xml", Policy::Shared),
+        (Page::ApiCatalog, LINKSET, Policy::Shared),
     ];
 
-    /// The Content-Type of the API catalog (RFC 9727 §5).
-    const LINKSET: &'static str =
-        "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
+    /// Returns every document, in the order of the numbers.
+    pub(crate) fn all() -> impl Iterator<Item = Page> {
+        Page::TABLE.iter().map(|(page, ..)| *page)
+    }
 
     /// Returns the Content-Type.
-    #[must_use]
-    pub fn media_type(self) -> &'static str {
-        match self {
-            Page::Home | Page::Widget | Page::Developers => HTML,
-            Page::Stylesheet | Page::WidgetStylesheet => "text/css; charset=utf-8",
-            Page::Script | Page::WidgetScript | Page::DevelopersScript => {
-                "text/javascript; charset=utf-8"
-            }
-            Page::Favicon | Page::Badge | Page::BadgeLight | Page::BadgeDark => "image/svg+xml",
-            Page::ReviewsJsonLd => "application/ld+json",
-            Page::OpenApi => "application/json",
-            Page::LlmsText | Page::Robots => "text/plain; charset=utf-8",
-            Page::Sitemap => "application/xml",
-            Page::ApiCatalog => Page::LINKSET,
-        }
+    pub(crate) fn media_type(self) -> &'static str {
+        Page::TABLE[self as usize].1
     }
 
     /// Returns the policy for browsers.
-    #[must_use]
-    pub fn policy(self) -> Policy {
-        match self {
-            Page::Home | Page::Developers => Policy::Page,
-            Page::Widget => Policy::Widget,
-            Page::Favicon | Page::Badge | Page::BadgeLight | Page::BadgeDark => Policy::Drawing,
-            _ => Policy::Shared,
-        }
+    pub(crate) fn policy(self) -> Policy {
+        Page::TABLE[self as usize].2
     }
 
     /// Returns whether the document shows insights, so that it changes when they have been derived.
-    #[must_use]
-    pub fn shows_insights(self) -> bool {
+    pub(crate) fn shows_insights(self) -> bool {
         matches!(self, Page::Home | Page::Developers | Page::OpenApi)
     }
 
     /// Returns the Link header field: the descriptions of the service (RFC 8631), or the catalog (RFC 9727).
-    #[must_use]
-    pub fn link(self, base_url: &str) -> Option<String> {
+    pub(crate) fn link(self, base_url: &str) -> Option<String> {
         match self {
             Page::Home | Page::Developers => Some(format!(
                 "<{base_url}/openapi.json>; rel=\"service-desc\"; type=\"application/json\", \
@@ -205,32 +160,52 @@ impl Page {
         }
     }
 
-    fn render(self, context: &Context<'_>) -> Vec<u8> {
+    fn render(self, context: &Context<'_>) -> Bytes {
+        let base_url = &context.snapshot.base_url;
         match self {
-            Page::Home => home::render(context),
+            Page::Home => home::render(context).into(),
             Page::Stylesheet => layout::STYLESHEET.into(),
             Page::Script => layout::SCRIPT.into(),
-            Page::Favicon => badge::FAVICON.into(),
-            Page::ReviewsJsonLd => context.json_ld.to_vec(),
-            Page::Badge => badge::render(context.stats, badge::Theme::System),
-            Page::BadgeLight => badge::render(context.stats, badge::Theme::Light),
-            Page::BadgeDark => badge::render(context.stats, badge::Theme::Dark),
-            Page::Widget => widget::render_newest(context),
+            Page::Favicon => widget::FAVICON.into(),
+            Page::ReviewsJsonLd => context.json_ld.to_vec().into(),
+            Page::Badge => {
+                let (light, dark) = (widget::LIGHT, widget::DARK);
+                let style = format!("{light}@media(prefers-color-scheme:dark){{{dark}}}");
+                widget::badge(context.stats, &style).into()
+            }
+            Page::BadgeLight => widget::badge(context.stats, widget::LIGHT).into(),
+            Page::BadgeDark => widget::badge(context.stats, widget::DARK).into(),
+            Page::Widget => widget::render_newest(context).into(),
             Page::WidgetStylesheet => widget::STYLESHEET.into(),
             Page::WidgetScript => widget::SCRIPT.into(),
-            Page::Developers => developers::render(context),
+            Page::Developers => developers::render(context).into(),
             Page::DevelopersScript => developers::SCRIPT.into(),
-            Page::OpenApi => context.interface.render(),
-            Page::LlmsText => discovery::llms(context.snapshot, context.stats, context.interface),
-            Page::Robots => discovery::robots(&context.snapshot.base_url),
-            Page::Sitemap => discovery::sitemap(context.snapshot),
-            Page::ApiCatalog => discovery::api_catalog(&context.snapshot.base_url),
+            Page::OpenApi => context.interface.render().into(),
+            Page::LlmsText => discovery::llms(context).into(),
+            Page::Robots => discovery::robots(base_url).into(),
+            Page::Sitemap => discovery::sitemap(context).into(),
+            Page::ApiCatalog => discovery::api_catalog(base_url).into(),
         }
     }
 }
 
 /// The Content-Type of every page.
-pub const HTML: &str = "text/html; charset=utf-8";
+pub(crate) const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const TEXT: &str = "text/plain; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+/// The Content-Type of the API catalog (RFC 9727 §5).
+const LINKSET: &str =
+    "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
+
+/// The aspects with mentions, the most mentioned first; equals stay in the order of the taxonomy.
+fn mentioned(insights: Option<&Insights>) -> Vec<&Aspect> {
+    let aspects = insights.into_iter().flat_map(|insights| &insights.aspects);
+    let mut aspects: Vec<&Aspect> = aspects.filter(|one| one.mention_count > 0).collect();
+    aspects.sort_by_key(|aspect| std::cmp::Reverse(aspect.mention_count));
+    aspects
+}
 
 /// The inputs of all documents.
 struct Context<'s> {
@@ -250,7 +225,8 @@ pub struct Pages {
     /// Indexed by `Page as usize`.
     resources: Vec<Resource>,
     stats: RatingStats,
-    insights: Option<Insights>,
+    /// Whether the insights had been derived when the documents were rendered.
+    has_insights: bool,
     lists: Lists,
     layout: Layout,
     search_tags: QueryTags,
@@ -261,27 +237,26 @@ impl Pages {
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>) -> Pages {
         let stats = RatingStats::of(&snapshot);
-        let insights = snapshot
-            .insights_value()
-            .map(|value| Insights::of(value, &snapshot));
-        let lists = Lists::new(&snapshot, insights.as_ref());
+        let insights = snapshot.insights_value();
+        let lists = Lists::new(&snapshot, insights);
         let layout = Layout::new(&snapshot, &stats);
         let json_ld = json_ld::render(&snapshot, &stats);
-        let interface = Interface::new(&snapshot, insights.as_ref(), &json_ld);
+        let interface = Interface::new(&snapshot, insights, &json_ld);
         let context = Context {
             snapshot: &snapshot,
             stats: &stats,
-            insights: insights.as_ref(),
+            insights,
             lists: &lists,
             layout: &layout,
             json_ld: &json_ld,
             interface: &interface,
         };
         let resource = |page: Page| {
-            let body = Bytes::from(page.render(&context));
+            let body = page.render(&context);
             Resource::new(body, page.media_type(), snapshot.updated_at)
         };
-        let resources: Vec<Resource> = Page::ALL.into_iter().map(resource).collect();
+        let resources: Vec<Resource> = Page::all().map(resource).collect();
+        let has_insights = insights.is_some();
         // The entity-tag of a search page covers everything it is rendered from: the front page for the shared parts,
         // the insights for the evidence, and the version for the templates.
         let derived: &[u8] = snapshot.insights().map_or(&[], |document| &document.digest);
@@ -295,23 +270,26 @@ impl Pages {
             snapshot,
             resources,
             stats,
-            insights,
+            has_insights,
             lists,
             layout,
             search_tags,
         }
     }
 
+    /// The insights that the documents show.
+    fn insights(&self) -> Option<&Insights> {
+        self.snapshot.insights_value().filter(|_| self.has_insights)
+    }
+
     /// Returns a stored document.
-    #[must_use]
-    pub fn resource(&self, page: Page) -> &Resource {
+    pub(crate) fn resource(&self, page: Page) -> &Resource {
         &self.resources[page as usize]
     }
 
     /// Returns whether `query` is `v=` and the current version of a file that pages load; such a response may be cached
     /// for ever.
-    #[must_use]
-    pub fn is_versioned(&self, page: Page, query: &str) -> bool {
+    pub(crate) fn is_versioned(&self, page: Page, query: &str) -> bool {
         let version = match page {
             Page::Stylesheet => &self.layout.stylesheet_version,
             Page::Script => &self.layout.script_version,
@@ -322,13 +300,12 @@ impl Pages {
     }
 
     /// Returns the entity-tag of `page` for `query`; it depends on the dataset, the templates and the query's bytes.
-    #[must_use]
-    pub fn search_tag(&self, page: Page, query: &[u8]) -> EntityTag {
+    pub(crate) fn search_tag(&self, page: Page, query: &[u8]) -> EntityTag {
         self.search_tags.tag(page as u8, query)
     }
 
     /// Makes the compressed variants of the documents; asks `cancelled` before each.
-    pub fn compress(&self, cancelled: &impl Fn() -> bool) {
+    pub(crate) fn compress(&self, cancelled: &impl Fn() -> bool) {
         for resource in &self.resources {
             resource.compress(cancelled);
         }

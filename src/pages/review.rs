@@ -1,11 +1,12 @@
-//! A review for a template, parsed from the bytes that the snapshot holds of it.
+//! A review for a template, parsed from the bytes that the snapshot holds of it, with parts of its text highlighted:
+//! matches of a search, and the evidence of the insights.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
 
-use super::highlight::{Highlighted, bytes_of_points};
-use super::text::{day, link, push_encoded, service_label, verifier};
+use super::text::{day, encoded, link, newest, service_label, verifier};
 use crate::model::{Row, platform};
 use crate::search::fold::find_folded;
 use crate::search::words::Term;
@@ -13,37 +14,38 @@ use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
 
 /// One review, ready for a template.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct ReviewView {
     pub(super) id: String,
     pub(super) author: String,
-    /// The first letter of the author's name, shown instead of a picture.
-    pub(super) initial: String,
-    pub(super) stars: u64,
+    pub(super) rating: u64,
     /// `YYYY-MM-DD`.
     pub(super) date: String,
-    /// The same in words.
-    pub(super) day: String,
     pub(super) text: Highlighted,
-    /// The platform on which it was written.
     pub(super) source: String,
-    /// Who verified it, if not the business.
-    pub(super) verifier: Option<String>,
-    /// The language of the text.
-    pub(super) language: Option<String>,
-    /// Its address there, if that may become a link.
     pub(super) source_url: Option<String>,
-    pub(super) reply: Option<Reply>,
+    pub(super) language: Option<String>,
+    pub(super) owner_reply: Option<Reply>,
+    verification: Option<Verification>,
+    mentioned_technicians: Vec<String>,
+    mentioned_services: Vec<String>,
     /// People and services that it mentions, each with a search link.
+    #[serde(skip)]
     pub(super) mentions: Vec<Mention>,
 }
 
 /// The owner's reply.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub(super) struct Reply {
     pub(super) text: String,
     pub(super) date: String,
-    pub(super) day: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Verification {
+    by: String,
+    method: Option<String>,
 }
 
 /// A person or service that a review mentions.
@@ -53,15 +55,6 @@ pub(super) struct Mention {
     pub(super) href: String,
 }
 
-/// What is highlighted in a text.
-#[derive(Clone, Copy, Debug, Default)]
-struct Highlights<'q> {
-    /// What the search asks for.
-    terms: &'q [Term<'q>],
-    /// Bytes at the beginning of the text that are searched.
-    bytes_max: usize,
-}
-
 /// Marks of one term in one text; later places stay plain, so that a page does not grow by its marks alone.
 const MARKS_MAX: usize = 64;
 
@@ -69,125 +62,102 @@ const MARKS_MAX: usize = 64;
 /// page to milliseconds, while a hundred texts may have megabytes.
 const HIGHLIGHT_BYTES_MAX: usize = 128 << 10;
 
-/// Reads the reviews of `rows`, and marks `terms` and the code points that `evidence` tells of each.
+/// Reads the reviews of `rows`, and marks `terms` and the code points of `evidence`, which is by id.
 ///
 /// Every text gets an equal share of [`HIGHLIGHT_BYTES_MAX`]; what it leaves is shared by those that follow.
-pub(super) fn read_all<E: Iterator<Item = Range<u32>>>(
+pub(super) fn read_all(
     snapshot: &Snapshot,
     rows: &[Row],
     terms: &[Term<'_>],
-    evidence: impl Fn(Row) -> E,
+    evidence: &HashMap<&str, Vec<Range<u32>>>,
 ) -> Vec<ReviewView> {
     let mut left = HIGHLIGHT_BYTES_MAX;
     let mut reviews = Vec::with_capacity(rows.len());
     for (place, row) in rows.iter().enumerate() {
+        let mut review = ReviewView::read(snapshot, *row);
+        let text = &review.text.text;
         let bytes_max = left / (rows.len() - place);
-        let highlights = Highlights { terms, bytes_max };
-        let shown = ReviewView::read(snapshot, *row, highlights, evidence(*row));
-        left -= shown.text.len().min(bytes_max);
-        reviews.push(shown);
+        left -= text.len().min(bytes_max);
+        let of_review = evidence.get(review.id.as_str()).into_iter().flatten();
+        let bytes = |points: &Range<u32>| bytes_of_points(text, points.clone());
+        let mut marks: Vec<Range<usize>> = of_review.map(bytes).collect();
+        if !terms.is_empty() {
+            marks.extend(find_folded(text, terms, bytes_max, MARKS_MAX));
+        }
+        review.text.mark(marks);
+        reviews.push(review);
     }
     reviews
 }
 
+/// Reads the newest reviews, at most `count_max`.
+pub(super) fn read_newest(snapshot: &Snapshot, count_max: u32) -> Vec<ReviewView> {
+    let rows = newest(snapshot, count_max);
+    rows.map(|row| ReviewView::read(snapshot, row)).collect()
+}
+
 impl ReviewView {
-    /// Parses the review of `row`, and highlights matches and the code points `evidence`.
-    fn read(
-        snapshot: &Snapshot,
-        row: Row,
-        highlights: Highlights<'_>,
-        evidence: impl Iterator<Item = Range<u32>>,
-    ) -> ReviewView {
-        // The snapshot rendered these bytes, so they are an object.
-        let mut object =
-            serde_json::from_slice::<Map<String, Value>>(snapshot.review(row)).unwrap_or_default();
-        let text = take(&mut object, "text");
-        let mut marks: Vec<Range<usize>> = evidence
-            .map(|points| bytes_of_points(&text, points))
-            .collect();
-        if !highlights.terms.is_empty() {
-            marks.extend(find_folded(
-                &text,
-                highlights.terms,
-                highlights.bytes_max,
-                MARKS_MAX,
-            ));
-        }
-        let author = take(&mut object, "author");
-        let date = take(&mut object, "date");
-        let initial = author.chars().find(|character| character.is_alphanumeric());
-        let source_url = object
-            .get("source_url")
-            .and_then(Value::as_str)
-            .and_then(link)
-            .map(str::to_owned);
-        ReviewView {
-            id: take(&mut object, "id"),
-            initial: initial.map_or_else(String::new, |letter| letter.to_uppercase().collect()),
-            author,
-            stars: object.get("rating").and_then(Value::as_u64).unwrap_or(0),
-            day: readable(&date),
-            date,
-            text: Highlighted::new(text, marks),
-            source: publisher(&take(&mut object, "source")),
-            verifier: verified_by(&object),
-            language: object
-                .get("language")
-                .and_then(Value::as_str)
-                .map(str::to_owned),
-            source_url,
-            reply: reply(&mut object),
-            mentions: mentions(snapshot, &object),
-        }
-    }
-
     /// Parses the review of `row`, without highlights.
-    pub(super) fn plain(snapshot: &Snapshot, row: Row) -> ReviewView {
-        ReviewView::read(snapshot, row, Highlights::default(), std::iter::empty())
-    }
-}
-
-fn take(object: &mut Map<String, Value>, key: &str) -> String {
-    match object.get_mut(key).map(Value::take) {
-        Some(Value::String(text)) => text,
-        _ => String::new(),
-    }
-}
-
-fn verified_by(object: &Map<String, Value>) -> Option<String> {
-    let verification = object.get("verification")?;
-    let method = verification["method"].as_str();
-    Some(verifier(verification["by"].as_str()?, method))
-}
-
-fn reply(object: &mut Map<String, Value>) -> Option<Reply> {
-    let reply = object.get_mut("owner_reply")?.as_object_mut()?;
-    let date = take(reply, "date");
-    Some(Reply {
-        text: take(reply, "text"),
-        day: readable(&date),
-        date,
-    })
-}
-
-fn mentions(snapshot: &Snapshot, object: &Map<String, Value>) -> Vec<Mention> {
-    let values = |key: &str| {
-        let list = object.get(key).and_then(Value::as_array);
-        list.into_iter().flatten().filter_map(Value::as_str)
-    };
-    let mention = |parameter: &str, value: &str, label: &str| {
-        let mut href = format!("/?{parameter}=");
-        push_encoded(&mut href, value);
-        Mention {
+    pub(super) fn read(snapshot: &Snapshot, row: Row) -> ReviewView {
+        // The snapshot rendered these bytes, so they are a review.
+        let mut review: ReviewView =
+            serde_json::from_slice(snapshot.review(row)).unwrap_or_default();
+        let mention = |parameter: &str, value: &str, label: &str| Mention {
             label: label.to_owned(),
-            href,
+            href: encoded(&format!("/?{parameter}="), value),
+        };
+        let people = review.mentioned_technicians.iter();
+        let people = people.map(|name| mention("mentions_technician", name, name));
+        let services = review.mentioned_services.iter();
+        let services =
+            services.map(|id| mention("mentions_service", id, service_label(snapshot, id)));
+        review.mentions = people.chain(services).collect();
+        review
+    }
+
+    /// The first letter of the author's name, shown instead of a picture.
+    pub(super) fn initial(&self) -> String {
+        let letter = self.author.chars().find(|letter| letter.is_alphanumeric());
+        letter.into_iter().flat_map(char::to_uppercase).collect()
+    }
+
+    /// The date in words.
+    pub(super) fn day(&self) -> String {
+        readable(&self.date)
+    }
+
+    /// The name of the platform on which it was written, or any other source with a capital.
+    pub(super) fn publisher(&self) -> String {
+        if let Some(label) = platform(&self.source) {
+            return label.to_owned();
         }
-    };
-    let people =
-        values("mentioned_technicians").map(|name| mention("mentions_technician", name, name));
-    let services = values("mentioned_services")
-        .map(|id| mention("mentions_service", id, service_label(snapshot, id)));
-    people.chain(services).collect()
+        let mut rest = self.source.chars();
+        let first = rest.next().into_iter().flat_map(char::to_uppercase);
+        first.chain(rest.clone()).collect()
+    }
+
+    /// Its address there, if that may become a link.
+    pub(super) fn link(&self) -> Option<&str> {
+        self.source_url.as_deref().and_then(link)
+    }
+
+    /// Who verified it, if not the business.
+    pub(super) fn verifier(&self) -> Option<String> {
+        let verification = self.verification.as_ref()?;
+        Some(verifier(&verification.by, verification.method.as_deref()))
+    }
+
+    /// The text without its marks.
+    pub(super) fn plain_text(&self) -> &str {
+        &self.text.text
+    }
+}
+
+impl Reply {
+    /// The date in words.
+    pub(super) fn day(&self) -> String {
+        readable(&self.date)
+    }
 }
 
 /// Returns a date in words; text that is not a date stays as it is.
@@ -195,12 +165,118 @@ fn readable(date: &str) -> String {
     parse_date(date.as_bytes()).map_or_else(|_| date.to_owned(), day)
 }
 
-/// Returns the name of a platform, or any other source with a capital.
-pub(super) fn publisher(word: &str) -> String {
-    if let Some(label) = platform(word) {
-        return label.to_owned();
+/// A text with highlighted ranges: ascending, disjoint, on character boundaries.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "String")]
+pub(super) struct Highlighted {
+    text: String,
+    marks: Vec<Range<usize>>,
+}
+
+/// A stretch of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stretch<'t> {
+    pub(super) text: &'t str,
+    pub(super) is_marked: bool,
+}
+
+impl From<String> for Highlighted {
+    fn from(text: String) -> Highlighted {
+        let marks = Vec::new();
+        Highlighted { text, marks }
     }
-    let mut rest = word.chars();
-    let first = rest.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(rest.clone()).collect()
+}
+
+impl Highlighted {
+    /// Marks these ranges: those that overlap or touch are merged, those outside of the text dropped.
+    fn mark(&mut self, mut marks: Vec<Range<usize>>) {
+        marks.retain(|mark| mark.start < mark.end && self.text.get(mark.clone()).is_some());
+        marks.sort_unstable_by_key(|mark| mark.start);
+        for mark in marks {
+            match self.marks.last_mut() {
+                Some(last) if mark.start <= last.end => last.end = last.end.max(mark.end),
+                _ => self.marks.push(mark),
+            }
+        }
+    }
+
+    /// Returns whether the text is empty.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Returns the text in stretches, marked or not.
+    pub(super) fn stretches(&self) -> impl Iterator<Item = Stretch<'_>> {
+        let mut at = 0;
+        let end = self.text.len();
+        let marks = self.marks.iter().cloned().chain([end..end]);
+        let stretches = marks.flat_map(move |mark| {
+            let before = &self.text[at..mark.start];
+            at = mark.end;
+            [(before, false), (&self.text[mark], true)]
+        });
+        let stretches = stretches.filter(|(text, _)| !text.is_empty());
+        stretches.map(|(text, is_marked)| Stretch { text, is_marked })
+    }
+}
+
+/// Returns the bytes of the code points `points` of `text`; beyond its end there are none.
+fn bytes_of_points(text: &str, points: Range<u32>) -> Range<usize> {
+    if text.is_ascii() {
+        return text.len().min(points.start as usize)..text.len().min(points.end as usize);
+    }
+    let at = |point: u32| {
+        text.char_indices()
+            .nth(point as usize)
+            .map_or(text.len(), |(at, _)| at)
+    };
+    at(points.start)..at(points.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, marks: &[Range<usize>]) -> String {
+        let mut marked = Highlighted::from(text.to_owned());
+        marked.mark(marks.to_vec());
+        marked
+            .stretches()
+            .map(|stretch| match stretch.is_marked {
+                true => format!("[{}]", stretch.text),
+                false => stretch.text.to_owned(),
+            })
+            .collect()
+    }
+
+    #[test]
+    #[allow(
+        clippy::single_range_in_vec_init,
+        reason = "one mark is a list of one range"
+    )]
+    fn marks_are_joined_and_the_text_stays_whole() {
+        assert_eq!(shown("abcdef", &[]), "abcdef");
+        assert_eq!(shown("abcdef", &[0..6]), "[abcdef]");
+        assert_eq!(shown("abcdef", &[4..5, 1..3, 2..4]), "a[bcde]f");
+        assert_eq!(shown("abcdef", &[1..2, 4..6]), "a[b]cd[ef]");
+        assert_eq!(shown("", &[0..0]), "");
+    }
+
+    #[test]
+    #[allow(
+        clippy::single_range_in_vec_init,
+        reason = "one mark is a list of one range"
+    )]
+    fn marks_off_the_text_are_dropped() {
+        assert_eq!(shown("é!", &[0..1]), "é!");
+        assert_eq!(shown("abc", &[2..9]), "abc");
+    }
+
+    #[test]
+    fn code_points_become_bytes() {
+        assert_eq!(bytes_of_points("abc", 1..2), 1..2);
+        assert_eq!(bytes_of_points("éabc", 1..2), 2..3);
+        assert_eq!(bytes_of_points("é", 0..9), 0..2);
+        assert_eq!(bytes_of_points("abc", 5..9), 3..3);
+    }
 }

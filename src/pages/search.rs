@@ -2,17 +2,17 @@
 //!
 //! Where an aspect is asked for, the words that its counts rest on are marked as well as those that are searched.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
 use askama::Template;
 
-use super::Pages;
-use super::filters;
-use super::form::{Field, Form};
-use super::insights::{Aspect, Polarity, label as tone_label};
+use super::form::{Field, Form, QueryParams};
 use super::layout::{Layout, rendered};
-use super::query_params::QueryParams;
 use super::review::{ReviewView, read_all};
-use super::text::{counted, service_label, without_direction};
-use crate::model::Row;
+use super::text::{count, counted, service_label, without_direction};
+use super::{Pages, text as filters};
+use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::filter::Query;
 use crate::search::hints::{Hint, hints};
 use crate::search::issue::{Code, Issue, Issues};
@@ -66,7 +66,7 @@ impl Pages {
     ) -> Result<PageQuery<'b>, InvalidQuery> {
         let given = QueryParams::read(raw);
         match query::parse_query(raw, buffers) {
-            Ok(query) if query.filter.needs_insights() && self.insights.is_none() => {
+            Ok(query) if query.filter.needs_insights() && self.insights().is_none() => {
                 let is_aspect = query.filter.aspect.is_some();
                 let name = if is_aspect { "aspect" } else { "polarity" };
                 let issue = Issue {
@@ -100,13 +100,16 @@ impl Pages {
             .filter(|term| !term.is_excluded)
             .chain(filter.text.map(Term::anywhere))
             .collect();
-        let evidence = |row: Row| {
-            let mentions = aspect
-                .into_iter()
-                .flat_map(|(aspect, polarity)| aspect.mentions_of(polarity));
-            let of_row = mentions.filter(move |mention| mention.row == row);
-            of_row.map(|mention| mention.points.clone())
-        };
+        let mut evidence: HashMap<&str, Vec<Range<u32>>> = HashMap::new();
+        for one in aspect
+            .iter()
+            .flat_map(|(aspect, polarity)| evidence_of(aspect, *polarity))
+        {
+            evidence
+                .entry(&one.review_id)
+                .or_default()
+                .push(one.start..one.end);
+        }
         let heading = match page.matched {
             0 => "No review matches".to_owned(),
             matched => counted(u64::from(matched), "review", "reviews"),
@@ -114,62 +117,63 @@ impl Pages {
         let chips = self.chips(&asked.given);
         let canonical = canonical(&asked.given).filter(|_| page.matched > 0);
         let subject = match (&canonical, chips.first()) {
-            (Some(_), Some(chip)) => {
-                format!(
-                    "{heading}, {}: {}",
-                    chip.label,
-                    without_direction(&chip.value)
-                )
+            (Some(_), Some(Chip { label, value, .. })) => {
+                format!("{heading}, {label}: {}", without_direction(value))
             }
             _ => heading.clone(),
         };
         rendered(&Results {
-            layout: &self.layout,
             title: format!("{subject} – {}", self.layout.title),
             subject,
             canonical,
-            form: Form::new(&self.lists, &asked.given),
             heading,
             note: aspect.map(|(aspect, polarity)| note(aspect, polarity)),
             chips,
-            reviews: read_all(&self.snapshot, &page.rows, &terms, evidence),
+            reviews: read_all(&self.snapshot, &page.rows, &terms, &evidence),
             next: page
                 .next
                 .map(|cursor| asked.given.href_after(&cursor.render())),
             first: query.cursor.map(|_| asked.given.href_without(&[])),
-            issues: &[],
             hints: &hints,
-            owner: &self.snapshot.business.name,
+            ..self.results(&asked.given)
         })
         .into_bytes()
     }
 
-    fn refuse(&self, given: &QueryParams, issues: &Issues, is_early: bool) -> InvalidQuery {
-        let lines: Vec<IssueLine> = issues
-            .iter()
-            .map(|issue| IssueLine {
-                label: issue.path.as_deref().map(label).unwrap_or_default(),
-                message: issue.message.to_string(),
-                received: issue.received.clone(),
-            })
-            .collect();
-        let page = rendered(&Results {
+    /// A page without reviews.
+    fn results<'p>(&'p self, given: &'p QueryParams) -> Results<'p> {
+        Results {
             layout: &self.layout,
-            title: format!("This search cannot be answered – {}", self.layout.title),
+            title: String::new(),
             subject: String::new(),
             canonical: None,
             form: Form::new(&self.lists, given),
-            heading: "This search cannot be answered".to_owned(),
+            heading: String::new(),
             note: None,
             chips: Vec::new(),
             reviews: Vec::new(),
             next: None,
             first: None,
-            issues: &lines,
+            issues: Vec::new(),
             hints: &[],
             owner: &self.snapshot.business.name,
-        })
-        .into_bytes();
+        }
+    }
+
+    fn refuse(&self, given: &QueryParams, issues: &Issues, is_early: bool) -> InvalidQuery {
+        let line = |issue: &Issue| IssueLine {
+            label: issue.path.as_deref().map(label).unwrap_or_default(),
+            message: issue.message.to_string(),
+            received: issue.received.clone(),
+        };
+        let heading = "This search cannot be answered";
+        let page = rendered(&Results {
+            title: format!("{heading} – {}", self.layout.title),
+            heading: heading.to_owned(),
+            issues: issues.iter().map(line).collect(),
+            ..self.results(given)
+        });
+        let page = page.into_bytes();
         InvalidQuery { page, is_early }
     }
 
@@ -179,8 +183,15 @@ impl Pages {
         else {
             return None;
         };
-        let mut aspects = self.insights.iter().flat_map(|insights| &insights.aspects);
-        aspects.find(|aspect| aspect.id == id)
+        self.aspect_of_id(id)
+    }
+
+    fn aspect_of_id(&self, id: &str) -> Option<&Aspect> {
+        let mut aspects = self
+            .insights()
+            .into_iter()
+            .flat_map(|insights| &insights.aspects);
+        aspects.find(|aspect| aspect.id == id && aspect.mention_count > 0)
     }
 
     /// The filters of the search, each with the address of the same search without it.
@@ -201,10 +212,7 @@ impl Pages {
         match name {
             "mentions_service" => service_label(&self.snapshot, value),
             "aspect" => self
-                .insights
-                .iter()
-                .flat_map(|insights| &insights.aspects)
-                .find(|aspect| aspect.id == value)
+                .aspect_of_id(value)
                 .map_or(value, |aspect| &aspect.label),
             "polarity" => Polarity::parse(value).map_or(value, |tone| tone_label(tone)),
             _ => value,
@@ -250,20 +258,35 @@ fn label(name: &str) -> &'static str {
     }
 }
 
+/// Returns the polarity as a word for readers.
+fn tone_label(polarity: Polarity) -> &'static str {
+    match polarity {
+        Polarity::Positive => "favorable",
+        Polarity::Neutral => "neutral or unclear",
+        Polarity::Negative => "critical",
+    }
+}
+
+/// Returns the mentions of an aspect that are kept, of one polarity where that is asked for.
+fn evidence_of(aspect: &Aspect, polarity: Option<Polarity>) -> impl Iterator<Item = &Evidence> {
+    let is_asked = move |one: &&Evidence| polarity.is_none_or(|polarity| one.polarity == polarity);
+    aspect.evidence.iter().flatten().filter(is_asked)
+}
+
 /// Returns a sentence on the mentions of an aspect that are highlighted.
 fn note(aspect: &Aspect, polarity: Option<Polarity>) -> String {
-    let (kept, all) = aspect.kept_of(polarity);
+    let kept = evidence_of(aspect, polarity).count() as u64;
+    let all = aspect.count(polarity);
     let tone = polarity.map_or_else(String::new, |polarity| format!("{} ", tone_label(polarity)));
-    let label = &aspect.label;
     let counted = counted(all, &format!("{tone}mention"), &format!("{tone}mentions"));
-    if kept < all {
-        let kept = super::text::count(kept);
-        format!(
-            "{label}: {counted}, of which the newest and the clearest are marked, {kept} in all."
-        )
-    } else {
-        format!("{label}: {counted}, marked in their reviews.")
-    }
+    let marked = match kept < all {
+        true => {
+            let kept = count(kept);
+            format!("of which the newest and the clearest are marked, {kept} in all.")
+        }
+        false => "marked in their reviews.".to_owned(),
+    };
+    format!("{}: {counted}, {marked}", aspect.label)
 }
 
 /// One filter of the search.
@@ -296,7 +319,7 @@ struct Results<'p> {
     reviews: Vec<ReviewView>,
     next: Option<String>,
     first: Option<String>,
-    issues: &'p [IssueLine],
+    issues: Vec<IssueLine>,
     hints: &'p [Hint],
     owner: &'p str,
 }

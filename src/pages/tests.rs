@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Page, Pages, Scratch, filters};
+use super::text::turns_direction;
+use super::{Page, Pages, Scratch};
 use crate::dataset::{self, Files};
 use crate::search::index::IndexOptions;
 use crate::snapshot::{Settings, Snapshot};
@@ -124,7 +125,7 @@ fn a_name_turns_no_text_around_it() {
         let names = names(&page);
         assert!(names.len() > 2, "{page}");
         for name in names {
-            assert!(!name.contains(filters::turns_direction), "{name:?}");
+            assert!(!name.contains(turns_direction), "{name:?}");
         }
     }
 }
@@ -133,7 +134,7 @@ fn a_name_turns_no_text_around_it() {
 fn hostile_texts_are_texts_in_every_document() {
     let pages = pages(dataset_of(HOSTILE, 3));
     // The description is JSON with texts as they are, which no browser takes for markup.
-    for page in Page::ALL.into_iter().filter(|page| *page != Page::OpenApi) {
+    for page in Page::all().filter(|page| *page != Page::OpenApi) {
         let whole = text(&pages, page);
         // Linked data has quotes of its own, but nothing that could end the element around it.
         let (before, after) = match page {

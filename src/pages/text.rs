@@ -1,10 +1,18 @@
-//! Formats numbers, days, links and addresses for readers.
+//! Formats numbers, days, links, names and addresses for readers.
+
+#![allow(
+    unreachable_pub,
+    reason = "the macro makes the items that it adds public"
+)]
+
+use std::fmt::{self, Display, Formatter, Write};
+
+use askama::{Result, Values};
 
 use crate::model::{Business, Row, Verification, platform};
 use crate::snapshot::{Snapshot, Verifications};
 use crate::wire::date::Date;
-
-use super::filters::turns_direction;
+use crate::wire::text::push_percent;
 
 /// Returns `number` with commas between thousands.
 pub(super) fn count(number: u64) -> String {
@@ -88,44 +96,62 @@ pub(super) fn telephone(number: &str) -> String {
 /// Returns the `mailto:` URL of an address. Characters that could end it or add header fields are escaped.
 pub(super) fn mailbox(address: &str) -> String {
     let mut url = String::from("mailto:");
-    for byte in address.bytes() {
-        push_byte(&mut url, byte, b"@.-_+");
-    }
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"@.-_+".contains(&byte);
+    push_percent(&mut url, address, is_plain);
     url
 }
 
-/// Appends `value` as a form encodes it.
-pub(super) fn push_encoded(out: &mut String, value: &str) {
-    for byte in value.bytes() {
-        if byte == b' ' {
+/// Returns `prefix` and `value` as a form encodes it.
+pub(super) fn encoded(prefix: &str, value: &str) -> String {
+    let mut out = prefix.to_owned();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    for (place, word) in value.split(' ').enumerate() {
+        if place > 0 {
             out.push('+');
-        } else {
-            push_byte(out, byte, b"-._");
         }
+        push_percent(&mut out, word, is_plain);
+    }
+    out
+}
+
+/// Writes a name or label without bidirectional control characters. `<bdi>` alone is not enough: a name with an
+/// unclosed isolate would end at the end of the element.
+#[askama::filter_fn]
+pub(super) fn in_line<T: Display>(value: T, _: &dyn Values) -> Result<InLine<T>> {
+    Ok(InLine(value))
+}
+
+/// A value that is written without bidirectional control characters.
+pub(super) struct InLine<T>(T);
+
+impl<T: Display> Display for InLine<T> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(Undirected(formatter), "{}", self.0)
     }
 }
 
-fn push_byte(out: &mut String, byte: u8, plain: &[u8]) {
-    if byte.is_ascii_alphanumeric() || plain.contains(&byte) {
-        out.push(char::from(byte));
-    } else {
-        out.push('%');
-        out.extend([byte >> 4, byte & 15].map(|digit| char::from(HEX[usize::from(digit)])));
+struct Undirected<'f, 'o>(&'f mut Formatter<'o>);
+
+impl Write for Undirected<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.split(turns_direction)
+            .try_for_each(|stretch| self.0.write_str(stretch))
     }
 }
 
-const HEX: [u8; 16] = *b"0123456789ABCDEF";
+/// Returns whether a character is a bidirectional embedding, override or isolate, or ends one (Unicode Annex 9).
+pub(super) fn turns_direction(character: char) -> bool {
+    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
 
 /// Returns `text` without bidirectional control characters, for places that `<bdi>` cannot isolate, such as a title.
 pub(super) fn without_direction(text: &str) -> String {
-    text.chars()
-        .filter(|character| !turns_direction(*character))
-        .collect()
+    text.replace(turns_direction, "")
 }
 
-/// Appends `text` as one line of Markdown, with every character that has a meaning there escaped.
-pub(super) fn push_markdown(out: &mut String, text: &str) {
-    let text = without_direction(text);
+/// Returns `text` as one line of Markdown, with every character that has a meaning there escaped.
+pub(super) fn markdown(text: &str) -> String {
+    let (text, mut out) = (without_direction(text), String::new());
     for (place, word) in text.split_whitespace().enumerate() {
         if place > 0 {
             out.push(' ');
@@ -149,6 +175,7 @@ pub(super) fn push_markdown(out: &mut String, text: &str) {
             before = character;
         }
     }
+    out
 }
 
 /// Characters with a meaning anywhere in a line of Markdown.
@@ -164,10 +191,9 @@ pub(super) fn service_label<'s>(snapshot: &'s Snapshot, id: &'s str) -> &'s str 
 /// Ids and labels of all services, the business's own list first; an id may come twice.
 pub(super) fn services(snapshot: &Snapshot) -> impl Iterator<Item = (&str, &str)> {
     let listed = snapshot.business.services.iter();
+    let listed = listed.map(|service| (&*service.id, &*service.label));
     let known = snapshot.taxonomy.services.iter();
-    listed
-        .map(|service| (service.id.as_str(), service.label.as_str()))
-        .chain(known.map(|service| (service.id.as_str(), service.label.as_str())))
+    listed.chain(known.map(|service| (&*service.id, &*service.label)))
 }
 
 /// Names of all people, the business's own list first; a name may come twice.
@@ -175,25 +201,20 @@ pub(super) fn people(snapshot: &Snapshot) -> impl Iterator<Item = &str> {
     let listed = snapshot.business.technicians.iter();
     let known = snapshot.taxonomy.technicians.iter();
     listed
-        .map(|person| person.name.as_str())
-        .chain(known.map(|person| person.name.as_str()))
+        .map(|person| &*person.name)
+        .chain(known.map(|person| &*person.name))
 }
 
 /// Returns the postal address in one line; parts that are empty are left out.
 pub(super) fn address_line(business: &Business) -> String {
     let address = &business.address;
     let region = format!("{} {}", address.region, address.postal_code);
-    [
-        &address.street_address,
-        &address.locality,
-        &region,
-        &address.country,
-    ]
-    .map(|part| part.trim())
-    .into_iter()
-    .filter(|part| !part.is_empty())
-    .collect::<Vec<_>>()
-    .join(", ")
+    let (street, locality) = (&*address.street_address, &*address.locality);
+    let mut parts = [street, locality, &region, &address.country]
+        .map(str::trim)
+        .to_vec();
+    parts.retain(|part| !part.is_empty());
+    parts.join(", ")
 }
 
 /// The first rows, at most `count_max`.
@@ -251,26 +272,26 @@ mod tests {
 
     #[test]
     fn values_are_encoded_as_forms_do() {
-        let mut out = String::new();
-        push_encoded(&mut out, "a b&c=é\"'<>+%");
-        assert_eq!(out, "a+b%26c%3D%C3%A9%22%27%3C%3E%2B%25");
+        let encoded = encoded("/?q=", "a b&c=é\"'<>+%");
+        assert_eq!(encoded, "/?q=a+b%26c%3D%C3%A9%22%27%3C%3E%2B%25");
         assert_eq!(mailbox("a@b.c?cc=d&x"), "mailto:a@b.c%3Fcc%3Dd%26x");
         assert_eq!(telephone("+1 (970) 555-0142"), "tel:+19705550142");
     }
 
     #[test]
     fn markdown_is_text() {
-        let mut out = String::new();
-        push_markdown(
-            &mut out,
-            " [a](javascript:x)\n# *b* <!--\u{202e}&amp;`\\ Inc.! ",
-        );
+        let out = markdown(" [a](javascript:x)\n# *b* <!--\u{202e}&amp;`\\ Inc.! ");
         let expected = r"\[a\](javascript:x) \# \*b\* \<\!--\&amp;\`\\ Inc.!";
         assert_eq!(out, expected);
     }
 
     #[test]
     fn marks_of_direction_are_taken_out() {
-        assert_eq!(without_direction("a\u{202e}b\u{2066}c\u{2069}d"), "abcd");
+        for show in [without_direction, |text: &str| InLine(text).to_string()] {
+            assert_eq!(show("a\u{202e}b\u{2066}c\u{2069}d"), "abcd");
+            assert_eq!(show("\u{202a}\u{202e}\u{2066}\u{2069}"), "");
+            let plain = "\u{200f}Ñandú \u{2065}\u{206a} שלום";
+            assert_eq!(show(plain), plain);
+        }
     }
 }

@@ -1,13 +1,14 @@
-//! `/widget.html`, a page to be framed by other sites, and the files of the custom element, which needs no frame.
+//! What other sites show: `/widget.html`, a page to be framed, the files of the custom element, which needs no frame, and
+//! `/badge.svg` with rating and count.
 
 use askama::Template;
 
-use super::filters;
+use super::form::QueryParams;
 use super::layout::rendered;
-use super::query_params::QueryParams;
-use super::review::ReviewView;
-use super::text::newest;
-use super::{Context, Pages};
+use super::rating::RatingStats;
+use super::review::{ReviewView, read_newest};
+use super::text::{counted, without_direction};
+use super::{Context, Pages, text as filters};
 use crate::search::filter::Query;
 use crate::search::query::{self, Buffers, PAIRS_MAX};
 use crate::search::run;
@@ -18,93 +19,87 @@ use crate::wire::form::pairs;
 pub(super) const STYLESHEET: &str = include_str!("assets/widget.css");
 /// The custom element.
 pub(super) const SCRIPT: &str = include_str!("assets/widget.js");
+/// A star.
+pub(super) const FAVICON: &str = include_str!("assets/favicon.svg");
 
 /// Reviews that the frame shows unless told otherwise.
 const NEWEST_MAX: u32 = 5;
 
 /// Renders the frame without parameters.
-pub(super) fn render_newest(context: &Context<'_>) -> Vec<u8> {
-    let reviews = newest(context.snapshot, NEWEST_MAX)
-        .map(|row| ReviewView::plain(context.snapshot, row))
-        .collect();
+pub(super) fn render_newest(context: &Context<'_>) -> String {
+    let reviews = read_newest(context.snapshot, NEWEST_MAX);
     render(context.snapshot, context.stats, None, reviews, Vec::new())
 }
 
 impl Pages {
-    /// Parses the parameters of the frame, which are those of `/api/reviews/search`.
-    ///
-    /// # Errors
-    /// The page that lists every issue.
-    pub fn ask_widget<'b>(
+    /// Parses the parameters of the frame, which are those of `/api/reviews/search`, or renders the page of their issues.
+    pub(crate) fn ask_widget<'b>(
         &self,
         raw: &[u8],
         buffers: &'b mut Buffers,
     ) -> Result<Query<'b>, Vec<u8>> {
         let is_limited = !QueryParams::read(raw).value("limit").is_empty();
         match query::parse_query(raw, buffers) {
-            Ok(query) if is_limited => Ok(query),
             Ok(query) => Ok(Query {
-                limit: NEWEST_MAX as u8,
+                limit: if is_limited {
+                    query.limit
+                } else {
+                    NEWEST_MAX as u8
+                },
                 ..query
             }),
             Err(issues) => {
                 let lines = issues.iter().map(ToString::to_string).collect();
                 let (snapshot, stats) = (&self.snapshot, &self.stats);
-                Err(render(snapshot, stats, theme(raw), Vec::new(), lines))
+                Err(render(snapshot, stats, theme(raw), Vec::new(), lines).into_bytes())
             }
         }
     }
 
     /// Finds and renders the reviews of the frame that `raw` asks for, read as `query`.
-    #[must_use]
-    pub fn find_widget(
+    pub(crate) fn find_widget(
         &self,
         raw: &[u8],
         query: &Query<'_>,
         scratch: &mut run::Scratch,
     ) -> Vec<u8> {
         let page = run::run(&self.snapshot.index, query, scratch);
-        let reviews = page
-            .rows
-            .iter()
-            .map(|row| ReviewView::plain(&self.snapshot, *row))
-            .collect();
+        let rows = page.rows.iter();
+        let reviews = rows.map(|row| ReviewView::read(&self.snapshot, *row));
         let (snapshot, stats) = (&self.snapshot, &self.stats);
-        render(snapshot, stats, theme(raw), reviews, Vec::new())
+        render(snapshot, stats, theme(raw), reviews.collect(), Vec::new()).into_bytes()
     }
 }
 
 /// Returns the colors that a query asks for; with any other value they follow the reader's system.
 fn theme(raw: &[u8]) -> Option<&'static str> {
-    let value = pairs(raw)
-        .take(PAIRS_MAX)
-        .find(|pair| pair.name == b"theme")?
-        .value;
-    ["light", "dark"]
-        .into_iter()
-        .find(|known| known.as_bytes() == value)
+    let mut pairs = pairs(raw).take(PAIRS_MAX);
+    match pairs.find(|pair| pair.name == b"theme")?.value {
+        b"light" => Some("light"),
+        b"dark" => Some("dark"),
+        _ => None,
+    }
 }
 
 fn render(
     snapshot: &Snapshot,
-    stats: &super::rating_stats::RatingStats,
+    stats: &RatingStats,
     theme: Option<&'static str>,
     reviews: Vec<ReviewView>,
     issues: Vec<String>,
-) -> Vec<u8> {
+) -> String {
     rendered(&Widget {
         name: &snapshot.business.name,
-        title: super::text::without_direction(&snapshot.business.name),
+        title: without_direction(&snapshot.business.name),
         base_url: &snapshot.base_url,
         mean: stats.mean_short().unwrap_or_default(),
         stars_width: stats.stars_width(),
-        count: super::text::counted(stats.count, "review", "reviews"),
+        count: counted(stats.count, "review", "reviews"),
         disclaimer: snapshot.disclaimer.as_deref().unwrap_or_default(),
         theme,
         reviews,
         issues,
     })
-    .into_bytes()
 }
 
 #[derive(Template)]
@@ -120,4 +115,44 @@ struct Widget<'p> {
     theme: Option<&'static str>,
     reviews: Vec<ReviewView>,
     issues: Vec<String>,
+}
+
+/// The colours of a badge.
+pub(super) const LIGHT: &str = ".card{fill:#fff;stroke:#d9d5cc}.strong{fill:#1d2429}.soft{fill:#59626a}.on{fill:#b3730b}.off{fill:#ddd8ce}";
+pub(super) const DARK: &str = ".card{fill:#1b2024;stroke:#3a4248}.strong{fill:#f1efea}.soft{fill:#aab2b8}.on{fill:#e9b04a}.off{fill:#444c52}";
+
+/// Draws the badge with these styles. It contains numbers only, nothing from the dataset.
+pub(super) fn badge(stats: &RatingStats, style: &str) -> String {
+    let (mean, count) = (
+        stats.mean_short(),
+        counted(stats.count, "review", "reviews"),
+    );
+    let label = mean
+        .as_ref()
+        .map(|mean| format!("{mean} of 5 stars, {count}"));
+    let tenths = stats.mean_tenths().unwrap_or(0);
+    let (whole, part) = ((tenths / 10) as f64, (tenths % 10) as f64 / 10.0);
+    let mut badge = rendered(&Badge {
+        label: label.unwrap_or_else(|| "No reviews yet".to_owned()),
+        mean: mean.unwrap_or_else(|| "–".to_owned()),
+        // An upper estimate for common fonts: 6.9 pixels for each character.
+        width: 155.0 + (count.chars().count() as f64 * 6.9).ceil(),
+        // Whole stars of 15 pixels with a gap of 2, and a part of one.
+        stars_width: whole * 17.0 + part * 15.0,
+        count,
+        style,
+    });
+    badge.push('\n');
+    badge
+}
+
+#[derive(Template)]
+#[template(path = "badge.svg")]
+struct Badge<'p> {
+    label: String,
+    mean: String,
+    width: f64,
+    stars_width: f64,
+    count: String,
+    style: &'p str,
 }

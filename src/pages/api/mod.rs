@@ -7,15 +7,16 @@
 //! against the bounds of the query parser.
 
 mod examples;
-mod json_sample;
 mod operation;
+
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::insights::Insights;
+use crate::model::insights::Insights;
 use crate::snapshot::Snapshot;
 
-use examples::Examples;
+use examples::examples;
 pub(super) use operation::{Operation, Parameter, plain};
 
 const TEMPLATE: &str = include_str!("../../../templates/openapi.json");
@@ -42,12 +43,9 @@ impl Interface {
         insights: Option<&Insights>,
         json_ld: &[u8],
     ) -> Interface {
-        let mut document = template();
-        fill(
-            &mut document,
-            &Examples::new(snapshot, insights, json_ld),
-            snapshot,
-        );
+        let mut document = serde_json::from_str(TEMPLATE).expect("a test parses the template");
+        let examples = examples(snapshot, insights, json_ld);
+        fill(&mut document, &examples, snapshot);
         Interface { document }
     }
 
@@ -57,13 +55,13 @@ impl Interface {
     }
 
     /// Renders `/openapi.json`.
-    pub(super) fn render(&self) -> Vec<u8> {
+    pub(super) fn render(&self) -> String {
         let mut document = self.document.clone();
         let paths = document["paths"].as_object_mut();
         for item in paths.into_iter().flat_map(Map::values_mut) {
             push_derived_methods(item);
         }
-        document.to_string().into_bytes()
+        document.to_string()
     }
 
     /// Returns all operations by their purpose, in the order of the document.
@@ -71,14 +69,12 @@ impl Interface {
         let tags = self.document["tags"].as_array();
         tags.into_iter().flatten().map(|tag| {
             let name = text(tag, "name");
+            let operations = self.operations().filter(|one| one.tag == name);
             Group {
                 id: text(tag, "x-anchor"),
                 name,
                 description: text(tag, "description"),
-                operations: self
-                    .operations()
-                    .filter(|operation| operation.tag() == name)
-                    .collect(),
+                operations: operations.collect(),
             }
         })
     }
@@ -89,31 +85,22 @@ impl Interface {
             let methods = ["get", "post", "delete"].into_iter();
             methods.filter_map(move |method| {
                 let operation = item.get(method)?;
-                Some(Operation::new(
-                    &self.document,
-                    path,
-                    item,
-                    method,
-                    operation,
-                ))
+                let document = &self.document;
+                Some(Operation::of(document, path, item, method, operation))
             })
         })
     }
 }
 
-/// Returns the template as it stands.
-fn template() -> Value {
-    serde_json::from_str(TEMPLATE).expect("a test parses the template")
-}
+type Examples = HashMap<&'static str, Option<Value>>;
 
 /// Replaces all placeholders within `value`; false if it is one itself and the data has nothing for it.
 fn fill(value: &mut Value, examples: &Examples, snapshot: &Snapshot) -> bool {
     match value {
         Value::String(string) => {
-            if let Some(example) = examples.get(string) {
-                let is_there = example.is_some();
-                *value = example.cloned().unwrap_or_default();
-                return is_there;
+            if let Some(example) = examples.get(string.as_str()) {
+                *value = example.clone().unwrap_or_default();
+                return example.is_some();
             }
             if string.contains('{') {
                 *string = string.replace("{base_url}", &snapshot.base_url);
@@ -131,10 +118,7 @@ fn fill(value: &mut Value, examples: &Examples, snapshot: &Snapshot) -> bool {
 
 /// Adds OPTIONS, and HEAD beside GET.
 fn push_derived_methods(item: &mut Value) {
-    let first = ["get", "post"]
-        .into_iter()
-        .find_map(|method| item.get(method));
-    let Some(first) = first.cloned() else {
+    let Some(first) = item.get("get").or(item.get("post")).cloned() else {
         return;
     };
     let id = text(&first, "operationId");

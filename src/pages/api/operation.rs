@@ -3,16 +3,30 @@
 use serde_json::Value;
 
 use super::text;
-use crate::pages::text::push_encoded;
+use crate::pages::text::encoded;
 
 /// One method of one address.
 pub(in crate::pages) struct Operation<'d> {
-    document: &'d Value,
+    /// In upper case.
+    pub(in crate::pages) method: String,
     /// The path, with its parameter in braces.
     pub(in crate::pages) path: &'d str,
-    item: &'d Value,
-    method: &'static str,
-    value: &'d Value,
+    /// Its name in generated clients, and its anchor on the page.
+    pub(in crate::pages) id: &'d str,
+    pub(in crate::pages) summary: &'d str,
+    /// Without markup.
+    pub(in crate::pages) description: &'d str,
+    pub(super) tag: &'d str,
+    /// Those that are its own, without the conditional and coding fields that all reads share.
+    pub(in crate::pages) parameters: Vec<Parameter<'d>>,
+    /// Path and query of its example.
+    pub(in crate::pages) target: String,
+    /// The JSON of the first example of its body, if it takes messages.
+    pub(in crate::pages) message: Option<String>,
+    /// The fields of its body, filled in, if it takes a form.
+    pub(in crate::pages) form: Vec<(&'d str, &'d str)>,
+    /// Whether the response is JSON.
+    pub(in crate::pages) is_json: bool,
 }
 
 /// A value that a request may carry.
@@ -22,141 +36,86 @@ pub(in crate::pages) struct Parameter<'d> {
     /// Where it stands: `path`, `query` or `header`.
     pub(in crate::pages) location: &'d str,
     pub(in crate::pages) schema: &'d Value,
-    example: &'d Value,
+    /// Its value in the example of the operation; empty where the example leaves it out.
+    pub(in crate::pages) example: String,
 }
 
 impl<'d> Operation<'d> {
-    pub(super) fn new(
+    /// Reads the operation `value` of the path `item`.
+    pub(super) fn of(
         document: &'d Value,
         path: &'d str,
         item: &'d Value,
-        method: &'static str,
+        method: &str,
         value: &'d Value,
     ) -> Operation<'d> {
-        Operation {
-            document,
-            path,
-            item,
-            method,
-            value,
-        }
-    }
-
-    /// Returns the operation id: its name in generated clients, and its anchor on the page.
-    pub(in crate::pages) fn id(&self) -> &'d str {
-        text(self.value, "operationId")
-    }
-
-    /// Returns the summary.
-    pub(in crate::pages) fn summary(&self) -> &'d str {
-        text(self.value, "summary")
-    }
-
-    /// Returns the description, without markup.
-    pub(in crate::pages) fn description(&self) -> &'d str {
-        text(self.value, "description")
-    }
-
-    /// Returns the method in upper case.
-    pub(in crate::pages) fn method(&self) -> String {
-        self.method.to_ascii_uppercase()
-    }
-
-    pub(super) fn tag(&self) -> &'d str {
-        self.value["tags"][0].as_str().unwrap_or_default()
-    }
-
-    /// Returns whether the path ends with a parameter.
-    pub(in crate::pages) fn has_path_parameter(&self) -> bool {
-        self.path.ends_with('}')
-    }
-
-    /// Returns the parameters, without the conditional and coding fields that all reads share.
-    pub(in crate::pages) fn parameters(&self) -> impl Iterator<Item = Parameter<'d>> {
-        let lists = [self.item.get("parameters"), self.value.get("parameters")];
-        let all = lists
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_array)
-            .flatten();
-        let all = all.map(|parameter| resolve(self.document, parameter));
+        let query = text(value, "x-example-query");
+        let lists = [&item["parameters"], &value["parameters"]];
+        let all = lists.into_iter().filter_map(Value::as_array).flatten();
+        let all = all.map(|parameter| resolve(document, parameter));
         let own = all.filter(|parameter| {
             let name = text(parameter, "name");
             !name.starts_with("If-") && name != "Accept-Encoding"
         });
-        own.map(|parameter| Parameter {
-            name: text(parameter, "name"),
-            description: text(parameter, "description"),
-            location: text(parameter, "in"),
-            schema: &parameter["schema"],
-            example: &parameter["example"],
-        })
-    }
-
-    /// Returns the value of a parameter in the example of this operation; empty where the example leaves it out.
-    pub(in crate::pages) fn example_of(&self, parameter: &Parameter<'_>) -> String {
-        if parameter.location == "path" {
-            return plain(parameter.example);
-        }
-        let mut pairs = self.example_query().split('&');
-        let value = pairs.find_map(|pair| {
-            let (name, value) = pair.split_once('=')?;
-            (name == parameter.name).then_some(value)
-        });
-        value.unwrap_or_default().to_owned()
-    }
-
-    /// Returns path and query of its example.
-    pub(in crate::pages) fn target(&self) -> String {
-        let (parent, last) = self.path.rsplit_once('/').unwrap_or_default();
-        let mut target = format!("{parent}/");
-        match self
-            .parameters()
-            .find(|parameter| parameter.location == "path")
-        {
-            Some(parameter) => push_encoded(&mut target, &plain(parameter.example)),
-            None => target.push_str(last),
-        }
-        if !self.example_query().is_empty() {
+        let parameters: Vec<Parameter<'d>> = own
+            .map(|parameter| Parameter::of(parameter, query))
+            .collect();
+        let (parent, last) = path.rsplit_once('/').unwrap_or_default();
+        let in_path = parameters.iter().find(|one| one.location == "path");
+        let mut target = match in_path {
+            Some(parameter) => encoded(&format!("{parent}/"), &parameter.example),
+            None => format!("{parent}/{last}"),
+        };
+        if !query.is_empty() {
             target.push('?');
-            target.push_str(self.example_query());
+            target.push_str(query);
         }
-        target
-    }
-
-    fn example_query(&self) -> &'d str {
-        text(self.value, "x-example-query")
-    }
-
-    /// Returns the JSON of the first example of its body, if it takes messages.
-    pub(in crate::pages) fn message(&self) -> Option<String> {
-        let examples = &self.value["requestBody"]["content"]["application/json"]["examples"];
-        let (_, first) = examples.as_object()?.iter().next()?;
-        Some(first["value"].to_string())
-    }
-
-    /// Returns the fields of its body, filled in, if it takes a form.
-    pub(in crate::pages) fn form(&self) -> Option<Vec<(&'d str, &'d str)>> {
-        let content = &self.value["requestBody"]["content"];
-        let example = content["application/x-www-form-urlencoded"]["example"].as_object()?;
-        let fields = example.iter();
-        Some(
-            fields
+        let content = &value["requestBody"]["content"];
+        let messages = content["application/json"]["examples"].as_object();
+        let message = messages.and_then(|examples| examples.values().next());
+        let form = content["application/x-www-form-urlencoded"]["example"].as_object();
+        let form = form.into_iter().flatten();
+        let answers = value["responses"]["200"]["content"].as_object();
+        let media_type = answers.and_then(|content| content.keys().next());
+        Operation {
+            method: method.to_ascii_uppercase(),
+            path,
+            id: text(value, "operationId"),
+            summary: text(value, "summary"),
+            description: text(value, "description"),
+            tag: value["tags"][0].as_str().unwrap_or_default(),
+            parameters,
+            target,
+            message: message.map(|example| example["value"].to_string()),
+            form: form
                 .map(|(name, value)| (name.as_str(), value.as_str().unwrap_or_default()))
                 .collect(),
-        )
+            is_json: media_type.is_some_and(|media_type| media_type.contains("json")),
+        }
     }
 
-    /// Returns whether the response is JSON.
-    pub(in crate::pages) fn is_json(&self) -> bool {
-        let content = &self.value["responses"]["200"]["content"];
-        let mut types = content
-            .as_object()
-            .into_iter()
-            .flat_map(|content| content.keys());
-        types
-            .next()
-            .is_some_and(|media_type| media_type.contains("json"))
+    /// Returns whether it ends a session, so that its example has to open one.
+    pub(in crate::pages) fn is_delete(&self) -> bool {
+        self.method == "DELETE"
+    }
+}
+
+impl<'d> Parameter<'d> {
+    fn of(value: &'d Value, query: &str) -> Parameter<'d> {
+        let name = text(value, "name");
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let given = pairs.find(|(known, _)| *known == name);
+        let location = text(value, "in");
+        Parameter {
+            name,
+            description: text(value, "description"),
+            location,
+            schema: &value["schema"],
+            example: match location {
+                "path" => plain(&value["example"]),
+                _ => given.map_or_else(String::new, |(_, value)| value.to_owned()),
+            },
+        }
     }
 }
 
