@@ -134,6 +134,7 @@ fn every_count_adds_up() {
         }
     }
     assert_eq!(count(&coverage["mentions"]), mentions);
+    assert_eq!(value["generated_at"], dataset.updated_at.to_string());
     let per_review = value["per_review"].as_object().expect("an object");
     assert_eq!(per_review.len(), dataset.reviews.len());
     let scored = per_review
@@ -318,25 +319,6 @@ fn an_interval_holds_its_own_share() {
 }
 
 #[test]
-fn generated_at_is_updated_at() {
-    let dataset = sample();
-    assert_eq!(
-        parsed(&dataset)["generated_at"],
-        dataset.updated_at.to_string()
-    );
-}
-
-#[test]
-fn a_given_document_is_published_as_it_stands() {
-    let mut dataset = sample();
-    dataset.insights = Some(b"{ \"version\": 1 }\n".to_vec());
-    assert_eq!(
-        document(&dataset, &options(1)).bytes,
-        b"{ \"version\": 1 }\n"
-    );
-}
-
-#[test]
 fn an_empty_dataset_has_no_dates_no_means_and_no_scores() {
     let mut dataset = sample();
     dataset.reviews.clear();
@@ -483,6 +465,22 @@ fn long_texts_emoji_and_mixed_languages_are_read() {
         .iter()
         .find(|one| one["language"] == "und");
     assert_eq!(und.expect("emoji")["evidence"], json!(["stars"]));
+}
+
+#[test]
+fn emoji_alone_are_scored_and_name_nothing() {
+    let value = parsed(&dataset_of(&[(5, "😀👍"), (1, "😡"), (3, "🤷")]));
+    let languages = &value["coverage"]["languages"];
+    assert_eq!(
+        languages,
+        &json!([{"language": "und", "reviews": 3, "evidence": ["stars"]}])
+    );
+    assert_eq!(value["overall_sentiment"]["positive_pct"], 33.3);
+    assert_eq!(value["topics"], json!([]));
+    assert_eq!(value["coverage"]["mentions"], 0);
+    for aspect in list(&value["aspects"]) {
+        assert!(aspect["score"].is_null() && aspect["interval"].is_null());
+    }
 }
 
 #[test]
@@ -702,7 +700,9 @@ fn given_insights_are_read_as_far_as_they_have_our_shape() {
     value["topics"] = json!(["anything"]);
     value["method"] = json!({"accuracy": "high"});
     dataset.insights = Some(value.to_string().into_bytes());
-    let read = document(&dataset, &options(1)).insights;
+    let given = document(&dataset, &options(1));
+    assert_eq!(Some(&given.bytes), dataset.insights.as_ref());
+    let read = given.insights;
     dataset.insights = None;
     let derived = document(&dataset, &options(1)).insights;
     assert_eq!(read.topics, []);
