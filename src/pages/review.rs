@@ -209,7 +209,7 @@ impl Highlighted {
     pub(super) fn stretches(&self) -> impl Iterator<Item = Stretch<'_>> {
         let mut at = 0;
         let end = self.text.len();
-        let marks = self.marks.iter().cloned().chain([end..end]);
+        let marks = self.marks.iter().cloned().chain(std::iter::once(end..end));
         let stretches = marks.flat_map(move |mark| {
             let before = &self.text[at..mark.start];
             at = mark.end;
