@@ -182,14 +182,10 @@ impl RequestMetrics {
         self.sum(place, |place| &place.elapsed_ns)
     }
 
-    /// Returns how many requests to `place` took no longer than each of [`BOUNDS_NS`], and at last all of them.
+    /// Returns how many requests to `place` took as long as each bucket of [`BOUNDS_NS`] holds, and at last longer.
     #[must_use]
-    pub fn cumulative(&self, place: usize) -> [u64; BOUNDS_NS.len() + 1] {
-        let mut total = 0;
-        std::array::from_fn(|bucket| {
-            total += self.sum(place, |place| &place.buckets[bucket]);
-            total
-        })
+    pub fn buckets(&self, place: usize) -> [u64; BOUNDS_NS.len() + 1] {
+        std::array::from_fn(|bucket| self.sum(place, |place| &place.buckets[bucket]))
     }
 
     /// Returns how many searches were run.
@@ -234,11 +230,11 @@ mod tests {
         for elapsed_ns in [0, 10_000, 10_001, 1_000_000_000, 1_000_000_001] {
             traffic.record(1, 200, 0, Duration::from_nanos(elapsed_ns));
         }
-        let cumulative = traffic.cumulative(1);
-        assert_eq!((cumulative[0], cumulative[1]), (2, 3));
-        assert_eq!((cumulative[12], cumulative[13]), (4, 5));
+        let buckets = traffic.buckets(1);
+        assert_eq!((buckets[0], buckets[1]), (2, 1));
+        assert_eq!((buckets[12], buckets[13]), (1, 1));
         assert_eq!(traffic.elapsed_ns(1), 2_000_020_002);
-        assert_eq!(traffic.cumulative(2)[13], 0);
+        assert_eq!(traffic.buckets(2)[13], 0);
     }
 
     #[test]

@@ -1,29 +1,28 @@
-//! The metrics, rendered by hand from counters that others own.
+//! The metrics, collected at each scrape from the counters of the parts of the server, as OpenMetrics text.
 //!
 //! Every label comes from a table in the program (routes, tools, reasons), so a scrape has as many lines on its last
 //! day as on its first.
 
-mod hub;
-
+use std::fmt;
 use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeCounterValue, MetricEncoder, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
 
 use crate::clock;
 use crate::http::{AppState, BOUNDS_NS, Class, ROUTE_LABELS, Searcher};
+use crate::hub::Hub;
+use crate::hub::subscription::{Failure, RemovalReason};
 use crate::mcp::calls::TOOLS;
-use crate::wire::openmetrics::{Exposition, Kind};
 
 use super::connections::Connections;
 use super::counters::Counters;
 use super::logs;
 use super::process;
 use super::reload::ReloadTotals;
-use super::tls::Expiry;
-
-/// The upper bounds of [`BOUNDS_NS`] in seconds, as labels.
-const BOUNDS: [&str; BOUNDS_NS.len()] = [
-    "0.00001", "0.000025", "0.00005", "0.0001", "0.00025", "0.0005", "0.001", "0.0025", "0.005",
-    "0.01", "0.025", "0.1", "1.0",
-];
+use super::tls::CertificateResolver;
 
 /// Everything that is counted, where it is counted.
 #[derive(Clone)]
@@ -32,318 +31,350 @@ pub(super) struct MetricSources {
     pub(super) counters: Arc<Counters>,
     /// Those of the administrator's own listener.
     pub(super) admin_counters: Arc<Counters>,
-    /// Until when the certificate is valid that is served now; `None` without TLS.
-    pub(super) expiry: Option<Expiry>,
+    /// `None` without TLS.
+    pub(super) certificate: Option<Arc<CertificateResolver>>,
     pub(super) connections: Arc<Connections>,
     pub(super) reloads: Arc<ReloadTotals>,
     /// When the process began, in milliseconds since 1970.
     pub(super) started_ms: i64,
 }
 
+impl fmt::Debug for MetricSources {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("MetricSources").finish_non_exhaustive()
+    }
+}
+
 impl MetricSources {
     /// Renders everything as OpenMetrics text.
     pub(super) fn render(&self) -> Vec<u8> {
-        let mut out = Exposition::new();
-        out.family("reviewd_build", Kind::Info, "The program.");
-        out.sample("_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
-        self.requests(&mut out);
-        self.durations(&mut out);
-        self.work(&mut out);
-        self.connections(&mut out);
-        self.certificate(&mut out);
-        self.dataset(&mut out);
-        self.readiness(&mut out);
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(self.clone()));
+        let mut out = String::new();
+        // A string takes everything.
+        let _always = text::encode(&mut out, &registry);
+        out.into_bytes()
+    }
+}
+
+impl Collector for MetricSources {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut out = Encoder(encoder);
+        out.info("reviewd_build", ("version", env!("CARGO_PKG_VERSION")))?;
+        self.requests(&mut out)?;
+        self.work(&mut out)?;
+        self.connections(&mut out)?;
+        self.dataset(&mut out)?;
+        self.readiness(&mut out)?;
         if let Some(hub) = self.app.hub() {
-            hub::render(&mut out, hub);
+            hub_metrics(&mut out, hub)?;
         }
-        self.process(&mut out);
-        out.finish()
+        self.process(&mut out)
     }
+}
 
-    fn requests(&self, out: &mut Exposition) {
+impl MetricSources {
+    fn requests(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let traffic = &self.app.traffic;
-        out.family(
-            "reviewd_http_requests",
-            Kind::Counter,
-            "Requests answered, by address and class of status; what was no request, or too late, is among `other`.",
-        );
-        for (place, route) in ROUTE_LABELS.iter().enumerate() {
+        let routes = || ROUTE_LABELS.iter().copied().enumerate();
+        let mut family = out.family("reviewd_http_requests")?;
+        for (route, label) in routes() {
             for class in Class::ALL {
-                let labels = [("route", *route), ("status", class.as_str())];
-                out.sample("_total", &labels, traffic.requests(place, class));
+                let labels = [("route", label), ("status", class.as_str())];
+                let mut metric = family.encode_family(&labels)?;
+                encode_counter(&mut metric, traffic.requests(route, class))?;
             }
         }
-        out.family(
-            "reviewd_http_not_modified",
-            Kind::Counter,
-            "Requests answered by 304: the client had the content already.",
-        );
-        for (place, route) in ROUTE_LABELS.iter().enumerate() {
-            let count = traffic.requests(place, Class::NotModified);
-            out.sample("_total", &[("route", route)], count);
+        let not_modified = routes().map(|(route, label)| {
+            let count = traffic.requests(route, Class::NotModified);
+            (label, count)
+        });
+        out.counters("reviewd_http_not_modified", "route", not_modified)?;
+        out.counter("reviewd_http_requests_plain", traffic.plain())?;
+        let bytes = routes().map(|(route, label)| (label, traffic.bytes(route)));
+        out.counters("reviewd_http_response_body_bytes", "route", bytes)?;
+        let mut family = out.family("reviewd_http_request_duration_seconds")?;
+        for (route, label) in routes() {
+            let counts = traffic.buckets(route);
+            let bounds = BOUNDS_NS.iter().map(|bound| seconds(*bound));
+            let bounds = bounds.chain([f64::INFINITY]);
+            let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
+            let (sum, count) = (seconds(traffic.elapsed_ns(route)), counts.iter().sum());
+            let labels = [("route", label)];
+            let mut metric = family.encode_family(&labels)?;
+            metric.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
         }
-        out.family(
-            "reviewd_http_requests_plain",
-            Kind::Counter,
-            "Requests answered beneath the HTTP library; they count among all others as well.",
-        );
-        out.sample("_total", &[], traffic.plain());
-        out.family(
-            "reviewd_http_response_body_bytes",
-            Kind::Counter,
-            "Bytes of reply bodies, as compressed as they were sent.",
-        );
-        for (place, route) in ROUTE_LABELS.iter().enumerate() {
-            out.sample("_total", &[("route", route)], traffic.bytes(place));
-        }
+        Ok(())
     }
 
-    fn durations(&self, out: &mut Exposition) {
-        let traffic = &self.app.traffic;
-        out.family(
-            "reviewd_http_request_duration_seconds",
-            Kind::Histogram,
-            "Time from a request's head to a reply that is ready to be sent.",
-        );
-        for (place, route) in ROUTE_LABELS.iter().enumerate() {
-            let cumulative = traffic.cumulative(place);
-            let bounds = BOUNDS.iter().copied().chain(["+Inf"]);
-            for (bound, count) in bounds.zip(cumulative) {
-                out.sample("_bucket", &[("route", route), ("le", bound)], count);
-            }
-            let labels = [("route", *route)];
-            out.sample("_count", &labels, cumulative[BOUNDS.len()]);
-            out.nanoseconds("_sum", &labels, traffic.elapsed_ns(place));
-        }
-    }
-
-    fn work(&self, out: &mut Exposition) {
-        out.family(
-            "reviewd_rate_limited",
-            Kind::Counter,
-            "Requests that were too many for their client's rate, answered by 429.",
-        );
-        for (surface, count) in self.app.rate_limited() {
-            out.sample("_total", &[("surface", surface)], count);
-        }
+    fn work(&self, out: &mut Encoder<'_>) -> fmt::Result {
+        out.counters("reviewd_rate_limited", "surface", self.app.rate_limited())?;
         let calls = self.app.mcp().map(|server| server.calls().totals());
-        let calls = calls.unwrap_or_default();
-        let of_tool = |name: &str| {
-            let named = TOOLS.iter().zip(calls).find(|(tool, _)| **tool == name);
-            named.map_or(0, |(_, count)| count)
-        };
-        out.family(
-            "reviewd_searches",
-            Kind::Counter,
-            "Searches that were run; those answered by 304 are not, calls of the MCP tool that it refused are.",
-        );
-        for (interface, count) in [
+        let calls = TOOLS.iter().copied().zip(calls.unwrap_or_default());
+        let by_mcp = calls.clone().find(|(tool, _)| *tool == "search_reviews");
+        let searches = [
             ("rest", self.app.traffic.searches(Searcher::Rest)),
             ("page", self.app.traffic.searches(Searcher::Page)),
-            ("mcp", of_tool("search_reviews")),
-        ] {
-            out.sample("_total", &[("interface", interface)], count);
-        }
-        out.family(
-            "reviewd_mcp_tool_calls",
-            Kind::Counter,
-            "Calls of MCP tools, refused ones included.",
-        );
-        for (tool, count) in TOOLS.iter().zip(calls) {
-            out.sample("_total", &[("tool", tool)], count);
-        }
+            ("mcp", by_mcp.map_or(0, |(_, count)| count)),
+        ];
+        out.counters("reviewd_searches", "interface", searches)?;
+        out.counters("reviewd_mcp_tool_calls", "tool", calls)?;
         if let Some(log) = self.app.access_log() {
-            out.family(
-                "reviewd_access_log_entries",
-                Kind::Counter,
-                "Lines of the access log: written, dropped as its queue was full, or failed to be written.",
-            );
-            let ledger = log.stats();
-            for (outcome, count) in [
-                ("written", ledger.written()),
-                ("dropped", ledger.dropped()),
-                ("failed", ledger.failed()),
-            ] {
-                out.sample("_total", &[("outcome", outcome)], count);
-            }
+            let stats = log.stats();
+            let lines = [
+                ("written", stats.written()),
+                ("dropped", stats.dropped()),
+                ("failed", stats.failed()),
+            ];
+            out.counters("reviewd_access_log_entries", "outcome", lines)?;
         }
+        Ok(())
     }
 
-    fn connections(&self, out: &mut Exposition) {
-        let counters = &self.counters;
-        out.family("reviewd_connections", Kind::Gauge, "Connections open now.");
-        out.sample("", &[], u64::from(self.connections.open()));
-        out.family(
-            "reviewd_connections_limit",
-            Kind::Gauge,
-            "Connections that may be open at a time.",
-        );
-        out.sample("", &[], u64::from(self.connections.max()));
-        out.family(
-            "reviewd_connections_accepted",
-            Kind::Counter,
-            "Connections accepted and served.",
-        );
-        out.sample("_total", &[], counters.accepted());
-        out.family(
-            "reviewd_connections_refused",
-            Kind::Counter,
-            "Connections closed at once, by reason.",
-        );
-        for (reason, count) in [
-            ("limit", counters.rejected_total()),
-            ("address_limit", counters.rejected_per_address()),
-        ] {
-            out.sample("_total", &[("reason", reason)], count);
-        }
-        out.family(
-            "reviewd_admin_connections_refused",
-            Kind::Counter,
-            "Connections to the administrator's port closed at once, by reason.",
-        );
-        for (reason, count) in [
-            ("limit", self.admin_counters.rejected_total()),
-            ("address_limit", self.admin_counters.rejected_per_address()),
-        ] {
-            out.sample("_total", &[("reason", reason)], count);
-        }
-        out.family(
-            "reviewd_accept_errors",
-            Kind::Counter,
-            "Times that accepting failed, for want of descriptors for example.",
-        );
-        out.sample("_total", &[], counters.accept_errors());
-        out.family(
-            "reviewd_connections_cut",
-            Kind::Counter,
-            "Connections that we ended for what the client did or left undone, or for a new one where a limit was reached (evicted).",
-        );
-        for (reason, count) in [
+    fn connections(&self, out: &mut Encoder<'_>) -> fmt::Result {
+        let (connections, counters) = (&self.connections, &self.counters);
+        let refused = |counters: &Counters| {
+            [
+                ("limit", counters.rejected_total()),
+                ("address_limit", counters.rejected_per_address()),
+            ]
+        };
+        let cut = [
             ("handshake", counters.handshake_failures()),
             ("head_timeout", counters.head_timeouts()),
             ("slow_reader", counters.slow_readers()),
             ("stalled", counters.stalls()),
-            ("evicted", self.connections.evicted()),
-        ] {
-            out.sample("_total", &[("reason", reason)], count);
+            ("evicted", connections.evicted()),
+        ];
+        out.gauge("reviewd_connections", connections.open())?;
+        out.gauge("reviewd_connections_limit", connections.max())?;
+        out.counter("reviewd_connections_accepted", counters.accepted())?;
+        out.counters("reviewd_connections_refused", "reason", refused(counters))?;
+        let refused = refused(&self.admin_counters);
+        out.counters("reviewd_admin_connections_refused", "reason", refused)?;
+        out.counter("reviewd_accept_errors", counters.accept_errors())?;
+        out.counters("reviewd_connections_cut", "reason", cut)?;
+        if let Some(certificate) = &self.certificate {
+            let name = "reviewd_tls_certificate_expiry_timestamp_seconds";
+            out.gauge(name, unsigned(certificate.ends()))?;
         }
+        Ok(())
     }
 
-    fn certificate(&self, out: &mut Exposition) {
-        let Some(ends) = self.expiry.as_ref().and_then(Expiry::unix) else {
-            return;
-        };
-        out.family(
-            "reviewd_tls_certificate_expiry_timestamp_seconds",
-            Kind::Gauge,
-            "The last second in which the certificate that is served is valid.",
-        );
-        out.sample("", &[], unsigned(ends));
-    }
-
-    fn dataset(&self, out: &mut Exposition) {
+    fn dataset(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let served = self.app.current();
         let snapshot = served.snapshot();
-        out.family("reviewd_dataset", Kind::Info, "The dataset that is served.");
-        out.sample("_info", &[("version", snapshot.version())], 1);
-        out.family("reviewd_dataset_reviews", Kind::Gauge, "Published reviews.");
-        out.sample("", &[], u64::from(snapshot.len()));
-        out.family(
-            "reviewd_dataset_size_bytes",
-            Kind::Gauge,
-            "Bytes of /reviews.json, not compressed.",
-        );
-        out.sample("", &[], snapshot.reviews.body.len() as u64);
-        out.family(
-            "reviewd_dataset_updated_timestamp_seconds",
-            Kind::Gauge,
-            "The dataset's own date, updated_at.",
-        );
-        out.sample("", &[], unsigned(snapshot.updated_at.unix()));
-        out.family(
-            "reviewd_dataset_age_seconds",
-            Kind::Gauge,
-            "Time since the dataset's own date.",
-        );
-        let age_s = clock::now().unix() - snapshot.updated_at.unix();
-        out.sample("", &[], unsigned(age_s));
-        out.family(
-            "reviewd_dataset_loaded_timestamp_seconds",
-            Kind::Gauge,
-            "When the dataset was read.",
-        );
-        out.sample("", &[], unsigned(self.reloads.loaded_ms() / 1_000));
-        out.family("reviewd_reloads", Kind::Counter, "Reloads, by outcome.");
-        for (outcome, count) in self.reloads.counts() {
-            out.sample("_total", &[("outcome", outcome)], count);
-        }
+        let (updated, loaded) = (snapshot.updated_at.unix(), self.reloads.loaded_ms() / 1_000);
+        let age_s = unsigned(clock::now().unix() - updated);
+        let bytes = snapshot.reviews.body.len() as u64;
+        out.info("reviewd_dataset", ("version", snapshot.version()))?;
+        out.gauge("reviewd_dataset_reviews", snapshot.len())?;
+        out.gauge("reviewd_dataset_size_bytes", bytes)?;
+        out.gauge("reviewd_dataset_updated_timestamp_seconds", unsigned(updated))?;
+        out.gauge("reviewd_dataset_age_seconds", age_s)?;
+        out.gauge("reviewd_dataset_loaded_timestamp_seconds", unsigned(loaded))?;
+        out.counters("reviewd_reloads", "outcome", self.reloads.counts())
     }
 
-    fn readiness(&self, out: &mut Exposition) {
+    fn readiness(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let reasons = self.app.readiness.reasons();
         let ready = !reasons.iter().any(|reason| reason.blocking);
-        out.family(
-            "reviewd_ready",
-            Kind::Gauge,
-            "1 if traffic should come here, as /readyz says.",
-        );
-        out.sample("", &[], u64::from(ready));
-        out.family(
-            "reviewd_ready_reason",
-            Kind::Gauge,
-            "1 for each reason that /readyz lists.",
-        );
+        out.gauge("reviewd_ready", ready)?;
+        let mut family = out.family("reviewd_ready_reason")?;
         for reason in reasons.iter() {
-            out.sample("", &[("code", reason.code)], 1);
+            let labels = [("code", reason.code)];
+            family.encode_family(&labels)?.encode_gauge(&1_u64)?;
         }
+        Ok(())
     }
 
-    fn process(&self, out: &mut Exposition) {
-        out.family(
-            "reviewd_log_lines_dropped",
-            Kind::Counter,
-            "Lines of the log that standard error did not take.",
-        );
-        out.sample("_total", &[], logs::dropped_lines());
-        let process = process::usage();
-        out.family("process_cpu_seconds", Kind::Counter, "Processor time used.");
-        out.nanoseconds("_total", &[], process.cpu_ns);
-        out.family(
-            "process_start_time_seconds",
-            Kind::Gauge,
-            "When the process began.",
-        );
-        out.sample("", &[], unsigned(self.started_ms / 1_000));
-        for (name, value, help) in [
-            (
-                "process_resident_memory_bytes",
-                process.resident_bytes,
-                "Memory in use.",
-            ),
-            (
-                "process_virtual_memory_bytes",
-                process.virtual_bytes,
-                "Address space.",
-            ),
-            ("process_threads", process.threads, "Threads."),
-            (
-                "process_open_fds",
-                process.descriptors,
-                "Open file descriptors.",
-            ),
-            (
-                "process_max_fds",
-                process.descriptors_max,
-                "File descriptors that may be open.",
-            ),
-        ] {
-            out.family(name, Kind::Gauge, help);
-            out.sample("", &[], value);
-        }
+    fn process(&self, out: &mut Encoder<'_>) -> fmt::Result {
+        let usage = process::usage();
+        let started_s = unsigned(self.started_ms / 1_000);
+        out.counter("reviewd_log_lines_dropped", logs::dropped_lines())?;
+        out.seconds("process_cpu_seconds", usage.cpu_ns)?;
+        out.gauge("process_start_time_seconds", started_s)?;
+        out.gauge("process_resident_memory_bytes", usage.resident_bytes)?;
+        out.gauge("process_virtual_memory_bytes", usage.virtual_bytes)?;
+        out.gauge("process_threads", usage.threads)?;
+        out.gauge("process_open_fds", usage.descriptors)?;
+        out.gauge("process_max_fds", usage.descriptors_max)
     }
+}
+
+fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
+    let (health, stats) = (hub.health(), hub.stats());
+    let due_age_s = match stats.due_since_ms.value() {
+        0 => 0,
+        since_ms => unsigned(clock::unix_ms()).saturating_sub(since_ms) / 1_000,
+    };
+    out.info("reviewd_hub_store", ("kind", hub.store()))?;
+    out.gauge("reviewd_hub_store_usable", health.store_error.is_none())?;
+    out.gauge("reviewd_hub_delivering", health.delivering)?;
+    out.gauge("reviewd_hub_paused", health.paused)?;
+    out.gauge("reviewd_hub_subscriptions", stats.subscriptions.value())?;
+    out.gauge("reviewd_hub_pending", stats.requests.value())?;
+    out.gauge("reviewd_hub_owed", stats.owed.value())?;
+    out.gauge("reviewd_hub_due", stats.due.value())?;
+    out.gauge("reviewd_hub_oldest_due_age_seconds", due_age_s)?;
+    out.gauge("reviewd_hub_exchanges", stats.in_flight.value())?;
+    let requests = [
+        ("accepted", stats.accepted.value()),
+        ("refused", stats.refused.value()),
+    ];
+    out.counters("reviewd_hub_requests", "outcome", requests)?;
+    let verifications = [
+        ("confirmed", stats.confirmed.value()),
+        ("rejected", stats.rejected.value()),
+    ];
+    out.counters("reviewd_hub_verifications", "outcome", verifications)?;
+    let attempts = [
+        ("delivered", stats.delivered.value()),
+        ("status", stats.failed_status.value()),
+        ("withheld", stats.withheld.value()),
+    ];
+    let failures = Failure::ALL.iter().zip(&stats.failed);
+    let failures = failures.map(|(failure, count)| (failure.as_str(), count.value()));
+    let attempts = attempts.into_iter().chain(failures);
+    out.counters("reviewd_hub_attempts", "outcome", attempts)?;
+    let delivered_ns = stats.delivered_ms.value().saturating_mul(1_000_000);
+    out.seconds("reviewd_hub_delivery_seconds", delivered_ns)?;
+    let removals = RemovalReason::ALL.iter().zip(&stats.removed);
+    let removals = removals.map(|(reason, count)| (reason.as_str(), count.value()));
+    out.counters("reviewd_hub_removals", "reason", removals)
+}
+
+/// Writes one metric family at a time; each is described in [`FAMILIES`].
+struct Encoder<'e>(DescriptorEncoder<'e>);
+
+impl Encoder<'_> {
+    fn family(&mut self, name: &'static str) -> Result<MetricEncoder<'_>, fmt::Error> {
+        let mut lines = FAMILIES.lines();
+        let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let (kind, help) = line.and_then(|line| line.split_once(' ')).ok_or(fmt::Error)?;
+        let kind = match kind {
+            "gauge" => MetricType::Gauge,
+            "histogram" => MetricType::Histogram,
+            "info" => MetricType::Info,
+            _ => MetricType::Counter,
+        };
+        self.0.encode_descriptor(name, help, None, kind)
+    }
+
+    fn info(&mut self, name: &'static str, label: (&str, &str)) -> fmt::Result {
+        self.family(name)?.encode_info(&[label])
+    }
+
+    fn gauge(&mut self, name: &'static str, value: impl Into<u64>) -> fmt::Result {
+        self.family(name)?.encode_gauge(&value.into())
+    }
+
+    fn counter(&mut self, name: &'static str, value: u64) -> fmt::Result {
+        encode_counter(&mut self.family(name)?, value)
+    }
+
+    /// Writes a counter of time, in seconds.
+    fn seconds(&mut self, name: &'static str, value_ns: u64) -> fmt::Result {
+        encode_counter(&mut self.family(name)?, seconds(value_ns))
+    }
+
+    /// Writes a counter for each value of a label.
+    fn counters<'v>(
+        &mut self,
+        name: &'static str,
+        label: &str,
+        values: impl IntoIterator<Item = (&'v str, u64)>,
+    ) -> fmt::Result {
+        let mut family = self.family(name)?;
+        for (value, count) in values {
+            let labels = [(label, value)];
+            encode_counter(&mut family.encode_family(&labels)?, count)?;
+        }
+        Ok(())
+    }
+}
+
+fn encode_counter(metric: &mut MetricEncoder<'_>, value: impl EncodeCounterValue) -> fmt::Result {
+    metric.encode_counter::<NoLabelSet, _, u64>(&value, None)
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
 }
 
 /// A time before 1970 or from the future counts as none.
 fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
+}
+
+/// Every metric family: its name, its type and its help.
+const FAMILIES: &str = "\
+reviewd_build info The program.
+reviewd_http_requests counter Requests answered, by route and class of status; protocol errors and timeouts are `other`.
+reviewd_http_not_modified counter Requests answered by 304: the client had the content already.
+reviewd_http_requests_plain counter Requests answered by the fast path; they count among all others as well.
+reviewd_http_response_body_bytes counter Bytes of response bodies, as compressed as they were sent.
+reviewd_http_request_duration_seconds histogram Time from a request's head to a response that is ready to be sent.
+reviewd_rate_limited counter Requests beyond the rate limit of their client, answered by 429.
+reviewd_searches counter Searches that were run; a request answered by 304 runs none.
+reviewd_mcp_tool_calls counter Calls of MCP tools, refused ones included.
+reviewd_access_log_entries counter Lines of the access log: written, dropped as its queue was full, or failed.
+reviewd_connections gauge Connections open now.
+reviewd_connections_limit gauge Connections that may be open at a time.
+reviewd_connections_accepted counter Connections accepted and served.
+reviewd_connections_refused counter Connections closed at once, by reason.
+reviewd_admin_connections_refused counter Connections to the administrator's port closed at once, by reason.
+reviewd_accept_errors counter Failures to accept a connection, for lack of descriptors for example.
+reviewd_connections_cut counter Connections ended for a timeout, or for a new one where a limit was reached (evicted).
+reviewd_tls_certificate_expiry_timestamp_seconds gauge The last second in which the served certificate is valid.
+reviewd_dataset info The dataset that is served.
+reviewd_dataset_reviews gauge Published reviews.
+reviewd_dataset_size_bytes gauge Bytes of /reviews.json, not compressed.
+reviewd_dataset_updated_timestamp_seconds gauge The dataset's own date, updated_at.
+reviewd_dataset_age_seconds gauge Time since the dataset's own date.
+reviewd_dataset_loaded_timestamp_seconds gauge When the dataset was read.
+reviewd_reloads counter Reloads, by outcome.
+reviewd_ready gauge 1 if traffic should be sent here, as /readyz says.
+reviewd_ready_reason gauge 1 for each reason that /readyz lists.
+reviewd_hub_store info Where the hub keeps its state: a directory, or a database that replicas share.
+reviewd_hub_store_usable gauge 1 if the hub can read and write its state.
+reviewd_hub_delivering gauge 1 if this process delivers; of those that share a state one does.
+reviewd_hub_paused gauge 1 while deliveries pause because most hosts cannot be reached.
+reviewd_hub_subscriptions gauge Active subscriptions.
+reviewd_hub_pending gauge Requests that wait for verification.
+reviewd_hub_owed gauge Subscriptions with a delivery that is due or waits for a retry.
+reviewd_hub_due gauge Subscriptions whose next delivery could begin, or is under way.
+reviewd_hub_oldest_due_age_seconds gauge How long the oldest of those has been due.
+reviewd_hub_exchanges gauge Requests to subscribers under way.
+reviewd_hub_requests counter Requests to subscribe or unsubscribe, by outcome.
+reviewd_hub_verifications counter Verifications of intent, by outcome.
+reviewd_hub_attempts counter Attempts to deliver, by outcome.
+reviewd_hub_delivery_seconds counter Time that acknowledged deliveries took, in all.
+reviewd_hub_removals counter Subscriptions that ended, by reason.
+reviewd_log_lines_dropped counter Lines of the log that could not be written to standard error.
+process_cpu_seconds counter Processor time used.
+process_start_time_seconds gauge When the process began.
+process_resident_memory_bytes gauge Memory in use.
+process_virtual_memory_bytes gauge Address space.
+process_threads gauge Threads.
+process_open_fds gauge Open file descriptors.
+process_max_fds gauge File descriptors that may be open.
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_family_is_described_once_and_written_by_its_type() {
+        let source = include_str!("metrics.rs");
+        for line in FAMILIES.lines() {
+            let mut words = line.splitn(3, ' ');
+            let (name, kind) = (words.next().unwrap(), words.next().unwrap());
+            assert!(["counter", "gauge", "histogram", "info"].contains(&kind), "{line}");
+            assert!(words.next().unwrap().ends_with('.'), "{line}");
+            assert_eq!(FAMILIES.matches(&format!("{name} {kind}")).count(), 1, "{line}");
+            assert!(source.contains(&format!("(\"{name}\"")) || source.contains(&format!("= \"{name}\"")));
+        }
+    }
 }

@@ -88,7 +88,7 @@ fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, 
     let tls = config.tls.as_ref().map(CertificateReloader::load);
     let tls = tls.transpose()?;
     let acceptor = tls.as_ref().map(CertificateReloader::acceptor);
-    let expiry = tls.as_ref().map(CertificateReloader::expiry);
+    let certificate = tls.as_ref().map(CertificateReloader::resolver);
     // Bound before the data are read, so that a port in use is reported at once.
     let socket = listener::bind_public(&config)?;
     let bound = socket.local_addr().ok().and_then(|bound| bound.as_socket());
@@ -154,7 +154,7 @@ fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, 
         app: Arc::clone(&app),
         counters: Arc::clone(&counters),
         admin_counters: Arc::default(),
-        expiry,
+        certificate,
         connections: Arc::clone(group.connections()),
         reloads,
         started_ms,

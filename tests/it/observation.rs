@@ -26,8 +26,9 @@ fn parse(text: &str) -> HashMap<String, f64> {
         if let Some(rest) = line.strip_prefix("# ") {
             let mut words = rest.splitn(3, ' ');
             let (word, name) = (words.next().unwrap(), words.next().unwrap());
-            if word == "TYPE" {
-                (family, kind) = (name, words.next().unwrap());
+            match word {
+                "HELP" => family = name,
+                _ => kind = words.next().unwrap(),
             }
             assert_eq!(name, family, "{line}");
             continue;
@@ -114,7 +115,7 @@ fn requests_are_counted_by_address_and_status() {
     assert_eq!(samples["reviewd_searches_total{interface=\"rest\"}"], 1.0);
     let duration = "reviewd_http_request_duration_seconds";
     assert_eq!(
-        samples[&format!("{duration}_bucket{{route=\"/reviews.json\",le=\"+Inf\"}}")],
+        samples[&format!("{duration}_bucket{{le=\"+Inf\",route=\"/reviews.json\"}}")],
         2.0
     );
     assert_eq!(

@@ -7,14 +7,16 @@ use hyper::{Response, StatusCode};
 use super::{Refusal, put_unstored};
 use crate::http::body::Body;
 use crate::http::host::HostError;
-use crate::wire::openmetrics;
+
+/// The media type of the metrics.
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// 200 with an OpenMetrics text.
 pub(crate) fn metrics(text: Vec<u8>) -> Response<Body> {
     let mut response = unstored(StatusCode::OK, Body::full(Bytes::from(text)));
     response.headers_mut().insert(
         header::CONTENT_TYPE,
-        HeaderValue::from_static(openmetrics::MEDIA_TYPE),
+        HeaderValue::from_static(OPENMETRICS),
     );
     response
 }
