@@ -1,4 +1,4 @@
-//! The access log's far end: a thread that writes one JSON object a line, and that no request waits for.
+//! Writes the access log: a thread that writes one JSON object a line, and that no request waits for.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -22,8 +22,8 @@ use super::clock;
 use super::config::AccessLogTarget;
 use super::threads::Threads;
 
-/// The least time between two complaints about a log that cannot be written, and between two attempts to open it anew.
-const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
+/// The least time between two warnings about a log that cannot be written, and between two attempts to open it again.
+const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Bytes that are written at a time, while more lines wait.
 const BATCH_BYTES: usize = 64 << 10;
@@ -37,7 +37,7 @@ pub(super) fn start(
     threads: &Threads,
 ) -> io::Result<(AccessLog, JoinHandle<()>)> {
     let (path, file) = match target {
-        // Not by the library's handle: that one keeps what it could not write, and we could not count it.
+        // Not by the library's handle: that one keeps what it could not write, and lines could not be counted.
         AccessLogTarget::Stdout => (None, io::stdout().as_fd().try_clone_to_owned()?.into()),
         AccessLogTarget::File(path) => (Some(path.clone()), open(path)?),
     };
@@ -53,7 +53,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 struct Writer {
-    /// `None` for standard output, which is not opened anew.
+    /// `None` for standard output, which is not opened again.
     path: Option<PathBuf>,
     /// Kept through every failure: a disk that has room again is written on at once.
     out: Box<dyn Write + Send>,
@@ -62,9 +62,9 @@ struct Writer {
     batch: Vec<u8>,
     /// The file ends in the middle of a line.
     is_torn: bool,
-    /// Since when the log cannot be written, as far as the last complaint told.
-    complained: Option<Instant>,
-    /// Lines lost since that complaint.
+    /// When the last warning was logged, while the log cannot be written.
+    warned: Option<Instant>,
+    /// Lines lost since then.
     lost: u64,
 }
 
@@ -76,7 +76,7 @@ impl Writer {
             stats,
             batch: Vec::with_capacity(BATCH_BYTES * 2),
             is_torn: false,
-            complained: None,
+            warned: None,
             lost: 0,
         }
     }
@@ -87,40 +87,36 @@ impl Writer {
                 self.write();
                 self.reopen();
             }
-            let message = match messages.try_recv() {
-                Ok(message) => message,
-                Err(TryRecvError::Disconnected) => break,
+            let message = messages.try_recv().or_else(|error| match error {
+                TryRecvError::Disconnected => Err(()),
                 // Nothing waits: what has been written shows before the next request.
-                Err(TryRecvError::Empty) => {
+                TryRecvError::Empty => {
                     self.write();
-                    match messages.recv() {
-                        Ok(message) => message,
-                        Err(_) => break,
-                    }
+                    messages.recv().map_err(drop)
                 }
-            };
+            });
             match message {
-                WriterMessage::Entry(entry) => {
+                Ok(WriterMessage::Entry(entry)) => {
                     render(&entry, &mut self.batch);
                     if self.batch.len() >= BATCH_BYTES {
                         self.write();
                     }
                 }
-                WriterMessage::Wake => {}
-                WriterMessage::Stop => break,
+                Ok(WriterMessage::Wake) => {}
+                Ok(WriterMessage::Stop) | Err(()) => break,
             }
         }
         self.write();
     }
 
-    /// Writes the batch, and counts the lines that came whole and those that did not. What could not be written is not
-    /// tried again: it would delay what follows.
+    /// Writes the batch, and counts the lines that were written whole and those that were not. The rest of a failed write
+    /// is not tried again: it would delay later lines.
     fn write(&mut self) {
         if self.batch.is_empty() {
             return;
         }
         let mut written = 0;
-        let outcome = self.attempt(&mut written);
+        let result = self.attempt(&mut written);
         let taken = self.batch.get(..written).unwrap_or_default();
         let (whole, all) = (count_lines(taken), count_lines(&self.batch));
         if let Some(last) = taken.last() {
@@ -128,13 +124,20 @@ impl Writer {
         }
         self.batch.clear();
         self.stats.count(whole, all - whole);
-        match outcome {
-            Ok(()) => self.recover(),
-            Err(error) => self.complain(&error, all - whole),
+        match result {
+            Err(error) => self.warn(&error, all - whole),
+            Ok(()) if self.warned.take().is_some() => {
+                let lines = std::mem::take(&mut self.lost);
+                info!(
+                    lines,
+                    "the access log is written again; so many lines were lost since the last warning"
+                );
+            }
+            Ok(()) => {}
         }
     }
 
-    /// Writes the batch; `written` tells how much of it came through. A line that a failure has torn is ended first.
+    /// Writes the batch, and adds to `written` how much of it was. A line that a failure has torn is ended first.
     fn attempt(&mut self, written: &mut usize) -> io::Result<()> {
         if self.is_torn {
             write_some(&mut self.out, b"\n")?;
@@ -146,7 +149,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Opens the file anew under its name; one that cannot be opened leaves the log where it is.
+    /// Opens the file again under its name; if that fails the old file is written on.
     fn reopen(&mut self) {
         let Some(path) = &self.path else {
             return;
@@ -169,30 +172,17 @@ impl Writer {
         self.out = Box::new(file);
     }
 
-    /// Tells that the log goes on after it could not be written.
-    fn recover(&mut self) {
-        if self.complained.take().is_some() {
-            let lines = std::mem::take(&mut self.lost);
-            info!(
-                lines,
-                "the access log is written again; so many were lost since the last complaint"
-            );
-        }
-    }
-
-    /// Complains from time to time about lines that could not be written, and then opens the file anew: what was opened
-    /// may be of a mount that is gone. Serving goes on without it.
-    fn complain(&mut self, error: &io::Error, lines: u64) {
+    /// Logs from time to time that lines could not be written, and opens the file again: the old one may be of a file
+    /// system that was unmounted. Serving goes on without the log.
+    fn warn(&mut self, error: &io::Error, lines: u64) {
         self.lost += lines;
         let now = clock::instant();
-        let recent = |at: Instant| now - at < COMPLAINT_INTERVAL;
-        if self.complained.is_some_and(recent) {
+        if self.warned.is_some_and(|at| now - at < WARNING_INTERVAL) {
             return;
         }
-        self.complained = Some(now);
+        self.warned = Some(now);
         let lines = std::mem::take(&mut self.lost);
         warn!(%error, lines, "the access log cannot be written, lines are lost");
-        // One that cannot be opened either leaves the one that we have, which may recover.
         if let Some(Ok(file)) = self.path.as_deref().map(open) {
             self.take(file);
         }
@@ -205,7 +195,7 @@ fn write_some(out: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
         match out.write(bytes) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            outcome => return outcome,
+            result => return result,
         }
     }
 }
@@ -216,19 +206,22 @@ fn count_lines(bytes: &[u8]) -> u64 {
 
 /// Appends one line.
 fn render(entry: &LogEntry, out: &mut Vec<u8>) {
-    let time = Timestamp::from_unix(entry.unix_ms.div_euclid(1_000)).render_rfc3339();
-    let time = String::from_utf8_lossy(&time[..19]).into_owned();
+    let time = Timestamp::from_unix(entry.unix_ms.div_euclid(1_000)).to_string();
+    let time = time.trim_end_matches('Z');
     let ms = entry.unix_ms.rem_euclid(1_000);
+    // Escaped as in a URL: no byte of a client can steer a terminal or look like another line.
+    let mut path = String::with_capacity(entry.path.len());
+    push_percent(&mut path, &entry.path, |byte| byte.is_ascii_graphic());
+    let elapsed_us = u64::try_from(entry.elapsed.as_micros()).unwrap_or(u64::MAX);
     let mut object = Object::begin(out);
     object
         .string("time", &format!("{time}.{ms:03}Z"))
         .string("client", &entry.client.to_canonical().to_string())
         .string("method", entry.method.as_str())
-        .string("path", &escaped(&entry.path))
+        .string("path", &path)
         .u64("status", u64::from(entry.status))
-        .u64("bytes", entry.bytes);
-    let elapsed_us = u64::try_from(entry.elapsed.as_micros()).unwrap_or(u64::MAX);
-    object.u64("duration_us", elapsed_us);
+        .u64("bytes", entry.bytes)
+        .u64("duration_us", elapsed_us);
     let trace = object.key("traceparent");
     match &entry.trace {
         Some(parent) => push_string(trace, parent.as_str()),
@@ -236,14 +229,6 @@ fn render(entry: &LogEntry, out: &mut Vec<u8>) {
     }
     object.end();
     out.push(b'\n');
-}
-
-/// Escapes what is no visible ASCII as a URL would: nothing that a client sends can steer a terminal or look like
-/// another line.
-fn escaped(path: &str) -> String {
-    let mut text = String::with_capacity(path.len());
-    push_percent(&mut text, path, |byte| byte.is_ascii_graphic());
-    text
 }
 
 #[cfg(test)]
