@@ -1,32 +1,34 @@
 //! `reviewd check DIR`: every error and warning that the service would find in a folder.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Args;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::exit::{Failure, Status, print};
-use super::values::parse_file_size;
+use super::values::{one_of, parse_file_size};
 use crate::dataset::{self, Decoded, Problem, Problems, Warning};
 use crate::server::files;
 
 /// Flags of `check`.
 #[derive(Debug, Args)]
-pub struct CheckArgs {
+pub(super) struct CheckArgs {
     /// Directory with reviews.json and its companions
     #[arg(env = "REVIEWD_DATA", value_name = "DIR", default_value = super::config::DATA_DEFAULT)]
     data: PathBuf,
 
     /// Output format: lines of text, or one JSON object
     #[arg(
-        long,
+        long = "format",
         env = "REVIEWD_CHECK_FORMAT",
         value_name = "FORMAT",
-        default_value = "text"
+        default_value = "text",
+        value_parser = one_of(&[("text", false), ("json", true)])
     )]
-    format: Format,
+    is_json: bool,
 
     /// Skip this rule; may be repeated. DIR/check.json skips a rule for single reviews
     #[arg(long, env = "REVIEWD_CHECK_ALLOW", value_name = "RULE", value_delimiter = ',',
@@ -42,74 +44,60 @@ pub struct CheckArgs {
     data_file_bytes: u64,
 }
 
-/// How the findings are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// One line for each finding
-    Text,
-    /// One object
-    Json,
-}
-
-/// Checks a folder and prints what was found.
-///
-/// Ends with 0 where the service would serve it, and 65 where it would not, or where `--strict` meets warnings.
+/// Checks a folder and prints what was found. Ends with 0 if the service would serve it, and with 65 if it would not, or
+/// if there are warnings and `--strict`.
 ///
 /// # Errors
 /// 66 where the folder does not exist, 65 and 74 where its files cannot be read, 74 where nothing can be printed.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let files = files::read(&args.data, args.data_file_bytes)?;
-    let mut outcome = dataset::decode(files, crate::clock::now()).and_then(|decoded| {
+    let result = dataset::decode(files, crate::clock::now()).and_then(|mut decoded| {
         dataset::refuse_placeholders(&decoded.dataset)?;
-        Ok(decoded)
-    });
-    if let Ok(decoded) = &mut outcome {
         let is_allowed = |warning: &Warning| args.allow.iter().any(|rule| rule == warning.code);
         decoded.warnings.retain(|warning| !is_allowed(warning));
-    }
-    let report = match args.format {
-        Format::Text => render_text(&args.data, &outcome),
-        Format::Json => render_json(&outcome),
+        Ok(decoded)
+    });
+    let report = match args.is_json {
+        false => render_text(&args.data, &result),
+        true => render_json(&result),
     };
     print(report.as_bytes())?;
-    match outcome {
+    match result {
         Ok(decoded) if decoded.warnings.is_empty() || !args.strict => Ok(ExitCode::SUCCESS),
         _ => Ok(Status::Data.into()),
     }
 }
 
-fn render_text(directory: &Path, outcome: &Result<Decoded, Problems>) -> String {
+fn render_text(directory: &Path, result: &Result<Decoded, Problems>) -> String {
     let directory = directory.display();
-    match outcome {
+    let mut out = String::new();
+    // A string takes everything.
+    let _always = match result {
         Ok(decoded) => {
-            let mut lines = String::new();
             for warning in &decoded.warnings {
-                lines.push_str(&format!("warning: {warning} [{}]\n", warning.code));
+                out += &format!("warning: {warning} [{}]\n", warning.code);
             }
             let published = decoded.dataset.reviews.len();
             let unverified = decoded.dataset.unverified_count;
             let warnings = counted(decoded.warnings.len() as u64, "warning");
-            lines
-                + &format!(
-                    "{directory}: valid, {published} published, {unverified} unverified, {warnings}\n"
-                )
+            writeln!(
+                out,
+                "{directory}: valid, {published} published, {unverified} unverified, {warnings}"
+            )
         }
         Err(problems) => {
-            let mut lines = String::new();
             for problem in problems.kept() {
-                lines.push_str(&format!("error: {problem}\n"));
+                out += &format!("error: {problem}\n");
             }
-            let unkept = problems.total() - problems.kept().len() as u64;
-            if unkept > 0 {
-                lines.push_str(&format!("and {unkept} more\n"));
+            let more = problems.total() - problems.kept().len() as u64;
+            if more > 0 {
+                out += &format!("and {more} more\n");
             }
-            lines
-                + &format!(
-                    "{directory}: not valid, {}\n",
-                    counted(problems.total(), "error")
-                )
+            let errors = counted(problems.total(), "error");
+            writeln!(out, "{directory}: not valid, {errors}")
         }
-    }
+    };
+    out
 }
 
 fn counted(count: u64, noun: &str) -> String {
@@ -120,20 +108,18 @@ fn counted(count: u64, noun: &str) -> String {
     }
 }
 
-fn render_json(outcome: &Result<Decoded, Problems>) -> String {
-    let none = Problems::default();
-    let (decoded, problems) = match outcome {
-        Ok(decoded) => (Some(decoded), &none),
-        Err(problems) => (None, problems),
-    };
-    let errors: Vec<Value> = problems.kept().iter().map(render_problem).collect();
+fn render_json(result: &Result<Decoded, Problems>) -> String {
+    let decoded = result.as_ref().ok();
+    let problems = result.as_ref().err();
+    let errors = problems.map_or(&[][..], Problems::kept);
+    let errors: Vec<Value> = errors.iter().map(render_problem).collect();
     let warnings = decoded.map_or(&[][..], |decoded| &decoded.warnings);
     let warnings: Vec<Value> = warnings.iter().map(render_warning).collect();
     let report = json!({
-        "valid": outcome.is_ok(),
+        "valid": result.is_ok(),
         "published_count": decoded.map(|decoded| decoded.dataset.reviews.len()),
         "unverified_count": decoded.map(|decoded| decoded.dataset.unverified_count),
-        "error_count": problems.total(),
+        "error_count": problems.map_or(0, Problems::total),
         "errors": errors,
         "warnings": warnings,
     });

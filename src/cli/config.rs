@@ -9,20 +9,22 @@ use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum, value_parser};
+use clap::{Args, value_parser};
+use ipnet::IpNet;
 use tracing::Level;
 
 use crate::http::{Proxies, ProxyField, Rates};
 use crate::insights;
+use crate::server::logs::{self, Format};
 use crate::server::systemd::SdNotify;
-use crate::server::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, TlsFiles, logs};
-use crate::wire::network::{IpNet, parse_network};
+use crate::server::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, TlsFiles};
+use crate::wire::network::parse_network;
 
 use super::exit::{Failure, Status};
 use super::hub_flags::HubFlags;
 use super::values::{
-    parse_base_url, parse_file_size, parse_header_value, parse_host, parse_listen, parse_origin,
-    parse_size, parse_time, time,
+    one_of, parse_base_url, parse_file_size, parse_header_value, parse_host, parse_listen,
+    parse_origin, parse_size, parse_time, time,
 };
 
 /// The data directory that is used without `--data`, where it exists.
@@ -58,7 +60,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     process: ProcessArgs,
     #[command(flatten)]
-    observe: ObserveArgs,
+    monitoring: MonitoringArgs,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -134,16 +136,16 @@ struct AddressArgs {
         long,
         env = "REVIEWD_PROXY_FIELD",
         value_name = "FIELD",
-        default_value = "x-forwarded-for"
+        default_value = "x-forwarded-for",
+        value_parser = one_of(&PROXY_FIELDS)
     )]
-    proxy_field: ProxyFieldFlag,
+    proxy_field: ProxyField,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ProxyFieldFlag {
-    XForwardedFor,
-    Forwarded,
-}
+const PROXY_FIELDS: [(&str, ProxyField); 2] = [
+    ("x-forwarded-for", ProxyField::XForwardedFor),
+    ("forwarded", ProxyField::Forwarded),
+];
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Model Context Protocol")]
@@ -184,7 +186,7 @@ struct ProcessArgs {
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Monitoring")]
-struct ObserveArgs {
+struct MonitoringArgs {
     /// Second address, with /metrics, /healthz and /readyz; keep it private
     #[arg(long, env = "REVIEWD_ADMIN_LISTEN", value_name = "ADDRESS:PORT", value_parser = parse_listen)]
     admin_listen: Option<SocketAddr>,
@@ -228,55 +230,58 @@ pub(super) struct LogArgs {
         long,
         env = "REVIEWD_LOG_FORMAT",
         value_name = "FORMAT",
-        default_value = "auto"
+        default_value = "auto",
+        value_parser = one_of(&LOG_FORMATS)
     )]
-    log_format: LogFormat,
+    log_format: Format,
     /// Lowest level that is logged
     #[arg(
         long,
         env = "REVIEWD_LOG_LEVEL",
         value_name = "LEVEL",
-        default_value = "info"
+        default_value = "info",
+        value_parser = one_of(&LOG_LEVELS)
     )]
-    log_level: LogLevel,
+    log_level: Level,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum LogFormat {
-    Auto,
-    Text,
-    Json,
-}
+const LOG_FORMATS: [(&str, Format); 3] = [
+    ("auto", Format::Auto),
+    ("text", Format::Text),
+    ("json", Format::Json),
+];
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum LogLevel {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
-}
+const LOG_LEVELS: [(&str, Level); 5] = [
+    ("error", Level::ERROR),
+    ("warn", Level::WARN),
+    ("info", Level::INFO),
+    ("debug", Level::DEBUG),
+    ("trace", Level::TRACE),
+];
 
 impl ServeArgs {
     /// Returns the configuration that these flags ask for.
     ///
     /// # Errors
-    /// 64 for flags that contradict each other, 78 for an address of a database that is none.
+    /// 64 for flags that contradict each other, 78 for an invalid database address.
     pub fn config(&self) -> Result<Config, Failure> {
         let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = self.process.threads.map(usize::from);
-        let state = &self.process.state;
+        let access_log = self.monitoring.access_log.clone();
         Ok(Config {
-            data: self.data.source(Path::new(DATA_DEFAULT)),
+            data: self.data.source(),
             search_memory: self.data.search_memory,
             mentions_min: self.data.mentions_min,
-            state: Some(state.clone()),
+            state: Some(self.process.state.clone()),
             listen: self.address.listen,
             // Both come from the service manager, not from flags.
             inherited: None,
             systemd: SdNotify::default(),
-            admin_listen: self.observe.admin_listen,
-            access_log: self.observe.access_log(),
+            admin_listen: self.monitoring.admin_listen,
+            access_log: access_log.map(|path| match path.to_str() {
+                Some("-") => AccessLogTarget::Stdout,
+                _ => AccessLogTarget::File(path),
+            }),
             base_url: self.address.base_url.clone(),
             cache_control: self.address.cache_control.clone(),
             fast_path: !self.process.no_fast_path,
@@ -294,10 +299,7 @@ impl ServeArgs {
             tls: self.address.tls()?,
             proxies: Proxies {
                 networks: self.address.trusted_proxies.clone(),
-                field: match self.address.proxy_field {
-                    ProxyFieldFlag::XForwardedFor => ProxyField::XForwardedFor,
-                    ProxyFieldFlag::Forwarded => ProxyField::Forwarded,
-                },
+                field: self.address.proxy_field,
             },
             limits: Limits {
                 connections: self.limits.max_connections,
@@ -310,28 +312,20 @@ impl ServeArgs {
                 idle_time: self.limits.idle_time,
                 ..Limits::default()
             },
-            hub: self.hub.settings(state)?,
+            hub: self.hub.settings(&self.process.state)?,
         })
     }
 }
 
 impl DataArgs {
-    /// Returns the directory that was asked for, else the usual one where it exists, else the sample.
-    fn source(&self, usual: &Path) -> DataSource {
+    /// Returns the directory that the flag names, else the usual one where it exists, else the sample.
+    fn source(&self) -> DataSource {
+        let usual = Path::new(DATA_DEFAULT);
         match &self.data {
             Some(directory) => DataSource::Directory(directory.clone()),
             None if usual.is_dir() => DataSource::Directory(usual.to_owned()),
             None => DataSource::Sample,
         }
-    }
-}
-
-impl ObserveArgs {
-    fn access_log(&self) -> Option<AccessLogTarget> {
-        self.access_log.as_ref().map(|path| match path.to_str() {
-            Some("-") => AccessLogTarget::Stdout,
-            _ => AccessLogTarget::File(path.clone()),
-        })
     }
 }
 
@@ -364,20 +358,8 @@ impl AddressArgs {
 impl LogArgs {
     /// Begins to log as these flags ask.
     pub(super) fn set_up(self) {
-        let format = match self.log_format {
-            LogFormat::Auto => logs::Format::Auto,
-            LogFormat::Text => logs::Format::Text,
-            LogFormat::Json => logs::Format::Json,
-        };
-        let level = match self.log_level {
-            LogLevel::Error => Level::ERROR,
-            LogLevel::Warn => Level::WARN,
-            LogLevel::Info => Level::INFO,
-            LogLevel::Debug => Level::DEBUG,
-            LogLevel::Trace => Level::TRACE,
-        };
         // A program that embeds this one may have set up logging, and keeps it.
-        let _already = logs::set_up(format, level);
+        let _already = logs::set_up(self.log_format, self.log_level);
     }
 }
 

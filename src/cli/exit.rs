@@ -1,4 +1,4 @@
-//! Exit statuses, as sysexits.h numbers them.
+//! Exit statuses, as sysexits.h numbers them, and which error ends with which.
 
 use std::fmt;
 use std::io::{self, Write};

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use clap::Args;
 use ureq::Agent;
-use ureq::config::Config;
 use ureq::tls::TlsConfig;
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{Connector, TcpConnector};
@@ -17,13 +16,13 @@ use crate::hub::tls::{TlsConnector, client_config};
 use crate::server::systemd::reachable;
 
 use super::exit::{Failure, Status, tell};
-use super::values::{parse_listen, time};
+use super::values::{parse_http_url, parse_listen, time};
 
 /// The flags of `healthcheck`.
 #[derive(Args, Clone, Debug)]
-pub struct HealthcheckArgs {
+pub(super) struct HealthcheckArgs {
     /// Address to request, such as http://127.0.0.1:9090/readyz [default: /healthz at --listen]
-    #[arg(value_name = "URL", value_parser = parse_url)]
+    #[arg(value_name = "URL", value_parser = parse_http_url)]
     url: Option<Url>,
     /// Address on which the service listens
     #[arg(
@@ -46,26 +45,21 @@ pub struct HealthcheckArgs {
     timeout: Duration,
 }
 
-/// Asks, and ends with 0 for an answer of 200 to 299, and with 1 for any other and for none.
+/// Sends the request, and ends with 0 for a status of 200 to 299, and with 1 for any other and for none.
 pub(super) fn run(args: &HealthcheckArgs) -> Result<ExitCode, Failure> {
-    let (url, agent) = match &args.url {
-        Some(url) => (url.to_string(), agent_for(url, args)?),
-        None => (own_url(args)?, agent_for_own(args)),
+    let url = match &args.url {
+        Some(url) => url.to_string(),
+        None => own_url(args)?,
     };
-    match agent.get(&url).call() {
-        Ok(response) if response.status().is_success() => Ok(ExitCode::SUCCESS),
-        Ok(response) => {
-            tell(format_args!(
-                "{url} answered {}",
-                response.status().as_u16()
-            ));
-            Ok(ExitCode::FAILURE)
-        }
-        Err(error) => {
-            tell(format_args!("{url} did not answer: {error}"));
-            Ok(ExitCode::FAILURE)
-        }
+    match agent(args)?.get(&url).call() {
+        Ok(response) if response.status().is_success() => return Ok(ExitCode::SUCCESS),
+        Ok(response) => tell(format_args!(
+            "{url} answered {}",
+            response.status().as_u16()
+        )),
+        Err(error) => tell(format_args!("{url} did not answer: {error}")),
     }
+    Ok(ExitCode::FAILURE)
 }
 
 /// Returns the health address of the service on this machine.
@@ -78,57 +72,33 @@ fn own_url(args: &HealthcheckArgs) -> Result<String, Failure> {
         );
         return Err(Failure::new(Status::Usage, message));
     }
-    let scheme = if args.tls_cert.is_some() {
-        "https"
-    } else {
-        "http"
+    let scheme = match args.tls_cert {
+        Some(_) => "https",
+        None => "http",
     };
     Ok(format!("{scheme}://{address}/healthz"))
 }
 
-/// Returns the client for our own address. The certificate is not verified: it names the public host and not this address,
-/// and another process that listens here could serve plain http as well.
-fn agent_for_own(args: &HealthcheckArgs) -> Agent {
-    let tls = TlsConfig::builder().disable_verification(true).build();
-    Agent::from(config(args, tls))
-}
-
-/// Returns the client for any other address; the certificate must name it and come from a trusted authority.
-fn agent_for(url: &Url, args: &HealthcheckArgs) -> Result<Agent, Failure> {
-    let trusted = client_config(args.ca.as_deref())
-        .map_err(|error| Failure::new(Status::Config, format!("--ca {error}")))?;
-    let config = config(args, TlsConfig::default());
-    if url.scheme() == "http" {
-        return Ok(Agent::from(config));
-    }
-    let connector = ().chain(TcpConnector::default()).chain(TlsConnector(trusted));
-    Ok(Agent::with_parts(
-        config,
-        connector,
-        DefaultResolver::default(),
-    ))
-}
-
-fn config(args: &HealthcheckArgs, tls: TlsConfig) -> Config {
-    // Asked directly: a proxy that answers says nothing about the service.
-    Agent::config_builder()
+/// Returns the client. The certificate of our own address is not verified: it names the public host and not this address,
+/// and another process that listens here could serve plain http as well. That of a URL must name it and come from a
+/// trusted authority.
+fn agent(args: &HealthcheckArgs) -> Result<Agent, Failure> {
+    let tls = TlsConfig::builder().disable_verification(args.url.is_none());
+    // Without a proxy, whose response would say nothing about the service.
+    let config = Agent::config_builder()
         .proxy(None)
-        .tls_config(tls)
+        .tls_config(tls.build())
         .timeout_global(Some(args.timeout))
         .http_status_as_error(false)
         .max_redirects(0)
         .user_agent(concat!("reviewd/", env!("CARGO_PKG_VERSION")))
-        .build()
-}
-
-fn parse_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text)
-        .map_err(|error| format!("is not a URL such as http://127.0.0.1:9090/readyz: {error}"))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!(
-            "must begin with http:// or https://, not {}:",
-            url.scheme()
-        ));
+        .build();
+    let trusted = client_config(args.ca.as_deref())
+        .map_err(|error| Failure::new(Status::Config, format!("--ca {error}")))?;
+    if args.url.as_ref().is_none_or(|url| url.scheme() == "http") {
+        return Ok(Agent::from(config));
     }
-    Ok(url)
+    let connector = ().chain(TcpConnector::default()).chain(TlsConnector(trusted));
+    let resolver = DefaultResolver::default();
+    Ok(Agent::with_parts(config, connector, resolver))
 }

@@ -1,10 +1,9 @@
 //! `reviewd insights`: prints the derived insights of a folder, or the reasons for an aspect's figures.
 
-use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, value_parser};
+use clap::{Args, value_parser};
 
 use super::exit::{Failure, Status, print};
 use super::values::parse_file_size;
@@ -17,7 +16,7 @@ use crate::server::files;
 
 /// Flags of `insights`.
 #[derive(Debug, Args)]
-pub struct InsightsArgs {
+pub(super) struct InsightsArgs {
     /// Directory with reviews.json and its companions
     #[arg(env = "REVIEWD_DATA", value_name = "DIR", default_value = super::config::DATA_DEFAULT)]
     data: PathBuf,
@@ -35,48 +34,34 @@ pub struct InsightsArgs {
     #[arg(long, env = "REVIEWD_INSIGHTS_THREADS", value_name = "NUMBER")]
     threads: Option<NonZeroUsize>,
 
-    /// When to color explanations
-    #[arg(
-        long,
-        env = "REVIEWD_COLOR",
-        value_name = "WHEN",
-        default_value = "auto"
-    )]
-    color: Color,
-
     /// Largest data file that is read
     #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_file_size)]
     data_file_bytes: u64,
 }
 
-/// When output is colored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Color {
-    /// On a terminal, unless NO_COLOR is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-/// Threads that are used unless told otherwise.
+/// Most threads without `--threads`.
 const THREADS_MAX: usize = 8;
 
 /// Derives or explains, and prints the result.
 ///
 /// # Errors
 /// When files cannot be read or are refused, when there is no such aspect, and when the output cannot be written.
-pub fn run(args: &InsightsArgs) -> Result<(), Failure> {
+pub(super) fn run(args: &InsightsArgs) -> Result<(), Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = NonZeroUsize::new(cores.min(THREADS_MAX));
     let options = Options {
-        threads: args.threads.unwrap_or_else(threads),
+        threads: args.threads.or(threads).unwrap_or(NonZeroUsize::MIN),
         mentions_min: args.mentions_min,
     };
-    let dataset = decoded(args)?;
+    let files = files::read(&args.data, args.data_file_bytes)?;
+    let decoded = dataset::decode(files, crate::clock::now()).map_err(|problems| {
+        let message = format!("{}: not valid\n{problems}", args.data.display());
+        Failure::new(Status::Data, message)
+    })?;
     let output = match &args.explain {
-        Some(aspect) => explained(&dataset, &options, aspect, colored(args.color))?.into_bytes(),
+        Some(aspect) => explained(&decoded.dataset, &options, aspect)?.into_bytes(),
         None => {
-            let mut document = insights::document(&dataset, &options).bytes;
+            let mut document = insights::document(&decoded.dataset, &options).bytes;
             document.push(b'\n');
             document
         }
@@ -84,96 +69,51 @@ pub fn run(args: &InsightsArgs) -> Result<(), Failure> {
     print(&output)
 }
 
-fn threads() -> NonZeroUsize {
-    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    NonZeroUsize::new(cores.get().min(THREADS_MAX)).unwrap_or(NonZeroUsize::MIN)
-}
-
-fn colored(color: Color) -> bool {
-    match color {
-        Color::Auto => io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
-        Color::Always => true,
-        Color::Never => false,
-    }
-}
-
-fn decoded(args: &InsightsArgs) -> Result<Dataset, Failure> {
-    let files = files::read(&args.data, args.data_file_bytes)?;
-    let decoded = dataset::decode(files, crate::clock::now()).map_err(|problems| {
-        Failure::new(
-            Status::Data,
-            format!("{}: not valid\n{problems}", args.data.display()),
-        )
-    })?;
-    Ok(decoded.dataset)
-}
-
-fn explained(
-    dataset: &Dataset,
-    options: &Options,
-    aspect: &str,
-    color: bool,
-) -> Result<String, Failure> {
+fn explained(dataset: &Dataset, options: &Options, aspect: &str) -> Result<String, Failure> {
     let Some(explanations) = explain(dataset, options, aspect) else {
-        let known = dataset.taxonomy.aspects.iter();
-        let known: Vec<&str> = known.map(|aspect| aspect.id.as_str()).collect();
+        let aspects = dataset.taxonomy.aspects.iter();
+        let known: Vec<&str> = aspects.map(|aspect| aspect.id.as_str()).collect();
         let message = format!(
             "--explain: the taxonomy has no aspect of that id or label, but: {}",
             known.join(", ")
         );
         return Err(Failure::new(Status::Usage, message));
     };
-    let mut out: String = explanations
-        .iter()
-        .map(|explanation| explanation_lines(explanation, color))
-        .collect();
-    let [negative, neutral, positive] = Polarity::ALL.map(|polarity| {
-        let of_polarity = explanations.iter().filter(|one| one.polarity == polarity);
-        of_polarity.count()
-    });
-    out.push_str(&format!(
-        "{aspect}: {positive} positive, {neutral} neutral or unclear, {negative} negative\n"
-    ));
-    Ok(out)
+    let count = |polarity| {
+        let same = explanations.iter().filter(|one| one.polarity == polarity);
+        same.count()
+    };
+    let summary = format!(
+        "{aspect}: {} positive, {} neutral or unclear, {} negative\n",
+        count(Polarity::Positive),
+        count(Polarity::Neutral),
+        count(Polarity::Negative)
+    );
+    let lines: String = explanations.iter().map(render_explanation).collect();
+    Ok(lines + &summary)
 }
 
-fn explanation_lines(explanation: &Explanation<'_>, color: bool) -> String {
-    let code = match explanation.polarity {
-        Polarity::Positive => "32",
-        Polarity::Neutral => "33",
-        Polarity::Negative => "31",
-    };
-    let paint = |code: &str, text: &str| match color {
-        true => format!("\x1b[{code}m{text}\x1b[0m"),
-        false => text.to_owned(),
-    };
-    let (review, sentence) = (explanation.review, explanation.sentence);
-    let polarity = paint(code, &format!("{:8}", explanation.polarity.word()));
-    let stars = review.rating.stars();
-    let place = format!("{}  {}  {stars} of 5", review.id, review.date);
-    let [before, mention, after] = [
-        &sentence[..explanation.mention.start],
-        &sentence[explanation.mention.clone()],
-        &sentence[explanation.mention.end..],
-    ]
-    .map(printable);
-    let mention = match color {
-        true => paint("1", &mention),
-        // Without color the mention is told apart by marks.
-        false => format!("[{mention}]"),
-    };
-    let reasons: Vec<String> = explanation.reasons.iter().map(reason_words).collect();
-    let reasons = format!(
-        "for praise (+) or complaint (-), in log-odds: {}; together {}",
+fn render_explanation(explanation: &Explanation<'_>) -> String {
+    let polarity = explanation.polarity.word();
+    let review = explanation.review;
+    let (before, rest) = explanation.sentence.split_at(explanation.mention.start);
+    let (mention, after) = rest.split_at(explanation.mention.len());
+    let reasons: Vec<String> = explanation.reasons.iter().map(render_reason).collect();
+    format!(
+        "{polarity:8}  {}  {}  {} of 5\n  {}[{}]{}\n  for praise (+) or complaint (-), in log-odds: {}; together {}\n\n",
+        review.id,
+        review.date,
+        review.rating.stars(),
+        printable(before),
+        printable(mention),
+        printable(after),
         reasons.join(", "),
         signed(explanation.total)
-    );
-    let (place, reasons) = (paint("2", &place), paint("2", &reasons));
-    format!("{polarity}  {place}\n  {before}{mention}{after}\n  {reasons}\n\n")
+    )
 }
 
-/// Such as `"late" -1.4 (in 41 reviews, 34 of them with one or two stars)`.
-fn reason_words(reason: &Reason) -> String {
+/// Returns a line such as `"late" -1.4 (in 41 reviews, 34 of them with one or two stars)`.
+fn render_reason(reason: &Reason) -> String {
     let counts = reason.counts.map_or_else(String::new, |[low, high]| {
         let all = low + high;
         format!(" (in {all} reviews, {low} of them with one or two stars)")
@@ -182,13 +122,13 @@ fn reason_words(reason: &Reason) -> String {
     format!("{what} {}{counts}", signed(reason.tenths))
 }
 
-/// Tenths with their sign.
+/// Returns tenths with their sign.
 fn signed(tenths: i32) -> String {
     let (sign, size) = (if tenths < 0 { '-' } else { '+' }, tenths.unsigned_abs());
     format!("{sign}{}.{}", size / 10, size % 10)
 }
 
-/// The text without what would move a terminal's cursor or change its colors.
+/// Returns the text with spaces for the characters that would move a terminal's cursor or change its colors.
 fn printable(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
@@ -212,7 +152,7 @@ mod tests {
 
     #[test]
     fn an_explanation_shows_sentence_polarity_and_content_words() {
-        let text = explained(&sample(), &OPTIONS, "fees", false).unwrap();
+        let text = explained(&sample(), &OPTIONS, "fees").unwrap();
         assert!(text.contains("\nnegative  "), "{text}");
         assert!(
             text.contains("great communication, clear [fees], done\n"),
@@ -223,17 +163,14 @@ mod tests {
         for word in ["the", "and", "for", "to", "a"] {
             assert!(!text.contains(&format!(" \"{word}\" ")), "{word}: {text}");
         }
-        let labelled = explained(&sample(), &OPTIONS, "FEES and billing", false).unwrap();
+        let labelled = explained(&sample(), &OPTIONS, "FEES and billing").unwrap();
         assert_eq!(labelled.lines().next(), text.lines().next());
         assert!(text.ends_with(" negative\n"), "{text}");
-        assert!(!text.contains('\x1b'));
-        let colored = explained(&sample(), &OPTIONS, "fees", true).unwrap();
-        assert!(colored.contains("\x1b[1mfees\x1b[0m"));
     }
 
     #[test]
     fn an_unknown_aspect_is_refused_with_the_known_ones() {
-        let failure = explained(&sample(), &OPTIONS, "fee", false).unwrap_err();
+        let failure = explained(&sample(), &OPTIONS, "fee").unwrap_err();
         assert_eq!(failure.status, Status::Usage);
         assert!(
             failure.message.contains("communication, fees, "),

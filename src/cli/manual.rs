@@ -8,7 +8,7 @@ use super::exit::{Failure, Status, print};
 
 /// The flags of `completions`.
 #[derive(Args, Clone, Debug)]
-pub struct CompletionsArgs {
+pub(super) struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
@@ -16,7 +16,7 @@ pub struct CompletionsArgs {
 
 /// The flags of `man`.
 #[derive(Args, Clone, Debug)]
-pub struct ManArgs {
+pub(super) struct ManArgs {
     /// The command to describe, such as `serve` [default: the program]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
@@ -31,32 +31,23 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
 
 /// Prints a page of the manual.
 pub(super) fn man(args: &ManArgs) -> Result<(), Failure> {
-    let mut program = command().disable_help_flag(true);
-    program.build();
-    let found = match args.command.as_deref() {
-        None => program,
-        Some(name) => {
-            let known = program
-                .get_subcommands()
-                .find(|command| command.get_name() == name);
-            let Some(known) = known else {
-                return Err(Failure::new(
-                    Status::Usage,
-                    format!("there is no command `{name}`: reviewd --help lists them"),
-                ));
-            };
-            known
-                .clone()
-                .display_name(format!("reviewd-{name}"))
-                .bin_name(format!("reviewd {name}"))
-        }
-    };
-    let title = found.get_display_name().unwrap_or("reviewd").to_owned();
-    let mut page = Vec::new();
-    clap_mangen::Man::new(found)
+    let mut page = command().disable_help_flag(true);
+    page.build();
+    if let Some(name) = &args.command {
+        let Some(found) = page.find_subcommand(name).cloned() else {
+            let message = format!("there is no command `{name}`: reviewd --help lists them");
+            return Err(Failure::new(Status::Usage, message));
+        };
+        page = found
+            .display_name(format!("reviewd-{name}"))
+            .bin_name(format!("reviewd {name}"));
+    }
+    let title = page.get_display_name().unwrap_or("reviewd").to_owned();
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page)
         .title(title)
         .source(concat!("reviewd ", env!("CARGO_PKG_VERSION")))
-        .render(&mut page)
+        .render(&mut text)
         .map_err(|error| Failure::new(Status::Io, error.to_string()))?;
-    print(&page)
+    print(&text)
 }

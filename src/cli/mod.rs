@@ -1,21 +1,21 @@
 //! Commands: flags and environment become a plain configuration, and each command one function.
 
 mod bar;
-pub mod check;
+mod check;
 mod config;
-pub mod exit;
+mod exit;
 mod forget;
-pub mod healthcheck;
+mod healthcheck;
 mod hub;
 mod hub_flags;
 mod import;
 mod inherited;
 mod init;
-pub mod insights;
-pub mod manual;
+mod insights;
+mod manual;
 pub mod mcp;
 mod serve;
-pub mod settings;
+mod settings;
 mod values;
 
 use std::ffi::OsString;

@@ -8,10 +8,10 @@ use std::path::Path;
 use rustix::io::Errno;
 use tracing::warn;
 
-use crate::hub::StoreLocation;
 use crate::hub::store::FILE_NAME;
+use crate::hub::{self, StoreLocation};
 use crate::server::systemd::SdNotify;
-use crate::server::{self, Config, DataSource, Signals, process};
+use crate::server::{self, Config, DataSource, Signals, StartError, process};
 
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
@@ -20,31 +20,22 @@ use super::inherited::inherited;
 /// Serves until a signal; prints a welcome on a terminal, and where `reviewd` was started without arguments.
 pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     args.logs.set_up();
-    serve(args.config()?, is_bare || io::stdout().is_terminal())
-}
-
-fn serve(mut config: Config, welcomed: bool) -> Result<(), Failure> {
-    config.systemd = SdNotify::from_environment();
-    config.inherited = inherited()?;
+    let config = Config {
+        systemd: SdNotify::from_environment(),
+        inherited: inherited()?,
+        ..args.config()?
+    };
     check_data(&config.data)?;
     if let Some(hub) = &config.hub {
         check_place(&hub.place, &config)?;
         warn_of_others(&hub.place, config.state.as_deref());
     }
-    let listened = config.clone();
-    let unavailable = |error| {
-        Failure::new(
-            Status::Unavailable,
-            format!("cannot receive signals: {error}"),
-        )
-    };
-    let mut signals = Signals::install().map_err(unavailable)?;
-    let exchanges = config.hub.as_ref().map_or(0, |hub| hub.lanes.sockets());
-    process::allow_connections(config.limits.connections, exchanges);
-    let running = server::start_obeying(config, &mut signals)?;
-    if welcomed {
-        let address = running.local_addr();
-        let text = welcome(&listened.data, &listened.origin_at(address));
+    let mut signals = Signals::install().map_err(StartError::Signals)?;
+    let requests = config.hub.as_ref().map_or(0, |hub| hub.lanes.sockets());
+    process::allow_connections(config.limits.connections, requests);
+    let running = server::start_obeying(config.clone(), &mut signals)?;
+    if is_bare || io::stdout().is_terminal() {
+        let text = welcome(&config.data, &config.origin_at(running.local_addr()));
         // A closed standard output is no reason not to serve.
         let _closed = io::stdout().write_all(text.as_bytes());
     }
@@ -91,17 +82,19 @@ fn check_place(place: &StoreLocation, config: &Config) -> Result<(), Failure> {
 
 /// Warns that the state directory holds subscriptions that are not served because `--store` names a database.
 fn warn_of_others(place: &StoreLocation, state: Option<&Path>) {
-    let Some(state) = state else { return };
-    if *place == StoreLocation::Directory(state.to_owned()) || !state.join(FILE_NAME).exists() {
+    let Some(file) = state.map(|state| state.join(FILE_NAME)) else {
         return;
-    }
-    let left = StoreLocation::Directory(state.to_owned()).open();
-    let left = left.and_then(|mut store| store.list(0, 1));
+    };
+    let unused = state.map(|state| StoreLocation::Directory(state.to_owned()));
+    let Some(unused) = unused.filter(|unused| unused != place && file.exists()) else {
+        return;
+    };
+    let left = unused.open().and_then(|mut store| store.list(0, 1));
     if left.is_ok_and(|left| !left.is_empty()) {
         warn!(
             "the subscriptions in {} are not served, as --store is given: copy them with `reviewd hub copy`, and \
              move the file away",
-            state.join(FILE_NAME).display()
+            file.display()
         );
     }
 }

@@ -1,7 +1,7 @@
 //! `reviewd config`: every setting of `serve`, its value, and where that came from.
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command};
+use clap::{Arg, ArgMatches, Args};
 use serde::Serialize;
 
 use super::command;
@@ -10,7 +10,7 @@ use super::exit::{Failure, print};
 
 /// The flags of `config`: those of `serve`, and how to print.
 #[derive(Args, Clone, Debug)]
-pub struct ConfigArgs {
+pub(super) struct ConfigArgs {
     #[command(flatten)]
     serve: ServeArgs,
     /// Print JSON
@@ -28,18 +28,16 @@ struct Setting {
     origin: &'static str,
 }
 
-/// Prints what `serve` would be started with; `matches` are those of this command.
+/// Prints the settings that `serve` would start with; `matches` are those of this command.
 pub(super) fn run(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Failure> {
     // Flags that contradict each other are refused as `serve` refuses them.
     args.serve.config()?;
     let program = command();
-    let serve = program.find_subcommand("serve");
-    let settings: Vec<Setting> = serve
-        .into_iter()
-        .flat_map(Command::get_arguments)
-        .filter(|flag| !flag.is_hide_set())
-        .filter_map(|flag| setting(flag, matches))
-        .collect();
+    let flags = program
+        .find_subcommand("serve")
+        .map(|serve| serve.get_arguments());
+    let flags = flags.into_iter().flatten();
+    let settings: Vec<Setting> = flags.filter_map(|flag| setting(flag, matches)).collect();
     let text = match args.json {
         true => serde_json::to_string(&settings).unwrap_or_default() + "\n",
         false => render_table(&settings),
@@ -49,28 +47,23 @@ pub(super) fn run(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Failure
 
 fn setting(flag: &Arg, matches: &ArgMatches) -> Option<Setting> {
     let id = flag.get_id().as_str();
-    let variable = flag.get_env()?.to_string_lossy().into_owned();
-    let values = matches.try_get_raw(id).ok().flatten();
-    let values: Option<Vec<String>> = values.map(|values| {
-        values
-            .map(|value| value.to_string_lossy().into_owned())
-            .collect()
-    });
     let origin = match matches.value_source(id) {
         Some(ValueSource::CommandLine) => "flag",
         Some(ValueSource::EnvVariable) => "environment",
         _ => "default",
     };
-    let value = values.map(|values| match flag.is_hide_env_values_set() {
-        true => SECRET.to_owned(),
-        false if matches!(flag.get_action(), ArgAction::SetTrue) => {
-            matches.get_flag(id).to_string()
+    let value = match matches.try_get_raw(id).ok().flatten() {
+        Some(_) if flag.is_hide_env_values_set() => Some("(secret)".to_owned()),
+        Some(_) if !flag.get_action().takes_values() => Some(matches.get_flag(id).to_string()),
+        Some(values) => {
+            let values: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
+            Some(values.join(","))
         }
-        false => values.join(","),
-    });
+        None => None,
+    };
     Some(Setting {
         flag: format!("--{}", flag.get_long()?),
-        variable,
+        variable: flag.get_env()?.to_string_lossy().into_owned(),
         value,
         origin,
     })
@@ -82,8 +75,7 @@ fn render_table(settings: &[Setting]) -> String {
         widths.max().unwrap_or(0)
     };
     let (flags, variables) = (width(|s| &s.flag), width(|s| &s.variable));
-    let mut out = String::new();
-    for setting in settings {
+    let lines = settings.iter().map(|setting| {
         let Setting {
             flag,
             variable,
@@ -91,12 +83,7 @@ fn render_table(settings: &[Setting]) -> String {
             origin,
         } = setting;
         let value = value.as_deref().unwrap_or("-");
-        out.push_str(&format!(
-            "{flag:flags$}  {variable:variables$}  {origin:11}  {value}\n"
-        ));
-    }
-    out
+        format!("{flag:flags$}  {variable:variables$}  {origin:11}  {value}\n")
+    });
+    lines.collect()
 }
-
-/// Shown in place of a secret.
-const SECRET: &str = "(secret)";

@@ -1,27 +1,32 @@
-//! Values of flags: times and sizes with their units, addresses, secrets, and text that goes into headers.
+//! Values of flags: times and sizes with their units, addresses, secrets, choices, and text for headers. Each parser's
+//! error is one line, to which clap adds the flag and its value.
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::str::FromStr;
 use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use url::Url;
 
 use crate::dataset::REVIEWS_BYTES_MAX;
 
-/// Longest time that a flag takes: a year. What is longer is a mistake, and sums with it could overflow.
+/// Longest time that a flag takes, a year: sums with a longer one could overflow.
 const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-/// Largest data file that can be asked for, which is the largest that is ever decoded.
+/// Largest data file that can be allowed, which is the largest that is ever decoded.
 const FILE_BYTES_MAX: u64 = REVIEWS_BYTES_MAX as u64;
 
-/// A value that is never printed. It is parsed after the command line was: clap quotes what its parsers refuse.
+/// Longest value of a header that can be set, in bytes.
+const HEADER_BYTES_MAX: usize = 1_024;
+
+/// A value that is never printed. It is validated after the command line was parsed, as clap prints values that its
+/// parsers refuse.
 #[derive(Clone)]
 pub(super) struct Secret(pub(super) String);
 
-impl FromStr for Secret {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Secret, Self::Err> {
-        Ok(Secret(text.to_owned()))
+impl From<String> for Secret {
+    fn from(text: String) -> Secret {
+        Secret(text)
     }
 }
 
@@ -31,10 +36,18 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Parses a time: a whole number and its unit, `ms`, `s`, `m`, `h` or `d`; a bare `0` needs none.
-///
-/// # Errors
-/// A line that names what is wrong.
+/// Returns a parser of one of these names, each with its value.
+pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
+    choices: &'static [(&'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(choices.iter().map(|(name, _)| *name));
+    names.try_map(move |name| {
+        let choice = choices.iter().find(|(known, _)| *known == name);
+        choice.map(|(_, value)| value.clone()).ok_or("unknown")
+    })
+}
+
+/// Parses a time: a whole number and its unit, `ms`, `s`, `m`, `h` or `d`; `0` needs none.
 pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text)?;
     let unit_ms: u64 = match unit {
@@ -56,11 +69,11 @@ pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
         }
     };
     let time = number.checked_mul(unit_ms).map(Duration::from_millis);
-    time.filter(|time| *time <= TIME_MAX)
-        .ok_or_else(|| "is longer than 366 days".to_owned())
+    let time = time.filter(|time| *time <= TIME_MAX);
+    time.ok_or_else(|| "is longer than 366 days".to_owned())
 }
 
-/// Returns what parses a time from `min` to `max`.
+/// Returns a parser of a time from `min` to `max`.
 pub(super) fn time(
     min: Duration,
     max: Duration,
@@ -71,10 +84,7 @@ pub(super) fn time(
     }
 }
 
-/// Parses an address and a port to listen on.
-///
-/// # Errors
-/// A line that names what is right; a name is refused, as it may stand for several addresses.
+/// Parses an address and a port to listen on. A name is refused, as it may stand for several addresses.
 pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         "must be an address and a port, such as 127.0.0.1:8080, 0.0.0.0:8080 or [::]:8080"
@@ -83,9 +93,6 @@ pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Parses a size: a whole number, and `B`, `KiB`, `MiB` or `GiB`; a bare number is bytes.
-///
-/// # Errors
-/// A line that names what is wrong.
 pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text)?;
     let unit_bytes: u64 = match unit {
@@ -99,15 +106,11 @@ pub(super) fn parse_size(text: &str) -> Result<u64, String> {
             ));
         }
     };
-    number
-        .checked_mul(unit_bytes)
-        .ok_or_else(|| "is larger than any machine".to_owned())
+    let size = number.checked_mul(unit_bytes);
+    size.ok_or_else(|| "is larger than any machine".to_owned())
 }
 
-/// Parses the largest size of a data file: what is larger could not be indexed.
-///
-/// # Errors
-/// A line that names what is wrong.
+/// Parses the largest size of a data file.
 pub(super) fn parse_file_size(text: &str) -> Result<u64, String> {
     match parse_size(text)? {
         size @ 1..=FILE_BYTES_MAX => Ok(size),
@@ -117,33 +120,32 @@ pub(super) fn parse_file_size(text: &str) -> Result<u64, String> {
 
 /// Splits a value into its digits and what follows them.
 fn split(text: &str) -> Result<(u64, &str), String> {
-    let end = text
-        .find(|character: char| !character.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (digits, unit) = text.split_at(end);
+    let end = text.find(|character: char| !character.is_ascii_digit());
+    let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
     if digits.is_empty() {
         return Err("must begin with a whole number".to_owned());
     }
-    let number = digits
-        .parse()
-        .map_err(|_| format!("{digits} is too large a number"))?;
+    let number = digits.parse();
+    let number = number.map_err(|_| format!("{digits} is too large a number"))?;
     Ok((number, unit))
+}
+
+/// Parses a URL of `http` or `https`.
+pub(super) fn parse_http_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| format!("is not a URL: {error}"))?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        scheme => Err(format!(
+            "must begin with http:// or https://, not {scheme}:"
+        )),
+    }
 }
 
 /// Parses the public address: `http` or `https`, a host, perhaps a port, and nothing after that.
 ///
 /// The result has no trailing slash, and the scheme and host are in lower case as RFC 3986 §6.2.2.1 compares them.
-///
-/// # Errors
-/// A line that names what is wrong.
 pub(super) fn parse_base_url(text: &str) -> Result<String, String> {
-    let url = url::Url::parse(text).map_err(|error| format!("is not a URL: {error}"))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!(
-            "must begin with http:// or https://, not {}:",
-            url.scheme()
-        ));
-    }
+    let url = parse_http_url(text)?;
     if url.host_str().is_none_or(str::is_empty) {
         return Err("has no host".to_owned());
     }
@@ -162,10 +164,7 @@ pub(super) fn parse_base_url(text: &str) -> Result<String, String> {
     Ok(url.origin().ascii_serialization())
 }
 
-/// Parses an origin that pages may come from, or `*`.
-///
-/// # Errors
-/// A line that names what is wrong.
+/// Parses an origin of web pages, or `*`.
 pub(super) fn parse_origin(text: &str) -> Result<String, String> {
     match text {
         "*" => Ok(text.to_owned()),
@@ -174,34 +173,22 @@ pub(super) fn parse_origin(text: &str) -> Result<String, String> {
 }
 
 /// Parses the name of a host, with or without a port.
-///
-/// # Errors
-/// A line that names what is wrong.
 pub(super) fn parse_host(text: &str) -> Result<String, String> {
-    let refusal = "must be the name of a host, such as reviewd, with or without a port";
-    let url = parse_base_url(&format!("http://{text}")).map_err(|_| refusal)?;
+    let url = parse_base_url(&format!("http://{text}")).unwrap_or_default();
     match url.strip_prefix("http://") {
         Some(host) if !host.contains('*') => Ok(host.to_owned()),
-        _ => Err(refusal.to_owned()),
+        _ => Err("must be the name of a host, such as reviewd, with or without a port".to_owned()),
     }
 }
 
-/// Longest value of a header that can be set, in bytes.
-const HEADER_BYTES_MAX: usize = 1_024;
-
 /// Parses a value for a header: visible ASCII and spaces, not empty.
-///
-/// # Errors
-/// A line that names what is wrong.
 pub(super) fn parse_header_value(text: &str) -> Result<String, String> {
     if text.len() > HEADER_BYTES_MAX {
         return Err(format!("must be at most {HEADER_BYTES_MAX} bytes"));
     }
-    let fine = !text.is_empty() && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    if fine {
-        Ok(text.to_owned())
-    } else {
-        Err("must be visible ASCII characters and spaces, at least one".to_owned())
+    match !text.is_empty() && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        true => Ok(text.to_owned()),
+        false => Err("must be visible ASCII characters and spaces, at least one".to_owned()),
     }
 }
 

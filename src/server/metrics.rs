@@ -7,7 +7,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeCounterValue, MetricEncoder, NoLabelSet, text};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeCounterValue, MetricEncoder, NoLabelSet, text,
+};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
@@ -41,7 +43,9 @@ pub(super) struct MetricSources {
 
 impl fmt::Debug for MetricSources {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("MetricSources").finish_non_exhaustive()
+        formatter
+            .debug_struct("MetricSources")
+            .finish_non_exhaustive()
     }
 }
 
@@ -170,7 +174,10 @@ impl MetricSources {
         out.info("reviewd_dataset", ("version", snapshot.version()))?;
         out.gauge("reviewd_dataset_reviews", snapshot.len())?;
         out.gauge("reviewd_dataset_size_bytes", bytes)?;
-        out.gauge("reviewd_dataset_updated_timestamp_seconds", unsigned(updated))?;
+        out.gauge(
+            "reviewd_dataset_updated_timestamp_seconds",
+            unsigned(updated),
+        )?;
         out.gauge("reviewd_dataset_age_seconds", age_s)?;
         out.gauge("reviewd_dataset_loaded_timestamp_seconds", unsigned(loaded))?;
         out.counters("reviewd_reloads", "outcome", self.reloads.counts())
@@ -251,7 +258,9 @@ impl Encoder<'_> {
     fn family(&mut self, name: &'static str) -> Result<MetricEncoder<'_>, fmt::Error> {
         let mut lines = FAMILIES.lines();
         let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        let (kind, help) = line.and_then(|line| line.split_once(' ')).ok_or(fmt::Error)?;
+        let (kind, help) = line
+            .and_then(|line| line.split_once(' '))
+            .ok_or(fmt::Error)?;
         let kind = match kind {
             "gauge" => MetricType::Gauge,
             "histogram" => MetricType::Histogram,
@@ -371,10 +380,20 @@ mod tests {
         for line in FAMILIES.lines() {
             let mut words = line.splitn(3, ' ');
             let (name, kind) = (words.next().unwrap(), words.next().unwrap());
-            assert!(["counter", "gauge", "histogram", "info"].contains(&kind), "{line}");
+            assert!(
+                ["counter", "gauge", "histogram", "info"].contains(&kind),
+                "{line}"
+            );
             assert!(words.next().unwrap().ends_with('.'), "{line}");
-            assert_eq!(FAMILIES.matches(&format!("{name} {kind}")).count(), 1, "{line}");
-            assert!(source.contains(&format!("(\"{name}\"")) || source.contains(&format!("= \"{name}\"")));
+            assert_eq!(
+                FAMILIES.matches(&format!("{name} {kind}")).count(),
+                1,
+                "{line}"
+            );
+            assert!(
+                source.contains(&format!("(\"{name}\""))
+                    || source.contains(&format!("= \"{name}\""))
+            );
         }
     }
 }

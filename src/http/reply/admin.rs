@@ -14,10 +14,9 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 /// 200 with an OpenMetrics text.
 pub(crate) fn metrics(text: Vec<u8>) -> Response<Body> {
     let mut response = unstored(StatusCode::OK, Body::full(Bytes::from(text)));
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static(OPENMETRICS),
-    );
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(OPENMETRICS));
     response
 }
 

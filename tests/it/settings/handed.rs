@@ -1,4 +1,4 @@
-//! Sockets that whoever starts the program hands over, and those that are none.
+//! Sockets that the process which starts the program passes on, and descriptors that are none.
 
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -41,7 +41,7 @@ fn what_is_handed_over_and_is_no_listening_socket_of_tcp_is_78_and_named() {
     for count in ["2", "99999999999", "one"] {
         let socket = listener.try_clone().unwrap();
         let said = one_line(&handed(socket.into(), count), 78, count);
-        assert!(said.contains(&format!("LISTEN_FDS='{count}'")), "{said}");
+        assert!(said.contains(&format!("LISTEN_FDS=\"{count}\"")), "{said}");
     }
     let mut shell = Command::new("sh");
     let script = "exec 3<&-; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
