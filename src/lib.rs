@@ -5,45 +5,25 @@
 //!
 //! # Map
 //!
-//! Each folder is one layer, and data flows one way, from the top of this list to its end.
+//! Each folder is one layer, and data flows one way, from the top of this table to its end. `tests/tidy.rs` reads the table
+//! and fails when code leaves it. Only `http` and `server` name hyper.
 //!
-//! | folder | what it turns into what |
-//! |---|---|
-//! | [`wire`] | bytes into values and back: dates, forms, JSON, XML, entity-tags, negotiation; no domain words, no clock |
-//! | [`model`] | the types: review, rating, row, business, taxonomy, dataset |
-//! | [`dataset`] | the operator's files into a checked [`model::Dataset`], and that into document bytes |
-//! | [`import`] | exports of other services into reviews, and those into the operator's files |
-//! | [`insights`] | reviews and taxonomy into what can be said about them |
-//! | [`search`] | parameters into a filter (one rule set for REST and MCP), reviews into an index, both into rows |
-//! | [`snapshot`] | dataset, documents and index into one immutable [`snapshot::Snapshot`] |
-//! | [`pages`] | a snapshot into pages, badge, widget, linked data, and the description of the interface |
-//! | [`mcp`] | JSON-RPC bytes and head fields into a reply; knows no hyper |
-//! | [`clock`] | the operating system's time into a value |
-//! | [`hub`] | WebSub requests and changed topics into stored state, and that into HTTPS requests to callbacks |
-//! | [`http`] | hyper requests into replies: router, endpoints, every status and header name |
-//! | [`server`] | sockets, reload, shutdown: what runs around the service |
-//! | [`cli`] | arguments and environment into one plain configuration and one command |
-//!
-//! # Who may import whom
-//!
-//! | module | may import |
-//! |---|---|
-//! | wire | nothing of ours |
-//! | model | wire |
-//! | dataset | wire, model |
-//! | import | wire, model, dataset |
-//! | insights | wire, model, dataset |
-//! | search | wire, model, dataset |
-//! | snapshot | wire, model, dataset, insights, search |
-//! | pages | wire, model, search, snapshot |
-//! | mcp | wire, model, search, snapshot |
-//! | clock | wire |
-//! | hub | wire, snapshot, clock |
-//! | http | all of the above |
-//! | server | all of the above |
-//! | cli | everything |
-//!
-//! Only `http` and `server` name hyper; `tests/tidy.rs` reads this table and fails when code leaves it.
+//! | module | turns what into what | may import |
+//! |---|---|---|
+//! | [`wire`] | bytes into values and back: dates, forms, JSON, entity-tags; no clock | nothing of ours |
+//! | [`model`] | the types: review, rating, row, business, taxonomy, dataset | wire |
+//! | [`dataset`] | the operator's files into a checked [`model::Dataset`], and that into documents | wire, model |
+//! | [`import`] | exports of other services into reviews and the operator's files | wire, model, dataset |
+//! | [`insights`] | reviews and taxonomy into what can be said about them | wire, model, dataset |
+//! | [`search`] | parameters into a filter, reviews into an index, both into rows | wire, model, dataset |
+//! | [`snapshot`] | all of it into one immutable [`snapshot::Snapshot`] | wire, model, dataset, insights, search |
+//! | [`pages`] | a snapshot into pages, badge, widget, OpenAPI, linked data | wire, model, search, snapshot |
+//! | [`mcp`] | JSON-RPC requests into responses | wire, model, search, snapshot |
+//! | [`clock`] | the system's time into a value | wire |
+//! | [`hub`] | WebSub requests and changed topics into stored state, and that into deliveries | wire, snapshot, clock |
+//! | [`http`] | requests into responses: router, endpoints, every status and header name | all of the above |
+//! | [`server`] | sockets, reload, shutdown: what runs around the service | all of the above |
+//! | [`cli`] | arguments and environment into one configuration and one command | everything |
 //!
 //! # Three ways through the code
 //!

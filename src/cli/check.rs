@@ -4,12 +4,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::exit::{Failure, Status, print};
-use super::values::{one_of, parse_file_size};
+use super::values::parse_file_size;
 use crate::dataset::{self, Decoded, Problem, Problems, Warning};
 use crate::server::files;
 
@@ -22,13 +22,12 @@ pub(super) struct CheckArgs {
 
     /// Output format: lines of text, or one JSON object
     #[arg(
-        long = "format",
+        long,
         env = "REVIEWD_CHECK_FORMAT",
         value_name = "FORMAT",
-        default_value = "text",
-        value_parser = one_of(&[("text", false), ("json", true)])
+        default_value = "text"
     )]
-    is_json: bool,
+    format: Format,
 
     /// Skip this rule; may be repeated. DIR/check.json skips a rule for single reviews
     #[arg(long, env = "REVIEWD_CHECK_ALLOW", value_name = "RULE", value_delimiter = ',',
@@ -44,6 +43,15 @@ pub(super) struct CheckArgs {
     data_file_bytes: u64,
 }
 
+/// How the findings are printed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// One line for each finding
+    Text,
+    /// One object
+    Json,
+}
+
 /// Checks a folder and prints what was found. Ends with 0 if the service would serve it, and with 65 if it would not, or
 /// if there are warnings and `--strict`.
 ///
@@ -57,9 +65,9 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         decoded.warnings.retain(|warning| !is_allowed(warning));
         Ok(decoded)
     });
-    let report = match args.is_json {
-        false => render_text(&args.data, &result),
-        true => render_json(&result),
+    let report = match args.format {
+        Format::Text => render_text(&args.data, &result),
+        Format::Json => render_json(&result),
     };
     print(report.as_bytes())?;
     match result {

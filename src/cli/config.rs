@@ -23,8 +23,8 @@ use crate::wire::network::parse_network;
 use super::exit::{Failure, Status};
 use super::hub_flags::HubFlags;
 use super::values::{
-    one_of, parse_base_url, parse_file_size, parse_header_value, parse_host, parse_listen,
-    parse_origin, parse_size, parse_time, time,
+    RATE_MAX, one_of, parse_base_url, parse_file_size, parse_header_value, parse_host,
+    parse_listen, parse_origin, parse_size, parse_time, time,
 };
 
 /// The data directory that is used without `--data`, where it exists.
@@ -36,9 +36,6 @@ const DRAIN_MAX: Duration = Duration::from_secs(60 * 60);
 /// Bounds of the time between two requests of a connection, and of that between two looks at the files.
 const INTERVAL_MIN: Duration = Duration::from_millis(100);
 const INTERVAL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// Most requests a minute that a rate limit can be set to.
-pub(super) const RATE_MAX: i64 = 1_000_000;
 
 /// Most connections that can be allowed.
 const CONNECTIONS_MAX: i64 = 1_000_000;

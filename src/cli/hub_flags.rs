@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, value_parser};
 
-use super::config::RATE_MAX;
 use super::exit::{Failure, Status};
-use super::values::{Secret, time};
+use super::values::{RATE_MAX, Secret, time};
 use crate::hub::Settings;
 use crate::hub::StoreLocation;
 use crate::hub::guard::{Guard, Ports};

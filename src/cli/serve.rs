@@ -8,8 +8,8 @@ use std::path::Path;
 use rustix::io::Errno;
 use tracing::warn;
 
+use crate::hub::StoreLocation;
 use crate::hub::store::FILE_NAME;
-use crate::hub::{self, StoreLocation};
 use crate::server::systemd::SdNotify;
 use crate::server::{self, Config, DataSource, Signals, StartError, process};
 

@@ -16,6 +16,9 @@ const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// Largest data file that can be allowed, which is the largest that is ever decoded.
 const FILE_BYTES_MAX: u64 = REVIEWS_BYTES_MAX as u64;
 
+/// Most requests a minute that a rate limit can be set to.
+pub(super) const RATE_MAX: i64 = 1_000_000;
+
 /// Longest value of a header that can be set, in bytes.
 const HEADER_BYTES_MAX: usize = 1_024;
 

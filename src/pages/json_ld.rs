@@ -136,7 +136,7 @@ fn put_review(out: &mut Vec<u8>, snapshot: &Snapshot, review: &ReviewView) {
     object.end();
 }
 
-/// Returns whether someone else than the business published a review: a platform, or a page on another host.
+/// Returns whether a review was published elsewhere than by the business: by a platform, or on another host.
 fn is_of_another(source: &str, url: &str, business: &Business) -> bool {
     let host = |url: &str| {
         let url = url::Url::parse(url).ok()?;

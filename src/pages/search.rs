@@ -227,7 +227,7 @@ const NOT_YET: &str = "is not known yet: the insights are being derived, try aga
 const INDEXED: [&str; 4] = ["aspect", "rating", "mentions_service", "sort"];
 
 /// Returns the address under which search engines may index a search. All others tell them not to: combinations of
-/// filters have no end, and a page of typed words would repeat what anybody puts into a link.
+/// filters have no end, and a page of typed words would repeat any text that is put into a link.
 fn canonical(given: &QueryParams) -> Option<String> {
     let mut names = given.iter().map(|(name, _)| name);
     let is_indexed = INDEXED.contains(&names.next()?) && names.next().is_none();

@@ -17,7 +17,7 @@ pub struct Query<'b> {
     pub limit: u8,
     /// Only what comes after this place; its order is `sort`.
     pub cursor: Option<Cursor>,
-    /// Names of parameters that nobody knows, at most 8, each cut at 64 bytes.
+    /// Names of unknown parameters, at most 8, each cut at 64 bytes.
     pub ignored: &'b [String],
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::wire::json::{Array, Object};
 use crate::wire::text::cut;
 
-/// One reason why an input is refused; the client is the culprit.
+/// One reason why an input is refused: a mistake of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// The parameter, or `None` where the input as a whole is at fault; a foreign name is cut at 64 bytes.

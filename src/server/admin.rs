@@ -128,7 +128,7 @@ pub(super) fn start(
     let counters = Arc::clone(&sources.admin_counters);
     let threads = Threads::new(&sources.app.readiness, "admin-");
     let handler = Admin(sources);
-    let group = ListenerGroup::start(listener, None, handler, &config, None, counters, threads);
+    let group = ListenerGroup::start(listener, handler, &config, None, counters, threads);
     let group = group.map_err(StartError::Threads)?;
     info!(address = %group.address(), "metrics and health are served to the administrator");
     Ok(group)

@@ -129,13 +129,12 @@ pub(super) struct ListenerGroup {
 }
 
 impl ListenerGroup {
-    /// Begins to serve `listener`, and one for the watchdog alone, by `handler`, under TLS if `tls` is given.
+    /// Begins to serve `listener` by `handler`, under TLS if `tls` is given.
     ///
     /// # Errors
     /// When the system refuses threads or descriptors.
     pub(super) fn start<H: Handler>(
         listener: TcpListener,
-        watchdog: Option<TcpListener>,
         handler: H,
         config: &Config,
         tls: Option<TlsAcceptor>,
@@ -159,7 +158,7 @@ impl ListenerGroup {
             phases,
         };
         let thread = threads.spawn("accept", move || {
-            let clean = runtime.block_on(acceptor.run(listener, watchdog));
+            let clean = runtime.block_on(acceptor.run(listener));
             acceptor.workers.stop();
             clean
         })?;
@@ -223,14 +222,8 @@ struct Acceptor {
 
 impl Acceptor {
     /// Serves until the end; returns whether every connection ended by itself.
-    async fn run(&self, listener: TcpListener, watchdog: Option<TcpListener>) -> bool {
-        let watchdog = async {
-            match watchdog {
-                Some(listener) => self.accept(listener).await,
-                None => Ok(()),
-            }
-        };
-        if let Err(error) = tokio::try_join!(self.accept(listener), watchdog) {
+    async fn run(&self, listener: TcpListener) -> bool {
+        if let Err(error) = self.accept(listener).await {
             error!(%error, "the listener cannot be watched, nothing is served");
         }
         // The listener is closed by now: the kernel refuses new connections, which can go elsewhere.

@@ -375,25 +375,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_family_is_described_once_and_written_by_its_type() {
-        let source = include_str!("metrics.rs");
-        for line in FAMILIES.lines() {
-            let mut words = line.splitn(3, ' ');
-            let (name, kind) = (words.next().unwrap(), words.next().unwrap());
-            assert!(
-                ["counter", "gauge", "histogram", "info"].contains(&kind),
-                "{line}"
-            );
-            assert!(words.next().unwrap().ends_with('.'), "{line}");
-            assert_eq!(
-                FAMILIES.matches(&format!("{name} {kind}")).count(),
-                1,
-                "{line}"
-            );
-            assert!(
-                source.contains(&format!("(\"{name}\""))
-                    || source.contains(&format!("= \"{name}\""))
-            );
-        }
+    fn every_family_is_described_once_by_type_and_help() {
+        let names = FAMILIES.lines().map(|line| {
+            let words: Vec<&str> = line.splitn(3, ' ').collect();
+            let is_type = ["counter", "gauge", "histogram", "info"].contains(&words[1]);
+            assert!(is_type && words[2].ends_with('.'), "{line}");
+            words[0]
+        });
+        let mut names: Vec<&str> = names.collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
     }
 }

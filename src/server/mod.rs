@@ -35,6 +35,7 @@ mod state;
 pub mod systemd;
 mod threads;
 mod tls;
+mod watchdog;
 mod workers;
 
 use std::net::SocketAddr;
@@ -62,9 +63,9 @@ use metrics::MetricSources;
 use reload::{ReloadTotals, Reloader};
 use running::Parts;
 use service::Handler;
-use systemd::Probe;
 use threads::Threads;
 use tls::CertificateReloader;
+use watchdog::Probe;
 
 /// Starts a server; when it returns, the first request can be sent.
 ///
@@ -122,13 +123,9 @@ fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, 
     let listen_admin = |socket| listener::listen("--admin-listen", socket);
     let admin_listener = admin_socket.map(listen_admin).transpose()?;
     let listener = listener::listen("--listen", socket)?;
-    let watchdog = config.systemd.watchdog_listener(config.inherited.is_some());
-    let watchdog = watchdog.map_err(StartError::Threads)?;
-    let probed = watchdog.as_ref().and_then(|own| own.local_addr().ok());
     let counters = Arc::new(Counters::default());
     let group = ListenerGroup::start(
         listener,
-        watchdog,
         Requests(Arc::clone(&app)),
         &config,
         acceptor,
@@ -166,11 +163,11 @@ fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, 
     };
 
     let probe = Probe {
-        address: probed.unwrap_or(address),
+        address,
         connections: Arc::clone(group.connections()),
         counters: Arc::clone(&counters),
     };
-    config.systemd.watch(probe).map_err(StartError::Threads)?;
+    watchdog::start(config.systemd.clone(), probe).map_err(StartError::Threads)?;
     config.systemd.ready();
     let elapsed_ms = crate::clock::unix_ms() - started_ms;
     info!(%address, version, reviews, elapsed_ms, "serving");

@@ -9,12 +9,11 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
 use crate::dataset::Problem;
@@ -31,10 +30,6 @@ use super::systemd::SdNotify;
 use super::threads::Threads;
 use super::tls::CertificateReloader;
 
-/// Builds in a row that are dropped because the files have changed again; the next is finished in any case, so that files
-/// that change all the time are served too.
-const DROPPED_MAX: u32 = 3;
-
 /// How long a reload waits for files that go on changing; then they are read as they are. Our choice: longer than a
 /// directory is copied.
 const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
@@ -44,9 +39,6 @@ const NEVER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How often the certificate is looked at whatever `--poll` is: tools that renew one send no SIGHUP.
 const CERTIFICATE_POLL: Duration = Duration::from_secs(60);
-
-/// Time between two looks at the files during a build.
-const BUILD_POLL: Duration = Duration::from_millis(100);
 
 /// How long a state that was replaced waits for the requests that began with it; the last of those left then frees it.
 const REQUESTS_WAIT_MAX: Duration = Duration::from_secs(2);
@@ -140,8 +132,8 @@ enum ReloadResult {
     Replaced(Arc<ServedState>),
     /// The files hold what is served already.
     Same,
-    /// The files have changed again, or the server stops.
-    Dropped,
+    /// The files were changed while they were read, or the server stops.
+    Incomplete,
 }
 
 impl State {
@@ -159,56 +151,39 @@ impl State {
             if events.stopping {
                 return;
             }
-            let mut requested = events.requested;
-            if requested {
+            if events.requested {
                 self.systemd.reloading();
             }
-            if requested || events.changed || looked.elapsed() >= self.poll {
-                requested |= self.look(requested);
+            if events.requested || events.changed || looked.elapsed() >= self.poll {
+                self.look(events.requested);
                 looked = clock::instant();
             }
             if let Some(tls) = &mut self.tls {
-                tls.look(&self.app.readiness, requested);
+                tls.look(&self.app.readiness, events.requested);
             }
             // A request since then is taken in the next iteration.
             self.systemd.reloaded();
         }
     }
 
-    /// Reads the files if they have changed or a reload was requested. Returns whether one was requested while it waited
-    /// for them to be written.
-    fn look(&mut self, requested: bool) -> bool {
+    /// Reads the files if they have changed or a reload was requested.
+    fn look(&mut self, requested: bool) {
         let Some(directory) = self.directory.clone() else {
-            return false;
+            return;
         };
         let is_due = self.due.is_some_and(|due| due <= crate::clock::now());
         if Stamps::of(&directory) == self.seen && !requested && !is_due {
-            return false;
+            return;
         }
-        let mut requested_again = false;
-        for dropped in 0..=DROPPED_MAX {
-            let stamps = self.wait_until_written(&directory);
-            if self.trigger.is_stopping() {
-                break;
-            }
-            // The reading that follows answers this request.
-            if self.trigger.take_request() {
-                requested_again = true;
-                self.systemd.reloading();
-            }
-            self.seen = stamps;
-            if !stamps.has_reviews() {
-                self.miss(&directory);
-                break;
-            }
-            // Where only a request reloads, files that have changed since wait for the next one.
-            let may_drop = self.watched.is_some() || self.poll < NEVER;
-            let watched = (may_drop && dropped < DROPPED_MAX).then_some(directory.as_path());
-            if !self.reload(&BuildGuard::new(watched, stamps, &self.trigger.clone())) {
-                break;
-            }
+        let stamps = self.wait_until_written(&directory);
+        if self.trigger.is_stopping() {
+            return;
         }
-        requested_again
+        self.seen = stamps;
+        match stamps.has_reviews() {
+            true => self.reload(),
+            false => self.miss(&directory),
+        }
     }
 
     /// Waits until nothing has changed for [`QUIET`], at most [`WRITTEN_WAIT_MAX`] or until the server stops, and returns
@@ -242,27 +217,22 @@ impl State {
         self.app.readiness.report(&Reason::new(GONE, message));
     }
 
-    /// Reads the files and serves them. Returns whether the build was dropped and has to begin anew.
-    fn reload(&mut self, build: &BuildGuard<'_>) -> bool {
+    /// Reads the files and serves them.
+    fn reload(&mut self) {
         let began = clock::instant();
         self.due = None;
         // A panic leaves nothing half done: the state is swapped in one step.
-        let result = catch_unwind(AssertUnwindSafe(|| self.attempt(build)));
+        let result = catch_unwind(AssertUnwindSafe(|| self.attempt()));
         let elapsed_ms = clock::elapsed_ms(began);
         let result = match result.unwrap_or(Err(LoadError::Panic)) {
-            Err(error) => {
-                self.refuse(&error);
-                return false;
-            }
-            Ok(ReloadResult::Dropped) => {
-                info!(
-                    elapsed_ms,
-                    "the data files have changed again, so this build is dropped"
-                );
-                return true;
-            }
             Ok(result) => result,
+            Err(error) => return self.refuse(&error),
         };
+        if let ReloadResult::Incomplete = result {
+            // Looked at again, once they are written.
+            self.seen = Stamps::default();
+            return self.trigger.poke();
+        }
         self.app.readiness.withdraw(REFUSED);
         self.app.readiness.withdraw(GONE);
         if let ReloadResult::Replaced(previous) = result {
@@ -276,20 +246,20 @@ impl State {
             self.totals.record(ReloadOutcome::Same);
             info!(elapsed_ms, "the data files hold what is served already");
         }
-        false
     }
 
     /// Load, validate, build, swap.
-    fn attempt(&self, build: &BuildGuard<'_>) -> Result<ReloadResult, LoadError> {
+    fn attempt(&self) -> Result<ReloadResult, LoadError> {
         let decoded = match self.loader.decode(NonZeroUsize::MIN) {
-            Err(error) if error.is_transient() => return Ok(ReloadResult::Dropped),
+            Err(error) if error.is_transient() => return Ok(ReloadResult::Incomplete),
             decoded => decoded?,
         };
         if decoded.dataset.digest == self.app.current().snapshot().digest {
             return Ok(ReloadResult::Same);
         }
-        let Some(served) = self.loader.build(decoded, &|| build.is_outdated())? else {
-            return Ok(ReloadResult::Dropped);
+        let stopping = || self.trigger.is_stopping();
+        let Some(served) = self.loader.build(decoded, &stopping)? else {
+            return Ok(ReloadResult::Incomplete);
         };
         self.loader.remember(served.snapshot());
         Ok(ReloadResult::Replaced(self.app.publish(served)))
@@ -354,44 +324,6 @@ fn time_to_look(poll: Duration, elapsed: Duration, has_certificate: bool) -> Dur
     match has_certificate {
         true => data.min(CERTIFICATE_POLL),
         false => data,
-    }
-}
-
-/// Notices during a build that the files have changed again.
-struct BuildGuard<'b> {
-    /// `None` for a build that is finished in any case.
-    directory: Option<&'b Path>,
-    stamps: Stamps,
-    trigger: &'b ReloadTrigger,
-    /// When the files were last looked at, and whether they had changed.
-    looked: Mutex<(Instant, bool)>,
-}
-
-impl<'b> BuildGuard<'b> {
-    fn new(
-        directory: Option<&'b Path>,
-        stamps: Stamps,
-        trigger: &'b ReloadTrigger,
-    ) -> BuildGuard<'b> {
-        BuildGuard {
-            directory,
-            stamps,
-            trigger,
-            looked: Mutex::new((clock::instant(), false)),
-        }
-    }
-
-    /// Returns whether the files have changed since they were read, or the server stops; once so, always so. Cheap
-    /// enough to be called at every step.
-    fn is_outdated(&self) -> bool {
-        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, is_outdated) = &mut *looked;
-        if !*is_outdated && at.elapsed() >= BUILD_POLL {
-            *at = clock::instant();
-            let has_changed = |directory| Stamps::of(directory) != self.stamps;
-            *is_outdated = self.directory.is_some_and(has_changed);
-        }
-        *is_outdated || self.trigger.is_stopping()
     }
 }
 

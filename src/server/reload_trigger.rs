@@ -73,11 +73,6 @@ impl ReloadTrigger {
         happened
     }
 
-    /// Returns whether a reload was requested, and clears the request.
-    pub(super) fn take_request(&self) -> bool {
-        std::mem::take(&mut self.events().requested)
-    }
-
     /// Returns whether the server stops.
     pub(super) fn is_stopping(&self) -> bool {
         self.events().stopping
@@ -180,9 +175,6 @@ mod tests {
         let events = trigger.wait(LONG);
         assert!(events.requested && !events.changed);
         assert_eq!(trigger.wait(Duration::ZERO), Events::default());
-        trigger.request();
-        trigger.pause(Duration::ZERO);
-        assert!(trigger.take_request() && !trigger.take_request());
     }
 
     #[test]

@@ -2,18 +2,13 @@
 //! environment nothing is sent.
 
 use std::env;
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::thread;
 use std::time::Duration;
 
 use sd_notify::NotifyState;
-use tracing::{error, info, warn};
-
-use super::connections::Connections;
-use super::counters::Counters;
+use tracing::warn;
 
 /// The connection to the service manager; clones share it.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +77,13 @@ impl SdNotify {
         }
     }
 
-    fn is_stopping(&self) -> bool {
+    /// Reports that requests are answered.
+    pub(super) fn alive(&self) {
+        self.send(&[NotifyState::Watchdog]);
+    }
+
+    /// Returns whether the stop was reported, or there is no manager.
+    pub(super) fn is_stopping(&self) -> bool {
         let inner = self.inner.as_ref();
         inner.is_none_or(|inner| inner.stopping.load(SeqCst))
     }
@@ -95,86 +96,9 @@ impl SdNotify {
         }
     }
 
-    fn watchdog(&self) -> Option<Duration> {
+    /// Returns how often the manager wants to be notified.
+    pub(super) fn watchdog(&self) -> Option<Duration> {
         self.inner.as_ref()?.watchdog
-    }
-
-    /// Returns a listener for the requests of the watchdog, where it is to have one: on an inherited socket the response
-    /// could come from another process.
-    ///
-    /// # Errors
-    /// When the system has no free port of loopback.
-    pub(super) fn watchdog_listener(&self, is_inherited: bool) -> io::Result<Option<TcpListener>> {
-        if self.watchdog().is_none() || !is_inherited {
-            return Ok(None);
-        }
-        let loopback = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-        let addresses: [SocketAddr; 2] = loopback.map(|ip: IpAddr| SocketAddr::new(ip, 0));
-        let listener = TcpListener::bind(&addresses[..])?;
-        listener.set_nonblocking(true)?;
-        Ok(Some(listener))
-    }
-
-    /// Starts to notify the manager, at half of the period that it asks for, while requests are answered: before each
-    /// notification `probe` makes one as a client would.
-    ///
-    /// # Errors
-    /// When the system refuses a thread.
-    pub(super) fn watch(&self, probe: Probe) -> io::Result<()> {
-        let Some(period) = self.watchdog().map(|period| period / 2) else {
-            return Ok(());
-        };
-        let systemd = self.clone();
-        let thread = thread::Builder::new().name("watchdog".to_owned());
-        thread.spawn(move || {
-            info!(period_ms = period.as_millis(), "the watchdog is notified");
-            while !systemd.is_stopping() {
-                match probe.check(period) {
-                    Ok(()) => systemd.send(&[NotifyState::Watchdog]),
-                    Err(_) if systemd.is_stopping() => return,
-                    Err(error) => {
-                        error!(%error, "requests are not answered, so the watchdog is not notified")
-                    }
-                }
-                thread::sleep(period);
-            }
-        })?;
-        Ok(())
-    }
-}
-
-/// Checks that our own listener answers.
-pub(super) struct Probe {
-    pub(super) address: SocketAddr,
-    pub(super) connections: Arc<Connections>,
-    pub(super) counters: Arc<Counters>,
-}
-
-impl Probe {
-    /// Makes a request as any client does; any response counts, a refusal or a TLS record too.
-    ///
-    /// A server whose connections are all in use closes new ones at once: it is busy, not stuck, and a restart would drop
-    /// the clients that it serves.
-    fn check(&self, timeout: Duration) -> io::Result<()> {
-        let closed = || self.counters.rejected_total() + self.counters.rejected_per_address();
-        let before = closed();
-        let answered = self.request(timeout);
-        let is_full = closed() > before || self.connections.open() >= self.connections.max();
-        answered.or_else(|error| if is_full { Ok(()) } else { Err(error) })
-    }
-
-    fn request(&self, timeout: Duration) -> io::Result<()> {
-        let address = reachable(self.address);
-        let mut stream = TcpStream::connect_timeout(&address, timeout)?;
-        stream.set_read_timeout(Some(timeout))?;
-        stream.set_write_timeout(Some(timeout))?;
-        let request =
-            format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes())?;
-        match stream.read(&mut [0; 16])? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -194,21 +118,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_watchdog_has_its_own_listener_where_the_address_is_inherited() {
-        let manager = |watchdog| SdNotify {
-            inner: Some(Arc::new(Inner {
-                watchdog,
-                ..Inner::default()
-            })),
-        };
-        let watched = manager(Some(Duration::from_secs(1)));
-        assert!(manager(None).watchdog_listener(true).unwrap().is_none());
-        assert!(watched.watchdog_listener(false).unwrap().is_none());
-        let listener = watched.watchdog_listener(true).unwrap().unwrap();
-        assert!(listener.local_addr().unwrap().ip().is_loopback());
-    }
-
-    #[test]
     fn a_listener_on_every_address_is_reached_on_loopback() {
         for (listening, reached) in [
             ("0.0.0.0:80", "127.0.0.1:80"),
@@ -218,26 +127,5 @@ mod tests {
             let address = reachable(listening.parse().unwrap());
             assert_eq!(address, reached.parse().unwrap());
         }
-    }
-
-    fn probe(address: SocketAddr, max: u32) -> Probe {
-        let config = crate::server::connection::tests::config();
-        let mut limits = config.limits;
-        limits.connections = max;
-        Probe {
-            address,
-            connections: Arc::new(Connections::new(&limits, config.proxies)),
-            counters: Arc::default(),
-        }
-    }
-
-    #[test]
-    fn a_server_that_accepts_and_says_nothing_does_not_answer() {
-        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = silent.local_addr().unwrap();
-        let timeout = Duration::from_millis(50);
-        assert!(probe(address, 1).check(timeout).is_err());
-        // One at its limit of connections is busy.
-        assert!(probe(address, 0).check(timeout).is_ok());
     }
 }

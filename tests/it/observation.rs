@@ -5,8 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::program::run;
-use crate::support::{Connection, Program, Server, get, send, wait_until};
+use crate::support::{Connection, Server, get, send, wait_until};
 
 pub(crate) const ANY_PORT: &str = "127.0.0.1:0";
 
@@ -265,47 +264,6 @@ fn the_administrators_port_has_its_own_addresses_and_the_public_one_no_metrics()
     assert_eq!(refused.field("connection"), Some("close"));
     let head = send(address, "HEAD", "/metrics", &[], b"");
     assert_eq!((head.status, head.body.len()), (200, 0));
-}
-
-#[test]
-fn the_administrators_port_in_use_is_69_and_named() {
-    let taken = std::net::TcpListener::bind(ANY_PORT).unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    let output = run(&["serve", "--listen", ANY_PORT, "--admin-listen", &address]);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(69), "{said}");
-    assert!(
-        said.contains(&format!("cannot listen on {address} (--admin-listen)")),
-        "{said}"
-    );
-}
-
-#[test]
-fn one_port_for_both_services_is_64() {
-    // A port that is free now; nobody listens on it, as the flags are refused before.
-    let free = std::net::TcpListener::bind(ANY_PORT).unwrap();
-    let address = free.local_addr().unwrap().to_string();
-    drop(free);
-    let output = run(&["serve", "--listen", &address, "--admin-listen", &address]);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(64), "{said}");
-    assert!(said.contains("take another port"), "{said}");
-}
-
-#[test]
-fn a_port_of_another_process_is_69() {
-    let first = Program::serve(&["--admin-listen", ANY_PORT]);
-    let line = first.seen("served to the administrator");
-    let event: serde_json::Value = serde_json::from_str(line).unwrap();
-    let taken = event["address"].as_str().unwrap();
-    for flags in [
-        ["--listen", ANY_PORT, "--admin-listen", taken],
-        ["--listen", taken, "--admin-listen", ANY_PORT],
-    ] {
-        let output = run(&[&["serve"][..], &flags].concat());
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(69), "{said}");
-    }
 }
 
 #[test]

@@ -264,7 +264,7 @@ fn a_proxy_that_nobody_has_named_is_told_of_at_the_start() {
 #[test]
 fn a_field_of_proxies_without_a_proxy_is_told_of_at_the_start() {
     let field = ["--proxy-field", "forwarded"];
-    Program::serve(&field).seen("--proxy-field is without effect");
+    Program::serve(&field).seen("--proxy-field has no effect");
     let with_proxy = [&field[..], &["--trusted-proxy", "10.0.0.0/8"]].concat();
     assert!(!Program::serve(&with_proxy).has_seen("--proxy-field"));
     assert!(!Program::serve(&[]).has_seen("--proxy-field"));

@@ -1,6 +1,5 @@
 //! The start of the program: what it prints, what it refuses, and with which exit status.
 
-use std::net::TcpListener;
 use std::process::Stdio;
 
 use crate::support::dataset::{DataDir, reviews_json};
@@ -117,55 +116,4 @@ fn missing_data_are_66() {
     );
     let (status, _) = refused(&["--data", "/nowhere/at/all"]);
     assert_eq!(status, Some(66));
-}
-
-#[test]
-fn a_port_in_use_is_69_and_named() {
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    let output = run(&["serve", "--listen", &address]);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(69), "{said}");
-    assert!(
-        said.contains(&format!("cannot listen on {address} (--listen)")),
-        "{said}"
-    );
-}
-
-#[test]
-fn wrong_flags_are_64_with_a_line_that_names_them() {
-    for (arguments, part) in [
-        (["--listen", "8080"], "--listen"),
-        (
-            ["--base-url", "https://reviews.example/api"],
-            "must have no path",
-        ),
-        (["--base-url", "reviews.example"], "is not a URL"),
-        (["--idle-time", "10"], "needs a unit"),
-        (["--idle-time", "0s"], "must be from 100ms to 86400s"),
-        (["--max-connections", "0"], "--max-connections"),
-        (["--trusted-proxy", "10.0.0.1/8"], "; 10.0.0.0/8 has not"),
-        (
-            ["--trusted-proxy", "10.0.0.0/8,0.0.0.0/0"],
-            "is every address",
-        ),
-        (["--proxy-field", "via"], "--proxy-field"),
-        (["--threads", "0"], "0 is not in 1..=1024"),
-        (["--no-such-flag", "1"], "--no-such-flag"),
-    ] {
-        let (status, said) = refused(&arguments);
-        assert_eq!(status, Some(64), "{arguments:?}: {said}");
-        assert!(said.contains(part), "{arguments:?}: {said}");
-    }
-}
-
-#[test]
-fn a_wrong_variable_is_refused_like_the_flag() {
-    let output = command()
-        .arg("serve")
-        .env("REVIEWD_POLL", "soon")
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(64));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("--poll"));
 }

@@ -60,6 +60,16 @@ impl Source {
         }
     }
 
+    /// The comments and names of the file, line by line, without strings and, but for comments, tests.
+    pub(crate) fn prose(&self) -> String {
+        let lines = self.text.lines().zip(self.code.lines());
+        let lines = lines.map(|(text, code)| match text.split_once("//") {
+            Some((before, comment)) if !before.ends_with(':') => format!("{code} {comment}\n"),
+            _ => format!("{code}\n"),
+        });
+        lines.collect()
+    }
+
     /// The top-level module that the file belongs to: `wire` of `src/wire/date.rs` and of `src/wire.rs`.
     pub(crate) fn module(&self) -> &str {
         let inside = self.path.trim_start_matches("src/");
@@ -70,49 +80,66 @@ impl Source {
             .trim_end_matches(".rs")
     }
 
-    /// How many modules deep the file's code is: 1 for `src/wire/mod.rs`, 2 for `src/wire/date.rs`.
-    fn depth(&self) -> usize {
+    /// The module that the file is: `wire` of `src/wire/mod.rs`, `wire`, `date` of `src/wire/date.rs`.
+    pub(crate) fn module_path(&self) -> Vec<String> {
         let inside = self
             .path
             .trim_start_matches("src/")
             .trim_end_matches(".rs")
             .trim_end_matches("/mod");
-        inside.split('/').count()
+        inside.split('/').map(str::to_owned).collect()
+    }
+
+    /// Every path that begins at the crate or at `super`, with its line, as names from the crate's root on.
+    pub(crate) fn references(&self) -> Vec<(usize, Vec<String>)> {
+        let own = self.module_path();
+        let mut references = Vec::new();
+        let mut add = |at: usize, base: &[String], rest: &str| {
+            let mut paths = Vec::new();
+            push_paths(base, rest, &mut paths);
+            let line = self.line(at);
+            references.extend(paths.into_iter().map(|path| (line, path)));
+        };
+        for root in ["crate::", "reviewd::"] {
+            for at in self.places(root) {
+                add(at, &[], &self.code[at + root.len()..]);
+            }
+        }
+        for (at, chain) in self.super_chains() {
+            let base = &own[..own.len().saturating_sub(chain)];
+            add(at, base, &self.code[at + chain * "super::".len()..]);
+        }
+        references
     }
 
     /// Each top-level module named by a path that begins at the crate, with its line.
     pub(crate) fn imports(&self) -> Vec<(usize, String)> {
-        let mut imports = Vec::new();
-        for root in ["crate::", "reviewd::"] {
-            for at in self.places(root) {
-                let rest = &self.code[at + root.len()..];
-                let names = match rest.strip_prefix('{') {
-                    Some(group) => group_names(group),
-                    None => vec![identifier(rest)],
-                };
-                imports.extend(
-                    names
-                        .into_iter()
-                        .map(|name| (self.line(at), name.to_owned())),
-                );
-            }
-        }
-        imports
+        let references = self.references().into_iter();
+        let imports = references.filter_map(|(line, path)| Some((line, path.first()?.clone())));
+        let own = self.module();
+        imports.filter(|(_, name)| name != own).collect()
     }
 
     /// The lines where a chain of `super::` climbs out of the file's top-level module.
     pub(crate) fn climbs(&self) -> Vec<usize> {
-        let mut lines = Vec::new();
-        for at in self.places("super::") {
+        let depth = self.module_path().len();
+        let chains = self.super_chains().into_iter();
+        let climbs = chains.filter(|(_, chain)| *chain >= depth);
+        climbs.map(|(at, _)| self.line(at)).collect()
+    }
+
+    /// Where each chain of `super::` begins, and its length.
+    fn super_chains(&self) -> Vec<(usize, usize)> {
+        let starts = self.places("super::");
+        let starts = starts.filter(|at| !self.code[..*at].ends_with("super::"));
+        let chain = |at: usize| {
             let mut chain = 1;
             while self.code[at + chain * 7..].starts_with("super::") {
                 chain += 1;
             }
-            if chain >= self.depth() && !self.code[..at].ends_with("super::") {
-                lines.push(self.line(at));
-            }
-        }
-        lines
+            (at, chain)
+        };
+        starts.map(chain).collect()
     }
 
     /// The lines where `word` stands, not as a part of a longer identifier.
@@ -157,15 +184,40 @@ fn identifier(text: &str) -> &str {
         .unwrap_or_default()
 }
 
-/// The first names of a group such as `model::Review, search::{index, run}}`.
-fn group_names(group: &str) -> Vec<&str> {
-    let (mut names, mut depth, mut start) = (Vec::new(), 0, 0);
+/// Adds the path at the beginning of `text`, after `base`, or each of a group such as `{model::Review, search::{run}}`.
+fn push_paths(base: &[String], text: &str, paths: &mut Vec<Vec<String>>) {
+    let mut path = base.to_vec();
+    let mut rest = text;
+    loop {
+        if let Some(group) = rest.strip_prefix('{') {
+            for item in group_items(group) {
+                push_paths(&path, item.trim_start(), paths);
+            }
+            return;
+        }
+        let name = identifier(rest);
+        if !name.is_empty() {
+            path.push(name.to_owned());
+        }
+        match rest[name.len()..].strip_prefix("::") {
+            Some(after) if !name.is_empty() => rest = after,
+            _ => break,
+        }
+    }
+    if path.len() > base.len() {
+        paths.push(path);
+    }
+}
+
+/// The items of a group, whose opening brace has been taken.
+fn group_items(group: &str) -> Vec<&str> {
+    let (mut items, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, character) in group.char_indices() {
         match character {
             '{' => depth += 1,
             '}' if depth > 0 => depth -= 1,
             ',' | '}' if depth == 0 => {
-                names.push(identifier(group[start..at].trim_start()));
+                items.push(&group[start..at]);
                 start = at + 1;
                 if character == '}' {
                     break;
@@ -174,8 +226,7 @@ fn group_names(group: &str) -> Vec<&str> {
             _ => {}
         }
     }
-    names.retain(|name| !name.is_empty());
-    names
+    items
 }
 
 /// Where the braces end that begin after `at`, or `None` if a semicolon comes first.

@@ -120,7 +120,7 @@ impl Folder {
     /// Writes the result, keeps the previous file as [`BACKUP`], and returns the new `updated_at`.
     ///
     /// # Errors
-    /// 65 where the service would refuse it or the file was changed meanwhile, 69, 73 and 74 as for the command.
+    /// 65 where the service would refuse it or the file was changed by another process, 69, 73 and 74 as for the command.
     pub(super) fn write(&self, merge: &Merge<'_>) -> Result<Timestamp, Failure> {
         let updated_at = self.later();
         let text = merge.render(updated_at);

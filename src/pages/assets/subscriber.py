@@ -71,7 +71,7 @@ class Subscriber(http.server.BaseHTTPRequestHandler):
         if hmac.compare_digest(signature, self.headers.get("X-Hub-Signature", "")):
             newest = json.loads(body)["items"][0]
             print("changed:", newest["title"], newest["url"], flush=True)
-        # A wrong signature is not from the hub: acknowledged all the same, so that nobody learns anything.
+        # A wrong signature is not from the hub: acknowledged all the same, so that the sender learns nothing.
         self.answer(200)
 
     def query(self):

@@ -142,8 +142,7 @@ impl Served {
         let listener = listener::listen("--listen", socket).unwrap();
         let threads = Threads::new(&Arc::default(), "");
         let listeners =
-            ListenerGroup::start(listener, None, handler, &config, None, counters, threads)
-                .unwrap();
+            ListenerGroup::start(listener, handler, &config, None, counters, threads).unwrap();
         Served {
             listeners: Some(listeners),
         }

@@ -1,7 +1,6 @@
-//! The rules of waiting, of giving up a build, and of freeing what was replaced.
+//! The rules of waiting, and of freeing what was replaced.
 
 use super::*;
-use std::fs;
 use std::sync::mpsc;
 use std::thread::ThreadId;
 
@@ -29,24 +28,6 @@ fn a_certificate_is_looked_at_each_minute_and_the_files_as_poll_says() {
     assert_eq!(time_to_look(NEVER, second, true), CERTIFICATE_POLL);
     assert_eq!(time_to_look(NEVER, NEVER - second, true), second);
     assert_eq!(time_to_look(second, CERTIFICATE_POLL, true), Duration::ZERO);
-}
-
-#[test]
-fn a_build_is_outdated_once_the_files_change_unless_it_is_to_be_finished() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path();
-    let trigger = ReloadTrigger::default();
-    let build = |watched| BuildGuard::new(watched, Stamps::of(path), &trigger);
-    let (watched, finished) = (build(Some(path)), build(None));
-    assert!(!watched.is_outdated());
-    fs::write(path.join("reviews.json"), "{}").unwrap();
-    let began = clock::instant();
-    while !watched.is_outdated() {
-        assert!(began.elapsed() < Duration::from_secs(60), "it is noticed");
-    }
-    assert!(!finished.is_outdated());
-    trigger.stop();
-    assert!(finished.is_outdated(), "the server stops");
 }
 
 /// Reports on which thread it is freed.

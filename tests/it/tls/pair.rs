@@ -65,7 +65,7 @@ fn sighup_reads_the_pair_where_nothing_else_looks() {
     assert!(get(program.address(), &pair.certificate, "/healthz").is_ok());
     std::fs::write(pair.file("cert.pem"), "nonsense").unwrap();
     program.signal("HUP");
-    let line = program.wait_for_log("what was used before is used on");
+    let line = program.wait_for_log("the previous certificate is still served");
     assert!(line.contains("holds no certificate"), "{line}");
 }
 

@@ -1,0 +1,61 @@
+//! Circles among sibling modules: each folder's files, and the folders beside them, depend on each other in one direction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::source::Source;
+
+/// A module by the names on the way to it, such as `["server", "reload"]`.
+type ModulePath = Vec<String>;
+
+/// A fault for each pair of siblings of which each depends on the other, directly or through others.
+pub(crate) fn faults(sources: &[Source]) -> Vec<String> {
+    let modules: BTreeSet<ModulePath> = sources.iter().map(Source::module_path).collect();
+    // For each sibling, the siblings that it names and where.
+    let mut edges: BTreeMap<ModulePath, BTreeMap<ModulePath, String>> = BTreeMap::new();
+    for source in sources {
+        let own = source.module_path();
+        for (line, target) in source.references() {
+            let shared = own.iter().zip(&target).take_while(|(a, b)| a == b).count();
+            let (Some(from), Some(to)) = (own.get(..=shared), target.get(..=shared)) else {
+                continue;
+            };
+            // The root's modules are ordered by the import table.
+            if shared > 0 && modules.contains(to) {
+                let places = edges.entry(from.to_vec()).or_default();
+                let place = format!("{}:{line}", source.path);
+                places.entry(to.to_vec()).or_insert(place);
+            }
+        }
+    }
+    let mut faults = Vec::new();
+    for (from, targets) in &edges {
+        for (to, place) in targets.iter().filter(|(to, _)| from < to) {
+            if let Some(back) = reach(to, from, &edges) {
+                let [from, to] = [from, to].map(|path| path.join("::"));
+                faults.push(format!(
+                    "{place}: `{from}` names `{to}`, which leads back to it at {back}"
+                ));
+            }
+        }
+    }
+    faults
+}
+
+/// Returns where the last step from `start` to `goal` is, if there is a way.
+fn reach(
+    start: &ModulePath,
+    goal: &ModulePath,
+    edges: &BTreeMap<ModulePath, BTreeMap<ModulePath, String>>,
+) -> Option<String> {
+    let (mut seen, mut waiting) = (BTreeSet::new(), vec![start]);
+    while let Some(module) = waiting.pop() {
+        let Some(targets) = edges.get(module).filter(|_| seen.insert(module)) else {
+            continue;
+        };
+        if let Some(place) = targets.get(goal) {
+            return Some(place.clone());
+        }
+        waiting.extend(targets.keys());
+    }
+    None
+}

@@ -1,0 +1,115 @@
+//! Words that do not belong in code, docs, help or scripts: pronouns for roles, and private names for what the field has a
+//! term for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::source::sources;
+
+/// Each word, and what is written in its place.
+const WORDS: &[(&str, &str)] = &[
+    (
+        "whoever",
+        "the role: client, subscriber, operator, caller, peer, replica",
+    ),
+    ("somebody", "the role"),
+    ("someone", "the role"),
+    ("anybody", "the role"),
+    ("anyone", "the role"),
+    ("nobody", "no and the role"),
+    ("everybody", "all and the role"),
+    ("everyone", "all and the role"),
+    ("stranger", "unknown client"),
+    ("strangers", "unknown clients"),
+    ("he", "the role"),
+    ("him", "the role"),
+    ("his", "the role's"),
+    ("culprit", "the cause"),
+    ("parcel", "message, or the type's name"),
+    ("errand", "job"),
+    ("sentry", "deadline"),
+    ("twin", "reference implementation, duplicate, counterpart"),
+    ("twins", "duplicates"),
+];
+
+/// What is searched besides the comments and names of `src`, from the package's root.
+const SEARCHED: &[&str] = &["docs", "deploy", "README.md", "src/pages/assets"];
+
+/// Kinds of files that are searched there.
+const EXTENSIONS: &[&str] = &["md", "sh", "py", "yml", "yaml", "service", "socket"];
+
+/// Folders of `src` that still have some; none is added.
+const UNSWEPT: &[&str] = &["dataset", "hub", "import", "http"];
+
+#[test]
+fn no_private_words() {
+    let mut faults = Vec::new();
+    let mut check = |path: &str, number: usize, prose: &str| {
+        for (word, instead) in found(prose) {
+            faults.push(format!("{path}:{number}: `{word}`: write {instead}"));
+        }
+    };
+    for source in sources() {
+        if UNSWEPT.contains(&source.module()) {
+            continue;
+        }
+        for (number, line) in source.prose().lines().enumerate() {
+            check(&source.path, number + 1, line);
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for name in SEARCHED {
+        collect(&root.join(name), &mut files);
+    }
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a readable file");
+        let path = file.strip_prefix(root).expect("a path below the root");
+        for (number, line) in text.lines().enumerate() {
+            check(&path.to_string_lossy(), number + 1, line);
+        }
+    }
+    super::report(faults);
+}
+
+#[test]
+fn words_are_found_in_names_and_prose() {
+    let words = |line| -> Vec<&str> { found(line).map(|(word, _)| *word).collect() };
+    assert_eq!(
+        words("// Whoever asks, and his twin."),
+        ["whoever", "his", "twin"]
+    );
+    assert_eq!(
+        words("fn nobody_is_asked(parcel: u8) {}"),
+        ["nobody", "parcel"]
+    );
+    assert_eq!(words("the, this, whisper, twine, history"), [""; 0]);
+    assert_eq!(words("\"/api/reviews/nobody\""), [""; 0]);
+}
+
+fn found(line: &str) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    // A path, such as /api/reviews/nobody, is an example and no prose.
+    let prose = line
+        .split(' ')
+        .filter(|part| !part.contains('/') || part.starts_with("//"));
+    let prose: Vec<String> = prose.map(str::to_lowercase).collect();
+    let prose = prose.join(" ");
+    let is_there = move |word: &str| {
+        let mut words = prose.split(|character: char| !character.is_ascii_alphabetic());
+        words.any(|found| found == word)
+    };
+    WORDS.iter().filter(move |(word, _)| is_there(word))
+}
+
+fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+    if path.is_dir() {
+        for entry in fs::read_dir(path).expect("a readable folder") {
+            collect(&entry.expect("a readable folder").path(), files);
+        }
+    } else if path
+        .extension()
+        .is_some_and(|ending| EXTENSIONS.iter().any(|known| ending == *known))
+    {
+        files.push(path.to_owned());
+    }
+}
