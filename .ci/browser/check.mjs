@@ -165,7 +165,7 @@ await check('examples for developers can be copied and tried', desktop, async (p
 await check('examples in JavaScript run as they stand', desktop, async (page) => {
   await page.goto(`${base}/developers`);
   const codes = await page.locator('.code', { has: page.locator('.label', { hasText: /^JavaScript$/ }) }).locator('code').allTextContents();
-  // Not those that tell a hub of somebody else's callback.
+  // Not those that give a hub another party's callback.
   const runs = codes.filter((code) => !/hub\.callback/.test(code));
   assert.ok(runs.length > 15 && codes.length - runs.length === 1, `${runs.length} of ${codes.length}`);
   for (const code of runs) {

@@ -8,7 +8,7 @@ rm -rf "$work"
 mkdir -p "$work"
 
 # write_table FILE REVIEWS PADDING: rows with ids 0 to REVIEWS - 1, over and over, until there are 10^9 bytes; a column
-# that nobody asks for has PADDING bytes.
+# that no import reads has PADDING bytes.
 write_table() {
     python3 - "$@" <<'EOF'
 import sys

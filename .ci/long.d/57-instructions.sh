@@ -1,4 +1,4 @@
-# What a request costs in our own code, in instructions: a table for whoever compares two states of the tree.
+# What a request costs in our own code, in instructions: a table with which to compare two commits.
 # limit: 3600 s
 
 need valgrind valgrind

@@ -2,7 +2,7 @@
 
 import schemathesis
 
-# Nothing listens there, so a verification fails at once and nobody else is asked.
+# Nothing listens there, so a verification fails at once and no other machine gets a request.
 CALLBACK = "https://127.0.0.1:9999/callback"
 CURSOR_LENGTH_MAX = 256
 
@@ -20,7 +20,7 @@ def filter_query(_context, query):
 
 @schemathesis.hook
 def filter_body(_context, body):
-    # The hub does not read these two of whoever unsubscribes.
+    # The hub ignores these two when it is asked to unsubscribe.
     unread = {"hub.lease_seconds", "hub.secret"}
     return not isinstance(body, dict) or body.get("hub.mode") != "unsubscribe" or not unread & set(body)
 

@@ -1,4 +1,4 @@
-# The release build, as a newcomer makes it.
+# The release build, as README has it.
 # limit: 900 s
 
 # The program alone, as `cargo run` has it: with the library as a goal of its own all code is generated twice.
