@@ -79,7 +79,7 @@ fn each_tool_refuses_what_it_cannot_use() {
         (
             "get_aspect_sentiment",
             json!({"aspect": "catering"}),
-            "aspect: is unknown; there are ",
+            "aspect: is unknown; the nearest names: ",
         ),
         (
             "list_reviews_since",
