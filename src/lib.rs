@@ -28,10 +28,10 @@
 //! # Three ways through the code
 //!
 //! **`GET /reviews.json`.** `server::listener` accepts, `server::workers` hands the connection to `server::connection`, which
-//! begins on the fast path (`server::fast`): `wire::simple_request` parses, `http::fast_path` makes a `RequestHead`
-//! (`http::head`), `http::respond` routes it (`http::router`) and asks `http::endpoint::document`, which selects the coding
-//! from `http::served_state` and evaluates the conditions (`wire::conditional`); `http::prerendered` holds the head's bytes,
-//! and `server::send` writes. Anything unusual goes to hyper (`server::service`), which makes the same `RequestHead`.
+//! begins on the fast path (`server::fast`): `wire::simple_request` parses, `http::head` makes a `RequestHead`, `http::respond`
+//! routes it (`http::router`) and asks `http::endpoint`, which selects the coding from `http::served_state` and evaluates the
+//! conditions (`wire::conditional`); the head's bytes are kept there, too, and `server::fast` writes. Anything unusual goes
+//! to hyper (`server::service`), which makes the same `RequestHead`.
 //!
 //! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`.** The same as far as `http::endpoint::search`:
 //! `search::query` turns the parameters into a `Query` (`search::filter`), or into issues (`search::issue`) and a 400; the

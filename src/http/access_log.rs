@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
+use arrayvec::ArrayString;
 use hyper::Method;
 
 use super::head::RequestHead;
@@ -30,44 +31,45 @@ pub struct LogEntry {
     pub unix_ms: i64,
     /// The client.
     pub client: IpAddr,
-    /// The method.
-    pub method: MethodName,
+    /// The method, cut at 16 bytes: over HTTP/2 a client may repeat one as long as a head for a byte.
+    pub method: ArrayString<METHOD_BYTES_MAX>,
     /// The path as it came, without the query, cut at 256 bytes.
     pub path: String,
-    /// The status of the reply.
+    /// The status of the response.
     pub status: u16,
     /// Bytes of its body.
     pub bytes: u64,
-    /// From the head to a reply that is ready.
+    /// From the head to a response that is ready.
     pub elapsed: Duration,
     /// The trace that the client sent along.
     pub trace: Option<TraceParent>,
 }
 
-/// A method, cut at 16 bytes: a client may send one as long as a head, and by HTTP/2 again and again for a byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MethodName {
-    bytes: [u8; METHOD_BYTES_MAX],
-    length: usize,
+impl LogEntry {
+    /// Begins the entry of a request of `client`; its response is not known yet.
+    pub(super) fn begin(head: &RequestHead<'_>, client: IpAddr) -> LogEntry {
+        let mut traces = head.lines_from_last("traceparent");
+        // More than one is invalid (Trace Context §3.2.2.5).
+        let trace = match (traces.next(), traces.next()) {
+            (Some(only), None) => TraceParent::parse(only),
+            _ => None,
+        };
+        LogEntry {
+            unix_ms: clock::unix_ms(),
+            client,
+            method: method_name(head.method),
+            path: truncate(head.path, PATH_BYTES_MAX).to_owned(),
+            status: 0,
+            bytes: 0,
+            elapsed: Duration::ZERO,
+            trace,
+        }
+    }
 }
 
-impl MethodName {
-    /// Keeps the beginning of `method`; allocates nothing.
-    #[must_use]
-    pub fn of(method: &Method) -> MethodName {
-        let text = method.as_str().as_bytes();
-        let length = text.len().min(METHOD_BYTES_MAX);
-        let mut bytes = [0; METHOD_BYTES_MAX];
-        bytes[..length].copy_from_slice(&text[..length]);
-        MethodName { bytes, length }
-    }
-
-    /// Returns what was kept.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        // A method is a token, of ASCII alone (RFC 9110 §5.6.2).
-        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or("")
-    }
+/// Returns the beginning of a method, which is a token of ASCII (RFC 9110 §5.6.2).
+fn method_name(method: &Method) -> ArrayString<METHOD_BYTES_MAX> {
+    ArrayString::from(truncate(method.as_str(), METHOD_BYTES_MAX)).unwrap_or_default()
 }
 
 /// What the writer is sent.
@@ -160,59 +162,10 @@ impl AccessLog {
         )
     }
 
-    fn push(&self, entry: LogEntry) {
+    pub(super) fn push(&self, entry: LogEntry) {
         if self.queue.try_send(WriterMessage::Entry(entry)).is_err() {
             self.stats.dropped.fetch_add(1, Relaxed);
         }
-    }
-}
-
-/// What is known of a request before it is answered, where there is an access log.
-#[derive(Debug)]
-pub(super) struct LogEntryBuilder {
-    unix_ms: i64,
-    client: IpAddr,
-    method: MethodName,
-    path: String,
-    trace: Option<TraceParent>,
-}
-
-impl LogEntryBuilder {
-    /// Notes what `head` says, a request of `client`.
-    pub(super) fn new(head: &RequestHead<'_>, client: IpAddr) -> LogEntryBuilder {
-        let path = head.path;
-        let mut traces = head.lines_from_last("traceparent");
-        // More than one is invalid (Trace Context §3.2.2.5).
-        let trace = match (traces.next(), traces.next()) {
-            (Some(only), None) => TraceParent::parse(only),
-            _ => None,
-        };
-        LogEntryBuilder {
-            unix_ms: clock::unix_ms(),
-            client,
-            method: MethodName::of(head.method),
-            path: truncate(path, PATH_BYTES_MAX).to_owned(),
-            trace,
-        }
-    }
-
-    /// Returns who asked.
-    pub(super) fn client(&self) -> IpAddr {
-        self.client
-    }
-
-    /// Hands the entry to the writer.
-    pub(super) fn push(self, log: &AccessLog, status: u16, bytes: u64, elapsed: Duration) {
-        log.push(LogEntry {
-            unix_ms: self.unix_ms,
-            client: self.client,
-            method: self.method,
-            path: self.path,
-            status,
-            bytes,
-            elapsed,
-            trace: self.trace,
-        });
     }
 }
 
@@ -223,53 +176,39 @@ mod tests {
     use super::super::head::tests::of_headers;
     use super::*;
 
-    fn note(path: &str, fields: &[(&'static str, &'static str)]) -> LogEntryBuilder {
+    fn entry(path: &str, traces: &[&'static str]) -> LogEntry {
         let mut headers = HeaderMap::new();
-        for (name, value) in fields {
-            headers.append(*name, HeaderValue::from_static(value));
+        for value in traces {
+            headers.append("traceparent", HeaderValue::from_static(value));
         }
         let mut head = of_headers(&headers);
         head.path = path;
-        LogEntryBuilder::new(&head, IpAddr::from([127, 0, 0, 1]))
+        LogEntry::begin(&head, IpAddr::from([127, 0, 0, 1]))
     }
 
     #[test]
-    fn a_path_is_cut() {
+    fn long_paths_and_methods_are_cut() {
         let long = format!("/{}", "a".repeat(300));
-        assert_eq!(note(&long, &[]).path.len(), PATH_BYTES_MAX);
-    }
-
-    #[test]
-    fn sixteen_bytes_of_a_method_are_kept() {
-        let kept = |text: &str| {
-            let method = Method::from_bytes(text.as_bytes()).expect(text);
-            MethodName::of(&method).as_str().to_owned()
-        };
-        assert_eq!(kept("OPTIONS"), "OPTIONS");
-        assert_eq!(kept(&"M".repeat(16)), "M".repeat(16));
-        assert_eq!(kept(&"M".repeat(17)), "M".repeat(16));
-        assert_eq!(kept(&"M".repeat(8_000)), "M".repeat(16));
+        assert_eq!(entry(&long, &[]).path.len(), PATH_BYTES_MAX);
+        for (length, kept) in [(7, 7), (16, 16), (17, 16), (8_000, 16)] {
+            let method = Method::from_bytes("M".repeat(length).as_bytes()).expect("a token");
+            assert_eq!(method_name(&method).as_str(), "M".repeat(kept));
+        }
     }
 
     #[test]
     fn a_trace_that_came_twice_is_no_trace() {
         let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        let one = ("traceparent", good);
-        assert_eq!(
-            note("/", &[one])
-                .trace
-                .map(|trace| trace.as_str().to_owned()),
-            Some(good.to_owned())
-        );
-        assert!(note("/", &[one, one]).trace.is_none());
-        assert!(note("/", &[("traceparent", "x")]).trace.is_none());
+        let trace = |traces: &[&'static str]| entry("/", traces).trace;
+        assert_eq!(trace(&[good]).expect("a trace").as_str(), good);
+        assert!(trace(&[good, good]).is_none() && trace(&["x"]).is_none());
     }
 
     #[test]
     fn a_full_queue_drops_and_counts() {
         let (log, messages) = AccessLog::new();
         for _ in 0..QUEUE + 2 {
-            note("/", &[]).push(&log, 200, 1, Duration::ZERO);
+            log.push(entry("/", &[]));
         }
         assert_eq!(log.stats().dropped(), 2);
         assert!(!log.stop());

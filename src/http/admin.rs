@@ -1,21 +1,26 @@
-//! What the administrator's own listener answers: metrics, and how the process is. Never on the public port.
+//! What the administrator's listener answers: metrics, and how the process is. Never on the public port.
 
 use std::net::IpAddr;
 
 use hyper::body::{Body as _, Incoming};
+use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response, Version};
 
 use super::app_state::AppState;
 use super::body::Body;
-use super::endpoint::state::{self, Asker};
-use super::host;
+use super::endpoint::state;
+use super::error::HttpError;
+use super::host::{self, HostError};
 use super::reply::{self, Reply};
+
+/// The media type of the metrics.
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Answers one request of `peer`; `metrics` is called where they are asked for.
 ///
 /// From this machine it has to ask by an address or as `localhost`: what runs here may be a browser, and a page whose
 /// name has been led to us (DNS rebinding) would read what we answer. From elsewhere any name will do, as scrapers
-/// know us by names of their own, and who can connect is the operator's to decide.
+/// know us by names of their own, and the operator decides which machines can connect.
 pub fn handle(
     app: &AppState,
     request: &Request<Incoming>,
@@ -25,14 +30,28 @@ pub fn handle(
     let is_led = peer.to_canonical().is_loopback()
         && !host::is_without_name(request.uri(), request.headers());
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    let mut response = match request.uri().path() {
-        _ if is_led => reply::admin::misdirected(),
-        "/metrics" | "/healthz" | "/readyz" if !is_read => reply::admin::method_not_allowed(),
-        "/metrics" => reply::admin::metrics(metrics()),
-        "/healthz" => state(state::health()),
-        "/readyz" => state(state::ready(app, &app.current(), Asker::Administrator)),
-        _ => reply::admin::not_found(),
+    let path = request.uri().path();
+    let reply = match path {
+        _ if is_led => Reply::Refuse(HttpError::Host(HostError::Foreign)),
+        "/metrics" | "/healthz" | "/readyz" if !is_read => {
+            Reply::Refuse(HttpError::Method("GET, HEAD"))
+        }
+        "/metrics" => Reply::State {
+            healthy: true,
+            body: metrics().into(),
+        },
+        "/healthz" => state::health(),
+        "/readyz" => state::ready(app, &app.current(), true),
+        _ => Reply::Refuse(HttpError::UnknownPath),
     };
+    let is_metrics = path == "/metrics" && matches!(reply, Reply::State { .. });
+    let mut response = render(reply);
+    if is_metrics {
+        let media_type = HeaderValue::from_static(OPENMETRICS);
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, media_type);
+    }
     if request.method() == Method::HEAD {
         let body = std::mem::take(response.body_mut());
         *response.body_mut() = body.into_head();
@@ -44,17 +63,16 @@ pub fn handle(
     response
 }
 
-/// Writes what the process says of itself.
-fn state(reply: Reply<'_>) -> Response<Body> {
-    match reply {
-        Reply::State { healthy, body } => reply::admin::state(healthy, body),
-        // `state` has no other replies.
-        _ => reply::admin::not_found(),
-    }
+/// Writes `reply` without the fields that admit pages of other origins.
+fn render(reply: Reply<'_>) -> Response<Body> {
+    let mut headers = HeaderMap::new();
+    let no_store = HeaderValue::from_static("no-store");
+    let (status, body) = reply::fill(reply, &mut headers, &no_store);
+    reply::response(status, headers, body)
 }
 
-/// Returns the answer to a request whose handler panicked.
+/// Returns the response to a request whose handler panicked.
 #[must_use]
-pub fn broken() -> Response<Body> {
-    reply::admin::internal()
+pub fn internal_error() -> Response<Body> {
+    render(Reply::Refuse(HttpError::Internal))
 }

@@ -1,8 +1,6 @@
 //! The service as a whole: what is served now, what the operator has set, and whether it is ready.
 
-use std::fmt;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -62,26 +60,15 @@ pub struct Limits {
 }
 
 /// Why the settings cannot be used: the operator's mistake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// `cache_control` holds a byte that no header may carry.
+    #[error("cache-control: only visible ASCII and spaces can be sent in a header")]
     CacheControl,
     /// `base_url` holds a byte that no header may carry.
+    #[error("base-url: only visible ASCII can be sent in a header")]
     BaseUrl,
 }
-
-impl fmt::Display for SettingsError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            SettingsError::CacheControl => {
-                "cache-control: only visible ASCII and spaces can be sent in a header"
-            }
-            SettingsError::BaseUrl => "base-url: only visible ASCII can be sent in a header",
-        })
-    }
-}
-
-impl std::error::Error for SettingsError {}
 
 /// A part of the service with a rate limit of its own; the number is its index in the table of limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,10 +91,8 @@ pub struct AppState {
     pub traffic: RequestMetrics,
     pub(crate) limits: Limits,
     pub(crate) proxies: Proxies,
-    /// At `RateLimitScope as usize`; `None` where there is no limit.
-    rates: [Option<RateLimiter>; 3],
-    /// Requests that were too many, at `RateLimitScope as usize`.
-    rate_limited: [AtomicU64; 3],
+    /// At `RateLimitScope as usize`.
+    rates: [RateLimiter; 3],
     pub(crate) cache_control: HeaderValue,
     /// `None` where `/mcp` is not served: it answers 503.
     pub(crate) mcp: Option<mcp::Server>,
@@ -115,8 +100,6 @@ pub struct AppState {
     hub: OnceLock<Hub>,
     /// Empty where requests are not logged.
     access_log: OnceLock<AccessLog>,
-    /// Large bodies are kept for the kernel as well.
-    fast_path: bool,
     base_url: String,
     /// Host and port of `base_url`.
     own_authority: String,
@@ -146,12 +129,10 @@ impl AppState {
                 RateLimiter::new("mcp", settings.rates.mcp, began),
                 RateLimiter::new("hub", settings.rates.hub, began),
             ],
-            rate_limited: Default::default(),
             cache_control,
             mcp: None,
             hub: OnceLock::new(),
             access_log: OnceLock::new(),
-            fast_path: false,
             is_own_authority: host::is_authority(own_authority.as_bytes()),
             own_authority,
             base_url: settings.base_url,
@@ -162,15 +143,6 @@ impl AppState {
     #[must_use]
     pub fn with_mcp(mut self, server: mcp::Server) -> AppState {
         self.mcp = Some(server);
-        self
-    }
-
-    /// Has large bodies kept a second time, where the kernel sends them by itself, if plain requests are `answered`
-    /// without hyper.
-    #[must_use]
-    pub fn with_fast_path(mut self, answered: bool) -> AppState {
-        self.fast_path = answered;
-        self.served.load().enable_sendfile(answered);
         self
     }
 
@@ -198,7 +170,7 @@ impl AppState {
         self.access_log.get()
     }
 
-    /// Returns what answers at `/mcp`, where it is served.
+    /// Returns the MCP server, where it is served.
     #[must_use]
     pub fn mcp(&self) -> Option<&mcp::Server> {
         self.mcp.as_ref()
@@ -206,7 +178,6 @@ impl AppState {
 
     /// Puts `site` in place of `expected`, unless that is no longer the current one; tells whether it did.
     pub fn replace(&self, expected: &Arc<ServedState>, served: ServedState) -> bool {
-        served.enable_sendfile(self.fast_path);
         let previous = self.served.compare_and_swap(expected, Arc::new(served));
         Arc::ptr_eq(&previous, expected)
     }
@@ -214,7 +185,6 @@ impl AppState {
     /// Puts `site` in place of the current one, and returns that. Requests in flight finish on the site they began with,
     /// and the last of them would have to free it, gigabytes of a large dataset, unless the caller keeps it longer.
     pub fn publish(&self, served: ServedState) -> Arc<ServedState> {
-        served.enable_sendfile(self.fast_path);
         self.served.swap(Arc::new(served))
     }
 
@@ -229,23 +199,13 @@ impl AppState {
         scope: RateLimitScope,
         client: impl FnOnce() -> IpAddr,
     ) -> Option<RateLimitStatus> {
-        let rate = self.rates[scope as usize].as_ref()?;
-        let quota = rate.take(client(), clock::instant());
-        if quota.is_exceeded {
-            self.rate_limited[scope as usize].fetch_add(1, Relaxed);
-        }
-        Some(quota)
+        self.rates[scope as usize].take(client, clock::instant)
     }
 
-    /// Returns the parts of the service that have a rate, and how many requests to each were too many.
+    /// Returns the rate limits by name, and how many requests each has refused.
     #[must_use]
     pub fn rate_limited(&self) -> [(&'static str, u64); 3] {
-        let count = |scope: RateLimitScope| self.rate_limited[scope as usize].load(Relaxed);
-        [
-            ("reads", count(RateLimitScope::Reads)),
-            ("mcp", count(RateLimitScope::Mcp)),
-            ("hub", count(RateLimitScope::Hub)),
-        ]
+        self.rates.each_ref().map(RateLimiter::refused)
     }
 
     /// Returns the host and port of the public address.

@@ -49,13 +49,9 @@ impl Body {
         }
     }
 
-    /// Returns the slices, to keep some of them.
-    pub(crate) fn into_slices(self) -> [Bytes; 3] {
-        self.slices
-    }
-
     /// Returns the slices; the first two of a body of one are empty.
-    pub(crate) fn slices(&self) -> &[Bytes; 3] {
+    #[must_use]
+    pub fn slices(&self) -> &[Bytes; 3] {
         &self.slices
     }
 

@@ -41,15 +41,7 @@ impl Proxies {
     ///
     /// Where a proxy does not say which client it serves, it is taken for the client itself. Allocates for Forwarded alone.
     pub(crate) fn client_of(&self, head: &RequestHead<'_>) -> IpAddr {
-        self.client(|name| head.lines_from_last(name), head.peer)
-    }
-
-    /// Finds the client of `peer` by the `lines` of the field that counts, the last first.
-    fn client<'l, L>(&self, lines: impl FnOnce(&'static str) -> L, peer: IpAddr) -> IpAddr
-    where
-        L: Iterator<Item = &'l [u8]>,
-    {
-        let mut client = peer.to_canonical();
+        let mut client = head.peer.to_canonical();
         if !self.contain(client) {
             return client;
         }
@@ -57,7 +49,7 @@ impl Proxies {
             ProxyField::XForwardedFor => "x-forwarded-for",
             ProxyField::Forwarded => "forwarded",
         };
-        for line in lines(name) {
+        for line in head.lines_from_last(name) {
             let is_found = match self.field {
                 ProxyField::XForwardedFor => self.walk(parse_x_forwarded_for(line), &mut client),
                 ProxyField::Forwarded => self.walk(parse_forwarded(line), &mut client),
@@ -84,6 +76,9 @@ impl Proxies {
 
 #[cfg(test)]
 mod tests {
+    use hyper::header::{HeaderMap, HeaderValue};
+
+    use super::super::head::tests::of_headers;
     use super::*;
 
     fn client(field: ProxyField, lines: &[(&'static str, &'static str)], peer: &str) -> String {
@@ -93,12 +88,13 @@ mod tests {
                 .to_vec(),
             field,
         };
-        let lines = |wanted| {
-            let named = lines.iter().rev().filter(move |(name, _)| *name == wanted);
-            named.map(|(_, value)| value.as_bytes())
-        };
-        let peer = peer.parse().expect(peer);
-        proxies.client(lines, peer).to_string()
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        let mut head = of_headers(&headers);
+        head.peer = peer.parse().expect(peer);
+        proxies.client_of(&head).to_string()
     }
 
     #[test]

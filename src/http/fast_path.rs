@@ -1,39 +1,37 @@
 //! The fast path's share of a request: from bytes to a [`RequestHead`], and from the reply to bytes.
 //!
-//! What stands between is [`respond`](super::respond), as for hyper. Only reads that are simple and frequent are taken;
-//! all else is left to hyper. The responses of both are the same, byte for byte, their date aside: the check
-//! `plain_reply` of the oracle compares them.
+//! What stands between is [`Exchange`], as for hyper. Only reads that are simple and frequent are taken; all else is left
+//! to hyper. The responses of both are the same, byte for byte, their date aside: the check `plain_reply` of the oracle
+//! compares them.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
-use hyper::{Response, StatusCode};
+use hyper::{Method, Response, StatusCode};
 
 use super::app_state::AppState;
 use super::body::Body;
+use super::error::HttpError;
 use super::head::RequestHead;
-use super::prerendered::{FileBody, MemFd, MemFdRange};
-use super::reply::{self, Refusal, Reply, Representation};
+use super::reply::{self, Reply, Representation};
 use super::respond::{Exchange, Routed, path_of};
 use super::router::Route;
-use super::served_state::ServedState;
 use crate::clock;
 use crate::wire::date::Timestamp;
 use crate::wire::json::push_u64;
 use crate::wire::simple_request::parse_simple;
 
 /// Bodies below this many bytes are copied after their head: cheaper than telling the kernel of two places.
-const COPY_BYTES_MAX: usize = 16 * 1024;
+const COPY_BYTES_MAX: u64 = 16 * 1024;
 
-/// What a reply that is made for one request costs at the least, in ready documents. Our choice: most cost a few of
+/// What a reply that is made for one request costs at the least, in stored documents. Our choice: most cost a few of
 /// those, and single ones hundreds.
-pub(super) const MADE_COST: usize = 16;
+const MADE_COST: usize = 16;
 
-/// Microseconds that cost as much as a ready document, most of which the kernel takes.
+/// Microseconds that cost as much as a stored document, most of which the kernel takes.
 const DOCUMENT_US: u128 = 8;
 
 /// The response to a simple request; its head, and its body where that is small, were appended.
@@ -41,10 +39,10 @@ const DOCUMENT_US: u128 = 8;
 pub struct FastResponse {
     /// Bytes of the request.
     pub length: usize,
-    /// What it has cost, roughly: 1 for a document that was ready, more for what had to be made.
+    /// What it has cost, roughly, in stored documents.
     pub cost: usize,
-    /// The body that follows what was appended.
-    pub body: Option<FileBody>,
+    /// The body, where it was not appended.
+    pub body: Option<Body>,
 }
 
 /// Answers the simple request at the beginning of `bytes`, of the client at `peer`, by appending to `out`; its time is
@@ -63,123 +61,97 @@ pub fn respond_simple(
     let head = RequestHead::of_simple(app, &simple, peer.ip());
     let path = path_of(app, &head);
     let routed = Routed::find(app, &head, &path);
-    if !is_answered_here(&routed, head.query) {
+    // All but what is rare, takes long or ends the connection.
+    let is_taken = match &routed.matched {
+        Ok(Some(matched)) => match matched.route {
+            Route::Document(_) | Route::Page(_) => head.query.is_empty(),
+            Route::Search | Route::Since(_) | Route::Review(_) => true,
+            _ => false,
+        },
+        Err(error) => *error == HttpError::UnknownPath,
+        Ok(None) => false,
+    };
+    if !is_taken {
         return None;
     }
     let mut exchange = Exchange::begin(app, &head, &routed, began);
     let served = app.served.load();
     let reply = exchange.respond(app, &served, &head, routed).ok()?;
-    let is_ready = prerendered(&reply).is_some();
-    let encoded = encode(app, &served, reply, &exchange, simple.is_head, out);
+    let kept = kept_head(&reply);
+    let (status, body) = match kept.filter(|_| exchange.quota.is_none()) {
+        Some(kept) => encode_stored(app, reply, kept, out),
+        // The fields of a rate differ from one response to the next.
+        None => {
+            let mut response = reply::render(reply, HEADERS.take(), &app.cache_control);
+            if let Some(quota) = exchange.quota {
+                reply::put_rate(&mut response, &quota);
+            }
+            push_head(response, out)
+        }
+    };
+    let body = match *head.method == Method::HEAD {
+        true => body.into_head(),
+        false => body,
+    };
+    let sent = body.sent();
+    let body = push_small(body, out);
     app.traffic.record_plain();
-    let elapsed = exchange.end(app, encoded.status.as_u16(), encoded.sent);
+    let elapsed = exchange.end(app, status.as_u16(), sent);
     Some(FastResponse {
         length: simple.length,
-        cost: match is_ready {
-            true => 1,
-            false => MADE_COST.max(documents(elapsed)),
+        cost: match kept {
+            Some(_) => 1,
+            None => MADE_COST.max(documents(elapsed)),
         },
-        body: encoded.body,
+        body,
     })
 }
 
-/// Tells whether a request is answered here: a read, unless it is rare, takes long or ends the connection.
-fn is_answered_here(routed: &Routed<'_>, query: &str) -> bool {
-    match routed.route {
-        Ok(Some(Route::Document(_) | Route::Page(_))) => query.is_empty(),
-        Ok(Some(Route::Search | Route::Since(_) | Route::Review(_))) => true,
-        Err(Refusal::UnknownPath) => true,
-        _ => false,
-    }
-}
-
-/// Returns how many ready documents so much time would have served.
-pub(super) fn documents(elapsed: Duration) -> usize {
+/// Returns how many stored documents so much time would have served.
+pub fn documents(elapsed: Duration) -> usize {
     usize::try_from(elapsed.as_micros() / DOCUMENT_US).unwrap_or(usize::MAX)
 }
 
-/// What is kept of a document's responses: the head with any date, once one was encoded, and where the kernel has the
-/// body.
-type Prerendered<'s> = (&'s OnceLock<Box<[u8]>>, Option<&'s Arc<MemFd>>);
-
-fn prerendered<'s>(reply: &Reply<'s>) -> Option<Prerendered<'s>> {
+/// Returns where the head of a stored document's response is kept.
+fn kept_head<'s>(reply: &Reply<'s>) -> Option<&'s OnceLock<Box<[u8]>>> {
     match reply {
-        Reply::Serve(Representation { ready, coding, .. }, _) => {
-            ready.map(|ready| (ready.served(*coding), ready.file(*coding)))
-        }
-        Reply::NotModified(Representation { ready, coding, .. }) => {
-            ready.map(|ready| (ready.not_modified(*coding), None))
-        }
+        Reply::Serve(Representation { heads, .. }, _) => heads.map(|heads| &heads.served),
+        Reply::NotModified(Representation { heads, .. }) => heads.map(|heads| &heads.not_modified),
         _ => None,
     }
 }
 
-/// What was appended of a response.
-struct Encoded {
-    status: StatusCode,
-    /// Bytes of its body, wherever they are.
-    sent: u64,
-    /// The body, where it follows what was appended.
-    body: Option<FileBody>,
-}
-
-/// Encodes `reply` for HTTP/1.1 as hyper does, by appending to `out`.
-fn encode(
+/// Appends the head of a stored document's response, with the date of now; returns the rest of it.
+fn encode_stored(
     app: &AppState,
-    served: &ServedState,
     reply: Reply<'_>,
-    exchange: &Exchange,
-    is_head: bool,
+    kept: &OnceLock<Box<[u8]>>,
     out: &mut Vec<u8>,
-) -> Encoded {
-    let kept = prerendered(&reply);
-    let kept_file = kept.and_then(|(_, file)| file);
-    // The fields of a rate differ from one response to the next.
-    let kept_head = kept
-        .filter(|_| exchange.quota.is_none())
-        .map(|(head, _)| head);
-    let (status, body) = match (kept_head.and_then(OnceLock::get), reply) {
-        (Some(head), Reply::Serve(_, body)) => (push_kept(head, StatusCode::OK, out), body),
-        (Some(head), _) => (
-            push_kept(head, StatusCode::NOT_MODIFIED, out),
-            Body::empty(),
-        ),
-        (None, reply) => {
-            let start = out.len();
-            let mut response = reply::render(reply, HEADERS.take(), &app.cache_control);
-            if let Some(quota) = exchange.quota {
-                reply::rate::put(&mut response, &quota);
-            }
-            let (status, body) = push_head(response, out);
-            if let Some(kept) = kept_head {
-                // Another thread has encoded the same.
-                let _ = kept.set(out[start..].into());
-            }
-            (status, body)
-        }
+) -> (StatusCode, Body) {
+    let Some(head) = kept.get() else {
+        let start = out.len();
+        let rest = push_head(
+            reply::render(reply, HEADERS.take(), &app.cache_control),
+            out,
+        );
+        // Another thread may have encoded the same.
+        let _ = kept.set(out[start..].into());
+        return rest;
     };
-    let file = |bytes: &Bytes| {
-        kept_file
-            .map(MemFdRange::whole)
-            .or_else(|| served.file_part(bytes))
-    };
-    let (sent, body) = push_body(body, file, is_head, out);
-    Encoded { status, sent, body }
-}
-
-thread_local! {
-    /// The header map of the response before, so that none has to allocate one.
-    static HEADERS: Cell<HeaderMap> = Cell::default();
-}
-
-/// Appends a head that was kept, with the date of now.
-fn push_kept(head: &[u8], status: StatusCode, out: &mut Vec<u8>) -> StatusCode {
     out.extend_from_slice(head);
     // The date stands at the end, before the empty line.
     if let Some(end) = out.last_chunk_mut::<{ DATE_BYTES + 4 }>() {
         end[..DATE_BYTES].copy_from_slice(&date());
     }
-    status
+    match reply {
+        Reply::Serve(_, body) => (StatusCode::OK, body),
+        _ => (StatusCode::NOT_MODIFIED, Body::empty()),
+    }
+}
+
+thread_local! {
+    /// The header map of the response before, so that none has to allocate one.
+    static HEADERS: Cell<HeaderMap> = Cell::default();
 }
 
 /// Appends the head of `response` as hyper writes it, and keeps its map for the next; returns the rest of it.
@@ -213,32 +185,15 @@ fn push_head(response: Response<Body>, out: &mut Vec<u8>) -> (StatusCode, Body) 
     (status, body)
 }
 
-/// Appends a small body, and the beginning of one in several pieces; returns how long it is, and what follows of any
-/// other.
-fn push_body(
-    body: Body,
-    file: impl FnOnce(&Bytes) -> Option<MemFdRange>,
-    is_head: bool,
-    out: &mut Vec<u8>,
-) -> (u64, Option<FileBody>) {
-    let sent = if is_head { 0 } else { body.length() };
-    if sent < COPY_BYTES_MAX as u64 {
-        if !is_head {
-            for slice in body.slices() {
-                out.extend_from_slice(slice);
-            }
-        }
-        return (sent, None);
+/// Appends a small body; returns any other.
+fn push_small(body: Body, out: &mut Vec<u8>) -> Option<Body> {
+    if body.sent() >= COPY_BYTES_MAX {
+        return Some(body);
     }
-    let [first, middle, last] = body.into_slices();
-    out.extend_from_slice(&first);
-    // The only piece of a body is its last.
-    let (bytes, tail) = match middle.is_empty() {
-        true => (last, middle),
-        false => (middle, last),
-    };
-    let file = file(&bytes);
-    (sent, Some(FileBody { bytes, file, tail }))
+    for slice in body.slices() {
+        out.extend_from_slice(slice);
+    }
+    None
 }
 
 /// Bytes of a Date.
@@ -259,74 +214,35 @@ fn date() -> [u8; DATE_BYTES] {
     text
 }
 
-/// What a peer sent in place of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProtocolError {
-    /// Bytes that are none.
-    Malformed,
-    /// A head longer than the limit.
-    HeadBytes,
-    /// A head that did not come to its end in time.
-    HeadTime,
-    /// HTTP where TLS is spoken.
-    Plaintext,
-}
-
 /// Returns the whole response to what is no request, as it goes over the wire in HTTP/1.1; the connection ends with it.
-#[must_use]
-pub fn protocol_error(error: ProtocolError) -> Vec<u8> {
-    let refusal = match error {
-        ProtocolError::Malformed => Refusal::Malformed,
-        ProtocolError::HeadBytes => Refusal::HeadBytes,
-        ProtocolError::HeadTime => Refusal::HeadTime,
-        ProtocolError::Plaintext => Refusal::Plaintext,
-    };
+pub(crate) fn protocol_error(error: HttpError) -> Vec<u8> {
     let no_store = HeaderValue::from_static("no-store");
-    let mut response = reply::render(Reply::Refuse(refusal), HEADERS.take(), &no_store);
+    let mut response = reply::render(Reply::Refuse(error), HEADERS.take(), &no_store);
     reply::close(&mut response);
     let mut out = Vec::new();
     let (_, body) = push_head(response, &mut out);
-    push_body(body, |_| None, false, &mut out);
+    push_small(body, &mut out);
     out
 }
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
 
-    /// Appends `body`; returns what was appended, what follows, and what that ends with.
-    fn push(body: Body, is_head: bool) -> (Vec<u8>, Option<(usize, Bytes)>, u64) {
-        let mut out = Vec::new();
-        let (sent, body) = push_body(body, |_| None, is_head, &mut out);
-        let body = body.map(|stored| (stored.bytes.len(), stored.tail));
-        (out, body, sent)
-    }
-
-    fn many(bytes: usize) -> Bytes {
-        vec![b'x'; bytes].into()
-    }
-
     #[test]
-    fn a_small_body_is_copied_behind_its_head_and_a_large_one_follows() {
-        let below = COPY_BYTES_MAX - 1;
-        let (out, body, sent) = push(Body::full(many(below)), false);
-        assert_eq!((out.len(), body, sent), (below, None, below as u64));
-        let (out, body, sent) = push(Body::full(many(COPY_BYTES_MAX)), false);
-        assert_eq!((out.len(), sent), (0, COPY_BYTES_MAX as u64));
-        assert_eq!(body, Some((COPY_BYTES_MAX, Bytes::new())));
-        let (out, body, sent) = push(Body::full(many(COPY_BYTES_MAX)), true);
-        assert_eq!((out.len(), body, sent), (0, None, 0));
-    }
-
-    #[test]
-    fn a_body_of_several_pieces_is_copied_or_begun() {
-        let [head, tail] = [&b"[["[..], b"]"].map(Bytes::from_static);
-        let pieces = |bytes| Body::joined(head.clone(), many(bytes - 3), tail.clone());
-        let (out, body, _) = push(pieces(COPY_BYTES_MAX - 1), false);
+    fn a_small_body_is_copied_behind_its_head_and_a_large_one_is_not() {
+        let push = |bytes: u64| {
+            let [head, tail] = [&b"[["[..], b"]"].map(Bytes::from_static);
+            let middle = Bytes::from(vec![b'x'; bytes as usize - 3]);
+            let mut out = Vec::new();
+            let rest = push_small(Body::joined(head, middle, tail), &mut out);
+            (out, rest.map(|body| body.sent()))
+        };
+        let (out, rest) = push(COPY_BYTES_MAX - 1);
         assert!(out.starts_with(b"[[x") && out.ends_with(b"x]"));
-        assert_eq!((out.len(), body), (COPY_BYTES_MAX - 1, None));
-        let (out, body, sent) = push(pieces(COPY_BYTES_MAX), false);
-        assert_eq!((&out[..], sent), (&b"[["[..], COPY_BYTES_MAX as u64));
-        assert_eq!(body, Some((COPY_BYTES_MAX - 3, tail.clone())));
+        assert_eq!((out.len() as u64, rest), (COPY_BYTES_MAX - 1, None));
+        assert_eq!(push(COPY_BYTES_MAX), (Vec::new(), Some(COPY_BYTES_MAX)));
     }
 }

@@ -13,15 +13,17 @@ use hyper::http::uri::{Scheme, Uri};
 const NAME_BYTES_MAX: usize = 255;
 
 /// Why a request is refused for its Host: the client's mistake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HostError {
-    /// HTTP/1.1 or HTTP/2 without any.
+    #[error("the Host header is missing")]
     Missing,
-    /// More than one Host field.
+    #[error("the Host header must be given once")]
     Repeated,
-    /// Not a host with an optional port, or at odds with the authority of the target.
+    /// Or at odds with the authority of the target.
+    #[error("the Host header must be a host with an optional port")]
     Malformed,
     /// Another server is named: we are no proxy.
+    #[error("the request is for another server")]
     Foreign,
 }
 
@@ -126,51 +128,30 @@ pub(crate) fn is_authority(value: &[u8]) -> bool {
 
 /// Splits behind the host, which is all bytes of a name, or everything up to the closing bracket.
 fn split_port(value: &[u8]) -> (&[u8], &[u8]) {
-    let end = if value.first() == Some(&b'[') {
-        value
-            .iter()
-            .position(|&byte| byte == b']')
-            .map_or(value.len(), |at| at + 1)
-    } else {
-        value
-            .iter()
-            .position(|&byte| !NAME_BYTES[usize::from(byte)])
-            .unwrap_or(value.len())
+    let end = match value.first() {
+        Some(b'[') => value.iter().position(|byte| *byte == b']').map(|at| at + 1),
+        _ => value.iter().position(|byte| !is_name_byte(byte)),
     };
-    value.split_at(end)
+    value.split_at(end.unwrap_or(value.len()))
 }
 
 fn is_port(digits: &[u8]) -> bool {
-    let number = |digits: &[u8]| {
-        digits
-            .iter()
-            .fold(0, |number, digit| number * 10 + u32::from(digit - b'0'))
-    };
-    digits.len() <= 5
-        && digits.iter().all(u8::is_ascii_digit)
-        && number(digits) <= u32::from(u16::MAX)
+    let number = std::str::from_utf8(digits).map(str::parse::<u16>);
+    let is_number = matches!(number, Ok(Ok(_))) && digits[0] != b'+';
+    is_number && digits.len() <= 5
 }
 
 fn is_ipv6_literal(name: &[u8]) -> bool {
-    let inner = name
-        .strip_prefix(b"[")
-        .and_then(|name| name.strip_suffix(b"]"));
-    let inner = inner.and_then(|inner| std::str::from_utf8(inner).ok());
+    let text = std::str::from_utf8(name).unwrap_or_default();
+    let inner = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
     inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok())
 }
 
-/// Which bytes a name may have; a table, since every request is checked.
-const NAME_BYTES: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let character = byte as u8;
-        table[byte] =
-            character.is_ascii_alphanumeric() || matches!(character, b'-' | b'.' | b'_' | b'~');
-        byte += 1;
-    }
-    table
-};
+fn is_name_byte(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
 
 #[cfg(test)]
 mod tests {
@@ -307,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_and_localhost_are_nobodys_names() {
+    fn addresses_and_localhost_are_no_names() {
         let verdict = |target: &'static str, hosts: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for host in hosts {

@@ -8,6 +8,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,8 @@ pub(crate) struct RateLimiter {
     began: Instant,
     hash: RandomState,
     sets: Box<[Mutex<[Bucket; WAYS]>]>,
+    /// Requests that were too many.
+    refused: AtomicU64,
 }
 
 /// A client's bucket.
@@ -60,27 +63,46 @@ pub(crate) struct RateLimitStatus {
 }
 
 impl RateLimiter {
-    /// Permits `per_minute` requests a minute; `None` for 0, which permits any number.
-    pub(crate) fn new(
-        policy: &'static str,
-        per_minute: u32,
-        began: Instant,
-    ) -> Option<RateLimiter> {
+    /// Permits `per_minute` requests a minute; 0 permits any number.
+    pub(crate) fn new(policy: &'static str, per_minute: u32, began: Instant) -> RateLimiter {
         let free = Bucket {
             client: 0,
             full_at: 0,
         };
-        (per_minute > 0).then(|| RateLimiter {
+        let sets = if per_minute > 0 { SETS } else { 0 };
+        RateLimiter {
             policy,
             per_minute,
             began,
             hash: RandomState::new(),
-            sets: (0..SETS).map(|_| Mutex::new([free; WAYS])).collect(),
-        })
+            sets: (0..sets).map(|_| Mutex::new([free; WAYS])).collect(),
+            refused: AtomicU64::new(0),
+        }
     }
 
-    /// Takes one token for `client` (IPv6: its /64). A refused request takes none.
-    pub(crate) fn take(&self, client: IpAddr, now: Instant) -> RateLimitStatus {
+    /// Returns the name of the policy, and how many requests were too many.
+    pub(crate) fn refused(&self) -> (&'static str, u64) {
+        (self.policy, self.refused.load(Relaxed))
+    }
+
+    /// Takes one token for `client` (IPv6: its /64), which is looked up only where there is a limit; `None` where there is
+    /// none. A refused request takes none.
+    pub(crate) fn take(
+        &self,
+        client: impl FnOnce() -> IpAddr,
+        now: impl FnOnce() -> Instant,
+    ) -> Option<RateLimitStatus> {
+        if self.per_minute == 0 {
+            return None;
+        }
+        let status = self.take_token(client(), now());
+        if status.is_exceeded {
+            self.refused.fetch_add(1, Relaxed);
+        }
+        Some(status)
+    }
+
+    fn take_token(&self, client: IpAddr, now: Instant) -> RateLimitStatus {
         let elapsed = now.saturating_duration_since(self.began).as_nanos();
         // 584 years fit.
         let now = u64::try_from(elapsed).unwrap_or(u64::MAX);
@@ -89,21 +111,15 @@ impl RateLimiter {
         let mut buckets = self.sets[set]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let bucket = match buckets
-            .iter()
-            .position(|bucket| bucket.client == client && bucket.full_at > now)
-        {
-            Some(known) => &mut buckets[known],
-            None => {
-                let fullest = (0..WAYS).min_by_key(|&way| buckets[way].full_at);
-                let bucket = &mut buckets[fullest.unwrap_or(0)];
-                *bucket = Bucket {
-                    client,
-                    full_at: now,
-                };
-                bucket
-            }
-        };
+        let is_known = |bucket: &Bucket| bucket.client == client && bucket.full_at > now;
+        let way = buckets.iter().position(is_known).unwrap_or_else(|| {
+            let fullest = (0..WAYS).min_by_key(|way| buckets[*way].full_at);
+            let way = fullest.unwrap_or(0);
+            let full_at = now;
+            buckets[way] = Bucket { client, full_at };
+            way
+        });
+        let bucket = &mut buckets[way];
         let each = WINDOW_NS / u64::from(self.per_minute);
         let missing = bucket.full_at.saturating_sub(now).saturating_add(each);
         let is_exceeded = missing > WINDOW_NS;
@@ -128,10 +144,7 @@ mod tests {
 
     fn rate(per_minute: u32) -> (RateLimiter, Instant) {
         let now = Instant::now();
-        (
-            RateLimiter::new("test", per_minute, now).expect("a limit"),
-            now,
-        )
+        (RateLimiter::new("test", per_minute, now), now)
     }
 
     fn ip(text: &str) -> IpAddr {
@@ -147,24 +160,24 @@ mod tests {
         let (rate, now) = rate(60);
         let client = ip("192.0.2.1");
         for left in (0..60).rev() {
-            let status = rate.take(client, now);
+            let status = rate.take_token(client, now);
             assert_eq!((status.left, status.is_exceeded), (left, false));
         }
         let second = Duration::from_secs(1);
         for (after_ms, wait_ms) in [(0, 1_000), (999, 1)] {
-            let status = rate.take(client, now + Duration::from_millis(after_ms));
+            let status = rate.take_token(client, now + Duration::from_millis(after_ms));
             let wait = Duration::from_millis(wait_ms);
             assert_eq!(
                 (status.left, status.next, status.is_exceeded),
                 (0, wait, true)
             );
         }
-        assert!(!rate.take(ip("192.0.2.2"), now).is_exceeded);
-        assert!(!rate.take(client, now + second).is_exceeded);
-        assert!(rate.take(client, now + second).is_exceeded);
+        assert!(!rate.take_token(ip("192.0.2.2"), now).is_exceeded);
+        assert!(!rate.take_token(client, now + second).is_exceeded);
+        assert!(rate.take_token(client, now + second).is_exceeded);
         // A quiet minute fills it, and a longer one not further.
         let later = now + 10 * WINDOW;
-        assert_eq!(rate.take(client, later).left, 59);
+        assert_eq!(rate.take_token(client, later).left, 59);
     }
 
     #[test]
@@ -172,7 +185,7 @@ mod tests {
         for per_minute in [1, 7, 61, 1_000_003, u32::MAX] {
             let (rate, now) = rate(per_minute);
             let permitted = (0..100)
-                .filter(|_| !rate.take(ip("::1"), now).is_exceeded)
+                .filter(|_| !rate.take_token(ip("::1"), now).is_exceeded)
                 .count();
             assert_eq!(permitted, 100.min(per_minute as usize), "{per_minute}");
         }
@@ -181,24 +194,24 @@ mod tests {
     #[test]
     fn an_ipv6_client_is_its_64_and_a_mapped_address_its_ipv4_one() {
         let (rate, now) = rate(1);
-        assert!(!rate.take(ip("2001:db8::1"), now).is_exceeded);
-        assert!(rate.take(ip("2001:db8::ffff:2"), now).is_exceeded);
-        assert!(!rate.take(ip("2001:db8:0:1::1"), now).is_exceeded);
-        assert!(!rate.take(ip("192.0.2.1"), now).is_exceeded);
-        assert!(rate.take(ip("::ffff:192.0.2.1"), now).is_exceeded);
+        assert!(!rate.take_token(ip("2001:db8::1"), now).is_exceeded);
+        assert!(rate.take_token(ip("2001:db8::ffff:2"), now).is_exceeded);
+        assert!(!rate.take_token(ip("2001:db8:0:1::1"), now).is_exceeded);
+        assert!(!rate.take_token(ip("192.0.2.1"), now).is_exceeded);
+        assert!(rate.take_token(ip("::ffff:192.0.2.1"), now).is_exceeded);
     }
 
     #[test]
     fn a_crowd_of_four_tables_renews_no_empty_bucket_and_turns_no_newcomer_away() {
         let (rate, now) = rate(2);
         let greedy = ip("192.0.2.1");
-        while !rate.take(greedy, now).is_exceeded {}
+        while !rate.take_token(greedy, now).is_exceeded {}
         for crowd in 0..4 * CLIENTS_MAX as u32 {
-            let status = rate.take(number(0x0a00_0000 + crowd), now);
+            let status = rate.take_token(number(0x0a00_0000 + crowd), now);
             assert!(!status.is_exceeded, "{crowd}");
         }
-        assert!(rate.take(greedy, now).is_exceeded);
-        assert!(!rate.take(greedy, now + WINDOW / 2).is_exceeded);
+        assert!(rate.take_token(greedy, now).is_exceeded);
+        assert!(!rate.take_token(greedy, now + WINDOW / 2).is_exceeded);
     }
 
     #[test]
@@ -206,10 +219,10 @@ mod tests {
         let (rate, now) = rate(1);
         let clients = CLIENTS_MAX as u32 / 2;
         for client in 0..clients {
-            rate.take(number(client), now);
+            rate.take_token(number(client), now);
         }
         let forgotten = (0..clients)
-            .filter(|&client| !rate.take(number(client), now).is_exceeded)
+            .filter(|&client| !rate.take_token(number(client), now).is_exceeded)
             .count();
         // Sets fill unevenly: with 8 clients on average, one of 4,096 has more than 16 now and then.
         assert!(forgotten < clients as usize / 100, "{forgotten}");
@@ -217,6 +230,8 @@ mod tests {
 
     #[test]
     fn zero_permits_any_number() {
-        assert!(RateLimiter::new("test", 0, Instant::now()).is_none());
+        let (rate, now) = rate(0);
+        assert!(rate.take(|| ip("::1"), || now).is_none());
+        assert_eq!(rate.refused(), ("test", 0));
     }
 }

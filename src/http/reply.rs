@@ -1,11 +1,4 @@
-//! What is sent: every status code and every header of a response is chosen here.
-
-pub(crate) mod admin;
-pub(crate) mod http2;
-pub(crate) mod hub;
-pub(crate) mod mcp;
-pub(crate) mod rate;
-mod refusal;
+//! Replies into responses: every header of a response is chosen here, every status here and in `error.rs`.
 
 use std::borrow::Cow;
 
@@ -14,11 +7,13 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::body::Body;
-use super::prerendered::PrerenderedHeads;
+use super::error::HttpError;
+use super::rate_limit::{RateLimitStatus, WINDOW};
+use super::served_state::Heads;
+use crate::hub::{Refusal, RefusalKind};
+use crate::mcp;
 use crate::pages::{self, Policy};
 use crate::wire::negotiate::Coding;
-
-pub(crate) use refusal::Refusal;
 
 /// An answer before it is written: what an endpoint has decided.
 #[derive(Debug)]
@@ -42,9 +37,9 @@ pub(crate) enum Reply<'s> {
         preflight: bool,
     },
     /// A status from 400 up.
-    Refuse(Refusal),
+    Refuse(HttpError),
     /// The same, told by a page.
-    RefuseByPage(Refusal, Bytes),
+    RefuseByPage(HttpError, Bytes),
 }
 
 /// The header fields of a document or of a search's answer.
@@ -64,26 +59,9 @@ pub(crate) struct Representation<'s> {
     pub(crate) policy: Option<Policy>,
     /// Whether the address names this version, so that it is never asked for again.
     pub(crate) is_immutable: bool,
-    /// What is written already of the replies with this representation.
-    pub(crate) ready: Option<&'s PrerenderedHeads>,
+    /// Where heads of HTTP/1.1 with these fields are kept, but for the date.
+    pub(crate) heads: Option<&'s Heads>,
 }
-
-/// The Content-Type of every JSON answer.
-pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json");
-
-static ANY: HeaderValue = HeaderValue::from_static("*");
-static CLOSE: HeaderValue = HeaderValue::from_static("close");
-static EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Last-Modified, Link, Retry-After");
-/// The same where a rate is told, too.
-static EXPOSED_WITH_RATE: HeaderValue =
-    HeaderValue::from_static("ETag, Last-Modified, Link, Retry-After, RateLimit, RateLimit-Policy");
-static HTML: HeaderValue = HeaderValue::from_static(pages::HTML);
-static IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
-const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-static NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
-static NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
-static NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
-static VARY: HeaderValue = HeaderValue::from_static("Accept-Encoding");
 
 /// Writes `reply`, using `headers`, the request's own map, so that its memory serves twice.
 pub(crate) fn render(
@@ -94,60 +72,79 @@ pub(crate) fn render(
     headers.clear();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY.clone());
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED.clone());
-    let (status, body) = match reply {
+    let (status, body) = fill(reply, &mut headers, cache_control);
+    response(status, headers, body)
+}
+
+/// Adds the fields of `reply`, but for those that admit pages of other origins; returns its status and body.
+pub(crate) fn fill(
+    reply: Reply<'_>,
+    headers: &mut HeaderMap,
+    cache_control: &HeaderValue,
+) -> (StatusCode, Body) {
+    match reply {
         Reply::Serve(mut representation, body) => {
             headers.insert(header::CONTENT_TYPE, representation.media_type.clone());
-            if let Some(name) = coding_name(representation.coding) {
-                headers.insert(header::CONTENT_ENCODING, name.clone());
+            if representation.coding != Coding::Identity {
+                let name = HeaderValue::from_static(representation.coding.name());
+                headers.insert(header::CONTENT_ENCODING, name);
             }
             if let Some(link) = representation.link.take() {
                 headers.insert(header::LINK, link);
             }
             if let Some(policy) = representation.policy {
-                put_policy(&mut headers, policy);
+                put_policy(headers, policy);
             }
-            put_validators(&mut headers, representation, cache_control);
+            put_validators(headers, representation, cache_control);
             headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF.clone());
             (StatusCode::OK, body)
         }
         Reply::NotModified(representation) => {
-            put_validators(&mut headers, representation, cache_control);
+            put_validators(headers, representation, cache_control);
             (StatusCode::NOT_MODIFIED, Body::empty())
         }
         Reply::State { healthy, body } => {
-            put_unstored(&mut headers);
-            let status = if healthy {
-                StatusCode::OK
-            } else {
-                StatusCode::SERVICE_UNAVAILABLE
+            put_unstored(headers, JSON.clone());
+            let status = match healthy {
+                true => StatusCode::OK,
+                false => StatusCode::SERVICE_UNAVAILABLE,
             };
             (status, Body::full(body))
         }
         Reply::Options { allow, preflight } => {
-            put_options(&mut headers, allow, preflight);
+            let allow = HeaderValue::from_static(allow);
+            headers.insert(header::ALLOW, allow.clone());
+            if preflight {
+                put_preflight(headers, allow, REQUEST_HEADERS);
+            }
             (StatusCode::NO_CONTENT, Body::empty())
         }
-        Reply::Refuse(refusal) => (refusal.status(), refusal.render(&mut headers)),
-        Reply::RefuseByPage(refusal, page) => {
-            // Allow, for one.
-            refusal.render(&mut headers);
-            (refusal.status(), put_page(&mut headers, page, Policy::Page))
+        Reply::Refuse(error) => {
+            put_error(headers, &error);
+            (error.status(), Body::full(error.body()))
         }
-    };
+        Reply::RefuseByPage(error, page) => {
+            put_error(headers, &error);
+            put_page(headers, Policy::Page);
+            (error.status(), Body::full(page))
+        }
+    }
+}
+
+pub(crate) fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
 }
 
-/// Ends the connection after this reply: what follows on it may be a body that is not read.
+/// Ends the connection after this response: what follows on it may be a body that is not read.
 pub(crate) fn close(response: &mut Response<Body>) {
-    response
-        .headers_mut()
-        .insert(header::CONNECTION, CLOSE.clone());
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(header::CONNECTION, close);
 }
 
-/// ETag, Last-Modified, Cache-Control and Vary: what a 304 must repeat (RFC 9110 §15.4.5).
+/// Adds ETag, Last-Modified, Cache-Control and Vary: what a 304 must repeat (RFC 9110 §15.4.5).
 fn put_validators(
     headers: &mut HeaderMap,
     representation: Representation<'_>,
@@ -155,19 +152,21 @@ fn put_validators(
 ) {
     headers.insert(header::ETAG, representation.etag.into_owned());
     let cache_control = match representation.last_modified {
-        _ if representation.is_immutable => &IMMUTABLE,
-        Some(_) => cache_control,
+        _ if representation.is_immutable => {
+            HeaderValue::from_static("public, max-age=31536000, immutable")
+        }
+        Some(_) => cache_control.clone(),
         // What has no date is about to be replaced.
-        None => &NO_CACHE,
+        None => HeaderValue::from_static("no-cache"),
     };
     if let Some(last_modified) = representation.last_modified {
         headers.insert(header::LAST_MODIFIED, last_modified.clone());
     }
-    headers.insert(header::CACHE_CONTROL, cache_control.clone());
-    headers.insert(header::VARY, VARY.clone());
+    headers.insert(header::CACHE_CONTROL, cache_control);
+    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
 }
 
-/// What a browser may do with a page, and tell others of it.
+/// Adds what a browser may do with a page, and tell others of it.
 fn put_policy(headers: &mut HeaderMap, policy: Policy) {
     if let Some(content_security) = policy.content_security() {
         let value = HeaderValue::from_static(content_security);
@@ -177,49 +176,196 @@ fn put_policy(headers: &mut HeaderMap, policy: Policy) {
         headers.insert(header::REFERRER_POLICY, referrer);
     }
     if policy.is_shared() {
-        let any = HeaderValue::from_static("cross-origin");
-        headers.insert(RESOURCE_POLICY, any);
+        let name = HeaderName::from_static("cross-origin-resource-policy");
+        headers.insert(name, HeaderValue::from_static("cross-origin"));
     }
 }
 
-/// The fields of an answer in JSON that belongs to one moment or one mistake.
-fn put_unstored(headers: &mut HeaderMap) {
-    headers.insert(header::CONTENT_TYPE, JSON.clone());
+/// Adds the fields of a response that belongs to one moment or one mistake.
+fn put_unstored(headers: &mut HeaderMap, media_type: HeaderValue) {
+    headers.insert(header::CONTENT_TYPE, media_type);
     headers.insert(header::CACHE_CONTROL, NO_STORE.clone());
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF.clone());
 }
 
-/// The fields of a page in place of such an answer.
-fn put_page(headers: &mut HeaderMap, page: Bytes, policy: Policy) -> Body {
-    headers.insert(header::CONTENT_TYPE, HTML.clone());
-    put_policy(headers, policy);
-    Body::full(page)
-}
-
-fn put_options(headers: &mut HeaderMap, allow: &'static str, preflight: bool) {
-    let allow = HeaderValue::from_static(allow);
-    if preflight {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, allow.clone());
-        let allowed = "Authorization, Content-Type, If-Modified-Since, If-None-Match";
-        headers.insert(
-            header::ACCESS_CONTROL_ALLOW_HEADERS,
-            HeaderValue::from_static(allowed),
-        );
-        // A day, in seconds; browsers shorten it as they like.
-        headers.insert(
-            header::ACCESS_CONTROL_MAX_AGE,
-            HeaderValue::from_static("86400"),
-        );
+fn put_error(headers: &mut HeaderMap, error: &HttpError) {
+    put_unstored(headers, JSON.clone());
+    if let HttpError::Method(allow) = error {
+        headers.insert(header::ALLOW, HeaderValue::from_static(allow));
     }
-    headers.insert(header::ALLOW, allow);
+    if let HttpError::Unavailable(_) | HttpError::EarlyPage(..) = error {
+        // Long enough not to be asked in a loop, short enough for a restart.
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+    }
+    if let HttpError::Page(_, policy) | HttpError::EarlyPage(_, policy) = error {
+        put_page(headers, *policy);
+    }
 }
 
-fn coding_name(coding: Coding) -> Option<&'static HeaderValue> {
-    static GZIP: HeaderValue = HeaderValue::from_static("gzip");
-    static BROTLI: HeaderValue = HeaderValue::from_static("br");
-    match coding {
-        Coding::Identity => None,
-        Coding::Gzip => Some(&GZIP),
-        Coding::Brotli => Some(&BROTLI),
+/// Adds the fields of a page that tells of an error.
+fn put_page(headers: &mut HeaderMap, policy: Policy) {
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(pages::HTML));
+    put_policy(headers, policy);
+}
+
+fn put_preflight(headers: &mut HeaderMap, methods: HeaderValue, allowed: &'static str) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
+    let allowed = HeaderValue::from_static(allowed);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    // A day, in seconds; browsers shorten it as they like.
+    let day = HeaderValue::from_static("86400");
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, day);
+}
+
+/// Writes the hub's answer to a request, using `headers`, the request's own map: a status and a line of plain text.
+pub(crate) fn render_hub(result: Result<(), Refusal>, headers: HeaderMap) -> Response<Body> {
+    let Err(refusal) = result else {
+        let line = "accepted, the callback will be asked";
+        return render_line(StatusCode::ACCEPTED, line, headers);
+    };
+    let status = match refusal.kind {
+        RefusalKind::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        RefusalKind::Field => StatusCode::BAD_REQUEST,
+        RefusalKind::TooMany => StatusCode::TOO_MANY_REQUESTS,
+        RefusalKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let mut response = render_line(status, &refusal.reason, headers);
+    let headers = response.headers_mut();
+    if let Some(wait_s) = refusal.retry_after_s {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
+    }
+    if refusal.kind == RefusalKind::MediaType {
+        let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+        headers.insert("accept-post", form);
+    }
+    response
+}
+
+/// Writes a response of plain text.
+pub(crate) fn render_line(
+    status: StatusCode,
+    line: &str,
+    mut headers: HeaderMap,
+) -> Response<Body> {
+    headers.clear();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY.clone());
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED.clone());
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    put_unstored(&mut headers, plain);
+    response(
+        status,
+        headers,
+        Body::full(Bytes::from(format!("{line}\n"))),
+    )
+}
+
+/// Writes the answer of `/mcp`; `headers` are the request's own, whose Origin is echoed to a page that may read it.
+pub(crate) fn render_mcp(reply: mcp::Reply, mut headers: HeaderMap) -> Response<Body> {
+    let origin = headers.remove(header::ORIGIN);
+    headers.clear();
+    headers.insert(header::CACHE_CONTROL, NO_STORE.clone());
+    // A copy for one origin is of no use to another.
+    headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+    if let (mcp::Visitor::Page, Some(origin)) = (reply.visitor, origin) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        let exposed = "Mcp-Session-Id, RateLimit, RateLimit-Policy, Retry-After";
+        let exposed = HeaderValue::from_static(exposed);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+        if reply.is_preflight {
+            let methods = HeaderValue::from_static(mcp::METHODS);
+            put_preflight(&mut headers, methods, mcp::REQUEST_HEADERS);
+        }
+    }
+    if let Some(media_type) = reply.content_type {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF.clone());
+    }
+    if let Some(allow) = reply.allow {
+        headers.insert(header::ALLOW, HeaderValue::from_static(allow));
+    }
+    // A token is base64, which a header can always carry.
+    if let Some(token) = reply.session
+        && let Ok(value) = HeaderValue::from_str(token.as_str())
+    {
+        headers.insert(MCP_SESSION, value);
+    }
+    // The protocol knows no status that is not a number from 100 to 999.
+    let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::OK);
+    response(status, headers, Body::full(Bytes::from(reply.body)))
+}
+
+/// Adds RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), Retry-After where the limit is
+/// exceeded, and lets pages read them where they may read others.
+pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
+    let RateLimitStatus {
+        policy,
+        per_minute,
+        left,
+        ..
+    } = quota;
+    // Whole seconds, rounded up: a client that waits so long is admitted.
+    let next_s = quota.next.as_nanos().div_ceil(1_000_000_000).max(1);
+    let window_s = WINDOW.as_secs();
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (
+            "ratelimit-policy",
+            format!("\"{policy}\";q={per_minute};w={window_s}"),
+        ),
+        ("ratelimit", format!("\"{policy}\";r={left};t={next_s}")),
+    ] {
+        // Words of ours and numbers: a header can always carry them.
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    // What `/mcp` exposes has them already.
+    if let Some(exposed) = headers.get_mut(header::ACCESS_CONTROL_EXPOSE_HEADERS)
+        && *exposed == EXPOSED
+    {
+        let all = "ETag, Last-Modified, Link, Retry-After, RateLimit, RateLimit-Policy";
+        *exposed = HeaderValue::from_static(all);
+    }
+    if quota.is_exceeded {
+        let wait_s = u64::try_from(next_s).unwrap_or(u64::MAX);
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
+    }
+}
+
+/// The Content-Type of every JSON answer.
+pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// The header of an MCP session's id.
+pub(crate) const MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+const REQUEST_HEADERS: &str = "Authorization, Content-Type, If-Modified-Since, If-None-Match";
+static ANY: HeaderValue = HeaderValue::from_static("*");
+static EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Last-Modified, Link, Retry-After");
+static NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+static NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_client_that_waits_for_retry_after_is_admitted() {
+        let retry_after = |next| {
+            let mut response = Response::new(Body::default());
+            let quota = RateLimitStatus {
+                policy: "test",
+                per_minute: 1,
+                left: 0,
+                next,
+                is_exceeded: true,
+            };
+            put_rate(&mut response, &quota);
+            response.headers()[header::RETRY_AFTER].clone()
+        };
+        assert_eq!(retry_after(Duration::from_nanos(1)), "1");
+        assert_eq!(retry_after(Duration::from_secs(1)), "1");
+        assert_eq!(retry_after(Duration::new(1, 1)), "2");
+        assert_eq!(retry_after(Duration::new(59, 999_999_999)), "60");
     }
 }

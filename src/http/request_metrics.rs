@@ -3,7 +3,6 @@
 //! Every request adds to four numbers, so each thread has a set of them to itself: plain relaxed additions to memory
 //! that no other core writes. A scrape adds the sets up.
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -91,12 +90,11 @@ pub struct RequestMetrics {
 #[derive(Debug)]
 #[repr(align(128))]
 struct Shard {
-    places: [RouteCounters; ROUTE_LABELS.len()],
+    routes: [RouteCounters; ROUTE_LABELS.len()],
     searches: [AtomicU64; 2],
     plain: AtomicU64,
 }
 
-/// The counters of one address.
 #[derive(Debug, Default)]
 struct RouteCounters {
     requests: [AtomicU64; Class::ALL.len()],
@@ -108,42 +106,35 @@ struct RouteCounters {
 
 impl Default for RequestMetrics {
     fn default() -> RequestMetrics {
-        let shard = || Shard {
-            places: std::array::from_fn(|_| RouteCounters::default()),
+        let shard = |_| Shard {
+            routes: std::array::from_fn(|_| RouteCounters::default()),
             searches: Default::default(),
             plain: AtomicU64::new(0),
         };
         RequestMetrics {
-            shards: (0..SHARDS).map(|_| shard()).collect(),
+            shards: (0..SHARDS).map(shard).collect(),
         }
     }
 }
 
 impl RequestMetrics {
-    /// Counts a request to `place` that got `status` and `bytes` of body after `elapsed`. No lock, no allocation.
-    pub(crate) fn record(&self, place: usize, status: u16, bytes: u64, elapsed: Duration) {
-        let Some(place) = self.shard().places.get(place) else {
+    /// Counts a request to a route that got `status` and `bytes` of body after `elapsed`. No lock, no allocation.
+    pub(crate) fn record(&self, route_id: usize, status: u16, bytes: u64, elapsed: Duration) {
+        let Some(route) = self.shard().routes.get(route_id) else {
             return;
         };
         // 580 years are enough.
         let elapsed_ns = elapsed.as_nanos() as u64;
-        let bucket = BOUNDS_NS
-            .iter()
-            .position(|bound| elapsed_ns <= *bound)
-            .unwrap_or(BOUNDS_NS.len());
-        place.requests[Class::of(status) as usize].fetch_add(1, Relaxed);
-        place.bytes.fetch_add(bytes, Relaxed);
-        place.elapsed_ns.fetch_add(elapsed_ns, Relaxed);
-        place.buckets[bucket].fetch_add(1, Relaxed);
+        let bucket = BOUNDS_NS.iter().position(|bound| elapsed_ns <= *bound);
+        let bucket = bucket.unwrap_or(BOUNDS_NS.len());
+        route.requests[Class::of(status) as usize].fetch_add(1, Relaxed);
+        route.bytes.fetch_add(bytes, Relaxed);
+        route.elapsed_ns.fetch_add(elapsed_ns, Relaxed);
+        route.buckets[bucket].fetch_add(1, Relaxed);
     }
 
-    /// Counts a request whose handler panicked, wherever it was.
-    pub fn record_panic(&self) {
-        self.record(UNMATCHED, 500, 0, Duration::ZERO);
-    }
-
-    /// Counts what was no request, or not in time, and got `status` before it had an address.
-    pub fn record_refusal(&self, status: u16) {
+    /// Counts what got `status` without a route: what was no request, or not in time, or made a handler panic.
+    pub(crate) fn record_refusal(&self, status: u16) {
         self.record(UNMATCHED, status, 0, Duration::ZERO);
     }
 
@@ -160,63 +151,51 @@ impl RequestMetrics {
     /// Returns how many requests were answered without hyper.
     #[must_use]
     pub fn plain(&self) -> u64 {
-        let plain = self.shards.iter().map(|shard| &shard.plain);
-        plain.map(|plain| plain.load(Relaxed)).sum()
+        self.sum(|shard| &shard.plain)
     }
 
-    /// Returns the requests to `place` that were answered by a status of `class`.
+    /// Returns the requests to a route that were answered by a status of `class`.
     #[must_use]
-    pub fn requests(&self, place: usize, class: Class) -> u64 {
-        self.sum(place, |place| &place.requests[class as usize])
+    pub fn requests(&self, route_id: usize, class: Class) -> u64 {
+        self.sum(|shard| &shard.routes[route_id].requests[class as usize])
     }
 
-    /// Returns the bytes of bodies sent to those who asked for `place`.
+    /// Returns the bytes of bodies sent in answer to requests to a route.
     #[must_use]
-    pub fn bytes(&self, place: usize) -> u64 {
-        self.sum(place, |place| &place.bytes)
+    pub fn bytes(&self, route_id: usize) -> u64 {
+        self.sum(|shard| &shard.routes[route_id].bytes)
     }
 
-    /// Returns the time that requests to `place` took, from the head to a reply that is ready, in nanoseconds.
+    /// Returns the time that requests to a route took, from the head to a response that is ready, in nanoseconds.
     #[must_use]
-    pub fn elapsed_ns(&self, place: usize) -> u64 {
-        self.sum(place, |place| &place.elapsed_ns)
+    pub fn elapsed_ns(&self, route_id: usize) -> u64 {
+        self.sum(|shard| &shard.routes[route_id].elapsed_ns)
     }
 
-    /// Returns how many requests to `place` took as long as each bucket of [`BOUNDS_NS`] holds, and at last longer.
+    /// Returns how many requests to a route took as long as each bucket of [`BOUNDS_NS`] holds, and at last longer.
     #[must_use]
-    pub fn buckets(&self, place: usize) -> [u64; BOUNDS_NS.len() + 1] {
-        std::array::from_fn(|bucket| self.sum(place, |place| &place.buckets[bucket]))
+    pub fn buckets(&self, route_id: usize) -> [u64; BOUNDS_NS.len() + 1] {
+        std::array::from_fn(|bucket| self.sum(|shard| &shard.routes[route_id].buckets[bucket]))
     }
 
     /// Returns how many searches were run.
     #[must_use]
     pub fn searches(&self, searcher: Searcher) -> u64 {
-        let searches = self.shards.iter().map(|shard| &shard.searches);
-        searches
-            .map(|searches| searches[searcher as usize].load(Relaxed))
-            .sum()
+        self.sum(|shard| &shard.searches[searcher as usize])
     }
 
-    fn sum(&self, place: usize, count: impl Fn(&RouteCounters) -> &AtomicU64) -> u64 {
-        let places = self
-            .shards
-            .iter()
-            .filter_map(|shard| shard.places.get(place));
-        places.map(|place| count(place).load(Relaxed)).sum()
+    fn sum(&self, counter: impl Fn(&Shard) -> &AtomicU64) -> u64 {
+        let shards = self.shards.iter();
+        shards.map(|shard| counter(shard).load(Relaxed)).sum()
     }
 
-    /// Returns the set of this thread.
+    /// Returns the counters of this thread.
     fn shard(&self) -> &Shard {
-        thread_local! {
-            static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
-        }
         static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let mut number = NUMBER.get();
-        if number == usize::MAX {
-            number = NEXT.fetch_add(1, Relaxed) % SHARDS;
-            NUMBER.set(number);
+        thread_local! {
+            static NUMBER: usize = NEXT.fetch_add(1, Relaxed) % SHARDS;
         }
-        &self.shards[number % SHARDS]
+        &self.shards[NUMBER.with(|number| *number) % SHARDS]
     }
 }
 

@@ -1,7 +1,9 @@
-//! The route table: paths to endpoints, and which methods each endpoint has.
+//! The route table: path, methods, handler, metric label and rate limit of every address.
 
 use hyper::Method;
 
+use super::app_state::RateLimitScope;
+use crate::mcp;
 use crate::pages::Page;
 
 /// An address of the service.
@@ -56,69 +58,122 @@ impl Document {
     ];
 }
 
-/// The route table: every path with its route, a parameter in braces. The index of a row, plus one, is the number of
-/// its route in metrics.
-pub(crate) const ROUTES: [(&str, Route<'static>); 29] = [
-    ("/reviews.json", Route::Document(Document::Reviews)),
-    ("/insights.json", Route::Document(Document::Insights)),
-    ("/api/feed.json", Route::Document(Document::FeedJson)),
-    ("/feed.xml", Route::Document(Document::FeedXml)),
-    ("/mcp/server-card", Route::Document(Document::ServerCard)),
-    (
-        "/.well-known/ai-catalog.json",
-        Route::Document(Document::AiCatalog),
-    ),
-    ("/", Route::Page(Page::Home)),
-    ("/page.css", Route::Page(Page::Stylesheet)),
-    ("/page.js", Route::Page(Page::Script)),
-    ("/favicon.svg", Route::Page(Page::Favicon)),
-    ("/reviews.jsonld", Route::Page(Page::ReviewsJsonLd)),
-    ("/badge.svg", Route::Page(Page::Badge)),
-    ("/widget.html", Route::Page(Page::Widget)),
-    ("/widget.css", Route::Page(Page::WidgetStylesheet)),
-    ("/widget.js", Route::Page(Page::WidgetScript)),
-    ("/api/reviews/search", Route::Search),
-    ("/api/reviews/since/{date}", Route::Since("")),
-    ("/api/reviews/{id}", Route::Review("")),
-    ("/healthz", Route::Health),
-    ("/readyz", Route::Ready),
-    ("/api/websub/hub", Route::Hub),
-    ("/mcp", Route::Mcp),
-    ("/developers", Route::Page(Page::Developers)),
-    ("/developers.js", Route::Page(Page::DevelopersScript)),
-    ("/openapi.json", Route::Page(Page::OpenApi)),
-    ("/llms.txt", Route::Page(Page::LlmsText)),
-    ("/robots.txt", Route::Page(Page::Robots)),
-    ("/sitemap.xml", Route::Page(Page::Sitemap)),
-    ("/.well-known/api-catalog", Route::Page(Page::ApiCatalog)),
+/// A row of the route table.
+#[derive(Debug)]
+pub(crate) struct RouteRow {
+    /// The path, a parameter in braces; also the label in metrics.
+    pub(crate) path: &'static str,
+    pub(crate) route: Route<'static>,
+    /// The Allow header.
+    pub(crate) methods: &'static str,
+    /// `None` for the questions of load balancers, which decide whether traffic comes here at all.
+    pub(crate) scope: Option<RateLimitScope>,
+}
+
+const fn read(path: &'static str, route: Route<'static>) -> RouteRow {
+    RouteRow {
+        path,
+        route,
+        methods: "GET, HEAD, OPTIONS",
+        scope: Some(RateLimitScope::Reads),
+    }
+}
+
+const fn document(path: &'static str, document: Document) -> RouteRow {
+    read(path, Route::Document(document))
+}
+
+const fn page(path: &'static str, page: Page) -> RouteRow {
+    read(path, Route::Page(page))
+}
+
+const ROUTE_COUNT: usize = 29;
+
+/// The route table.
+pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
+    document("/reviews.json", Document::Reviews),
+    document("/insights.json", Document::Insights),
+    document("/api/feed.json", Document::FeedJson),
+    document("/feed.xml", Document::FeedXml),
+    document("/mcp/server-card", Document::ServerCard),
+    document("/.well-known/ai-catalog.json", Document::AiCatalog),
+    page("/", Page::Home),
+    page("/page.css", Page::Stylesheet),
+    page("/page.js", Page::Script),
+    page("/favicon.svg", Page::Favicon),
+    page("/reviews.jsonld", Page::ReviewsJsonLd),
+    page("/badge.svg", Page::Badge),
+    page("/widget.html", Page::Widget),
+    page("/widget.css", Page::WidgetStylesheet),
+    page("/widget.js", Page::WidgetScript),
+    read("/api/reviews/search", Route::Search),
+    read("/api/reviews/since/{date}", Route::Since("")),
+    read("/api/reviews/{id}", Route::Review("")),
+    RouteRow {
+        scope: None,
+        ..read("/healthz", Route::Health)
+    },
+    RouteRow {
+        scope: None,
+        ..read("/readyz", Route::Ready)
+    },
+    RouteRow {
+        path: "/api/websub/hub",
+        route: Route::Hub,
+        methods: "POST, OPTIONS",
+        scope: Some(RateLimitScope::Hub),
+    },
+    RouteRow {
+        path: "/mcp",
+        route: Route::Mcp,
+        methods: mcp::METHODS,
+        scope: Some(RateLimitScope::Mcp),
+    },
+    page("/developers", Page::Developers),
+    page("/developers.js", Page::DevelopersScript),
+    page("/openapi.json", Page::OpenApi),
+    page("/llms.txt", Page::LlmsText),
+    page("/robots.txt", Page::Robots),
+    page("/sitemap.xml", Page::Sitemap),
+    page("/.well-known/api-catalog", Page::ApiCatalog),
 ];
 
-/// The paths as metrics name them, each at the number that a route has: no label is made of anything that a client
-/// sends.
-pub const ROUTE_LABELS: [&str; ROUTES.len() + 1] = {
-    let mut places = ["other"; ROUTES.len() + 1];
-    let mut row = 0;
-    while row < ROUTES.len() {
-        places[row + 1] = ROUTES[row].0;
+/// The rows with a parameter; a test holds their places.
+const SINCE: usize = 16;
+const REVIEW: usize = 17;
+
+/// The paths as metrics name them, behind that of unknown ones: no label is made of anything that a client sends.
+pub static ROUTE_LABELS: [&str; ROUTE_COUNT + 1] = {
+    let (mut labels, mut row) = (["other"; ROUTE_COUNT + 1], 0);
+    while row < ROUTE_COUNT {
+        labels[row + 1] = ROUTES[row].path;
         row += 1;
     }
-    places
+    labels
 };
 
-/// The place of a request that was refused before it had a route.
+/// The number in metrics of a request that was refused before it had a route.
 pub(crate) const UNMATCHED: usize = 0;
 
 /// The methods that some address here takes: the answer to `OPTIONS *`.
 pub(crate) const ALLOW_ALL: &str = "GET, HEAD, POST, DELETE, OPTIONS";
 
-/// What a method asks for on a route that has it.
+/// A route that was found, with its row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Matched<'a> {
+    pub(crate) route: Route<'a>,
+    pub(crate) row: &'static RouteRow,
+    /// Its place in [`ROUTE_LABELS`].
+    pub(crate) route_id: usize,
+}
+
+/// What a method asks for on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// GET or HEAD: hyper leaves out the body of the latter, or the body does itself.
+    /// GET or HEAD.
     Read,
-    /// POST to the hub, and whatever /mcp, which has methods and refusals of its own, is sent.
+    /// What comes with a body: POST to the hub, and everything to /mcp, whose protocol refuses methods itself.
     Write,
-    /// OPTIONS.
     Options,
     /// No method of this route.
     Refuse,
@@ -126,121 +181,46 @@ pub(crate) enum Action {
 
 /// Returns the route of `/api/reviews/since/{date}`: the one with a parameter whose every fault, broken escapes
 /// included, is answered by the rules of the query.
-pub(crate) fn route_of_date<'a>(parent: &[u8], raw: &'a [u8]) -> Option<Route<'a>> {
-    let is_date = parent == b"/api/reviews/since/" && !raw.is_empty();
-    let raw = is_date.then(|| str::from_utf8(raw))?;
-    raw.ok().map(Route::Since)
+pub(crate) fn route_of_date<'a>(parent: &str, raw: &'a str) -> Option<Matched<'a>> {
+    let is_date = parent == "/api/reviews/since/" && !raw.is_empty();
+    is_date.then(|| matched(SINCE, Route::Since(raw)))
 }
 
-/// Returns the route of any other path, that is cut before its last segment, or `None` for an unknown path.
+/// Returns the route of any other path, cut before its last segment, or `None` for an unknown path.
 ///
 /// A trailing slash is another, unknown, path; nothing is normalised, so `..` is a segment like any other.
-pub(crate) fn route<'a>(parent: &[u8], last: &'a [u8]) -> Option<Route<'a>> {
-    if parent == b"/api/reviews/" {
-        return match last {
-            b"search" => Some(Route::Search),
-            // No review can have these ids: both are addresses, and an empty one is a trailing slash.
-            b"since" | b"" => None,
-            id => str::from_utf8(id).ok().map(Route::Review),
-        };
-    }
-    let mut slot = slot_of(parent.len(), last);
-    // At least half of the slots are empty.
-    while let Some((path, route)) = ROUTES.get(usize::from(SLOTS[slot])) {
-        if path.as_bytes().strip_prefix(parent) == Some(last) {
-            return Some(*route);
-        }
-        slot = (slot + 1) % SLOTS.len();
-    }
-    None
-}
-
-/// A hash table of the rows of [`ROUTES`] without parameters: each row in its slot or the next free one, and a number
-/// that is no row where there is none. Every request is looked up.
-const SLOTS: [u8; 64] = {
-    let mut slots = [u8::MAX; 64];
-    assert!(ROUTES.len() <= slots.len() / 2);
-    let mut row = 0;
-    while row < ROUTES.len() {
-        let path = ROUTES[row].0.as_bytes();
-        let mut cut = path.len();
-        while path[cut - 1] != b'/' {
-            cut -= 1;
-        }
-        let (_, last) = path.split_at(cut);
-        if !matches!(last, [b'{', ..]) {
-            let mut slot = slot_of(cut, last);
-            while slots[slot] != u8::MAX {
-                slot = (slot + 1) % slots.len();
-            }
-            slots[slot] = row as u8;
-        }
-        row += 1;
-    }
-    slots
-};
-
-/// Returns the slot to begin at, for a path whose last segment follows `cut` bytes.
-const fn slot_of(cut: usize, last: &[u8]) -> usize {
-    let first = match last {
-        [first, ..] => *first as usize,
-        [] => 0,
+pub(crate) fn route<'a>(parent: &str, last: &'a str) -> Option<Matched<'a>> {
+    let is_path = |row: &RouteRow| {
+        row.path.len() == parent.len() + last.len() && row.path.strip_prefix(parent) == Some(last)
     };
-    // Our choice: of the first letters and the lengths few are alike.
-    (first + 5 * last.len() + 11 * cut) % 64
+    match ROUTES.iter().position(is_path) {
+        // An escaped slash is no slash of an address.
+        Some(at) if at != SINCE && at != REVIEW && !last.contains('/') => {
+            Some(matched(at, ROUTES[at].route))
+        }
+        // No review can have these ids: an address without its date, and a trailing slash.
+        _ if parent != "/api/reviews/" || matches!(last, "since" | "") => None,
+        _ => Some(matched(REVIEW, Route::Review(last))),
+    }
 }
 
-impl Route<'_> {
-    /// Returns the number of this address in [`ROUTE_LABELS`].
-    pub(crate) fn route_id(self) -> usize {
-        match self {
-            Route::Document(document) => 1 + document as usize,
-            Route::Page(page) => match page {
-                Page::Home => 7,
-                Page::Stylesheet => 8,
-                Page::Script => 9,
-                Page::Favicon => 10,
-                Page::ReviewsJsonLd => 11,
-                Page::Badge | Page::BadgeLight | Page::BadgeDark => 12,
-                Page::Widget => 13,
-                Page::WidgetStylesheet => 14,
-                Page::WidgetScript => 15,
-                Page::Developers => 23,
-                Page::DevelopersScript => 24,
-                Page::OpenApi => 25,
-                Page::LlmsText => 26,
-                Page::Robots => 27,
-                Page::Sitemap => 28,
-                Page::ApiCatalog => 29,
-            },
-            Route::Search => 16,
-            Route::Since(_) => 17,
-            Route::Review(_) => 18,
-            Route::Health => 19,
-            Route::Ready => 20,
-            Route::Hub => 21,
-            Route::Mcp => 22,
-        }
+fn matched(at: usize, route: Route<'_>) -> Matched<'_> {
+    Matched {
+        route,
+        row: &ROUTES[at],
+        route_id: at + 1,
     }
+}
 
+impl Matched<'_> {
     /// Returns what `method` does here.
-    pub(crate) fn action(self, method: &Method) -> Action {
-        match (self, method.as_str()) {
-            (Route::Mcp, _) => Action::Write,
-            (Route::Hub, "POST") => Action::Write,
+    pub(crate) fn action(&self, method: &Method) -> Action {
+        match (self.route, method.as_str()) {
+            (Route::Mcp, _) | (Route::Hub, "POST") => Action::Write,
             (_, "OPTIONS") => Action::Options,
             (Route::Hub, _) => Action::Refuse,
             (_, "GET" | "HEAD") => Action::Read,
             _ => Action::Refuse,
-        }
-    }
-
-    /// Returns the methods that this route has, as the Allow header lists them.
-    pub(crate) fn allow(self) -> &'static str {
-        match self {
-            Route::Mcp => "POST, DELETE, OPTIONS",
-            Route::Hub => "POST, OPTIONS",
-            _ => "GET, HEAD, OPTIONS",
         }
     }
 }
@@ -249,49 +229,42 @@ impl Route<'_> {
 mod tests {
     use super::*;
 
-    fn find(path: &str) -> Option<Route<'_>> {
+    fn find(path: &str) -> Option<Matched<'_>> {
         let cut = path.rfind('/').expect("paths begin with a slash") + 1;
-        let (parent, last) = path.as_bytes().split_at(cut);
+        let (parent, last) = path.split_at(cut);
         route_of_date(parent, last).or_else(|| route(parent, last))
     }
 
     #[test]
-    fn the_part_behind_the_last_slash_is_the_parameter() {
+    fn parameters_follow_the_last_slash() {
         for (path, expected) in [
             ("/api/reviews/since/2024-01-01", Route::Since("2024-01-01")),
             ("/api/reviews/since/..", Route::Since("..")),
             ("/api/reviews/01J", Route::Review("01J")),
             ("/api/reviews/..", Route::Review("..")),
         ] {
-            assert_eq!(find(path), Some(expected), "{path}");
+            assert_eq!(
+                find(path).map(|found| found.route),
+                Some(expected),
+                "{path}"
+            );
         }
     }
 
     #[test]
-    fn every_stored_document_has_a_row() {
-        for document in Document::ALL {
-            assert!(
-                ROUTES
-                    .iter()
-                    .any(|(_, route)| *route == Route::Document(document))
-            );
-        }
+    fn every_document_has_a_row_and_every_row_is_found_by_its_path() {
+        let has_row = |route| ROUTES.iter().any(|row| row.route == route);
+        assert!(Document::ALL.into_iter().map(Route::Document).all(has_row));
         for page in Page::all() {
             // The badge in colours is a parameter of the badge.
             let expected = !matches!(page, Page::BadgeLight | Page::BadgeDark);
-            let found = ROUTES.iter().any(|(_, route)| *route == Route::Page(page));
-            assert_eq!(found, expected, "{page:?}");
+            assert_eq!(has_row(Route::Page(page)), expected, "{page:?}");
         }
-    }
-
-    #[test]
-    fn every_place_is_named_by_its_own_address() {
-        for (row, (path, route)) in ROUTES.iter().enumerate() {
-            assert_eq!((route.route_id(), ROUTE_LABELS[row + 1]), (row + 1, *path));
+        for (label, number) in ROUTE_LABELS.into_iter().zip(0..).skip(1) {
             // No id has braces, but the router does not mind.
-            assert_eq!(find(path).map(Route::route_id), Some(row + 1), "{path}");
+            let found = find(label).expect(label);
+            assert_eq!((found.row.path, found.route_id), (label, number));
         }
-        assert_eq!(ROUTE_LABELS[UNMATCHED], "other");
     }
 
     #[test]
@@ -318,8 +291,9 @@ mod tests {
             "/api/websub/",
             "/api/websub/hub/",
         ] {
-            assert_eq!(find(path), None, "{path}");
+            assert!(find(path).is_none(), "{path}");
         }
+        assert!(route("/", "api/feed.json").is_none(), "an escaped slash");
     }
 
     #[test]
@@ -331,46 +305,28 @@ mod tests {
             serde_json::from_str(include_str!("../../templates/openapi.json")).expect("JSON");
         let paths = document["paths"].as_object().expect("paths");
         assert_eq!(paths.len(), ROUTES.len());
-        for (path, route) in ROUTES {
-            let item = paths
-                .get(path)
-                .unwrap_or_else(|| panic!("{path} is not described"));
-            for method in METHODS {
-                let is_described = match method {
+        for row in &ROUTES {
+            let item = paths.get(row.path).expect(row.path);
+            for name in METHODS {
+                let is_described = match name {
                     "HEAD" => item.get("get").is_some(),
                     "OPTIONS" => true,
-                    method => item.get(method.to_ascii_lowercase()).is_some(),
+                    name => item.get(name.to_ascii_lowercase()).is_some(),
                 };
-                let is_allowed = route.allow().split(", ").any(|allowed| allowed == method);
-                assert_eq!(is_described, is_allowed, "{method} {path}");
-                // What /mcp refuses it refuses in the words of its protocol.
-                if route != Route::Mcp {
-                    let known = Method::from_bytes(method.as_bytes()).expect("a method");
-                    assert_eq!(
-                        route.action(&known) != Action::Refuse,
-                        is_allowed,
-                        "{method} {path}"
-                    );
-                }
+                let is_allowed = row.methods.split(", ").any(|allowed| allowed == name);
+                assert_eq!(is_described, is_allowed, "{name} {}", row.path);
+                let method = Method::from_bytes(name.as_bytes()).expect("a method");
+                let action = find(row.path).expect(row.path).action(&method);
+                let expected = match name {
+                    // What /mcp refuses it refuses in the words of its protocol.
+                    _ if row.route == Route::Mcp => Action::Write,
+                    _ if !is_allowed => Action::Refuse,
+                    "POST" => Action::Write,
+                    "OPTIONS" => Action::Options,
+                    _ => Action::Read,
+                };
+                assert_eq!(action, expected, "{name} {}", row.path);
             }
         }
-        assert_eq!(Route::Mcp.allow(), crate::mcp::METHODS);
-    }
-
-    #[test]
-    fn a_read_route_takes_get_head_and_options_alone() {
-        for (method, action) in [
-            (Method::GET, Action::Read),
-            (Method::HEAD, Action::Read),
-            (Method::OPTIONS, Action::Options),
-            (Method::POST, Action::Refuse),
-            (Method::TRACE, Action::Refuse),
-            (Method::DELETE, Action::Refuse),
-        ] {
-            assert_eq!(Route::Search.action(&method), action, "{method}");
-        }
-        assert_eq!(Route::Hub.action(&Method::POST), Action::Write);
-        assert_eq!(Route::Hub.action(&Method::GET), Action::Refuse);
-        assert_eq!(Route::Mcp.action(&Method::GET), Action::Write);
     }
 }

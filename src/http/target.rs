@@ -1,7 +1,6 @@
 //! The request target: its length, its form, and its path, decoded once.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use hyper::Method;
 use hyper::http::uri::Uri;
@@ -9,42 +8,19 @@ use hyper::http::uri::Uri;
 use crate::wire::form::{self, FormError};
 
 /// Why a target is refused: the client's mistake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TargetError {
-    /// Longer than the limit.
-    TooLong {
-        /// How long it is, in bytes.
-        bytes: usize,
-        /// How long it may be.
-        bytes_max: usize,
-    },
+    #[error("the request target has {bytes} bytes, at most {bytes_max} are taken")]
+    TooLong { bytes: usize, bytes_max: usize },
     /// `*` with another method than OPTIONS, or the form that only CONNECT has.
+    #[error("the request target must be a path")]
     Form,
-    /// A `%` that is not followed by two hexadecimal digits.
+    #[error("the path has a % without two hexadecimal digits")]
     Escape,
-    /// The decoded path is not UTF-8.
+    #[error("the decoded path is not UTF-8")]
     Encoding,
-    /// A control character, decoded or not, or a byte beyond ASCII that should have been escaped.
+    #[error("the path has a control character or an unescaped byte beyond ASCII")]
     Character,
-}
-
-impl fmt::Display for TargetError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            TargetError::TooLong { bytes, bytes_max } => {
-                return write!(
-                    formatter,
-                    "the request target has {bytes} bytes, at most {bytes_max} are taken"
-                );
-            }
-            TargetError::Form => "the request target must be a path",
-            TargetError::Escape => "the path has a % without two hexadecimal digits",
-            TargetError::Encoding => "the decoded path is not UTF-8",
-            TargetError::Character => {
-                "the path has a control character or an unescaped byte beyond ASCII"
-            }
-        })
-    }
 }
 
 /// A path, cut before its last segment, which is where the parameters of our addresses stand.
@@ -72,20 +48,12 @@ pub(crate) fn parse_target<'a>(
     bytes: usize,
     bytes_max: usize,
 ) -> Result<Option<Path<'a>>, TargetError> {
-    if bytes > bytes_max {
-        return Err(TargetError::TooLong { bytes, bytes_max });
+    match path {
+        _ if bytes > bytes_max => Err(TargetError::TooLong { bytes, bytes_max }),
+        "*" if *method == Method::OPTIONS => Ok(None),
+        _ if path.starts_with('/') => parse_path(path).map(Some),
+        _ => Err(TargetError::Form),
     }
-    if path == "*" {
-        return if *method == Method::OPTIONS {
-            Ok(None)
-        } else {
-            Err(TargetError::Form)
-        };
-    }
-    if !path.starts_with('/') {
-        return Err(TargetError::Form);
-    }
-    parse_path(path).map(Some)
 }
 
 /// Returns how many bytes a target has that hyper has read.
@@ -114,39 +82,30 @@ fn parse_path(path: &str) -> Result<Path<'_>, TargetError> {
             last: Ok(Cow::Borrowed(raw)),
         });
     }
+    let mut decoded = decode(parent)?;
+    if decoded.matches('/').count() != parent.matches('/').count() {
+        decoded.clear();
+    }
     Ok(Path {
-        parent: decode_parent(parent)?,
+        parent: Cow::Owned(decoded),
         raw,
         last: decode(raw).map(Cow::Owned),
     })
 }
 
-fn decode_parent(parent: &str) -> Result<Cow<'_, str>, TargetError> {
-    let mut decoded = String::with_capacity(parent.len());
-    let mut slashes = 0;
-    for segment in parent.split_inclusive('/') {
-        decoded.push_str(&decode(segment)?);
-        slashes += 1;
-    }
-    if decoded.matches('/').count() != slashes {
-        decoded.clear();
-    }
-    Ok(Cow::Owned(decoded))
-}
-
-fn decode(segment: &str) -> Result<String, TargetError> {
-    if segment.bytes().any(|byte| !matches!(byte, 0x21..=0x7e)) {
+fn decode(text: &str) -> Result<String, TargetError> {
+    if text.bytes().any(|byte| !matches!(byte, 0x21..=0x7e)) {
         return Err(TargetError::Character);
     }
-    let mut text = String::with_capacity(segment.len());
-    form::decode_path(segment.as_bytes(), &mut text).map_err(|error| match error {
+    let mut decoded = String::with_capacity(text.len());
+    form::decode_path(text.as_bytes(), &mut decoded).map_err(|error| match error {
         FormError::BrokenEscape { .. } => TargetError::Escape,
         FormError::NotUtf8 => TargetError::Encoding,
     })?;
-    if text.bytes().any(|byte| byte.is_ascii_control()) {
-        return Err(TargetError::Character);
+    match decoded.bytes().any(|byte| byte.is_ascii_control()) {
+        true => Err(TargetError::Character),
+        false => Ok(decoded),
     }
-    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! What the operator watches the server by: the administrator's listener, small and apart from the public one, and the
 //! access log. Both start before the first request and end after the last.
 
-use std::convert::Infallible;
-use std::future::{Ready, ready};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -163,16 +161,12 @@ pub(super) fn start_access_log(
 struct Admin(MetricSources);
 
 impl Handler for Admin {
-    type Answer = Ready<Result<Response<Body>, Infallible>>;
-
-    fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> Self::Answer {
-        let metrics = || self.0.render();
-        let response = admin::handle(&self.0.app, &request, peer.ip(), metrics);
-        ready(Ok(response))
+    async fn handle(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Body> {
+        admin::handle(&self.0.app, &request, peer.ip(), || self.0.render())
     }
 
-    fn broken(&self) -> Response<Body> {
-        admin::broken()
+    fn internal_error(&self) -> Response<Body> {
+        admin::internal_error()
     }
 }
 

@@ -72,11 +72,6 @@ impl Config {
         given.unwrap_or_else(|| self.origin_at(address))
     }
 
-    /// Tells whether there is a fast path: under TLS there is none.
-    pub(super) fn has_fast_path(&self) -> bool {
-        self.fast_path && self.tls.is_none()
-    }
-
     /// Tells whether requests seem to come through a proxy that is not configured, so that all clients look like one
     /// and share what each was to have.
     pub(super) fn seems_proxied(&self, address: SocketAddr) -> bool {

@@ -1,32 +1,34 @@
-//! One connection from its acceptance to its end: the fast path and then hyper speak the protocol, and a
-//! [`ConnectionDeadline`] enforces the timeouts beside them.
+//! One connection from its acceptance to its end.
+//!
+//! A connection without TLS begins on the fast path, and goes to hyper with what that leaves; a [`ConnectionDeadline`]
+//! enforces the timeouts beside either. All that is large is boxed, so that a connection that has not sent a byte costs
+//! none of it.
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Poll, ready};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
 use hyper::header::HeaderValue;
 use hyper::server::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout_at;
 use tokio_rustls::TlsAcceptor;
 
-use crate::http::{ProtocolError, protocol_error};
+use crate::http::HttpError;
 
 use super::clock;
 use super::config::Config;
-use super::connections::ConnectionPermit;
+use super::connections::{ConnectionPermit, Leave};
 use super::counters::Counters;
 use super::deadline::{ConnectionDeadline, DeadlineAction};
 use super::fast::{Exit, FastPath, FastPathConfig};
 use super::io::{Socket, Stream, Watched};
-use super::preface;
-use super::service::{Handler, Service};
+use super::service::{Handler, Link, PollBudget};
 use super::state::{ConnectionState, Ending, Protocol, Timeouts};
 use super::tls;
 
@@ -39,7 +41,7 @@ const STREAM_WINDOW_BYTES: u32 = 64 * 1024;
 /// The same for all the streams of a connection together.
 const CONNECTION_WINDOW_BYTES: u32 = 256 * 1024;
 
-/// Reply bytes that hyper copies ahead of the peer's window, for each stream.
+/// Response bytes that hyper copies ahead of the peer's window, for each stream.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
 /// Streams that we had to reset for the peer's errors; one more ends the connection (CVE-2025-8671).
@@ -57,6 +59,9 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The first byte of every TLS handshake (RFC 8446 §5.1).
 const HANDSHAKE: u8 = 22;
+
+/// What an HTTP/2 client with prior knowledge sends first, and no client of HTTP/1.1 (RFC 9113 §3.4).
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// What all connections of a server share.
 pub(super) struct Protocols<H> {
@@ -128,7 +133,8 @@ impl<H: Handler> Protocols<H> {
         }
     }
 
-    /// Serves the connection `stream` until it ends.
+    /// Serves the connection `stream` until it ends. A peer that ends it before its first byte, or does not send one in
+    /// time, is told nothing.
     pub(super) async fn serve(
         self: Arc<Self>,
         stream: TcpStream,
@@ -137,41 +143,32 @@ impl<H: Handler> Protocols<H> {
     ) {
         let accepted = clock::instant();
         let until = accepted + self.timeouts.head;
-        // An error or an end before the first byte is the peer's business; there is nothing to answer. All that is
-        // large is boxed, so that a connection that has not said a word costs none of it.
-        if let Some(acceptor) = self.tls.clone() {
-            let first = preface::first_byte(&stream, until);
-            if let Some(Ok(Some(first))) =
-                permit.unless_leaving(first, self.timeouts.farewell).await
-            {
-                let state = Arc::new(ConnectionState::new(Protocol::Http1, accepted));
-                let socket = Socket::new(stream, Arc::clone(&state));
-                match first {
-                    HANDSHAKE => {
-                        let deadline = ConnectionDeadline::new(state, self.timeouts, permit);
-                        Box::pin(self.serve_tls(acceptor, socket, peer, deadline)).await;
-                    }
-                    _ => {
-                        self.handler.refused(400);
-                        Box::pin(preface::refuse_plain(socket, state)).await;
-                    }
-                }
+        let mut first = [0];
+        let begun = timeout_at(until, async {
+            match self.tls {
+                Some(_) => stream.peek(&mut first).await.is_ok_and(|length| length > 0),
+                None => stream.readable().await.is_ok(),
             }
+        });
+        let farewell = self.timeouts.farewell;
+        if permit.unless_leaving(begun, farewell).await != Some(Ok(true)) {
             return;
         }
-        if !self.fast_path {
-            let state = Arc::new(ConnectionState::new(Protocol::Http1, accepted));
-            let deadline = ConnectionDeadline::new(state, self.timeouts, permit);
-            return Box::pin(self.serve_plain(stream, Vec::new(), peer, deadline)).await;
-        }
-        let readable = timeout_at(until, stream.readable());
-        if let Some(Ok(Ok(()))) = permit
-            .unless_leaving(readable, self.timeouts.farewell)
-            .await
-        {
-            let state = Arc::new(ConnectionState::new(Protocol::Http1, accepted));
-            let deadline = ConnectionDeadline::new(state, self.timeouts, permit);
-            self.serve_fast(stream, peer, deadline).await;
+        let state = Arc::new(ConnectionState::new(Protocol::Http1, accepted));
+        let deadline = ConnectionDeadline::new(Arc::clone(&state), self.timeouts, permit);
+        match self.tls.clone() {
+            None if self.fast_path => self.serve_fast(stream, peer, deadline).await,
+            None => Box::pin(self.serve_plain(stream, Vec::new(), peer, deadline)).await,
+            Some(acceptor) => {
+                let socket = Socket::new(stream, Arc::clone(&state), Vec::new());
+                if first == [HANDSHAKE] {
+                    Box::pin(self.serve_tls(acceptor, socket, peer, deadline)).await;
+                } else {
+                    self.handler.refused(400);
+                    let refused = Watched::new(socket, state).refuse(HttpError::Plaintext);
+                    Box::pin(refused).await;
+                }
+            }
         }
     }
 
@@ -214,7 +211,8 @@ impl<H: Handler> Protocols<H> {
             Ok(Exit::PeerClosed) | Err(Ending::HeadTimeout) => Some(Ending::Idle),
             Err(ending) => Some(ending),
         };
-        let io = Watched::new(Socket::new(stream, Arc::clone(&state)), state);
+        let socket = Socket::new(stream, Arc::clone(&state), Vec::new());
+        let io = Watched::new(socket, state);
         Box::pin(self.end_http1(io, &deadline, ending)).await;
     }
 
@@ -228,20 +226,16 @@ impl<H: Handler> Protocols<H> {
     ) {
         // Only the first bytes of a connection tell its protocol.
         if deadline.state.requests() == 0 {
-            let until = deadline.accepted + self.timeouts.head;
-            let found = preface::detect(&mut stream, &mut first, until);
-            match deadline
-                .permit
-                .unless_leaving(found, self.timeouts.farewell)
-                .await
-            {
+            let until = deadline.state.accepted() + self.timeouts.head;
+            let found = timeout_at(until, detect(&mut stream, &mut first));
+            let farewell = self.timeouts.farewell;
+            match deadline.permit.unless_leaving(found, farewell).await {
                 Some(Ok(Some(Protocol::Http2))) => deadline.state.note_http2(),
                 Some(Ok(Some(Protocol::Http1))) => {}
                 _ => return,
             }
         }
-        let state = Arc::clone(&deadline.state);
-        let socket = Socket::resume(stream, state, Bytes::from(first));
+        let socket = Socket::new(stream, Arc::clone(&deadline.state), first);
         self.serve_stream(socket, peer, deadline).await;
     }
 
@@ -254,18 +248,15 @@ impl<H: Handler> Protocols<H> {
         peer: SocketAddr,
         mut deadline: ConnectionDeadline,
     ) {
-        let until = deadline.accepted + self.timeouts.head;
+        let until = deadline.state.accepted() + self.timeouts.head;
         let handshake = timeout_at(until, acceptor.accept(socket));
-        let Some(outcome) = deadline
-            .permit
-            .unless_leaving(handshake, self.timeouts.farewell)
-            .await
-        else {
+        let farewell = self.timeouts.farewell;
+        let Some(result) = deadline.permit.unless_leaving(handshake, farewell).await else {
             return;
         };
-        let Ok(Ok(stream)) = outcome else {
+        let Ok(Ok(stream)) = result else {
             // Too late, or nothing that we can agree on; rustls has told the peer what.
-            self.counters.count_handshake_failure();
+            self.counters.handshake_failures.count();
             return;
         };
         if stream.get_ref().1.alpn_protocol() == Some(tls::H2) {
@@ -275,66 +266,78 @@ impl<H: Handler> Protocols<H> {
         self.serve_stream(stream, peer, deadline).await;
     }
 
-    async fn serve_stream(
+    /// Serves by hyper in the protocol that was found.
+    async fn serve_stream<S: Stream>(
         self: Arc<Self>,
-        stream: impl Stream,
-        peer: SocketAddr,
-        deadline: ConnectionDeadline,
-    ) {
-        let io = Watched::new(stream, Arc::clone(&deadline.state));
-        match deadline.state.protocol() {
-            Protocol::Http1 => Box::pin(self.serve_http1(io, peer, deadline)).await,
-            Protocol::Http2 => Box::pin(self.serve_http2(io, peer, deadline)).await,
-        }
-    }
-
-    async fn serve_http1<S: Stream>(
-        self: Arc<Self>,
-        io: Watched<S>,
+        stream: S,
         peer: SocketAddr,
         mut deadline: ConnectionDeadline,
     ) {
-        let service = self.service(peer, &deadline);
-        let mut connection = self.http1.serve_connection(io, service);
-        let cut = poll_fn(|context| {
-            loop {
-                deadline.tick();
-                // hyper's errors are the peer's: it has answered what can be answered, and closed. Not
-                // `poll_without_shutdown`: that one is ready while a reply is still unsent.
-                if let Poll::Ready(ended) = Pin::new(&mut connection).poll(context) {
-                    self.note_refusal(ended.err());
-                    return Poll::Ready(None);
-                }
-                match ready!(deadline.poll(context)) {
-                    DeadlineAction::GracefulShutdown => {
-                        Pin::new(&mut connection).graceful_shutdown()
-                    }
-                    DeadlineAction::Abort(ending) => return Poll::Ready(Some(ending)),
-                }
+        let state = Arc::clone(&deadline.state);
+        // What was read before hyper has it is answered and is the last.
+        if deadline.is_leaving() {
+            state.note_leaving();
+        }
+        let link = Link {
+            handler: self.handler.clone(),
+            peer,
+            state: Arc::clone(&state),
+            requests_max: self.requests_max,
+            hsts: self.hsts.clone(),
+            budget: PollBudget::default(),
+        };
+        let io = TokioIo::new(Watched::new(stream, Arc::clone(&state)));
+        if state.protocol() == Protocol::Http2 {
+            let mut connection = Box::pin(self.http2.serve_connection(io, link.service()));
+            let ended = drive(
+                &mut connection,
+                &mut deadline,
+                |connection, context| connection.as_mut().poll(context),
+                |connection| connection.as_mut().graceful_shutdown(),
+            );
+            if let Err(ending @ (Ending::SlowReader | Ending::Stalled | Ending::HeadTimeout)) =
+                ended.await
+            {
+                self.counters.count_ending(ending);
+                state.note_reset();
             }
-        })
-        .await;
-        let io = connection.into_parts().io;
-        self.end_http1(io, &deadline, cut).await;
+            return;
+        }
+        let mut connection = Box::pin(self.http1.serve_connection(io, link.service()));
+        // Not `poll_without_shutdown`: that one is ready while a response is still unsent.
+        let ended = drive(
+            &mut connection,
+            &mut deadline,
+            |connection, context| connection.as_mut().poll(context),
+            |connection| connection.as_mut().graceful_shutdown(),
+        );
+        let ending = match ended.await {
+            Ok(result) => {
+                self.note_refusal(result.err());
+                None
+            }
+            Err(ending) => Some(ending),
+        };
+        let io = Pin::into_inner(connection).into_parts().io.into_inner();
+        Box::pin(self.end_http1(io, &deadline, ending)).await;
     }
 
     /// Closes a connection of HTTP/1.1 in good order, or as the deadline that has passed demands.
     async fn end_http1<S: Stream>(
         &self,
-        mut io: Watched<S>,
+        io: Watched<S>,
         deadline: &ConnectionDeadline,
         ending: Option<Ending>,
     ) {
         match ending {
             // Another connection has its place already.
-            None if deadline.is_evicted() => {}
+            None if deadline.permit.leave() == Some(Leave::Evicted) => {}
             None => io.linger().await,
             Some(Ending::Idle) => {}
             Some(Ending::HeadTimeout) => {
                 self.counters.count_ending(Ending::HeadTimeout);
                 self.handler.refused(408);
-                io.send_now(&protocol_error(ProtocolError::HeadTime));
-                io.linger().await;
+                io.refuse(HttpError::HeadTime).await;
             }
             Some(ending) => {
                 self.counters.count_ending(ending);
@@ -343,7 +346,8 @@ impl<H: Handler> Protocols<H> {
         }
     }
 
-    /// Notes what hyper has answered by itself to bytes that are no request.
+    /// Notes what hyper has answered by itself to bytes that are no request. Its errors are the peer's: it has answered
+    /// what can be answered, and closed.
     fn note_refusal(&self, error: Option<hyper::Error>) {
         match error {
             Some(error) if error.is_parse_too_large() => self.handler.refused(431),
@@ -351,44 +355,44 @@ impl<H: Handler> Protocols<H> {
             _ => {}
         }
     }
+}
 
-    async fn serve_http2<S: Stream>(
-        self: Arc<Self>,
-        io: Watched<S>,
-        peer: SocketAddr,
-        mut deadline: ConnectionDeadline,
-    ) {
-        let service = self.service(peer, &deadline);
-        let connection = self.http2.serve_connection(io, service);
-        let mut connection = pin!(connection);
-        let cut = poll_fn(|context| {
-            loop {
-                deadline.tick();
-                if connection.as_mut().poll(context).is_ready() {
-                    return Poll::Ready(None);
-                }
-                match ready!(deadline.poll(context)) {
-                    DeadlineAction::GracefulShutdown => connection.as_mut().graceful_shutdown(),
-                    DeadlineAction::Abort(ending) => return Poll::Ready(Some(ending)),
-                }
+/// Polls a connection of hyper's until it ends, or its deadline does that.
+async fn drive<C, T>(
+    connection: &mut C,
+    deadline: &mut ConnectionDeadline,
+    mut poll: impl FnMut(&mut C, &mut Context<'_>) -> Poll<T>,
+    mut graceful_shutdown: impl FnMut(&mut C),
+) -> Result<T, Ending> {
+    poll_fn(|context| {
+        loop {
+            deadline.tick();
+            if let Poll::Ready(ended) = poll(connection, context) {
+                return Poll::Ready(Ok(ended));
             }
-        })
-        .await;
-        if let Some(ending) = cut.filter(|ending| *ending != Ending::Idle) {
-            self.counters.count_ending(ending);
-            deadline.state.note_reset();
+            match ready!(deadline.poll(context)) {
+                DeadlineAction::GracefulShutdown => graceful_shutdown(connection),
+                DeadlineAction::Abort(ending) => return Poll::Ready(Err(ending)),
+            }
         }
-    }
+    })
+    .await
+}
 
-    fn service(&self, peer: SocketAddr, deadline: &ConnectionDeadline) -> Service<H> {
-        // What was read before hyper has it is answered and is the last.
-        if deadline.is_leaving() {
-            deadline.state.note_leaving();
+/// Tells the protocol from `first`, what was read so far, and reads on where that does not tell it; `None` if the peer
+/// closed or broke off.
+async fn detect(stream: &mut TcpStream, first: &mut Vec<u8>) -> Option<Protocol> {
+    loop {
+        if first.starts_with(PREFACE) {
+            return Some(Protocol::Http2);
+        } else if !PREFACE.starts_with(first) {
+            return Some(Protocol::Http1);
         }
-        let handler = self.handler.clone();
-        let state = Arc::clone(&deadline.state);
-        let hsts = self.hsts.clone();
-        Service::new(handler, peer, state, self.requests_max, hsts)
+        let mut more = [0; PREFACE.len()];
+        match stream.read(&mut more).await {
+            Ok(0) | Err(_) => return None,
+            Ok(length) => first.extend_from_slice(&more[..length]),
+        }
     }
 }
 

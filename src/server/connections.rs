@@ -34,9 +34,7 @@ const SAMPLE: usize = 32;
 /// Connections that may be open beyond the limit: evicted ones whose task has not closed them yet.
 const CLOSING_MAX: u32 = 32;
 
-/// Every open connection.
-///
-/// The table is locked when a connection opens or closes and when the server drains, never for a request.
+/// Every open connection. The table is locked when one opens or closes and when the server drains, never for a request.
 #[derive(Debug)]
 pub(super) struct Connections {
     draining: AtomicBool,
@@ -45,7 +43,7 @@ pub(super) struct Connections {
     max: u32,
     /// How many one client may have; 0 for any number.
     per_address_max: u32,
-    /// Who may have any number.
+    /// Clients that may have any number.
     proxies: Proxies,
     began: Instant,
     evicted: AtomicU64,
@@ -64,7 +62,7 @@ struct Table {
     closing: u32,
 }
 
-/// A connection as the others see it; removing it makes room.
+/// A connection as the others see it; removing it lets another one in.
 #[derive(Debug)]
 struct Entry {
     link: Arc<Link>,
@@ -87,12 +85,10 @@ struct Link {
 /// The time of a connection that does not wait for a request.
 const BUSY: u64 = u64::MAX;
 
-/// A limit that is reached.
+/// A limit that is reached: that of all connections, or that of an address or its /48.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitReached {
-    /// That of all connections.
     All,
-    /// That of an address, or of its /48.
     Address,
 }
 
@@ -106,7 +102,7 @@ pub(super) enum Leave {
 }
 
 impl Connections {
-    /// Returns an empty table with room for as many connections as `limits` say.
+    /// Returns an empty table for as many connections as `limits` permit.
     pub(super) fn new(limits: &Limits, proxies: Proxies) -> Connections {
         let max = limits.connections;
         Connections {
@@ -266,28 +262,21 @@ impl Table {
                 keys.take(SAMPLE).copied().collect()
             }
             None => {
-                let entries = self.entries.range(from..);
-                let entries = entries.chain(self.entries.range(..from));
+                let entries = self.entries.range(from..).chain(self.entries.range(..from));
                 entries.take(SAMPLE).map(|(key, _)| *key).collect()
             }
         };
         self.sample_from = sample.last()?.wrapping_add(1);
-        let since = |key: &u64| {
-            Some(
-                self.entries
-                    .get(key)?
-                    .link
-                    .waits_since
-                    .load(Ordering::Relaxed),
-            )
+        let since = |key| {
+            let entry = self.entries.get(key)?;
+            Some((entry.link.waits_since.load(Ordering::Relaxed), *key))
         };
-        let waiting = sample.iter().filter_map(|key| Some((since(key)?, *key)));
-        let (_, key) = waiting.min().filter(|(since, _)| *since != BUSY)?;
-        Some(key)
+        let (since, key) = sample.iter().filter_map(since).min()?;
+        (since != BUSY).then_some(key)
     }
 }
 
-/// A connection's place among the others; dropping it makes room.
+/// A connection's place among the others; dropping it lets another one in.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     connections: Arc<Connections>,

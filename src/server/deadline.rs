@@ -7,11 +7,11 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use tokio::task::unconstrained;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Sleep, sleep_until};
 
 use super::clock;
 use super::connections::{ConnectionPermit, Leave};
-use super::state::{ConnectionState, DeadlinePolicy, Ending, Protocol, Timeouts, Verdict, millis};
+use super::state::{ConnectionState, DeadlinePolicy, Ending, Protocol, Timeouts, millis};
 
 /// What the deadline of a connection asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,20 +22,19 @@ pub(super) enum DeadlineAction {
     Abort(Ending),
 }
 
-/// Keeps a connection's deadline, and hears of the drain.
+/// Keeps a connection's deadline, and observes shutdown. Times are milliseconds after acceptance.
 pub(super) struct ConnectionDeadline {
     pub(super) state: Arc<ConnectionState>,
-    watch: DeadlinePolicy,
     pub(super) permit: ConnectionPermit,
-    pub(super) accepted: Instant,
+    policy: DeadlinePolicy,
     sleep: Pin<Box<Sleep>>,
-    /// What the timer is set to, in milliseconds after acceptance.
+    /// What the timer is set to.
     set: u64,
     /// The waker that the timer has, as it is set; no other task polls it.
-    woken: Option<Waker>,
+    waker: Option<Waker>,
     /// [`DeadlineAction::GracefulShutdown`] has been given.
-    finishing: bool,
-    /// When an idle connection is closed because the server stops, in milliseconds after acceptance.
+    is_finishing: bool,
+    /// When an idle connection is closed because the server stops.
     drain_ends: Option<u64>,
     farewell: Duration,
 }
@@ -46,18 +45,16 @@ impl ConnectionDeadline {
         timeouts: Timeouts,
         permit: ConnectionPermit,
     ) -> ConnectionDeadline {
-        let accepted = state.accepted();
         ConnectionDeadline {
-            state,
-            watch: DeadlinePolicy::new(timeouts),
             permit,
-            accepted,
-            sleep: Box::pin(sleep_until(accepted + timeouts.head)),
+            policy: DeadlinePolicy::new(timeouts),
+            sleep: Box::pin(sleep_until(state.accepted() + timeouts.head)),
             set: millis(timeouts.head),
-            woken: None,
-            finishing: false,
+            waker: None,
+            is_finishing: false,
             drain_ends: None,
             farewell: timeouts.farewell,
+            state,
         }
     }
 
@@ -79,27 +76,27 @@ impl ConnectionDeadline {
                     _ => u64::MAX,
                 },
             };
-            if !self.finishing && leave_at <= self.state.elapsed() {
+            if !self.is_finishing && leave_at <= self.state.elapsed() {
                 return Poll::Ready(self.finish());
             }
             // Its place is another's already.
             if leave == Poll::Ready(Leave::Evicted) && waits_since.is_some() {
                 return Poll::Ready(DeadlineAction::Abort(Ending::Idle));
             }
-            let until = match self.watch.review(&self.state) {
-                Verdict::End(Ending::Idle) if !self.finishing => return Poll::Ready(self.finish()),
-                Verdict::End(ending) => return Poll::Ready(DeadlineAction::Abort(ending)),
-                Verdict::Wait(until) if self.finishing => until,
-                Verdict::Wait(until) => until.min(leave_at),
+            let until = match self.policy.review(&self.state) {
+                Err(Ending::Idle) if !self.is_finishing => return Poll::Ready(self.finish()),
+                Err(ending) => return Poll::Ready(DeadlineAction::Abort(ending)),
+                Ok(until) if self.is_finishing => until,
+                Ok(until) => until.min(leave_at),
             };
             // A deadline that has moved away is left to the timer that is set: most connections move theirs with
             // each request, and setting the timer each time would cost more than waking once too early.
             if until < self.set {
-                self.set(until);
+                self.set_timer(until);
             }
             ready!(self.poll_sleep(context));
             self.tick();
-            self.set(until);
+            self.set_timer(until);
         }
     }
 
@@ -107,53 +104,49 @@ impl ConnectionDeadline {
     /// own rules.
     fn poll_sleep(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let waker = context.waker();
-        let is_told = |told: &Waker| told.will_wake(waker);
-        if self.woken.as_ref().is_some_and(is_told) && !self.sleep.is_elapsed() {
+        let is_known = self
+            .waker
+            .as_ref()
+            .is_some_and(|known| known.will_wake(waker));
+        if is_known && !self.sleep.is_elapsed() {
             return Poll::Pending;
         }
-        self.woken = Some(waker.clone());
+        self.waker = Some(waker.clone());
         // Of a task that has used up its budget a timer takes no note.
         pin!(unconstrained(self.sleep.as_mut())).poll(context)
     }
 
-    /// Tells whether the next request is to be the last.
-    pub(super) fn is_leaving(&self) -> bool {
-        self.finishing || self.permit.leave().is_some()
+    fn set_timer(&mut self, until: u64) {
+        self.set = until;
+        self.waker = None;
+        let deadline = self.state.accepted() + Duration::from_millis(until);
+        self.sleep.as_mut().reset(deadline);
     }
 
-    /// Tells whether the connection is closed for another.
-    pub(super) fn is_evicted(&self) -> bool {
-        self.permit.leave() == Some(Leave::Evicted)
+    /// Tells whether the next request is to be the last.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.is_finishing || self.permit.leave().is_some()
     }
 
     /// Tells whether [`DeadlineAction::GracefulShutdown`] has been given.
     pub(super) fn is_finishing(&self) -> bool {
-        self.finishing
+        self.is_finishing
     }
 
-    /// Returns when a connection that is to leave is to be closed if no further request comes, in milliseconds after
-    /// acceptance; from now on the next reply is the last.
+    /// Returns when a connection that is to leave is to be closed if no further request comes; from now on the next
+    /// response is the last.
     fn leave_at(&mut self, leave: Leave) -> u64 {
         self.state.note_leaving();
         // HTTP/2 has its own way to tell which requests were taken (RFC 9113 §6.8).
         if leave == Leave::Evicted || self.state.protocol() == Protocol::Http2 {
             return 0;
         }
-        let now = self.state.elapsed();
-        *self
-            .drain_ends
-            .get_or_insert_with(|| now.saturating_add(millis(self.farewell)))
-    }
-
-    fn set(&mut self, until: u64) {
-        self.set = until;
-        self.woken = None;
-        let deadline = self.accepted + Duration::from_millis(until);
-        self.sleep.as_mut().reset(deadline);
+        let ends = self.state.elapsed().saturating_add(millis(self.farewell));
+        *self.drain_ends.get_or_insert(ends)
     }
 
     fn finish(&mut self) -> DeadlineAction {
-        self.finishing = true;
+        self.is_finishing = true;
         self.state.note_closing();
         DeadlineAction::GracefulShutdown
     }
@@ -205,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_deadline_comes_to_whoever_has_asked_last() {
+    async fn a_deadline_wakes_the_task_that_polled_last() {
         let mut deadline = deadline(Duration::from_millis(20));
         let mut idle = Context::from_waker(Waker::noop());
         assert!(deadline.poll(&mut idle).is_pending());

@@ -10,21 +10,22 @@
 //! and any that comes while the server drains, is left to hyper, which says `connection: close`.
 
 use std::cell::RefCell;
-use std::io;
+use std::io::{self, ErrorKind, IoSlice};
+use std::mem;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use tokio::io::{AsyncRead, ReadBuf};
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::http::FastResponse;
+use crate::http::{Body, FastResponse};
 
 use super::clock;
-use super::send::{POLL_BYTES_MAX, PendingWrite, Written, send, yield_now};
-use super::service::{Handler, report};
+use super::service::{Handler, POLL_COST_MAX, report_panic};
 use super::state::ConnectionState;
 
 /// What is read at a time; requests beyond it wait in the socket. A head that is longer is hyper's.
@@ -34,10 +35,8 @@ const INPUT_BYTES: usize = 16 * 1024;
 /// none of them makes us keep little more.
 const BATCH_BYTES: usize = 16 * 1024;
 
-/// The [`FastResponse::cost`] after which a connection yields to others, also while more requests wait: 128 ready
-/// documents, or 8 responses that are made. A search may take a millisecond, and 128 of those would keep others waiting
-/// for a tenth of a second.
-pub(super) const POLL_COST_MAX: usize = 128;
+/// Bytes after which other connections are polled, also while the socket takes more.
+const POLL_BYTES_MAX: usize = 2 << 20;
 
 /// How the fast path ends.
 #[derive(Debug)]
@@ -50,7 +49,7 @@ pub(super) enum Exit {
     PeerClosed,
 }
 
-/// What the connections of a thread use in turn; each leaves it before another begins.
+/// What the connections of a thread share; each leaves it before another is polled.
 struct Buffers {
     input: Box<[u8]>,
     out: Vec<u8>,
@@ -80,14 +79,21 @@ pub(super) struct FastPath<'c, H> {
     state: &'c ConnectionState,
     config: FastPathConfig,
     /// What the socket has not taken yet, and the requests after it; empty for all but slow readers.
-    pending: Option<Box<PendingWrite>>,
+    pending: Option<Box<Output>>,
     unanswered: Vec<u8>,
-    /// Cost and bytes of what was answered in this poll.
-    used: (usize, usize),
-    /// The clock was read in this poll.
-    is_timed: bool,
-    /// When what is answered next was read, if the clock has told; it is read once for both.
+    /// Cost of what was answered in this poll, and bytes that were sent.
+    cost: usize,
+    sent: usize,
+    /// When what is answered first in this poll was there; the clock is read once for it and the deadlines.
     began: Option<Instant>,
+}
+
+/// Bytes to send, and a body behind them, which is shared with all that are sent the same.
+struct Output {
+    head: Vec<u8>,
+    body: Option<Body>,
+    /// How far of both the socket has taken.
+    at: usize,
 }
 
 impl<'c, H: Handler> FastPath<'c, H> {
@@ -105,8 +111,8 @@ impl<'c, H: Handler> FastPath<'c, H> {
             config,
             pending: None,
             unanswered: Vec::new(),
-            used: (0, 0),
-            is_timed: false,
+            cost: 0,
+            sent: 0,
             began: None,
         }
     }
@@ -114,35 +120,40 @@ impl<'c, H: Handler> FastPath<'c, H> {
     /// Goes on until the socket has nothing more to give or to take, or others are to be polled; `finishing` if no further
     /// request is to be answered here.
     pub(super) fn poll(&mut self, context: &mut Context<'_>, finishing: bool) -> Poll<Exit> {
-        self.used = (0, 0);
-        self.is_timed = false;
-        self.began = None;
-        if self.is_busy() {
-            self.tick();
-        }
+        let now = clock::instant();
+        self.state.tick(now);
+        (self.cost, self.sent, self.began) = (0, 0, Some(now.into_std()));
         BUFFERS.with_borrow_mut(|buffers| {
-            let Buffers { input, out } = buffers;
             loop {
-                if let Some(pending) = &mut self.pending {
-                    if ready!(pending.poll(context, self.stream, self.state)).is_err() {
+                if let Some(mut pending) = self.pending.take() {
+                    let polled = self.poll_send(context, &mut pending);
+                    if polled.is_pending() {
+                        self.pending = Some(pending);
+                    }
+                    if ready!(polled).is_err() {
                         return Poll::Ready(Exit::PeerClosed);
                     }
-                    self.pending = None;
                     self.state.note_flushed();
                 }
+                let Buffers { input, out } = buffers;
                 let exit = if self.unanswered.is_empty() {
-                    match ready!(self.read(context, input)) {
-                        Ok(length) if length > 0 => self.answer(&input[..length], finishing, out),
+                    match ready!(self.poll_read(context, input)) {
+                        Ok(length) if length > 0 => {
+                            self.answer(context, &input[..length], finishing, out)
+                        }
                         _ => Some(Exit::PeerClosed),
                     }
                 } else {
-                    let unanswered = std::mem::take(&mut self.unanswered);
-                    self.answer(&unanswered, finishing, out)
+                    let unanswered = mem::take(&mut self.unanswered);
+                    self.answer(context, &unanswered, finishing, out)
                 };
                 if let Some(exit) = exit {
                     return Poll::Ready(exit);
                 }
-                if self.pending.is_none() && self.is_used_up() {
+                if self.pending.is_some() {
+                    return Poll::Pending;
+                }
+                if self.is_used_up() {
                     return yield_now(context);
                 }
             }
@@ -154,26 +165,18 @@ impl<'c, H: Handler> FastPath<'c, H> {
         self.pending.is_some() || !self.unanswered.is_empty()
     }
 
-    /// Reads the clock for all that happens in this poll.
-    fn tick(&mut self) -> Instant {
-        self.is_timed = true;
-        let now = clock::instant();
-        self.state.tick(now);
-        now.into_std()
-    }
-
     fn is_used_up(&self) -> bool {
-        let (cost, bytes) = self.used;
-        cost >= POLL_COST_MAX || bytes >= POLL_BYTES_MAX
+        self.cost >= POLL_COST_MAX || self.sent >= POLL_BYTES_MAX
     }
 
     /// Reads into `input`, and returns how much; 0 if nothing more comes.
-    fn read(&mut self, context: &mut Context<'_>, input: &mut [u8]) -> Poll<io::Result<usize>> {
+    fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        input: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
         let mut buffer = ReadBuf::new(input);
         let polled = Pin::new(&mut *self.stream).poll_read(context, &mut buffer);
-        if !self.is_timed {
-            self.began = Some(self.tick());
-        }
         match &polled {
             Poll::Ready(_) => self.state.note_read(),
             Poll::Pending => self.state.note_listening(),
@@ -182,8 +185,14 @@ impl<'c, H: Handler> FastPath<'c, H> {
         polled.map_ok(|()| length)
     }
 
-    /// Answers the requests in `input` in their order; returns the exit, if they have led to it.
-    fn answer(&mut self, input: &[u8], finishing: bool, out: &mut Vec<u8>) -> Option<Exit> {
+    /// Answers the requests in `input` in their order, as far as this poll may; returns the exit, if they have led to it.
+    fn answer(
+        &mut self,
+        context: &mut Context<'_>,
+        input: &[u8],
+        finishing: bool,
+        out: &mut Vec<u8>,
+    ) -> Option<Exit> {
         let mut rest = input;
         while !rest.is_empty() {
             if self.is_used_up() {
@@ -196,29 +205,33 @@ impl<'c, H: Handler> FastPath<'c, H> {
                 && body.is_none()
                 && !rest.is_empty()
                 && out.len() < BATCH_BYTES
-                && self.used.0 < POLL_COST_MAX
+                && self.cost < POLL_COST_MAX
             {
                 match (!finishing).then(|| self.answer_one(rest, out)).flatten() {
                     Some(response) => {
-                        self.used.0 += response.cost;
+                        self.cost += response.cost;
                         rest = rest.get(response.length..).unwrap_or_default();
                         body = response.body;
                     }
                     None => is_hypers = true,
                 }
             }
-            let mut at = 0;
-            let sent = send(self.stream, self.state, out, body.as_ref(), &mut at);
-            self.used.1 += at;
-            match sent {
-                Ok(Written::All) => {}
-                Ok(Written::Partial) => {
+            let mut output = Output {
+                head: mem::take(out),
+                body,
+                at: 0,
+            };
+            match self.poll_send(context, &mut output) {
+                // The buffer stays with the thread.
+                Poll::Ready(Ok(())) => *out = output.head,
+                Poll::Ready(Err(_)) => return Some(Exit::PeerClosed),
+                Poll::Pending => {
                     self.state.on_write_blocked();
-                    self.pending = Some(Box::new(PendingWrite::new(out, body, at)));
+                    output.head.shrink_to_fit();
+                    self.pending = Some(Box::new(output));
                     self.unanswered = rest.to_vec();
                     return None;
                 }
-                Err(_) => return Some(Exit::PeerClosed),
             }
             if is_hypers {
                 return Some(Exit::HandOff(rest.to_vec()));
@@ -240,7 +253,7 @@ impl<'c, H: Handler> FastPath<'c, H> {
         // A handler owns nothing that a panic could leave half changed; what it has appended is cut off again.
         let respond = AssertUnwindSafe(|| handler.respond_simple(bytes, peer, began, out));
         let response = catch_unwind(respond).unwrap_or_else(|panic| {
-            report(panic.as_ref());
+            report_panic(panic.as_ref());
             None
         });
         if response.is_some() {
@@ -251,6 +264,47 @@ impl<'c, H: Handler> FastPath<'c, H> {
         }
         response
     }
+
+    /// Sends what is left of `output`; ready when all of it is sent.
+    fn poll_send(
+        &mut self,
+        context: &mut Context<'_>,
+        output: &mut Output,
+    ) -> Poll<io::Result<()>> {
+        let Output { head, body, at } = output;
+        let slices = body.as_ref().map(Body::slices);
+        let total = head.len() + slices.map_or(0, |slices| slices.iter().map(Bytes::len).sum());
+        while *at < total {
+            if self.sent >= POLL_BYTES_MAX {
+                return yield_now(context);
+            }
+            let stream = Pin::new(&mut *self.stream);
+            let polled = match slices {
+                None => stream.poll_write(context, &head[*at..]),
+                Some([first, middle, last]) => {
+                    let mut slices = [head, &first[..], middle, last].map(IoSlice::new);
+                    let mut left = &mut slices[..];
+                    IoSlice::advance_slices(&mut left, *at);
+                    stream.poll_write_vectored(context, left)
+                }
+            };
+            let bytes = ready!(polled)?;
+            if bytes == 0 {
+                return Poll::Ready(Err(ErrorKind::WriteZero.into()));
+            }
+            self.state.note_written(bytes);
+            *at += bytes;
+            self.sent += bytes;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Has the task polled again after all that is ready now, other sockets included.
+fn yield_now<T>(context: &mut Context<'_>) -> Poll<T> {
+    // tokio's future does that at its first poll; a waker called at once would come before the sockets are looked at.
+    let _ = pin!(tokio::task::yield_now()).poll(context);
+    Poll::Pending
 }
 
 #[cfg(test)]

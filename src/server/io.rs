@@ -4,7 +4,6 @@
 //! to 64 KiB that it has said to have written. What hyper waits for is seen by [`Watched`]: under TLS there are bytes that
 //! are no news to it, and a peer that sends only those is idle.
 
-use std::cell::RefCell;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,32 +11,23 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
-use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::rt::TokioIo;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::http::{ProtocolError, protocol_error};
+use crate::http::{HttpError, protocol_error};
 
 use super::state::ConnectionState;
 
 /// How long a connection that we have closed may take to close on the other side.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// How long the kernel goes on sending to a peer that makes no room, after the connection is closed.
-const LAST_BYTES: Duration = Duration::from_secs(60);
-
 /// How many late bytes of a peer are taken in after our side is closed.
 const LINGER_BYTES: usize = 256 * 1024;
 
-/// Head and body of up to this many bytes are copied into one piece: one part less for the kernel to look at.
-const FLAT_BYTES_MAX: usize = 16 * 1024;
-
-thread_local! {
-    static FLAT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
+/// How long the kernel goes on sending to a peer that takes nothing, after the connection is closed.
+const LAST_BYTES: Duration = Duration::from_secs(60);
 
 /// A socket that counts what the kernel takes.
 #[derive(Debug)]
@@ -49,25 +39,20 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Counts what `stream` takes.
-    pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>) -> Socket {
-        Socket::resume(stream, state, Bytes::new())
-    }
-
-    /// The same for a stream of which `first` was read already, which is read once more.
-    pub(super) fn resume(stream: TcpStream, state: Arc<ConnectionState>, first: Bytes) -> Socket {
+    /// Takes over a stream of which `first` was read already, which is read once more.
+    pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>, first: Vec<u8>) -> Socket {
         Socket {
             stream,
             state,
-            first,
+            first: Bytes::from(first),
         }
     }
 
-    fn note(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if let Poll::Ready(Ok(bytes)) = &outcome {
+    fn note(&self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = &polled {
             self.state.note_written(*bytes);
         }
-        outcome
+        polled
     }
 }
 
@@ -88,17 +73,17 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.first.is_empty() {
-            let length = self.first.len().min(buffer.remaining());
-            buffer.put_slice(&self.first[..length]);
-            self.first.advance(length);
-            if self.first.is_empty() {
-                // What is empty still holds its memory.
-                self.first = Bytes::new();
-            }
-            return Poll::Ready(Ok(()));
+        if self.first.is_empty() {
+            return Pin::new(&mut self.stream).poll_read(context, buffer);
         }
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let length = self.first.len().min(buffer.remaining());
+        buffer.put_slice(&self.first[..length]);
+        self.first.advance(length);
+        if self.first.is_empty() {
+            // What is empty still holds its memory.
+            self.first = Bytes::new();
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -108,8 +93,8 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.note(outcome)
+        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.note(polled)
     }
 
     fn poll_write_vectored(
@@ -117,25 +102,12 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let total: usize = slices.iter().map(|slice| slice.len()).sum();
-        let outcome = if let [only] = slices {
-            Pin::new(&mut self.stream).poll_write(context, only)
-        } else if total <= FLAT_BYTES_MAX {
-            FLAT.with_borrow_mut(|flat| {
-                flat.clear();
-                for slice in slices {
-                    flat.extend_from_slice(slice);
-                }
-                Pin::new(&mut self.stream).poll_write(context, flat)
-            })
-        } else {
-            Pin::new(&mut self.stream).poll_write_vectored(context, slices)
-        };
-        self.note(outcome)
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.note(polled)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        true
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -147,123 +119,107 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// What a [`Socket`] can be under when hyper sees it: itself, or TLS.
+/// What hyper reads and writes: a [`Socket`], or TLS over one.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
 
-/// A stream under watch.
-///
-/// It adds a few relaxed stores to each operation and copies nothing.
+/// A stream of which is noted what hyper waits for. It adds a few relaxed stores to each operation and copies nothing.
 #[derive(Debug)]
 pub(super) struct Watched<S> {
-    stream: TokioIo<S>,
+    stream: S,
     state: Arc<ConnectionState>,
 }
 
 impl<S: Stream> Watched<S> {
-    /// Puts `stream` under watch.
     pub(super) fn new(stream: S, state: Arc<ConnectionState>) -> Watched<S> {
-        Watched {
-            stream: TokioIo::new(stream),
-            state,
-        }
+        Watched { stream, state }
     }
 
-    /// Sends `reply` if it is taken at once, and the connection is not to be reset; for the last words to a peer that has
-    /// lost its chance.
-    pub(super) fn send_now(&mut self, reply: &[u8]) {
-        if self.state.is_reset() {
-            return;
-        }
-        let mut context = Context::from_waker(Waker::noop());
+    /// Sends the response to `error` if it is taken at once, and closes like [`linger`](Watched::linger).
+    pub(super) async fn refuse(mut self, error: HttpError) {
+        let response = protocol_error(error);
         // The connection ends whether or not these words arrive.
-        let _sent = Pin::new(self.stream.inner_mut()).poll_write(&mut context, reply);
+        let _sent = Pin::new(&mut self.stream)
+            .poll_write(&mut Context::from_waker(Waker::noop()), &response);
+        self.linger().await;
     }
 
     /// Closes our side and takes in what the peer still sends, at most [`LINGER`] long and [`LINGER_BYTES`] bytes.
     ///
     /// Closing a socket that holds unread bytes resets the connection, and a reset makes the peer throw away the
-    /// reply that it has not read yet: a client that is refused its body would see an error and no 413.
+    /// response that it has not read yet: a client that is refused its body would see an error and no 413.
     pub(super) async fn linger(mut self) {
-        let stream = self.stream.inner_mut();
         let drained = async {
-            stream.shutdown().await?;
+            self.stream.shutdown().await?;
             let mut scrap = [0; 1024];
             let mut taken = 0;
             while taken < LINGER_BYTES {
-                match stream.read(&mut scrap).await? {
+                match self.stream.read(&mut scrap).await? {
                     0 => break,
                     bytes => taken += bytes,
                 }
             }
             io::Result::Ok(())
         };
-        // Either outcome ends with the socket closed; there is no peer left to tell.
-        let _outcome = timeout(LINGER, drained).await;
+        // Either result ends with the socket closed; there is no peer left to tell.
+        let _result = timeout(LINGER, drained).await;
     }
 
-    /// Notes whether the outcome leaves something to be taken, and passes it on.
-    fn note<T>(&self, outcome: Poll<T>) -> Poll<T> {
-        if outcome.is_pending() {
+    /// Notes whether something is left to be taken.
+    fn note<T>(&self, polled: Poll<T>) -> Poll<T> {
+        if polled.is_pending() {
             self.state.on_write_blocked();
         }
-        outcome
+        polled
     }
 }
 
 /// Recognises what hyper itself answers to bytes that are no request, which it offers no way to change: a head in one piece
-/// and no body. Each of our own replies of these statuses has one.
-fn refusal_by_hyper(bytes: &[u8]) -> Option<ProtocolError> {
-    let (error, fields) = [
-        (
-            ProtocolError::Malformed,
-            &b"HTTP/1.1 400 Bad Request\r\n"[..],
-        ),
-        (
-            ProtocolError::HeadBytes,
-            b"HTTP/1.1 431 Request Header Fields Too Large\r\n",
-        ),
-    ]
-    .into_iter()
-    .find_map(|(error, line)| Some((error, bytes.strip_prefix(line)?)))?;
-    let is_bare = fields.ends_with(b"\r\n\r\n")
-        && fields
-            .split(|byte| *byte == b'\n')
-            .any(|field| field == b"content-length: 0\r");
+/// and no body. Each of our own responses of these statuses has one.
+fn error_of_hyper(bytes: &[u8]) -> Option<HttpError> {
+    let (error, fields) = if let Some(fields) = bytes.strip_prefix(b"HTTP/1.1 400 Bad Request\r\n")
+    {
+        (HttpError::Malformed, fields)
+    } else {
+        let line = b"HTTP/1.1 431 Request Header Fields Too Large\r\n";
+        (HttpError::HeadBytes, bytes.strip_prefix(line)?)
+    };
+    let mut lines = fields.split(|byte| *byte == b'\n');
+    let is_bare = fields.ends_with(b"\r\n\r\n") && lines.any(|line| line == b"content-length: 0\r");
     is_bare.then_some(error)
 }
 
-impl<S: Stream> Read for Watched<S> {
+impl<S: Stream> AsyncRead for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
+        buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
-        match &outcome {
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        match &polled {
             Poll::Ready(_) => self.state.note_read(),
             Poll::Pending => self.state.note_listening(),
         }
-        outcome
+        polled
     }
 }
 
-impl<S: Stream> Write for Watched<S> {
+impl<S: Stream> AsyncWrite for Watched<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let outcome = match refusal_by_hyper(bytes) {
-            None => Pin::new(&mut self.stream).poll_write(context, bytes),
+        let stream = Pin::new(&mut self.stream);
+        let polled = match error_of_hyper(bytes) {
+            None => stream.poll_write(context, bytes),
             Some(error) => {
-                let reply = protocol_error(error);
-                let outcome = Pin::new(&mut self.stream).poll_write(context, &reply);
-                outcome.map_ok(|_| bytes.len())
+                let polled = stream.poll_write(context, &protocol_error(error));
+                polled.map_ok(|_| bytes.len())
             }
         };
-        self.note(outcome)
+        self.note(polled)
     }
 
     fn poll_write_vectored(
@@ -274,8 +230,8 @@ impl<S: Stream> Write for Watched<S> {
         if let [only] = slices {
             return self.poll_write(context, only);
         }
-        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.note(outcome)
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.note(polled)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -283,12 +239,12 @@ impl<S: Stream> Write for Watched<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let outcome = Pin::new(&mut self.stream).poll_flush(context);
-        if outcome.is_ready() {
+        let polled = Pin::new(&mut self.stream).poll_flush(context);
+        if polled.is_ready() {
             self.state.note_flushed();
         }
-        // Under TLS the last part of a reply may still be waiting for the kernel.
-        self.note(outcome)
+        // Under TLS the last part of a response may still be waiting for the kernel.
+        self.note(polled)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

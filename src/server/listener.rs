@@ -248,7 +248,7 @@ impl Acceptor {
                 Ok((stream, peer)) => self.admit(stream, peer, &mut limits),
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {
-                    self.counters.count_accept_error();
+                    self.counters.accept_errors.count();
                     if let Some(since_last) = failures.take(clock::instant()) {
                         warn!(%error, since_last, "a connection could not be accepted, trying again");
                     }
@@ -279,14 +279,14 @@ impl Acceptor {
     ) {
         let reached = match self.connections.admit(peer.ip()) {
             Ok((permit, closed_for)) => {
-                self.counters.count_accepted();
-                self.workers.pass_on(stream, peer, permit);
+                self.counters.accepted.count();
+                self.workers.dispatch(stream, peer, permit);
                 closed_for
             }
             Err(reached) => {
                 match reached {
-                    LimitReached::All => self.counters.count_turned_away(),
-                    LimitReached::Address => self.counters.count_crowded_out(),
+                    LimitReached::All => self.counters.rejected_total.count(),
+                    LimitReached::Address => self.counters.rejected_per_address.count(),
                 }
                 Some(reached)
             }

@@ -139,24 +139,24 @@ impl MetricSources {
         let (connections, counters) = (&self.connections, &self.counters);
         let refused = |counters: &Counters| {
             [
-                ("limit", counters.rejected_total()),
-                ("address_limit", counters.rejected_per_address()),
+                ("limit", counters.rejected_total.get()),
+                ("address_limit", counters.rejected_per_address.get()),
             ]
         };
         let cut = [
-            ("handshake", counters.handshake_failures()),
-            ("head_timeout", counters.head_timeouts()),
-            ("slow_reader", counters.slow_readers()),
-            ("stalled", counters.stalls()),
+            ("handshake", counters.handshake_failures.get()),
+            ("head_timeout", counters.head_timeouts.get()),
+            ("slow_reader", counters.slow_readers.get()),
+            ("stalled", counters.stalls.get()),
             ("evicted", connections.evicted()),
         ];
         out.gauge("reviewd_connections", connections.open())?;
         out.gauge("reviewd_connections_limit", connections.max())?;
-        out.counter("reviewd_connections_accepted", counters.accepted())?;
+        out.counter("reviewd_connections_accepted", counters.accepted.get())?;
         out.counters("reviewd_connections_refused", "reason", refused(counters))?;
         let refused = refused(&self.admin_counters);
         out.counters("reviewd_admin_connections_refused", "reason", refused)?;
-        out.counter("reviewd_accept_errors", counters.accept_errors())?;
+        out.counter("reviewd_accept_errors", counters.accept_errors.get())?;
         out.counters("reviewd_connections_cut", "reason", cut)?;
         if let Some(certificate) = &self.certificate {
             let name = "reviewd_tls_certificate_expiry_timestamp_seconds";

@@ -14,7 +14,6 @@ mod connection;
 mod connections;
 mod counters;
 mod deadline;
-mod fairness;
 mod fast;
 pub mod files;
 mod hub;
@@ -23,12 +22,10 @@ mod listener;
 mod load;
 pub mod logs;
 mod metrics;
-mod preface;
 pub mod process;
 mod reload;
 mod reload_trigger;
 mod running;
-mod send;
 mod service;
 mod start_error;
 mod state;
@@ -49,7 +46,7 @@ use crate::http::{self, AppState, Body, ServedState};
 use crate::mcp;
 
 pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, TlsFiles};
-pub use counters::Counters;
+pub use counters::{Counter, Counters};
 pub use load::LoadError;
 pub use running::{Running, Signals};
 pub use start_error::StartError;
@@ -192,8 +189,7 @@ fn make_app(
         body_bytes_max: config.limits.mcp_body_bytes,
     });
     let app = AppState::new(config.http_settings(base_url), served)?;
-    let app = app.with_mcp(mcp);
-    Ok(Arc::new(app.with_fast_path(config.has_fast_path())))
+    Ok(Arc::new(app.with_mcp(mcp)))
 }
 
 /// Warns of a public address that others cannot use, or that seems to be that of an unconfigured proxy.
@@ -216,14 +212,8 @@ fn warn_of_addresses(config: &Config, address: SocketAddr) {
 struct Requests(Arc<AppState>);
 
 impl Handler for Requests {
-    type Answer = http::ResponseFuture;
-
-    fn begin(&self, request: Request<Incoming>, peer: SocketAddr) -> http::ResponseFuture {
-        http::handle(&self.0, request, peer)
-    }
-
-    fn cost(&self, answer: &http::ResponseFuture) -> usize {
-        answer.cost()
+    async fn handle(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Body> {
+        http::handle(Arc::clone(&self.0), request, peer).await
     }
 
     fn respond_simple(
@@ -236,8 +226,8 @@ impl Handler for Requests {
         http::respond_simple(&self.0, bytes, peer, began, out)
     }
 
-    fn broken(&self) -> Response<Body> {
-        self.0.traffic.record_panic();
+    fn internal_error(&self) -> Response<Body> {
+        self.0.traffic.record_refusal(500);
         http::internal_error()
     }
 

@@ -51,7 +51,8 @@ impl Probe {
     /// A server whose connections are all in use closes new ones at once: it is busy, not stuck, and a restart would drop
     /// the clients that it serves.
     fn check(&self, timeout: Duration) -> io::Result<()> {
-        let closed = || self.counters.rejected_total() + self.counters.rejected_per_address();
+        let closed =
+            || self.counters.rejected_total.get() + self.counters.rejected_per_address.get();
         let before = closed();
         let answered = self.request(timeout);
         let is_full = closed() > before || self.connections.open() >= self.connections.max();

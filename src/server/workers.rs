@@ -19,18 +19,16 @@ use super::connections::ConnectionPermit;
 use super::service::Handler;
 use super::threads::Threads;
 
-/// A connection on its way to a worker; their number is bounded by the places for connections.
+/// A connection on its way to a worker; their number is bounded by the limit of connections.
 type Accepted = (TcpStream, SocketAddr, ConnectionPermit);
 
 /// The threads that serve.
 #[derive(Debug)]
-pub(super) struct Workers {
-    workers: Vec<Worker>,
-}
+pub(super) struct Workers(Vec<Worker>);
 
 #[derive(Debug)]
 struct Worker {
-    parcels: mpsc::UnboundedSender<Accepted>,
+    sender: mpsc::UnboundedSender<Accepted>,
     /// Connections handed to this worker and not ended yet.
     open: Arc<AtomicUsize>,
     thread: JoinHandle<()>,
@@ -48,31 +46,23 @@ impl Workers {
     ) -> io::Result<Workers> {
         let start = |number| Worker::start(number, Arc::clone(protocols), starter);
         let workers = (0..threads.get()).map(start);
-        Ok(Workers {
-            workers: workers.collect::<io::Result<_>>()?,
-        })
+        Ok(Workers(workers.collect::<io::Result<_>>()?))
     }
 
     /// Gives a connection to the worker that has the fewest.
-    pub(super) fn pass_on(&self, stream: TcpStream, peer: SocketAddr, permit: ConnectionPermit) {
-        let fewest = self
-            .workers
-            .iter()
-            .min_by_key(|worker| worker.open.load(Ordering::Relaxed));
-        if let Some(worker) = fewest {
+    pub(super) fn dispatch(&self, stream: TcpStream, peer: SocketAddr, permit: ConnectionPermit) {
+        let open = |worker: &&Worker| worker.open.load(Ordering::Relaxed);
+        if let Some(worker) = self.0.iter().min_by_key(open) {
             worker.open.fetch_add(1, Ordering::Relaxed);
             // A worker that is gone has no use for a connection; dropping it closes it.
-            let _closed = worker.parcels.send((stream, peer, permit));
+            let _closed = worker.sender.send((stream, peer, permit));
         }
     }
 
     /// Ends the threads, and with them every connection that is still open.
     pub(super) fn stop(self) {
-        let threads: Vec<_> = self
-            .workers
-            .into_iter()
-            .map(|worker| worker.thread)
-            .collect();
+        // All are told before the first is waited for.
+        let threads: Vec<_> = self.0.into_iter().map(|worker| worker.thread).collect();
         for thread in threads {
             // A worker's tasks catch their panics; what is left of one that did not is ended all the same.
             let _panic = thread.join();
@@ -89,14 +79,14 @@ impl Worker {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let (parcels, arrivals) = mpsc::unbounded_channel();
+        let (sender, accepted) = mpsc::unbounded_channel();
         let open = Arc::new(AtomicUsize::new(0));
         let ended = Arc::clone(&open);
         let thread = starter.spawn(&format!("serve-{number}"), move || {
-            runtime.block_on(work(protocols, arrivals, ended));
+            runtime.block_on(serve(protocols, accepted, ended));
         })?;
         Ok(Worker {
-            parcels,
+            sender,
             open,
             thread,
         })
@@ -104,13 +94,13 @@ impl Worker {
 }
 
 /// Serves the connections that arrive until the sender is gone.
-async fn work<H: Handler>(
+async fn serve<H: Handler>(
     protocols: Arc<Protocols<H>>,
-    mut arrivals: mpsc::UnboundedReceiver<Accepted>,
+    mut accepted: mpsc::UnboundedReceiver<Accepted>,
     open: Arc<AtomicUsize>,
 ) {
-    while let Some((stream, peer, permit)) = arrivals.recv().await {
-        let place = Place(Arc::clone(&open));
+    while let Some((stream, peer, permit)) = accepted.recv().await {
+        let guard = OpenConnectionGuard(Arc::clone(&open));
         // Fails only without a runtime or without memory for its table; the connection closes.
         let Ok(stream) = tokio::net::TcpStream::from_std(stream) else {
             continue;
@@ -118,15 +108,15 @@ async fn work<H: Handler>(
         let protocols = Arc::clone(&protocols);
         tokio::spawn(async move {
             protocols.serve(stream, peer, permit).await;
-            drop(place);
+            drop(guard);
         });
     }
 }
 
 /// One connection among those of a worker.
-struct Place(Arc<AtomicUsize>);
+struct OpenConnectionGuard(Arc<AtomicUsize>);
 
-impl Drop for Place {
+impl Drop for OpenConnectionGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

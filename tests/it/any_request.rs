@@ -2,12 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::http::request::Parts;
 use hyper::http::uri::Uri;
-use hyper::{Request, Response, Version};
+use hyper::{Request, Response};
 use proptest::prelude::*;
 use reviewd::http::{AppState, Body, ServedState, respond};
 
@@ -207,74 +206,4 @@ proptest! {
         prop_assert_eq!(held.status().as_u16(), 304);
         prop_assert_eq!(&held.headers()["etag"], &tag);
     }
-}
-
-/// What `respond` says by a version of the protocol; its date aside, and its length, which is right where it is said.
-fn said(version: Version, method: &str, path: &str, fields: &[(&str, String)]) -> Vec<String> {
-    let target: Uri = path.parse().expect("a target");
-    let mut parts = request(method, &target, fields);
-    parts.version = version;
-    let Some(response) = respond(app(), parts, false, PEER) else {
-        panic!("{path} is a read");
-    };
-    let length = response.body().length().to_string();
-    let mut said = vec![response.status().to_string()];
-    for (name, value) in response.headers() {
-        match name.as_str() {
-            "date" => {
-                let date = httpdate::parse_http_date(value.to_str().expect("of ASCII"));
-                let age = date.expect("a date").elapsed().unwrap_or_default();
-                assert!(age < Duration::from_secs(60), "{path}: {age:?}");
-            }
-            "content-length" => {
-                assert_eq!(response.status(), 200, "{path}");
-                assert_eq!(value.as_bytes(), length.as_bytes(), "{path}");
-            }
-            _ => said.push(format!("{name}: {}", value.to_str().expect("of ASCII"))),
-        }
-    }
-    let body = collect(response.into_body());
-    said.push(String::from_utf8_lossy(&body).into_owned());
-    said
-}
-
-#[test]
-fn http2_replies_are_those_of_http1_the_first_time_and_later() {
-    let paths = [
-        "/reviews.json",
-        "/feed.xml",
-        "/",
-        "/favicon.svg",
-        "/llms.txt",
-        "/api/reviews/search?limit=2",
-        "/api/reviews/since/2020-01-01",
-        "/healthz",
-        "/nothing",
-    ];
-    let mut seen = 0;
-    for path in paths {
-        for coding in ["identity", "gzip"] {
-            let accepted = ("accept-encoding", coding.to_owned());
-            for method in ["GET", "HEAD"] {
-                let fields = [accepted.clone()];
-                let old = said(Version::HTTP_11, method, path, &fields);
-                for _ in 0..2 {
-                    let new = said(Version::HTTP_2, method, path, &fields);
-                    assert!(new == old, "{method} {path}: {:?}", &new[..new.len() - 1]);
-                }
-                let Some(tag) = old.iter().find_map(|line| line.strip_prefix("etag: ")) else {
-                    continue;
-                };
-                let fields = [accepted.clone(), ("if-none-match", tag.to_owned())];
-                let old = said(Version::HTTP_11, method, path, &fields);
-                assert!(old[0].starts_with("304"), "{path}: {}", old[0]);
-                for _ in 0..2 {
-                    let new = said(Version::HTTP_2, method, path, &fields);
-                    assert!(new == old, "{method} {path}: {:?}", &new[..new.len() - 1]);
-                }
-                seen += 1;
-            }
-        }
-    }
-    assert!(seen >= 20, "{seen} documents with a tag");
 }

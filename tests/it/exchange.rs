@@ -1,6 +1,7 @@
 //! The service on the sample practice: the real server for all who only read it, and the service alone on a
 //! loopback port for tests that change what it serves.
 
+use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
@@ -152,7 +153,10 @@ async fn accept(listener: TcpListener, app: &Arc<AppState>) {
     loop {
         let (stream, peer) = listener.accept().await.expect("loopback accepts");
         let app = app.clone();
-        let service = service_fn(move |request| http::handle(&app, request, peer));
+        let service = service_fn(move |request| {
+            let response = http::handle(app.clone(), request, peer);
+            async { Ok::<_, Infallible>(response.await) }
+        });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .serve_connection(TokioIo::new(stream), service);

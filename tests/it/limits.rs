@@ -92,7 +92,7 @@ fn at_the_limit_the_connection_that_is_idle_longest_is_closed_for_a_new_one() {
     for open in [0, 2, 3] {
         assert_eq!(kept[open].get("/healthz").status, 200);
     }
-    assert_eq!(server.running().counters().rejected_total(), 0);
+    assert_eq!(server.running().counters().rejected_total.get(), 0);
     assert_eq!(server.running().open_connections(), 3);
 }
 
@@ -113,7 +113,7 @@ fn where_every_connection_has_a_request_a_new_one_is_closed_at_once() {
     let mut busy: Vec<Connection> = (0..2).map(|_| server.connect()).collect();
     busy.iter_mut().for_each(crate::shutdown::begin);
     assert_eq!(server.connect().rest(), b"");
-    assert_eq!(server.running().counters().rejected_total(), 1);
+    assert_eq!(server.running().counters().rejected_total.get(), 1);
     busy[0].write(crate::shutdown::BODY);
     assert!(busy[0].response("POST").status < 600);
     // It waits for its next request now, and so is closed for a new one.

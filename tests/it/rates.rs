@@ -216,8 +216,8 @@ fn an_address_has_its_share_of_connections_and_others_theirs() {
     crate::shutdown::begin(&mut held[1]);
     crate::shutdown::begin(&mut new);
     assert_eq!(server.connect().rest(), b"");
-    assert_eq!(server.running().counters().rejected_per_address(), 1);
-    assert_eq!(server.running().counters().rejected_total(), 0);
+    assert_eq!(server.running().counters().rejected_per_address.get(), 1);
+    assert_eq!(server.running().counters().rejected_total.get(), 0);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn a_slow_head_gets_408_and_others_their_answers() {
     assert_eq!(response.field("connection"), Some("close"));
     assert!(began.elapsed() >= SHORT, "{:?}", began.elapsed());
     assert_eq!(slow.rest(), b"");
-    assert_eq!(server.running().counters().head_timeouts(), 1);
+    assert_eq!(server.running().counters().head_timeouts.get(), 1);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_head_that_trickles_gets_no_more_time() {
     wait_until("the slow head is answered", || {
         // The pause between two bytes is the time that this waits for an answer.
         let _closed = slow.try_write(b"x");
-        server.running().counters().head_timeouts() == 1
+        server.running().counters().head_timeouts.get() == 1
             || matches!(slow.try_response("GET"), Ok(response) if response.status == 408)
     });
 }
@@ -134,7 +134,7 @@ fn a_reader_that_takes_nothing_is_reset_and_its_place_freed() {
     let mut slow = connect_with_a_small_window(&server);
     ask_for_much(&mut slow, &server);
     wait_until("the slow reader is dropped", || {
-        server.running().counters().slow_readers() == 1
+        server.running().counters().slow_readers.get() == 1
     });
     wait_until("its place is free", || {
         server.running().open_connections() == 0
@@ -153,7 +153,7 @@ fn a_reader_of_a_few_bytes_at_a_time_is_reset_as_well() {
     wait_until("the slow reader is dropped", || {
         // The pause between two looks is the time that it takes over each.
         let _reset = slow.read(&mut byte);
-        server.running().counters().slow_readers() == 1
+        server.running().counters().slow_readers.get() == 1
     });
 }
 
@@ -165,7 +165,7 @@ fn a_reader_that_takes_its_share_gets_everything() {
     ask_for_much(&mut client, &server);
     let received = read_to_the_end(&mut client).unwrap();
     assert!(received > REQUESTS * length, "{received} bytes");
-    assert_eq!(server.running().counters().slow_readers(), 0);
+    assert_eq!(server.running().counters().slow_readers.get(), 0);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn an_http2_peer_that_opens_no_window_is_dropped() {
     frames.get(1, "/reviews.json");
     frames.wait_for(kind::HEADERS);
     while frames.next().is_some() {}
-    assert_eq!(server.running().counters().slow_readers(), 1);
+    assert_eq!(server.running().counters().slow_readers.get(), 1);
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn a_client_that_does_not_know_the_certificate_is_served_nothing() {
     let server = server(&pair);
     assert!(get(server.address(), &other.certificate, "/healthz").is_err());
     wait_until("it is counted", || {
-        server.running().counters().handshake_failures() == 1
+        server.running().counters().handshake_failures.get() == 1
     });
     assert!(get(server.address(), &pair.certificate, "/healthz").is_ok());
 }
@@ -301,7 +301,7 @@ fn a_reader_that_takes_nothing_is_dropped_under_tls_as_well() {
     let requests = "GET /reviews.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(200);
     stream.write_all(requests.as_bytes()).unwrap();
     wait_until("the slow reader is dropped", || {
-        server.running().counters().slow_readers() == 1
+        server.running().counters().slow_readers.get() == 1
     });
     wait_until("its place is free", || {
         server.running().open_connections() == 0

@@ -1,10 +1,7 @@
 //! The endpoints: each takes what the router found and decides on a reply.
 
-mod document;
-mod hub;
-mod mcp;
 mod page;
-mod review;
+mod post;
 mod search;
 mod since;
 pub(crate) mod state;
@@ -14,50 +11,74 @@ use std::borrow::Cow;
 use hyper::header::HeaderValue;
 
 use super::app_state::AppState;
+use super::arena;
+use super::body::Body;
+use super::error::HttpError;
 use super::head::{Field, RequestHead};
-use super::reply::{Refusal, Reply, Representation};
-use super::router::Route;
-use super::served_state::ServedState;
+use super::reply::{JSON, Reply, Representation};
+use super::router::{Matched, Route};
+use super::served_state::{ServedState, Variant};
 use crate::wire::conditional::{self, Validators, Verdict};
 use crate::wire::etag::EntityTag;
-use crate::wire::negotiate::{Coding, CodingSet, Preferences};
+use crate::wire::negotiate::Coding;
 
-pub(crate) use hub::hub;
-pub(crate) use mcp::{judge, mcp};
+pub(crate) use post::{hub, judge, mcp};
 
 /// Answers a GET or HEAD.
 pub(crate) fn read<'s>(
     app: &AppState,
     served: &'s ServedState,
-    route: Route<'_>,
+    matched: &Matched<'_>,
     head: &RequestHead<'_>,
 ) -> Reply<'s> {
-    match route {
-        Route::Document(document) => document::document(served, document, head),
+    match matched.route {
+        Route::Document(document) => match served.document(document, head) {
+            Some(variant) => head.serve_stored(served, variant),
+            None => Reply::Refuse(INSIGHTS_NOT_READY),
+        },
         Route::Page(page) => page::page(app, served, page, head),
         Route::Search => search::search(app, served, head),
         Route::Since(date) => since::since(served, date, head),
-        Route::Review(id) => review::review(served, id, head),
+        Route::Review(id) => review(served, id, head),
         Route::Health => state::health(),
-        Route::Ready => state::ready(app, served, state::Asker::Public),
+        Route::Ready => state::ready(app, served, false),
         // The router gives these two no reads.
-        Route::Hub | Route::Mcp => Reply::Refuse(Refusal::Method(route.allow())),
+        Route::Hub | Route::Mcp => Reply::Refuse(HttpError::Method(matched.row.methods)),
     }
 }
 
+/// What depends on the insights is answered later.
+const INSIGHTS_NOT_READY: HttpError =
+    HttpError::Unavailable("the insights are being derived from the reviews");
+
+/// `/api/reviews/{id}`: the review's slice of the stored array; its entity-tag changes only when the review does.
+fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'_>) -> Reply<'s> {
+    let snapshot = served.snapshot();
+    let Some(row) = snapshot.index.row_of_id(id) else {
+        return Reply::Refuse(HttpError::UnknownReview);
+    };
+    let tag = snapshot.review_tag(row);
+    head.evaluate(served, &tag, made(served, &tag), |representation| {
+        Reply::Serve(representation, Body::full(snapshot.review_shared(row)))
+    })
+}
+
 impl RequestHead<'_> {
-    /// Returns the coding that the client likes best of those that are there.
-    fn coding(&self, available: CodingSet) -> Coding {
-        if self.has(Field::AcceptEncoding) {
-            Preferences::parse(self.values(Field::AcceptEncoding)).choose(available)
-        } else {
-            Coding::Identity
-        }
+    /// Answers with stored bytes, in the coding that was selected; costs reference counts, no allocation.
+    fn serve_stored<'s>(&self, served: &'s ServedState, variant: Variant<'s>) -> Reply<'s> {
+        let Variant {
+            body,
+            tag,
+            representation,
+        } = variant;
+        self.evaluate(served, tag, representation, |representation| {
+            Reply::Serve(representation, Body::full(body.clone()))
+        })
     }
 
-    /// Judges the request's conditions on what `tag` and the site's date stand for, and answers with `serve` only
-    /// where the content itself has to be sent.
-    fn judge<'s>(
+    /// Evaluates the request's conditions on `tag` and the dataset's date, and answers with `serve` only where the
+    /// content itself has to be sent.
+    fn evaluate<'s>(
         &self,
         served: &'s ServedState,
         tag: &EntityTag,
@@ -67,45 +88,35 @@ impl RequestHead<'_> {
         if !self.is_conditional() {
             return serve(representation);
         }
-        let values = |field| self.values(field);
+        let dated = representation.last_modified;
         let validators = Validators {
             etag: tag.as_str(),
-            last_modified: representation
-                .last_modified
-                .map(|_| served.snapshot().updated_at),
+            last_modified: dated.map(|_| served.snapshot().updated_at),
         };
-        if !conditional::holds(
-            validators,
-            values(Field::IfMatch),
-            values(Field::IfUnmodifiedSince),
-        ) {
-            return Reply::Refuse(Refusal::Precondition);
+        let (matches, unmodified) = (Field::IfMatch, Field::IfUnmodifiedSince);
+        if !conditional::holds(validators, self.values(matches), self.values(unmodified)) {
+            return Reply::Refuse(HttpError::Precondition);
         }
-        match conditional::evaluate(
-            validators,
-            values(Field::IfNoneMatch),
-            values(Field::IfModifiedSince),
-        ) {
+        let (none_match, modified) = (Field::IfNoneMatch, Field::IfModifiedSince);
+        match conditional::evaluate(validators, self.values(none_match), self.values(modified)) {
             Verdict::Serve => serve(representation),
             Verdict::NotModified => Reply::NotModified(representation),
         }
     }
 }
 
-/// The headers of an answer in JSON that is made per request.
-fn made<'s>(
-    served: &'s ServedState,
-    etag: HeaderValue,
-    link: Option<HeaderValue>,
-) -> Representation<'s> {
+/// Returns the header fields of an answer in JSON that is made for one request.
+fn made<'s>(served: &'s ServedState, tag: &EntityTag) -> Representation<'s> {
+    // Without an allocation of its own.
+    let etag = HeaderValue::from_maybe_shared(arena::copy(tag.as_bytes()));
     Representation {
-        media_type: &super::reply::JSON,
-        etag: Cow::Owned(etag),
+        media_type: &JSON,
+        etag: Cow::Owned(etag.expect("a tag is visible ASCII")),
         last_modified: Some(served.last_modified()),
         coding: Coding::Identity,
-        link,
+        link: None,
         policy: None,
         is_immutable: false,
-        ready: None,
+        heads: None,
     }
 }

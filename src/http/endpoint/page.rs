@@ -1,17 +1,16 @@
 //! `/` and what belongs to it: stored documents, but for searches, which are rendered per request.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 
 use bytes::Bytes;
 use hyper::header::HeaderValue;
 
 use super::made;
-use super::review::tag_value;
 use crate::http::app_state::AppState;
 use crate::http::body::Body;
+use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
-use crate::http::reply::{Refusal, Reply, Representation};
+use crate::http::reply::{Reply, Representation};
 use crate::http::request_metrics::Searcher;
 use crate::http::served_state::ServedState;
 use crate::pages::{HTML, InvalidQuery, Page, Scratch};
@@ -35,23 +34,8 @@ pub(super) fn page<'s>(
     }
 }
 
-/// Answers with the stored bytes in the coding that the client likes best.
 fn stored<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
-    let chosen = served.page(page, |available| head.coding(available));
-    let representation = Representation {
-        media_type: chosen.media_type,
-        etag: Cow::Borrowed(chosen.etag),
-        last_modified: served.last_modified_of(page),
-        coding: chosen.coding,
-        link: chosen.link.cloned(),
-        policy: Some(page.policy()),
-        is_immutable: served.pages().is_versioned(page, head.query),
-        // Two addresses of one document: what is ready is for the one without a query.
-        ready: head.query.is_empty().then_some(chosen.ready),
-    };
-    head.judge(served, chosen.tag, representation, |representation| {
-        Reply::Serve(representation, Body::full(chosen.body.clone()))
-    })
+    head.serve_stored(served, served.page(page, head))
 }
 
 /// The badge in the colours asked for; any other query changes nothing, as on every document.
@@ -72,8 +56,8 @@ fn search<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -
             Err(InvalidQuery { page, is_early }) => {
                 let (page, policy) = (Bytes::from(page), Page::Home.policy());
                 return Reply::Refuse(match is_early {
-                    true => Refusal::EarlyPage(page, policy),
-                    false => Refusal::Page(page, policy),
+                    true => HttpError::EarlyPage(page, policy),
+                    false => HttpError::Page(page, policy),
                 });
             }
         };
@@ -88,7 +72,7 @@ fn widget<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -
             Ok(query) => rendered(app, served, Page::Widget, head, || {
                 pages.find_widget(head.query.as_bytes(), &query, run)
             }),
-            Err(page) => Reply::Refuse(Refusal::Page(Bytes::from(page), Page::Widget.policy())),
+            Err(page) => Reply::Refuse(HttpError::Page(Bytes::from(page), Page::Widget.policy())),
         }
     })
 }
@@ -107,9 +91,9 @@ fn rendered<'s>(
         media_type: &MEDIA_TYPE,
         policy: Some(page.policy()),
         last_modified: served.last_modified_of(page),
-        ..made(served, tag_value(&tag), None)
+        ..made(served, &tag)
     };
-    head.judge(served, &tag, representation, |representation| {
+    head.evaluate(served, &tag, representation, |representation| {
         app.traffic.record_search(Searcher::Page);
         Reply::Serve(representation, Body::full(Bytes::from(render())))
     })

@@ -5,14 +5,13 @@ use std::cell::RefCell;
 use bytes::{BufMut, Bytes};
 use hyper::header::HeaderValue;
 
-use super::document::INSIGHTS_NOT_READY;
-use super::made;
-use super::review::tag_value;
+use super::{INSIGHTS_NOT_READY, made};
 use crate::http::app_state::AppState;
 use crate::http::arena;
 use crate::http::body::Body;
+use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
-use crate::http::reply::{Refusal, Reply};
+use crate::http::reply::Reply;
 use crate::http::request_metrics::Searcher;
 use crate::http::served_state::ServedState;
 use crate::search::envelope::Frame;
@@ -48,14 +47,13 @@ pub(super) fn search<'s>(
         } = scratch;
         let query = match query::parse_query(head.query.as_bytes(), buffers) {
             Ok(query) => query,
-            Err(issues) => return Reply::Refuse(Refusal::Issues(Bytes::from(issues.render()))),
+            Err(issues) => return Reply::Refuse(HttpError::Issues(Bytes::from(issues.render()))),
         };
         if query.filter.needs_insights() && served.snapshot().insights().is_none() {
             return Reply::Refuse(INSIGHTS_NOT_READY);
         }
         let tag = served.search_tag(head.query.as_bytes());
-        let representation = made(served, tag_value(&tag), None);
-        head.judge(served, &tag, representation, |mut representation| {
+        head.evaluate(served, &tag, made(served, &tag), |mut representation| {
             app.traffic.record_search(Searcher::Rest);
             let snapshot = served.snapshot();
             let page = run::run(&snapshot.index, &query, run);
@@ -129,45 +127,25 @@ fn is_cursor(name: &[u8]) -> bool {
 /// Appends a piece of the query that was accepted once, with what may not stand in a URI escaped.
 fn put_escaped(link: &mut impl BufMut, piece: &[u8]) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    let stays = |at: usize| match piece[at] {
-        // It has to begin an escape, which the value of an unknown parameter never had to prove.
-        b'%' => {
-            matches!(&piece[at..], [_, high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
-        }
-        byte => URI_BYTES[usize::from(byte)],
-    };
     let mut written = 0;
-    for at in (0..piece.len()).filter(|at| !stays(*at)) {
-        let byte = piece[at];
-        link.put_slice(&piece[written..at]);
-        link.put_slice(&[
-            b'%',
-            HEX[usize::from(byte >> 4)],
-            HEX[usize::from(byte & 15)],
-        ]);
-        written = at + 1;
+    for (at, byte) in piece.iter().copied().enumerate() {
+        let stays = match byte {
+            // It has to begin an escape, which the value of an unknown parameter never had to prove.
+            b'%' => {
+                matches!(&piece[at..], [_, high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
+            }
+            // The signs have no meaning of their own within a value.
+            byte => byte.is_ascii_alphanumeric() || b"-._~+*!():@/?$,;=".contains(&byte),
+        };
+        if !stays {
+            let [high, low] = [byte >> 4, byte & 15].map(|digit| HEX[usize::from(digit)]);
+            link.put_slice(&piece[written..at]);
+            link.put_slice(&[b'%', high, low]);
+            written = at + 1;
+        }
     }
     link.put_slice(&piece[written..]);
 }
-
-/// Which bytes may stand in a URI as they are. The signs have no meaning of their own within a value.
-const URI_BYTES: [bool; 256] = {
-    let mut table = [false; 256];
-    let signs = b"-._~+*!():@/?$,;=";
-    let mut at = 0;
-    while at < signs.len() {
-        table[signs[at] as usize] = true;
-        at += 1;
-    }
-    let mut byte = 0;
-    while byte < 256 {
-        if (byte as u8).is_ascii_alphanumeric() {
-            table[byte] = true;
-        }
-        byte += 1;
-    }
-    table
-};
 
 #[cfg(test)]
 mod tests {

@@ -1,13 +1,15 @@
 //! `/api/reviews/since/{date}`: every review of a day and later.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use std::fmt::Write;
+
+use bytes::{BufMut, Bytes};
 
 use super::made;
-use super::review::tag_value;
 use crate::http::arena;
 use crate::http::body::Body;
+use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
-use crate::http::reply::{Refusal, Reply};
+use crate::http::reply::Reply;
 use crate::http::served_state::ServedState;
 use crate::search::envelope::push_tail;
 use crate::search::query;
@@ -18,7 +20,7 @@ use crate::wire::etag::{EntityTag, TagHasher};
 pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead<'_>) -> Reply<'s> {
     let date = match query::parse_since(date.as_bytes()) {
         Ok(date) => date,
-        Err(issues) => return Reply::Refuse(Refusal::Issues(Bytes::from(issues.render()))),
+        Err(issues) => return Reply::Refuse(HttpError::Issues(Bytes::from(issues.render()))),
     };
     let since = served.snapshot().since(date);
     let ignored = query::parameter_names(head.query.as_bytes());
@@ -26,13 +28,17 @@ pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead<
         true => since.tag,
         false => tag_with(since.tag, &ignored),
     };
-    let representation = made(served, tag_value(&tag), None);
-    head.judge(served, &tag, representation, |representation| {
-        let head = arena::cut(HEAD_BYTES_MAX, |head| put_head(head, since.matched));
-        Reply::Serve(
-            representation,
-            Body::joined(head, since.array, tail(&since.removed, &ignored)),
-        )
+    head.evaluate(served, &tag, made(served, &tag), |representation| {
+        let (matched, tail) = (since.matched, tail(&since.removed, &ignored));
+        // Fixed words and two numbers of at most ten digits.
+        let head = arena::cut(64, |head| {
+            // The buffer grows where it has to.
+            let _ = write!(
+                head,
+                r#"{{"matched":{matched},"returned":{matched},"reviews":["#
+            );
+        });
+        Reply::Serve(representation, Body::joined(head, since.array, tail))
     })
 }
 
@@ -47,17 +53,6 @@ fn tag_with(tag: EntityTag, ignored: &[String]) -> EntityTag {
     hasher.tag()
 }
 
-/// The head's fixed words and two numbers of at most ten digits.
-const HEAD_BYTES_MAX: usize = 64;
-
-fn put_head(head: &mut BytesMut, matched: u32) {
-    head.put_slice(b"{\"matched\":");
-    put_decimal(head, matched);
-    head.put_slice(b",\"returned\":");
-    put_decimal(head, matched);
-    head.put_slice(b",\"reviews\":[");
-}
-
 /// Everything after the last review; `removed` and `ignored` only where there are some.
 fn tail(removed: &[u8], ignored: &[String]) -> Bytes {
     if removed.is_empty() && ignored.is_empty() {
@@ -70,32 +65,4 @@ fn tail(removed: &[u8], ignored: &[String]) -> Bytes {
     }
     push_tail(&mut tail, ignored);
     tail.into()
-}
-
-fn put_decimal(out: &mut BytesMut, mut number: u32) {
-    let mut digits = [0; 10];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.put_slice(&digits[start..]);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_written_in_full() {
-        for number in [0, 9, 10, u32::MAX] {
-            let mut out = BytesMut::new();
-            put_decimal(&mut out, number);
-            assert_eq!(out, number.to_string());
-        }
-    }
 }

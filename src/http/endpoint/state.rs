@@ -16,17 +16,9 @@ pub(crate) fn health() -> Reply<'static> {
     }
 }
 
-/// For which listener `/readyz` is rendered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asker {
-    /// The public one.
-    Public,
-    /// The administrator's, which tells internal reasons as well.
-    Administrator,
-}
-
-/// Answers whether traffic should come here, what is served, and every reason the operator ought to know.
-pub(crate) fn ready<'s>(app: &AppState, served: &ServedState, asker: Asker) -> Reply<'s> {
+/// Answers whether traffic should come here, what is served, and every reason the operator should know, internal ones
+/// only if `is_admin`.
+pub(crate) fn ready<'s>(app: &AppState, served: &ServedState, is_admin: bool) -> Reply<'s> {
     let reasons = app.readiness.reasons();
     let healthy = !reasons.iter().any(|reason| reason.blocking);
     let snapshot = served.snapshot();
@@ -49,10 +41,7 @@ pub(crate) fn ready<'s>(app: &AppState, served: &ServedState, asker: Asker) -> R
         item.string("code", reason.code)
             .string("message", &reason.message)
             .bool("blocking", reason.blocking);
-        let internal = match asker {
-            Asker::Public => None,
-            Asker::Administrator => reason.internal.as_ref(),
-        };
+        let internal = reason.internal.as_ref().filter(|_| is_admin);
         let details = reason.details.iter().chain(internal);
         item.strings("details", details.map(String::as_str));
         item.end();

@@ -1,13 +1,9 @@
 //! Connections with handlers of our own: what `http::handle` never does, or does only when it is broken.
 
-use std::convert::Infallible;
-use std::future::Future;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::num::NonZeroUsize;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,11 +11,13 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
+use super::PREFACE;
 use crate::http::{self, Body, FastResponse, Proxies, ProxyField, Rates};
 use crate::server::config::{Config, DataSource, Limits, Mcp, Reload};
 use crate::server::counters::Counters;
 use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
 use crate::server::service::Handler;
+use crate::server::state::Protocol;
 use crate::server::threads::Threads;
 
 /// The size of a reply that the kernel does not take in one piece.
@@ -70,16 +68,12 @@ fn a_panic_in_a_handler_is_a_500_and_the_others_go_on() {
 struct Ignore;
 
 impl Handler for Ignore {
-    type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
-
-    fn begin(&self, request: Request<Incoming>, _: SocketAddr) -> Self::Answer {
-        Box::pin(async move {
-            drop(request);
-            Ok(Response::new(Body::full(Bytes::from(vec![b'x'; LARGE]))))
-        })
+    async fn handle(&self, request: Request<Incoming>, _: SocketAddr) -> Response<Body> {
+        drop(request);
+        Response::new(Body::full(Bytes::from(vec![b'x'; LARGE])))
     }
 
-    fn broken(&self) -> Response<Body> {
+    fn internal_error(&self) -> Response<Body> {
         http::internal_error()
     }
 }
@@ -91,11 +85,11 @@ struct Panic {
 }
 
 impl Handler for Panic {
-    type Answer = PanicLater;
-
-    fn begin(&self, _: Request<Incoming>, _: SocketAddr) -> PanicLater {
-        assert!(self.late, "on purpose, at once");
-        PanicLater
+    async fn handle(&self, _: Request<Incoming>, _: SocketAddr) -> Response<Body> {
+        if self.late {
+            tokio::task::yield_now().await;
+        }
+        panic!("on purpose")
     }
 
     fn respond_simple(
@@ -109,20 +103,10 @@ impl Handler for Panic {
         panic!("on purpose, on the fast path")
     }
 
-    fn broken(&self) -> Response<Body> {
+    fn internal_error(&self) -> Response<Body> {
         let response = http::internal_error();
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
         response
-    }
-}
-
-struct PanicLater;
-
-impl Future for PanicLater {
-    type Output = Result<Response<Body>, Infallible>;
-
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        panic!("on purpose, later")
     }
 }
 
@@ -256,5 +240,36 @@ pub(in crate::server) fn config() -> Config {
             mcp_body_bytes: 1 << 20,
             hub_body_bytes: 8 << 10,
         },
+    }
+}
+
+#[test]
+fn the_preface_tells_http2_and_any_other_byte_http1() {
+    let detect = |bytes: &[u8]| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let runtime = runtime.unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let _peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        runtime.block_on(async {
+            let mut stream = tokio::net::TcpStream::from_std(stream).unwrap();
+            let mut first = bytes.to_vec();
+            let found = super::detect(&mut stream, &mut first);
+            let found = tokio::time::timeout(Duration::from_millis(20), found).await;
+            found.ok().flatten()
+        })
+    };
+    let longer = [&PREFACE[..], b"\0"].concat();
+    for bytes in [&PREFACE[..], &longer] {
+        assert_eq!(detect(bytes), Some(Protocol::Http2));
+    }
+    for bytes in [&b""[..], b"P", &PREFACE[..23]] {
+        assert_eq!(detect(bytes), None, "could be either");
+    }
+    for bytes in [&b"G"[..], b"PO", b"PRI * HTTP/1.1\r\n"] {
+        assert_eq!(detect(bytes), Some(Protocol::Http1));
     }
 }

@@ -1,5 +1,3 @@
-use std::cell::RefCell;
-use std::convert::Infallible;
 use std::future::poll_fn;
 
 use hyper::body::Incoming;
@@ -7,8 +5,6 @@ use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
-
-use crate::http::Body;
 
 use super::super::state::Protocol;
 use super::*;
@@ -23,10 +19,8 @@ thread_local! {
 }
 
 impl Handler for Echo {
-    type Answer = std::future::Pending<Result<Response<Body>, Infallible>>;
-
-    fn begin(&self, _: Request<Incoming>, _: SocketAddr) -> Self::Answer {
-        std::future::pending()
+    async fn handle(&self, _: Request<Incoming>, _: SocketAddr) -> Response<Body> {
+        std::future::pending().await
     }
 
     fn respond_simple(
@@ -47,7 +41,7 @@ impl Handler for Echo {
         })
     }
 
-    fn broken(&self) -> Response<Body> {
+    fn internal_error(&self) -> Response<Body> {
         Response::new(Body::empty())
     }
 }

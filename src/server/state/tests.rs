@@ -1,8 +1,6 @@
 //! The table of the module, row by row, on both sides of each deadline. Time is passed in.
 
-use super::{
-    CLOSING, ConnectionState, DeadlinePolicy, Ending, Protocol, Timeouts, Verdict, millis,
-};
+use super::{CLOSING, ConnectionState, DeadlinePolicy, Ending, Protocol, Timeouts, millis};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -44,7 +42,7 @@ impl Bench {
         &self.state
     }
 
-    fn review(&mut self, now: Duration) -> Verdict {
+    fn review(&mut self, now: Duration) -> Result<u64, Ending> {
         self.at(now);
         self.watch.review(&self.state)
     }
@@ -52,8 +50,8 @@ impl Bench {
     /// Asserts that the connection ends with `ending` at `deadline`, and a millisecond earlier does not.
     fn assert_ends(&mut self, deadline: Duration, ending: Ending) {
         let before = self.review(deadline - Duration::from_millis(1));
-        assert_eq!(before, Verdict::Wait(millis(deadline)));
-        assert_eq!(self.review(deadline), Verdict::End(ending));
+        assert_eq!(before, Ok(millis(deadline)));
+        assert_eq!(self.review(deadline), Err(ending));
     }
 
     /// One request that comes and is answered at once at `now`.
@@ -129,12 +127,12 @@ fn a_handler_may_run_as_long_as_bytes_come_and_a_stall_after_that() {
 fn a_reader_at_the_least_rate_stays() {
     let mut bench = Bench::new(Protocol::Http1);
     owe(&bench, s(1));
-    assert_eq!(bench.review(s(1)), Verdict::Wait(millis(s(1) + WINDOW)));
+    assert_eq!(bench.review(s(1)), Ok(millis(s(1) + WINDOW)));
     for window in 1..20 {
         bench.at(s(window * 10)).note_written(4_096 * 10);
         bench.state.on_write_blocked();
         let now = s(1) + WINDOW * u32::try_from(window).unwrap();
-        assert_eq!(bench.review(now), Verdict::Wait(millis(now + WINDOW)));
+        assert_eq!(bench.review(now), Ok(millis(now + WINDOW)));
     }
 }
 
@@ -142,7 +140,7 @@ fn a_reader_at_the_least_rate_stays() {
 fn a_reader_below_the_least_rate_is_dropped_when_its_bytes_are_used_up() {
     let mut bench = Bench::new(Protocol::Http1);
     owe(&bench, s(1));
-    bench.review(s(1));
+    bench.review(s(1)).unwrap();
     bench.at(s(10)).note_written(4_096 * 5 - 1);
     bench.state.on_write_blocked();
     let deadline = s(1) + WINDOW + s(5) - Duration::from_millis(1);
@@ -154,7 +152,7 @@ fn single_bytes_are_counted_together() {
     let mut bench = Bench::new(Protocol::Http1);
     owe(&bench, s(1));
     for _ in 0..4_096 {
-        bench.review(s(1));
+        bench.review(s(1)).unwrap();
         bench.state.note_written(1);
     }
     bench.assert_ends(s(1) + WINDOW + s(1), Ending::SlowReader);
@@ -164,10 +162,10 @@ fn single_bytes_are_counted_together() {
 fn a_burst_earns_five_times_the_time_and_no_more() {
     let mut bench = Bench::new(Protocol::Http1);
     owe(&bench, s(1));
-    bench.review(s(1));
+    bench.review(s(1)).unwrap();
     bench.at(s(2)).note_written(100 << 20);
     bench.state.on_write_blocked();
-    assert_eq!(bench.review(s(2)), Verdict::Wait(millis(s(2) + WINDOW * 5)));
+    assert_eq!(bench.review(s(2)), Ok(millis(s(2) + WINDOW * 5)));
     bench.assert_ends(s(2) + WINDOW * 5, Ending::SlowReader);
 }
 
@@ -175,11 +173,11 @@ fn a_burst_earns_five_times_the_time_and_no_more() {
 fn two_slow_replies_are_not_one() {
     let mut bench = Bench::new(Protocol::Http1);
     owe(&bench, s(1));
-    bench.review(s(1));
+    bench.review(s(1)).unwrap();
     bench.at(s(9)).note_written(10);
     bench.state.note_flushed();
     bench.state.on_write_blocked();
-    assert_eq!(bench.review(s(11)), Verdict::Wait(millis(s(11) + WINDOW)));
+    assert_eq!(bench.review(s(11)), Ok(millis(s(11) + WINDOW)));
 }
 
 #[test]
@@ -233,7 +231,7 @@ fn a_body_that_hyper_cannot_send_on_http2_counts_as_owed() {
     state.note_request();
     state.note_answer();
     state.note_body();
-    bench.review(s(1));
+    bench.review(s(1)).unwrap();
     bench.at(s(6)).note_written(17);
     bench.assert_ends(s(1) + WINDOW + Duration::from_millis(4), Ending::SlowReader);
 }

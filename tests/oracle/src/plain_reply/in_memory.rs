@@ -1,5 +1,6 @@
-//! hyper without a socket: what tests compare the fast path with.
+//! hyper without a socket: what the fast path is compared with.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -10,18 +11,12 @@ use std::task::{Context, Poll, Waker};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-
-use super::app_state::AppState;
-use super::respond::handle;
-
-/// Polls of the connection: one for a read, and two more for a body that is there.
-const POLLS_MAX: usize = 8;
+use reviewd::http::{AppState, handle};
 
 /// Returns all that a client at `peer` gets on a connection on which it sends `bytes`, and then closes its side.
 ///
-/// Reads and calls are answered; nothing here waits for another thread. Whatever has a body needs tokio's clock.
-#[must_use]
-pub fn respond_via_hyper(app: &Arc<AppState>, bytes: &[u8], peer: SocketAddr) -> Vec<u8> {
+/// Reads are answered; nothing here waits for another thread or for a clock.
+pub(super) fn respond_via_hyper(app: &Arc<AppState>, bytes: &[u8], peer: SocketAddr) -> Vec<u8> {
     let mut written = Vec::new();
     let io = InMemoryIo {
         unread: bytes,
@@ -29,11 +24,14 @@ pub fn respond_via_hyper(app: &Arc<AppState>, bytes: &[u8], peer: SocketAddr) ->
     };
     let mut builder = http1::Builder::new();
     builder.half_close(true);
-    let service = service_fn(|request| handle(app, request, peer));
+    let service = service_fn(|request| {
+        let response = handle(Arc::clone(app), request, peer);
+        async { Ok::<_, Infallible>(response.await) }
+    });
     let mut connection = Box::pin(builder.serve_connection(io, service));
     let mut context = Context::from_waker(Waker::noop());
-    // What reads a body is told of each part in another poll. An error is the peer's: what could be answered was.
-    let mut polls = (0..POLLS_MAX).map(|_| connection.as_mut().poll(&mut context));
+    // One poll for a read, and more for a body. An error is the peer's: what could be answered was.
+    let mut polls = (0..8).map(|_| connection.as_mut().poll(&mut context));
     let _ended = polls.find(Poll::is_ready);
     drop(connection);
     written

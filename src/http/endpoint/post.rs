@@ -1,0 +1,143 @@
+//! The endpoints that read a body: `POST /api/websub/hub`, and `/mcp`, whose methods, origins and errors are the
+//! protocol's own. Each returns its response, and whether it has read the body to its end.
+
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderName};
+use hyper::http::request::Parts;
+use hyper::{Method, Response};
+
+use crate::http::app_state::AppState;
+use crate::http::body::{self, Body, CollectError};
+use crate::http::error::HttpError;
+use crate::http::reply::{self, Reply};
+use crate::hub::{Refusal, request};
+use crate::mcp::{self, Field, Form, Head};
+
+/// Reads the form and hands it to the hub: 202 once the request is on disk.
+pub(crate) async fn hub(app: &AppState, parts: Parts, body: Incoming) -> (Response<Body>, bool) {
+    let is_waiting = parts.headers.contains_key(header::EXPECT);
+    if let Err(refusal) = check_hub_head(&parts, is_waiting) {
+        return (reply::render_hub(Err(refusal), parts.headers), false);
+    }
+    let unavailable = |headers| not_running(app, "the hub is not running", headers);
+    if is_waiting && app.hub().is_none() {
+        return (unavailable(parts.headers), false);
+    }
+    let form = match body::collect(body, app.limits.hub_body_bytes, app.limits.body_time).await {
+        Ok(form) => form,
+        Err(error) => {
+            let error = HttpError::from(error);
+            let response = reply::render_line(error.status(), &error.to_string(), parts.headers);
+            return (response, false);
+        }
+    };
+    let Some(hub) = app.hub() else {
+        return (unavailable(parts.headers), true);
+    };
+    let result = match request::parse(content_type(&parts), &form) {
+        Ok(request) => hub.submit(request).await,
+        Err(refusal) => Err(refusal),
+    };
+    (reply::render_hub(result, parts.headers), true)
+}
+
+fn not_running(app: &AppState, message: &'static str, headers: HeaderMap) -> Response<Body> {
+    let error = HttpError::Unavailable(message);
+    reply::render(Reply::Refuse(error), headers, &app.cache_control)
+}
+
+/// Refuses a request before its body is read: a form in a content coding, and one of another media type whose client waits
+/// to hear whether to send it (RFC 9110 §10.1.1).
+fn check_hub_head(parts: &Parts, is_waiting: bool) -> Result<(), Refusal> {
+    if body::is_encoded(&parts.headers) {
+        return Err(Refusal::content_coding());
+    }
+    match is_waiting {
+        true => request::check_media_type(content_type(parts)),
+        false => Ok(()),
+    }
+}
+
+/// Returns the media type of the form; given twice it is a list, which is none.
+fn content_type(parts: &Parts) -> Option<&[u8]> {
+    let mut types = parts.headers.get_all(header::CONTENT_TYPE).iter();
+    match (types.next(), types.next()) {
+        (Some(only), None) => Some(only.as_bytes()),
+        _ => None,
+    }
+}
+
+/// Reads the message of `visitor`, which [`judge`] has admitted, and answers it.
+pub(crate) async fn mcp(
+    app: &AppState,
+    parts: Parts,
+    visitor: mcp::Visitor,
+    body: Incoming,
+) -> (Response<Body>, bool) {
+    let Some(server) = &app.mcp else {
+        let response = not_running(app, "the MCP server is not running", parts.headers);
+        return (response, false);
+    };
+    if let Some(reply) = refuse_early(server, &parts) {
+        let reply = mcp::Reply { visitor, ..reply };
+        return (reply::render_mcp(reply, parts.headers), false);
+    }
+    let collected = body::collect(body, app.limits.mcp_body_bytes, app.limits.body_time).await;
+    let reply = match &collected {
+        Ok(message) => {
+            let served = app.served.load();
+            server.handle_judged(served.catalog(), &mcp_head(&parts), visitor, message)
+        }
+        Err(error) => mcp::Reply::refuse(match error {
+            CollectError::TooLong { .. } => mcp::Refusal::TooLarge,
+            CollectError::TooLate { .. } => mcp::Refusal::TooSlow,
+            CollectError::Broken => mcp::Refusal::BrokenBody,
+        }),
+    };
+    (reply::render_mcp(reply, parts.headers), collected.is_ok())
+}
+
+/// Refuses a request before its body is read: a message in a content coding, and one whose client waits to hear whether to
+/// send it and whose head is refused whatever follows.
+fn refuse_early(server: &mcp::Server, parts: &Parts) -> Option<mcp::Reply> {
+    if parts.method == Method::POST && body::is_encoded(&parts.headers) {
+        return Some(mcp::Reply::refuse(mcp::Refusal::Coding));
+    }
+    let is_waiting = parts.headers.contains_key(header::EXPECT);
+    is_waiting.then(|| server.refuse_head(&mcp_head(parts)))?
+}
+
+/// Tells whether a request to `/mcp` is of a page that gets to see the answer.
+///
+/// # Errors
+/// The answer to a page that may not ask.
+pub(crate) fn judge(app: &AppState, parts: &Parts) -> Result<mcp::Visitor, mcp::Reply> {
+    match &app.mcp {
+        Some(server) => server.judge(&mcp_head(parts)),
+        None => Ok(mcp::Visitor::Direct),
+    }
+}
+
+/// What the protocol looks at of a request's head.
+fn mcp_head(parts: &Parts) -> Head<'_> {
+    let values = |name: HeaderName| {
+        let values = parts.headers.get_all(name).iter();
+        values.map(|value| value.as_bytes())
+    };
+    let field = |name| Field::of(values(name));
+    let own = HeaderName::from_static;
+    Head {
+        method: parts.method.as_str().as_bytes(),
+        host: match parts.uri.authority() {
+            Some(authority) => Field::One(authority.as_str().as_bytes()),
+            None => field(header::HOST),
+        },
+        origin: field(header::ORIGIN),
+        form: Form::of(values(header::ACCEPT)),
+        content_type: field(header::CONTENT_TYPE),
+        protocol_version: field(own("mcp-protocol-version")),
+        session: field(reply::MCP_SESSION),
+        mcp_method: field(own("mcp-method")),
+        mcp_name: field(own("mcp-name")),
+    }
+}

@@ -1,0 +1,170 @@
+//! Why a request is not answered as asked: its status, the stable word of its body, and a line for people.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::StatusCode;
+
+use super::body::CollectError;
+use super::host::HostError;
+use super::target::TargetError;
+use crate::pages::Policy;
+use crate::wire::json::Object;
+
+/// Why a request is not answered as asked; its text is the line for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum HttpError {
+    #[error("{0}")]
+    Host(HostError),
+    #[error("the only transfer coding taken is chunked, once")]
+    TransferEncoding,
+    #[error("{0}")]
+    Target(TargetError),
+    /// With the ready body of a validation error.
+    #[error("")]
+    Issues(Bytes),
+    /// With a page that tells the issues.
+    #[error("")]
+    Page(Bytes, Policy),
+    /// With a page that tells what is not ready yet.
+    #[error("")]
+    EarlyPage(Bytes, Policy),
+    #[error("there is nothing at this address")]
+    UnknownPath,
+    #[error("no review has this id")]
+    UnknownReview,
+    /// The bytes are no request. Only HTTP/1.1 comes here, as with the next three.
+    #[error("the bytes are no request of HTTP/1.1")]
+    Malformed,
+    /// HTTP without TLS where TLS is spoken.
+    #[error("this port speaks TLS: ask for https://...")]
+    Plaintext,
+    #[error("the head of the request did not arrive in time")]
+    HeadTime,
+    #[error("the head of the request is too long")]
+    HeadBytes,
+    #[error("this address takes {0}")]
+    Method(&'static str),
+    #[error("the request body must arrive within {} s", .0.as_secs_f32())]
+    BodyTime(Duration),
+    #[error("the condition of the request does not hold")]
+    Precondition,
+    #[error("the request body must not be longer than {0} bytes")]
+    BodyBytes(usize),
+    /// The body ended before its declared length, or is not well framed.
+    #[error("the request body is not complete")]
+    BodyBroken,
+    #[error("more than {0} requests a minute from one address")]
+    Rate(u32),
+    #[error("a request may have at most {0} header fields")]
+    Fields(usize),
+    /// The handler panicked.
+    #[error("the server failed to answer this request")]
+    Internal,
+    #[error("this server is no proxy")]
+    Connect,
+    /// This part of the service is not running, or not ready.
+    #[error("{0}")]
+    Unavailable(&'static str),
+}
+
+impl From<CollectError> for HttpError {
+    fn from(error: CollectError) -> HttpError {
+        match error {
+            CollectError::TooLong { limit } => HttpError::BodyBytes(limit),
+            CollectError::TooLate { limit } => HttpError::BodyTime(limit),
+            CollectError::Broken => HttpError::BodyBroken,
+        }
+    }
+}
+
+impl HttpError {
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status_and_code().0
+    }
+
+    /// Returns the status, and the stable word of the error body.
+    fn status_and_code(&self) -> (StatusCode, &'static str) {
+        match self {
+            HttpError::Host(HostError::Foreign) => {
+                (StatusCode::MISDIRECTED_REQUEST, "misdirected_request")
+            }
+            HttpError::Target(TargetError::TooLong { .. }) => {
+                (StatusCode::URI_TOO_LONG, "uri_too_long")
+            }
+            HttpError::Host(_)
+            | HttpError::Target(_)
+            | HttpError::BodyBroken
+            | HttpError::Malformed
+            | HttpError::Plaintext => (StatusCode::BAD_REQUEST, "bad_request"),
+            HttpError::Issues(_) | HttpError::Page(..) => {
+                (StatusCode::BAD_REQUEST, "validation_error")
+            }
+            HttpError::UnknownPath | HttpError::UnknownReview => {
+                (StatusCode::NOT_FOUND, "not_found")
+            }
+            HttpError::Method(_) => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+            HttpError::BodyTime(_) | HttpError::HeadTime => {
+                (StatusCode::REQUEST_TIMEOUT, "request_timeout")
+            }
+            HttpError::Precondition => (StatusCode::PRECONDITION_FAILED, "precondition_failed"),
+            HttpError::BodyBytes(_) => (StatusCode::PAYLOAD_TOO_LARGE, "content_too_large"),
+            HttpError::Rate(_) => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
+            HttpError::Fields(_) | HttpError::HeadBytes => (
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "header_fields_too_large",
+            ),
+            HttpError::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
+            HttpError::TransferEncoding | HttpError::Connect => {
+                (StatusCode::NOT_IMPLEMENTED, "not_implemented")
+            }
+            HttpError::Unavailable(_) | HttpError::EarlyPage(..) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
+            }
+        }
+    }
+
+    /// Tells whether the bytes that follow on the connection can no longer be trusted to be a request.
+    pub(crate) fn ends_connection(&self) -> bool {
+        matches!(
+            self,
+            HttpError::Host(_)
+                | HttpError::TransferEncoding
+                | HttpError::Target(_)
+                | HttpError::BodyTime(_)
+                | HttpError::BodyBytes(_)
+                | HttpError::BodyBroken
+                | HttpError::Fields(_)
+                | HttpError::Internal
+                | HttpError::Connect
+        )
+    }
+
+    /// Returns the heading of the page about it, if a person may meet it in a browser.
+    pub(crate) fn page(&self) -> Option<&'static str> {
+        let heading = match self {
+            HttpError::UnknownPath => "Page not found",
+            HttpError::UnknownReview => "Review not found",
+            HttpError::Method(_) => "This address is not for browsers",
+            HttpError::Target(_) => "This address cannot be read",
+            _ => return None,
+        };
+        Some(heading)
+    }
+
+    /// Returns the body: `{"error": code, "message": words}`, or the issues as they are.
+    pub(crate) fn body(&self) -> Bytes {
+        if let HttpError::Issues(body) | HttpError::Page(body, _) | HttpError::EarlyPage(body, _) =
+            self
+        {
+            return body.clone();
+        }
+        let mut body = Vec::new();
+        let mut object = Object::begin(&mut body);
+        object
+            .string("error", self.status_and_code().1)
+            .string("message", &self.to_string());
+        object.end();
+        Bytes::from(body)
+    }
+}
