@@ -77,9 +77,10 @@ pub(super) fn select<'s>(
         terms,
     } = scratch;
     candidates.rows.clear();
-    let Some(mut plan) = Plan::new(index, &query.filter, terms) else {
+    let mut plan = Plan::default();
+    if !plan.fill(index, &query.filter, terms) {
         return (0, Rows::List(&[]));
-    };
+    }
     match (plan.only_postings(index), &index.tree) {
         (Some(Postings::List(packed, count)), _) if query.sort != Sort::Oldest => {
             let count = count.unwrap_or_else(|| packed_count(packed));
@@ -111,19 +112,16 @@ pub(super) fn select<'s>(
 }
 
 impl<'s> Plan<'s> {
-    /// Looks up every part of `filter`; `None` where one of them selects nothing.
-    fn new(index: &'s Index, filter: &Filter<'s>, memory: &mut Memory) -> Option<Plan<'s>> {
+    /// Looks up every part of `filter`; `false` where one of them selects nothing. In place, as a plan has 9 kB.
+    fn fill(&mut self, index: &'s Index, filter: &Filter<'s>, memory: &mut Memory) -> bool {
         let start = filter.until.map_or(0, |until| index.rows_after(until));
         let end = filter
             .since
             .map_or(index.len(), |since| index.rows_since(since));
         if start >= end || filter.ratings == RatingSet::EMPTY {
-            return None;
+            return false;
         }
-        let mut plan = Plan {
-            range: start..end,
-            ..Plan::default()
-        };
+        self.range = start..end;
         let (aspect, polarity) = (filter.aspect, filter.polarity);
         let aspects = || index.aspects.get()?.rows(aspect, polarity);
         let has_reply = filter.has_reply.map(reply_key);
@@ -138,14 +136,15 @@ impl<'s> Plan<'s> {
             filter.source.map(|name| index.sources.rows_of_whole(name)),
         ];
         for set in columns.into_iter().flatten() {
-            match set? {
-                RowSet::Bitmap(words, count) => plan.add_bitmap(words, *count),
-                RowSet::List(rows) => plan.lists.push(rows),
+            match set {
+                Some(RowSet::Bitmap(words, count)) => self.add_bitmap(words, *count),
+                Some(RowSet::List(rows)) => self.lists.push(rows),
+                None => return false,
             }
         }
         if filter.ratings != RatingSet::ALL {
             let (words, count) = index.ratings.bitmap(filter.ratings);
-            plan.add_bitmap(words, count);
+            self.add_bitmap(words, count);
         }
         let words = filter.words.iter().flat_map(|words| words.terms());
         for term in words.chain(filter.text.map(Term::anywhere)) {
@@ -153,19 +152,19 @@ impl<'s> Plan<'s> {
             if lookup.is_nowhere(index) {
                 match term.is_excluded {
                     true => continue,
-                    false => return None,
+                    false => return false,
                 }
             }
             match lookup.only() {
                 Some(Postings::Bitmap(words, count))
-                    if !term.is_excluded && !plan.bitmaps.is_full() =>
+                    if !term.is_excluded && !self.bitmaps.is_full() =>
                 {
-                    plan.add_bitmap(words, count);
+                    self.add_bitmap(words, count);
                 }
-                _ => plan.terms.push(lookup),
+                _ => self.terms.push(lookup),
             }
         }
-        Some(plan)
+        true
     }
 
     fn add_bitmap(&mut self, words: &'s [u64], rows: u32) {

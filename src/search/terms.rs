@@ -51,7 +51,12 @@ pub(super) struct Memory {
     hits: Vec<u32>,
     /// The same of lists that are not certain.
     open: Vec<u32>,
+    /// Rows of certain lists, as a bitmap, where these are many.
+    marks: Vec<u64>,
 }
+
+/// Lists with more than one row in so many are put into a bitmap; of shorter ones each row is looked up in the selection.
+const MARKED_ONE_IN: u32 = 64;
 
 /// Looking at a text takes about as long as decoding this many rows of a list.
 const STEPS_PER_TEXT: u32 = 48;
@@ -152,39 +157,62 @@ impl<'t, 'q> TermLookup<'t, 'q> {
 
     /// Leaves those of `bits` that the term selects.
     pub(super) fn narrow_bits(&self, index: &'t Index, bits: &mut [u64], memory: &mut Memory) {
-        let Memory { needle, hits, open } = memory;
+        let Memory {
+            needle,
+            hits,
+            open,
+            marks,
+        } = memory;
         hits.clear();
         open.clear();
-        let mut bitmaps = ArrayVec::<&[u64], 2>::new();
+        marks.clear();
+        if self.sum(Postings::steps) > index.len() / MARKED_ONE_IN {
+            marks.resize(bits.len(), 0);
+        }
+        let mut bitmaps = ArrayVec::<&[u64], 3>::new();
         if let Some(tree) = &index.tree {
             self.each_postings(tree, needle, |postings, is_certain| {
                 tree.each_kept(postings, &mut |kept| match kept {
-                    Postings::Bitmap(words, _) if is_certain && !bitmaps.is_full() => {
+                    Postings::Bitmap(words, _) if is_certain && bitmaps.len() < 2 => {
                         bitmaps.push(words);
+                    }
+                    kept if is_certain && !marks.is_empty() => {
+                        kept.each_row(|row| insert(marks, row));
                     }
                     kept => {
                         let rows = if is_certain { &mut *hits } else { &mut *open };
-                        kept.each_row(|row| rows.extend(has(bits, row).then_some(row)));
+                        kept.each_row(|row| {
+                            if has(bits, row) {
+                                rows.push(row);
+                            }
+                        });
                     }
                 });
             });
         } else {
             open.extend(rows_of(&[bits], 0..index.len()));
         }
+        if !marks.is_empty() {
+            bitmaps.push(marks);
+        }
         open.retain(|row| !bitmaps.iter().any(|words| has(words, *row)));
         retain_by_text(index, open, |_| true, |_, row| self.holds(index, row));
         hits.append(open);
         let is_excluded = self.term.is_excluded;
         let flip = if is_excluded { u64::MAX } else { 0 };
-        match bitmaps.first().zip(bitmaps.last()) {
-            Some((one, other)) => {
-                let both = one.iter().zip(*other);
-                for (bits, (one, other)) in bits.iter_mut().zip(both) {
-                    *bits &= (one | other) ^ flip;
-                }
+        match bitmaps[..] {
+            [one] => {
+                let both = bits.iter_mut().zip(one);
+                both.for_each(|(bits, one)| *bits &= one ^ flip);
             }
-            None if is_excluded => {}
-            None => bits.fill(0),
+            // Of two, the last one twice.
+            [one, other, ..] => {
+                let last = bitmaps[bitmaps.len() - 1].iter();
+                let all = bits.iter_mut().zip(one).zip(other).zip(last);
+                all.for_each(|(((bits, one), other), last)| *bits &= (one | other | last) ^ flip);
+            }
+            [] if is_excluded => {}
+            [] => bits.fill(0),
         }
         let change = if is_excluded { remove } else { insert };
         hits.iter().for_each(|row| change(bits, *row));
