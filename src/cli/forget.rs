@@ -61,9 +61,6 @@ fn parse_reason(reason: &str) -> Result<String, String> {
 }
 
 /// Removes the reviews and lists them.
-///
-/// # Errors
-/// As [`AFTER_HELP`] says.
 pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
     let folder = Folder::open(&args.data, args.data_file_bytes, false)?;
     if folder.reviews().is_none() {

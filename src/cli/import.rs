@@ -228,10 +228,8 @@ pub(super) fn asked(question: &str, parse: fn(&str) -> Result<String, String>) -
     loop {
         let _unwritten = write!(io::stderr(), "{question}");
         let mut answer = String::new();
-        let read = io::stdin()
-            .lock()
-            .take(ANSWER_BYTES_MAX)
-            .read_line(&mut answer);
+        let mut input = io::stdin().lock().take(ANSWER_BYTES_MAX);
+        let read = input.read_line(&mut answer);
         if read.is_err() || answer.trim().is_empty() {
             return None;
         }
@@ -258,13 +256,11 @@ impl Contents {
             let mut bytes = Vec::new();
             let mut input = io::stdin().lock().take(limit.saturating_add(1));
             input.read_to_end(&mut bytes).map_err(io_failure)?;
-            return match bytes.len() as u64 <= limit {
-                true => Ok(Contents::Memory(bytes)),
-                false => Err(failure(
-                    Status::Data,
-                    &format!("is larger than {limit} bytes (--data-file-bytes)"),
-                )),
-            };
+            let message = format!("is larger than {limit} bytes (--data-file-bytes)");
+            let is_whole = bytes.len() as u64 <= limit;
+            return is_whole
+                .then_some(Contents::Memory(bytes))
+                .ok_or(failure(Status::Data, &message));
         }
         if name.starts_with("https://") {
             return fetch::fetch(name, args.ca.as_deref(), limit).map(Contents::Memory);
@@ -275,11 +271,16 @@ impl Contents {
         }
         match fs::metadata(name) {
             Ok(file) if file.is_file() => Ok(Contents::File(name.into(), file.len())),
-            // It is read more than once, so a pipe will not do.
-            Ok(_) => Err(failure(
+            Ok(file) if file.is_dir() => Err(failure(
                 Status::NoInput,
-                "is not a regular file; a pipe can be standard input, with - as the source",
+                "is a directory: name the files in it",
             )),
+            // It is read more than once, so a pipe will not do.
+            Ok(_) => {
+                let message =
+                    "is not a regular file; a pipe can be standard input, with - as the source";
+                Err(failure(Status::NoInput, message))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(failure(Status::NoInput, "there is no such file"))
             }
@@ -328,12 +329,9 @@ fn import(
     let open = || -> io::Result<Box<dyn Read>> {
         count.set(0);
         let source = contents.reader()?;
-        Ok(Box::new(Counting {
-            source,
-            count: &count,
-        }))
+        let count = &count;
+        Ok(Box::new(Counting { source, count }))
     };
-    let name = if name == "-" { "standard input" } else { name };
     let source = ImportSource::open(name, options, &open)?;
     merge.begin(&source);
     source.read(&mut |found| {
@@ -343,18 +341,13 @@ fn import(
 }
 
 /// Reads the sources, merges them and writes the folder, or says what would come of it.
-///
-/// # Errors
-/// 64 for a source over plain http, 65 where a source, the folder or the result is wrong, 66 where a source is not
-/// there, 69 while another import runs, 73 and 74 where the disk or the network refuses, 78 where authorities cannot be
-/// used.
 pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     // Before anything is read, so that a mistyped name costs no time.
-    let found = args
-        .sources
-        .iter()
-        .map(|name| Ok((name, Contents::find(name, args)?)));
-    let sources = found.collect::<Result<Vec<_>, Failure>>()?;
+    let mut sources = Vec::new();
+    for name in &args.sources {
+        let contents = Contents::find(name, args)?;
+        sources.push((if name == "-" { "standard input" } else { name }, contents));
+    }
     let wrong = |error: String| Failure::new(Status::Data, error);
     let folder = Folder::open(&args.into, args.data_file_bytes, args.dry_run)?;
     let mut merge = Merge::new(folder.reviews(), args.data_file_bytes).map_err(wrong)?;
@@ -373,7 +366,6 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
                 ReadError::Io(_) => Status::Io,
                 ReadError::Source(..) => Status::Data,
             };
-            let name = if *name == "-" { "standard input" } else { name };
             Failure::new(status, format!("{name}: {error}; nothing was written"))
         })?;
         done += contents.bytes();

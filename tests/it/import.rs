@@ -37,6 +37,34 @@ pub(crate) fn raw(folder: &Path, arguments: &[&str]) -> Output {
     run(&[&["import"], arguments, &into].concat())
 }
 
+/// Imports sources into a new folder without an error, and returns it with the report and the reviews.
+fn imported(arguments: &[&str]) -> (tempfile::TempDir, Value, Vec<Value>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (status, report) = import(folder.path(), arguments);
+    assert_eq!(status, Some(0), "{report}");
+    let written = folder.path().join("reviews.json").exists();
+    let found = if written {
+        reviews(folder.path())
+    } else {
+        Vec::new()
+    };
+    (folder, report, found)
+}
+
+/// The values of these keys.
+fn values(object: &Value, keys: &[&str]) -> Value {
+    keys.iter().map(|key| object[*key].clone()).collect()
+}
+
+/// Asserts how an import into `folder` ends, and that it says `text`.
+fn says(folder: &Path, arguments: &[&str], status: i32, text: impl AsRef<str>) {
+    let output = raw(folder, arguments);
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(output.status.code(), Some(status), "{said}");
+    assert!(said.contains(text.as_ref()), "{said}");
+}
+
 /// The reviews of a folder, newest first.
 pub(crate) fn reviews(folder: &Path) -> Vec<Value> {
     let text = std::fs::read(folder.join("reviews.json")).expect("there is a file");
@@ -54,14 +82,7 @@ pub(crate) fn file(folder: &Path, name: &str, contents: impl AsRef<[u8]>) -> Str
 /// What a report says went wrong, one line each.
 fn reasons(report: &Value) -> Vec<String> {
     let refused = report["refused"].as_array().expect("a list");
-    refused
-        .iter()
-        .map(|one| {
-            format!(
-                "{}: {}",
-                one["line"],
-                one["reason"].as_str().unwrap_or_default()
-            )
-        })
-        .collect()
+    let reason = |one: &Value| one["reason"].as_str().unwrap_or_default().to_owned();
+    let line = |one: &Value| format!("{}: {}", one["line"], reason(one));
+    refused.iter().map(line).collect()
 }

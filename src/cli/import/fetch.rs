@@ -16,9 +16,6 @@ use crate::hub::tls::{TlsConnector, client_config};
 const TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Fetches what is at `url`, at most `bytes_max` bytes. The public authorities are trusted, and those in the file `ca`.
-///
-/// # Errors
-/// 78 where the file of authorities cannot be used, 74 for anything that is not a whole response with status 200.
 pub(super) fn fetch(url: &str, ca: Option<&Path>, bytes_max: u64) -> Result<Vec<u8>, Failure> {
     let tls = client_config(ca);
     let tls = tls.map_err(|error| Failure::new(Status::Config, format!("--ca {error}")))?;

@@ -61,9 +61,6 @@ impl Folder {
     }
 
     /// The reviews that were removed for good.
-    ///
-    /// # Errors
-    /// 65 with all that is wrong with the list.
     pub(in crate::cli) fn ignored(&self) -> Result<Vec<Ignored>, Failure> {
         let Some(bytes) = &self.companions.ignored else {
             return Ok(Vec::new());
@@ -75,9 +72,6 @@ impl Folder {
     /// Writes the ignore list and the reviews without those on it, and removes the backup, which holds them, too.
     ///
     /// The list comes first: what is on it is not published, so that an end in between publishes nothing removed.
-    ///
-    /// # Errors
-    /// As [`Folder::write`].
     pub(in crate::cli) fn forget(
         &self,
         merge: &Merge<'_>,
@@ -96,9 +90,6 @@ impl Folder {
     }
 
     /// Checks that the service would accept the result.
-    ///
-    /// # Errors
-    /// 65 with all that is wrong.
     pub(super) fn check(&self, merge: &Merge<'_>) -> Result<(), Failure> {
         let text = merge.render(crate::clock::now());
         self.decode(&text, self.companions.ignored.clone())
@@ -118,9 +109,6 @@ impl Folder {
     }
 
     /// Writes the result, keeps the previous file as [`BACKUP`], and returns the new `updated_at`.
-    ///
-    /// # Errors
-    /// 65 where the service would refuse it or the file was changed by another process, 69, 73 and 74 as for the command.
     pub(super) fn write(&self, merge: &Merge<'_>) -> Result<Timestamp, Failure> {
         let updated_at = self.later();
         let text = merge.render(updated_at);

@@ -1,6 +1,6 @@
 //! Both sides of the bounds of sources and of the file that they become.
 
-use super::{file, import, raw, reasons, reviews};
+use super::{file, import, imported, raw, reasons, says};
 
 const LINKED_BYTES_MAX: usize = 8 << 20;
 const MARKED_UP_BYTES_MAX: usize = 4 * 65_536;
@@ -11,56 +11,40 @@ fn a_linked_document_may_have_8_mib_and_no_byte_more() {
     let document = |bytes: usize| {
         let node = r#"{"@type":"Review","author":"Ann","datePublished":"2024-03-04","reviewRating":5,"padding":""}"#;
         let padding = "x".repeat(bytes - node.len());
-        node.replace("\"\"", &format!("\"{padding}\""))
+        file(
+            folder.path(),
+            "a.json",
+            node.replace("\"\"", &format!("\"{padding}\"")),
+        )
     };
-    let source = file(folder.path(), "a.json", document(LINKED_BYTES_MAX));
-    let (status, report) = import(folder.path(), &[&source, "--from", "jsonld"]);
-    assert_eq!(status, Some(0), "{report}");
-    assert_eq!(reviews(folder.path()).len(), 1);
-    let source = file(folder.path(), "b.json", document(LINKED_BYTES_MAX + 1));
-    let output = raw(folder.path(), &[&source, "--from", "jsonld"]);
-    assert_eq!(output.status.code(), Some(65));
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        message.contains("is larger than 8388608 bytes, the most for schema.org: split it"),
-        "{message}"
-    );
+    let (_into, _, reviews) = imported(&[&document(LINKED_BYTES_MAX), "--from", "jsonld"]);
+    assert_eq!(reviews.len(), 1);
+    let arguments = [&document(LINKED_BYTES_MAX + 1), "--from", "jsonld"];
+    let why = "is larger than 8388608 bytes, the most for schema.org: split it";
+    says(folder.path(), &arguments, 65, why);
 }
 
 #[test]
 fn a_text_is_measured_before_its_markup_is_looked_at() {
     let folder = tempfile::tempdir().unwrap();
     // So much markup that little is left of it.
-    let marked_up = |bytes: usize| {
-        let mut text = "<b></b>".repeat(bytes / 7);
-        text.push_str(&"x".repeat(bytes - text.len()));
-        text
-    };
-    for (at, field) in ["author", "text", "title", "reply"].iter().enumerate() {
-        for (bytes, reason) in [
-            (MARKED_UP_BYTES_MAX, None),
-            (
-                MARKED_UP_BYTES_MAX + 1,
-                Some("is longer than 262144 bytes with its markup"),
-            ),
-        ] {
-            let long = marked_up(bytes);
-            let mut values = ["Ann", "Good.", "", ""];
-            values[at] = &long;
+    let marked_up = |bytes: usize| "<b></b>".repeat(bytes / 7) + &"x".repeat(bytes % 7);
+    for (at, field) in ["author", "text", "title", "owner_reply"]
+        .iter()
+        .enumerate()
+    {
+        for bytes in [MARKED_UP_BYTES_MAX, MARKED_UP_BYTES_MAX + 1] {
+            let mut values = ["Ann", "Good.", "", ""].map(str::to_owned);
+            values[at] = marked_up(bytes);
             let [author, text, title, reply] = values;
             let table = format!(
                 "author,rating,date,text,title,reply\n{author},5,2024-03-04,{text},{title},{reply}\n"
             );
             let source = file(folder.path(), "a.csv", table);
             let (_, report) = import(folder.path(), &[&source, "--dry-run"]);
-            let expected: Vec<String> = reason
-                .iter()
-                .map(|reason| {
-                    let field = field.replace("reply", "owner_reply");
-                    format!("2: {field}: {reason}")
-                })
-                .collect();
-            assert_eq!(reasons(&report), expected, "{field} {bytes}");
+            let why = format!("2: {field}: is longer than 262144 bytes with its markup");
+            let refused = reasons(&report);
+            assert_eq!(refused, vec![why; usize::from(bytes > MARKED_UP_BYTES_MAX)]);
         }
     }
 }
@@ -68,34 +52,29 @@ fn a_text_is_measured_before_its_markup_is_looked_at() {
 #[test]
 fn a_result_may_have_the_size_limit_and_no_byte_more() {
     let folder = tempfile::tempdir().unwrap();
-    let source = file(
-        folder.path(),
-        "a.csv",
-        "author,rating,date,text\nAnn,5,2024-03-04,Good.\nBob,4,2024-03-05,Fair.\n",
-    );
+    let table = "author,rating,date,text\nAnn,5,2024-03-04,Good.\nBob,4,2024-03-05,Fair.\n";
+    let source = file(folder.path(), "a.csv", table);
     let (_, report) = import(folder.path(), &[&source, "--dry-run"]);
     let bytes = report["byte_count"].as_u64().unwrap();
-    let limited = |limit: u64| {
-        let limit = limit.to_string();
-        raw(folder.path(), &[&source, "--data-file-bytes", &limit])
-    };
-    let output = limited(bytes - 1);
-    assert_eq!(output.status.code(), Some(65));
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    let expected = format!(
-        "reviews.json would be larger than {} bytes (--data-file-bytes); check and serve need the same flag, and take at most 1073741824",
-        bytes - 1
+    let less = (bytes - 1).to_string();
+    let why = format!(
+        "reviews.json would be larger than {less} bytes (--data-file-bytes); check and serve need the same flag, and take at most 1073741824"
     );
-    assert!(message.contains(&expected), "{message}");
-    assert_eq!(limited(bytes).status.code(), Some(0));
-    let written = std::fs::metadata(folder.path().join("reviews.json")).unwrap();
+    says(
+        folder.path(),
+        &[&source, "--data-file-bytes", &less],
+        65,
+        why,
+    );
+    let (into, ..) = imported(&[&source, "--data-file-bytes", &bytes.to_string()]);
+    let written = std::fs::metadata(into.path().join("reviews.json")).unwrap();
     assert_eq!(written.len(), bytes);
 }
 
 #[test]
 fn a_workbook_may_have_32_mib_and_no_byte_more() {
     let folder = tempfile::tempdir().unwrap();
-    for (bytes, message) in [
+    for (bytes, why) in [
         (
             32 << 20,
             "is an archive, and no workbook (.xlsx) that can be read",
@@ -111,10 +90,7 @@ fn a_workbook_may_have_32_mib_and_no_byte_more() {
             .open(&source)
             .unwrap();
         sparse.set_len(bytes).unwrap();
-        let output = raw(folder.path(), &[&source]);
-        assert_eq!(output.status.code(), Some(65));
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(error.contains(message), "{error}");
+        says(folder.path(), &[&source], 65, why);
     }
 }
 
@@ -122,11 +98,8 @@ fn a_workbook_may_have_32_mib_and_no_byte_more() {
 fn a_table_may_have_1000_columns_and_no_more() {
     let folder = tempfile::tempdir().unwrap();
     for (columns, status) in [(1_000, 0), (1_001, 65)] {
-        let mut header = "name,stars,date".to_owned();
-        for column in 3..columns {
-            header.push_str(&format!(",c{column}"));
-        }
-        let table = format!("{header}\nAnn,5,2024-03-04\n");
+        let more: String = (3..columns).map(|column| format!(",c{column}")).collect();
+        let table = format!("name,stars,date{more}\nAnn,5,2024-03-04\n");
         let source = file(folder.path(), "a.csv", table);
         let output = raw(folder.path(), &[&source, "--dry-run"]);
         assert_eq!(output.status.code(), Some(status), "{output:?}");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{file, fixture, import, raw, reviews};
+use super::{file, fixture, import, raw, reviews, says};
 use crate::hub::authority;
 use crate::hub::subscriber::{Reply, Subscriber};
 use crate::support::{Program, get};
@@ -62,12 +62,11 @@ fn an_authority_that_nobody_named_is_not_trusted() {
     assert_eq!(output.status.code(), Some(74), "{output:?}");
     assert_eq!(front.received().len(), 0);
     let broken = file(folder.path(), "none.pem", "no certificate");
-    let output = raw(folder.path(), &[&front.callback("/"), "--ca", &broken]);
-    assert_eq!(output.status.code(), Some(78), "{output:?}");
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        message.contains("none.pem: holds no certificate"),
-        "{message}"
+    says(
+        folder.path(),
+        &[&front.callback("/"), "--ca", &broken],
+        78,
+        "none.pem: holds no certificate",
     );
 }
 
@@ -87,10 +86,12 @@ fn only_a_whole_answer_with_status_200_is_a_source() {
         (Reply::HangUp, ""),
     ] {
         let front = Subscriber::start(move |_| reply.clone());
-        let output = raw(folder.path(), &[&front.callback("/"), "--ca", &ca]);
-        assert_eq!(output.status.code(), Some(74), "{output:?}");
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(message.contains(reason), "{message}");
+        says(
+            folder.path(),
+            &[&front.callback("/"), "--ca", &ca],
+            74,
+            reason,
+        );
         assert!(!folder.path().join("reviews.json").exists());
     }
 }
@@ -116,11 +117,10 @@ fn an_answer_may_have_the_size_limit_and_no_byte_more() {
 #[test]
 fn plain_http_is_refused_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
-    let output = raw(folder.path(), &["http://127.0.0.1:8080/reviews.json"]);
-    assert_eq!(output.status.code(), Some(64));
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        message.contains("plain http is refused: use https, or save the answer to a file"),
-        "{message}"
+    says(
+        folder.path(),
+        &["http://127.0.0.1:8080/reviews.json"],
+        64,
+        "plain http is refused: use https, or save the answer to a file",
     );
 }

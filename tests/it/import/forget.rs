@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{file, import, raw, reviews};
+use super::{file, import, reviews, says, values};
 use crate::support::dataset::DataDir;
 use crate::support::program::run;
 use crate::support::{Server, get};
@@ -43,72 +43,71 @@ fn a_review_that_was_removed_is_not_added_again() {
     let id = reviews(folder.path())[1]["id"].as_str().unwrap().to_owned();
     let (status, text) = forget(folder.path(), &[&id, "--reason", "asked by Bob"]);
     assert_eq!(status, Some(0), "{text}");
-    assert!(
-        text.contains(&format!("{id}: removed, and on the ignore list\n")),
-        "{text}"
-    );
+    let done = format!("{id}: removed, and on the ignore list\n");
+    assert!(text.contains(&done), "{text}");
     assert_eq!(reviews(folder.path()).len(), 2);
     // The previous file would hold the review still.
     assert!(!folder.path().join("reviews.json.bak").exists());
     let entry = &list(folder.path())["ignored"][0];
     assert_eq!(
-        (&entry["id"], &entry["reason"]),
-        (&json!(id), &json!("asked by Bob"))
+        values(entry, &["id", "reason"]),
+        json!([id, "asked by Bob"])
     );
-    let (status, report) = import(folder.path(), &[&source, "--verified"]);
+    let (_, report) = import(folder.path(), &[&source, "--verified"]);
     assert_eq!(
-        (status, &report["written"]),
-        (Some(0), &json!(false)),
-        "{report}"
+        values(&report, &["written", "missing_count"]),
+        json!([false, 0])
     );
-    let counts = &report["sources"][0];
-    assert_eq!(
-        (&counts["added"], &counts["ignored"]),
-        (&json!(0), &json!(1))
-    );
-    assert_eq!(report["missing_count"], 0);
-    let output = raw(folder.path(), &[&source]);
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains("1 record is on the ignore list and not added\n"),
-        "{text}"
-    );
+    let counts = values(&report["sources"][0], &["added", "ignored"]);
+    assert_eq!(counts, json!([0, 1]));
+    let end = "1 record is on the ignore list and not added\n";
+    says(folder.path(), &[&source], 0, end);
+    // Into a folder that has nothing but the list.
+    let other = DataDir::empty();
+    fs::copy(
+        folder.path().join("ignored.json"),
+        other.path().join("ignored.json"),
+    )
+    .unwrap();
+    import(other.path(), &[&source]);
+    assert_eq!(reviews(other.path()).len(), 2);
 }
 
 #[test]
 fn forgetting_is_listed_once_and_needs_a_reason() {
     let folder = DataDir::with_reviews(3, "2026-01-01T00:00:00Z");
-    let (status, text) = forget(folder.path(), &["r00001"]);
-    assert_eq!(status, Some(64), "{text}");
-    assert_eq!(
-        forget(folder.path(), &["r00001", "--reason", " "]).0,
-        Some(64)
-    );
-    assert_eq!(
-        forget(folder.path(), &["no id", "--reason", "x"]).0,
-        Some(64)
-    );
+    for arguments in [
+        &["r00001"][..],
+        &["r00001", "--reason", " "],
+        &["no id", "--reason", "x"],
+    ] {
+        assert_eq!(
+            forget(folder.path(), arguments).0,
+            Some(64),
+            "{arguments:?}"
+        );
+    }
     assert!(!folder.path().join("ignored.json").exists());
-    let (status, text) = forget(
-        folder.path(),
-        &["r00001", "r00001", "gone", "--reason", "x"],
-    );
-    assert_eq!(status, Some(0), "{text}");
-    assert!(
-        text.contains("gone: not in the folder; on the ignore list now"),
-        "{text}"
-    );
-    let (status, text) = forget(folder.path(), &["gone", "r00000", "--reason", "y"]);
-    assert_eq!(status, Some(0), "{text}");
-    assert!(text.contains("gone: was on the ignore list\n"), "{text}");
-    let ids: Vec<Value> = list(folder.path())["ignored"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|entry| entry["id"].clone())
-        .collect();
+    for (arguments, done) in [
+        (
+            &["r00001", "r00001", "gone"][..],
+            "gone: not in the folder; on the ignore list now",
+        ),
+        (&["gone", "r00000"], "gone: was on the ignore list\n"),
+    ] {
+        let (status, text) = forget(folder.path(), &[arguments, &["--reason", "x"]].concat());
+        assert_eq!(status, Some(0), "{text}");
+        assert!(text.contains(done), "{text}");
+    }
+    let listed = list(folder.path());
+    let entries = listed["ignored"].as_array().unwrap().iter();
+    let ids: Vec<&Value> = entries.map(|entry| &entry["id"]).collect();
     assert_eq!(ids, ["r00001", "gone", "r00000"]);
     assert_eq!(reviews(folder.path()).len(), 1);
+    assert_eq!(
+        forget(DataDir::empty().path(), &["r1", "--reason", "x"]).0,
+        Some(66)
+    );
 }
 
 #[test]
@@ -130,12 +129,6 @@ fn a_review_that_an_answer_rests_on_is_not_removed() {
         before
     );
     assert!(!folder.path().join("ignored.json").exists());
-}
-
-#[test]
-fn without_reviews_there_is_nothing_to_forget() {
-    let folder = DataDir::empty();
-    assert_eq!(forget(folder.path(), &["r1", "--reason", "x"]).0, Some(66));
 }
 
 #[test]
@@ -224,45 +217,30 @@ fn the_list_is_checked_like_the_other_files() {
 }
 
 #[test]
-fn pruning_removes_what_a_complete_source_has_no_more() {
+fn pruning_removes_reviews_that_a_complete_source_no_longer_has() {
     let folder = tempfile::tempdir().unwrap();
     let source = file(folder.path(), "a.csv", TABLE);
     import(folder.path(), &[&source, "--source", "google"]);
-    let other = file(
-        folder.path(),
-        "b.csv",
-        "id,author,rating,date,text\n9,Zoe,5,2024-01-01,Old.\n",
-    );
+    let other = "id,author,rating,date,text\n9,Zoe,5,2024-01-01,Old.\n";
+    let other = file(folder.path(), "b.csv", other);
     import(folder.path(), &[&other, "--source", "yelp"]);
-    let short = file(
-        folder.path(),
-        "c.csv",
-        TABLE.replace("2,Bob,1,2024-03-05,Bad.\n", ""),
-    );
-    let arguments = [short.as_str(), "--source", "google", "--prune"];
-    let (status, report) = import(folder.path(), &[&arguments[..], &["--dry-run"]].concat());
-    assert_eq!(status, Some(0), "{report}");
-    assert_eq!(
-        (&report["pruned_count"], &report["review_count"]),
-        (&json!(1), &json!(3))
-    );
+    let short = TABLE.replace("2,Bob,1,2024-03-05,Bad.\n", "");
+    let short = file(folder.path(), "c.csv", short);
+    let dry = [&short, "--source", "google", "--prune", "--dry-run"];
+    let (_, report) = import(folder.path(), &dry);
+    let counts = values(&report, &["pruned_count", "review_count"]);
+    assert_eq!(counts, json!([1, 3]), "{report}");
+    let end = "1 review is not in the source any more and removed: ";
+    says(folder.path(), &dry, 0, end);
     assert_eq!(reviews(folder.path()).len(), 4);
-    let output = raw(folder.path(), &[&arguments[..], &["--dry-run"]].concat());
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains("1 review is not in the source any more and removed: "),
-        "{text}"
-    );
-    let (status, report) = import(folder.path(), &arguments);
+    let (status, report) = import(folder.path(), &dry[..4]);
     assert_eq!(
         (status, &report["written"]),
         (Some(0), &json!(true)),
         "{report}"
     );
-    let authors: Vec<Value> = reviews(folder.path())
-        .iter()
-        .map(|review| review["author"].clone())
-        .collect();
+    let left = reviews(folder.path());
+    let authors: Vec<&Value> = left.iter().map(|review| &review["author"]).collect();
     assert_eq!(authors, ["Cy", "Ann", "Zoe"]);
     // It is not on the ignore list, so it may come back.
     import(folder.path(), &[&source, "--source", "google"]);
@@ -274,22 +252,14 @@ fn pruning_refuses_sources_that_may_not_be_complete() {
     let folder = tempfile::tempdir().unwrap();
     let source = file(folder.path(), "a.csv", TABLE);
     import(folder.path(), &[&source]);
-    for (rows, message) in [
+    let unknown = ",Ann,9,2024-03-04,Good.\n3,Cy,3,2024-03-06,Fair.\n";
+    for (rows, why) in [
         ("", "a source holds no review"),
-        (
-            ",Ann,9,2024-03-04,Good.\n3,Cy,3,2024-03-06,Fair.\n",
-            "1 of the refused records have no id",
-        ),
+        (unknown, "1 of the refused records have no id"),
     ] {
-        let broken = file(
-            folder.path(),
-            "b.csv",
-            format!("id,author,rating,date,text\n{rows}"),
-        );
-        let output = raw(folder.path(), &[&broken, "--prune"]);
-        let text = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(65), "{text}");
-        assert!(text.contains(message), "{text}");
+        let table = format!("id,author,rating,date,text\n{rows}");
+        let broken = file(folder.path(), "b.csv", table);
+        says(folder.path(), &[&broken, "--prune"], 65, why);
         assert_eq!(reviews(folder.path()).len(), 3);
     }
     // A refused record that names its review says that the source still has it.
@@ -297,27 +267,8 @@ fn pruning_refuses_sources_that_may_not_be_complete() {
         .replace("Ann,5,", "Ann,9,")
         .replace("2,Bob,1,2024-03-05,Bad.\n", "");
     let refused = file(folder.path(), "b.csv", refused);
-    let (status, report) = import(folder.path(), &[&refused, "--prune"]);
-    assert_eq!(
-        (status, &report["pruned_count"]),
-        (Some(0), &json!(1)),
-        "{report}"
-    );
-    assert_eq!(reviews(folder.path()).len(), 2);
-}
-
-#[test]
-fn an_import_into_a_folder_with_only_a_list_heeds_it() {
-    let first = tempfile::tempdir().unwrap();
-    let source = file(first.path(), "a.csv", TABLE);
-    import(first.path(), &[&source]);
-    let id = reviews(first.path())[0]["id"].as_str().unwrap().to_owned();
-    let folder = DataDir::empty();
-    folder.write(
-        "ignored.json",
-        &format!(r#"{{"ignored":[{{"id":"{id}","date":"2026-01-01","reason":"x"}}]}}"#),
-    );
-    import(folder.path(), &[&source]);
+    let (_, report) = import(folder.path(), &[&refused, "--prune"]);
+    assert_eq!(report["pruned_count"], 1, "{report}");
     assert_eq!(reviews(folder.path()).len(), 2);
 }
 

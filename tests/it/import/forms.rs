@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{file, import, raw, reasons, reviews};
+use super::{file, import, imported, reasons, reviews, says, values};
 
 const GOOGLE: [&str; 2] = [
     r#"{"reviewId":"a","reviewer":{"displayName":"Ann"},"starRating":"FIVE","comment":"Good.","createTime":"2024-03-04T00:00:00Z"}"#,
@@ -43,27 +43,13 @@ fn each_kind_is_the_same_in_every_form() {
             format!("{{\n\"reviews\":[{one}]\n}}\n{{\n\"reviews\":[{two}]\n}}\n"),
         ] {
             let folder = tempfile::tempdir().unwrap();
-            let (status, report) = import(folder.path(), &[&file(folder.path(), "a", &text)]);
-            assert_eq!(status, Some(0), "{report} {text}");
+            let (_into, report, found) = imported(&[&file(folder.path(), "a", &text)]);
             assert_eq!(report["sources"][0]["kind"], kind, "{text}");
             assert_eq!(report["refused_count"], 0, "{report} {text}");
-            let found = reviews(folder.path());
             assert_eq!(found.len(), 2, "{text}");
             assert_eq!(*first.get_or_insert_with(|| found.clone()), found, "{text}");
         }
     }
-}
-
-#[test]
-fn a_reply_of_the_owner_does_not_make_another_reviewds_lines_of_any_lines() {
-    let folder = tempfile::tempdir().unwrap();
-    let source = file(folder.path(), "a.jsonl", ANY.join("\n"));
-    let (_, report) = import(folder.path(), &[&source]);
-    assert_eq!(report["review_count"], 2, "{report}");
-    assert_eq!(
-        reviews(folder.path())[0]["owner_reply"],
-        json!({"text": "Sorry.", "date": "2024-03-05"})
-    );
 }
 
 #[test]
@@ -88,55 +74,48 @@ fn lines_of_every_kind_are_refused_one_by_one() {
         let folder = tempfile::tempdir().unwrap();
         let text = format!("{one}\n{{\"other\":1}}\n{{\"half\n{two}\n");
         let source = file(folder.path(), "a.jsonl", text);
-        let (status, report) = import(folder.path(), &[&source, "--from", kind]);
-        assert_eq!((status, &report["review_count"]), (Some(0), &json!(2)));
+        let (_into, report, reviews) = imported(&[&source, "--from", kind]);
         let reasons = reasons(&report);
-        assert_eq!(reasons[0], refused);
+        assert_eq!((reviews.len(), reasons[0].as_str()), (2, refused));
         assert!(reasons[1].starts_with("3: is not JSON: "), "{reasons:?}");
     }
 }
 
 #[test]
-fn objects_of_several_lines_each_are_refused_with_the_forms_that_are_read() {
+fn documents_without_a_list_or_with_an_end_too_many_end_the_import() {
     let folder = tempfile::tempdir().unwrap();
-    let source = file(
-        folder.path(),
-        "a.json",
-        "{\n\"stars\":5\n}\n{\n\"stars\":4\n}\n",
-    );
-    let output = raw(folder.path(), &[&source]);
-    assert_eq!(output.status.code(), Some(65));
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        message.contains("holds no list of reviews: neither an array, nor one under reviews, locationReviews, data, items, results, response, nor one object a line"),
-        "{message}"
-    );
+    let trailing = format!("[\n{}]\n]", GOOGLE[0]);
+    for (text, why) in [
+        (
+            "{\n\"stars\":5\n}\n{\n\"stars\":4\n}\n",
+            "holds no list of reviews: neither an array, nor one under reviews, locationReviews, data, items, results, response, nor one object a line",
+        ),
+        (&trailing, "line 3: is not JSON that can be read"),
+    ] {
+        says(
+            folder.path(),
+            &[&file(folder.path(), "a.json", text)],
+            65,
+            why,
+        );
+        assert!(!folder.path().join("reviews.json").exists());
+    }
 }
 
 #[test]
-fn what_follows_a_document_is_read_or_ends_the_import() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = format!("[\n{}]\n]", GOOGLE[0]);
-    let output = raw(folder.path(), &[&file(folder.path(), "a.json", text)]);
-    assert_eq!(output.status.code(), Some(65));
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        message.contains("line 3: is not JSON that can be read"),
-        "{message}"
-    );
-    assert!(!folder.path().join("reviews.json").exists());
-}
-
-#[test]
-fn what_is_no_single_value_is_refused_and_erases_nothing() {
+fn values_that_are_lists_or_objects_are_refused_and_erase_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let review = |text: &str, reply: &str| {
-        format!(
+        let review = format!(
             r#"{{"id":"1","author":"Ann","rating":5,"date":"2024-03-04","text":{text},"owner_reply":{reply}}}"#
-        )
+        );
+        file(folder.path(), "a.jsonl", review)
     };
-    let source = file(folder.path(), "a.jsonl", review("\"Good.\"", "\"Thanks.\""));
-    import(folder.path(), &[&source]);
+    let texts = || {
+        let kept = &reviews(folder.path())[0];
+        json!([kept["text"], kept["owner_reply"]["text"]])
+    };
+    import(folder.path(), &[&review("\"Good.\"", "\"Thanks.\"")]);
     for (text, reply, why) in [
         (r#"["a","b"]"#, "null", "text: is an array, not a text"),
         (
@@ -156,37 +135,25 @@ fn what_is_no_single_value_is_refused_and_erases_nothing() {
             "owner_reply: is an object, not a text",
         ),
     ] {
-        let source = file(folder.path(), "b.jsonl", review(text, reply));
-        let (status, report) = import(folder.path(), &[&source]);
-        assert_eq!(status, Some(65), "{report}");
-        assert_eq!(reasons(&report), [format!("1: {why}")]);
-        let kept = &reviews(folder.path())[0];
-        assert_eq!(kept["text"], "Good.");
-        assert_eq!(kept["owner_reply"]["text"], "Thanks.");
+        let (status, report) = import(folder.path(), &[&review(text, reply)]);
+        assert_eq!(
+            (status, reasons(&report)),
+            (Some(65), vec![format!("1: {why}")])
+        );
+        assert_eq!(texts(), json!(["Good.", "Thanks."]));
     }
-    let said = review(
-        r#"{"text":null,"value":"Fine."}"#,
-        r#"{"value":"Thank you."}"#,
-    );
-    let source = file(folder.path(), "c.jsonl", said);
-    let (status, report) = import(folder.path(), &[&source]);
-    assert_eq!(status, Some(0), "{report}");
-    let kept = &reviews(folder.path())[0];
-    assert_eq!(kept["text"], "Fine.");
-    assert_eq!(kept["owner_reply"]["text"], "Thank you.");
-    let source = file(folder.path(), "d.jsonl", review("\"Fine.\"", "[]"));
-    import(folder.path(), &[&source]);
-    let kept = &reviews(folder.path())[0];
-    assert_eq!(
-        kept["owner_reply"],
-        serde_json::Value::Null,
-        "an empty list is none"
-    );
-}
-
-#[test]
-fn every_kind_of_json_refuses_what_is_no_single_value() {
-    let folder = tempfile::tempdir().unwrap();
+    for (text, reply, expected) in [
+        (
+            r#"{"text":null,"value":"Fine."}"#,
+            r#"{"value":"Thank you."}"#,
+            json!(["Fine.", "Thank you."]),
+        ),
+        // An empty list is none.
+        ("\"Fine.\"", "[]", json!(["Fine.", null])),
+    ] {
+        let (status, report) = import(folder.path(), &[&review(text, reply)]);
+        assert_eq!((status, texts()), (Some(0), expected), "{report}");
+    }
     for (kind, review, why) in [
         (
             "google",
@@ -214,40 +181,34 @@ fn every_kind_of_json_refuses_what_is_no_single_value() {
             "text: is an object, not a text",
         ),
     ] {
-        let source = file(folder.path(), "a.json", format!("[{review}]"));
+        let source = file(folder.path(), "b.json", format!("[{review}]"));
         let (status, report) = import(folder.path(), &[&source, "--from", kind]);
-        assert_eq!(status, Some(65), "{kind}: {report}");
-        assert_eq!(reasons(&report), [format!("1: {why}")], "{kind}");
+        assert_eq!(
+            (status, reasons(&report)),
+            (Some(65), vec![format!("1: {why}")]),
+            "{kind}"
+        );
     }
 }
 
 #[test]
-fn a_later_word_for_earlier_reviews_publishes_them() {
+fn verify_existing_publishes_stored_reviews_and_verified_does_not() {
     let folder = tempfile::tempdir().unwrap();
-    let source = file(
+    let table = "id,author,rating,date,text\n1,Ann,5,2024-03-04,Good.\n2,Bob,1,2024-03-05,Bad.\n";
+    let source = file(folder.path(), "a.csv", table);
+    says(
         folder.path(),
-        "a.csv",
-        "id,author,rating,date,text\n1,Ann,5,2024-03-04,Good.\n2,Bob,1,2024-03-05,Bad.\n",
-    );
-    let output = raw(folder.path(), &[&source]);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        text.ends_with("or import again with --verify-existing\n"),
-        "{text}"
+        &[&source],
+        0,
+        "or import again with --verify-existing\n",
     );
     let (_, report) = import(folder.path(), &[&source, "--verified"]);
     assert_eq!(report["published_count"], 0, "set by hand, perhaps");
-    let output = raw(folder.path(), &[&source, "--verify-existing"]);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        text.ends_with(
-            "2 of those that were there newly verified\n2 reviews: 2 published, 0 not published\n"
-        ),
-        "{text}"
-    );
-    let (_, report) = import(folder.path(), &[&source, "--verify-existing"]);
-    assert_eq!(
-        (&report["written"], &report["newly_verified_count"]),
-        (&false.into(), &0.into())
-    );
+    let arguments = [&source, "--verify-existing"];
+    let end =
+        "2 of those that were there newly verified\n2 reviews: 2 published, 0 not published\n";
+    says(folder.path(), &arguments, 0, end);
+    let (_, report) = import(folder.path(), &arguments);
+    let again = values(&report, &["written", "newly_verified_count"]);
+    assert_eq!(again, json!([false, 0]));
 }

@@ -5,7 +5,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{file, import, raw, reviews};
+use super::{file, import, raw, reviews, says, values};
 use crate::support::program::{Program, command, run};
 
 const TABLE: &str = "id,name,stars,date,text\n1,Ann,5,2024-03-04,Good.\n2,Bob,2,2024-03-05,Slow.\n";
@@ -85,19 +85,20 @@ fn a_dry_run_shows_three_reviews_as_they_would_be_published() {
 fn a_dry_run_says_so_when_nothing_would_change() {
     let folder = tempfile::tempdir().unwrap();
     let source = file(folder.path(), "a.csv", TABLE);
-    let state = |report: &Value| json!([report["written"], report["dry_run"], report["changes"]]);
-    let (_, report) = import(folder.path(), &[&source, "--dry-run"]);
-    assert_eq!(state(&report), json!([false, true, true]));
-    let (_, report) = import(folder.path(), &[&source]);
-    assert_eq!(state(&report), json!([true, false, true]));
-    let (_, report) = import(folder.path(), &[&source, "--dry-run"]);
-    assert_eq!(state(&report), json!([false, true, false]));
-    let output = raw(folder.path(), &[&source, "--dry-run"]);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        text.contains("reviews.json: a dry run, nothing would change\n"),
-        "{text}"
-    );
+    let dry = [source.as_str(), "--dry-run"];
+    for (arguments, expected) in [
+        (&dry[..], json!([false, true, true])),
+        (&dry[..1], json!([true, false, true])),
+        (&dry, json!([false, true, false])),
+    ] {
+        let (_, report) = import(folder.path(), arguments);
+        assert_eq!(
+            values(&report, &["written", "dry_run", "changes"]),
+            expected
+        );
+    }
+    let end = "reviews.json: a dry run, nothing would change\n";
+    says(folder.path(), &dry, 0, end);
 }
 
 #[test]
@@ -106,40 +107,31 @@ fn placeholders_are_neither_served_nor_pass_the_check() {
     let directory = folder.path().to_str().unwrap();
     let source = file(folder.path(), "a.csv", TABLE);
     import(folder.path(), &[&source, "--verified"]);
-    let remedy = |key: &str| {
-        format!(
-            "business.{key}: is the placeholder of an import: write the {key} of the business there, or import again with --business-{key}"
-        )
-    };
-    let check = run(&["check", directory]);
-    assert_eq!(check.status.code(), Some(65));
-    let text = String::from_utf8_lossy(&check.stdout).into_owned();
-    assert!(
-        text.contains(&remedy("name")) && text.contains(&remedy("url")),
-        "{text}"
-    );
-    let serve = run(&[
+    let serve = [
         "serve",
         "--listen",
         "127.0.0.1:0",
         "--data",
         directory,
         "--no-hub",
-    ]);
-    assert_eq!(serve.status.code(), Some(65), "{serve:?}");
-    let text = String::from_utf8_lossy(&serve.stderr).into_owned();
-    assert!(
-        text.contains(&remedy("name")) && text.contains(&remedy("url")),
-        "{text}"
-    );
-    // The same import again, and nothing but the business changes.
-    let named = [
-        "--business-name",
-        "Weiß & Söhne \"Recht\"",
-        "--business-url",
-        "https://weiss.example/",
     ];
-    let (status, report) = import(folder.path(), &[&[source.as_str()], &named[..]].concat());
+    for command in [&["check", directory][..], &serve] {
+        let output = run(command);
+        assert_eq!(output.status.code(), Some(65), "{output:?}");
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        for key in ["name", "url"] {
+            let why = format!(
+                "business.{key}: is the placeholder of an import: write the {key} of the business there, or import again with --business-{key}"
+            );
+            assert!(text.contains(&why), "{text}");
+        }
+    }
+    // The same import again, and nothing but the business changes.
+    let name = "Weiß & Söhne \"Recht\"";
+    let url = "https://weiss.example/";
+    let named = [&source, "--business-name", name, "--business-url", url];
+    let (status, report) = import(folder.path(), &named);
     assert_eq!(
         (status, &report["written"]),
         (Some(0), &json!(true)),
@@ -148,10 +140,9 @@ fn placeholders_are_neither_served_nor_pass_the_check() {
     let text = std::fs::read(folder.path().join("reviews.json")).unwrap();
     assert_eq!(report["byte_count"], text.len());
     let written: Value = serde_json::from_slice(&text).unwrap();
-    assert_eq!(written["business"]["name"], "Weiß & Söhne \"Recht\"");
+    assert_eq!(written["business"]["name"], name);
     assert_eq!(run(&["check", directory]).status.code(), Some(0));
-    let program = Program::serve(&["--data", directory]);
-    drop(program);
+    drop(Program::serve(&["--data", directory]));
     // What the operator has written stays.
     let (_, report) = import(folder.path(), &[&source, "--business-name", "Other"]);
     assert_eq!(report["written"], json!(false), "{report}");
