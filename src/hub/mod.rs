@@ -5,7 +5,7 @@
 //! promised and keeps it in a file, or in a database that replicas share, and [`store_location`] says which. These
 //! know neither a socket nor the clock: `now` comes in as a [`Moment`].
 //!
-//! [`Hub`] is the handle. Behind it one thread has the store and decides (`engine`), and a [`pool`] of threads of its
+//! [`Hub`] is the handle. Behind it one thread has the store and decides (`engine`), and a pool (`pool`) of threads of its
 //! own, never shared with requests, does the exchanges with callbacks: [`client`] sends, [`resolve`] and [`guard`] say
 //! where to, [`breaker`] tells their faults from ours.
 //!

@@ -1,7 +1,7 @@
 //! HTML pages, badge, widget, linked data and the description of the interface, rendered once per snapshot.
 //! Only search pages are rendered per request.
 //!
-//! [`Page`] lists all stored documents of this folder, and [`Pages`] holds their bytes. `layout` has what all pages have in
+//! `Page` lists all stored documents of this folder, and [`Pages`] holds their bytes. `layout` has what all pages have in
 //! common. `api` is the description of the interface, from which `/openapi.json` and the documentation are made. A search
 //! page is rendered per request, from the same parts and by the rules of the interface's own search.
 //!

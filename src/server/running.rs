@@ -196,7 +196,7 @@ fn report_draining(app: &AppState) {
     app.readiness.report(&reason.blocking());
 }
 
-/// SIGHUP and SIGUSR1 are caught from the beginning; the others from [`Signals::catch_stops`] on, and until then they end
+/// SIGHUP and SIGUSR1 are caught from the beginning; the others from `catch_stops` on, and until then they end
 /// the program at once.
 #[derive(Debug)]
 pub struct Signals {
