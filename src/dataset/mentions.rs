@@ -199,7 +199,7 @@ impl Finder {
         if inner(inside.chars().next()) && (inner(last) || self.joins(last, left.next(), "-'")) {
             return false;
         }
-        // "Okafor's" is Okafor; "Okafor-Hale" is someone else.
+        // "Okafor's" is Okafor; "Okafor-Hale" is another person.
         !(inner(inside.chars().next_back()) && (inner(next) || self.joins(next, right.next(), "-")))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The system's resolver cannot be interrupted: a lookup may take half a minute although its attempt has long been
 //! given up. ureq's own answer is one detached thread for each lookup, as many as a slow name server cares to hold.
-//! Here a fixed number of threads looks names up; a lookup that nobody waits for any more is skipped, and when all
+//! Here a fixed number of threads looks names up; a lookup whose caller has given up is skipped, and when all
 //! threads hang, an attempt is withheld instead of failed, since that is no fault of the subscriber.
 
 use std::fmt;
@@ -274,7 +274,7 @@ mod tests {
             end.send(()).expect("it hangs");
             assert!(first.join().expect("no panic").is_ok());
         });
-        // What nobody waits for is skipped, so the thread is soon free again.
+        // Lookups whose callers have given up are skipped, so the thread is soon free again.
         let deadline = std::time::Instant::now() + LONG;
         while lookups.resolve("many.example", LONG).is_err() {
             assert!(std::time::Instant::now() < deadline);

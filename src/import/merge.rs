@@ -406,7 +406,7 @@ fn rank(updated: Option<(i64, u32)>, says: &StoredReview) -> Rank {
     (updated, Sha256::digest(said).into())
 }
 
-/// Refuses a review of a reviewd whose id is here that of a review of someone else.
+/// Refuses a review of a reviewd whose id is here that of a review by another author.
 fn refuse_another(says: &StoredReview, stored: Option<&StoredReview>) -> Result<(), String> {
     let Some(stored) = stored else {
         return Ok(());

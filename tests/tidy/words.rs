@@ -38,9 +38,6 @@ const SEARCHED: &[&str] = &["docs", "deploy", "README.md", "src/pages/assets"];
 /// Kinds of files that are searched there.
 const EXTENSIONS: &[&str] = &["md", "sh", "py", "yml", "yaml", "service", "socket"];
 
-/// Folders of `src` that still have some; none is added.
-const UNSWEPT: &[&str] = &["dataset", "hub", "import", "http"];
-
 #[test]
 fn no_private_words() {
     let mut faults = Vec::new();
@@ -50,9 +47,6 @@ fn no_private_words() {
         }
     };
     for source in sources() {
-        if UNSWEPT.contains(&source.module()) {
-            continue;
-        }
         for (number, line) in source.prose().lines().enumerate() {
             check(&source.path, number + 1, line);
         }

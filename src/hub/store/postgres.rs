@@ -1,6 +1,6 @@
 //! A PostgreSQL database that replicas share.
 //!
-//! It is `tokio-postgres` on a runtime of its own and nobody else's thread. The `postgres` crate is the same without a
+//! It is `tokio-postgres` on a runtime of its own, whose thread does nothing else. The `postgres` crate is the same without a
 //! deadline: a server that accepts and says nothing would hold the hub for ever. Writing transactions come one after the
 //! other, by an advisory lock, as in SQLite. The delivery role is an advisory lock of the session: when a replica ends, the
 //! server gives it to the next one that asks. A pooler between must therefore keep a session to one connection.
@@ -41,7 +41,7 @@ impl PostgresConnection {
     /// Connects within a bounded time, and brings the schema to the version that this program needs.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] for what stays wrong until somebody changes it, `Unreachable` for what may pass.
+    /// [`StoreError::Refused`] for what stays wrong until an operator changes it, `Unreachable` for what may pass.
     pub(super) fn open(database: &Database) -> Result<PostgresConnection, StoreError> {
         let mut opened = PostgresConnection::connect(database)?;
         opened.prepare()?;
@@ -275,8 +275,8 @@ fn silence(name: &str) -> StoreError {
     StoreError::Unreachable(name.to_owned(), "does not answer".to_owned())
 }
 
-/// The server's own bounds lie below ours, so that it is the one to say what was too slow, and does not go on with what
-/// nobody waits for. Compiling a statement takes it 45 ms, and running ours less than one.
+/// The server's own bounds lie below ours, so that its error says what was too slow, and it does not go on with a
+/// statement whose caller has given up. Compiling a statement takes it 45 ms, and running ours less than one.
 const SETTINGS: &str = "SELECT set_config('search_path', 'reviewd', true), set_config('statement_timeout', '8s', true),
  set_config('lock_timeout', '4s', true), set_config('idle_in_transaction_session_timeout', '20s', true),
  set_config('jit', 'off', true)";
