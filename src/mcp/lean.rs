@@ -60,7 +60,9 @@ struct Stored<'a> {
 /// `"text_truncated": true` says that the text was cut after 2,000 bytes, or that a reply or names of that length were
 /// left out.
 pub(crate) fn push_lean(out: &mut Vec<u8>, stored: &[u8]) {
-    let Ok(review) = serde_json::from_slice::<Stored<'_>>(stored) else {
+    // Checked to be UTF-8 at once, and not key by key.
+    let text = std::str::from_utf8(stored).unwrap_or_default();
+    let Ok(review) = serde_json::from_str::<Stored<'_>>(text) else {
         // The snapshot renders every key of every review, so this is for a bug alone.
         return out.extend_from_slice(stored);
     };
