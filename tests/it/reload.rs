@@ -45,6 +45,22 @@ fn wait_for_refusal(server: &Server) -> Value {
 }
 
 #[test]
+fn open_connections_are_served_the_changed_dataset() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let server = Server::start_on(data.path());
+    let mut connection = server.connect();
+    let first = connection.get("/reviews.json");
+    data.write("reviews.json", &reviews_json(4, SECOND));
+    wait_until("the new reviews are served", || {
+        connection.get("/reviews.json").body != first.body
+    });
+    let second = connection.get("/reviews.json");
+    let old_tag = [("If-None-Match", first.etag())];
+    let again = connection.send("GET", "/reviews.json", &old_tag);
+    assert_eq!((again.status, again.body == second.body), (200, true));
+}
+
+#[test]
 fn a_replaced_file_is_served() {
     let data = DataDir::with_reviews(3, FIRST);
     let server = Server::start_on(data.path());

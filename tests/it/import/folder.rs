@@ -232,6 +232,9 @@ fn a_missing_source_ends_with_66_and_wrong_flags_with_64() {
     let missing = folder.path().join("none.csv");
     let why = "none.csv: there is no such file";
     says(folder.path(), &[missing.to_str().unwrap()], 66, why);
+    let directory = folder.path().to_str().unwrap();
+    let why = "is a directory: name the files in it";
+    says(folder.path(), &[directory], 66, why);
     for flags in [
         ["--map", "stars=x"],
         ["--date-format", "my"],
