@@ -1,9 +1,9 @@
-//! Advertising rules of law practices: what bar rules ask them to mind in reviews, replies and their own words. Results
-//! in money, promises of an outcome, and replies that tell of a client's matter.
+//! Advertising rules of law practices: results in money, promises of an outcome, and replies that tell
+//! of a client's matter, in reviews, replies and the practice's own texts.
 //!
-//! [`RULES`] is the table of the rules, `advertising.txt` has the words that they go by. Words and shapes decide, so some of
-//! what is found is harmless and some of what is not is missed: these are warnings for a person to judge, each of which
-//! can be suppressed with a reason. None of them removes a review.
+//! [`RULES`] is the table of the rules, `advertising.txt` has the words that they go by. The rules compare words, so
+//! they report some harmless sentences and miss some harmful ones. They are warnings for a person to judge; each can be
+//! suppressed with a reason. None of them removes a review.
 
 mod money;
 mod promises;

@@ -10,8 +10,8 @@ pub const MEDIA_MAX: usize = 32;
 /// Bytes of a language tag, at most: 35, the length that RFC 5646 (section 4.4.1) asks buffers to have.
 const LANGUAGE_BYTES_MAX: usize = 35;
 
-/// The keys that every review has: with fewer an entry may be of another kind of list.
-pub(crate) const REQUIRED_KEYS: &[&str] = &[
+/// The keys of a review in the order of the file. The first [`KEYS_REQUIRED`] are always there; the others are optional.
+pub(crate) const KEYS: [&str; 16] = [
     "id",
     "author",
     "author_avatar_url",
@@ -22,7 +22,14 @@ pub(crate) const REQUIRED_KEYS: &[&str] = &[
     "source_url",
     "owner_reply",
     "verified",
+    "mentioned_technicians",
+    "mentioned_services",
+    "verification",
+    "language",
+    "media",
+    "translation",
 ];
+pub(crate) const KEYS_REQUIRED: usize = 10;
 
 /// Reads an entry; mentions that it does not list are derived from its text, with `words` as a buffer.
 pub(super) fn review(entry: Item<'_>, derive: &Derive<'_>, words: &mut Comparable) -> Review {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::columns::normal;
 use super::formats::{Form, SourceFormat, formats};
 use super::json::LISTS;
-use crate::dataset::REQUIRED_KEYS;
+use crate::dataset::{KEYS, KEYS_REQUIRED};
 
 /// Finds the format of a JSON document or of a page; `None` for anything else, which is a table.
 pub(super) fn of_text(head: &str) -> Option<&'static SourceFormat> {
@@ -86,7 +86,7 @@ fn of_value(value: &Value) -> &'static str {
     if let Some((_, flag)) = marks().find(|(mark, _)| has(mark)) {
         return flag;
     }
-    if has(REVIEWD_DOCUMENT) || REQUIRED_KEYS.iter().copied().all(has) {
+    if has(REVIEWD_DOCUMENT) || KEYS[..KEYS_REQUIRED].iter().copied().all(has) {
         return "reviewd";
     }
     let mut inner = LISTS.iter().chain(&["review"]);
@@ -97,7 +97,7 @@ fn of_value(value: &Value) -> &'static str {
 /// Tells them apart by the beginning of a document of many lines: the first of the keys that only one of them has.
 fn of_document(text: &str) -> &'static str {
     let find = |key: &str| text.find(&format!("\"{key}\""));
-    let all: Option<Vec<usize>> = REQUIRED_KEYS.iter().map(|key| find(key)).collect();
+    let all: Option<Vec<usize>> = KEYS[..KEYS_REQUIRED].iter().map(|key| find(key)).collect();
     let ours = find(REVIEWD_DOCUMENT).or(all.and_then(|all| all.into_iter().max()));
     let found = marks().map(|(mark, flag)| (find(mark), flag));
     let found = found.chain([(ours, "reviewd")]);

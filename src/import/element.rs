@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::columns::{Columns, Mapping};
 use super::formats::{Form, SourceFormat, formats};
 use super::record::{Field, Found, Record, Refusal};
-use super::review::{KEYS, REQUIRED};
+use crate::dataset::{KEYS, KEYS_REQUIRED};
 
 /// The nodes of a schema.org document to which others refer by `@id`.
 pub(super) type Nodes<'v> = HashMap<&'v str, &'v Value>;
@@ -69,7 +69,7 @@ impl<'v> ElementReader<'_, 'v> {
         }
         if format.flag == "reviewd" {
             record.is_ours = true;
-            let extra = KEYS[REQUIRED..].iter();
+            let extra = KEYS[KEYS_REQUIRED..].iter();
             let extra = extra.filter_map(|key| Some(((*key).to_owned(), value.get(*key)?.clone())));
             record.extra = extra.collect();
         }

@@ -59,7 +59,7 @@ pub(crate) enum Form {
 struct Table {
     /// The first whose marks are there is taken. A table without marks is CSV, the first; other JSON is lines.
     formats: Vec<SourceFormat>,
-    /// The names of each field in sources of no known platform, the surest first.
+    /// The usual column names of each field, for sources of unknown platforms; the most reliable name comes first.
     usual: Map<String, Value>,
 }
 

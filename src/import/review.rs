@@ -2,28 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::dataset::{KEYS, KEYS_REQUIRED};
 use crate::wire::date::{Date, parse_date};
-
-/// The keys of a review in the order of the file. The first [`REQUIRED`] are always there; the others are optional.
-pub(super) const KEYS: [&str; 16] = [
-    "id",
-    "author",
-    "author_avatar_url",
-    "rating",
-    "date",
-    "text",
-    "source",
-    "source_url",
-    "owner_reply",
-    "verified",
-    "mentioned_technicians",
-    "mentioned_services",
-    "verification",
-    "language",
-    "media",
-    "translation",
-];
-pub(super) const REQUIRED: usize = 10;
 
 /// A review of the file, or the keys of one of which a source says something.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,7 +53,7 @@ impl StoredReview {
             let empty = || match key {
                 "text" => Some(Value::from("")),
                 "verified" => Some(Value::Bool(false)),
-                _ => (at < REQUIRED).then_some(Value::Null),
+                _ => (at < KEYS_REQUIRED).then_some(Value::Null),
             };
             let value = self.0.remove(key).or_else(stored).or_else(empty);
             if let Some(value) = value.filter(|value| !says_nothing(key, value)) {
@@ -107,6 +87,6 @@ impl StoredReview {
 fn says_nothing(key: &str, value: &Value) -> bool {
     match key {
         "media" => value.as_array().is_none_or(Vec::is_empty),
-        key => KEYS[REQUIRED..].contains(&key) && value.is_null(),
+        key => KEYS[KEYS_REQUIRED..].contains(&key) && value.is_null(),
     }
 }

@@ -226,11 +226,11 @@ pub(super) struct Entry {
     pub(super) valence: Option<f64>,
     /// Whether it strengthens (1) or weakens (-1) what follows, else 0.
     pub(super) step: i8,
-    /// Whether it turns what follows around.
+    /// Whether the word negates what follows.
     negates: bool,
-    /// Whether a clause begins with it, as with "but", or a full stop.
+    /// Whether a new clause begins here, as at "but" or a full stop.
     is_clause: bool,
-    /// Whether a part of a clause begins with it, as with "and".
+    /// Whether a new phrase within the clause begins here, as at "and".
     is_phrase: bool,
 }
 

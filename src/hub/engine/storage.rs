@@ -127,8 +127,8 @@ impl Engine {
         }
     }
 
-    /// Gives the role to a replica that serves what the topics hold, once all exchanges have ended. Where none takes it, it is
-    /// offered less and less often: while it is, requests wait for their verification.
+    /// Offers the delivery role to replicas that serve the topics' current content, once all exchanges have ended. If no
+    /// replica takes it, the next offer comes later than the last, as requests wait for verification during an offer.
     pub(super) fn yield_role(&mut self) {
         let is_behind = self.store.as_ref().is_some_and(Store::is_behind);
         let now = Instant::now();
