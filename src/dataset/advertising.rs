@@ -1,24 +1,21 @@
-//! Advertising rules of law practices: results in money, promises of an outcome, and replies that tell
-//! of a client's matter, in reviews, replies and the practice's own texts.
+//! Advertising rules of law practices: results in money, promises of an outcome, and replies that tell of a client's
+//! matter, in reviews, replies and the practice's own texts.
 //!
-//! [`RULES`] is the table of the rules, `advertising.txt` has the words that they go by. The rules compare words, so
-//! they report some harmless sentences and miss some harmful ones. They are warnings for a person to judge; each can be
-//! suppressed with a reason. None of them removes a review.
+//! [`RULES`] is the table of the rules, and their patterns are regular expressions. They compare words, so they report
+//! some harmless sentences and miss some harmful ones. They are warnings for a person to judge; each can be suppressed
+//! with a reason. None of them removes a review.
 
-mod money;
-mod promises;
-mod replies;
-
-use std::collections::HashMap;
+use std::collections::HashSet;
+use std::iter::once;
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use regex::{Regex, RegexBuilder};
 
+use super::mentions::Comparable;
 use super::reviews::in_runs;
 use crate::model::{Dataset, Review};
 use crate::wire::text::quote;
-use replies::KnownNames;
 
 /// A rule of advertising.
 pub(super) struct Rule {
@@ -26,10 +23,18 @@ pub(super) struct Rule {
     pub(super) code: &'static str,
     /// What a warning says of what was found.
     pub(super) says: &'static str,
-    /// Whether it is for replies alone.
+    /// Whether it is for replies alone, and quotes the words that match; others quote the sentence.
     of_replies: bool,
-    /// Returns the first words of a text that it is about.
-    find: for<'t> fn(&'t str, &Context<'_>) -> Option<&'t str>,
+    /// Reviews of fewer stars are not held to it.
+    stars_min: u8,
+    cases: &'static [Case],
+}
+
+/// What a sentence, or a reply, is found by: all patterns match, and the one of what clears it does not. A group `name` in the
+/// first counts unless it is the author's or one of the practice.
+struct Case {
+    all: &'static [&'static str],
+    unless: Option<&'static str>,
 }
 
 /// All rules, in the order of their warnings.
@@ -39,40 +44,150 @@ pub(super) static RULES: [Rule; 5] = [
         says: "an amount of money as a result, which readers may take for what they can expect",
         of_replies: false,
         // A complaint about a sum promises none.
-        find: |text, context| (context.stars >= 3).then(|| money::result(text))?,
+        stars_min: 3,
+        cases: &[
+            Case {
+                all: &[AMOUNT, RESULT],
+                unless: Some(r"\b401k\b"),
+            },
+            Case {
+                all: &[AMOUNT, GAIN],
+                unless: Some(EXPENSE),
+            },
+        ],
     },
     Rule {
         code: "promise",
         says: "a promise of an outcome, which bar rules forbid in advertising, in a client's words too",
         of_replies: false,
-        find: |text, _| promises::promise(text),
+        stars_min: 1,
+        cases: &[
+            Case {
+                all: &[PROMISE],
+                unless: Some(DENIED_PROMISE),
+            },
+            Case {
+                all: &[r"\b(guarant|garantiz)", OUTCOME],
+                unless: Some(DENIED_GUARANTEE),
+            },
+        ],
     },
     Rule {
         code: "reply_name",
         says: "a reply that names a person other than its reader and those of the practice",
         of_replies: true,
-        find: |text, context| replies::other_person(text, context.author, context.known),
+        stars_min: 1,
+        cases: &[Case {
+            all: &[PERSON],
+            unless: None,
+        }],
     },
     Rule {
         code: "reply_case_number",
         says: "a reply with what looks like the number of a case",
         of_replies: true,
-        find: |text, _| replies::case_number(text),
+        stars_min: 1,
+        cases: &[Case {
+            all: &[CASE_NUMBER],
+            unless: None,
+        }],
     },
     Rule {
         code: "reply_matter",
         says: "a reply that tells what the matter was, which is confidential even where the review tells it",
         of_replies: true,
-        find: |text, _| replies::matter(text),
+        stars_min: 1,
+        cases: &[Case {
+            all: &[MATTER],
+            unless: Some(r"hearing\ aid"),
+        }],
     },
 ];
+
+/// A currency sign or code beside a number, the name of a currency after one, `30k`, or a number of figures.
+const AMOUNT: &str = r"[$€£¥]\ ?\d | \d\ ?[$€£¥] | \b(usd|eur|gbp|chf|cad|aud|jpy)\ ?\d | \b\d[\d.,]*[km]\b
+| \b\d[\d.,']*(\ (hundred|thousand|million))?\ (dollars?|euros?|pounds|bucks|grand|yen|francs|usd|eur|gbp|chf|cad|aud|jpy)\b
+| \b([4-9]|four|five|six|seven|eight|nine)[\ -]figures?\b";
+
+/// A word that makes a result of an amount.
+const RESULT: &str = r"\b(settle|recover|awarded|verdict|judge?ment|compensat|damages|payout|insurer)\w{0,4}\b
+| \b(paid\ out|pays\ out|were\ paid)\b";
+
+/// The same, unless the amount may be what was paid for it.
+const GAIN: &str = r"\b(win|award|offer|got|receiv|refund|obtain|secure|securing|result|outcome|negotiat|walked|saved|reduc|insurance)
+\w{0,4}\b | \bwon\b";
+
+/// A word for what was paid, or something else than money that was won, as in "won me over".
+const EXPENSE: &str = r"\b(bill|invoice|fee|charg|cost|price|retainer|paid|pay|hour|quote|estimat)\w{0,4}\b
+| \bwon\ (\w+\ ){1,3}over\b | \b401k\b";
+
+const PROMISE: &str = r"\b(always\ wins?\b | never\ (lose|loses|lost)\ a\ case | (can['’]t|cannot)\ lose | will\ win\ (you|every|the\ case)
+| wins?\ every\ case | (sure|certain)\ to\ win | 100\ ?%\ (success|win) | wins?\ 99% | 99%\ success
+| you(\ will|['’]ll|\ are\ going\ to|['’]re\ going\ to)\ win\b | (assured|promised)\ (me\ |us\ )?(i|we)(\ would|['’]d)\ win
+| promised?\ (you\ )?a\ win\b)";
+
+/// How a matter ends.
+const OUTCOME: &str = r"\b(win|won|result|outcome|success|victor|settlement|verdict|approv|dismiss|acquit|compensation|éxito|ganar
+|(your|the|my|our|every|each)\ case)";
+
+/// A denial at most six words before a guarantee, as in "we cannot guarantee a result", which bars want to read.
+const DENIED_GUARANTEE: &str = r"(\b(not|no|never|cannot|nobody|without|nothing|neither|nunca|sin|nadie)|n['’]t)
+(\ [\w'’]+){0,6}\ (guarant|garantiz)";
+
+/// The same before the words of a promise.
+const DENIED_PROMISE: &str = r"(\b(not|no|cannot|nobody|without|nothing|neither)|n['’]t)
+(\ [\w'’]+){0,6}\ (always|will|wins?|sure|certain|you|assured|promised?)\b";
+
+/// A name after a title or a relation of the reader, or in the caption of a case.
+const PERSON: &str = r"\b((mr|mrs|ms|miss|mx|dr|judge|justice|officer|detective|sr|sra|srta|señora)\.? | v\. | vs\.?
+| your\ (husband|wife|ex|ex-husband|ex-wife|spouse|partner|son|daughter|child|brother|sister|mother|father|mom|mum|dad|uncle|aunt
+|cousin|grandmother|grandfather|neighbou?r|landlord|tenant|employer|boss),?)
+\ (?<name>(?-i:(\p{Lu}\p{L}|[DO]['’]\p{Lu})[\p{L}'’-]*))";
+
+/// `2021-CV-00123` or `3:21-cr-0045`, "case no. 12345" or "matter 345/21"; "case 24/7" and "case 24-48" are hours.
+const CASE_NUMBER: &str = r"\b\d+[-:][a-z]{2,3}[-:]\d{3}
+| \b(case|docket|file|claim|matter|cause|expediente|caso)[\ :]+
+((((no|nr|num|number|id|número|núm)\b[.:]?\ ?)+\#? | \#\ ?)\d([/-]?\d){2,} | \d{3,}[/-]\d+ | \d+[/-]\d{3,})";
+
+/// What a client may have come for.
+const MATTER: &str = r"\b(your|su|tu)\ ([\w'’-]+\ )?(divorce|custody|arrest|conviction|dui|dwi|bankruptcy|settlement|lawsuit|verdict
+|injury|injuries|accident|diagnosis|immigration|visa|deportation|asylum|probation|eviction|foreclosure|inheritance|adoption|felony
+|misdemeanor|hearing|trial|probate|paternity|alimony|guardianship|estate|divorcio|custodia|accidente|arresto)\b";
+
+/// The cases of each rule, their patterns compiled.
+static COMPILED: LazyLock<Vec<Vec<CompiledCase>>> = LazyLock::new(|| {
+    let compiled = |case: &Case| CompiledCase {
+        all: case.all.iter().map(|pattern| compile(pattern)).collect(),
+        unless: case.unless.map(compile),
+    };
+    let rules = RULES.iter();
+    rules
+        .map(|rule| rule.cases.iter().map(compiled).collect())
+        .collect()
+});
+
+struct CompiledCase {
+    all: Vec<Regex>,
+    unless: Option<Regex>,
+}
+
+fn compile(pattern: &str) -> Regex {
+    // Where words end by Unicode's rules, a text with accents would be searched ten times as slowly.
+    let mut builder = RegexBuilder::new(&pattern.replace(r"\b", r"(?-u:\b)"));
+    builder.case_insensitive(true).ignore_whitespace(true);
+    builder
+        .build()
+        .expect("the patterns of the table are valid")
+}
 
 /// What a text belongs to.
 struct Context<'c> {
     /// Of the review; 5 for the practice's own words.
     stars: u8,
-    author: &'c str,
-    known: &'c KnownNames,
+    /// The words of the author's name.
+    author: HashSet<Comparable>,
+    /// The words of the names of the practice and its people.
+    known: &'c HashSet<Comparable>,
 }
 
 /// Something that a rule found.
@@ -90,33 +205,39 @@ pub(super) struct Finding<'d> {
 
 /// Whether a business of this type may be a law practice that has not said so, so that nothing was looked through.
 pub(super) fn may_be_law(kind: &str) -> bool {
-    is_type(kind, "open_types")
+    is_type(
+        kind,
+        &["LocalBusiness", "ProfessionalService", "Organization"],
+    )
 }
 
-/// Whether `kind` is one of a list of types, without regard to case, by its name or its address.
-fn is_type(kind: &str, types: &str) -> bool {
+/// Whether `kind` is one of `types`, without regard to case, by its name or its address.
+fn is_type(kind: &str, types: &[&str]) -> bool {
     let kind = kind.trim().to_ascii_lowercase();
     let prefixes = ["https://schema.org/", "http://schema.org/"];
     let name = prefixes.iter().find_map(|prefix| kind.strip_prefix(prefix));
-    listed(types, name.unwrap_or(&kind))
+    let name = name.unwrap_or(&kind);
+    types.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Looks through reviews, replies and the editorial of a practice, by as many threads as given; nothing for other kinds
 /// of business.
 pub(super) fn findings(dataset: &Dataset, threads: NonZeroUsize) -> Vec<Finding<'_>> {
-    if !is_type(&dataset.business.kind, "law_types") {
+    if !is_type(
+        &dataset.business.kind,
+        &["LegalService", "Attorney", "Notary"],
+    ) {
         return Vec::new();
     }
-    let known = KnownNames::of(dataset);
-    // Most texts hold none of these, and one pass of an automaton says so at the speed of memory.
-    let mut hints = AhoCorasick::builder();
-    let hints = hints.ascii_case_insensitive(true).build(list("hints")).ok();
+    let people = dataset.taxonomy.technicians.iter();
+    let names = people.flat_map(|person| once(&person.name).chain(&person.aliases));
+    let staff = dataset.business.technicians.iter();
+    let names = names.chain(staff.map(|person| &person.name));
+    let known = names.chain(once(&dataset.business.name));
+    let known = &known.flat_map(|name| name_words(name)).collect();
     let parts = in_runs(&dataset.reviews, threads.get(), |run| {
-        let mut findings = Vec::new();
-        for review in run {
-            in_review(review, hints.as_ref(), &known, &mut findings);
-        }
-        findings
+        let findings = run.iter().flat_map(|review| in_review(review, known));
+        findings.collect::<Vec<_>>()
     });
     let mut findings: Vec<Finding<'_>> = parts.into_iter().flatten().collect();
     let editorial = &dataset.editorial;
@@ -128,81 +249,83 @@ pub(super) fn findings(dataset: &Dataset, threads: NonZeroUsize) -> Vec<Finding<
         .into_iter()
         .filter_map(|(path, text)| Some((path.to_owned(), text.as_ref()?, &[][..])));
     let answers = editorial.faq.iter().enumerate().map(|(at, question)| {
-        (
-            format!("faq[{at}].answer"),
-            &question.answer,
-            &question.review_ids[..],
-        )
+        let path = format!("faq[{at}].answer");
+        (path, &question.answer, &question.review_ids[..])
     });
     let context = Context {
         stars: 5,
-        author: "",
-        known: &known,
+        author: HashSet::new(),
+        known,
     };
     for (path, text, review_ids) in words.chain(answers) {
-        find(text, false, &context, |finding| {
-            findings.push(Finding {
-                path: path.clone(),
-                review_ids,
-                ..finding
-            });
-        });
+        findings.extend(find(text, false, &context).map(|finding| Finding {
+            path: path.clone(),
+            review_ids,
+            ..finding
+        }));
     }
     findings
 }
 
-fn in_review<'d>(
-    review: &'d Review,
-    hints: Option<&AhoCorasick>,
-    known: &KnownNames,
-    findings: &mut Vec<Finding<'d>>,
-) {
-    let mut add = |finding: Finding<'d>| {
-        findings.push(Finding {
-            review: Some(review),
-            ..finding
-        })
+fn in_review<'d>(review: &'d Review, known: &HashSet<Comparable>) -> Vec<Finding<'d>> {
+    let mut context = Context {
+        stars: review.rating.stars(),
+        author: HashSet::new(),
+        known,
     };
-    let (author, stars) = (review.author.as_str(), review.rating.stars());
-    if hints.is_none_or(|hints| hints.is_match(&review.text)) {
-        find(
-            &review.text,
-            false,
-            &Context {
-                stars,
-                author,
-                known,
-            },
-            &mut add,
-        );
-    }
+    let mut findings: Vec<_> = find(&review.text, false, &context).collect();
     if let Some(reply) = &review.owner_reply {
-        find(
-            &reply.text,
-            true,
-            &Context {
-                stars: 5,
-                author,
-                known,
-            },
-            &mut add,
-        );
+        context.stars = 5;
+        context.author = name_words(&review.author).collect();
+        findings.extend(find(&reply.text, true, &context));
     }
+    for finding in &mut findings {
+        finding.review = Some(review);
+    }
+    findings
 }
 
-/// Applies the rules to a text.
-fn find<'d>(text: &str, is_reply: bool, context: &Context<'_>, mut add: impl FnMut(Finding<'d>)) {
-    for rule in RULES.iter().filter(|rule| is_reply || !rule.of_replies) {
-        if let Some(words) = (rule.find)(text, context) {
-            add(Finding {
-                rule,
-                review: None,
-                words: quote(words.trim()),
-                path: String::new(),
-                review_ids: &[],
-            });
-        }
-    }
+/// Applies the rules to a text: what each finds first.
+fn find<'d>(
+    text: &str,
+    is_reply: bool,
+    context: &Context<'_>,
+) -> impl Iterator<Item = Finding<'d>> {
+    let rules = RULES.iter().zip(COMPILED.iter());
+    let rules = rules
+        .filter(move |(rule, _)| (is_reply || !rule.of_replies) && context.stars >= rule.stars_min);
+    rules.filter_map(move |(rule, cases)| {
+        // Most texts hold nothing of the kind, and are looked through once.
+        let mut cases = cases.iter().filter(|case| case.all[0].is_match(text));
+        // A title and the number of a case have full stops in them.
+        let words = cases.find_map(|case| match rule.of_replies {
+            true => matched(case, text, context),
+            false => sentences(text).find(|sentence| matched(case, sentence, context).is_some()),
+        })?;
+        Some(Finding {
+            rule,
+            review: None,
+            words: quote(words.trim()),
+            path: String::new(),
+            review_ids: &[],
+        })
+    })
+}
+
+/// The words of `text` that the first pattern of a case matches, if the case is one.
+fn matched<'t>(case: &CompiledCase, text: &'t str, context: &Context<'_>) -> Option<&'t str> {
+    let is_known = |name: &str| {
+        name_words(name).all(|word| context.author.contains(&word) || context.known.contains(&word))
+    };
+    let mut found = case.all[0].captures_iter(text);
+    let found = found.find(|found| match found.name("name") {
+        Some(name) => !is_known(name.as_str()),
+        None => true,
+    })?;
+    let is_case = case.all[1..].iter().all(|pattern| pattern.is_match(text));
+    let unless = case.unless.as_ref();
+    let is_cleared = unless.is_some_and(|pattern| pattern.is_match(text));
+    (is_case && !is_cleared).then(|| found.get_match().as_str())
 }
 
 /// The sentences of `text`, as roughly as a warning needs them.
@@ -215,28 +338,14 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The words of `text`; apostrophes are part of them.
-fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
-    text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
-        .filter(|word| !word.is_empty())
-}
-
-/// The words that the rules go by, by the names of their lists.
-static LISTS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
-    let lines = include_str!("advertising.txt").lines();
-    let lists = lines.filter_map(|line| line.split_once(" = "));
-    lists
-        .map(|(name, words)| (name, words.split(", ").collect()))
-        .collect()
-});
-
-fn list(name: &str) -> &'static [&'static str] {
-    &LISTS[name]
-}
-
-/// Whether a list holds `word`.
-fn listed(name: &str, word: &str) -> bool {
-    list(name).contains(&word)
+/// The words of a name, to compare; a double name is two, and a possessive ending is none.
+fn name_words(name: &str) -> impl Iterator<Item = Comparable> {
+    let words = name.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
+    let words = words.map(|word| {
+        let owner = word.strip_suffix("'s").or(word.strip_suffix("’s"));
+        owner.unwrap_or(word)
+    });
+    words.filter(|word| !word.is_empty()).map(Comparable::new)
 }
 
 #[cfg(test)]

@@ -20,21 +20,41 @@ const EXAMPLES_MAX: usize = 3;
 /// Fewer reviews than this say nothing by having no low rating.
 const LOW_RATING_REVIEWS_MIN: usize = 10;
 
-/// The rules, by the code of their warnings, with blanks between them.
-const RULES: &str = "no_taxonomy no_editorial business_type no_disclaimer no_reviews unverified ignored future_date \
-early_reply unknown_technician unknown_service no_low_rating money promise reply_name reply_case_number reply_matter \
-insights_date ambiguous_name";
+/// What the warnings of a rule name, and so what it can be suppressed for besides the whole dataset.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    Dataset,
+    Reviews,
+    /// Single reviews, and paths in `editorial.json`.
+    ReviewsAndEditorial,
+}
 
-/// Those whose warnings name reviews, and can be suppressed for one review.
-pub(super) const RULES_OF_REVIEWS: &str =
-    "future_date early_reply money promise reply_name reply_case_number reply_matter";
-
-/// Those whose warnings name paths in `editorial.json`, and can be suppressed for one of them.
-pub(super) const RULES_OF_EDITORIAL: &str = "money promise";
+/// The rules by the code of their warnings.
+pub(super) const RULES: [(&str, Scope); 19] = [
+    ("no_taxonomy", Scope::Dataset),
+    ("no_editorial", Scope::Dataset),
+    ("business_type", Scope::Dataset),
+    ("no_disclaimer", Scope::Dataset),
+    ("no_reviews", Scope::Dataset),
+    ("unverified", Scope::Dataset),
+    ("ignored", Scope::Dataset),
+    ("future_date", Scope::Reviews),
+    ("early_reply", Scope::Reviews),
+    ("unknown_technician", Scope::Dataset),
+    ("unknown_service", Scope::Dataset),
+    ("no_low_rating", Scope::Dataset),
+    ("money", Scope::ReviewsAndEditorial),
+    ("promise", Scope::ReviewsAndEditorial),
+    ("reply_name", Scope::Reviews),
+    ("reply_case_number", Scope::Reviews),
+    ("reply_matter", Scope::Reviews),
+    ("insights_date", Scope::Dataset),
+    ("ambiguous_name", Scope::Dataset),
+];
 
 /// Returns the rules, by the code of their warnings.
 pub fn rules() -> impl Iterator<Item = &'static str> {
-    RULES.split(' ')
+    RULES.into_iter().map(|(code, _)| code)
 }
 
 /// Finds what deserves a warning in the dataset that it was decoded with.
@@ -59,8 +79,8 @@ impl Lints {
     #[must_use]
     pub fn warnings(&self, dataset: &Dataset, threads: NonZeroUsize) -> Vec<Warning> {
         let mut warnings = Vec::new();
-        let mut add = |code, file: FileSpec, path: &str, message: String| {
-            if !self.suppressions.covers_all(code) {
+        let mut add = |code, (file, path): (FileSpec, &str), message: Option<String>| {
+            if let Some(message) = message.filter(|_| !self.suppressions.covers_all(code)) {
                 warnings.push(Warning {
                     code,
                     file: file.name,
@@ -71,118 +91,81 @@ impl Lints {
         };
         let kind = &dataset.business.kind;
         let trade = trades::of_type(kind);
-        if !self.taxonomy_given {
-            let subjects = format!("subjects are those of the starter list \"{trade}\"");
-            let message =
-                format!("is not there: {subjects}, and no person or service is recognised");
-            add("no_taxonomy", TAXONOMY, "", message);
-        }
-        if !self.editorial_given {
-            let message = "is not there: summary, pull quote and questions stay empty";
-            add("no_editorial", EDITORIAL, "", message.to_owned());
-        }
-        if advertising::may_be_law(kind) {
-            let message =
-                "the rules of a law practice were not looked at; set LegalService if it is one";
-            add(
-                "business_type",
-                REVIEWS,
-                "business.type",
-                format!("is {kind}: {message}"),
-            );
-        }
-        if dataset.disclaimer.is_none() && trade == "legal" {
-            let message =
-                "is null: many bars ask for a line saying that past results promise nothing";
-            add("no_disclaimer", REVIEWS, "disclaimer", message.to_owned());
-        }
-        if dataset.reviews.is_empty() {
-            let message = "holds no verified review: nothing is published";
-            add("no_reviews", REVIEWS, "reviews", message.to_owned());
-        }
+        let reviews = (REVIEWS, "reviews");
+        let message = format!(
+            "is not there: subjects are those of the starter list \"{trade}\", and no person or service is recognised"
+        );
+        let message = (!self.taxonomy_given).then_some(message);
+        add("no_taxonomy", (TAXONOMY, ""), message);
+        let message = "is not there: summary, pull quote and questions stay empty";
+        let message = (!self.editorial_given).then(|| message.to_owned());
+        add("no_editorial", (EDITORIAL, ""), message);
+        let message = format!(
+            "is {kind}: the rules of a law practice were not looked at; set LegalService if it is one"
+        );
+        let message = advertising::may_be_law(kind).then_some(message);
+        add("business_type", (REVIEWS, "business.type"), message);
+        let message = "is null: many bars ask for a line saying that past results promise nothing";
+        let is_without = dataset.disclaimer.is_none() && trade == "legal";
+        let message = is_without.then(|| message.to_owned());
+        add("no_disclaimer", (REVIEWS, "disclaimer"), message);
+        let message = "holds no verified review: nothing is published";
+        let message = dataset.reviews.is_empty().then(|| message.to_owned());
+        add("no_reviews", reviews, message);
         let count = dataset.unverified_count;
-        if count > 0 {
-            let message = format!("{count} not verified and so not published");
-            add("unverified", REVIEWS, "reviews", message);
-        }
+        let message = (count > 0).then(|| format!("{count} not verified and so not published"));
+        add("unverified", reviews, message);
         let count = self.ignored_count;
-        if count > 0 {
-            let remedy = "remove them with `reviewd forget`, or from the list";
-            let message =
-                format!("{count} on the list of ignored.json and so not published: {remedy}");
-            add("ignored", REVIEWS, "reviews", message);
-        }
-        let of_reviews = [
-            ("future_date", self.future_dates(dataset)),
-            ("early_reply", self.early_replies(dataset)),
-            ("unknown_technician", unknown_technicians(dataset)),
-            ("unknown_service", unknown_services(dataset)),
-            ("no_low_rating", no_low_rating(dataset)),
-        ];
-        for (code, message) in of_reviews {
-            if let Some(message) = message {
-                add(code, REVIEWS, "reviews", message);
-            }
-        }
+        let message = format!(
+            "{count} on the list of ignored.json and so not published: remove them with `reviewd forget`, or from the list"
+        );
+        add("ignored", reviews, (count > 0).then_some(message));
+        let future = self.examples("future_date", dataset, |review| {
+            let reply = review.owner_reply.as_ref().map(|reply| reply.date);
+            Some(review.date).max(reply) > Some(self.today)
+        });
+        let message = future
+            .map(|(count, ids)| format!("{count} dated after today, or with such a reply ({ids})"));
+        add("future_date", reviews, message);
+        let early = self.examples("early_reply", dataset, |review| {
+            let reply = review.owner_reply.as_ref();
+            reply.is_some_and(|reply| reply.date < review.date)
+        });
+        let message = early
+            .map(|(count, ids)| format!("{count} with a reply dated before the review ({ids})"));
+        add("early_reply", reviews, message);
+        add("unknown_technician", reviews, unknown_technicians(dataset));
+        add("unknown_service", reviews, unknown_services(dataset));
+        add("no_low_rating", reviews, no_low_rating(dataset));
         let findings = advertising::findings(dataset, threads);
         for Rule { code, says, .. } in &advertising::RULES {
             let of_rule = |finding: &&Finding<'_>| finding.rule.code == *code;
             let found: Vec<_> = findings.iter().filter(of_rule).collect();
-            if let Some((count, shown)) = self.in_reviews(code, &found) {
-                add(
-                    code,
-                    REVIEWS,
-                    "reviews",
-                    format!("{count} with {says} ({shown})"),
-                );
-            }
+            let in_reviews = self.in_reviews(code, &found);
+            let message = in_reviews.map(|(count, shown)| format!("{count} with {says} ({shown})"));
+            add(code, reviews, message);
             for one in found.iter().filter(|finding| finding.review.is_none()) {
-                if !self
-                    .suppressions
-                    .covers_path(code, &one.path, one.review_ids)
-                {
-                    add(
-                        code,
-                        EDITORIAL,
-                        &one.path,
-                        format!("holds {says}: {}", one.words),
-                    );
-                }
+                let Finding {
+                    path,
+                    review_ids,
+                    words,
+                    ..
+                } = one;
+                let is_covered = self.suppressions.covers_path(code, path, review_ids);
+                let message = (!is_covered).then(|| format!("holds {says}: {words}"));
+                add(code, (EDITORIAL, path), message);
             }
         }
-        if self.insights_differ {
-            let message = "is not the updated_at of reviews.json: readers cannot tell which reviews it speaks of";
-            add(
-                "insights_date",
-                INSIGHTS,
-                "generated_at",
-                message.to_owned(),
-            );
-        }
-        if let Some(message) = self.ambiguous(dataset) {
-            add("ambiguous_name", TAXONOMY, "technicians", message);
-        }
+        let message =
+            "is not the updated_at of reviews.json: readers cannot tell which reviews it speaks of";
+        let message = self.insights_differ.then(|| message.to_owned());
+        add("insights_date", (INSIGHTS, "generated_at"), message);
+        add(
+            "ambiguous_name",
+            (TAXONOMY, "technicians"),
+            self.ambiguous(dataset),
+        );
         warnings
-    }
-
-    fn future_dates(&self, dataset: &Dataset) -> Option<String> {
-        let (count, ids) = self.examples("future_date", dataset, |review| {
-            let reply = review.owner_reply.as_ref().map(|reply| reply.date);
-            Some(review.date).max(reply) > Some(self.today)
-        })?;
-        Some(format!(
-            "{count} dated after today, or with such a reply ({ids})"
-        ))
-    }
-
-    fn early_replies(&self, dataset: &Dataset) -> Option<String> {
-        let (count, ids) = self.examples("early_reply", dataset, |review| {
-            let reply = review.owner_reply.as_ref();
-            reply.is_some_and(|reply| reply.date < review.date)
-        })?;
-        Some(format!(
-            "{count} with a reply dated before the review ({ids})"
-        ))
     }
 
     /// Counts the reviews that `is_meant` selects and `rule` is not suppressed for, and names the first, newest first.

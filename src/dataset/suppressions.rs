@@ -1,7 +1,7 @@
 //! `check.json`: warnings that the operator has looked at and does not want to see again, each with its reason.
 
 use super::json::{Item, LIST_MAX, Text, is_id};
-use super::lints::{RULES_OF_EDITORIAL, RULES_OF_REVIEWS, rules};
+use super::lints::{RULES, Scope, rules};
 
 /// The suppressed warnings.
 #[derive(Debug, Default)]
@@ -54,37 +54,27 @@ fn suppression(item: Item<'_>) -> Suppression {
         let reviews = keys.key("review_ids");
         let places = keys.optional_key("places");
         keys.key("reason").string(Text::Prose);
-        let suppression = Suppression {
-            review_ids: reviews.each(LIST_MAX, |item| item.review_id()),
-            places: places.map_or_else(Vec::new, |item| item.each(LIST_MAX, place)),
-            rule,
-        };
-        let rule = suppression.rule.as_str();
-        let subjects = [
-            (
-                Some(reviews),
-                suppression.review_ids.len(),
-                RULES_OF_REVIEWS,
-                "single reviews",
-            ),
-            (
-                places,
-                suppression.places.len(),
-                RULES_OF_EDITORIAL,
-                "editorial.json",
-            ),
-        ];
-        for (item, count, rules, subject) in subjects {
-            if let Some(item) = item
-                && count > 0
-                && !rule.is_empty()
-                && rules.split(' ').all(|known| known != rule)
-            {
-                let message = format_args!("has to be [], as {rule} is not about {subject}");
-                item.refuse_unquoted(message);
-            }
+        let scope = RULES.iter().find(|(known, _)| *known == rule);
+        let scope = scope.map(|(_, scope)| *scope);
+        let review_ids = reviews.each(LIST_MAX, |item| item.review_id());
+        if scope == Some(Scope::Dataset) && !review_ids.is_empty() {
+            let message = format_args!("has to be [], as {rule} is not about single reviews");
+            reviews.refuse_unquoted(message);
         }
-        suppression
+        let listed = places
+            .map(|item| item.each(LIST_MAX, place))
+            .unwrap_or_default();
+        if let (Some(item), Some(Scope::Dataset | Scope::Reviews)) = (places, scope)
+            && !listed.is_empty()
+        {
+            let message = format_args!("has to be [], as {rule} is not about editorial.json");
+            item.refuse_unquoted(message);
+        }
+        Suppression {
+            rule,
+            review_ids,
+            places: listed,
+        }
     })
 }
 
