@@ -13,7 +13,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use arrayvec::ArrayVec;
-use serde::de::DeserializeOwned;
+use serde::de::IgnoredAny;
 use serde_json::Number;
 use simd_json::{Buffers, INPUT_PADDING, Node, StaticNode, Tape};
 
@@ -69,8 +69,8 @@ pub(super) fn read<T>(
     let value = is_small.then(parse).and_then(Result::ok);
     let mut found = check.into_problems();
     if value.is_none() {
-        let unknown = || Problem::of_file(file.name, "is not JSON that can be read");
-        found.push(diagnose::<serde_json::Value>(file, bytes).unwrap_or_else(unknown));
+        let unknown = || Problem::of_file(file.name, reason(None));
+        found.push(diagnose(file, bytes).unwrap_or_else(unknown));
     }
     let is_valid = found.is_empty();
     if !is_valid {
@@ -118,51 +118,59 @@ impl Parser {
     }
 }
 
-/// Tells why a file cannot be read as a `T` by serde_json, if it cannot: `IgnoredAny` takes no memory, and looks at neither
-/// the size of numbers nor halves of surrogate pairs.
-pub(super) fn diagnose<T: DeserializeOwned>(file: FileSpec, bytes: &[u8]) -> Option<Problem> {
-    let whole = |message: &str| Some(Problem::of_file(file.name, message));
-    let at = |position: Position, message: String| {
+/// Tells why a file cannot be read, if it cannot.
+fn diagnose(file: FileSpec, bytes: &[u8]) -> Option<Problem> {
+    let at = |position: Option<Position>, message: String| {
         Some(Problem {
-            path: position.to_string(),
+            path: position.map(|at| at.to_string()).unwrap_or_default(),
             ..Problem::of_file(file.name, message)
         })
     };
+    let of_encoding = match bytes {
+        [0xEF, 0xBB, 0xBF, ..] => "begins with a byte order mark: save it as UTF-8 without one",
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => "is UTF-16: save it as UTF-8",
+        _ if bytes.iter().all(u8::is_ascii_whitespace) => "is empty",
+        _ => "",
+    };
     if bytes.len() > file.bytes_max {
-        return whole(&format!("is larger than {} bytes", file.bytes_max));
+        return at(None, format!("is larger than {} bytes", file.bytes_max));
     }
-    if bytes.starts_with(b"\xEF\xBB\xBF") {
-        return whole("begins with a byte order mark: save it as UTF-8 without one");
-    }
-    if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
-        return whole("is UTF-16: save it as UTF-8");
-    }
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return whole("is empty");
+    if !of_encoding.is_empty() {
+        return at(None, of_encoding.to_owned());
     }
     if let Err(error) = str::from_utf8(bytes) {
         let position = Position::of(bytes, error.valid_up_to());
-        return at(position, "is not UTF-8".to_owned());
+        return at(Some(position), "is not UTF-8".to_owned());
     }
-    let error = serde_json::from_slice::<T>(bytes).err()?;
+    // A tree tells the reason better, and takes several times the memory of the file.
+    let error = match bytes.len() > super::LISTS_BYTES_MAX {
+        true => serde_json::from_slice::<IgnoredAny>(bytes).err(),
+        false => serde_json::from_slice::<serde_json::Value>(bytes).err(),
+    }?;
     let position = Position {
         line: error.line() as u64,
         column: error.column() as u64,
     };
+    at(Some(position), reason(Some(&error)))
+}
+
+/// Says why serde_json cannot read a text.
+pub(super) fn reason(error: Option<&serde_json::Error>) -> String {
+    let Some(error) = error else {
+        return "is not JSON that can be read".to_owned();
+    };
     let text = error.to_string();
-    let mut reason = text.split(" at line ").next().unwrap_or_default();
-    // What serde_json calls half of a surrogate pair.
-    if matches!(
-        reason,
-        "lone leading surrogate in hex escape" | "unexpected end of hex escape"
-    ) {
-        reason = "an escape such as \\ud800 is half a character; write both halves, or the character itself";
-    }
-    let message = match error.is_eof() {
+    let reason = match text.split(" at line ").next().unwrap_or_default() {
+        // What serde_json calls half of a surrogate pair.
+        "lone leading surrogate in hex escape" | "unexpected end of hex escape" => {
+            "an escape such as \\ud800 is half a character; write both halves, or the character itself"
+        }
+        reason => reason,
+    };
+    match error.is_eof() {
         true => format!("ends too early, as a half-written file does ({reason})"),
         false => format!("is not JSON that can be read: {reason}"),
-    };
-    at(position, message)
+    }
 }
 
 /// Collects the problems of one file.
@@ -181,6 +189,10 @@ impl Check {
 
     pub(super) fn into_problems(self) -> Problems {
         self.problems.into_inner()
+    }
+
+    pub(super) fn append(&self, problems: Problems) {
+        self.problems.borrow_mut().append(problems);
     }
 
     /// Returns how many problems there are so far.
@@ -258,6 +270,15 @@ impl<'a> Item<'a> {
         Item { nodes, path, check }
     }
 
+    /// A value that was refused already, so that nothing is recorded of it.
+    pub(super) fn refused(path: Path<'a>, check: &'a Check) -> Item<'a> {
+        Item::new(None, path, check)
+    }
+
+    pub(super) fn is_refused(&self) -> bool {
+        self.nodes.is_none()
+    }
+
     /// The same value at another path, for a part of a file that was parsed by itself.
     pub(super) fn at(self, path: Path<'a>) -> Item<'a> {
         Item { path, ..self }
@@ -269,10 +290,8 @@ impl<'a> Item<'a> {
 
     /// Records what is wrong, with the value.
     pub(super) fn refuse(self, message: impl fmt::Display) {
-        let value = self
-            .nodes
-            .and_then(|nodes| Some(quote_node(nodes.first()?)));
-        self.check.refuse(self.path, value, message);
+        self.check
+            .refuse(self.path, self.node().map(quote_node), message);
     }
 
     /// Records what is wrong, where the value says nothing.
@@ -449,11 +468,8 @@ impl<'a> Item<'a> {
     /// Reads a whole number; `5.0` is 5, as in JSON Schema and in the arguments of the tools.
     pub(super) fn whole(self, range: RangeInclusive<u64>) -> u64 {
         let (min, max) = (range.start(), range.end());
-        match self
-            .node()
-            .and_then(number)
-            .and_then(|number| number.as_u64())
-        {
+        let value = self.node().and_then(number);
+        match value.and_then(|value| value.as_u64()) {
             Some(value) if range.contains(&value) => return value,
             Some(_) => self.refuse(format_args!("is not from {min} to {max}")),
             None => self.mismatch(format_args!("a whole number from {min} to {max}")),
@@ -490,7 +506,7 @@ impl<'a> Item<'a> {
     /// Reads a time in whole seconds (RFC 3339).
     pub(super) fn timestamp(self) -> Option<Timestamp> {
         let time = match self.node() {
-            Some(Node::String(text)) => parse_timestamp(text.as_bytes()).ok(),
+            Some(Node::String(text)) => parse_timestamp(text.as_bytes()),
             _ => None,
         };
         if time.is_none() {

@@ -120,8 +120,6 @@ pub struct Unlinted {
     pub dataset: Dataset,
     /// Finds the warnings, which takes longer than all the checks.
     pub lints: Lints,
-    /// The emptied buffer of `reviews.json`, for what needs as much memory: fresh memory costs time.
-    pub room: Vec<u8>,
 }
 
 /// Decodes and checks the operator's files; `now` decides what is in the future. The dataset is dated by the later of
@@ -176,8 +174,7 @@ pub fn decode_by(
         let digest = digest.map(|thread| thread.join().expect("hashing has no panic"));
         (read, digest.unwrap_or_else(|| files.digest()))
     });
-    let mut room = files.reviews;
-    room.clear();
+    drop(files.reviews);
     let ignored = read(IGNORED, &files.ignored, &mut problems, companions::ignored);
     let ignored = ignored.unwrap_or_default();
     reviews.ignore(&ignored);
@@ -196,8 +193,7 @@ pub fn decode_by(
     let Some(file) = file.filter(|_| problems.is_empty()) else {
         return Err(problems);
     };
-    let unverified_count = reviews.unverified_count();
-    let (mut published, ignored_count) = reviews.into_published();
+    let (mut published, unverified_count, ignored_count) = reviews.into_published();
     // Ids are unique, so that the order does not depend on the order of the file.
     sort_newest_first(&mut published);
     let is_given = files.taxonomy.is_some();
@@ -234,11 +230,7 @@ pub fn decode_by(
         removed: companions::removed(&ignored),
         digest,
     };
-    Ok(Unlinted {
-        dataset,
-        lints,
-        room,
-    })
+    Ok(Unlinted { dataset, lints })
 }
 
 /// Reads a file that may be absent.

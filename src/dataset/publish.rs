@@ -45,13 +45,7 @@ impl Published {
 /// Renders the documents of `dataset` for the public address `base_url` (an origin, without a trailing slash).
 #[must_use]
 pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
-    publish_in(dataset, base_url, Vec::new())
-}
-
-/// Renders like [`publish`], with `/reviews.json` in the empty `room` where that seems large enough.
-#[must_use]
-pub fn publish_in(dataset: &Dataset, base_url: &str, room: Vec<u8>) -> Published {
-    let (reviews_json, offsets) = reviews_json(dataset, room);
+    let (reviews_json, offsets) = reviews_json(dataset);
     Published {
         reviews_json,
         offsets,
@@ -60,13 +54,8 @@ pub fn publish_in(dataset: &Dataset, base_url: &str, room: Vec<u8>) -> Published
     }
 }
 
-fn reviews_json(dataset: &Dataset, room: Vec<u8>) -> (Vec<u8>, Vec<u64>) {
-    let estimate = estimate(dataset);
-    // What a file took without blanks is what it takes again, and the estimate is a little high.
-    let mut out = match room.capacity() >= estimate - estimate / 4 {
-        true => room,
-        false => Vec::with_capacity(estimate),
-    };
+fn reviews_json(dataset: &Dataset) -> (Vec<u8>, Vec<u64>) {
+    let mut out = Vec::with_capacity(estimate(dataset));
     let mut offsets = Vec::with_capacity(dataset.reviews.len() + 1);
     let mut object = Object::begin(&mut out);
     push_json(object.key("business"), &dataset.business);
@@ -93,14 +82,17 @@ fn reviews_json(dataset: &Dataset, room: Vec<u8>) -> (Vec<u8>, Vec<u64>) {
 
 /// Guesses the size of the document, a little high: keys and short fields take about 350 bytes a review.
 fn estimate(dataset: &Dataset) -> usize {
-    let replies = dataset
+    let reply = |review: &Review| {
+        review
+            .owner_reply
+            .as_ref()
+            .map_or(0, |reply| reply.text.len())
+    };
+    let texts = dataset
         .reviews
         .iter()
-        .filter_map(|review| review.owner_reply.as_ref());
-    let texts = dataset.reviews.iter().map(|review| review.text.len());
-    let total = texts
-        .chain(replies.map(|reply| reply.text.len()))
-        .sum::<usize>();
+        .map(|review| review.text.len() + reply(review));
+    let total: usize = texts.sum();
     total + total / 32 + 440 * dataset.reviews.len() + 16_384
 }
 

@@ -81,12 +81,6 @@ fn accepts(part: &str, replacement: &str) -> crate::model::Review {
 }
 
 #[test]
-fn the_embedded_sample_is_accepted() {
-    let decoded = decode(embedded(), Timestamp::from_unix(4_000_000_000)).expect("accepted");
-    assert!(decoded.dataset.reviews.len() >= 160);
-}
-
-#[test]
 fn a_small_dataset_is_accepted_without_a_warning() {
     let decoded = outcome(files(reviews_file(REVIEW))).expect("accepted");
     assert_eq!(decoded.warnings, []);
@@ -169,83 +163,63 @@ fn mentions_are_derived_only_where_their_key_is_missing() {
 fn each_warning_has_its_own_words() {
     let warnings = |files: Files| {
         let decoded = outcome(files).expect("accepted");
-        decoded
-            .warnings
-            .iter()
-            .map(|warning| format!("{} {warning}", warning.code))
-            .collect::<Vec<_>>()
+        let lines = decoded.warnings.iter();
+        let lines = lines.map(|warning| format!("{} {warning}", warning.code));
+        lines.collect::<Vec<_>>().join("\n")
     };
-    let with = |part: &str, replacement: &str| {
-        warnings(files(reviews_file(REVIEW).replacen(part, replacement, 1)))
-    };
+    let of = |reviews: &str| warnings(files(reviews_file(reviews)));
     let mut bare = files(reviews_file(REVIEW).replace("\"D\"", "null"));
     (bare.taxonomy, bare.editorial) = (None, None);
     assert_eq!(
         warnings(bare),
-        [
-            "no_taxonomy taxonomy.json: is not there: subjects are those of the starter list \"legal\", and no person or service is recognised",
-            "no_editorial editorial.json: is not there: summary, pull quote and questions stay empty",
-            "no_disclaimer reviews.json: disclaimer: is null: many bars ask for a line saying that past results promise nothing",
-        ]
+        "no_taxonomy taxonomy.json: is not there: subjects are those of the starter list \"legal\", and no person or service is recognised
+no_editorial editorial.json: is not there: summary, pull quote and questions stay empty
+no_disclaimer reviews.json: disclaimer: is null: many bars ask for a line saying that past results promise nothing"
     );
-    assert_eq!(
-        with("2026-01-02", "2026-11-19"),
-        [
-            "future_date reviews.json: reviews: 1 dated after today, or with such a reply (r1)",
-            "early_reply reviews.json: reviews: 1 with a reply dated before the review (r1)",
-        ]
-    );
-    assert_eq!(
-        with("[\"Ann Lee\"]", "[\"Zed\",\"annie\"]"),
-        [
-            "unknown_technician reviews.json: reviews: mentioned_technicians names people whom neither taxonomy nor business lists: \"Zed\" (1)"
-        ]
-    );
-    assert_eq!(
-        with("[\"wills\"]", "[\"tax\"]"),
-        [
-            "unknown_service reviews.json: reviews: mentioned_services names ids that neither taxonomy nor business lists: \"tax\" (1)"
-        ]
-    );
-    assert_eq!(
-        with("Good", "I got $5,000"),
-        [
-            "money reviews.json: reviews: 1 with an amount of money as a result, which readers may take for what they can expect (r1: \"I got $5,000\")"
-        ]
-    );
-    let many: Vec<String> = (0..10)
-        .map(|at| REVIEW.replace("r1", &format!("r{at}")))
-        .collect();
-    assert_eq!(
-        warnings(files(reviews_file(&many.join(",")))),
-        [
-            "no_low_rating reviews.json: reviews: none of 10 has 1 or 2 stars: leaving low ratings out is unlawful in places and never believed"
-        ]
-    );
-    assert_eq!(
-        warnings(files(reviews_file(&many[..9].join(",")))),
-        [] as [&str; 0]
-    );
+    for (part, replacement, expected) in [
+        (
+            "2026-01-02",
+            "2026-11-19",
+            "future_date reviews.json: reviews: 1 dated after today, or with such a reply (r1)
+early_reply reviews.json: reviews: 1 with a reply dated before the review (r1)",
+        ),
+        (
+            "[\"Ann Lee\"]",
+            "[\"Zed\",\"annie\"]",
+            "unknown_technician reviews.json: reviews: mentioned_technicians names people whom neither taxonomy nor business lists: \"Zed\" (1)",
+        ),
+        (
+            "[\"wills\"]",
+            "[\"tax\"]",
+            "unknown_service reviews.json: reviews: mentioned_services names ids that neither taxonomy nor business lists: \"tax\" (1)",
+        ),
+        (
+            "Good",
+            "I got $5,000",
+            "money reviews.json: reviews: 1 with an amount of money as a result, which readers may take for what they can expect (r1: \"I got $5,000\")",
+        ),
+    ] {
+        assert_eq!(of(&REVIEW.replacen(part, replacement, 1)), expected);
+    }
+    let many = (0..10).map(|at| REVIEW.replace("r1", &format!("r{at}")));
+    let many: Vec<String> = many.collect();
+    let mut low = many.clone();
+    low[0] = low[0].replace(":5", ":2");
+    let expected = "no_low_rating reviews.json: reviews: none of 10 has 1 or 2 stars: leaving low ratings out is unlawful in places and never believed";
+    assert_eq!(of(&many.join(",")), expected);
+    assert_eq!(of(&low.join(",")), "");
+    assert_eq!(of(&many[..9].join(",")), "");
     let mut none = files(reviews_file(""));
     none.editorial = None;
-    assert_eq!(
-        warnings(none)[1],
-        "no_reviews reviews.json: reviews: holds no verified review: nothing is published"
-    );
+    let expected =
+        "no_reviews reviews.json: reviews: holds no verified review: nothing is published";
+    assert!(warnings(none).ends_with(expected));
     let mut twins = files(reviews_file(REVIEW));
-    twins.taxonomy = Some(
-        TAXONOMY_TEXT
-            .replace(
-                r#"["Annie"]}"#,
-                r#"["Annie"]},{"name":"Ann Roe","aliases":["Annie"]}"#,
-            )
-            .into(),
-    );
+    let two = r#"["Annie"]},{"name":"Ann Roe","aliases":["Annie"]}"#;
+    twins.taxonomy = Some(TAXONOMY_TEXT.replace(r#"["Annie"]}"#, two).into());
     assert_eq!(
         warnings(twins),
-        [
-            "ambiguous_name taxonomy.json: technicians: a name that fits two people is not recognised: \"annie\" fits Ann Lee and Ann Roe"
-        ]
+        "ambiguous_name taxonomy.json: technicians: a name that fits two people is not recognised: \"annie\" fits Ann Lee and Ann Roe"
     );
 }
 

@@ -39,7 +39,7 @@ impl Proxies {
     /// Returns the address that a request came from: the peer itself, and behind trusted proxies the right-most address of
     /// their field that is not one of theirs. IPv4 addresses are never wrapped in IPv6.
     ///
-    /// Where a proxy does not say which client it serves, it is taken for the client itself. Allocates for Forwarded alone.
+    /// Where a proxy does not say which client it serves, it is taken for the client itself.
     pub(crate) fn client_of(&self, head: &RequestHead<'_>) -> IpAddr {
         let mut client = head.peer.to_canonical();
         if !self.contain(client) {

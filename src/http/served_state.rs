@@ -14,7 +14,7 @@ use crate::mcp;
 use crate::pages::{Page, Pages};
 use crate::snapshot::{Resource, Snapshot};
 use crate::wire::etag::{EntityTag, QueryTags};
-use crate::wire::negotiate::{Coding, CodingSet, Preferences};
+use crate::wire::negotiate::{Coding, choose_coding};
 
 /// What is served: immutable, shared by the requests that began while it was current.
 #[derive(Debug)]
@@ -223,10 +223,9 @@ impl PreparedDocument {
     /// Returns `resource`, which this was prepared for, in the coding that the client prefers of those that are ready.
     fn select<'s>(&'s self, resource: &'s Resource, head: &RequestHead<'_>) -> Variant<'s> {
         let preferred = match head.has(Field::AcceptEncoding) {
-            true => {
-                let preferences = Preferences::parse(head.values(Field::AcceptEncoding));
-                preferences.choose(available(resource))
-            }
+            true => choose_coding(head.values(Field::AcceptEncoding), |coding| {
+                resource.encoded(coding).is_some()
+            }),
             false => Coding::Identity,
         };
         // A variant never goes away once it is there; the body as it is stands in for a coding never offered.
@@ -250,13 +249,6 @@ impl PreparedDocument {
             },
         }
     }
-}
-
-fn available(resource: &Resource) -> CodingSet {
-    [Coding::Gzip, Coding::Brotli]
-        .into_iter()
-        .filter(|coding| resource.encoded(*coding).is_some())
-        .fold(CodingSet::IDENTITY, CodingSet::with)
 }
 
 /// Makes a header value whose clones cost a reference count.

@@ -147,7 +147,7 @@ pub(super) fn moment(text: &str, order: Option<Order>) -> Option<(i64, u32)> {
             .ok()?;
         whole = format!("{head}{zone}");
     }
-    if let Ok(time) = parse_timestamp(whole.as_bytes()) {
+    if let Some(time) = parse_timestamp(whole.as_bytes()) {
         return Some((time.unix(), nanos));
     }
     let day = parse(text, order, "updated").ok()?;

@@ -86,7 +86,7 @@ fn take_time(bytes: &[u8]) -> Option<(Timestamp, &[u8])> {
         &time[4..6],
         &time[6..]
     );
-    Some((parse_timestamp(shaped.as_bytes()).ok()?, rest))
+    Some((parse_timestamp(shaped.as_bytes())?, rest))
 }
 
 #[cfg(test)]

@@ -165,13 +165,9 @@ impl Loader {
         decoded: Unlinted,
         threads: NonZeroUsize,
     ) -> Result<(ServedState, Option<DeferredWork>), LoadError> {
-        let Unlinted {
-            dataset,
-            lints,
-            room,
-        } = decoded;
+        let Unlinted { dataset, lints } = decoded;
         let settings = self.settings(&dataset, threads);
-        let snapshot = Snapshot::build_without_insights(&dataset, &settings, room);
+        let snapshot = Snapshot::build_without_insights(&dataset, &settings);
         let is_large = text_bytes(&dataset) > AT_ONCE_BYTES;
         let deferred = DeferredWork {
             awaits_insights: is_large && dataset.insights.is_none(),
@@ -216,16 +212,10 @@ impl Loader {
         decoded: Unlinted,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<ServedState>, LoadError> {
-        let Unlinted {
-            dataset,
-            lints,
-            room,
-        } = decoded;
-        // By one thread the index comes before the documents, and would have to do without this memory.
-        drop(room);
+        let Unlinted { dataset, lints } = decoded;
         let settings = self.settings(&dataset, NonZeroUsize::MIN);
         let options = settings.insights(NonZeroUsize::MIN);
-        let built = Snapshot::build_unless(&dataset, &settings, Vec::new(), cancelled);
+        let built = Snapshot::build_unless(&dataset, &settings, cancelled);
         let Some((snapshot, insights)) = built.and_then(|snapshot| {
             let insights = insights::document_unless(&dataset, &options, cancelled)?;
             (!cancelled()).then_some((snapshot, insights))
@@ -367,7 +357,7 @@ impl ContentDate {
 
     fn parse(text: &str) -> Option<ContentDate> {
         let (date, digest) = text.strip_suffix('\n')?.split_once(' ')?;
-        let date = parse_timestamp(date.as_bytes()).ok()?;
+        let date = parse_timestamp(date.as_bytes())?;
         let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_digest.then(|| ContentDate {
             digest: digest.to_owned(),

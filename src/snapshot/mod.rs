@@ -11,9 +11,8 @@ mod since;
 mod tags;
 mod verifications;
 
-use std::mem;
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::thread;
 
 use bytes::Bytes;
@@ -114,22 +113,17 @@ impl Snapshot {
     /// 100,000 reviews, so off the request threads.
     #[must_use]
     pub fn build(dataset: Dataset, settings: &Settings) -> Snapshot {
-        let snapshot = Snapshot::build_without_insights(&dataset, settings, Vec::new());
+        let snapshot = Snapshot::build_without_insights(&dataset, settings);
         let options = settings.insights(settings.index.threads);
         snapshot.set_insights(insights::document(&dataset, &options));
         snapshot
     }
 
     /// Builds what is served but for the insights, which [`Snapshot::set_insights`] adds: O(bytes of text), a few
-    /// seconds at 100,000 reviews. Documents and index are made side by side where there is more than one thread,
-    /// `/reviews.json` in the empty `room` where that is large enough.
+    /// seconds at 100,000 reviews. Documents and index are made side by side where there is more than one thread.
     #[must_use]
-    pub fn build_without_insights(
-        dataset: &Dataset,
-        settings: &Settings,
-        room: Vec<u8>,
-    ) -> Snapshot {
-        Snapshot::build_unless(dataset, settings, room, &|| false).expect("nothing cancels it")
+    pub fn build_without_insights(dataset: &Dataset, settings: &Settings) -> Snapshot {
+        Snapshot::build_unless(dataset, settings, &|| false).expect("nothing cancels it")
     }
 
     /// Builds like [`Snapshot::build_without_insights`]; `None` once `cancelled`, which then has to stay true.
@@ -140,14 +134,11 @@ impl Snapshot {
     pub fn build_unless(
         dataset: &Dataset,
         settings: &Settings,
-        room: Vec<u8>,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Snapshot> {
         let resource = |body, media_type| Resource::new(body, media_type, dataset.updated_at);
-        let room = Mutex::new(room);
         let documents = || {
-            let room = mem::take(&mut *room.lock().unwrap_or_else(PoisonError::into_inner));
-            let published = publish::publish_in(dataset, &settings.base_url, room);
+            let published = publish::publish(dataset, &settings.base_url);
             let (json, offsets) = (Bytes::from(published.reviews_json), published.offsets);
             // It is hashed as a whole, and up to the end of each day.
             let since = || SinceTable::build(&dataset.reviews, &json, &offsets, &dataset.removed);

@@ -196,39 +196,35 @@ pub fn parse_date(text: &[u8]) -> Result<Date, DateError> {
     Date::new(year, month as u8, day as u8)
 }
 
-/// Parses a date-time (RFC 3339 §5.6) with `Z` or any offset, without allocating.
+/// Parses a date-time (RFC 3339 §5.6) with `Z` or any offset, without allocating; `None` for anything else than a whole
+/// second of the years 0001 to 9999 in UTC.
 ///
-/// `T` and `Z` may be lower case, as the RFC allows; a fraction of a second is accepted only as zeros.
-/// Our choice: a leap second (`:60`) is refused, because seconds since 1970 cannot express it.
-///
-/// # Errors
-/// `Shape` if a byte is out of place, `NoSuchDay` and `NoSuchTime` for a day, time or offset that does not
-/// exist, `Fraction` if the time is not a whole second, `Range` if it lies outside the years 0001 to 9999 in UTC.
-pub fn parse_timestamp(text: &[u8]) -> Result<Timestamp, TimestampError> {
-    let (date, rest) = text.split_at_checked(10).ok_or(TimestampError::Shape)?;
-    let date = parse_date(date).map_err(|error| match error {
-        DateError::Shape => TimestampError::Shape,
-        DateError::NoSuchDay => TimestampError::NoSuchDay,
-    })?;
-    let (time, rest) = rest.split_at_checked(9).ok_or(TimestampError::Shape)?;
+/// `T` and `Z` may be lower case, as the RFC allows; a fraction of a second is accepted only as zeros. Our choice: a leap
+/// second (`:60`) is refused, because seconds since 1970 cannot express it.
+#[must_use]
+pub fn parse_timestamp(text: &[u8]) -> Option<Timestamp> {
+    let (date, rest) = text.split_at_checked(10)?;
+    let date = parse_date(date).ok()?;
+    let (time, rest) = rest.split_at_checked(9)?;
     if !matches!(time[0], b'T' | b't') || time[3] != b':' || time[6] != b':' {
-        return Err(TimestampError::Shape);
+        return None;
     }
-    let hour = digits(&time[1..3]).ok_or(TimestampError::Shape)?;
-    let minute = digits(&time[4..6]).ok_or(TimestampError::Shape)?;
-    let second = digits(&time[7..9]).ok_or(TimestampError::Shape)?;
-    let (fraction, zone) = split_fraction(rest)?;
+    let [hour, minute, second] = [&time[1..3], &time[4..6], &time[7..9]].map(digits);
+    let (hour, minute, second) = (hour?, minute?, second?);
+    let zone = match rest.strip_prefix(b".0") {
+        Some(mut zone) => {
+            while let [b'0', more @ ..] = zone {
+                zone = more;
+            }
+            zone
+        }
+        None => rest,
+    };
     let offset_s = parse_offset(zone)?;
-    if hour > 23 || minute > 59 || second > 59 {
-        return Err(TimestampError::NoSuchTime);
-    }
-    if fraction.iter().any(|&digit| digit != b'0') {
-        return Err(TimestampError::Fraction);
-    }
     let of_day = i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
     let time = Timestamp(date.timestamp().0 + of_day - offset_s);
-    let in_range = (Timestamp::MIN..=Timestamp::MAX).contains(&time);
-    in_range.then_some(time).ok_or(TimestampError::Range)
+    let is_time = hour < 24 && minute < 60 && second < 60;
+    (is_time && (Timestamp::MIN..=Timestamp::MAX).contains(&time)).then_some(time)
 }
 
 /// Parses an HTTP-date in any of its three forms (RFC 9110 §5.6.7), or returns `None`.
@@ -243,36 +239,18 @@ pub fn parse_http_date(text: &[u8]) -> Option<Timestamp> {
     ))
 }
 
-/// Splits `.000Z` into the digits after the point and the zone; without a point the digits are empty.
-fn split_fraction(rest: &[u8]) -> Result<(&[u8], &[u8]), TimestampError> {
-    let Some(after) = rest.strip_prefix(b".") else {
-        return Ok((&[], rest));
-    };
-    let end = after
-        .iter()
-        .position(|byte| !byte.is_ascii_digit())
-        .ok_or(TimestampError::Shape)?;
-    if end == 0 {
-        return Err(TimestampError::Shape);
-    }
-    Ok(after.split_at(end))
-}
-
 /// Returns the seconds by which the local time of `zone` (`Z`, `+HH:MM` or `-HH:MM`) is ahead of UTC.
-fn parse_offset(zone: &[u8]) -> Result<i64, TimestampError> {
+fn parse_offset(zone: &[u8]) -> Option<i64> {
     if matches!(zone, b"Z" | b"z") {
-        return Ok(0);
+        return Some(0);
     }
-    if zone.len() != 6 || zone[3] != b':' || !matches!(zone[0], b'+' | b'-') {
-        return Err(TimestampError::Shape);
-    }
-    let hour = digits(&zone[1..3]).ok_or(TimestampError::Shape)?;
-    let minute = digits(&zone[4..6]).ok_or(TimestampError::Shape)?;
-    if hour > 23 || minute > 59 {
-        return Err(TimestampError::NoSuchTime);
-    }
+    let &[sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] = zone else {
+        return None;
+    };
+    let (hour, minute) = (digits(&[h1, h2])?, digits(&[m1, m2])?);
     let ahead_s = i64::from(hour) * 3_600 + i64::from(minute) * 60;
-    Ok(if zone[0] == b'-' { -ahead_s } else { ahead_s })
+    let is_offset = hour < 24 && minute < 60;
+    is_offset.then_some(if sign == b'-' { -ahead_s } else { ahead_s })
 }
 
 /// The value of up to four ASCII digits, or `None` if one byte is not a digit.
@@ -309,59 +287,15 @@ fn write_ascii(text: &[u8], formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// Why bytes are not a date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DateError {
     /// The text is not `YYYY-MM-DD` in ASCII digits.
+    #[error("must be a date of the form YYYY-MM-DD")]
     Shape,
     /// The calendar has no such day.
+    #[error("must be a day that exists, from 0001-01-01 to 9999-12-31")]
     NoSuchDay,
 }
-
-impl fmt::Display for DateError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            DateError::Shape => "must be a date of the form YYYY-MM-DD",
-            DateError::NoSuchDay => "must be a day that exists, from 0001-01-01 to 9999-12-31",
-        })
-    }
-}
-
-impl std::error::Error for DateError {}
-
-/// Why bytes are not a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimestampError {
-    /// The text is not of the form `YYYY-MM-DDTHH:MM:SSZ`.
-    Shape,
-    /// The calendar has no such day.
-    NoSuchDay,
-    /// An hour above 23, a minute or second above 59, or such an offset.
-    NoSuchTime,
-    /// The time is not a whole second.
-    Fraction,
-    /// The offset moves the time out of the years 0001 to 9999.
-    Range,
-}
-
-impl fmt::Display for TimestampError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            TimestampError::Shape => {
-                "must be a time of the form YYYY-MM-DDTHH:MM:SSZ or with an offset such as +01:00"
-            }
-            TimestampError::NoSuchDay => {
-                "must be on a day that exists, from 0001-01-01 to 9999-12-31"
-            }
-            TimestampError::NoSuchTime => {
-                "must be a time of day from 00:00:00 to 23:59:59 with an offset below 24 hours"
-            }
-            TimestampError::Fraction => "must be a whole second, without a fraction",
-            TimestampError::Range => "must lie in the years 0001 to 9999 in UTC",
-        })
-    }
-}
-
-impl std::error::Error for TimestampError {}
 
 /// Seconds of a day.
 const DAY_S: i64 = 86_400;

@@ -3,8 +3,6 @@
 //! Unlike the URL standard, which replaces what it cannot read, a broken escape or invalid UTF-8 is an
 //! error here: a filter that silently means something else is worse than a refusal.
 
-use std::fmt;
-
 use memchr::{memchr, memchr2};
 
 /// One `name=value` of a form, both still encoded; a piece without `=` is a name with an empty value.
@@ -99,30 +97,18 @@ fn unescape(digits: &[u8]) -> Option<u8> {
 }
 
 /// Why bytes cannot be decoded: the client's mistake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormError {
     /// A `%` is not followed by two hexadecimal digits.
+    #[error("must have two hexadecimal digits after the % at byte {at}")]
     BrokenEscape {
         /// Where the `%` stands, counted from the start of the raw bytes.
         at: usize,
     },
     /// The decoded bytes are not UTF-8.
+    #[error("must be UTF-8 after percent-decoding")]
     NotUtf8,
 }
-
-impl fmt::Display for FormError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FormError::BrokenEscape { at } => write!(
-                formatter,
-                "must have two hexadecimal digits after the % at byte {at}"
-            ),
-            FormError::NotUtf8 => formatter.write_str("must be UTF-8 after percent-decoding"),
-        }
-    }
-}
-
-impl std::error::Error for FormError {}
 
 #[cfg(test)]
 mod tests;

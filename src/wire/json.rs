@@ -18,92 +18,45 @@ pub fn push_string(out: &mut Vec<u8>, text: &str) {
 ///
 /// `text` is expected to be UTF-8; other bytes are passed through as they are.
 pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
-    for block in text.chunks(BLOCK_BYTES) {
-        push_block(out, block);
-    }
-}
-
-/// Bytes that are escaped at a time: twice as many are made room for, and cleared.
-const BLOCK_BYTES: usize = 16 * 1024;
-
-/// Appends a block word by word: a word is written whole, and from each byte that needs a backslash on what is left of
-/// it is written once more, one place further. Words with control characters, which no JSON text has, go byte by byte.
-fn push_block(out: &mut Vec<u8>, text: &[u8]) {
-    let (words, rest) = text.as_chunks::<8>();
-    if words.is_empty() {
-        return push_bytes(out, rest);
-    }
-    let mut at = out.len();
-    // A word of eight quotes becomes 16 bytes, and the last of them is written with the seven after it.
-    out.resize(at + 16 * words.len() + 8, 0);
-    for word in words {
-        let (mut marks, has_controls) = marks(u64::from_le_bytes(*word));
-        if has_controls {
-            // Eight of them become 48 bytes.
-            out.resize(out.len() + 32, 0);
-            for &byte in word {
-                let (escape, length) = escape(byte);
-                out[at..at + 6].copy_from_slice(&escape);
-                at += length;
+    let mut rest = text;
+    while let Some((plain, byte, after)) = next_escape(rest) {
+        out.extend_from_slice(plain);
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+            0x08 => out.extend_from_slice(b"\\b"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            0x0c => out.extend_from_slice(b"\\f"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            control => {
+                out.extend_from_slice(b"\\u00");
+                out.extend_from_slice(&hex_digits(control));
             }
-            continue;
         }
-        out[at..at + 8].copy_from_slice(word);
-        while marks != 0 {
-            let bit = marks.trailing_zeros() & !7;
-            let escape = at + (bit / 8) as usize;
-            let left = u64::from_le_bytes(*word) >> bit;
-            out[escape] = b'\\';
-            out[escape + 1..escape + 9].copy_from_slice(&left.to_le_bytes());
-            // One more byte was written than was read.
-            at += 1;
-            marks &= marks - 1;
-        }
-        at += 8;
+        rest = after;
     }
-    out.truncate(at);
-    push_bytes(out, rest);
+    out.extend_from_slice(rest);
 }
 
-/// Appends bytes escaped, one by one.
-fn push_bytes(out: &mut Vec<u8>, text: &[u8]) {
-    for &byte in text {
-        let (escape, length) = escape(byte);
-        out.extend_from_slice(&escape[..length]);
-    }
-}
-
-/// The highest bit of each of eight bytes that must be escaped, and no other bit; and whether one of them is a control
-/// character.
-fn marks(word: u64) -> (u64, bool) {
+/// Splits at the first byte that must be escaped: what is before it, the byte, and what follows. Eight bytes are looked at
+/// at a time.
+fn next_escape(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    const LOW: u64 = 0x7f * ONES;
-    // Each sum's bytes stay below 0x100, so nothing is carried from one byte into the next.
-    let differs = |byte: u8| {
-        let other = word ^ (u64::from(byte) * ONES);
-        ((other & LOW) + LOW) | other
-    };
-    let is_printed = (((word & LOW) + 0x60 * ONES) | word) | LOW;
-    let marks = !(is_printed & differs(b'"') & differs(b'\\')) & !LOW;
-    (marks, is_printed != u64::MAX)
-}
-
-/// What stands for a byte in a string: the first bytes of six, and how many.
-fn escape(byte: u8) -> ([u8; 6], usize) {
-    let short = match byte {
-        b'"' | b'\\' => byte,
-        0x08 => b'b',
-        b'\t' => b't',
-        b'\n' => b'n',
-        0x0c => b'f',
-        b'\r' => b'r',
-        0..0x20 => {
-            let [high, low] = hex_digits(byte);
-            return ([b'\\', b'u', b'0', b'0', high, low], 6);
+    const HIGH: u64 = 0x80 * ONES;
+    let (words, rest) = text.as_chunks::<8>();
+    let split = |at: usize| Some((&text[..at], text[at], &text[at + 1..]));
+    for (at, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let equals = |byte: u8| (word ^ (u64::from(byte) * ONES)).wrapping_sub(ONES);
+        // A borrow may mark a byte wrongly, but only one behind a byte that is marked rightly. Those above ASCII are plain.
+        let marks = word.wrapping_sub(0x20 * ONES) | equals(b'"') | equals(b'\\');
+        let marks = marks & HIGH & !word;
+        if marks != 0 {
+            return split(8 * at + marks.trailing_zeros() as usize / 8);
         }
-        plain => return ([plain, 0, 0, 0, 0, 0], 1),
-    };
-    ([b'\\', short, 0, 0, 0, 0], 2)
+    }
+    let must_escape = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');
+    split(8 * words.len() + rest.iter().position(must_escape)?)
 }
 
 /// Appends `value` in decimal, without allocating.

@@ -70,56 +70,15 @@ mod tests {
     }
 
     #[test]
-    fn a_network_holds_its_first_and_last_address_and_neither_neighbour() {
-        for (network, first, last, before, after) in [
-            (
-                "10.0.0.0/8",
-                "10.0.0.0",
-                "10.255.255.255",
-                "9.255.255.255",
-                "11.0.0.0",
-            ),
-            (
-                "192.0.2.1",
-                "192.0.2.1",
-                "192.0.2.1",
-                "192.0.2.0",
-                "192.0.2.2",
-            ),
-            (
-                "192.0.2.8/31",
-                "192.0.2.8",
-                "192.0.2.9",
-                "192.0.2.7",
-                "192.0.2.10",
-            ),
-            (
-                "128.0.0.0/1",
-                "128.0.0.0",
-                "255.255.255.255",
-                "127.255.255.255",
-                "::1",
-            ),
-            (
-                "2001:db8::/32",
-                "2001:db8::",
-                "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
-                "2001:db7:ffff::",
-                "2001:db9::",
-            ),
-            ("::1", "::1", "::1", "::", "::2"),
-            (
-                "::ffff:10.0.0.0/104",
-                "10.0.0.0",
-                "10.255.255.255",
-                "9.255.255.255",
-                "11.0.0.0",
-            ),
+    fn a_network_is_an_address_or_has_a_prefix_and_an_ipv4_one_is_never_wrapped() {
+        for (text, network) in [
+            ("10.0.0.0/8", "10.0.0.0/8"),
+            ("192.0.2.1", "192.0.2.1/32"),
+            ("2001:db8::/32", "2001:db8::/32"),
+            ("::1", "::1/128"),
+            ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
         ] {
-            let network = parse_network(network).expect(network);
-            for (address, is_in) in [(first, true), (last, true), (before, false), (after, false)] {
-                assert_eq!(network.contains(&ip(address)), is_in, "{network} {address}");
-            }
+            assert_eq!(parse_network(text), Ok(network.parse().expect(network)));
         }
     }
 
@@ -128,12 +87,8 @@ mod tests {
         for (text, what) in [
             ("", "is not an address"),
             ("proxy.example", "is not an address"),
-            ("10.0.0.0/", "is not an address"),
             ("10.0.0.0/+8", "is not an address"),
-            ("10.0.0.0/8/8", "is not an address"),
             ("10.0.0.0/33", "is not an address"),
-            ("10.0.0.0/256", "is not an address"),
-            ("::/129", "is not an address"),
             ("10.0.0.1/8", "; 10.0.0.0/8 has not"),
             ("2001:db8::1/32", "; 2001:db8::/32 has not"),
             ("0.0.0.0/0", "is every address"),

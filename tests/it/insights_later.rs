@@ -24,11 +24,7 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
         index: index_options(),
         mentions_min: insights::MENTIONS_MIN,
     };
-    let snapshot = Arc::new(Snapshot::build_without_insights(
-        &sample(),
-        &settings,
-        Vec::new(),
-    ));
+    let snapshot = Arc::new(Snapshot::build_without_insights(&sample(), &settings));
     app.publish(ServedState::new(Arc::clone(&snapshot)).unwrap());
     let pending = service.get("/insights.json");
     pending.assert_error(503, "unavailable");
@@ -82,11 +78,7 @@ fn a_page_without_insights_is_never_taken_for_the_one_with_them() {
         mentions_min: insights::MENTIONS_MIN,
     };
     let whole = app.current();
-    let snapshot = Arc::new(Snapshot::build_without_insights(
-        &sample(),
-        &settings,
-        Vec::new(),
-    ));
+    let snapshot = Arc::new(Snapshot::build_without_insights(&sample(), &settings));
     app.publish(ServedState::new(snapshot).unwrap());
     let since = ("If-Modified-Since", "Fri, 31 Dec 9999 23:59:59 GMT");
     let until = ("If-Unmodified-Since", "Thu, 01 Jan 1970 00:00:00 GMT");

@@ -11,18 +11,6 @@ fn sample() -> Dataset {
 }
 
 #[test]
-fn the_documents_of_the_sample_are_json() {
-    let published = publish(&sample(), BASE_URL);
-    let reviews: serde_json::Value = serde_json::from_slice(&published.reviews_json).expect("JSON");
-    let feed: serde_json::Value = serde_json::from_slice(&published.feed_json).expect("JSON");
-    assert_eq!(
-        reviews["reviews"].as_array().map(Vec::len),
-        Some(sample().reviews.len())
-    );
-    assert_eq!(feed["items"].as_array().map(Vec::len), Some(50));
-}
-
-#[test]
 fn offsets_cut_out_each_review_as_it_is_rendered_alone() {
     let dataset = sample();
     let published = publish(&dataset, BASE_URL);
@@ -47,18 +35,18 @@ fn without_reviews_there_is_one_offset_and_an_empty_array() {
 
 #[test]
 fn means_have_two_decimals_and_round_halves_up() {
-    let mean = |sum, count| {
+    for (sum, count, mean) in [
+        (0, 0, "null"),
+        (9, 2, "4.50"),
+        (13, 3, "4.33"),
+        (14, 3, "4.67"),
+        (201, 200, "1.01"),
+        (801, 800, "1.00"),
+    ] {
         let mut out = Vec::new();
         push_mean(&mut out, sum, count);
-        String::from_utf8(out).expect("ASCII")
-    };
-    assert_eq!(mean(0, 0), "null");
-    assert_eq!(mean(5, 1), "5.00");
-    assert_eq!(mean(9, 2), "4.50");
-    assert_eq!(mean(13, 3), "4.33");
-    assert_eq!(mean(14, 3), "4.67");
-    assert_eq!(mean(201, 200), "1.01");
-    assert_eq!(mean(801, 800), "1.00");
+        assert_eq!(out, mean.as_bytes());
+    }
 }
 
 /// A dataset of three reviews with everything that needs escaping.
@@ -125,27 +113,4 @@ fn the_documents_have_the_settled_shape() {
     insta::assert_snapshot!("reviews.json", lines(&published.reviews_json));
     insta::assert_snapshot!("feed.json", lines(&published.feed_json));
     insta::assert_snapshot!("feed.xml", String::from_utf8_lossy(&published.feed_xml));
-}
-
-#[test]
-fn the_atom_feed_is_well_formed() {
-    use quick_xml::events::Event;
-    let dataset = tiny();
-    let feed = publish(&dataset, BASE_URL).feed_xml;
-    let mut reader = quick_xml::Reader::from_reader(feed.as_slice());
-    reader.config_mut().check_end_names = true;
-    let (mut buffer, mut depth, mut entries) = (Vec::new(), 0, 0);
-    loop {
-        match reader.read_event_into(&mut buffer).expect("well-formed") {
-            Event::Start(start) => {
-                depth += 1;
-                entries += usize::from(start.name().as_ref() == "entry");
-            }
-            Event::End(_) => depth -= 1,
-            Event::Eof => break,
-            _ => {}
-        }
-        buffer.clear();
-    }
-    assert_eq!((depth, entries), (0, dataset.reviews.len()));
 }

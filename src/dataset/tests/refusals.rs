@@ -99,70 +99,37 @@ fn business_and_top_level_are_refused_in_their_own_words() {
     );
 }
 
+/// The same for the taxonomy, and below the blank line for the editorial.
+const OF_OTHERS: &str = r##""aspects":[], =>  => aspects: is missing
+["Annie"] => [""] => technicians[0].aliases[0]: "" is empty
+"phrases":["last will"] => "phrases":["last will"],"phrase":[] => services[0].phrase: is not a known key; did you mean "phrases"?
+"aliases":["Annie"]} => "aliases":[]},{"name":"ANN LEE","aliases":[]} => technicians[1].name: "ANN LEE" is the name of entry 0 too
+["last will"]} => []},{"id":"w","label":"Wills","phrases":[]} => services[1].label: "Wills" is the label of entry 0 too
+{ => [ => line 1, column 11: is not JSON that can be read: expected `,` or `]`
+
+"answer":"A" => "answer":" " => faq[0].answer: " " is empty
+"summary":null => "summary":1 => summary: 1 is not a string
+"r1" => "r2" => faq[0].review_ids[0]: "r2" is not the id of a review"##;
+
 #[test]
 fn taxonomy_and_editorial_are_refused_in_their_own_words() {
-    let taxonomy = |part: &str, replacement: &str| {
-        let mut files = files(reviews_file(REVIEW));
-        files.taxonomy = Some(TAXONOMY_TEXT.replacen(part, replacement, 1).into());
-        outcome(files).map(|_| ()).expect_err("refused")
-    };
-    assert_eq!(
-        taxonomy(r#""aspects":[],"#, ""),
-        "taxonomy.json: aspects: is missing"
-    );
-    assert_eq!(
-        taxonomy(r#"["Annie"]"#, r#"[""]"#),
-        "taxonomy.json: technicians[0].aliases[0]: \"\" is empty"
-    );
-    assert_eq!(
-        taxonomy(r#""phrases":["last will"]"#, r#""phrase":[]"#),
-        "taxonomy.json: services[0].phrases: is missing\ntaxonomy.json: services[0].phrase: is not a known key; \
-        did you mean \"phrases\"?"
-    );
-    assert_eq!(
-        taxonomy(
-            r#"{"name":"Ann Lee","aliases":["Annie"]}"#,
-            r#"{"name":"Ann Lee","aliases":[]},{"name":"ANN LEE","aliases":[]}"#
-        ),
-        "taxonomy.json: technicians[1].name: \"ANN LEE\" is the name of entry 0 too"
-    );
-    assert_eq!(
-        taxonomy(
-            r#""phrases":["last will"]}"#,
-            r#""phrases":[]},{"id":"w","label":"Wills","phrases":[]}"#
-        ),
-        "taxonomy.json: services[1].label: \"Wills\" is the label of entry 0 too"
-    );
-    assert_eq!(
-        taxonomy("{", "["),
-        "taxonomy.json: line 1, column 11: is not JSON that can be read: expected `,` or `]`"
-    );
-    let editorial = |part: &str, replacement: &str| {
-        let mut files = files(reviews_file(REVIEW));
-        files.editorial = Some(EDITORIAL_TEXT.replacen(part, replacement, 1).into());
-        outcome(files).map(|_| ()).expect_err("refused")
-    };
-    assert_eq!(
-        editorial(r#""answer":"A""#, r#""answer":" ""#),
-        "editorial.json: faq[0].answer: \" \" is empty"
-    );
-    assert_eq!(
-        editorial(r#""summary":null"#, r#""summary":1"#),
-        "editorial.json: summary: 1 is not a string"
-    );
-    assert_eq!(
-        editorial(r#""r1""#, r#""r2""#),
-        "editorial.json: faq[0].review_ids[0]: \"r2\" is not the id of a review"
-    );
+    let (taxonomy, editorial) = OF_OTHERS.split_once("\n\n").expect("two tables");
+    let mut tried = files(reviews_file(REVIEW));
+    for [part, replacement, expected] in cases(taxonomy) {
+        tried.taxonomy = Some(TAXONOMY_TEXT.replacen(part, replacement, 1).into());
+        let problems = outcome(tried.clone()).map(|_| ()).expect_err("refused");
+        assert_eq!(problems, format!("taxonomy.json: {expected}"));
+    }
+    let mut tried = files(reviews_file(REVIEW));
+    for [part, replacement, expected] in cases(editorial) {
+        tried.editorial = Some(EDITORIAL_TEXT.replacen(part, replacement, 1).into());
+        let problems = outcome(tried.clone()).map(|_| ()).expect_err("refused");
+        assert_eq!(problems, format!("editorial.json: {expected}"));
+    }
     let unverified = reviews_file(&REVIEW.replace("\"verified\":true", "\"verified\":false"));
-    assert_eq!(
-        outcome(files(unverified)).map(|_| ()),
-        Err(
-            "editorial.json: faq[0].review_ids[0]: \"r1\" is the id of a review \
-        that is not verified and so not published"
-                .to_owned()
-        )
-    );
+    let expected = "editorial.json: faq[0].review_ids[0]: \"r1\" is the id of a review that is not verified and so not published";
+    let problems = outcome(files(unverified)).map(|_| ());
+    assert_eq!(problems, Err(expected.to_owned()));
 }
 
 #[test]

@@ -52,22 +52,15 @@ fn the_least_request_has_a_host() {
 fn other_first_lines_are_left_to_hyper() {
     for line in [
         "POST / HTTP/1.1",
-        "get / HTTP/1.1",
         "GET  / HTTP/1.1",
-        "GET /  HTTP/1.1",
         "GET /\tHTTP/1.1",
         "GET / HTTP/1.0",
-        "GET / HTTP/1.2",
         "GET / HTTP/1.1 ",
-        "GET / http/1.1",
-        "GET /?a?b HTTP/1.1",
         "GET /?a\" HTTP/1.1",
         "GET /?a#b HTTP/1.1",
         "GET /%61 HTTP/1.1",
-        "GET /a#b HTTP/1.1",
         "GET * HTTP/1.1",
         "GET feed.xml HTTP/1.1",
-        "GET  HTTP/1.1",
         "GET http://a/ HTTP/1.1",
         "\r\nGET / HTTP/1.1",
         "PRI * HTTP/2.0",
@@ -91,17 +84,13 @@ fn fields_that_change_framing_or_meaning_are_left_to_hyper() {
         "Trailer: x",
         "Connection: close",
         "Connection: keep-alive, upgrade",
-        "Connection:",
         "Access-Control-Request-Method: GET",
         "Accept-Encoding: gzip\r\nAccept-Encoding: br",
         "If-None-Match: \"a\"\r\nIf-None-Match: \"b\"",
         "If-Modified-Since: x\r\nif-modified-since: x",
         "Name : value",
         "Name",
-        ": value",
-        "Na me: value",
         " folded: value",
-        "Name: a\r\n\tb",
         "Name: a\rb",
         "Name: a\nHost: b",
         "Name: caf\u{e9}",
@@ -110,25 +99,6 @@ fn fields_that_change_framing_or_meaning_are_left_to_hyper() {
     ] {
         let request = format!("GET / HTTP/1.1\r\nHost: a\r\n{field}\r\n\r\n");
         assert_eq!(parse_simple(request.as_bytes()), None, "{field:?}");
-    }
-}
-
-#[test]
-fn other_fields_change_nothing() {
-    for field in [
-        "Cookie: a=b; c=d",
-        "Authorization: Basic x",
-        "Accept: */*",
-        "Origin: https://a.example",
-        "Empty:",
-        "Range: bytes=0-1",
-        "If-Range: \"a\"",
-        "X-Forwarded-For: 192.0.2.1",
-        "forwarded: for=192.0.2.1",
-    ] {
-        let request = format!("GET / HTTP/1.1\r\nHost: a\r\n{field}\r\n\r\n");
-        let parsed = parse_simple(request.as_bytes()).expect(field);
-        assert_eq!(parsed.fields, 2, "{field}");
     }
 }
 

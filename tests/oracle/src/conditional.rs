@@ -88,63 +88,42 @@ enum Member {
     Malformed,
 }
 
-/// Where in the list the next byte stands.
-enum State {
-    Between,
-    AfterW,
-    AfterSlash,
-    InStrong(Vec<u8>),
-    InWeak(Vec<u8>),
-    AfterMember,
-}
-
-/// Reads one field byte by byte.
+/// Reads one field member by member, by splitting at quotation marks.
 fn twin_list(field: &[u8]) -> Vec<Member> {
     let mut members = Vec::new();
-    let mut waiting = None;
-    let mut state = State::Between;
-    // A comma at the end lets the last member end like the others.
-    for &byte in field.iter().chain(b",") {
-        state = match (state, byte) {
-            (State::InStrong(tag), b'"') => {
-                waiting = Some(Member::Strong(tag));
-                State::AfterMember
+    let mut rest = field;
+    loop {
+        let blank = rest.iter().take_while(|byte| b" \t,".contains(byte));
+        rest = &rest[blank.count()..];
+        if rest.is_empty() {
+            return members;
+        }
+        let end = match rest.splitn(3, |&byte| byte == b'"').collect::<Vec<_>>()[..] {
+            [b"" | b"W/", tag, _] if tag.iter().all(|byte| *byte > b' ' && *byte != 0x7f) => {
+                let weak = rest[0] == b'W';
+                members.push(match weak {
+                    true => Member::Weak(tag.to_vec()),
+                    false => Member::Strong(tag.to_vec()),
+                });
+                2 * usize::from(weak) + 1 + tag.len()
             }
-            (State::InWeak(tag), b'"') => {
-                waiting = Some(Member::Weak(tag));
-                State::AfterMember
-            }
-            (State::InStrong(mut tag), byte) if byte > b' ' && byte != 0x7f => {
-                tag.push(byte);
-                State::InStrong(tag)
-            }
-            (State::InWeak(mut tag), byte) if byte > b' ' && byte != 0x7f => {
-                tag.push(byte);
-                State::InWeak(tag)
-            }
-            (State::Between, b' ' | b'\t' | b',') => State::Between,
-            (State::Between, b'*') => {
-                waiting = Some(Member::Star);
-                State::AfterMember
-            }
-            (State::Between, b'W') => State::AfterW,
-            (State::AfterW, b'/') => State::AfterSlash,
-            (State::Between, b'"') => State::InStrong(Vec::new()),
-            (State::AfterSlash, b'"') => State::InWeak(Vec::new()),
-            (State::AfterMember, b' ' | b'\t') => State::AfterMember,
-            (State::AfterMember, b',') => {
-                members.extend(waiting.take());
-                State::Between
+            _ if rest[0] == b'*' => {
+                members.push(Member::Star);
+                0
             }
             _ => {
                 members.push(Member::Malformed);
                 return members;
             }
         };
+        rest = &rest[end + 1..];
+        let blank = rest.iter().take_while(|byte| b" \t".contains(byte));
+        rest = &rest[blank.count()..];
+        if !matches!(rest, [] | [b',', ..]) {
+            // What ends like that is no member either.
+            members.pop();
+            members.push(Member::Malformed);
+            return members;
+        }
     }
-    // The comma of ours may have ended within quotation marks.
-    if !matches!(state, State::Between) {
-        members.push(Member::Malformed);
-    }
-    members
 }

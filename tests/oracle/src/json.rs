@@ -28,14 +28,10 @@ pub fn check_json(data: &[u8]) {
         .iter()
         .take(8)
         .fold(0u64, |number, &byte| number << 8 | u64::from(byte));
-    check_numbers(number);
+    let mut digits = Vec::new();
+    push_u64(&mut digits, number);
+    assert_eq!(digits, number.to_string().into_bytes());
     check_document(&text, number);
-}
-
-fn check_numbers(number: u64) {
-    let mut out = Vec::new();
-    push_u64(&mut out, number);
-    assert_eq!(out, number.to_string().into_bytes());
 }
 
 /// An object with `text` as key and value, and an array within it.
@@ -66,8 +62,5 @@ fn check_document(text: &str, number: u64) {
 }
 
 fn parse(bytes: &[u8]) -> serde_json::Value {
-    match serde_json::from_slice(bytes) {
-        Ok(value) => value,
-        Err(error) => panic!("{error} in {}", String::from_utf8_lossy(bytes)),
-    }
+    serde_json::from_slice(bytes).expect("what is written is JSON")
 }

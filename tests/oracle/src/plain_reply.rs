@@ -121,7 +121,7 @@ impl Served {
         };
         let snapshot = match whole {
             true => Snapshot::build(decoded.dataset, &settings),
-            false => Snapshot::build_without_insights(&decoded.dataset, &settings, Vec::new()),
+            false => Snapshot::build_without_insights(&decoded.dataset, &settings),
         };
         let site = ServedState::new(Arc::new(snapshot)).expect("the base URL fits a header");
         let watched = field.is_some();
