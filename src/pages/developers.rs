@@ -7,8 +7,6 @@ use super::Context;
 use super::api::{Operation, Parameter, plain};
 use super::layout::{Layout, rendered};
 
-/// Copies and sends the examples; the page can be read without it.
-pub(super) const SCRIPT: &str = include_str!("assets/developers.js");
 /// A working subscriber; continuous integration runs it.
 const SUBSCRIBER: &str = include_str!("assets/subscriber.py");
 
@@ -97,20 +95,18 @@ impl<'d> Endpoint<'d> {
             },
             value: value.to_owned(),
         });
-        let (fields, operation) = (sendable.chain(form).collect(), operation);
+        let fields = sendable.chain(form).collect();
+        let sample = |language| {
+            rendered(&Sample {
+                language,
+                url,
+                operation: &operation,
+            })
+        };
         Endpoint {
-            curl: rendered(&Curl {
-                url,
-                operation: &operation,
-            }),
-            script: rendered(&Script {
-                url,
-                operation: &operation,
-            }),
-            python: rendered(&Python {
-                url,
-                operation: &operation,
-            }),
+            curl: sample("curl"),
+            script: sample("javascript"),
+            python: sample("python"),
             fields,
             operation,
         }
@@ -178,22 +174,9 @@ impl<'d> Parameter<'d> {
 const BEGIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"example","version":"1.0"}}}"#;
 
 #[derive(Template)]
-#[template(path = "samples/curl.txt")]
-struct Curl<'p> {
-    url: &'p str,
-    operation: &'p Operation<'p>,
-}
-
-#[derive(Template)]
-#[template(path = "samples/javascript.txt")]
-struct Script<'p> {
-    url: &'p str,
-    operation: &'p Operation<'p>,
-}
-
-#[derive(Template)]
-#[template(path = "samples/python.txt")]
-struct Python<'p> {
+#[template(path = "samples/sample.txt")]
+struct Sample<'p> {
+    language: &'static str,
     url: &'p str,
     operation: &'p Operation<'p>,
 }

@@ -32,7 +32,7 @@ pub(super) fn render(context: &Context<'_>) -> String {
             Some(mean) => format!("{mean} of 5 stars from {reviews}. {description}"),
             None => description,
         },
-        json_ld: std::str::from_utf8(context.json_ld).unwrap_or_default(),
+        json_ld: context.json_ld,
         form: Form::new(context.lists, &given),
         summary: context.insights.and_then(|one| text(&one.summary)),
         pull_quote: context.insights.and_then(|one| text(&one.pull_quote)),

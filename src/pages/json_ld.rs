@@ -1,10 +1,11 @@
 //! The business and its newest reviews as schema.org JSON-LD: `/reviews.jsonld`, and embedded in the front page.
 
+use serde_json::{Value, json};
+
 use super::rating::RatingStats;
 use super::review::{ReviewView, read_newest};
 use crate::model::{Business, platform};
 use crate::snapshot::Snapshot;
-use crate::wire::json::{Array, Object};
 
 /// Reviews in the document: the same ones that the page shows, as search engines require.
 const REVIEWS_MAX: u32 = 10;
@@ -12,132 +13,105 @@ const REVIEWS_MAX: u32 = 10;
 /// Characters of an author's name: Google asks for fewer than 100 (its review snippet guidelines).
 const AUTHOR_CHARS_MAX: usize = 99;
 
-/// Renders the document. `<`, `>` and `&` are written as escapes, so that it can stand in HTML as it is.
-pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut object = Object::begin(&mut out);
-    object
-        .string("@context", "https://schema.org")
-        .string("@type", kind(&snapshot.business))
-        .string("@id", &format!("{}/#business", snapshot.base_url));
-    put_business(&mut object, &snapshot.business);
-    if let Some(disclaimer) = &snapshot.disclaimer {
-        let mut work = Object::begin(object.key("subjectOf"));
-        work.string("@type", "CreativeWork")
-            .string("name", "Disclaimer")
-            .string("text", disclaimer);
-        work.end();
-    }
-    if let Some(mean) = stats.mean() {
-        put_rating(&mut object, stats, &mean);
-        let mut reviews = Array::begin(object.key("review"));
-        for review in read_newest(snapshot, REVIEWS_MAX) {
-            put_review(reviews.item(), snapshot, &review);
-        }
-        reviews.end();
-    }
-    object.end();
-    escaped(&out)
-}
-
-fn put_business(object: &mut Object<'_>, business: &Business) {
-    let given = [
-        ("name", &business.name),
-        ("description", &business.description),
-        ("url", &business.url),
-        ("telephone", &business.telephone),
-        ("email", &business.email),
-    ];
-    for (key, value) in given.into_iter().filter(|(_, value)| !value.is_empty()) {
-        object.string(key, value);
-    }
+/// Renders the document; values that are empty are left out. `<`, `>` and `&`, which could end a `script` element or open a
+/// comment, are written as escapes, so that it can stand in HTML as it is; in JSON they occur in strings only.
+pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> String {
+    let business = &snapshot.business;
     let address = &business.address;
-    let parts = [
-        ("streetAddress", &address.street_address),
-        ("addressLocality", &address.locality),
-        ("addressRegion", &address.region),
-        ("postalCode", &address.postal_code),
-        ("addressCountry", &address.country),
-    ];
-    let mut postal = Object::begin(object.key("address"));
-    postal.string("@type", "PostalAddress");
-    for (key, value) in parts.into_iter().filter(|(_, value)| !value.is_empty()) {
-        postal.string(key, value);
-    }
-    postal.end();
-    if let Some(geo) = &business.geo {
-        let mut position = Object::begin(object.key("geo"));
-        position
-            .string("@type", "GeoCoordinates")
-            .raw("latitude", geo.latitude.to_string().as_bytes())
-            .raw("longitude", geo.longitude.to_string().as_bytes());
-        position.end();
-    }
-    for (key, values) in [
-        ("openingHours", &business.opening_hours),
-        ("areaServed", &business.service_areas),
-        ("sameAs", &business.same_as),
-    ] {
-        if !values.is_empty() {
-            object.strings(key, values.iter().map(String::as_str));
-        }
-    }
+    let geo = business.geo.as_ref().map(|geo| {
+        json!({"@type": "GeoCoordinates", "latitude": geo.latitude, "longitude": geo.longitude})
+    });
+    let disclaimer = snapshot
+        .disclaimer
+        .as_ref()
+        .map(|text| json!({"@type": "CreativeWork", "name": "Disclaimer", "text": text}));
+    let newest = read_newest(snapshot, REVIEWS_MAX);
+    let reviews = newest.iter().map(|review| review_value(snapshot, review));
+    let mut document = json!({
+        "@context": "https://schema.org",
+        "@type": kind(business),
+        "@id": format!("{}/#business", snapshot.base_url),
+        "name": business.name,
+        "description": business.description,
+        "url": business.url,
+        "telephone": business.telephone,
+        "email": business.email,
+        "address": {
+            "@type": "PostalAddress",
+            "streetAddress": address.street_address,
+            "addressLocality": address.locality,
+            "addressRegion": address.region,
+            "postalCode": address.postal_code,
+            "addressCountry": address.country,
+        },
+        "geo": geo,
+        "openingHours": business.opening_hours,
+        "areaServed": business.service_areas,
+        "sameAs": business.same_as,
+        "subjectOf": disclaimer,
+        "aggregateRating": rating_value(stats),
+        "review": reviews.collect::<Vec<_>>(),
+    });
+    remove_empty(&mut document);
+    let document = document.to_string();
+    document
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
 }
 
-fn put_rating(object: &mut Object<'_>, stats: &RatingStats, mean: &str) {
-    let mut rating = Object::begin(object.key("aggregateRating"));
-    rating
-        .string("@type", "AggregateRating")
-        .raw("ratingValue", mean.as_bytes())
-        .u64("ratingCount", stats.count);
+fn rating_value(stats: &RatingStats) -> Option<Value> {
+    let mean = stats.mean_hundredths()? as f64 / 100.0;
     // Google refuses a count of zero.
-    if stats.with_text > 0 {
-        rating.u64("reviewCount", stats.with_text);
-    }
-    rating.u64("bestRating", 5).u64("worstRating", 1);
-    rating.end();
+    let with_text = Some(stats.with_text).filter(|count| *count > 0);
+    Some(json!({
+        "@type": "AggregateRating",
+        "ratingValue": mean,
+        "ratingCount": stats.count,
+        "reviewCount": with_text,
+        "bestRating": 5,
+        "worstRating": 1,
+    }))
 }
 
-fn put_review(out: &mut Vec<u8>, snapshot: &Snapshot, review: &ReviewView) {
-    let id = format!("{}/api/reviews/{}", snapshot.base_url, review.id);
-    let mut object = Object::begin(out);
-    object
-        .string("@type", "Review")
-        .string("@id", &id)
-        .string("datePublished", &review.date);
+fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
     let name: String = review.author.chars().take(AUTHOR_CHARS_MAX).collect();
-    let mut author = Object::begin(object.key("author"));
-    author.string("@type", "Person").string("name", &name);
-    author.end();
-    let mut rating = Object::begin(object.key("reviewRating"));
-    rating
-        .string("@type", "Rating")
-        .u64("ratingValue", review.rating)
-        .u64("bestRating", 5)
-        .u64("worstRating", 1);
-    rating.end();
-    if !review.text.is_empty() {
-        object.string("reviewBody", review.plain_text());
-    }
-    if let Some(language) = &review.language {
-        object.string("inLanguage", language);
-    }
     let url = review.source_url.as_deref().unwrap_or_default();
-    if is_of_another(&review.source, url, &snapshot.business) {
-        let mut organization = Object::begin(object.key("publisher"));
-        organization
-            .string("@type", "Organization")
-            .string("name", &review.publisher());
-        organization.end();
-        if !url.is_empty() {
-            object.string("url", url);
+    let is_elsewhere = is_published_elsewhere(&review.source, url, &snapshot.business);
+    let publisher =
+        is_elsewhere.then(|| json!({"@type": "Organization", "name": review.publisher()}));
+    json!({
+        "@type": "Review",
+        "@id": format!("{}/api/reviews/{}", snapshot.base_url, review.id),
+        "datePublished": review.date,
+        "author": {"@type": "Person", "name": name},
+        "reviewRating": {"@type": "Rating", "ratingValue": review.rating, "bestRating": 5, "worstRating": 1},
+        "reviewBody": review.plain_text(),
+        "inLanguage": review.language,
+        "publisher": publisher,
+        "url": is_elsewhere.then_some(url),
+    })
+}
+
+/// Removes the members that are null, an empty text or an empty list, at any depth.
+fn remove_empty(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.values_mut().for_each(remove_empty);
+            members.retain(|_, member| match member {
+                Value::Null => false,
+                Value::String(text) => !text.is_empty(),
+                Value::Array(items) => !items.is_empty(),
+                _ => true,
+            });
         }
+        Value::Array(items) => items.iter_mut().for_each(remove_empty),
+        _ => {}
     }
-    object.end();
 }
 
 /// Returns whether a review was published elsewhere than by the business: by a platform, or on another host.
-fn is_of_another(source: &str, url: &str, business: &Business) -> bool {
+fn is_published_elsewhere(source: &str, url: &str, business: &Business) -> bool {
     let host = |url: &str| {
         let url = url::Url::parse(url).ok()?;
         let host = url.host_str()?;
@@ -153,18 +127,4 @@ fn kind(business: &Business) -> &str {
         true => &business.kind,
         false => "LocalBusiness",
     }
-}
-
-/// Escapes `<`, `>` and `&`, which could end a `script` element or open a comment. In JSON they occur in strings only.
-fn escaped(json: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(json.len() + 64);
-    for byte in json {
-        match byte {
-            b'<' => out.extend_from_slice(b"\\u003c"),
-            b'>' => out.extend_from_slice(b"\\u003e"),
-            b'&' => out.extend_from_slice(b"\\u0026"),
-            other => out.push(*other),
-        }
-    }
-    out
 }

@@ -17,6 +17,8 @@ use crate::wire::text::hex;
 pub(super) const STYLESHEET: &str = include_str!("assets/page.css");
 /// Updates search results without loading the page; the pages work without it.
 pub(super) const SCRIPT: &str = include_str!("assets/page.js");
+/// Copies and sends the examples of `/developers`; the page can be read without it.
+pub(super) const DEVELOPERS_SCRIPT: &str = include_str!("assets/developers.js");
 
 /// The common parts of the pages of one snapshot, as HTML.
 #[derive(Debug)]
@@ -41,7 +43,7 @@ impl Layout {
             base_url: snapshot.base_url.clone(),
             stylesheet_version: version(STYLESHEET),
             script_version: version(SCRIPT),
-            developers_version: version(super::developers::SCRIPT),
+            developers_version: version(DEVELOPERS_SCRIPT),
             masthead: rendered(&Masthead::of(business)),
             rating: rendered(&RatingCard::of(stats)),
             footer: rendered(&Footer {

@@ -167,7 +167,7 @@ impl Page {
             Page::Stylesheet => layout::STYLESHEET.into(),
             Page::Script => layout::SCRIPT.into(),
             Page::Favicon => widget::FAVICON.into(),
-            Page::ReviewsJsonLd => context.json_ld.to_vec().into(),
+            Page::ReviewsJsonLd => context.json_ld.to_owned().into(),
             Page::Badge => {
                 let (light, dark) = (widget::LIGHT, widget::DARK);
                 let style = format!("{light}@media(prefers-color-scheme:dark){{{dark}}}");
@@ -179,7 +179,7 @@ impl Page {
             Page::WidgetStylesheet => widget::STYLESHEET.into(),
             Page::WidgetScript => widget::SCRIPT.into(),
             Page::Developers => developers::render(context).into(),
-            Page::DevelopersScript => developers::SCRIPT.into(),
+            Page::DevelopersScript => layout::DEVELOPERS_SCRIPT.into(),
             Page::OpenApi => context.interface.render().into(),
             Page::LlmsText => discovery::llms(context).into(),
             Page::Robots => discovery::robots(base_url).into(),
@@ -214,7 +214,7 @@ struct Context<'s> {
     insights: Option<&'s Insights>,
     lists: &'s Lists,
     layout: &'s Layout,
-    json_ld: &'s [u8],
+    json_ld: &'s str,
     interface: &'s Interface,
 }
 
@@ -241,7 +241,7 @@ impl Pages {
         let lists = Lists::new(&snapshot, insights);
         let layout = Layout::new(&snapshot, &stats);
         let json_ld = json_ld::render(&snapshot, &stats);
-        let interface = Interface::new(&snapshot, insights, &json_ld);
+        let interface = Interface::new(&snapshot, insights);
         let context = Context {
             snapshot: &snapshot,
             stats: &stats,

@@ -263,16 +263,6 @@ mod tests {
     }
 
     #[test]
-    #[allow(
-        clippy::single_range_in_vec_init,
-        reason = "one mark is a list of one range"
-    )]
-    fn marks_off_the_text_are_dropped() {
-        assert_eq!(shown("é!", &[0..1]), "é!");
-        assert_eq!(shown("abc", &[2..9]), "abc");
-    }
-
-    #[test]
     fn code_points_become_bytes() {
         assert_eq!(bytes_of_points("abc", 1..2), 1..2);
         assert_eq!(bytes_of_points("éabc", 1..2), 2..3);

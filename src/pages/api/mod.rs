@@ -1,22 +1,22 @@
-//! The OpenAPI document: `templates/openapi.json`, filled in with examples made from the served data.
+//! The OpenAPI document: `templates/openapi.json`, filled in from the served data.
 //!
-//! The template is an OpenAPI 3.1 document. A string that is one name in braces stands for an example and is replaced
-//! by it, or removed with its key where the data has none; `{base_url}` and `{name}` are filled in anywhere. HEAD and
-//! OPTIONS are left out of the template and added to `/openapi.json`, as they follow from the other methods.
-//! `/developers` and `/llms.txt` list the operations of the same document. Tests hold it against the route table and
-//! against the bounds of the query parser.
+//! The template is an OpenAPI 3.1 document. A string that is one name in braces stands for a value of the data, so that
+//! each example of a request can be tried as it stands; it is removed with its key where the data has none. `{base_url}`
+//! and `{name}` are filled in anywhere. HEAD and OPTIONS are left out of the template and added to `/openapi.json`, as
+//! they follow from the other methods. `/developers` and `/llms.txt` list the operations of the same document. Tests hold
+//! it against the route table and against the bounds of the query parser.
 
-mod examples;
 mod operation;
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use super::mentioned;
+use super::text::{newest, people, services};
 use crate::model::insights::Insights;
 use crate::snapshot::Snapshot;
 
-use examples::examples;
 pub(super) use operation::{Operation, Parameter, plain};
 
 const TEMPLATE: &str = include_str!("../../../templates/openapi.json");
@@ -38,14 +38,9 @@ pub(super) struct Group<'d> {
 
 impl Interface {
     /// Fills the template in; about 2 ms.
-    pub(super) fn new(
-        snapshot: &Snapshot,
-        insights: Option<&Insights>,
-        json_ld: &[u8],
-    ) -> Interface {
+    pub(super) fn new(snapshot: &Snapshot, insights: Option<&Insights>) -> Interface {
         let mut document = serde_json::from_str(TEMPLATE).expect("a test parses the template");
-        let examples = examples(snapshot, insights, json_ld);
-        fill(&mut document, &examples, snapshot);
+        fill(&mut document, &examples(snapshot, insights), snapshot);
         Interface { document }
     }
 
@@ -93,6 +88,31 @@ impl Interface {
 }
 
 type Examples = HashMap<&'static str, Option<Value>>;
+
+/// Returns each placeholder with its value, or `None` if the data has none.
+fn examples(snapshot: &Snapshot, insights: Option<&Insights>) -> Examples {
+    let newest = newest(snapshot, 1).next();
+    let review = newest.and_then(|row| serde_json::from_slice(snapshot.review(row)).ok());
+    let review: Option<Value> = review;
+    let known = |key: &str| review.as_ref().and_then(|review| review[key].as_str());
+    let day = snapshot.updated_at.date().to_string();
+    let aspects = mentioned(insights).into_iter();
+    let aspects: Vec<&str> = aspects.map(|aspect| aspect.id.as_str()).collect();
+    let service = services(snapshot).next().map(|(id, _)| id);
+    let text = |value: Option<&str>| value.map(Value::from);
+    HashMap::from([
+        (
+            "{id}",
+            text(known("id").or(Some("01J00000000000000000000000"))),
+        ),
+        ("{date}", text(known("date").or(Some(&day)))),
+        ("{service}", text(service)),
+        ("{person}", text(people(snapshot).next())),
+        ("{aspect}", text(aspects.first().copied())),
+        ("{aspects}", (!aspects.is_empty()).then(|| json!(aspects))),
+        ("{review}", review.clone()),
+    ])
+}
 
 /// Replaces all placeholders within `value`; false if it is one itself and the data has nothing for it.
 fn fill(value: &mut Value, examples: &Examples, snapshot: &Snapshot) -> bool {
