@@ -38,7 +38,7 @@ const HUB_RULES: &[&str] = &[
 
 /// Folders whose files still form circles; none is added.
 const WITH_CIRCLES: &[&str] = &[
-    "dataset", "http", "hub", "import", "insights", "mcp", "pages", "search", "server",
+    "dataset", "hub", "import", "insights", "mcp", "search", "server",
 ];
 
 /// The file that asks for the time of day; everything else is told it.

@@ -85,41 +85,18 @@ pub enum WriterMessage {
 
 /// Counters of the writer, and what is asked of it apart from the queue, which may be full.
 #[derive(Debug, Default)]
-pub struct WriterStats {
-    written: AtomicU64,
-    dropped: AtomicU64,
-    failed: AtomicU64,
+pub(crate) struct WriterStats {
+    /// Lines that were written, and that could not be.
+    pub(crate) written: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    /// Entries that found the queue full.
+    pub(crate) dropped: AtomicU64,
     reopen: AtomicBool,
 }
 
 impl WriterStats {
-    /// Returns how many lines were written.
-    #[must_use]
-    pub fn written(&self) -> u64 {
-        self.written.load(Relaxed)
-    }
-
-    /// Returns how many entries found the queue full.
-    #[must_use]
-    pub fn dropped(&self) -> u64 {
-        self.dropped.load(Relaxed)
-    }
-
-    /// Returns how many lines could not be written.
-    #[must_use]
-    pub fn failed(&self) -> u64 {
-        self.failed.load(Relaxed)
-    }
-
-    /// Counts what came of lines that were to be written.
-    pub fn count(&self, written: u64, failed: u64) {
-        self.written.fetch_add(written, Relaxed);
-        self.failed.fetch_add(failed, Relaxed);
-    }
-
     /// Tells, once, whether the file was moved away, so that a new one is to be opened under its name.
-    #[must_use]
-    pub fn take_reopen(&self) -> bool {
+    pub(crate) fn take_reopen(&self) -> bool {
         self.reopen.load(SeqCst) && self.reopen.swap(false, SeqCst)
     }
 }
@@ -128,7 +105,7 @@ impl WriterStats {
 #[derive(Debug)]
 pub struct AccessLog {
     queue: SyncSender<WriterMessage>,
-    stats: Arc<WriterStats>,
+    pub(crate) stats: Arc<WriterStats>,
 }
 
 impl AccessLog {
@@ -140,26 +117,17 @@ impl AccessLog {
         (AccessLog { queue, stats }, messages)
     }
 
-    /// Returns what became of the entries.
-    #[must_use]
-    pub fn stats(&self) -> &Arc<WriterStats> {
-        &self.stats
-    }
-
     /// Asks the writer to open its file anew.
-    pub fn reopen(&self) {
+    pub(crate) fn reopen(&self) {
         // Noted before the queue is tried: where it is full the writer takes another message, and looks before it does.
         self.stats.reopen.store(true, SeqCst);
         let _full = self.queue.try_send(WriterMessage::Wake);
     }
 
     /// Asks the writer to end after what has come; false where its queue is full at present.
-    #[must_use]
-    pub fn stop(&self) -> bool {
-        !matches!(
-            self.queue.try_send(WriterMessage::Stop),
-            Err(TrySendError::Full(_))
-        )
+    pub(crate) fn stop(&self) -> bool {
+        let sent = self.queue.try_send(WriterMessage::Stop);
+        !matches!(sent, Err(TrySendError::Full(_)))
     }
 
     pub(super) fn push(&self, entry: LogEntry) {
@@ -210,11 +178,11 @@ mod tests {
         for _ in 0..QUEUE + 2 {
             log.push(entry("/", &[]));
         }
-        assert_eq!(log.stats().dropped(), 2);
+        assert_eq!(log.stats.dropped.load(Relaxed), 2);
         assert!(!log.stop());
         log.reopen();
-        assert!(log.stats().take_reopen(), "a full queue loses no order");
-        assert!(!log.stats().take_reopen());
+        assert!(log.stats.take_reopen(), "a full queue loses no order");
+        assert!(!log.stats.take_reopen());
         drop(messages);
         assert!(log.stop());
     }

@@ -21,7 +21,7 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 /// From this machine it has to ask by an address or as `localhost`: what runs here may be a browser, and a page whose
 /// name has been led to us (DNS rebinding) would read what we answer. From elsewhere any name will do, as scrapers
 /// know us by names of their own, and the operator decides which machines can connect.
-pub fn handle(
+pub(crate) fn handle(
     app: &AppState,
     request: &Request<Incoming>,
     peer: IpAddr,
@@ -72,7 +72,6 @@ fn render(reply: Reply<'_>) -> Response<Body> {
 }
 
 /// Returns the response to a request whose handler panicked.
-#[must_use]
-pub fn internal_error() -> Response<Body> {
+pub(crate) fn internal_error() -> Response<Body> {
     render(Reply::Refuse(HttpError::Internal))
 }

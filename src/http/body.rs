@@ -1,15 +1,16 @@
 //! Bodies: what a reply sends, and how a request's body is collected within its bounds.
 
 use std::convert::Infallible;
-use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::header::{self, HeaderMap};
+
+use super::error::HttpError;
 
 /// The body of a reply: at most three slices, sent one after the other, their total length known from the start.
 ///
@@ -24,14 +25,12 @@ pub struct Body {
 
 impl Body {
     /// Returns the body of a reply that has none.
-    #[must_use]
-    pub fn empty() -> Body {
+    pub(crate) fn empty() -> Body {
         Body::default()
     }
 
     /// Returns a body of one slice.
-    #[must_use]
-    pub fn full(slice: Bytes) -> Body {
+    pub(crate) fn full(slice: Bytes) -> Body {
         let length = slice.len() as u64;
         Body {
             slices: [Bytes::new(), Bytes::new(), slice],
@@ -40,8 +39,7 @@ impl Body {
     }
 
     /// Returns a body of three slices, sent in this order.
-    #[must_use]
-    pub fn joined(head: Bytes, middle: Bytes, tail: Bytes) -> Body {
+    pub(crate) fn joined(head: Bytes, middle: Bytes, tail: Bytes) -> Body {
         let length = (head.len() + middle.len() + tail.len()) as u64;
         Body {
             slices: [head, middle, tail],
@@ -59,8 +57,7 @@ impl Body {
     ///
     /// hyper takes Content-Length from the length that a body announces, so HEAD and GET get the same headers by
     /// the same path, on HTTP/1.1 and on HTTP/2.
-    #[must_use]
-    pub fn into_head(self) -> Body {
+    pub(crate) fn into_head(self) -> Body {
         Body {
             slices: Default::default(),
             length: self.length,
@@ -118,54 +115,31 @@ pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Why a request's body was not taken: the client's fault, or the network's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CollectError {
-    /// Longer than the limit, declared or come.
-    TooLong {
-        /// In bytes.
-        limit: usize,
-    },
-    /// Not complete in time.
-    TooLate {
-        /// How long it had.
-        limit: Duration,
-    },
-    /// Broken off, or not framed as it should be.
-    Broken,
-}
-
 /// Reads a request's body, at most `bytes_max` long and complete within `time_max`.
 ///
 /// A declared length is checked before a byte is read: `Limited` alone would wait for bytes that are refused anyway.
 ///
 /// # Errors
-/// The bound that was broken.
-pub(crate) async fn collect<B>(
-    body: B,
+/// `BodyBytes`, `BodyTime` or `BodyBroken`.
+pub(crate) async fn collect(
+    body: Incoming,
     bytes_max: usize,
     time_max: Duration,
-) -> Result<Bytes, CollectError>
-where
-    B: HttpBody<Data = Bytes>,
-    B::Error: Into<Box<dyn Error + Send + Sync>>,
-{
-    let too_long = CollectError::TooLong { limit: bytes_max };
+) -> Result<Bytes, HttpError> {
     if body.size_hint().lower() > bytes_max as u64 {
-        return Err(too_long);
+        return Err(HttpError::BodyBytes(bytes_max));
     }
     match tokio::time::timeout(time_max, Limited::new(body, bytes_max).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long),
-        Ok(Err(_)) => Err(CollectError::Broken),
-        Err(_) => Err(CollectError::TooLate { limit: time_max }),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(HttpError::BodyBytes(bytes_max)),
+        Ok(Err(_)) => Err(HttpError::BodyBroken),
+        Err(_) => Err(HttpError::BodyTime(time_max)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http_body_util::{Empty, Full};
     use std::future::{Future, poll_fn};
 
     fn run<T>(future: impl Future<Output = T>) -> T {
@@ -212,64 +186,5 @@ mod tests {
         let head = Body::full(Bytes::from_static(b"ab")).into_head();
         assert_eq!((head.size_hint().exact(), head.sent()), (Some(2), 0));
         assert!(frames(head).is_empty());
-    }
-
-    #[test]
-    fn a_request_body_may_be_as_long_as_the_limit_and_no_longer() {
-        let second = Duration::from_secs(1);
-        let collected =
-            |bytes: &'static [u8]| run(collect(Full::new(Bytes::from_static(bytes)), 4, second));
-        assert_eq!(collected(b"1234").as_deref(), Ok(&b"1234"[..]));
-        assert_eq!(collected(b"12345"), Err(CollectError::TooLong { limit: 4 }));
-        assert_eq!(
-            run(collect(Empty::new(), 0, second)).as_deref(),
-            Ok(&b""[..])
-        );
-    }
-
-    /// A body that sends `frames` times two bytes without saying so before, and then ends or falls silent.
-    struct Unannounced {
-        frames: usize,
-        ends: bool,
-    }
-
-    impl HttpBody for Unannounced {
-        type Data = Bytes;
-        type Error = Infallible;
-
-        fn poll_frame(
-            mut self: Pin<&mut Self>,
-            _: &mut Context<'_>,
-        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-            match self.frames.checked_sub(1) {
-                Some(left) => {
-                    self.frames = left;
-                    Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"12")))))
-                }
-                None if self.ends => Poll::Ready(None),
-                None => Poll::Pending,
-            }
-        }
-    }
-
-    #[test]
-    fn a_request_body_without_a_declared_length_is_counted() {
-        let second = Duration::from_secs(1);
-        let collected = |frames| run(collect(Unannounced { frames, ends: true }, 4, second));
-        assert_eq!(collected(2).as_deref(), Ok(&b"1212"[..]));
-        assert_eq!(collected(3), Err(CollectError::TooLong { limit: 4 }));
-    }
-
-    #[test]
-    fn a_request_body_that_does_not_come_is_given_up() {
-        let limit = Duration::from_millis(1);
-        let silent = Unannounced {
-            frames: 1,
-            ends: false,
-        };
-        assert_eq!(
-            run(collect(silent, 4, limit)),
-            Err(CollectError::TooLate { limit })
-        );
     }
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::StatusCode;
 
-use super::body::CollectError;
 use super::host::HostError;
 use super::target::TargetError;
 use crate::pages::Policy;
@@ -68,16 +67,6 @@ pub(crate) enum HttpError {
     Unavailable(&'static str),
 }
 
-impl From<CollectError> for HttpError {
-    fn from(error: CollectError) -> HttpError {
-        match error {
-            CollectError::TooLong { limit } => HttpError::BodyBytes(limit),
-            CollectError::TooLate { limit } => HttpError::BodyTime(limit),
-            CollectError::Broken => HttpError::BodyBroken,
-        }
-    }
-}
-
 impl HttpError {
     pub(crate) fn status(&self) -> StatusCode {
         self.status_and_code().0
@@ -85,42 +74,28 @@ impl HttpError {
 
     /// Returns the status, and the stable word of the error body.
     fn status_and_code(&self) -> (StatusCode, &'static str) {
+        use HttpError as E;
+        use StatusCode as S;
         match self {
-            HttpError::Host(HostError::Foreign) => {
-                (StatusCode::MISDIRECTED_REQUEST, "misdirected_request")
+            E::Host(HostError::Foreign) => (S::MISDIRECTED_REQUEST, "misdirected_request"),
+            E::Target(TargetError::TooLong { .. }) => (S::URI_TOO_LONG, "uri_too_long"),
+            E::Host(_) | E::Target(_) | E::BodyBroken | E::Malformed | E::Plaintext => {
+                (S::BAD_REQUEST, "bad_request")
             }
-            HttpError::Target(TargetError::TooLong { .. }) => {
-                (StatusCode::URI_TOO_LONG, "uri_too_long")
-            }
-            HttpError::Host(_)
-            | HttpError::Target(_)
-            | HttpError::BodyBroken
-            | HttpError::Malformed
-            | HttpError::Plaintext => (StatusCode::BAD_REQUEST, "bad_request"),
-            HttpError::Issues(_) | HttpError::Page(..) => {
-                (StatusCode::BAD_REQUEST, "validation_error")
-            }
-            HttpError::UnknownPath | HttpError::UnknownReview => {
-                (StatusCode::NOT_FOUND, "not_found")
-            }
-            HttpError::Method(_) => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
-            HttpError::BodyTime(_) | HttpError::HeadTime => {
-                (StatusCode::REQUEST_TIMEOUT, "request_timeout")
-            }
-            HttpError::Precondition => (StatusCode::PRECONDITION_FAILED, "precondition_failed"),
-            HttpError::BodyBytes(_) => (StatusCode::PAYLOAD_TOO_LARGE, "content_too_large"),
-            HttpError::Rate(_) => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
-            HttpError::Fields(_) | HttpError::HeadBytes => (
-                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            E::Issues(_) | E::Page(..) => (S::BAD_REQUEST, "validation_error"),
+            E::UnknownPath | E::UnknownReview => (S::NOT_FOUND, "not_found"),
+            E::Method(_) => (S::METHOD_NOT_ALLOWED, "method_not_allowed"),
+            E::BodyTime(_) | E::HeadTime => (S::REQUEST_TIMEOUT, "request_timeout"),
+            E::Precondition => (S::PRECONDITION_FAILED, "precondition_failed"),
+            E::BodyBytes(_) => (S::PAYLOAD_TOO_LARGE, "content_too_large"),
+            E::Rate(_) => (S::TOO_MANY_REQUESTS, "too_many_requests"),
+            E::Fields(_) | E::HeadBytes => (
+                S::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "header_fields_too_large",
             ),
-            HttpError::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
-            HttpError::TransferEncoding | HttpError::Connect => {
-                (StatusCode::NOT_IMPLEMENTED, "not_implemented")
-            }
-            HttpError::Unavailable(_) | HttpError::EarlyPage(..) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
-            }
+            E::Internal => (S::INTERNAL_SERVER_ERROR, "internal_error"),
+            E::TransferEncoding | E::Connect => (S::NOT_IMPLEMENTED, "not_implemented"),
+            E::Unavailable(_) | E::EarlyPage(..) => (S::SERVICE_UNAVAILABLE, "unavailable"),
         }
     }
 

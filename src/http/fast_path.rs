@@ -58,7 +58,7 @@ pub fn respond_simple(
     out: &mut Vec<u8>,
 ) -> Option<FastResponse> {
     let simple = parse_simple(bytes)?;
-    let head = RequestHead::of_simple(app, &simple, peer.ip());
+    let head = RequestHead::of_simple(&app.own_authority, &simple, peer.ip());
     let path = path_of(app, &head);
     let routed = Routed::find(app, &head, &path);
     // All but what is rare, takes long or ends the connection.
@@ -108,7 +108,7 @@ pub fn respond_simple(
 }
 
 /// Returns how many stored documents so much time would have served.
-pub fn documents(elapsed: Duration) -> usize {
+pub(crate) fn documents(elapsed: Duration) -> usize {
     usize::try_from(elapsed.as_micros() / DOCUMENT_US).unwrap_or(usize::MAX)
 }
 

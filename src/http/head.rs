@@ -6,8 +6,7 @@ use hyper::Method;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 
-use super::app_state::AppState;
-use super::host::{self, HostError};
+use super::host::{self, HostError, OwnAuthority};
 use super::target;
 use crate::wire::simple_request::{FieldLines, SimpleRequest};
 
@@ -60,7 +59,7 @@ enum Source<'r> {
 
 impl<'r> RequestHead<'r> {
     /// Borrows the head of a request that hyper has read from `peer`.
-    pub(crate) fn of_parts(app: &AppState, parts: &'r Parts, peer: IpAddr) -> RequestHead<'r> {
+    pub(crate) fn of_parts(own: &OwnAuthority, parts: &'r Parts, peer: IpAddr) -> RequestHead<'r> {
         let Parts {
             method,
             uri,
@@ -73,7 +72,7 @@ impl<'r> RequestHead<'r> {
             path: uri.path(),
             query: uri.query().unwrap_or(""),
             target_bytes: target::length(uri),
-            host: host::check(*version, uri, headers, app.own_authority()),
+            host: host::check(*version, uri, headers, own),
             field_count: headers.len(),
             peer,
             source: Source::Map(headers),
@@ -83,7 +82,7 @@ impl<'r> RequestHead<'r> {
 
     /// Borrows the head of a request that the fast path has read from `peer`.
     pub(crate) fn of_simple(
-        app: &AppState,
+        own: &OwnAuthority,
         request: &SimpleRequest<'r>,
         peer: IpAddr,
     ) -> RequestHead<'r> {
@@ -101,7 +100,7 @@ impl<'r> RequestHead<'r> {
             path: request.path,
             query: request.query,
             target_bytes: request.path.len() + 1 + request.query.len(),
-            host: match app.is_authority(request.host) {
+            host: match own.admits(request.host) {
                 true => Ok(()),
                 false => Err(HostError::Malformed),
             },
@@ -222,66 +221,6 @@ pub(super) mod tests {
             peer: Ipv4Addr::LOCALHOST.into(),
             source: Source::Map(headers),
             present: present(headers),
-        }
-    }
-
-    fn headers(fields: &[(HeaderName, &'static str)]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for (name, value) in fields {
-            headers.append(name, HeaderValue::from_static(value));
-        }
-        headers
-    }
-
-    #[test]
-    fn fields_are_found_with_all_their_values() {
-        let headers = headers(&[
-            (header::HOST, "a"),
-            (header::IF_NONE_MATCH, "\"a\""),
-            (header::ACCEPT, "*/*"),
-            (header::IF_NONE_MATCH, "\"b\""),
-        ]);
-        let head = of_headers(&headers);
-        assert!(head.has(Field::IfNoneMatch) && head.is_conditional());
-        assert!(!head.has(Field::AcceptEncoding));
-        assert_eq!(
-            head.values(Field::IfNoneMatch).collect::<Vec<_>>(),
-            [b"\"a\"", b"\"b\""]
-        );
-        assert_eq!(head.values(Field::IfMatch).count(), 0);
-        assert_eq!(
-            head.lines_from_last("if-none-match").collect::<Vec<_>>(),
-            [b"\"b\"", b"\"a\""]
-        );
-    }
-
-    #[test]
-    fn a_request_without_conditions_is_not_conditional() {
-        let headers = headers(&[
-            (header::ACCEPT_ENCODING, "gzip"),
-            (header::TRANSFER_ENCODING, "chunked"),
-        ]);
-        assert!(!of_headers(&headers).is_conditional());
-    }
-
-    #[test]
-    fn exactly_one_chunked_is_known() {
-        let is_known = |values: &[&'static str]| {
-            let fields: Vec<_> = values
-                .iter()
-                .map(|value| (header::TRANSFER_ENCODING, *value))
-                .collect();
-            of_headers(&headers(&fields)).is_transfer_encoding_known()
-        };
-        assert!(is_known(&[]) && is_known(&["chunked"]) && is_known(&["Chunked"]));
-        for values in [
-            &["gzip, chunked"][..],
-            &["chunked, chunked"],
-            &["chunked", "chunked"],
-            &["identity"],
-            &[""],
-        ] {
-            assert!(!is_known(values), "{values:?}");
         }
     }
 }

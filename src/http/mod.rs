@@ -10,10 +10,10 @@
 //! fields in `reply.rs`.
 
 mod access_log;
-pub mod admin;
+pub(crate) mod admin;
 mod app_state;
 mod arena;
-pub mod body;
+mod body;
 mod client;
 mod endpoint;
 mod error;
@@ -27,17 +27,22 @@ mod request_metrics;
 mod respond;
 mod router;
 mod served_state;
+mod settings;
 mod target;
 
-pub use access_log::{AccessLog, LogEntry, WriterMessage, WriterStats};
-pub use app_state::{AppState, Limits, Rates, Settings, SettingsError};
+pub(crate) use access_log::WriterStats;
+pub use access_log::{AccessLog, LogEntry, WriterMessage};
+pub use app_state::AppState;
 pub use body::Body;
 pub use client::{Proxies, ProxyField};
 pub(crate) use error::HttpError;
-pub(crate) use fast_path::protocol_error;
-pub use fast_path::{FastResponse, documents, respond_simple};
+pub use fast_path::{FastResponse, respond_simple};
+pub(crate) use fast_path::{documents, protocol_error};
 pub use readiness::{Readiness, Reason};
-pub use request_metrics::{BOUNDS_NS, Class, RequestMetrics, Searcher};
-pub use respond::{handle, internal_error, respond};
-pub use router::ROUTE_LABELS;
+pub use request_metrics::RequestMetrics;
+pub(crate) use request_metrics::{BOUNDS_NS, Class, Searcher};
+pub(crate) use respond::internal_error;
+pub use respond::{handle, respond};
+pub(crate) use router::ROUTE_LABELS;
 pub use served_state::ServedState;
+pub use settings::{Limits, Rates, Settings, SettingsError};

@@ -24,8 +24,7 @@ pub struct Reason {
 
 impl Reason {
     /// Returns a reason that leaves the process ready.
-    #[must_use]
-    pub fn new(code: &'static str, message: impl Into<String>) -> Reason {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Reason {
         Reason {
             code,
             message: message.into(),
@@ -36,8 +35,7 @@ impl Reason {
     }
 
     /// Returns the same reason, for which traffic should go elsewhere.
-    #[must_use]
-    pub fn blocking(self) -> Reason {
+    pub(crate) fn blocking(self) -> Reason {
         Reason {
             blocking: true,
             ..self
@@ -59,7 +57,7 @@ impl Readiness {
 
     /// Adds what `make` returns, in place of the earlier reason with the same code, which it is given. It may be called
     /// again where another thread reports at the same time.
-    pub fn report_after(&self, code: &str, make: impl Fn(Option<&Reason>) -> Reason) {
+    pub(crate) fn report_after(&self, code: &str, make: impl Fn(Option<&Reason>) -> Reason) {
         self.reasons.rcu(|reasons| {
             let (same, others): (Vec<&Reason>, Vec<&Reason>) =
                 reasons.iter().partition(|other| other.code == code);

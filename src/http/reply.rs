@@ -1,6 +1,7 @@
 //! Replies into responses: every header of a response is chosen here, every status here and in `error.rs`.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -9,7 +10,6 @@ use hyper::{Response, StatusCode};
 use super::body::Body;
 use super::error::HttpError;
 use super::rate_limit::{RateLimitStatus, WINDOW};
-use super::served_state::Heads;
 use crate::hub::{Refusal, RefusalKind};
 use crate::mcp;
 use crate::pages::{self, Policy};
@@ -61,6 +61,15 @@ pub(crate) struct Representation<'s> {
     pub(crate) is_immutable: bool,
     /// Where heads of HTTP/1.1 with these fields are kept, but for the date.
     pub(crate) heads: Option<&'s Heads>,
+}
+
+/// Heads of HTTP/1.1 that lack only the date, each kept when it was first encoded.
+#[derive(Debug, Default)]
+pub(crate) struct Heads {
+    /// Of a 200.
+    pub(crate) served: OnceLock<Box<[u8]>>,
+    /// Of a 304.
+    pub(crate) not_modified: OnceLock<Box<[u8]>>,
 }
 
 /// Writes `reply`, using `headers`, the request's own map, so that its memory serves twice.

@@ -12,7 +12,7 @@ use super::router::{ROUTE_LABELS, UNMATCHED};
 const SHARDS: usize = 16;
 
 /// Upper bounds of the buckets of durations, in nanoseconds; what takes longer is only in the last one, which has none.
-pub const BOUNDS_NS: [u64; 13] = [
+pub(crate) const BOUNDS_NS: [u64; 13] = [
     10_000,
     25_000,
     50_000,
@@ -30,7 +30,7 @@ pub const BOUNDS_NS: [u64; 13] = [
 
 /// What the status of a reply says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub(crate) enum Class {
     /// 200 to 299.
     Success = 0,
     /// 300 to 399, of which the service sends 304 alone.
@@ -43,7 +43,7 @@ pub enum Class {
 
 impl Class {
     /// Every class, each at its number.
-    pub const ALL: [Class; 4] = [
+    pub(crate) const ALL: [Class; 4] = [
         Class::Success,
         Class::NotModified,
         Class::ClientError,
@@ -51,8 +51,7 @@ impl Class {
     ];
 
     /// Returns the label.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Class::Success => "2xx",
             Class::NotModified => "3xx",
@@ -73,7 +72,7 @@ impl Class {
 
 /// Where a search that was run came from; those that a 304 answers are not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Searcher {
+pub(crate) enum Searcher {
     /// `/api/reviews/search`.
     Rest = 0,
     /// The page and the widget.
@@ -155,32 +154,27 @@ impl RequestMetrics {
     }
 
     /// Returns the requests to a route that were answered by a status of `class`.
-    #[must_use]
-    pub fn requests(&self, route_id: usize, class: Class) -> u64 {
+    pub(crate) fn requests(&self, route_id: usize, class: Class) -> u64 {
         self.sum(|shard| &shard.routes[route_id].requests[class as usize])
     }
 
     /// Returns the bytes of bodies sent in answer to requests to a route.
-    #[must_use]
-    pub fn bytes(&self, route_id: usize) -> u64 {
+    pub(crate) fn bytes(&self, route_id: usize) -> u64 {
         self.sum(|shard| &shard.routes[route_id].bytes)
     }
 
     /// Returns the time that requests to a route took, from the head to a response that is ready, in nanoseconds.
-    #[must_use]
-    pub fn elapsed_ns(&self, route_id: usize) -> u64 {
+    pub(crate) fn elapsed_ns(&self, route_id: usize) -> u64 {
         self.sum(|shard| &shard.routes[route_id].elapsed_ns)
     }
 
     /// Returns how many requests to a route took as long as each bucket of [`BOUNDS_NS`] holds, and at last longer.
-    #[must_use]
-    pub fn buckets(&self, route_id: usize) -> [u64; BOUNDS_NS.len() + 1] {
+    pub(crate) fn buckets(&self, route_id: usize) -> [u64; BOUNDS_NS.len() + 1] {
         std::array::from_fn(|bucket| self.sum(|shard| &shard.routes[route_id].buckets[bucket]))
     }
 
     /// Returns how many searches were run.
-    #[must_use]
-    pub fn searches(&self, searcher: Searcher) -> u64 {
+    pub(crate) fn searches(&self, searcher: Searcher) -> u64 {
         self.sum(|shard| &shard.searches[searcher as usize])
     }
 
@@ -224,27 +218,5 @@ mod tests {
         }
         let counts = Class::ALL.map(|class| traffic.requests(3, class));
         assert_eq!((counts, traffic.bytes(3)), ([2, 1, 2, 2], 49));
-    }
-
-    #[test]
-    fn threads_lose_nothing() {
-        let traffic = RequestMetrics::default();
-        std::thread::scope(|scope| {
-            for _ in 0..2 * SHARDS {
-                scope.spawn(|| {
-                    for _ in 0..1_000 {
-                        traffic.record(0, 404, 1, Duration::ZERO);
-                        traffic.record_search(Searcher::Page);
-                    }
-                });
-            }
-        });
-        let all = 2_000 * SHARDS as u64;
-        assert_eq!(traffic.requests(0, Class::ClientError), all);
-        assert_eq!(
-            (traffic.bytes(0), traffic.searches(Searcher::Page)),
-            (all, all)
-        );
-        assert_eq!(traffic.searches(Searcher::Rest), 0);
     }
 }

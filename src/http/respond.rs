@@ -14,12 +14,12 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 
 use super::access_log::LogEntry;
-use super::app_state::{AppState, RateLimitScope};
+use super::app_state::AppState;
 use super::body::Body;
 use super::endpoint;
 use super::error::HttpError;
 use super::head::{Field, RequestHead};
-use super::rate_limit::RateLimitStatus;
+use super::rate_limit::{RateLimitScope, RateLimitStatus};
 use super::reply::{self, Reply};
 use super::router::{self, Action, Matched, Route, RouteRow};
 use super::served_state::ServedState;
@@ -253,7 +253,7 @@ fn respond_to(
 ) -> Result<Response<Body>, (Parts, &'static RouteRow, Exchange)> {
     let began = clock::instant();
     let served = app.served.load();
-    let head = RequestHead::of_parts(app, &parts, peer);
+    let head = RequestHead::of_parts(&app.own_authority, &parts, peer);
     let path = path_of(app, &head);
     let routed = Routed::find(app, &head, &path);
     let mut exchange = Exchange::begin(app, &head, &routed, began);
@@ -307,7 +307,7 @@ async fn respond_to_body(
         Route::Mcp => endpoint::judge(&app, &parts),
         _ => Ok(mcp::Visitor::Direct),
     };
-    let head = RequestHead::of_parts(&app, &parts, peer);
+    let head = RequestHead::of_parts(&app.own_authority, &parts, peer);
     let scope = row
         .scope
         .filter(|_| visitor.is_ok() && !head.is_preflight());
@@ -339,8 +339,7 @@ async fn respond_to_body(
 }
 
 /// Returns the response to a request whose handler panicked: 500, and the connection ends.
-#[must_use]
-pub fn internal_error() -> Response<Body> {
+pub(crate) fn internal_error() -> Response<Body> {
     let reply = Reply::Refuse(HttpError::Internal);
     let no_store = HeaderValue::from_static("no-store");
     let mut response = reply::render(reply, HeaderMap::new(), &no_store);

@@ -2,7 +2,7 @@
 
 use hyper::Method;
 
-use super::app_state::RateLimitScope;
+use super::rate_limit::RateLimitScope;
 use crate::mcp;
 use crate::pages::Page;
 
@@ -143,7 +143,7 @@ const SINCE: usize = 16;
 const REVIEW: usize = 17;
 
 /// The paths as metrics name them, behind that of unknown ones: no label is made of anything that a client sends.
-pub static ROUTE_LABELS: [&str; ROUTE_COUNT + 1] = {
+pub(crate) static ROUTE_LABELS: [&str; ROUTE_COUNT + 1] = {
     let (mut labels, mut row) = (["other"; ROUTE_COUNT + 1], 0);
     while row < ROUTE_COUNT {
         labels[row + 1] = ROUTES[row].path;
@@ -265,35 +265,6 @@ mod tests {
             let found = find(label).expect(label);
             assert_eq!((found.row.path, found.route_id), (label, number));
         }
-    }
-
-    #[test]
-    fn anything_else_is_unknown() {
-        for path in [
-            "//",
-            "/index.html",
-            "/page.css/",
-            "/api/page.css",
-            "/reviews.json/",
-            "/Reviews.json",
-            "/reviews",
-            "/api",
-            "/api/",
-            "/api/reviews",
-            "/api/reviews/",
-            "/api/reviews/since",
-            "/api/reviews/since/",
-            "/api/reviews/search/",
-            "/api/reviews/since/a/b",
-            "/mcp/",
-            "/api/../reviews.json",
-            "//reviews.json",
-            "/api/websub/",
-            "/api/websub/hub/",
-        ] {
-            assert!(find(path).is_none(), "{path}");
-        }
-        assert!(route("/", "api/feed.json").is_none(), "an escaped slash");
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! One snapshot and everything about it that responses need, prepared once.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::header::HeaderValue;
 
-use super::app_state::SettingsError;
 use super::head::{Field, RequestHead};
-use super::reply::Representation;
+use super::reply::{Heads, Representation};
 use super::router::Document;
+use super::settings::SettingsError;
 use crate::mcp;
 use crate::pages::{Page, Pages};
 use crate::snapshot::{Resource, Snapshot};
@@ -46,15 +46,6 @@ struct PreparedVariant {
     tag: EntityTag,
     etag: HeaderValue,
     heads: Heads,
-}
-
-/// Heads of HTTP/1.1 that lack only the date, each kept when it was first encoded.
-#[derive(Debug, Default)]
-pub(crate) struct Heads {
-    /// Of a 200.
-    pub(crate) served: OnceLock<Box<[u8]>>,
-    /// Of a 304.
-    pub(crate) not_modified: OnceLock<Box<[u8]>>,
 }
 
 /// A stored document in the coding that the client prefers.

@@ -180,49 +180,4 @@ mod tests {
             ("/api/reviews/since/", "%zz", Err(TargetError::Escape))
         );
     }
-
-    #[test]
-    fn length_is_bounded_on_both_sides() {
-        let target = |bytes: usize| format!("/?{}", "a".repeat(bytes - 2));
-        assert_eq!(parse(&target(64)), parts("/", ""));
-        let too_long = |bytes| {
-            Err(TargetError::TooLong {
-                bytes,
-                bytes_max: 64,
-            })
-        };
-        assert_eq!(parse(&target(65)), too_long(65));
-        let absolute = format!("http://{}/{}", "h".repeat(32), "a".repeat(32));
-        assert_eq!(parse(&absolute), too_long(65));
-    }
-
-    #[test]
-    fn an_asterisk_is_for_options_alone() {
-        let uri = Uri::from_static("*");
-        assert_eq!(of_uri(&Method::OPTIONS, &uri), Ok(None));
-        assert_eq!(of_uri(&Method::GET, &uri), Err(TargetError::Form));
-        assert_eq!(
-            of_uri(&Method::CONNECT, &Uri::from_static("a:443")),
-            Err(TargetError::Form)
-        );
-    }
-
-    proptest::proptest! {
-        /// A path is cut, never changed, and what is decoded has no control characters.
-        #[test]
-        fn any_path_is_cut_at_its_last_slash(path in "(/|%2F|%2f|%|%4|%41|%00|%c3%a9|a|\\.|~|\u{e9}){0,12}") {
-            let path = format!("/{path}");
-            if let Ok(parsed) = parse_path(&path) {
-                proptest::prop_assert!(path.ends_with(parsed.raw) && !parsed.raw.contains('/'));
-                proptest::prop_assert!(parsed.parent.is_empty() || parsed.parent.ends_with('/'));
-                let plain = !path.contains('%') && path.is_ascii();
-                if plain {
-                    proptest::prop_assert_eq!(format!("{}{}", parsed.parent, parsed.raw), path.as_str());
-                }
-                if let Ok(last) = &parsed.last {
-                    proptest::prop_assert!(!last.chars().any(char::is_control));
-                }
-            }
-        }
-    }
 }

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -42,7 +43,7 @@ pub(super) fn start(
         AccessLogTarget::File(path) => (Some(path.clone()), open(path)?),
     };
     let (log, messages) = AccessLog::new();
-    let writer = Writer::new(path, Box::new(file), Arc::clone(log.stats()));
+    let writer = Writer::new(path, Box::new(file), Arc::clone(&log.stats));
     let thread = threads.spawn("access-log", move || writer.run(&messages))?;
     Ok((log, thread))
 }
@@ -123,7 +124,8 @@ impl Writer {
             self.is_torn = *last != b'\n';
         }
         self.batch.clear();
-        self.stats.count(whole, all - whole);
+        self.stats.written.fetch_add(whole, Relaxed);
+        self.stats.failed.fetch_add(all - whole, Relaxed);
         match result {
             Err(error) => self.warn(&error, all - whole),
             Ok(()) if self.warned.take().is_some() => {

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
@@ -124,11 +125,11 @@ impl MetricSources {
         out.counters("reviewd_searches", "interface", searches)?;
         out.counters("reviewd_mcp_tool_calls", "tool", calls)?;
         if let Some(log) = self.app.access_log() {
-            let stats = log.stats();
+            let stats = &log.stats;
             let lines = [
-                ("written", stats.written()),
-                ("dropped", stats.dropped()),
-                ("failed", stats.failed()),
+                ("written", stats.written.load(Relaxed)),
+                ("dropped", stats.dropped.load(Relaxed)),
+                ("failed", stats.failed.load(Relaxed)),
             ];
             out.counters("reviewd_access_log_entries", "outcome", lines)?;
         }

@@ -7,7 +7,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Response};
 
 use crate::http::app_state::AppState;
-use crate::http::body::{self, Body, CollectError};
+use crate::http::body::{self, Body};
 use crate::http::error::HttpError;
 use crate::http::reply::{self, Reply};
 use crate::hub::{Refusal, request};
@@ -26,7 +26,6 @@ pub(crate) async fn hub(app: &AppState, parts: Parts, body: Incoming) -> (Respon
     let form = match body::collect(body, app.limits.hub_body_bytes, app.limits.body_time).await {
         Ok(form) => form,
         Err(error) => {
-            let error = HttpError::from(error);
             let response = reply::render_line(error.status(), &error.to_string(), parts.headers);
             return (response, false);
         }
@@ -89,9 +88,9 @@ pub(crate) async fn mcp(
             server.handle_judged(served.catalog(), &mcp_head(&parts), visitor, message)
         }
         Err(error) => mcp::Reply::refuse(match error {
-            CollectError::TooLong { .. } => mcp::Refusal::TooLarge,
-            CollectError::TooLate { .. } => mcp::Refusal::TooSlow,
-            CollectError::Broken => mcp::Refusal::BrokenBody,
+            HttpError::BodyBytes(_) => mcp::Refusal::TooLarge,
+            HttpError::BodyTime(_) => mcp::Refusal::TooSlow,
+            _ => mcp::Refusal::BrokenBody,
         }),
     };
     (reply::render_mcp(reply, parts.headers), collected.is_ok())

@@ -2,7 +2,7 @@ use std::future::poll_fn;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
@@ -135,20 +135,4 @@ async fn requests_that_wait_for_their_turn_go_to_hyper_when_the_server_stops() {
         Poll::Ready(())
     })
     .await;
-}
-
-#[tokio::test]
-async fn what_is_no_simple_request_goes_to_hyper_with_all_that_follows() {
-    let (mut stream, config, mut peer) = connection_with(2, 1).await;
-    peer.write_all(&[0, 1]).await.expect("a write");
-    let state = ConnectionState::new(Protocol::Http1, Instant::now());
-    let mut fast = FastPath::new(&mut stream, &Echo, &state, config);
-    match poll_fn(|context| fast.poll(context, false)).await {
-        Exit::HandOff(rest) => assert!(rest == [0, 1] || rest == [0], "{rest:?}"),
-        other => panic!("{other:?}"),
-    }
-    assert_eq!(state.requests(), 2);
-    let mut replies = [0; 2];
-    peer.read_exact(&mut replies).await.expect("replies");
-    assert_eq!(replies, [1, 1]);
 }

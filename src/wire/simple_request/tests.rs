@@ -18,37 +18,6 @@ fn a_simple_request_is_read_with_its_fields() {
 }
 
 #[test]
-fn a_query_is_what_follows_a_question_mark() {
-    for (target, path, query) in [
-        ("/a?query=%c3%a9+b&limit=5", "/a", "query=%c3%a9+b&limit=5"),
-        ("/a?", "/a", ""),
-        ("/a?~:,!*/.-_=&", "/a", "~:,!*/.-_=&"),
-    ] {
-        let request = format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n");
-        let parsed = parse_simple(request.as_bytes()).expect(target);
-        assert_eq!((parsed.path, parsed.query), (path, query));
-    }
-}
-
-#[test]
-fn no_part_of_a_request_is_taken() {
-    for end in 0..REQUEST.len() {
-        assert_eq!(
-            parse_simple(&REQUEST.as_bytes()[..end]),
-            None,
-            "{end} bytes"
-        );
-    }
-}
-
-#[test]
-fn the_least_request_has_a_host() {
-    let least = parse_simple(b"HEAD / HTTP/1.1\r\nhost:\r\n\r\n");
-    assert!(least.is_some_and(|request| request.is_head));
-    assert_eq!(parse_simple(b"HEAD / HTTP/1.1\r\n\r\n"), None);
-}
-
-#[test]
 fn other_first_lines_are_left_to_hyper() {
     for line in [
         "POST / HTTP/1.1",
