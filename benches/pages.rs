@@ -4,27 +4,15 @@
 //! 200 µs of processor time; the page without parameters is a stored document, which `request` measures.
 
 use std::hint::black_box;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use reviewd::dataset;
 use reviewd::pages::{Pages, Scratch};
-use reviewd::search::index::IndexOptions;
-use reviewd::snapshot::{Settings, Snapshot};
-use reviewd::wire::date::Timestamp;
+use reviewd::snapshot::Snapshot;
 
 fn render(criterion: &mut Criterion) {
-    let decoded = dataset::decode(dataset::embedded(), Timestamp::from_unix(1_800_000_000));
-    let settings = Settings {
-        base_url: "https://reviews.example".to_owned(),
-        index: IndexOptions {
-            memory_bytes: 64 << 20,
-            threads: NonZeroUsize::MIN,
-        },
-        mentions_min: reviewd::insights::MENTIONS_MIN,
-    };
-    let snapshot = Snapshot::build(decoded.expect("the sample is valid").dataset, &settings);
+    let settings = oracle::service::snapshot_settings();
+    let snapshot = Snapshot::build(oracle::service::sample(), &settings);
     let pages = Pages::new(Arc::new(snapshot));
     let mut scratch = Scratch::default();
     let mut group = criterion.benchmark_group("pages");

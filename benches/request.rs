@@ -9,7 +9,6 @@
 
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,13 +16,13 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
-use reviewd::http::{AppState, Limits, Proxies, ProxyField, Rates, ServedState, Settings, respond};
+use oracle::service::BASE_URL;
+use reviewd::http::{AppState, ServedState, respond};
 use reviewd::mcp::{self, Catalog, Field, Head};
 use reviewd::model::Dataset;
-use reviewd::search::index::IndexOptions;
-use reviewd::snapshot::{self, Snapshot};
-use reviewd::wire::date::{Date, Timestamp};
-use reviewd::{clock, dataset, http};
+use reviewd::snapshot::Snapshot;
+use reviewd::wire::date::Date;
+use reviewd::{clock, http};
 
 /// How many reviews the service has: those of a group of large practices, fewer where the bench is run as a test, and
 /// where a profiler counts, which takes 50 times as long.
@@ -36,8 +35,7 @@ fn review_count() -> usize {
 /// The sample practice, its reviews repeated day after day until there are enough.
 fn dataset() -> Dataset {
     let count = review_count();
-    let decoded = dataset::decode(dataset::embedded(), Timestamp::from_unix(1_800_000_000));
-    let mut dataset = decoded.expect("the sample is well formed").dataset;
+    let mut dataset = oracle::service::sample();
     let sample = std::mem::take(&mut dataset.reviews);
     dataset.reviews = (0..count)
         .map(|number| {
@@ -52,45 +50,16 @@ fn dataset() -> Dataset {
 }
 
 fn snapshot() -> Arc<Snapshot> {
-    let settings = snapshot::Settings {
-        base_url: BASE_URL.to_owned(),
-        index: IndexOptions {
-            memory_bytes: 64 << 20,
-            threads: NonZeroUsize::MIN,
-        },
-        mentions_min: reviewd::insights::MENTIONS_MIN,
-    };
+    let settings = oracle::service::snapshot_settings();
     Arc::new(Snapshot::build(dataset(), &settings))
 }
 
 /// Where the requests come from.
 const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
 
-const BASE_URL: &str = "https://reviews.example";
-
 fn app(snapshot: Arc<Snapshot>) -> AppState {
-    let settings = Settings {
-        base_url: BASE_URL.to_owned(),
-        cache_control: "public, max-age=60, stale-while-revalidate=600".to_owned(),
-        rates: Rates {
-            reads: 0,
-            mcp: 0,
-            hub: 0,
-        },
-        proxies: Proxies {
-            networks: Vec::new(),
-            field: ProxyField::XForwardedFor,
-        },
-        limits: Limits {
-            header_fields: 64,
-            target_bytes: 8_192,
-            hub_body_bytes: 8_192,
-            mcp_body_bytes: 1 << 20,
-            body_time: Duration::from_secs(10),
-        },
-    };
     let site = ServedState::new(snapshot).expect("the base URL fits a header");
-    AppState::new(settings, site).expect("the settings fit headers")
+    AppState::new(oracle::service::settings(), site).expect("the settings fit headers")
 }
 
 /// One request, ready to be sent over and over.

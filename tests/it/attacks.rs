@@ -36,83 +36,36 @@ pub(crate) struct Target {
     until: Instant,
 }
 
+const fn attack(name: &'static str, run: fn(&Target) -> Vec<TcpStream>) -> Attack {
+    Attack { name, run }
+}
+
 const ATTACKS: &[Attack] = &[
-    Attack {
-        name: "silent connections",
-        run: http1::silence,
-    },
-    Attack {
-        name: "kept connections, idle",
-        run: http1::idle,
-    },
-    Attack {
-        name: "slow heads",
-        run: http1::slow_heads,
-    },
-    Attack {
-        name: "slow bodies",
-        run: http1::slow_bodies,
-    },
-    Attack {
-        name: "readers that take nothing",
-        run: http1::slow_readers,
-    },
-    Attack {
-        name: "half-closed connections",
-        run: http1::half_closed,
-    },
-    Attack {
-        name: "pipelined requests, answers unread",
-        run: http1::pipelining,
-    },
-    Attack {
-        name: "heads, targets and bodies too large",
-        run: http1::oversized,
-    },
-    Attack {
-        name: "new connections without end",
-        run: http1::reconnecting,
-    },
-    Attack {
-        name: "half a TLS handshake",
-        run: http1::half_handshakes,
-    },
-    Attack {
-        name: "HTTP/2: half a preface",
-        run: http1::half_prefaces,
-    },
-    Attack {
-        name: "HTTP/2: rapid reset",
-        run: http2::rapid_reset,
-    },
-    Attack {
-        name: "HTTP/2: resets that we are made to send",
-        run: http2::made_resets,
-    },
-    Attack {
-        name: "HTTP/2: endless CONTINUATION",
-        run: http2::continuation,
-    },
-    Attack {
-        name: "HTTP/2: windows that stay shut",
-        run: http2::shut_windows,
-    },
-    Attack {
-        name: "HTTP/2: flood of SETTINGS",
-        run: http2::settings,
-    },
-    Attack {
-        name: "HTTP/2: flood of PING, answers unread",
-        run: http2::pings,
-    },
-    Attack {
-        name: "HTTP/2: empty DATA without end",
-        run: http2::empty_data,
-    },
-    Attack {
-        name: "HTTP/2: header block that unpacks to much",
-        run: http2::unpacking,
-    },
+    attack("silent connections", http1::silence),
+    attack("kept connections, idle", http1::idle),
+    attack("slow heads", http1::slow_heads),
+    attack("slow bodies", http1::slow_bodies),
+    attack("readers that take nothing", http1::slow_readers),
+    attack("half-closed connections", http1::half_closed),
+    attack("pipelined requests, answers unread", http1::pipelining),
+    attack("heads, targets and bodies too large", http1::oversized),
+    attack("new connections without end", http1::reconnecting),
+    attack("half a TLS handshake", http1::half_handshakes),
+    attack("HTTP/2: half a preface", http1::half_prefaces),
+    attack("HTTP/2: rapid reset", http2::rapid_reset),
+    attack(
+        "HTTP/2: resets that we are made to send",
+        http2::made_resets,
+    ),
+    attack("HTTP/2: endless CONTINUATION", http2::continuation),
+    attack("HTTP/2: windows that stay shut", http2::shut_windows),
+    attack("HTTP/2: flood of SETTINGS", http2::settings),
+    attack("HTTP/2: flood of PING, answers unread", http2::pings),
+    attack("HTTP/2: empty DATA without end", http2::empty_data),
+    attack(
+        "HTTP/2: header block that unpacks to much",
+        http2::unpacking,
+    ),
 ];
 
 impl Target {

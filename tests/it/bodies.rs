@@ -1,9 +1,6 @@
 //! Request bodies: their bounds, for the two addresses that read one.
 
-use std::time::Duration;
-
 use crate::exchange::service;
-use crate::support::Server;
 
 fn post(path: &str, fields: &str, body: &str) -> String {
     let request =
@@ -85,28 +82,6 @@ fn a_body_as_long_as_the_limit_is_read() {
         format!("Content-Type: application/json\r\nConnection: close\r\nContent-Length: {bytes}");
     let answer = post("/mcp", &fields, &" ".repeat(bytes));
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
-}
-
-#[test]
-fn a_body_that_takes_its_time_is_read_within_the_limit_and_408_beyond_it() {
-    let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    for (time, status) in [
-        (Duration::from_secs(60), 200),
-        (Duration::from_millis(200), 408),
-    ] {
-        let server = Server::start_with(|config| config.limits.body_time = time);
-        let mut connection = server.connect();
-        let fields = [("Content-Type", "application/json")];
-        let head = connection.head("POST", "/mcp", &fields, ping.len());
-        connection.write(head.as_bytes());
-        connection.write(&ping[..10]);
-        if status == 200 {
-            // Another client is answered while this one is in the middle of its body.
-            assert_eq!(server.get("/healthz").status, 200);
-            connection.write(&ping[10..]);
-        }
-        assert_eq!(connection.response("POST").status, status);
-    }
 }
 
 /// A client that waits to hear whether to send its body.

@@ -3,76 +3,42 @@
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
-use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use reviewd::http::{self, AppState, Limits, Proxies, ProxyField, Rates, ServedState, Settings};
+use reviewd::http::{self, AppState, ServedState, Settings};
+use reviewd::model;
 use reviewd::search::index::IndexOptions;
-use reviewd::snapshot::{self, Snapshot};
-use reviewd::wire::date::Timestamp;
-use reviewd::{dataset, model};
+use reviewd::snapshot::Snapshot;
 
 use crate::support::{Connection, Response, Server, wait_until};
 
 /// The public address of the service under test, which is not where it listens.
-pub(crate) const BASE_URL: &str = "https://reviews.example";
+pub(crate) use oracle::service::{BASE_URL, sample};
 
 /// How long a request's body may take.
 const BODY_TIME: Duration = Duration::from_millis(500);
 
-/// Returns the sample practice.
-pub(crate) fn sample() -> model::Dataset {
-    let now = Timestamp::from_unix(1_800_000_000);
-    let decoded = dataset::decode(dataset::embedded(), now).expect("the sample is well formed");
-    decoded.dataset
-}
-
 /// Returns bounds that the sample stays far below.
 pub(crate) fn index_options() -> IndexOptions {
-    IndexOptions {
-        memory_bytes: 64 << 20,
-        threads: NonZeroUsize::MIN,
-    }
+    oracle::service::snapshot_settings().index
 }
 
 /// Returns the snapshot of `dataset`, with its compressed variants.
 pub(crate) fn snapshot_of(dataset: model::Dataset) -> Snapshot {
-    let settings = snapshot::Settings {
-        base_url: BASE_URL.to_owned(),
-        index: index_options(),
-        mentions_min: reviewd::insights::MENTIONS_MIN,
-    };
-    let snapshot = Snapshot::build(dataset, &settings);
+    let snapshot = Snapshot::build(dataset, &oracle::service::snapshot_settings());
     snapshot.compress(|| false);
     snapshot
 }
 
-/// Returns settings like those of the program.
+/// Returns settings like those of the program, with less time for a body.
 pub(crate) fn settings() -> Settings {
-    Settings {
-        base_url: BASE_URL.to_owned(),
-        cache_control: "public, max-age=60, stale-while-revalidate=600".to_owned(),
-        rates: Rates {
-            reads: 0,
-            mcp: 0,
-            hub: 0,
-        },
-        proxies: Proxies {
-            networks: Vec::new(),
-            field: ProxyField::XForwardedFor,
-        },
-        limits: Limits {
-            header_fields: 64,
-            target_bytes: 8_192,
-            hub_body_bytes: 8_192,
-            mcp_body_bytes: 1 << 20,
-            body_time: BODY_TIME,
-        },
-    }
+    let mut settings = oracle::service::settings();
+    settings.limits.body_time = BODY_TIME;
+    settings
 }
 
 /// A service that listens on loopback until the process ends.

@@ -3,7 +3,6 @@
 mod idle;
 mod transcripts;
 
-use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::num::NonZeroUsize;
 use std::thread;
@@ -81,25 +80,6 @@ fn requests_in_one_piece_are_answered_in_their_order_by_either_path() {
     assert_eq!(connection.response("GET").status, 200);
     // Five of the row before the page's search, and those seven that were asked for alone and are no page's search.
     assert_eq!(plain(&server), 5 + 7);
-}
-
-#[test]
-fn a_long_row_of_requests_is_answered_to_its_end() {
-    let server = start_with(|_| {});
-    const REQUESTS: usize = 3_000;
-    let mut connection = server.connect();
-    let mut writer = connection.stream().try_clone().unwrap();
-    let sender = thread::spawn(move || {
-        writer
-            .write_all(get("/robots.txt").repeat(REQUESTS).as_bytes())
-            .unwrap();
-    });
-    let expected = server.get("/robots.txt").body;
-    for number in 0..REQUESTS {
-        assert_eq!(connection.response("GET").body, expected, "{number}");
-    }
-    sender.join().unwrap();
-    assert!(plain(&server) > 100, "{}", plain(&server));
 }
 
 #[test]

@@ -1,22 +1,13 @@
 //! HTTP/2 with prior knowledge, on the port of HTTP/1.1.
 
+use crate::support::Server;
 use crate::support::frames::{END_HEADERS, END_STREAM, Frames, frame, kind};
-use crate::support::{Server, wait_until};
 
 /// `:status: 200` in the static table.
 const OK: u8 = 0x88;
 
 /// The error code of a peer that asks for too much (RFC 9113 §7).
 const ENHANCE_YOUR_CALM: u32 = 0xb;
-
-#[test]
-fn both_protocols_give_the_same_bytes() {
-    let server = Server::start();
-    let expected = server.get("/reviews.json").body;
-    let mut frames = Frames::open(server.address(), &[]);
-    frames.get(1, "/reviews.json");
-    assert_eq!(frames.answer(1), (OK, expected));
-}
 
 #[test]
 fn streams_of_one_connection_are_answered_side_by_side() {
@@ -55,55 +46,6 @@ fn more_than_64_streams_are_refused() {
     }
     let refused = frames.wait_for(kind::RST_STREAM);
     assert_eq!(refused.stream, 129);
-}
-
-#[test]
-fn rapid_reset_ends_the_connection_and_no_other() {
-    let server = Server::start();
-    let mut other = server.connect();
-    assert_eq!(other.get("/healthz").status, 200);
-    let mut frames = Frames::open(server.address(), &[]);
-    let block = frames.get_block("/reviews.json");
-    for number in 0..10_000 {
-        let stream = 1 + 2 * number;
-        let cancel = 8_u32.to_be_bytes();
-        let sent = frames
-            .try_send(kind::HEADERS, END_HEADERS | END_STREAM, stream, &block)
-            .and_then(|()| frames.try_send(kind::RST_STREAM, 0, stream, &cancel));
-        if sent.is_err() {
-            break;
-        }
-    }
-    while let Some(frame) = frames.next() {
-        if frame.kind == kind::GOAWAY {
-            let code = u32::from_be_bytes(frame.payload[4..8].try_into().expect("four bytes"));
-            assert_eq!(code, ENHANCE_YOUR_CALM);
-        }
-    }
-    assert_eq!(other.get("/healthz").status, 200);
-    wait_until("its place is free", || {
-        server.running().open_connections() == 1
-    });
-}
-
-#[test]
-fn an_endless_header_block_ends_the_connection() {
-    let server = Server::start();
-    let mut frames = Frames::open(server.address(), &[]);
-    let block = frames.get_block("/healthz");
-    frames.send(kind::HEADERS, END_STREAM, 1, &block);
-    for _ in 0..1_000 {
-        if frames
-            .try_send(kind::CONTINUATION, 0, 1, &filler())
-            .is_err()
-        {
-            break;
-        }
-    }
-    while frames.next().is_some() {}
-    wait_until("its place is free", || {
-        server.running().open_connections() == 0
-    });
 }
 
 /// A literal field that no table keeps, of 4,129 bytes as they count (RFC 9113 §6.5.2).

@@ -7,7 +7,6 @@
 
 mod access_log;
 mod any_bytes;
-mod any_request;
 mod attacks;
 mod bodies;
 mod check;

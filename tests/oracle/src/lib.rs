@@ -21,6 +21,7 @@ mod negotiate;
 mod plain_reply;
 mod query;
 mod search;
+pub mod service;
 mod xml;
 
 pub use conditional::check_conditional;

@@ -8,20 +8,17 @@ mod in_memory;
 mod words;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::num::NonZeroUsize;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 
 use reviewd::clock;
-use reviewd::dataset;
 use reviewd::http::{
-    AccessLog, AppState, Body, Limits, LogEntry, Proxies, ProxyField, Rates, ServedState, Settings,
-    WriterMessage, respond_simple,
+    AccessLog, AppState, Body, LogEntry, Proxies, ProxyField, ServedState, WriterMessage,
+    respond_simple,
 };
-use reviewd::search::index::IndexOptions;
-use reviewd::snapshot::{self, Snapshot};
-use reviewd::wire::date::Timestamp;
+use reviewd::snapshot::Snapshot;
+
+use super::service;
 
 use in_memory::respond_via_hyper;
 use words::{FRAME, NAMES, TAGGED, VALUES};
@@ -109,49 +106,29 @@ impl Served {
     /// and insights are there if it is `whole`. A client may ask for `reads` in a minute: any number, more than anybody
     /// asks for, or one, which then is spent.
     fn build(field: Option<ProxyField>, whole: bool, reads: u32) -> Served {
-        let now = Timestamp::from_unix(1_900_000_000);
-        let decoded = dataset::decode(dataset::embedded(), now).expect("the sample is valid");
-        let settings = snapshot::Settings {
-            base_url: "https://reviews.example".into(),
-            index: IndexOptions {
-                memory_bytes: 1 << 20,
-                threads: NonZeroUsize::MIN,
-            },
-            mentions_min: reviewd::insights::MENTIONS_MIN,
-        };
+        let snapshot_settings = service::snapshot_settings();
         let snapshot = match whole {
-            true => Snapshot::build(decoded.dataset, &settings),
-            false => Snapshot::build_without_insights(&decoded.dataset, &settings),
+            true => Snapshot::build(service::sample(), &snapshot_settings),
+            false => Snapshot::build_without_insights(&service::sample(), &snapshot_settings),
         };
         let site = ServedState::new(Arc::new(snapshot)).expect("the base URL fits a header");
-        let watched = field.is_some();
-        let loopback = "127.0.0.0/8".parse().expect("a network");
-        let settings = Settings {
-            base_url: settings.base_url,
-            cache_control: "public, max-age=60".to_owned(),
-            rates: Rates {
-                reads,
-                mcp: 0,
-                hub: 0,
-            },
-            proxies: Proxies {
-                networks: watched.then_some(loopback).into_iter().collect(),
-                field: field.unwrap_or(ProxyField::XForwardedFor),
-            },
-            limits: Limits {
-                header_fields: 8,
-                target_bytes: 256,
-                hub_body_bytes: 8_192,
-                mcp_body_bytes: 1 << 20,
-                body_time: Duration::from_secs(10),
-            },
-        };
+        let mut settings = service::settings();
+        settings.rates.reads = reads;
+        settings.limits.header_fields = 8;
+        settings.limits.target_bytes = 256;
+        if let Some(field) = field {
+            let loopback = "127.0.0.0/8".parse().expect("a network");
+            settings.proxies = Proxies {
+                networks: vec![loopback],
+                field,
+            };
+        }
         let app = AppState::new(settings, site).expect("the settings fit headers");
         let app = Arc::new(app);
         if whole {
             app.current().compress(|| false);
         }
-        let messages = watched.then(|| {
+        let messages = field.is_some().then(|| {
             let (log, messages) = AccessLog::new();
             app.set_access_log(log);
             messages

@@ -1,0 +1,57 @@
+//! The service of the program without flags, for tests and benches that build it themselves.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use reviewd::dataset;
+use reviewd::http::{Limits, Proxies, ProxyField, Rates, Settings};
+use reviewd::model::Dataset;
+use reviewd::search::index::IndexOptions;
+use reviewd::snapshot;
+use reviewd::wire::date::Timestamp;
+
+/// The public address.
+pub const BASE_URL: &str = "https://reviews.example";
+
+/// Returns the sample practice.
+pub fn sample() -> Dataset {
+    let now = Timestamp::from_unix(1_800_000_000);
+    let decoded = dataset::decode(dataset::embedded(), now);
+    decoded.expect("the sample is well formed").dataset
+}
+
+/// Returns settings of a snapshot of a small dataset.
+pub fn snapshot_settings() -> snapshot::Settings {
+    snapshot::Settings {
+        base_url: BASE_URL.to_owned(),
+        index: IndexOptions {
+            memory_bytes: 64 << 20,
+            threads: NonZeroUsize::MIN,
+        },
+        mentions_min: reviewd::insights::MENTIONS_MIN,
+    }
+}
+
+/// Returns the settings of the program, without rate limits and proxies.
+pub fn settings() -> Settings {
+    Settings {
+        base_url: BASE_URL.to_owned(),
+        cache_control: "public, max-age=60, stale-while-revalidate=600".to_owned(),
+        rates: Rates {
+            reads: 0,
+            mcp: 0,
+            hub: 0,
+        },
+        proxies: Proxies {
+            networks: Vec::new(),
+            field: ProxyField::XForwardedFor,
+        },
+        limits: Limits {
+            header_fields: 64,
+            target_bytes: 8_192,
+            hub_body_bytes: 8_192,
+            mcp_body_bytes: 1 << 20,
+            body_time: Duration::from_secs(10),
+        },
+    }
+}
