@@ -3,6 +3,7 @@
 
 need curl curl
 need python3 python3
+need openssl openssl
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release
 
 # Blocks whose fence reads ```sh server run beside a server on the sample; those with ```sh test need none. All of a page

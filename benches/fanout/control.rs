@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use reviewd::hub::Callback;
-use reviewd::hub::client::{Client, Payload};
+use reviewd::hub::client::{Client, Content};
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::priority::{Behind, give_way};
 use reviewd::hub::resolve::{Lookup, ResolverPool};
 use reviewd::hub::subscription::Answer;
 use reviewd::hub::tls::client_config;
+use reviewd::hub::{Callback, Settings, StoreLocation};
+use reviewd::wire::date::Timestamp;
 
 /// Delivers `body` to every callback with the hub's own client, by as many threads as the hub has by default.
 pub(crate) fn deliver(ca: &Path, callbacks: &[&String], body: &[u8]) {
@@ -21,18 +22,19 @@ pub(crate) fn deliver(ca: &Path, callbacks: &[&String], body: &[u8]) {
         allow_private: true,
         ports: Ports::parse("1024-").unwrap(),
     };
-    let lookups = ResolverPool::new(Arc::new(NoNames), guard, 1).unwrap();
-    let client = Client::new(
-        "control",
-        client_config(Some(ca)).unwrap(),
-        lookups,
-        THREADS,
-    );
-    let payload = Payload {
+    let lookups = ResolverPool::new(Arc::new(NoNames), guard.clone(), 1).unwrap();
+    let tls = client_config(Some(ca)).unwrap();
+    let settings = Settings {
+        delivery_timeout: Duration::from_secs(60),
+        ..Settings::new(StoreLocation::Directory("unused".into()), guard)
+    };
+    let client = Client::new("control".to_owned(), tls, lookups, &settings);
+    let content = Content {
+        digest: [0; 32],
+        dated: Timestamp::from_unix(0),
         media_type: "application/json",
-        link: "<https://reviews.example/>; rel=\"self\"",
-        body,
-        signature: None,
+        link: "<https://reviews.example/>; rel=\"self\"".to_owned(),
+        body: body.to_vec().into(),
     };
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -41,8 +43,7 @@ pub(crate) fn deliver(ca: &Path, callbacks: &[&String], body: &[u8]) {
                 give_way(Behind::Far);
                 while let Some(callback) = callbacks.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let callback = Callback::parse(callback).unwrap();
-                    let time = Duration::from_secs(60);
-                    let exchange = client.deliver(&callback, &payload, time, time, &Arc::default());
+                    let exchange = client.deliver(&callback, &content, None, &Arc::default());
                     assert_eq!(exchange.answer, Some(Answer::Status(204)));
                 }
             });

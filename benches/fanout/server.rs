@@ -112,11 +112,10 @@ impl Home<'_> {
     /// Puts so many active subscriptions here that owe nothing. A service that delivers from here may have verified some.
     pub(crate) fn fill(&self, topic: &str, callbacks: &[String]) {
         let mut store = self.open();
-        let idle = HashMap::new();
         let claim = Claim {
             limit: PART,
             per_host: PART,
-            busy: &idle,
+            busy: HashMap::new(),
         };
         for part in callbacks.chunks(PART) {
             let asked: Vec<Accept> = part.iter().map(|callback| asked(topic, callback)).collect();

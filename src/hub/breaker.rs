@@ -5,8 +5,8 @@
 //! hosts that were not reached at all count: no name, no route, no connection in time. A refused connection, a broken
 //! handshake or a bad status prove that the network works.
 //!
-//! A pause ends when one probed host of an active subscription can be reached, and by itself after `PAUSE_MAX`: then
-//! deliveries are attempted for `TRIAL`, in which attempts that reach no host do not count as failures.
+//! A pause ends when one probed host of an active subscription can be reached: hosts that were reached last are probed
+//! first, and the others by turns. What is not reached during a pause is no failure of its subscriber.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -35,13 +35,10 @@ enum State {
     #[default]
     Closed,
     Paused {
-        until: Instant,
         probe_at: Instant,
         wait: Duration,
         probing: bool,
     },
-    /// A pause ended by itself, and no host has been reached since.
-    Trial { until: Instant },
 }
 
 impl Breaker {
@@ -76,18 +73,13 @@ impl Breaker {
             if self.reached.len() > REACHED_MAX {
                 self.reached.pop_front();
             }
-            if matches!(self.state, State::Trial { .. }) {
-                self.state = State::Closed;
-            }
             return false;
         }
         let lost = self.seen.iter().filter(|seen| !seen.reached).count();
-        let may_pause = !self.is_paused() && !self.is_trial(now);
-        if !may_pause || lost < HOSTS_MIN || lost * 2 <= self.seen.len() {
+        if self.is_paused() || lost < HOSTS_MIN || lost * 2 <= self.seen.len() {
             return false;
         }
         self.state = State::Paused {
-            until: now + PAUSE_MAX,
             probe_at: now,
             wait: PROBE_WAIT,
             probing: false,
@@ -99,23 +91,6 @@ impl Breaker {
     #[must_use]
     pub fn is_paused(&self) -> bool {
         matches!(self.state, State::Paused { .. })
-    }
-
-    /// Tells whether a pause ended by itself a short while ago and no host has been reached since: an attempt that
-    /// reaches no host is then no failure of the subscriber.
-    #[must_use]
-    pub fn is_trial(&self, now: Instant) -> bool {
-        matches!(self.state, State::Trial { until } if now < until)
-    }
-
-    /// Ends a pause that has lasted for `PAUSE_MAX`; returns true when it did.
-    pub fn end_long_pause(&mut self, now: Instant) -> bool {
-        let is_over = matches!(self.state, State::Paused { until, .. } if now >= until);
-        if is_over {
-            self.state = State::Trial { until: now + TRIAL };
-            self.seen.clear();
-        }
-        is_over
     }
 
     /// Begins a probe when it is time for one: returns the hosts that were reached last, at most half of [`PROBES`]. The
@@ -167,20 +142,13 @@ const HOSTS_MAX: usize = 256;
 const REACHED_MAX: usize = 32;
 
 /// Hosts connected to in one probe.
-pub const PROBES: usize = 4;
+pub(super) const PROBES: usize = 8;
 
 /// The wait after the first probe that failed; it doubles.
 const PROBE_WAIT: Duration = Duration::from_secs(2);
 
 /// The longest wait between probes.
-pub const PROBE_WAIT_MAX: Duration = Duration::from_secs(60);
-
-/// The longest pause. Our choice: no set of unreachable hosts can hold up the others for longer.
-const PAUSE_MAX: Duration = Duration::from_secs(10 * 60);
-
-/// How long deliveries are attempted after that before they may pause again. Our choice: every subscriber that is due
-/// gets its attempt meanwhile, also behind a few thousand that cannot be reached.
-const TRIAL: Duration = Duration::from_secs(60);
+pub(super) const PROBE_WAIT_MAX: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {
@@ -190,21 +158,16 @@ mod tests {
         now + Duration::from_secs(s)
     }
 
-    fn paused(now: Instant) -> Breaker {
-        let mut breaker = Breaker::default();
-        for host in ["a", "b", "c"] {
-            breaker.record(host, 443, false, now);
-        }
-        assert!(breaker.is_paused());
-        breaker
-    }
-
     #[test]
     fn most_hosts_lost_at_once_pause_and_one_connection_resumes() {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
         breaker.record("good", 443, true, now);
-        assert!(!breaker.record("a", 443, false, now));
-        assert!(!breaker.record("b", 443, false, now));
+        for host in ["a", "a", "a", "b"] {
+            assert!(
+                !breaker.record(host, 443, false, now),
+                "one host counts once"
+            );
+        }
         assert!(breaker.record("c", 443, false, now));
         assert!(breaker.is_paused());
         let targets = breaker.begin_probe(now).expect("at once");
@@ -229,14 +192,6 @@ mod tests {
         assert!(!breaker.record_stall("c", 443, now), "four hosts took it");
         assert!(!breaker.record_stall("c", 443, at(now, 30)), "long ago");
         assert!(!breaker.is_paused());
-    }
-
-    #[test]
-    fn one_host_that_fails_often_does_not_pause() {
-        let (mut breaker, now) = (Breaker::default(), Instant::now());
-        for _ in 0..100 {
-            assert!(!breaker.record("a", 443, false, now));
-        }
     }
 
     #[test]
@@ -266,38 +221,17 @@ mod tests {
     }
 
     #[test]
-    fn probes_wait_longer_each_time_up_to_a_minute() {
-        let now = Instant::now();
-        let mut breaker = paused(now);
+    fn probes_wait_longer_each_time_up_to_half_a_minute() {
+        let (mut breaker, now) = (Breaker::default(), Instant::now());
+        for host in ["a", "b", "c"] {
+            breaker.record(host, 443, false, now);
+        }
         let mut s = 0;
-        for wait in [2, 4, 8, 16, 32, 60, 60] {
+        for wait in [2, 4, 8, 16, 30, 30] {
             assert!(breaker.begin_probe(at(now, s)).is_some());
             breaker.end_probe(false, at(now, s));
             assert!(breaker.begin_probe(at(now, s + wait - 1)).is_none());
             s += wait;
         }
-    }
-
-    #[test]
-    fn a_pause_ends_by_itself_after_ten_minutes_and_a_minute_passes_before_the_next() {
-        let now = Instant::now();
-        let mut breaker = paused(now);
-        assert!(!breaker.end_long_pause(at(now, 599)) && breaker.is_paused());
-        assert!(breaker.end_long_pause(at(now, 600)) && !breaker.is_paused());
-        for number in 0..10 {
-            let host = format!("h{number}");
-            assert!(!breaker.record(&host, 443, false, at(now, 659)));
-        }
-        assert!(breaker.is_trial(at(now, 659)) && !breaker.is_trial(at(now, 660)));
-        assert!(breaker.record("h", 443, false, at(now, 660)));
-    }
-
-    #[test]
-    fn one_host_that_is_reached_ends_the_trial() {
-        let now = Instant::now();
-        let mut breaker = paused(now);
-        breaker.end_long_pause(at(now, 600));
-        breaker.record("good", 443, true, at(now, 601));
-        assert!(!breaker.is_trial(at(now, 601)));
     }
 }

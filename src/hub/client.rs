@@ -1,30 +1,70 @@
-//! The HTTPS client: a verification, a delivery, a denial, each one request with one deadline.
+//! The HTTPS client: a verification, a delivery, a denial, each one request with one deadline on a connection of its own.
 //!
 //! No proxy from the environment (it would resolve names itself, past the guard), no redirects, https only, nothing
 //! decompressed.
 
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read};
+use std::net::{SocketAddr, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use arc_swap::ArcSwap;
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use bytes::Bytes;
 use ureq::http::Response;
 use ureq::unversioned::transport::Connector;
 use ureq::{Agent, Body, Timeout};
 
-use super::Callback;
 use super::outcome::{Answer, Failure};
+use super::request::Secret;
 use super::resolve::{GuardedResolver, LookupError, ResolverPool};
+use super::signature::sign;
+use super::store::{Delivery, DenialNotice, Verification};
 use super::tcp::HubTcpConnector;
 use super::tls::TlsConnector;
+use super::{Callback, Settings};
 use crate::clock;
-use crate::wire::date::parse_http_date;
+use crate::wire::date::{Timestamp, parse_http_date};
 
-/// A client whose connections and lookups are its own.
+/// A topic's content and the fields that go with it, shared by all its deliveries.
 #[derive(Clone, Debug)]
-pub struct Client {
-    agent: Agent,
+pub struct Content {
+    /// SHA-256 of the body.
+    pub digest: [u8; 32],
+    /// The dataset's `updated_at`.
+    pub dated: Timestamp,
+    /// The topic's media type.
+    pub media_type: &'static str,
+    /// The value of `Link`: the topic first, since there are subscribers that read only one entry.
+    pub link: String,
+    /// The full content.
+    pub body: Bytes,
+}
+
+/// What a thread is to do.
+#[derive(Debug)]
+pub(super) enum Job {
+    Verify(Verification),
+    /// The number counts the bytes that were taken.
+    Deliver(Delivery, Arc<Content>, Arc<AtomicU64>),
+    Deny(DenialNotice),
+    Probe(Vec<(String, u16)>),
+}
+
+impl Job {
+    /// Returns whom it is for, and about which topic; nothing for a probe.
+    pub(super) fn subject(&self) -> Option<(&Callback, &str)> {
+        match self {
+            Job::Verify(asked) => Some((&asked.callback, &asked.topic_given)),
+            Job::Deliver(delivery, ..) => Some((&delivery.callback, &delivery.topic)),
+            Job::Deny(notice) => Some((&notice.callback, &notice.topic)),
+            Job::Probe(_) => None,
+        }
+    }
 }
 
 /// What one exchange came to.
@@ -44,7 +84,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// Nothing was sent, for a reason of ours.
-    pub(super) const WITHHELD: Exchange = Exchange {
+    const WITHHELD: Exchange = Exchange {
         answer: None,
         retry_after: None,
         reached: false,
@@ -52,7 +92,7 @@ impl Exchange {
         confirmed: false,
     };
 
-    pub(super) fn failed(failure: Failure, reached: bool) -> Exchange {
+    fn failed(failure: Failure, reached: bool) -> Exchange {
         Exchange {
             answer: Some(Answer::Failed(failure)),
             reached,
@@ -61,58 +101,91 @@ impl Exchange {
     }
 }
 
-/// A content to deliver, but for the subscriber's own parts.
-#[derive(Clone, Copy, Debug)]
-pub struct Payload<'a> {
-    /// The topic's media type.
-    pub media_type: &'a str,
-    /// The value of `Link`, topic first.
-    pub link: &'a str,
-    /// The full content.
-    pub body: &'a [u8],
-    /// The value of `X-Hub-Signature`, if the subscriber gave a secret.
-    pub signature: Option<&'a str>,
+/// The client that all exchanges share.
+#[derive(Debug)]
+pub struct Client {
+    /// Replaced when it was cut.
+    agent: ArcSwap<Agent>,
+    user_agent: String,
+    tls: Arc<rustls::ClientConfig>,
+    lookups: ResolverPool,
+    delivery_timeout: Duration,
+    verify_timeout: Duration,
 }
 
 impl Client {
-    /// Builds a client that names `user_agent`, keeps `idle_max` idle connections, and asks `lookups` for addresses.
+    /// Builds a client that names `user_agent` and asks `lookups` for addresses.
     #[must_use]
     pub fn new(
-        user_agent: &str,
+        user_agent: String,
         tls: Arc<rustls::ClientConfig>,
         lookups: ResolverPool,
-        idle_max: usize,
+        settings: &Settings,
     ) -> Client {
-        let config = Agent::config_builder()
-            .https_only(true)
-            .http_status_as_error(false)
-            .proxy(None)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .user_agent(user_agent)
-            .accept("*/*")
-            .accept_encoding("identity")
-            .max_response_header_size(HEADER_BYTES)
-            .input_buffer_size(BUFFER_BYTES)
-            .output_buffer_size(BUFFER_BYTES)
-            .max_idle_connections(idle_max)
-            .max_idle_connections_per_host(IDLE_PER_HOST)
-            .max_idle_age(IDLE_AGE)
-            // The global one is set for each request. It covers name, connection, TLS, request and answer to the last
-            // byte that we read, so a byte a second cannot outlast it.
-            .timeout_global(Some(Duration::ZERO))
-            .timeout_connect(Some(CONNECT_TIMEOUT))
-            .build();
-        let connector = HubTcpConnector.chain(TlsConnector(tls));
+        let agent = ArcSwap::from_pointee(agent(&user_agent, &tls, &lookups));
         Client {
-            agent: Agent::with_parts(config, connector, GuardedResolver(lookups)),
+            agent,
+            user_agent,
+            tls,
+            lookups,
+            delivery_timeout: settings.delivery_timeout,
+            verify_timeout: settings.verify_timeout,
         }
     }
 
-    /// Asks the callback to confirm: GET `uri`, which carries the challenge. Confirmed is only a 2xx whose body is the
-    /// challenge, to the byte. Of the answer at most one byte more than the challenge is read.
-    pub(super) fn verify(&self, uri: &str, challenge: &str, timeout: Duration) -> Exchange {
-        let mut response = match self.get(uri, timeout) {
+    /// Breaks every exchange that is under way, and begins none until [`Client::renew`].
+    pub(super) fn cut(&self) {
+        Agent::clone(&self.agent.load()).shutdown();
+    }
+
+    /// Begins exchanges again after they were cut.
+    pub(super) fn renew(&self) {
+        let agent = agent(&self.user_agent, &self.tls, &self.lookups);
+        self.agent.store(Arc::new(agent));
+    }
+
+    /// Does the job; a panic on the way is an end like any other.
+    pub(super) fn run(&self, job: &Job) -> Exchange {
+        let exchange = AssertUnwindSafe(|| match job {
+            Job::Verify(asked) => self.verify(asked),
+            Job::Deliver(delivery, content, sent) => {
+                self.deliver(&delivery.callback, content, delivery.secret.as_ref(), sent)
+            }
+            Job::Deny(notice) => {
+                let reason = notice.removal.reason().unwrap_or("the subscription ended");
+                self.get(&notice.callback.with_query(&[
+                    ("hub.mode", "denied"),
+                    ("hub.topic", &notice.topic),
+                    ("hub.reason", reason),
+                ]))
+                .map_or_else(|error| failure(&error), |response| answered(&response))
+            }
+            Job::Probe(targets) => Exchange {
+                reached: targets
+                    .iter()
+                    .any(|(host, port)| self.connects(host, *port)),
+                ..Exchange::WITHHELD
+            },
+        });
+        catch_unwind(exchange).unwrap_or_else(|_| {
+            tracing::error!("an exchange with a subscriber panicked, which is an error in reviewd");
+            Exchange::failed(Failure::Internal, true)
+        })
+    }
+
+    /// Asks the callback to confirm. Confirmed is only a 2xx whose body is the challenge, to the byte; of the answer at most
+    /// one byte more than that is read.
+    fn verify(&self, asked: &Verification) -> Exchange {
+        let Some(challenge) = challenge() else {
+            return Exchange::WITHHELD;
+        };
+        let response = self.get(&asked.callback.with_query(&[
+            ("hub.mode", asked.mode.as_str()),
+            ("hub.topic", &asked.topic_given),
+            ("hub.challenge", &challenge),
+            ("hub.lease_seconds", &asked.lease_s.to_string()),
+        ]));
+        let mut response = match response {
             Ok(response) => response,
             Err(error) => return failure(&error),
         };
@@ -128,91 +201,96 @@ impl Client {
         }
     }
 
-    /// Tells the callback something: GET `uri`; only the head of the answer is read.
-    pub(super) fn tell(&self, uri: &str, timeout: Duration) -> Exchange {
-        match self.get(uri, timeout) {
-            Ok(response) => answered(&response),
-            Err(error) => failure(&error),
-        }
-    }
-
-    fn get(&self, uri: &str, timeout: Duration) -> Result<Response<Body>, ureq::Error> {
+    fn get(&self, uri: &str) -> Result<Response<Body>, ureq::Error> {
         CONNECTED.set(false);
-        let request = self.agent.get(uri).config().timeout_global(Some(timeout));
+        let (agent, timeout) = (self.agent.load(), self.verify_timeout);
+        let request = agent.get(uri).config().timeout_global(Some(timeout));
         request.build().call()
     }
 
-    /// Delivers a content: POST with Content-Length; only the head of the answer is read.
-    ///
-    /// `patience` bounds the lookup, each wait for room in the send buffer, and the answer once the body is handed over;
-    /// `timeout` bounds all of it. `sent` counts the bytes that the kernel took, while they go out.
-    ///
-    /// A subscriber may close an idle connection just when the request goes out on it. That is no failure, so
-    /// the request is then sent once more on a connection of its own, within the same deadline.
+    /// Delivers a content: POST with Content-Length; only the head of the answer is read. The time limit bounds the lookup,
+    /// each wait for room in the send buffer, and the answer once the body is handed over; all of it has a second more for
+    /// every 32 KiB. `sent` counts the bytes that the kernel took, while they go out.
     pub fn deliver(
         &self,
         callback: &Callback,
-        payload: &Payload<'_>,
-        patience: Duration,
-        timeout: Duration,
+        content: &Content,
+        secret: Option<&Secret>,
         sent: &Arc<AtomicU64>,
     ) -> Exchange {
         SENT.set(Arc::clone(sent));
-        let began = Instant::now();
-        let first = self.post(callback, payload, patience, timeout, IDLE_AGE);
-        let left = timeout.saturating_sub(began.elapsed());
-        let broke = first.answer == Some(Answer::Failed(Failure::Protocol));
-        if broke && !CONNECTED.get() && !left.is_zero() {
-            return self.post(callback, payload, patience, left, Duration::ZERO);
-        }
-        first
-    }
-
-    /// Posts on a connection that has been idle for less than `idle_max`, or on a new one.
-    fn post(
-        &self,
-        callback: &Callback,
-        payload: &Payload<'_>,
-        patience: Duration,
-        timeout: Duration,
-        idle_max: Duration,
-    ) -> Exchange {
         CONNECTED.set(false);
-        let sent = || SENT.with_borrow(|sent| sent.load(Ordering::Relaxed));
-        let before = sent();
-        let mut request = self
-            .agent
+        let (agent, patience) = (self.agent.load(), self.delivery_timeout);
+        let mut request = agent
             .post(callback.uri())
-            .header("Content-Type", payload.media_type)
-            .header("Link", payload.link);
-        if let Some(signature) = payload.signature {
-            request = request.header("X-Hub-Signature", signature);
+            .header("Content-Type", content.media_type)
+            .header("Link", &content.link);
+        if let Some(secret) = secret {
+            request = request.header("X-Hub-Signature", sign(secret, &content.body));
         }
         let request = request
             .config()
-            .timeout_global(Some(timeout))
+            .timeout_global(Some(delivery_timeout(patience, content.body.len())))
             .timeout_resolve(Some(patience))
             .timeout_per_write(Some(patience))
-            .timeout_recv_response(Some(patience))
-            .max_idle_age(idle_max);
-        match request.build().send(payload.body) {
+            .timeout_recv_response(Some(patience));
+        match request.build().send(&content.body[..]) {
             Ok(response) => answered(&response),
             Err(error) => {
                 let exchange = failure(&error);
-                let taken = usize::try_from(sent() - before).unwrap_or(usize::MAX);
+                let taken = usize::try_from(sent.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
                 let is_late = exchange.answer == Some(Answer::Failed(Failure::Timeout));
                 Exchange {
-                    stalled: is_late && exchange.reached && taken < payload.body.len(),
+                    stalled: is_late && exchange.reached && taken < content.body.len(),
                     ..exchange
                 }
             }
         }
     }
 
-    /// Breaks every exchange that is under way, and makes no new one.
-    pub(super) fn cut(&self) {
-        self.agent.clone().shutdown();
+    /// Connects and hangs up: enough to know that the network is there.
+    fn connects(&self, host: &str, port: u16) -> bool {
+        let addresses = self.lookups.resolve(host, PROBE_TIMEOUT);
+        let Some(address) = addresses.ok().and_then(|found| found.first().copied()) else {
+            return false;
+        };
+        match TcpStream::connect_timeout(&SocketAddr::new(address, port), PROBE_TIMEOUT) {
+            Ok(_) => true,
+            // A host that says no is there as well.
+            Err(error) => error.kind() == ErrorKind::ConnectionRefused,
+        }
     }
+}
+
+fn agent(user_agent: &str, tls: &Arc<rustls::ClientConfig>, lookups: &ResolverPool) -> Agent {
+    let config = Agent::config_builder()
+        .https_only(true)
+        .http_status_as_error(false)
+        .proxy(None)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .user_agent(user_agent)
+        .accept("*/*")
+        .accept_encoding("identity")
+        .max_response_header_size(HEADER_BYTES)
+        .input_buffer_size(BUFFER_BYTES)
+        .output_buffer_size(BUFFER_BYTES)
+        .max_idle_connections(0)
+        // The global one is set for each request. It covers name, connection, TLS, request and answer to the last
+        // byte that we read, so a byte a second cannot outlast it.
+        .timeout_global(Some(Duration::ZERO))
+        .timeout_connect(Some(CONNECT_TIMEOUT))
+        .build();
+    let connector = HubTcpConnector.chain(TlsConnector(Arc::clone(tls)));
+    Agent::with_parts(config, connector, GuardedResolver(lookups.clone()))
+}
+
+/// Returns 43 random characters of `A-Z a-z 0-9 _ -`, all within the set of WebSub §5.3: 256 bits that cannot be guessed.
+/// `None` when the system has no randomness.
+fn challenge() -> Option<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
 thread_local! {
@@ -292,12 +370,6 @@ fn of_io(error: &std::io::Error, reached: bool) -> Exchange {
     match error.kind() {
         // The host is there and says no: the network is well.
         ErrorKind::ConnectionRefused => Exchange::failed(Failure::Connect, true),
-        // What breaks an established connection; on one that was kept from before, `reached` is not known.
-        ErrorKind::ConnectionReset
-        | ErrorKind::ConnectionAborted
-        | ErrorKind::BrokenPipe
-        | ErrorKind::UnexpectedEof
-        | ErrorKind::NotConnected => Exchange::failed(Failure::Protocol, true),
         _ if !reached => Exchange::failed(Failure::Connect, false),
         _ => Exchange::failed(Failure::Protocol, true),
     }
@@ -305,7 +377,7 @@ fn of_io(error: &std::io::Error, reached: bool) -> Exchange {
 
 /// How long a delivery of `bytes` may take: `base`, and a second for every 32 KiB, at most 15 min. Our choice: a sixth of a
 /// line of 50 Mbit/s that 64 deliveries share, so that only those end by it whose subscriber takes hardly anything.
-pub(super) fn delivery_timeout(base: Duration, bytes: usize) -> Duration {
+fn delivery_timeout(base: Duration, bytes: usize) -> Duration {
     let extra = u64::try_from(bytes / (32 * 1024)).unwrap_or(u64::MAX);
     base.saturating_add(Duration::from_secs(extra))
         .min(DEADLINE_MAX.max(base))
@@ -317,18 +389,14 @@ const DEADLINE_MAX: Duration = Duration::from_secs(900);
 /// Name aside, making a connection and its TLS may take this long, if the deadline leaves so much.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// A probe's lookup and its connection may each take this long.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// Largest head of an answer.
 const HEADER_BYTES: usize = 16 * 1024;
 
 /// Buffers of a connection, each way. ureq's default of 128 KiB would be 32 MiB for 128 exchanges.
 const BUFFER_BYTES: usize = 16 * 1024;
-
-/// Idle connections kept for one host: the three topics of one subscriber come one after the other.
-const IDLE_PER_HOST: usize = 2;
-
-/// How long an idle connection is kept. Short: a request on a connection that the subscriber is just closing fails,
-/// and servers close idle ones after as little as 5 s.
-const IDLE_AGE: Duration = Duration::from_secs(2);
 
 /// "Too many open files", of this process and of the system.
 const EMFILE: i32 = 24;
@@ -337,6 +405,14 @@ const ENFILE: i32 = 23;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn h39_h63_challenges_are_43_permitted_characters_and_never_the_same() {
+        let one = challenge().expect("randomness");
+        let is_permitted = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        assert!(one.len() == 43 && one.bytes().all(is_permitted), "{one}");
+        assert_ne!(challenge(), Some(one));
+    }
 
     #[test]
     fn the_deadline_grows_with_the_body_up_to_a_quarter_of_an_hour() {

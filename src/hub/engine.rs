@@ -11,14 +11,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwap;
 use tokio::sync::oneshot;
 use tracing::warn;
 
 use self::storage::{OPEN_WAIT_MIN, Role};
 use super::breaker::Breaker;
-use super::client::{Client, Exchange};
-use super::exchange::{CallbackClient, Clients, Content, Job};
+use super::client::{Client, Content, Exchange, Job};
 use super::handle::{Health, Shared, StartError, stopping};
 use super::in_flight::InFlight;
 use super::pool::Pool;
@@ -65,8 +63,7 @@ pub(super) struct Engine {
     asking: Pool,
     /// Deliveries: many, and behind everything else.
     delivering: Pool,
-    callbacks: Arc<CallbackClient>,
-    make_clients: Box<dyn Fn() -> Clients + Send>,
+    client: Arc<Client>,
     store: Option<Store>,
     role: Role,
     /// Looked at again at this time: the store when it could not be opened.
@@ -119,27 +116,10 @@ impl Engine {
         let lanes = settings.lanes;
         let tls = client_config(settings.ca_file.as_deref())?;
         let agent = format!("reviewd/{} (+{})", env!("CARGO_PKG_VERSION"), base_url);
-        let lookups = |threads| {
-            let lookup = Arc::clone(&outside.lookup);
-            ResolverPool::new(lookup, settings.guard.clone(), threads).map_err(StartError::Thread)
-        };
-        let (asking, delivering) = (lookups(lanes.verify_threads())?, lookups(lanes.fast)?);
-        let probing = asking.clone();
-        let make_clients = move || {
-            let client = |lookups: &ResolverPool, idle_max| {
-                Client::new(&agent, Arc::clone(&tls), lookups.clone(), idle_max)
-            };
-            Clients {
-                asking: client(&asking, 0),
-                delivering: client(&delivering, lanes.fast),
-            }
-        };
-        let callbacks = CallbackClient {
-            clients: ArcSwap::from_pointee(make_clients()),
-            lookups: probing,
-            delivery_timeout: settings.delivery_timeout,
-            verify_timeout: settings.verify_timeout,
-        };
+        let threads = lanes.deliveries() + lanes.verify_threads();
+        let lookups = ResolverPool::new(outside.lookup, settings.guard.clone(), threads)
+            .map_err(StartError::Thread)?;
+        let client = Client::new(agent, tls, lookups, &settings);
         let pool =
             |name, threads, behind| Pool::new(name, threads, behind).map_err(StartError::Thread);
         let now = Instant::now();
@@ -150,14 +130,13 @@ impl Engine {
             on_health,
             asking: pool("hub-ask", lanes.verify_threads(), None)?,
             delivering: pool("hub-deliver", lanes.deliveries(), Some(Behind::Far))?,
-            callbacks: Arc::new(callbacks),
-            make_clients: Box::new(make_clients),
+            client: Arc::new(client),
             store: None,
             role: Role::new(now),
             open_at: now,
             open_wait: OPEN_WAIT_MIN,
             health: Health::default(),
-            in_flight: InFlight::new(lanes),
+            in_flight: InFlight::new(lanes, now),
             breaker: Breaker::default(),
             probed_id: 0,
             contents: HashMap::new(),
@@ -192,7 +171,11 @@ impl Engine {
             if self.is_over() {
                 return self.close();
             }
-            wait = if more { TICK_BUSY } else { TICK };
+            let aging = self.in_flight.next_room(Instant::now());
+            wait = match more {
+                true => TICK_BUSY,
+                false => aging.map_or(TICK, |aging| aging.clamp(TICK_BUSY, TICK)),
+            };
         }
     }
 
@@ -304,7 +287,7 @@ impl Engine {
     /// Cuts what is still under way, closes the store, which gives the role back, and only then says that it is done.
     fn close(self) {
         let clean = self.in_flight.len() == 0;
-        self.callbacks.cut();
+        self.client.cut();
         drop(self.store);
         for done in self.stopping.into_iter().flat_map(|(_, waiting)| waiting) {
             // The caller may not have waited.

@@ -1,4 +1,8 @@
-//! Exchanges under way: how many of which kind, to which hosts, and how much more may begin.
+//! Exchanges under way, and how much more may begin: the rules that keep callbacks that hang from delaying the others.
+//!
+//! An exchange is young until it has gone for [`YOUNG`] without progress. Only young ones hold a place, in their lane and
+//! with their host, so one that hangs costs the others no more than that; it keeps its thread until its deadline. Pure: the
+//! time is handed in.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,36 +10,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::settings::Lanes;
+use super::store::{Claim, Lane};
 
-/// What kind of exchange it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A delivery that began in the fast lane.
-    Fast,
-    /// A delivery that began in the slow lane.
-    Slow,
-    /// A verification.
-    Verify,
-    /// A denial or a probe.
-    Other,
-}
-
-/// An exchange under way.
 #[derive(Debug)]
 struct Attempt {
-    kind: Kind,
+    lane: Lane,
     host: String,
     began: Instant,
-    /// Bytes that were taken, counted by the thread of the exchange, and how many there were when it was last looked at.
+    /// Bytes of the body that were taken, counted by the thread of the exchange, and how many there were at the last look.
     sent: Arc<AtomicU64>,
     seen: u64,
-    /// Until when bytes were taken at [`PACE`]; from then on it takes long.
+    /// Until when bytes were taken at [`PACE`], and how many.
     moved_at: Instant,
     moved: u64,
 }
 
 impl Attempt {
-    /// Looks at what was taken, and returns how much of it is new.
+    /// Returns how many bytes were taken since the last look.
     fn observe(&mut self, now: Instant) -> u64 {
         let sent = self.sent.load(Ordering::Relaxed);
         let lasted = now.saturating_duration_since(self.moved_at);
@@ -45,7 +36,6 @@ impl Attempt {
         sent - std::mem::replace(&mut self.seen, sent)
     }
 
-    /// Tells whether it holds a place: it has just begun, or its body is being taken at a fair pace.
     fn is_young(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.moved_at) < YOUNG
     }
@@ -53,34 +43,36 @@ impl Attempt {
 
 /// All exchanges under way, by number.
 #[derive(Debug)]
-pub(super) struct InFlight {
+pub struct InFlight {
     lanes: Lanes,
     attempts: HashMap<u64, Attempt>,
     last: u64,
-    /// Young deliveries at a time: the fast lane, and more while more of them take more bytes in all.
+    /// Young deliveries of a lane at a time: more while more of them take more bytes in all.
     places: usize,
-    /// Bytes a second in all when there were last more places; 0 while the fast lane was enough.
+    /// Bytes a second in all when there were last more places; 0 while the usual number is enough.
     rate: f64,
     /// What was taken since then.
     epoch: (Instant, u64),
 }
 
 impl InFlight {
-    pub(super) fn new(lanes: Lanes) -> InFlight {
+    /// Makes an empty table at `now`.
+    #[must_use]
+    pub fn new(lanes: Lanes, now: Instant) -> InFlight {
         InFlight {
             lanes,
             attempts: HashMap::new(),
             last: 0,
             places: lanes.fast,
             rate: 0.0,
-            epoch: (Instant::now(), 0),
+            epoch: (now, 0),
         }
     }
 
     /// Looks at what was taken of all bodies. Those that are taken at a fair pace stay young, so a line that is full is
     /// not filled with more of them; where subscribers' own lines are the narrow ones, more begin as long as that brings
     /// more bytes in all.
-    pub(super) fn observe(&mut self, now: Instant) {
+    pub fn observe(&mut self, now: Instant) {
         let taken = self.attempts.values_mut().map(|one| one.observe(now));
         self.epoch.1 += taken.sum::<u64>();
         let lasted = now.saturating_duration_since(self.epoch.0);
@@ -90,9 +82,8 @@ impl InFlight {
         let rate = self.epoch.1 as f64 / lasted.as_secs_f64();
         self.epoch = (now, 0);
         let is_kept = |one: &Attempt| {
-            one.kind == Kind::Fast
-                && one.is_young(now)
-                && now.saturating_duration_since(one.began) >= YOUNG
+            let age = now.saturating_duration_since(one.began);
+            one.lane != Lane::Ask && one.is_young(now) && age >= YOUNG
         };
         if self.count(is_kept) * 2 < self.places {
             (self.places, self.rate) = (self.lanes.fast, 0.0);
@@ -103,15 +94,9 @@ impl InFlight {
     }
 
     /// Adds an exchange with `host` that counts the bytes taken in `sent`, and returns its number.
-    pub(super) fn begin(
-        &mut self,
-        kind: Kind,
-        host: String,
-        sent: Arc<AtomicU64>,
-        now: Instant,
-    ) -> u64 {
+    pub fn begin(&mut self, lane: Lane, host: String, sent: Arc<AtomicU64>, now: Instant) -> u64 {
         let attempt = Attempt {
-            kind,
+            lane,
             host,
             began: now,
             sent,
@@ -125,7 +110,7 @@ impl InFlight {
     }
 
     /// Removes an exchange; `false` when it was not there.
-    pub(super) fn end(&mut self, number: u64) -> bool {
+    pub fn end(&mut self, number: u64) -> bool {
         let Some(mut attempt) = self.attempts.remove(&number) else {
             return false;
         };
@@ -137,51 +122,56 @@ impl InFlight {
         self.attempts.len()
     }
 
-    /// How many deliveries may begin in the fast lane. One that has been under way for long no longer counts: it
-    /// holds a thread, but not a place, so that a few subscribers that hang do not delay the many that answer.
-    pub(super) fn fast_room(&self, now: Instant) -> usize {
-        let young = self.count(|one| one.kind == Kind::Fast && one.is_young(now));
-        let busy = self.count(|one| matches!(one.kind, Kind::Fast | Kind::Slow));
-        let threads = self.lanes.deliveries().saturating_sub(busy);
-        self.places.saturating_sub(young).min(threads)
-    }
-
-    /// How many deliveries may begin in the slow lane: half of it at most, because the other half is for those that grow
-    /// old in the fast one, which would else run out of threads.
-    pub(super) fn slow_room(&self, now: Instant) -> usize {
-        let old = self.count(|one| one.kind == Kind::Fast && !one.is_young(now));
-        let slow = self.count(|one| one.kind == Kind::Slow);
-        let half = self.lanes.slow.div_ceil(2).saturating_sub(slow);
-        half.min(self.lanes.slow.saturating_sub(slow + old))
-    }
-
-    /// How many verifications, denials and probes may begin. As with deliveries, one that has been under way for long
-    /// holds a thread, but not a place.
-    pub(super) fn verify_room(&self, now: Instant) -> usize {
-        let is_asking = |one: &Attempt| matches!(one.kind, Kind::Verify | Kind::Other);
-        let young = self.count(|one| is_asking(one) && one.is_young(now));
-        let threads = self.lanes.verify_threads();
-        let threads = threads.saturating_sub(self.count(is_asking));
-        self.lanes.verify.saturating_sub(young).min(threads)
-    }
-
-    /// Places that exchanges of these kinds hold, by host. Those that have been under way for long hold at most half of
-    /// a host's places, so that callbacks of the same host which answer need not wait for them; where they are very many
-    /// they hold all.
-    pub(super) fn busy(&self, kinds: &[Kind], now: Instant) -> HashMap<String, usize> {
-        let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
-        for one in self.attempts.values() {
-            if kinds.contains(&one.kind) {
-                let (young, old) = counts.entry(one.host.clone()).or_default();
-                *(if one.is_young(now) { young } else { old }) += 1;
+    /// Returns how much may begin in a lane. A lane has so many young exchanges; those that hang hold threads. Subscribers
+    /// known to be slow get half of the threads of slow ones, so that those that begin to hang do not run out of them.
+    #[must_use]
+    pub fn room(&self, lane: Lane, now: Instant) -> Claim {
+        let lanes = &self.lanes;
+        let young = self.count(|one| one.lane == lane && one.is_young(now));
+        let threads =
+            |all: usize, is_one: fn(&Attempt) -> bool| all.saturating_sub(self.count(is_one));
+        let limit = match lane {
+            Lane::Ask => threads(lanes.verify_threads(), |one| one.lane == Lane::Ask)
+                .min(lanes.verify.saturating_sub(young)),
+            Lane::Fast => threads(lanes.deliveries(), |one| one.lane != Lane::Ask)
+                .min(self.places.saturating_sub(young)),
+            Lane::Slow => {
+                let slow = self.count(|one| one.lane == Lane::Slow);
+                let hanging = self.count(|one| one.lane == Lane::Fast && !one.is_young(now));
+                let half = lanes.slow.div_ceil(2).saturating_sub(slow);
+                half.min(lanes.slow.saturating_sub(slow + hanging))
+                    .min(self.places.saturating_sub(young))
             }
+        };
+        Claim {
+            limit,
+            per_host: lanes.per_host,
+            busy: self.busy(lane == Lane::Ask, now),
         }
-        let places = |(young, old): (usize, usize)| match old {
-            old if old >= self.lanes.per_host * OLD_PER_PLACE => self.lanes.per_host,
-            old => young + old.min(self.lanes.half_of_host()),
+    }
+
+    /// Places that exchanges hold, by host. Those that hang hold none until they are very many, and then all.
+    fn busy(&self, asks: bool, now: Instant) -> HashMap<String, usize> {
+        let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
+        let attempts = self.attempts.values();
+        for one in attempts.filter(|one| (one.lane == Lane::Ask) == asks) {
+            let (young, hanging) = counts.entry(one.host.clone()).or_default();
+            *(if one.is_young(now) { young } else { hanging }) += 1;
+        }
+        let hanging_max = self.lanes.per_host * HANGING_PER_PLACE;
+        let places = |(young, hanging)| match hanging >= hanging_max {
+            true => self.lanes.per_host,
+            false => young,
         };
         let counts = counts.into_iter();
         counts.map(|(host, count)| (host, places(count))).collect()
+    }
+
+    /// Returns when the next exchange is no longer young, and so more may begin.
+    pub(super) fn next_room(&self, now: Instant) -> Option<Duration> {
+        let young = self.attempts.values().filter(|one| one.is_young(now));
+        let left = |one: &Attempt| (one.moved_at + YOUNG).saturating_duration_since(now);
+        young.map(left).min()
     }
 
     fn count(&self, is_counted: impl Fn(&Attempt) -> bool) -> usize {
@@ -189,13 +179,12 @@ impl InFlight {
     }
 }
 
-/// A delivery younger than this holds a place in the fast lane. Our choice: many times what a healthy subscriber takes, and
-/// short enough that 64 that hang cost the others half a second.
-const YOUNG: Duration = Duration::from_millis(500);
+/// How long an exchange holds a place without progress. Our choice: many times what most subscribers take, and short enough
+/// that the places of a host pass 40 callbacks that hang in 3 s.
+const YOUNG: Duration = Duration::from_millis(250);
 
-/// Exchanges with one host that have been under way for long, for each of its places. Our choice: callbacks of a host that
-/// answer wait for a second or two behind dozens that hang, and one host takes a ninth of the threads at most.
-const OLD_PER_PLACE: usize = 16;
+/// Exchanges that hang with one host, for each of its places. Our choice: one host takes a ninth of the threads at most.
+const HANGING_PER_PLACE: usize = 16;
 
 /// Bytes a second at which a body is taken at a fair pace. Our choice: a third of what each of 64 deliveries gets of a line
 /// of 50 Mbit/s, and what `delivery_timeout` allows for.
@@ -209,36 +198,34 @@ const GAIN: f64 = 1.1;
 mod tests {
     use super::*;
 
-    fn lanes(fast: usize, slow: usize, verify: usize, per_host: usize) -> InFlight {
-        InFlight::new(Lanes {
+    fn table(fast: usize, slow: usize, verify: usize, per_host: usize) -> (InFlight, Instant) {
+        let now = Instant::now();
+        let lanes = Lanes {
             fast,
             slow,
             verify,
             per_host,
-        })
+        };
+        (InFlight::new(lanes, now), now)
     }
 
-    fn begin(in_flight: &mut InFlight, kind: Kind, began: Instant) {
-        taking(in_flight, began, kind, &Arc::default());
+    fn begin(table: &mut InFlight, lane: Lane, now: Instant) -> Arc<AtomicU64> {
+        let sent = Arc::default();
+        table.begin(lane, "a.example".to_owned(), Arc::clone(&sent), now);
+        sent
     }
 
-    fn taking(in_flight: &mut InFlight, began: Instant, kind: Kind, sent: &Arc<AtomicU64>) {
-        let host = "a.example".to_owned();
-        in_flight.begin(kind, host, Arc::clone(sent), began);
+    fn rooms(table: &InFlight, now: Instant) -> [usize; 3] {
+        [Lane::Fast, Lane::Slow, Lane::Ask].map(|lane| table.room(lane, now).limit)
     }
 
-    /// Lets bytes be taken for so many seconds, by every counter the same.
-    fn take(
-        in_flight: &mut InFlight,
-        sent: &[Arc<AtomicU64>],
-        bytes: u64,
-        from: Instant,
-    ) -> Instant {
+    /// Lets so many bytes be taken within a second, by every counter the same.
+    fn take(table: &mut InFlight, sent: &[Arc<AtomicU64>], bytes: u64, from: Instant) -> Instant {
         for tenth in 1..=10 {
             for sent in sent {
                 sent.fetch_add(bytes / 10, Ordering::Relaxed);
             }
-            in_flight.observe(from + Duration::from_millis(100 * tenth));
+            table.observe(from + Duration::from_millis(100 * tenth));
         }
         from + Duration::from_secs(1)
     }
@@ -246,23 +233,17 @@ mod tests {
     #[test]
     fn a_body_that_is_taken_at_a_fair_pace_keeps_its_place() {
         for (bytes, room) in [(PACE as u64 + 10, 0), (PACE as u64 - 10, 2)] {
-            let mut in_flight = lanes(2, 2, 1, 4);
-            let now = Instant::now();
-            let sent: [Arc<AtomicU64>; 2] = Default::default();
-            for sent in &sent {
-                taking(&mut in_flight, now, Kind::Fast, sent);
-            }
-            in_flight.epoch.0 = now + Duration::from_secs(60);
-            let later = take(&mut in_flight, &sent, bytes, now);
-            assert_eq!(in_flight.fast_room(later), room, "{bytes}");
+            let (mut table, now) = table(2, 2, 1, 4);
+            let sent = [Lane::Fast; 2].map(|lane| begin(&mut table, lane, now));
+            table.epoch.0 = now + Duration::from_secs(60);
+            let later = take(&mut table, &sent, bytes, now);
+            assert_eq!(table.room(Lane::Fast, later).limit, room, "{bytes}");
         }
     }
 
     #[test]
     fn more_deliveries_begin_while_more_bytes_are_taken_in_all_and_no_longer() {
-        let mut in_flight = lanes(2, 20, 1, 40);
-        let mut now = Instant::now();
-        in_flight.epoch.0 = now;
+        let (mut table, mut now) = table(2, 20, 1, 40);
         let mut sent: Vec<Arc<AtomicU64>> = Vec::new();
         // Each second all together take so much, the line being full from the third on.
         for (all, places) in [
@@ -272,111 +253,81 @@ mod tests {
             (510_000, 8),
             (510_000, 8),
         ] {
-            while in_flight.fast_room(now) > 0 {
-                sent.push(Arc::default());
-                taking(&mut in_flight, now, Kind::Fast, sent.last().unwrap());
+            while table.room(Lane::Fast, now).limit > 0 {
+                sent.push(begin(&mut table, Lane::Fast, now));
             }
             let each = all / sent.len() as u64;
-            now = take(&mut in_flight, &sent, each, now);
-            assert_eq!(in_flight.places, places, "{all}");
+            now = take(&mut table, &sent, each, now);
+            assert_eq!(table.places, places, "{all}");
         }
         for number in 1..=sent.len() as u64 {
-            assert!(in_flight.end(number));
+            assert!(table.end(number) && !table.end(number));
         }
-        take(&mut in_flight, &[], 0, now);
-        assert_eq!(in_flight.places, 2, "the fast lane is enough");
+        take(&mut table, &[], 0, now);
+        assert_eq!(table.places, 2, "the usual number is enough");
     }
 
     #[test]
-    fn a_delivery_that_takes_long_gives_its_place_to_another_until_the_threads_are_used_up() {
-        let mut in_flight = lanes(2, 2, 1, 4);
-        let now = Instant::now();
-        let later = now + YOUNG;
+    fn exchanges_that_hang_hold_threads_and_no_places() {
+        let (mut table, now) = table(2, 2, 1, 9);
+        let [later, latest] = [now + YOUNG, now + 2 * YOUNG];
         for _ in 0..2 {
-            begin(&mut in_flight, Kind::Fast, now);
+            begin(&mut table, Lane::Fast, now);
         }
-        assert_eq!((in_flight.fast_room(now), in_flight.slow_room(now)), (0, 1));
-        assert_eq!(
-            (in_flight.fast_room(later), in_flight.slow_room(later)),
-            (2, 0)
-        );
+        assert_eq!(rooms(&table, now), [0, 1, 1]);
+        assert_eq!(table.next_room(now), Some(YOUNG));
+        assert_eq!(rooms(&table, later), [2, 0, 1]);
         for _ in 0..2 {
-            begin(&mut in_flight, Kind::Fast, later);
+            begin(&mut table, Lane::Fast, later);
         }
-        let latest = later + YOUNG;
-        assert_eq!(
-            (in_flight.fast_room(latest), in_flight.slow_room(latest)),
-            (0, 0)
-        );
-        assert!(in_flight.end(1) && !in_flight.end(1));
-        assert_eq!(in_flight.fast_room(latest), 1);
+        assert_eq!(rooms(&table, latest), [0, 0, 1]);
+        assert_eq!(table.next_room(latest), None);
+        table.end(1);
+        assert_eq!(rooms(&table, latest), [1, 0, 1]);
     }
 
     #[test]
-    fn subscribers_known_to_be_slow_leave_half_of_the_slow_lane_to_those_that_become_so() {
-        let mut in_flight = lanes(2, 5, 1, 4);
-        let now = Instant::now();
-        for room in [3, 2, 1] {
-            assert_eq!(in_flight.slow_room(now), room);
-            begin(&mut in_flight, Kind::Slow, now);
-        }
-        assert_eq!(in_flight.slow_room(now), 0);
-        for _ in 0..2 {
-            begin(&mut in_flight, Kind::Fast, now);
+    fn subscribers_known_to_be_slow_leave_half_of_the_threads_to_those_that_become_so() {
+        let (mut table, now) = table(2, 5, 1, 9);
+        for room in [2, 1, 0] {
+            assert_eq!(rooms(&table, now)[1], room);
+            begin(&mut table, Lane::Slow, now);
         }
         let later = now + YOUNG;
-        assert_eq!(in_flight.fast_room(later), 2, "two threads are left");
-        assert!(in_flight.end(1));
-        assert_eq!(in_flight.slow_room(later), 1);
-        // Those that have grown old take what is left of the slow lane.
-        begin(&mut in_flight, Kind::Fast, now);
-        assert_eq!(in_flight.slow_room(later), 0);
-    }
-
-    #[test]
-    fn verifications_have_a_lane_of_their_own() {
-        let mut in_flight = lanes(1, 1, 2, 4);
-        let now = Instant::now();
-        begin(&mut in_flight, Kind::Verify, now);
-        begin(&mut in_flight, Kind::Other, now);
-        assert_eq!(
-            (
-                in_flight.verify_room(now),
-                in_flight.fast_room(now),
-                in_flight.slow_room(now)
-            ),
-            (0, 1, 1)
-        );
-        assert_eq!(
-            in_flight.busy(&[Kind::Verify], now),
-            HashMap::from([("a.example".to_owned(), 1)])
-        );
-        assert_eq!(in_flight.len(), 2);
+        assert_eq!(rooms(&table, later), [2, 0, 1]);
+        for _ in 0..2 {
+            begin(&mut table, Lane::Fast, now);
+        }
+        table.end(1);
+        assert_eq!(rooms(&table, later)[1], 1);
+        begin(&mut table, Lane::Fast, now);
+        assert_eq!(rooms(&table, later)[1], 0, "all threads of slow ones");
     }
 
     #[test]
     fn verifications_that_hang_hold_threads_and_no_places() {
-        let mut in_flight = lanes(1, 1, 2, 4);
-        let now = Instant::now();
-        for left in (1..=in_flight.lanes.verify_threads()).rev() {
-            assert_eq!(in_flight.verify_room(now + YOUNG), left.min(2));
-            begin(&mut in_flight, Kind::Verify, now);
+        let (mut table, now) = table(1, 1, 2, 4);
+        let later = now + YOUNG;
+        for left in (1..=table.lanes.verify_threads()).rev() {
+            assert_eq!(rooms(&table, later), [1, 1, left.min(2)]);
+            begin(&mut table, Lane::Ask, now);
         }
-        assert_eq!(in_flight.verify_room(now + YOUNG), 0);
+        assert_eq!(rooms(&table, later), [1, 1, 0]);
+        assert_eq!(rooms(&table, now), [1, 1, 0]);
     }
 
     #[test]
-    fn exchanges_that_hang_hold_half_of_a_hosts_places_until_they_are_many() {
-        let mut in_flight = lanes(99, 99, 1, 4);
-        let now = Instant::now();
-        for old in 0..=64 {
-            let busy = in_flight.busy(&[Kind::Fast], now + YOUNG);
-            let held = match old {
-                64 => 4,
-                old => old.min(2),
-            };
-            assert_eq!(busy.get("a.example").copied().unwrap_or(0), held, "{old}");
-            begin(&mut in_flight, Kind::Fast, now);
+    fn a_host_has_so_many_young_exchanges_and_few_that_hang() {
+        let (mut table, now) = table(99, 99, 1, 4);
+        let held = |table: &InFlight, at| {
+            let room = table.room(Lane::Slow, at);
+            assert!(table.room(Lane::Ask, at).busy.is_empty());
+            room.busy.get("a.example").copied().unwrap_or(0)
+        };
+        for begun in 0..=64 {
+            assert_eq!(held(&table, now), begun);
+            assert_eq!(held(&table, now + YOUNG), if begun < 64 { 0 } else { 4 });
+            begin(&mut table, Lane::Fast, now);
         }
     }
 }

@@ -131,6 +131,7 @@ impl ResolverPool {
 }
 
 /// Resolution for ureq: the addresses that were judged are the ones it connects to, without another lookup between.
+#[derive(Debug)]
 pub(super) struct GuardedResolver(pub(super) ResolverPool);
 
 impl Resolver for GuardedResolver {
@@ -154,9 +155,9 @@ impl Resolver for GuardedResolver {
     }
 }
 
-impl fmt::Debug for GuardedResolver {
+impl fmt::Debug for ResolverPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("GuardedResolver")
+        f.write_str("ResolverPool")
     }
 }
 

@@ -110,15 +110,15 @@ impl fmt::Debug for Outside {
 /// Exchanges under way at a time; each has a thread while it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lanes {
-    /// Deliveries that are still young, or whose body is taken at a fair pace; another one that takes long moves to the slow
-    /// lane and gives its place away.
+    /// Deliveries of each kind, fast and slow, that are still young, or whose body is taken at a fair pace; another one that
+    /// takes long gives its place away.
     pub fast: usize,
-    /// Deliveries that take long, or go to subscribers whose last one did or failed. The latter may have half of them,
-    /// so that subscribers known to hang leave room for those that begin to.
+    /// Deliveries that take long, or go to subscribers whose last one did or failed, or that have had none yet. The latter
+    /// may have half of them, so that subscribers known to hang leave room for those that begin to.
     pub slow: usize,
     /// Verifications, denials and probes that are still young; one that takes long gives its place to another.
     pub verify: usize,
-    /// Deliveries to one callback host, and as many verifications; those that take long hold at most half of them.
+    /// Deliveries to one callback host that are still young, and as many verifications.
     pub per_host: usize,
 }
 
@@ -133,12 +133,6 @@ impl Lanes {
     #[must_use]
     pub fn verify_threads(&self) -> usize {
         (self.verify * VERIFY_THREADS).clamp(self.verify, VERIFY_THREADS_MAX.max(self.verify))
-    }
-
-    /// Returns how many places of one host may be held by exchanges that take long.
-    #[must_use]
-    pub fn half_of_host(&self) -> usize {
-        (self.per_host / 2).max(1)
     }
 
     /// Returns how many sockets the hub may have open: one for each exchange, and connections that are kept.

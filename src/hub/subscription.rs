@@ -228,10 +228,10 @@ impl Subscription {
         !(self.acknowledged && self.digest == *current)
     }
 
-    /// Tells whether deliveries belong in the slow lane: the last attempt failed or took long.
+    /// Tells whether deliveries belong in the slow lane: there was none yet, or the last attempt failed or took long.
     #[must_use]
     pub fn is_slow(&self) -> bool {
-        self.failures > 0 || self.elapsed_ms >= SLOW_MS
+        self.attempt == 0 || self.failures > 0 || self.elapsed_ms >= SLOW_MS
     }
 }
 

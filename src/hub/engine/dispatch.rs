@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tracing::{error, info, warn};
+use tracing::{error, info};
 
 use super::{Engine, Logged, Message};
 use crate::hub::breaker::{PROBE_WAIT_MAX, PROBES};
-use crate::hub::exchange::Job;
-use crate::hub::in_flight::Kind;
+use crate::hub::client::Job;
 use crate::hub::outcome::{Outcome, RemovalReason};
-use crate::hub::store::{Claim, Delivery, Lane, Listed};
+use crate::hub::store::{Delivery, Lane, Listed};
 use crate::hub::{Moment, store};
 
 impl Engine {
@@ -29,12 +28,6 @@ impl Engine {
 
     /// Probes hosts of active subscriptions while deliveries pause: those reached last, and others by turns.
     fn dispatch_probe(&mut self, now: Moment) {
-        if self.breaker.end_long_pause(Instant::now()) {
-            warn!(
-                "deliveries go on after the longest pause, although no callback host was reached"
-            );
-            self.write_store(|store| store.set_paused(None, now));
-        }
         let Some(mut targets) = self.breaker.begin_probe(Instant::now()) else {
             return;
         };
@@ -50,7 +43,7 @@ impl Engine {
         let address =
             |listed: &Listed| (listed.callback.host().to_string(), listed.callback.port());
         targets.extend(others.iter().map(address));
-        self.begin(Kind::Other, Job::Probe(targets));
+        self.begin(Lane::Ask, Job::Probe(targets));
     }
 
     /// Returns the time of day within a turn that began at `now`: booking and publishing may have taken a while, which
@@ -60,54 +53,34 @@ impl Engine {
     }
 
     fn dispatch_requests(&mut self, now: Moment) -> bool {
-        let room = self.in_flight.verify_room(Instant::now());
-        let busy = self.in_flight.busy(&[Kind::Verify], Instant::now());
-        let claim = Claim {
-            limit: room,
-            per_host: self.settings.lanes.per_host,
-            busy: &busy,
-        };
+        let claim = self.in_flight.room(Lane::Ask, Instant::now());
         let now = self.later(now);
-        let claimed = self.claim(room, |store| store.claim_requests(&claim, now));
-        let is_full = claimed.len() == room;
+        let claimed = self.claim(claim.limit, |store| store.claim_requests(&claim, now));
+        let is_full = claimed.len() == claim.limit;
         for verification in claimed {
-            self.begin(Kind::Verify, Job::Verify(verification));
+            self.begin(Lane::Ask, Job::Verify(verification));
         }
         is_full
     }
 
     fn dispatch_deliveries(&mut self, lane: Lane, now: Moment) -> bool {
-        let (instant, lanes) = (Instant::now(), self.settings.lanes);
-        let in_flight = &self.in_flight;
-        let (kind, room, per_host) = match lane {
-            Lane::Fast => (Kind::Fast, in_flight.fast_room(instant), lanes.per_host),
-            // Subscribers known to be slow begin only in the half that those which hang may hold.
-            Lane::Slow => (
-                Kind::Slow,
-                in_flight.slow_room(instant),
-                lanes.half_of_host(),
-            ),
-        };
-        let busy = in_flight.busy(&[Kind::Fast, Kind::Slow], instant);
-        let claim = Claim {
-            limit: room,
-            per_host,
-            busy: &busy,
-        };
+        let claim = self.in_flight.room(lane, Instant::now());
         let now = self.later(now);
-        let claimed = self.claim(room, |store| store.claim_deliveries(lane, &claim, now));
-        let is_full = claimed.len() == room;
+        let claimed = self.claim(claim.limit, |store| {
+            store.claim_deliveries(lane, &claim, now)
+        });
+        let is_full = claimed.len() == claim.limit;
         for delivery in claimed {
-            self.deliver(kind, delivery);
+            self.deliver(lane, delivery);
         }
         is_full
     }
 
     /// Begins a delivery, or gives its claim back when another content is served by now.
-    fn deliver(&mut self, kind: Kind, delivery: Delivery) {
+    fn deliver(&mut self, lane: Lane, delivery: Delivery) {
         let content = self.contents.get(&delivery.topic).map(Arc::clone);
         match content.filter(|content| content.digest == delivery.digest) {
-            Some(content) => self.begin(kind, Job::Deliver(delivery, content, Arc::default())),
+            Some(content) => self.begin(lane, Job::Deliver(delivery, content, Arc::default())),
             None => {
                 let report = delivery.ended(Outcome::Deferred, Duration::ZERO, 0);
                 let logged = Logged {
@@ -122,11 +95,11 @@ impl Engine {
     }
 
     fn dispatch_notices(&mut self, now: Moment) -> bool {
-        let room = self.in_flight.verify_room(Instant::now());
+        let room = self.in_flight.room(Lane::Ask, Instant::now()).limit;
         let notices = self.claim(room, |store| store.take_notices(room, now));
         let is_full = notices.len() == room;
         for notice in notices {
-            self.begin(Kind::Other, Job::Deny(notice));
+            self.begin(Lane::Ask, Job::Deny(notice));
         }
         is_full
     }
@@ -143,7 +116,7 @@ impl Engine {
         }
     }
 
-    fn begin(&mut self, kind: Kind, job: Job) {
+    fn begin(&mut self, lane: Lane, job: Job) {
         let host = job
             .subject()
             .map_or_else(String::new, |(callback, _)| callback.host().to_string());
@@ -151,15 +124,15 @@ impl Engine {
             Job::Deliver(_, _, sent) => Arc::clone(sent),
             _ => Arc::default(),
         };
-        let number = self.in_flight.begin(kind, host, sent, Instant::now());
-        let pool = match kind {
-            Kind::Fast | Kind::Slow => &self.delivering,
-            Kind::Verify | Kind::Other => &self.asking,
+        let number = self.in_flight.begin(lane, host, sent, Instant::now());
+        let pool = match lane {
+            Lane::Fast | Lane::Slow => &self.delivering,
+            Lane::Ask => &self.asking,
         };
-        let (callbacks, sender) = (Arc::clone(&self.callbacks), self.sender.clone());
+        let (client, sender) = (Arc::clone(&self.client), self.sender.clone());
         let run = move || {
             let began = Instant::now();
-            let exchange = callbacks.run(&job);
+            let exchange = client.run(&job);
             // When the hub's thread is gone, the result is not needed.
             let _gone = sender.send(Message::Ended {
                 number,

@@ -6,8 +6,7 @@ use tokio::sync::oneshot;
 use tracing::{debug, info, warn};
 
 use super::{Engine, Logged};
-use crate::hub::client::Exchange;
-use crate::hub::exchange::Job;
+use crate::hub::client::{Exchange, Job};
 use crate::hub::handle::BUSY_S;
 use crate::hub::outcome::{Answer, Outcome};
 use crate::hub::store::{Accept, DenialNotice, QuotaExceeded, Quotas, Recorded, Report};
@@ -144,7 +143,7 @@ impl Engine {
                 "most callback hosts cannot be reached, so our own network may be at fault: deliveries pause until one can"
             );
         }
-        let is_ours = is_congested || (!reached && self.breaker.is_trial(now));
+        let is_ours = is_congested || (!reached && self.breaker.is_paused());
         let stats = &self.shared.stats;
         let Some(answer) = exchange.answer.filter(|_| !is_ours) else {
             stats.withheld.add(1);

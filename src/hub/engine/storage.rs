@@ -75,8 +75,7 @@ impl Engine {
         self.record(now);
         if self.write_store(|store| store.recover(now)).is_some() {
             info!(state = %self.settings.place, "the hub delivers");
-            let clients = Arc::new((self.make_clients)());
-            self.callbacks.clients.store(clients);
+            self.client.renew();
             self.role.is_ours = true;
             self.unpublished = true;
         }
@@ -187,7 +186,7 @@ impl Engine {
         if !matches!(error, StoreError::QuotaExceeded(_) | StoreError::Busy(_)) {
             self.store = None;
             if std::mem::take(&mut self.role.is_ours) {
-                self.callbacks.cut();
+                self.client.cut();
             }
         }
         self.open_at = Instant::now() + self.open_wait;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::connection::Connection;
+use super::host_room::HostRoom;
 use super::{
     Claim, Delivery, Lane, Listed, Recorded, Report, Store, StoreError, requests, rows, touch,
 };
@@ -15,7 +16,7 @@ impl Store {
     pub fn claim_deliveries(
         &mut self,
         lane: Lane,
-        claim: &Claim<'_>,
+        claim: &Claim,
         now: Moment,
     ) -> Result<Vec<Delivery>, StoreError> {
         let own = self.own.clone();
@@ -65,7 +66,7 @@ fn find(
     db: &mut dyn Connection,
     own: &[[u8; 32]],
     lane: Lane,
-    claim: &Claim<'_>,
+    claim: &Claim,
     now: Moment,
 ) -> Result<(Vec<i64>, bool), StoreError> {
     let mut is_behind = false;
@@ -82,7 +83,7 @@ fn find(
         topics.rotate_left(turn);
     }
     let is_slow = lane == Lane::Slow;
-    let mut room = claim.room();
+    let mut room = HostRoom::new(claim);
     let mut ids = Vec::new();
     for sql in QUERIES {
         for (topic_id, digest) in &topics {

@@ -11,14 +11,14 @@ use super::{Claim, StoreError};
 /// What is due is read a window at a time. A host with thousands of callbacks could fill every window, so one that is full
 /// is left out of the next; a claim that would need many windows ends earlier, with less.
 pub(super) struct HostRoom<'a> {
-    claim: &'a Claim<'a>,
+    claim: &'a Claim,
     /// Exchanges with each host, those claimed here included.
     busy: HashMap<String, usize>,
     found: usize,
 }
 
 impl<'a> HostRoom<'a> {
-    pub(super) fn new(claim: &'a Claim<'a>) -> HostRoom<'a> {
+    pub(super) fn new(claim: &'a Claim) -> HostRoom<'a> {
         HostRoom {
             claim,
             busy: claim.busy.clone(),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::connection::{Connection, Row};
+use super::host_room::HostRoom;
 use super::rows::{self, first, read_mode, read_secret, secret_value};
 use super::{
     Accept, Claim, QuotaExceeded, Quotas, Recorded, Store, StoreError, UNREACHED_MAX, Verification,
@@ -41,7 +42,7 @@ impl Store {
     /// [`VERIFICATIONS_MAX`]: super::VERIFICATIONS_MAX
     pub fn claim_requests(
         &mut self,
-        claim: &Claim<'_>,
+        claim: &Claim,
         now: Moment,
     ) -> Result<Vec<Verification>, StoreError> {
         let read = |(id, mut row): (i64, Row)| {
@@ -54,7 +55,7 @@ impl Store {
             })
         };
         let found: Vec<Verification> = self.read(|db| {
-            let rows = claim.room().fill(db, FIND, &[now.into()])?;
+            let rows = HostRoom::new(claim).fill(db, FIND, &[now.into()])?;
             rows.into_iter().map(read).collect()
         })?;
         if found.is_empty() {

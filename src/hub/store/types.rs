@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::host_room::HostRoom;
 use crate::hub::request::{HubRequest, Mode, Secret};
 use crate::hub::subscription::{Answer, Ended, Outcome, RemovalReason, Subscription};
 use crate::hub::{Callback, Moment};
@@ -51,28 +50,24 @@ pub enum QuotaExceeded {
 }
 
 /// How much to claim.
-#[derive(Clone, Copy, Debug)]
-pub struct Claim<'a> {
+#[derive(Clone, Debug)]
+pub struct Claim {
     pub limit: usize,
     /// Exchanges with one callback host at the same time.
     pub per_host: usize,
-    /// Exchanges under way, by callback host.
-    pub busy: &'a HashMap<String, usize>,
+    /// Exchanges under way that count, by callback host.
+    pub busy: HashMap<String, usize>,
 }
 
-impl<'a> Claim<'a> {
-    pub(super) fn room(&'a self) -> HostRoom<'a> {
-        HostRoom::new(self)
-    }
-}
-
-/// Which subscriptions to claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What an exchange is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// Those whose last attempt was quick and acknowledged.
+    /// A delivery to a subscriber whose last one was quick and acknowledged.
     Fast,
-    /// Those whose last attempt failed or was slow.
+    /// A delivery to a subscriber whose last one failed or took long, or that has had none yet.
     Slow,
+    /// A verification, a denial or a probe.
+    Ask,
 }
 
 /// A request to be verified now.

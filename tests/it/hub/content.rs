@@ -1,7 +1,5 @@
 //! What a subscriber gets, and when.
 
-use std::collections::HashSet;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use reviewd::hub::Secret;
@@ -196,54 +194,5 @@ fn one_change_reaches_every_subscriber_once() {
         subscribers
             .iter()
             .all(|subscriber| subscriber.deliveries().len() == 1)
-    );
-}
-
-#[test]
-fn a_connection_is_used_again_for_the_same_host() {
-    let rig = Rig::start_with(|settings| settings.lanes.per_host = 1);
-    let subscriber = Subscriber::good();
-    for number in 0..4 {
-        rig.subscribe(&subscriber.callback(&format!("/{number}")));
-    }
-    let before = subscriber.connections();
-    rig.change("2");
-    subscriber.wait_delivery(4);
-    assert!(
-        subscriber.connections() - before < 4,
-        "four deliveries, fewer connections"
-    );
-}
-
-#[test]
-fn a_kept_connection_that_the_subscriber_closes_is_no_failure() {
-    let rig = Rig::start_with(|settings| settings.lanes.per_host = 1);
-    let used = Mutex::new(HashSet::new());
-    // A second delivery on the same connection is answered by its end.
-    let subscriber = Subscriber::delivering(move |request| {
-        match used.lock().unwrap().insert(request.connection) {
-            true => Reply::Answer(204, Vec::new()),
-            false => Reply::HangUp,
-        }
-    });
-    for number in 0..3 {
-        rig.subscribe(&subscriber.callback(&format!("/{number}")));
-    }
-    // Whether a connection is kept depends on the machine's load, so changes go on until one was.
-    let mut rounds = 0;
-    while subscriber.deliveries().len() <= 3 * rounds {
-        rounds += 1;
-        assert!(rounds <= 20, "no connection was used again");
-        rig.change(&format!("content {rounds}"));
-        rig.wait_settled();
-    }
-    assert_eq!(
-        rig.hub()
-            .stats()
-            .failed
-            .iter()
-            .map(|count| count.value())
-            .sum::<u64>(),
-        0
     );
 }

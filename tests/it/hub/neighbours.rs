@@ -49,7 +49,9 @@ fn callbacks_that_hang_do_not_hold_up_others_of_their_host() {
         let deliveries = subscriber.deliveries();
         deliveries.iter().filter(|request| !hangs(request)).count() == 40
     });
-    assert!(began.elapsed() < LONG / 2, "{:?}", began.elapsed());
+    let elapsed = began.elapsed();
+    println!("40 good callbacks among 40 that hang: {elapsed:?}");
+    assert!(elapsed < Duration::from_secs(5), "{elapsed:?}");
 }
 
 /// All of them are on a line of 50 Mbit/s, so that the last has its body after half a minute: longer than anything that has
@@ -96,7 +98,9 @@ fn verifications_that_hang_do_not_hold_up_another() {
     let good = Subscriber::good();
     let began = Instant::now();
     rig.subscribe(&good.callback("/cb"));
-    assert!(began.elapsed() < LONG / 2, "{:?}", began.elapsed());
+    let elapsed = began.elapsed();
+    println!("a verification behind 120 that hang: {elapsed:?}");
+    assert!(elapsed < Duration::from_secs(5), "{elapsed:?}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The hub's naive twin, and the checks that tests and fuzz targets share.
 
+#[cfg(test)]
+mod adversary;
 mod conformance;
 mod model;
 mod sequence;

@@ -3,14 +3,15 @@ mod bounds;
 #[path = "tests/opening.rs"]
 mod opening;
 
+use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt;
 
 use super::super::deliveries;
 use super::*;
 use crate::hub::store::{
-    Accept, AdminCommand, Claim, Quotas, Recorded, Report, Store, TopicVersion, Verification,
+    Accept, Claim, Quotas, Recorded, Report, Store, TopicVersion, Verification,
 };
-use crate::hub::subscription::{Policy, RemovalReason};
+use crate::hub::subscription::Policy;
 use crate::hub::{Callback, HubRequest, Mode, Moment};
 use crate::wire::date::Timestamp;
 
@@ -80,38 +81,14 @@ fn set(store: &mut Store, pragma: &str, value: impl std::fmt::Display) {
     store.connection.query(&sql, &[]).expect("set");
 }
 
-fn activate(store: &mut Store, number: usize) {
-    store
-        .accept(&[accept(number)], &quotas(), at(0))
-        .expect("accepted")[0]
-        .expect("room");
-    let idle = std::collections::HashMap::new();
-    let claim = Claim {
-        limit: 10,
-        per_host: 10,
-        busy: &idle,
-    };
-    let found = store.claim_requests(&claim, at(0)).expect("claimed");
-    let report = Report::Verified {
-        id: found[0].id,
-        asked_at: at(1),
-        confirmed: true,
-    };
-    assert_eq!(
-        store.record(&[report], &policy(), at(1)),
-        Ok(vec![Recorded::Activated])
-    );
-}
-
-/// Enough rows for a file of many pages.
-fn fill(store: &mut Store) {
-    let many: Vec<Accept> = (0..90).map(accept).collect();
-    store.accept(&many, &quotas(), at(0)).expect("accepted");
-    let idle = std::collections::HashMap::new();
+/// Makes the subscriptions with these numbers active.
+fn activate(store: &mut Store, numbers: std::ops::Range<usize>) {
+    let all: Vec<Accept> = numbers.map(accept).collect();
+    store.accept(&all, &quotas(), at(0)).expect("accepted");
     let claim = Claim {
         limit: 100,
         per_host: 10,
-        busy: &idle,
+        busy: HashMap::new(),
     };
     let found = store.claim_requests(&claim, at(0)).expect("claimed");
     let confirm = |found: &Verification| Report::Verified {
@@ -120,13 +97,14 @@ fn fill(store: &mut Store) {
         confirmed: true,
     };
     let reports: Vec<Report> = found.iter().map(confirm).collect();
-    store.record(&reports, &policy(), at(1)).expect("recorded");
+    let recorded = store.record(&reports, &policy(), at(1));
+    assert_eq!(recorded, Ok(vec![Recorded::Activated; all.len()]));
 }
 
 #[test]
 fn the_directory_is_0700_and_its_files_0600() {
     let (_temp, dir, mut store) = fresh();
-    activate(&mut store, 0);
+    activate(&mut store, 0..1);
     assert_eq!(store.try_take_role(), Ok(true));
     assert_eq!(mode_of(&dir), 0o700);
     let mut names = Vec::new();
@@ -167,7 +145,7 @@ fn commits_wait_for_the_disk() {
 fn what_was_committed_is_there_after_a_copy_of_the_files_is_opened() {
     // The files as they lie on the disk while the store is still open are what a killed process leaves behind.
     let (temp, dir, mut store) = fresh();
-    activate(&mut store, 0);
+    activate(&mut store, 0..1);
     store
         .accept(&[accept(1)], &quotas(), at(2))
         .expect("accepted")[0]
@@ -185,23 +163,6 @@ fn what_was_committed_is_there_after_a_copy_of_the_files_is_opened() {
 }
 
 #[test]
-fn a_second_process_reads_and_removes_while_the_first_goes_on() {
-    let (_temp, dir, mut store) = fresh();
-    activate(&mut store, 0);
-    let mut other = Store::in_directory(&dir).expect("opened");
-    let listed = other.list(0, 10).expect("listed");
-    assert_eq!(
-        other.apply_admin(listed[0].id, AdminCommand::Remove, at(3)),
-        Ok(true)
-    );
-    assert_eq!(store.list(0, 10), Ok(vec![]));
-    assert_eq!(
-        store.tombstones(10).expect("tombstones")[0].removal,
-        RemovalReason::Operator
-    );
-}
-
-#[test]
 fn the_delivery_role_is_one_process_s_at_a_time() {
     let (_temp, dir, mut store) = fresh();
     let mut other = Store::in_directory(&dir).expect("opened");
@@ -216,7 +177,7 @@ fn the_delivery_role_is_one_process_s_at_a_time() {
 fn a_damaged_file_is_named_and_left_as_it_is() {
     for damage in [0, 40, 100, 4096] {
         let (_temp, dir, mut store) = fresh();
-        fill(&mut store);
+        activate(&mut store, 0..90);
         drop(store);
         let path = dir.join(FILE_NAME);
         let mut bytes = fs::read(&path).expect("read");
@@ -239,7 +200,7 @@ fn a_damaged_file_is_named_and_left_as_it_is() {
 #[test]
 fn a_truncated_file_is_named_at_every_length() {
     let (temp, dir, mut store) = fresh();
-    fill(&mut store);
+    activate(&mut store, 0..90);
     drop(store);
     let bytes = fs::read(dir.join(FILE_NAME)).expect("read");
     for (number, length) in [
@@ -269,7 +230,7 @@ fn a_truncated_file_is_named_at_every_length() {
 #[test]
 fn an_emptied_or_missing_file_is_damage_and_a_directory_without_any_is_a_fresh_start() {
     let (_temp, dir, mut store) = fresh();
-    activate(&mut store, 0);
+    activate(&mut store, 0..1);
     drop(store);
     fs::write(dir.join(FILE_NAME), b"").expect("emptied");
     assert!(matches!(
@@ -292,7 +253,7 @@ fn an_emptied_or_missing_file_is_damage_and_a_directory_without_any_is_a_fresh_s
 #[test]
 fn a_log_that_is_missing_is_damage_unless_an_earlier_version_removed_it() {
     let (_temp, dir, mut store) = fresh();
-    activate(&mut store, 0);
+    activate(&mut store, 0..1);
     drop(store);
     let log = dir.join("hub.sqlite3-wal");
     assert_eq!(fs::metadata(&log).expect("kept").len(), 0, "and emptied");
@@ -333,7 +294,7 @@ fn a_file_of_a_later_version_or_of_someone_else_is_refused() {
 #[test]
 fn an_older_connection_survives_a_store_that_is_read_only_for_a_while() {
     let (_temp, _dir, mut store) = fresh();
-    activate(&mut store, 0);
+    activate(&mut store, 0..1);
     set(&mut store, "query_only", true);
     let error = store
         .accept(&[accept(1)], &quotas(), at(2))
@@ -350,7 +311,7 @@ fn an_older_connection_survives_a_store_that_is_read_only_for_a_while() {
 #[test]
 fn a_full_disk_is_named_and_costs_nothing_that_was_promised() {
     let (_temp, _dir, mut store) = fresh();
-    activate(&mut store, 0);
+    activate(&mut store, 0..1);
     let mut pages = store
         .connection
         .query("PRAGMA page_count", &[])

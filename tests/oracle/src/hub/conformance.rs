@@ -111,30 +111,27 @@ fn request(mode: Mode, name: &str, name_of_topic: &str, secret: Option<&str>) ->
 }
 
 fn verifications(store: &mut Store, limit: usize) -> Vec<Verification> {
-    store
-        .claim_requests(&claim(limit, &HashMap::new()), at(0))
-        .expect("claimed")
+    store.claim_requests(&claim(limit), at(0)).expect("claimed")
 }
 
 fn deliveries(store: &mut Store, now_ms: i64) -> Vec<Delivery> {
-    let idle = HashMap::new();
     let mut claimed = store
-        .claim_deliveries(Lane::Fast, &claim(100, &idle), at(now_ms))
+        .claim_deliveries(Lane::Fast, &claim(100), at(now_ms))
         .expect("claimed");
     claimed.extend(
         store
-            .claim_deliveries(Lane::Slow, &claim(100, &idle), at(now_ms))
+            .claim_deliveries(Lane::Slow, &claim(100), at(now_ms))
             .expect("claimed"),
     );
     claimed.sort_by_key(|delivery| delivery.id);
     claimed
 }
 
-fn claim(limit: usize, busy: &HashMap<String, usize>) -> Claim<'_> {
+fn claim(limit: usize) -> Claim {
     Claim {
         limit,
         per_host: 100,
-        busy,
+        busy: HashMap::new(),
     }
 }
 

@@ -3,7 +3,6 @@
 //! still active must have the newest content.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::model::Model;
@@ -380,12 +379,11 @@ impl Life {
     }
 }
 
-fn claim(limit: usize) -> Claim<'static> {
-    static IDLE: LazyLock<HashMap<String, usize>> = LazyLock::new(HashMap::new);
+fn claim(limit: usize) -> Claim {
     Claim {
         limit,
         per_host: 100,
-        busy: &IDLE,
+        busy: HashMap::new(),
     }
 }
 

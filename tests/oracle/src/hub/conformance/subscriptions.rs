@@ -31,34 +31,48 @@ pub(super) fn a_change_is_due_once_and_begun_before_it_is_sent(store: &mut Store
 
 pub(super) fn lanes_part_quick_from_slow(store: &mut Store) {
     activate(store, "x", "a");
-    change(store, "a", 2, 3);
-    let sent = deliveries(store, 4);
-    let outcome = Outcome::Attempted {
-        answer: Answer::Status(200),
-        retry_after: None,
-    };
-    let slow = Report::Delivered {
-        id: sent[0].id,
-        attempt: 1,
-        digest: sent[0].digest,
-        outcome,
-        elapsed: Duration::from_millis(1_000),
-        jitter: 0,
-    };
-    record(store, slow, 5);
-    change(store, "a", 3, 6);
-    let idle = HashMap::new();
-    let claim = claim(10, &idle);
-    assert_eq!(
-        store.claim_deliveries(Lane::Fast, &claim, at(7)),
-        Ok(vec![])
-    );
-    assert_eq!(
-        store
-            .claim_deliveries(Lane::Slow, &claim, at(7))
-            .map(|claimed| claimed.len()),
-        Ok(1)
-    );
+    // The first delivery of all, and those after one that took long, belong in the slow lane.
+    for (content, lane, elapsed_ms) in [
+        (2, Lane::Slow, 999),
+        (3, Lane::Fast, 1_000),
+        (4, Lane::Slow, 5),
+        (5, Lane::Fast, 5),
+    ] {
+        let now_ms = i64::from(content) * 10;
+        change(store, "a", content, now_ms);
+        let mut claimed = |lane| {
+            let claimed = store.claim_deliveries(lane, &claim(10), at(now_ms));
+            claimed.expect("claimed")
+        };
+        let other = if lane == Lane::Slow {
+            Lane::Fast
+        } else {
+            Lane::Slow
+        };
+        assert_eq!(claimed(other), [], "{content}");
+        let sent = claimed(lane).remove(0);
+        let Report::Delivered {
+            id,
+            attempt,
+            digest,
+            outcome,
+            jitter,
+            ..
+        } = ended(&sent, 200)
+        else {
+            unreachable!();
+        };
+        let elapsed = Duration::from_millis(elapsed_ms);
+        let report = Report::Delivered {
+            id,
+            attempt,
+            digest,
+            outcome,
+            elapsed,
+            jitter,
+        };
+        record(store, report, now_ms);
+    }
 }
 
 pub(super) fn removals_leave_a_tombstone_and_at_most_one_denial(store: &mut Store) {

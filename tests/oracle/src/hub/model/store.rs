@@ -82,7 +82,7 @@ impl Model {
 
     pub(in super::super) fn claim_requests(
         &mut self,
-        claim: &Claim<'_>,
+        claim: &Claim,
         now: Moment,
     ) -> Result<Vec<Verification>, StoreError> {
         let mut taken = claim.busy.clone();
@@ -126,7 +126,7 @@ impl Model {
     pub(in super::super) fn claim_deliveries(
         &mut self,
         lane: Lane,
-        claim: &Claim<'_>,
+        claim: &Claim,
         now: Moment,
     ) -> Result<Vec<Delivery>, StoreError> {
         let mut taken: HashMap<String, usize> = claim.busy.clone();
@@ -137,7 +137,7 @@ impl Model {
                 continue;
             };
             let state = &mut active.state;
-            let slow = state.failures > 0 || state.elapsed_ms >= 1000;
+            let slow = state.attempt == 0 || state.failures > 0 || state.elapsed_ms >= 1000;
             let owed = !state.acknowledged || state.digest != *digest;
             let in_time = !state.claimed && state.next_at <= now && now < state.lease_end;
             let busy = taken.entry(active.callback.host().to_string()).or_default();
