@@ -8,10 +8,8 @@ use clap::{Args, value_parser};
 use super::exit::{Failure, Status, print};
 use super::values::parse_file_size;
 use crate::dataset;
-use crate::insights::explain::{Explanation, Reason, explain};
+use crate::insights::explain::explain;
 use crate::insights::{self, Options};
-use crate::model::Dataset;
-use crate::model::insights::Polarity;
 use crate::server::files;
 
 /// Flags of `insights`.
@@ -58,19 +56,13 @@ pub(super) fn run(args: &InsightsArgs) -> Result<(), Failure> {
         let message = format!("{}: not valid\n{problems}", args.data.display());
         Failure::new(Status::Data, message)
     })?;
-    let output = match &args.explain {
-        Some(aspect) => explained(&decoded.dataset, &options, aspect)?.into_bytes(),
-        None => {
-            let mut document = insights::document(&decoded.dataset, &options).bytes;
-            document.push(b'\n');
-            document
-        }
+    let dataset = &decoded.dataset;
+    let Some(aspect) = &args.explain else {
+        let mut document = insights::document(dataset, &options).bytes;
+        document.push(b'\n');
+        return print(&document);
     };
-    print(&output)
-}
-
-fn explained(dataset: &Dataset, options: &Options, aspect: &str) -> Result<String, Failure> {
-    let Some(explanations) = explain(dataset, options, aspect) else {
+    let Some(text) = explain(dataset, &options, aspect) else {
         let aspects = dataset.taxonomy.aspects.iter();
         let known: Vec<&str> = aspects.map(|aspect| aspect.id.as_str()).collect();
         let message = format!(
@@ -79,107 +71,5 @@ fn explained(dataset: &Dataset, options: &Options, aspect: &str) -> Result<Strin
         );
         return Err(Failure::new(Status::Usage, message));
     };
-    let count = |polarity| {
-        let same = explanations.iter().filter(|one| one.polarity == polarity);
-        same.count()
-    };
-    let summary = format!(
-        "{aspect}: {} positive, {} neutral or unclear, {} negative\n",
-        count(Polarity::Positive),
-        count(Polarity::Neutral),
-        count(Polarity::Negative)
-    );
-    let lines: String = explanations.iter().map(render_explanation).collect();
-    Ok(lines + &summary)
-}
-
-fn render_explanation(explanation: &Explanation<'_>) -> String {
-    let polarity = explanation.polarity.word();
-    let review = explanation.review;
-    let (before, rest) = explanation.sentence.split_at(explanation.mention.start);
-    let (mention, after) = rest.split_at(explanation.mention.len());
-    let reasons: Vec<String> = explanation.reasons.iter().map(render_reason).collect();
-    format!(
-        "{polarity:8}  {}  {}  {} of 5\n  {}[{}]{}\n  for praise (+) or complaint (-), in log-odds: {}; together {}\n\n",
-        review.id,
-        review.date,
-        review.rating.stars(),
-        printable(before),
-        printable(mention),
-        printable(after),
-        reasons.join(", "),
-        signed(explanation.total)
-    )
-}
-
-/// Returns a line such as `"late" -1.4 (in 41 reviews, 34 of them with one or two stars)`.
-fn render_reason(reason: &Reason) -> String {
-    let counts = reason.counts.map_or_else(String::new, |[low, high]| {
-        let all = low + high;
-        format!(" (in {all} reviews, {low} of them with one or two stars)")
-    });
-    let what = printable(&reason.what);
-    format!("{what} {}{counts}", signed(reason.tenths))
-}
-
-/// Returns tenths with their sign.
-fn signed(tenths: i32) -> String {
-    let (sign, size) = (if tenths < 0 { '-' } else { '+' }, tenths.unsigned_abs());
-    format!("{sign}{}.{}", size / 10, size % 10)
-}
-
-/// Returns the text with spaces for the characters that would move a terminal's cursor or change its colors.
-fn printable(text: &str) -> String {
-    text.replace(char::is_control, " ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dataset::{decode, embedded};
-    use crate::wire::date::Timestamp;
-
-    fn sample() -> Dataset {
-        decode(embedded(), Timestamp::from_unix(4_000_000_000))
-            .unwrap()
-            .dataset
-    }
-
-    const OPTIONS: Options = Options {
-        threads: NonZeroUsize::MIN,
-        mentions_min: 5,
-    };
-
-    #[test]
-    fn an_explanation_shows_sentence_polarity_and_content_words() {
-        let text = explained(&sample(), &OPTIONS, "fees").unwrap();
-        assert!(text.contains("\nnegative  "), "{text}");
-        assert!(
-            text.contains("great communication, clear [fees], done\n"),
-            "{text}"
-        );
-        assert!(text.contains("the stars +1."), "{text}");
-        assert!(text.contains("\"great\" +"), "{text}");
-        for word in ["the", "and", "for", "to", "a"] {
-            assert!(!text.contains(&format!(" \"{word}\" ")), "{word}: {text}");
-        }
-        let labelled = explained(&sample(), &OPTIONS, "FEES and billing").unwrap();
-        assert_eq!(labelled.lines().next(), text.lines().next());
-        assert!(text.ends_with(" negative\n"), "{text}");
-    }
-
-    #[test]
-    fn an_unknown_aspect_is_refused_with_the_known_ones() {
-        let failure = explained(&sample(), &OPTIONS, "fee").unwrap_err();
-        assert_eq!(failure.status, Status::Usage);
-        assert!(
-            failure.message.contains("communication, fees, "),
-            "{failure}"
-        );
-    }
-
-    #[test]
-    fn escapes_of_a_review_do_not_reach_the_terminal() {
-        assert_eq!(printable("a\x1b[31mb\u{9b}c\nd"), "a [31mb c d");
-    }
+    print(text.as_bytes())
 }

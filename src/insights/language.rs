@@ -24,8 +24,8 @@ pub(super) fn detect_all(
         let reviews: &[Review] = &reviews[rows];
         (!cancelled()).then(|| reviews.iter().map(detect).collect::<Vec<_>>())
     };
-    let parts = over_chunks(reviews.len(), threads, || (), detect);
-    let certain = parts.into_iter().collect::<Option<Vec<_>>>()?.concat();
+    let parts = over_chunks(reviews.len(), threads, detect).into_iter();
+    let certain = parts.collect::<Option<Vec<_>>>()?.concat();
     let mut counts: HashMap<Lang, usize> = HashMap::new();
     for lang in certain.iter().flatten() {
         *counts.entry(*lang).or_default() += 1;
@@ -43,24 +43,27 @@ pub(super) fn detect_all(
 
 /// The language of `review` where its tag or its words leave no doubt.
 fn detect(review: &Review) -> Option<Lang> {
-    if let Some(tag) = review.language.as_deref() {
-        let mut tags = LANGUAGES.lines().map(|line| line.splitn(3, ' '));
-        let language = tag.split('-').next();
-        let known = tags.find_map(|mut fields| {
-            let code = fields.next()?;
-            (fields.next() == language).then(|| Lang::from_code(code))
-        });
-        if let Some(Some(lang)) = known {
-            return Some(lang);
-        }
+    let language = review
+        .language
+        .as_deref()
+        .unwrap_or_default()
+        .split('-')
+        .next();
+    let tagged = LANGUAGES.lines().find_map(|line| {
+        let mut fields = line.split(' ');
+        let code = fields.next()?;
+        (fields.next() == language).then(|| Lang::from_code(code))?
+    });
+    if tagged.is_some() {
+        return tagged;
     }
-    let info = whatlang::detect(head(&review.text))?;
+    let info = whatlang::detect(truncate(&review.text, HEAD_BYTES))?;
     (info.is_reliable() && review.text.len() >= 20).then(|| info.lang())
 }
 
 /// The language of `review`, by the function words of the `usual` languages, of which the last is the most frequent.
 fn guess(review: &Review, usual: &[Lang]) -> Option<Lang> {
-    let text = head(&review.text);
+    let text = truncate(&review.text, HEAD_BYTES);
     if !text.contains(char::is_alphabetic) {
         return None;
     }
@@ -71,11 +74,6 @@ fn guess(review: &Review, usual: &[Lang]) -> Option<Lang> {
     };
     let best = usual.iter().copied().max_by_key(count);
     best.or_else(|| whatlang::detect(text).map(|info| info.lang()))
-}
-
-/// The part of a text that tells its language.
-fn head(text: &str) -> &str {
-    truncate(text, HEAD_BYTES)
 }
 
 /// The stemmer of a language, if there is one.

@@ -1,10 +1,11 @@
-//! Which words go with high and low stars in this very dataset: a logistic regression over words and pairs of words,
+//! Which words go with low and high stars in this very dataset: a logistic regression over words and pairs of words,
 //! trained on its own ratings for each language with enough of them. It needs no lexicon and no translation.
 //!
-//! Reviews of four and five stars are set against those of one and two, each side counting the same in all. A fifth
-//! of the reviews is first left out of training: how far the stars of those are predicted decides how much the model
-//! may say, down to nothing. The order is fixed, one thread trains, and only sums, products and roots are used, so
-//! every machine arrives at the same weights.
+//! Reviews of five stars are set against those of one and two, each side counting the same in all; four stars come with
+//! too many complaints. Three models are trained, each without a third of the rows, and a review is read by the one that
+//! has not seen it, so its own stars do not count twice. How far the stars of unseen reviews are predicted decides how
+//! much the models may say, down to nothing. The order is fixed, one thread trains, and only sums, products and roots are
+//! used, so every machine arrives at the same weights.
 
 use std::collections::HashMap;
 
@@ -24,26 +25,36 @@ pub(super) struct OwnStars {
 /// A word or a pair of words.
 #[derive(Debug, Default)]
 struct Gram {
-    weight: f32,
-    /// Training reviews with it: of one or two stars, and of four or five.
+    /// By the rows that each model has not seen: those that leave this remainder.
+    weights: [f32; FOLDS],
+    /// Training reviews with it: of one or two stars, and of five.
     counts: [u32; 2],
 }
 
 /// The weights of the known grams of a text added up, and how many there are.
 pub(super) type OwnSum = (f32, usize);
 
-/// A review to train on: the indices of its grams, and 1 where its stars are high, else 0.
-type Example = (Vec<u32>, usize);
+/// A review to train on.
+struct Example {
+    row: usize,
+    grams: Vec<u32>,
+    /// 1 where its stars are high, else 0.
+    side: usize,
+}
 
 impl OwnStars {
-    /// Trains on `reviews`, which are of one language; `None` with too few of them, or of either side, and where words
-    /// do not predict the stars.
+    /// Trains on rows of one language; `None` with too few of them, or of either side, and where words do not predict the
+    /// stars.
     ///
     /// At most [`REVIEWS_MAX`] reviews of each side are read, spread over all, so cost and memory are bounded.
-    pub(super) fn learn<'r>(reviews: impl Iterator<Item = &'r Review>) -> Option<OwnStars> {
-        let mut sides: [Vec<&Review>; 2] = Default::default();
-        for review in reviews.filter(|review| review.rating.stars() != 3) {
-            sides[usize::from(review.rating.stars() > 3)].push(review);
+    pub(super) fn learn<'r>(rows: impl Iterator<Item = (usize, &'r Review)>) -> Option<OwnStars> {
+        let mut sides: [Vec<(usize, &Review)>; 2] = Default::default();
+        for (row, review) in rows {
+            match review.rating.stars() {
+                1 | 2 => sides[0].push((row, review)),
+                5 => sides[1].push((row, review)),
+                _ => {}
+            }
         }
         let [low, high] = sides.each_ref().map(Vec::len);
         if low + high < REVIEWS_MIN || low.min(high) < SIDE_MIN {
@@ -51,9 +62,9 @@ impl OwnStars {
         }
         let mut words = Words::default();
         let mut known: HashMap<u64, Gram> = HashMap::new();
-        let mut read: Vec<(Vec<u64>, usize)> = Vec::new();
+        let mut read: Vec<(usize, Vec<u64>, usize)> = Vec::new();
         for (side, reviews) in sides.iter().enumerate() {
-            for review in reviews.iter().step_by(reviews.len().div_ceil(REVIEWS_MAX)) {
+            for (row, review) in reviews.iter().step_by(reviews.len().div_ceil(REVIEWS_MAX)) {
                 let mut keys = Vec::new();
                 for range in sentences(&review.text).take(SENTENCES_MAX) {
                     words.read(&review.text[range]);
@@ -64,7 +75,7 @@ impl OwnStars {
                 for key in &keys {
                     known.entry(*key).or_default().counts[side] += 1;
                 }
-                read.push((keys, side));
+                read.push((*row, keys, side));
             }
         }
         let seen_min = if read.len() > 2_000 { 3 } else { 2 };
@@ -72,16 +83,19 @@ impl OwnStars {
         let mut order: Vec<u64> = known.keys().copied().collect();
         order.sort_unstable();
         let index = |key: &u64| order.binary_search(key).ok().map(|at| at as u32);
-        let indexed = read.into_iter();
-        let examples: Vec<Example> = indexed
-            .map(|(keys, side)| (keys.iter().filter_map(index).collect(), side))
-            .collect();
-        let trust = trust(&examples, order.len());
-        let weights = fit(&examples.iter().collect::<Vec<_>>(), order.len());
-        for (key, weight) in order.iter().zip(weights) {
-            known.entry(*key).or_default().weight = weight;
+        let mut examples: Vec<Example> = Vec::with_capacity(read.len());
+        for (row, keys, side) in read {
+            let grams = keys.iter().filter_map(index).collect();
+            examples.push(Example { row, grams, side });
         }
-        let grams = known;
+        // High and low mixed, in the same order on every machine.
+        examples.sort_by_key(|one| (one.row as u32).wrapping_mul(0x9e37_79b1));
+        let models: [Vec<f32>; FOLDS] =
+            std::array::from_fn(|unseen| fit(&examples, unseen, order.len()));
+        for (at, key) in order.iter().enumerate() {
+            known.entry(*key).or_default().weights = std::array::from_fn(|fold| models[fold][at]);
+        }
+        let (grams, trust) = (known, trust(&examples, &models));
         (trust > 0.0).then_some(OwnStars { grams, trust })
     }
 
@@ -91,9 +105,10 @@ impl OwnStars {
         grams(words).into_iter().filter_map(known)
     }
 
-    /// Adds up the weights of the grams of `words`.
-    pub(super) fn sum(&self, words: &Words) -> OwnSum {
-        let add = |sum: OwnSum, (_, gram): (usize, &Gram)| (sum.0 + gram.weight, sum.1 + 1);
+    /// Adds up the weights of the grams of `words`, which are of the review of `row`.
+    pub(super) fn sum(&self, row: usize, words: &Words) -> OwnSum {
+        let add =
+            |sum: OwnSum, (_, gram): (usize, &Gram)| (sum.0 + gram.weights[row % FOLDS], sum.1 + 1);
         self.known(words).fold((0.0, 0), add)
     }
 
@@ -105,12 +120,12 @@ impl OwnStars {
 
     /// The known grams of `words`: the index of the longer word of each, what it adds to the log-odds, in [`UNIT`]s, and
     /// the training reviews with it, of low and of high stars.
-    pub(super) fn reasons(&self, words: &Words) -> Vec<(usize, i32, Option<[u32; 2]>)> {
-        let factor = self.trust / norm(self.known(words).count());
-        let tilt = |gram: &Gram| (gram.weight * factor * UNIT as f32) as i32;
+    pub(super) fn reasons(&self, row: usize, words: &Words) -> Vec<(usize, i32, [u32; 2])> {
+        let factor = self.trust / norm(self.known(words).count()) * UNIT as f32;
+        let tilt = |gram: &Gram| (gram.weights[row % FOLDS] * factor) as i32;
         let reasons = self.known(words);
         reasons
-            .map(|(at, gram)| (at, tilt(gram), Some(gram.counts)))
+            .map(|(at, gram)| (at, tilt(gram), gram.counts))
             .collect()
     }
 }
@@ -142,62 +157,49 @@ fn grams(words: &Words) -> Vec<(usize, u64)> {
     grams
 }
 
-/// How far weights trained on four fifths of the examples predict the rest: the factor with the least squared error.
-fn trust(examples: &[Example], count: usize) -> f32 {
-    let part = |is_held: bool| {
-        let examples = examples.iter().enumerate();
-        let part = examples.filter(|(at, _)| (at % 5 == 0) == is_held);
-        part.map(|(_, one)| one).collect::<Vec<_>>()
-    };
-    let (held, weights) = (part(true), fit(&part(false), count));
-    let sides = balance(&held);
+/// How far the models predict the stars of the examples that they have not seen: the factor with the least squared error.
+fn trust(examples: &[Example], models: &[Vec<f32>; FOLDS]) -> f32 {
+    let sides = balance(examples.iter());
     let error = |factor: f32| -> f32 {
-        let loss = held.iter().map(|(grams, side)| {
-            let miss = share(odds(grams, &weights) * factor) - *side as f32;
-            miss * miss * sides[*side]
+        let loss = examples.iter().map(|one| {
+            let odds = odds(&one.grams, &models[one.row % FOLDS]);
+            let miss = share(odds * factor) - one.side as f32;
+            miss * miss * sides[one.side]
         });
         loss.sum()
     };
-    let errors = FACTORS.map(|factor| (error(factor), factor));
     // The first of equals is the smallest.
+    let factors = FACTORS.map(|factor| (error(factor), factor));
     let least = |best: (f32, f32), one| if one < best { one } else { best };
-    errors.into_iter().fold((f32::INFINITY, 0.0), least).1
+    factors.into_iter().fold((f32::INFINITY, 0.0), least).1
 }
 
-/// Stochastic gradient descent with steps that shrink.
-fn fit(examples: &[&Example], count: usize) -> Vec<f32> {
+/// Stochastic gradient descent with steps that shrink, over the examples of the rows that do not leave the remainder
+/// `unseen`.
+fn fit(examples: &[Example], unseen: usize, count: usize) -> Vec<f32> {
     let mut weights = vec![0.0f32; count];
     let mut squares = vec![0.01f32; count];
-    let sides = balance(examples);
-    // A stride that shares no factor with the count visits every example once, high and low mixed.
-    let stride = (examples.len() * 5 / 8 + 1..).find(|stride| gcd(*stride, examples.len()) == 1);
-    for epoch in 0..EPOCHS {
-        let mut at = epoch;
-        for _ in 0..examples.len() {
-            at = (at + stride.unwrap_or(1)) % examples.len();
-            let (grams, side) = examples[at];
-            let miss = (share(odds(grams, &weights)) - *side as f32) * sides[*side];
-            let miss = miss / norm(grams.len());
-            for gram in grams {
-                let gram = *gram as usize;
-                let slope = miss + PENALTY * weights[gram];
-                squares[gram] += slope * slope;
-                weights[gram] -= RATE * slope / squares[gram].sqrt();
-            }
+    let seen = examples.iter().filter(|one| one.row % FOLDS != unseen);
+    let sides = balance(seen.clone());
+    for one in (0..EPOCHS).flat_map(|_| seen.clone()) {
+        let miss = (share(odds(&one.grams, &weights)) - one.side as f32) * sides[one.side];
+        let miss = miss / norm(one.grams.len());
+        for gram in &one.grams {
+            let gram = *gram as usize;
+            let slope = miss + PENALTY * weights[gram];
+            squares[gram] += slope * slope;
+            weights[gram] -= RATE * slope / squares[gram].sqrt();
         }
     }
     weights
 }
 
-fn gcd(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 /// What an example of each side counts, so that both sides count the same.
-fn balance(examples: &[&Example]) -> [f32; 2] {
-    let high: usize = examples.iter().map(|(_, side)| side).sum();
-    let sides = [examples.len() - high, high];
-    sides.map(|side| examples.len() as f32 / (2 * side.max(1)) as f32)
+fn balance<'e>(examples: impl Iterator<Item = &'e Example>) -> [f32; 2] {
+    let mut counts = [0; 2];
+    examples.for_each(|one| counts[one.side] += 1);
+    let all = counts[0] + counts[1];
+    counts.map(|count| all as f32 / (2 * count.max(1)) as f32)
 }
 
 fn odds(grams: &[u32], weights: &[f32]) -> f32 {
@@ -215,13 +217,15 @@ fn share(odds: f32) -> f32 {
     (1.0 / (1.0 + exponential(-f64::from(odds.clamp(-15.0, 15.0))))) as f32
 }
 
-/// Reviews with one, two, four or five stars that a language needs, and those of either side.
+/// Reviews with one, two or five stars that a language needs, and those of either side.
 const REVIEWS_MIN: usize = 200;
 const SIDE_MIN: usize = 20;
 /// Reviews of each side that are trained on.
 const REVIEWS_MAX: usize = 10_000;
 /// Sentences that are read of one review.
 pub(super) const SENTENCES_MAX: usize = 50;
+/// Models, each of which has not seen its part of the rows.
+const FOLDS: usize = 3;
 const EPOCHS: usize = 8;
 const RATE: f32 = 0.15;
 const PENALTY: f32 = 1e-3;

@@ -16,7 +16,7 @@ use super::language::detect_all;
 use super::own_stars::{OwnStars, OwnSum, SENTENCES_MAX};
 use super::text::sentences;
 use super::text_model::Sentence;
-use super::topics::{Counter, Counts};
+use super::topics::{self, Counts};
 use crate::model::insights::Polarity;
 use crate::model::{Dataset, Review};
 
@@ -64,10 +64,10 @@ impl Basis {
             if cancelled() {
                 return None;
             }
-            let rows = dataset.reviews.iter().zip(&languages);
-            let of_language = rows.filter(|(_, one)| **one == lang && lang.is_some());
+            let rows = dataset.reviews.iter().enumerate();
+            let of_language = rows.filter(|(row, _)| languages[*row] == lang && lang.is_some());
             let phrases = Phrases::new(&dataset.taxonomy.aspects, lang);
-            let own = OwnStars::learn(of_language.map(|(review, _)| review));
+            let own = OwnStars::learn(of_language);
             known.insert(lang, Known { phrases, own });
         }
         Some(Basis { languages, known })
@@ -98,25 +98,17 @@ impl Derived {
     ) -> Option<Derived> {
         let basis = Basis::of(dataset, options, cancelled)?;
         let count = dataset.reviews.len();
-        let prepare = || Reader {
-            basis: &basis,
-            sentence: Sentence::default(),
-            found: Vec::new(),
-            phrases: Counter::default(),
-            mentions: Vec::new(),
-        };
-        let read = |reader: &mut Reader<'_>, rows: Range<usize>| {
-            let score = |row| reader.read(row, &dataset.reviews[row]);
+        let read = |reader: &mut Reader, rows: Range<usize>| {
+            let score = |row| reader.read(&basis, row, &dataset.reviews[row]);
             let scores: Vec<i32> = match cancelled() {
                 true => return None,
                 false => rows.map(score).collect(),
             };
-            let phrases = reader.phrases.take(count > CHUNK_ROWS);
+            let phrases = topics::take(&mut reader.phrases, count > CHUNK_ROWS);
             Some((scores, std::mem::take(&mut reader.mentions), phrases))
         };
-        let parts = over_chunks(count, options.threads, prepare, read);
         let (mut scores, mut mentions, mut phrases) = (Vec::new(), Vec::new(), Counts::new());
-        for part in parts {
+        for part in over_chunks(count, options.threads, read) {
             let part = part?;
             scores.extend(part.0);
             mentions.extend(part.1);
@@ -139,42 +131,46 @@ impl Derived {
     }
 }
 
-/// Reads reviews, reusing its buffers from one to the next.
-struct Reader<'b> {
-    basis: &'b Basis,
+/// What one thread collects; buffers are reused from one review to the next.
+#[derive(Default)]
+struct Reader {
     sentence: Sentence,
     found: Vec<Found>,
-    phrases: Counter,
+    phrases: Counts,
     mentions: Vec<Mention>,
 }
 
-impl Reader<'_> {
+impl Reader {
     /// Adds the mentions and phrases of `review`, and returns its score; cost is linear in its text.
-    fn read(&mut self, row: usize, review: &Review) -> i32 {
-        let lang = self.basis.languages[row];
-        let Known { phrases, own } = self.basis.known(lang);
-        let is_english = lang == Some(Lang::Eng);
-        let silent = |is_english| Context {
-            is_english,
+    fn read(&mut self, basis: &Basis, row: usize, review: &Review) -> i32 {
+        let lang = basis.languages[row];
+        let Known { phrases, own } = basis.known(lang);
+        let own_odds = |sum| own.as_ref().map_or(0, |own| own.log_odds(sum));
+        // Without stars, of which the score has its own share.
+        let mut of_text = Context {
+            is_english: lang == Some(Lang::Eng),
             ..Context::default()
         };
-        let own_odds = |sum| own.as_ref().map_or(0, |own| own.log_odds(sum));
         let (mut own_sum, mut tilts) = (OwnSum::default(), Vec::new());
-        self.phrases.begin();
         for sentence in sentences(&review.text) {
             let start = sentence.start;
             self.sentence.read(&review.text[sentence]);
             let words = &self.sentence.words;
-            self.phrases.count(row as u32, review, lang, words);
+            if let Some(lang) = lang {
+                topics::count(&mut self.phrases, row as u32, review, lang, words);
+            }
             phrases.find(words, &mut self.found);
-            let of_sentence = own.as_ref().map(|own| own.sum(words)).unwrap_or_default();
+            let of_sentence = own
+                .as_ref()
+                .map(|own| own.sum(row, words))
+                .unwrap_or_default();
             own_sum = (own_sum.0 + of_sentence.0, own_sum.1 + of_sentence.1);
             for found in &self.found {
                 let context = Context {
-                    is_english,
                     rating: Some(review.rating),
                     opinion: found.opinion,
                     own: own_odds(of_sentence),
+                    ..of_text
                 };
                 let judgement = self.sentence.judge(Some(&found.range), &context);
                 self.mentions.push(Mention {
@@ -188,14 +184,19 @@ impl Reader<'_> {
                 });
             }
             if tilts.len() < SENTENCES_MAX {
-                tilts.push(self.sentence.tilt(None, &silent(is_english), |_, _| ()));
+                tilts.push(self.sentence.tilt(None, &of_text, |_, _| ()));
             }
         }
-        if let Some(translation) = review.translation.as_deref().filter(|_| !is_english) {
+        if let Some(translation) = review
+            .translation
+            .as_deref()
+            .filter(|_| !of_text.is_english)
+        {
             tilts.clear();
+            of_text.is_english = true;
             for sentence in sentences(translation).take(SENTENCES_MAX) {
                 self.sentence.read(&translation[sentence]);
-                tilts.push(self.sentence.tilt(None, &silent(true), |_, _| ()));
+                tilts.push(self.sentence.tilt(None, &of_text, |_, _| ()));
             }
         }
         let mean = tilts.iter().sum::<i32>() / tilts.len().max(1) as i32;
@@ -206,38 +207,34 @@ impl Reader<'_> {
 /// Rows that one piece of work takes. Fixed, so that what depends on the pieces does not depend on the threads.
 pub(super) const CHUNK_ROWS: usize = 2_048;
 
-/// Runs `work` over the rows `0..count` in chunks and returns what it made of each, in order.
-///
-/// `prepare` makes what one thread reuses from chunk to chunk. Threads take the next chunk when they are free.
-pub(super) fn over_chunks<S, T: Send>(
+/// Runs `work` over the rows `0..count` in chunks and returns what it made of each, in order. Threads take the next chunk
+/// when they are free, and reuse their state.
+pub(super) fn over_chunks<S: Default, T: Send>(
     count: usize,
     threads: NonZeroUsize,
-    prepare: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, Range<usize>) -> T + Sync,
 ) -> Vec<T> {
-    let chunks = count.div_ceil(CHUNK_ROWS);
     let next = AtomicUsize::new(0);
     let run = || {
-        let (mut state, mut done) = (prepare(), Vec::new());
-        loop {
-            let chunk = next.fetch_add(1, Ordering::Relaxed);
-            if chunk >= chunks {
-                return done;
-            }
-            let rows = chunk * CHUNK_ROWS..((chunk + 1) * CHUNK_ROWS).min(count);
-            done.push((chunk, work(&mut state, rows)));
-        }
+        let mut state = S::default();
+        let chunk = || {
+            let start = next.fetch_add(CHUNK_ROWS, Ordering::Relaxed);
+            let rows = start..(start + CHUNK_ROWS).min(count);
+            (start < count).then(|| (start, work(&mut state, rows)))
+        };
+        std::iter::from_fn(chunk).collect::<Vec<_>>()
     };
     let mut done = thread::scope(|scope| {
         let spawn = |_| thread::Builder::new().spawn_scoped(scope, run);
+        let others = 1..threads.get().min(count.div_ceil(CHUNK_ROWS));
         // Where the system refuses a thread, the others do its work.
-        let others: Vec<_> = (1..threads.get().min(chunks)).flat_map(spawn).collect();
+        let others: Vec<_> = others.flat_map(spawn).collect();
         let mut done = run();
         for other in others {
             done.extend(other.join().expect("reading reviews does not panic"));
         }
         done
     });
-    done.sort_unstable_by_key(|(chunk, _)| *chunk);
+    done.sort_unstable_by_key(|(start, _)| *start);
     done.into_iter().map(|(_, made)| made).collect()
 }

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use super::*;
@@ -31,63 +29,17 @@ fn count(value: &Value) -> u64 {
     value.as_u64().expect("a count")
 }
 
-#[test]
-fn every_quote_stands_where_the_evidence_says() {
-    let dataset = sample();
-    let value = parsed(&dataset);
-    let texts: BTreeMap<&str, Vec<char>> = dataset
-        .reviews
-        .iter()
-        .map(|review| (review.id.as_str(), review.text.chars().collect()))
-        .collect();
-    let mut quotes = 0;
-    for (aspect, concept) in list(&value["aspects"])
-        .iter()
-        .zip(&dataset.taxonomy.aspects)
-    {
-        assert_eq!(aspect["id"], concept.id);
-        let mut places = Vec::new();
-        for piece in list(&aspect["evidence"]) {
-            let id = piece["review_id"].as_str().expect("an id");
-            let (start, end) = (
-                count(&piece["start"]) as usize,
-                count(&piece["end"]) as usize,
-            );
-            let quote: String = texts[id][start..end]
-                .iter()
-                .collect::<String>()
-                .to_lowercase()
-                .replace('’', "'");
-            // A phrase of the aspect, or one of its inflections: the first letters are the same.
-            let known = |phrase: &String| {
-                let phrase = phrase.to_lowercase();
-                let same = phrase
-                    .chars()
-                    .zip(quote.chars())
-                    .take_while(|(one, other)| one == other)
-                    .count();
-                same >= 2 && quote.chars().count().abs_diff(phrase.chars().count()) <= 8
-            };
-            assert!(
-                concept.phrases.iter().any(known),
-                "{}: {quote:?}",
-                concept.id
-            );
-            assert!(
-                value["per_review"][id]["aspects"]
-                    .as_array()
-                    .expect("aspects")
-                    .contains(&json!(concept.id))
-            );
-            places.push((id, start));
-            quotes += 1;
-        }
-        let all = places.len();
-        places.sort_unstable();
-        places.dedup();
-        assert_eq!(places.len(), all, "no piece of evidence counts twice");
-    }
-    assert!(quotes > 100, "{quotes}");
+fn aspect<'v>(value: &'v Value, id: &str) -> &'v Value {
+    let mut aspects = list(&value["aspects"]).iter();
+    aspects.find(|one| one["id"] == id).expect("listed")
+}
+
+/// What the figures of a language rest on.
+fn language<'v>(value: &'v Value, code: &str) -> &'v Value {
+    let mut languages = list(&value["coverage"]["languages"]).iter();
+    languages
+        .find(|one| one["language"] == code)
+        .expect("there")
 }
 
 #[test]
@@ -97,151 +49,66 @@ fn every_count_adds_up() {
     let coverage = &value["coverage"];
     let mut mentions = 0;
     for aspect in list(&value["aspects"]) {
-        let [all, positive, neutral, negative] = [
-            "mention_count",
-            "positive_count",
-            "neutral_count",
-            "negative_count",
-        ]
-        .map(|key| count(&aspect[key]));
-        assert_eq!(all, positive + neutral + negative);
+        let all = count(&aspect["mention_count"]);
         mentions += all;
-        let evidence = list(&aspect["evidence"]);
-        assert_eq!(
-            evidence.len() as u64,
-            all,
-            "the sample is small enough to show all evidence"
-        );
-        for (word, expected) in [
-            ("positive", positive),
-            ("neutral", neutral),
-            ("negative", negative),
-        ] {
-            assert_eq!(
-                evidence
-                    .iter()
-                    .filter(|piece| piece["polarity"] == word)
-                    .count() as u64,
-                expected
-            );
-        }
+        let evidence = list(&aspect["evidence"]).len() as u64;
+        assert_eq!(evidence, all, "the sample shows all evidence");
         assert_eq!(aspect["score"].is_null(), all < u64::from(MENTIONS_MIN));
         assert_eq!(aspect["interval"].is_null(), aspect["score"].is_null());
         if let Some(share) = aspect["positive_pct"].as_f64() {
-            assert!((share - 100.0 * positive as f64 / all as f64).abs() <= 0.05 + 1e-9);
+            let positive = count(&aspect["positive_count"]) as f64;
+            assert!((share - 100.0 * positive / all as f64).abs() <= 0.05 + 1e-9);
             let bound = |at: usize| aspect["interval"][at].as_f64().expect("a bound") * 100.0;
             assert!(bound(0) <= share && share <= bound(1));
         }
     }
     assert_eq!(count(&coverage["mentions"]), mentions);
-    assert_eq!(value["generated_at"], dataset.updated_at.to_string());
     let per_review = value["per_review"].as_object().expect("an object");
-    assert_eq!(per_review.len(), dataset.reviews.len());
-    let scored = per_review
-        .values()
-        .filter(|review| !review["score"].is_null())
-        .count() as u64;
-    assert_eq!(count(&coverage["scored"]), scored);
+    let scored = dataset.reviews.len() as u64;
     assert_eq!(
+        count(&coverage["scored"]),
         scored,
-        dataset.reviews.len() as u64,
         "stars alone are a score"
     );
-    let of_languages = list(&coverage["languages"])
-        .iter()
-        .map(|one| count(&one["reviews"]));
-    assert_eq!(count(&coverage["with_text"]), of_languages.sum::<u64>());
-    let with_aspect = per_review
+    let languages = list(&coverage["languages"]).iter();
+    let of_languages: u64 = languages.map(|one| count(&one["reviews"])).sum();
+    assert_eq!(count(&coverage["with_text"]), of_languages);
+    let named = per_review
         .values()
-        .filter(|review| review["aspects"] != json!([]))
-        .count() as u64;
-    assert_eq!(count(&coverage["with_aspect"]), with_aspect);
-    for (sign, key) in [
-        ("positive", "positive_pct"),
-        ("neutral", "neutral_pct"),
-        ("negative", "negative_pct"),
-    ] {
-        let of_sign = per_review
-            .values()
-            .filter(|review| review["sentiment"] == sign)
-            .count() as f64;
-        let share = value["overall_sentiment"][key].as_f64().expect("a share");
-        assert!((share - 100.0 * of_sign / scored as f64).abs() <= 0.05 + 1e-9);
+        .filter(|one| one["aspects"] != json!([]));
+    assert_eq!(count(&coverage["with_aspect"]), named.count() as u64);
+    for sign in ["positive", "neutral", "negative"] {
+        let of_sign = per_review.values().filter(|one| one["sentiment"] == sign);
+        let share = value["overall_sentiment"][format!("{sign}_pct")].as_f64();
+        let expected = 100.0 * of_sign.count() as f64 / scored as f64;
+        assert!((share.expect("a share") - expected).abs() <= 0.05 + 1e-9);
     }
-    let months = list(&value["temporal"]["monthly"]);
-    let sum = |key: &str| months.iter().map(|month| count(&month[key])).sum::<u64>();
-    assert_eq!(sum("review_count"), dataset.reviews.len() as u64);
-    assert_eq!(sum("scored_count"), scored);
+    let months = list(&value["temporal"]["monthly"]).iter();
+    let of_months: u64 = months.map(|month| count(&month["review_count"])).sum();
+    assert_eq!(of_months, scored);
 }
 
 #[test]
-fn praise_and_complaint_both_come_with_examples() {
+fn praise_and_complaint_both_come_with_examples_and_topics() {
     let dataset = sample();
     let value = parsed(&dataset);
-    let fees = list(&value["aspects"])
-        .iter()
-        .find(|aspect| aspect["id"] == "fees")
-        .expect("fees");
+    let fees = aspect(&value, "fees");
     assert!(count(&fees["positive_count"]) > 1 && count(&fees["negative_count"]) > 1);
-    let examples = list(&fees["example_review_ids"]);
-    assert!((4..=6).contains(&examples.len()), "{examples:?}");
-    assert!(!list(&value["topics"]).is_empty());
+    assert!((4..=6).contains(&list(&fees["example_review_ids"]).len()));
     for topic in list(&value["topics"]) {
-        let better = topic["polarity"] == "positive";
+        let phrase = topic["phrase"].as_str().expect("a phrase");
         assert!(topic["weight"].as_f64().expect("a weight") >= 1.64);
         assert!(count(&topic["five_star_count"]) + count(&topic["low_star_count"]) >= 3);
-        assert!(!better || count(&topic["five_star_count"]) > 0);
+        assert!(phrase.split(' ').count() <= 3, "{phrase}");
         let ids = list(&topic["review_ids"]);
         assert!((1..=5).contains(&ids.len()), "{topic}");
-        let phrase = topic["phrase"].as_str().expect("a phrase");
-        assert!(phrase.split(' ').count() <= 3, "{phrase}");
         for id in ids {
-            let review = dataset
-                .reviews
-                .iter()
-                .find(|review| *id == review.id)
-                .expect("a review");
-            let text = review.text.to_lowercase();
-            assert!(
-                phrase.split(' ').all(|word| text.contains(word)),
-                "{phrase}: {text}"
-            );
+            let review = dataset.reviews.iter().find(|review| *id == review.id);
+            let text = review.expect("a review").text.to_lowercase();
+            let is_there = phrase.split(' ').all(|word| text.contains(word));
+            assert!(is_there, "{phrase}: {text}");
         }
     }
-}
-
-#[test]
-fn spanish_reviews_of_the_sample_are_scored_and_have_aspects() {
-    let dataset = sample();
-    let value = parsed(&dataset);
-    let spanish = list(&value["coverage"]["languages"])
-        .iter()
-        .find(|one| one["language"] == "spa");
-    assert!(count(&spanish.expect("Spanish")["reviews"]) >= 10);
-    let mut with_aspects = 0;
-    let is_spanish = |text: &str| {
-        [" muy ", " los ", " que "]
-            .iter()
-            .any(|word| text.contains(word))
-    };
-    for review in dataset
-        .reviews
-        .iter()
-        .filter(|review| is_spanish(&review.text))
-    {
-        let entry = &value["per_review"][&review.id];
-        let (score, stars) = (
-            entry["score"].as_f64().expect("a score"),
-            review.rating.stars(),
-        );
-        assert!(
-            stars == 3 || (score > 0.0) == (stars > 3),
-            "{}",
-            review.text
-        );
-        with_aspects += list(&entry["aspects"]).len();
-    }
-    assert!(with_aspects > 0);
 }
 
 #[test]
@@ -260,8 +127,8 @@ fn the_document_does_not_depend_on_threads() {
     }
     assert!(document(&dataset, &options(1)).bytes == document(&dataset, &options(3)).bytes);
     let value = parsed(&dataset);
+    let most = totals::EVIDENCE_MAX + 2 * totals::EXAMPLES_MAX;
     for aspect in list(&value["aspects"]) {
-        let most = totals::EVIDENCE_MAX + 2 * totals::EXAMPLES_MAX;
         assert!(list(&aspect["evidence"]).len() <= most);
     }
 }
@@ -274,34 +141,9 @@ fn a_summary_is_made_of_numbers_where_nobody_wrote_one() {
     let value = parsed(&dataset);
     assert_eq!(value["method"]["summary"], "derived");
     let summary = value["summary"].as_str().expect("a summary");
-    assert!(
-        summary.starts_with(&format!(
-            "{} reviews from 2019-02-11 to ",
-            dataset.reviews.len()
-        )),
-        "{summary}"
-    );
+    let start = format!("{} reviews from 2019-02-11 to ", dataset.reviews.len());
+    assert!(summary.starts_with(&start), "{summary}");
     assert!(summary.contains("Criticized most often: "), "{summary}");
-}
-
-#[test]
-fn an_aspect_with_too_few_mentions_has_counts_and_no_score() {
-    let dataset = sample();
-    let few = Options {
-        mentions_min: 1_000,
-        ..options(1)
-    };
-    let value: Value = serde_json::from_slice(&document(&dataset, &few).bytes).expect("JSON");
-    assert!(
-        list(&value["aspects"])
-            .iter()
-            .all(|aspect| aspect["score"].is_null())
-    );
-    assert!(
-        list(&value["aspects"])
-            .iter()
-            .any(|aspect| count(&aspect["mention_count"]) > 5)
-    );
 }
 
 #[test]
@@ -310,24 +152,16 @@ fn an_interval_holds_its_own_share() {
     for (part, whole) in [(0, 1), (1, 1), (0, 500), (250, 500), (500, 500)] {
         let [low, high] = share_interval(part, whole);
         let share = part as f64 / whole as f64;
-        assert!(
-            low <= share && share <= high,
-            "{part} of {whole}: {low} {high}"
-        );
+        assert!(low <= share && share <= high, "{part} of {whole}");
         assert!(high - low > 0.15, "at least the error of the method");
     }
 }
 
 #[test]
 fn an_empty_dataset_has_no_dates_no_means_and_no_scores() {
-    let mut dataset = sample();
-    dataset.reviews.clear();
-    dataset.editorial.summary = None;
-    let value = parsed(&dataset);
-    assert_eq!(
-        value["date_range"],
-        json!({"earliest": null, "latest": null})
-    );
+    let value = parsed(&dataset_of(&[]));
+    let dates = json!({"earliest": null, "latest": null});
+    assert_eq!(value["date_range"], dates);
     assert!(value["entities"]["technicians"][0]["mean_rating"].is_null());
     assert_eq!(value["temporal"], json!({"monthly": [], "trend": null}));
     assert!(value["overall_sentiment"].is_null() && value["summary"].is_null());
@@ -372,20 +206,16 @@ fn one_review_is_told_as_one() {
 #[test]
 fn all_five_stars_have_no_critical_quote_without_a_clear_complaint() {
     let texts = [
-        (
-            5,
-            "The emergency call came back at 5:30 in the morning. THANKS!",
-        ),
-        (
-            5,
-            "Nobody else could have handled my fees and my divorce with less trouble.",
-        ),
-        (
-            5,
-            "The staff was rude, the bill was a terrible rip-off and I hated every minute.",
-        ),
+        "The emergency call came back at 5:30 in the morning. THANKS!",
+        "Nobody else could have handled my fees and my divorce with less trouble.",
+        "The staff was rude, the bill was a terrible rip-off and I hated every minute.",
     ];
-    let reviews: Vec<(u8, &str)> = texts.into_iter().cycle().take(60).collect();
+    let reviews: Vec<(u8, &str)> = texts
+        .map(|text| (5, text))
+        .into_iter()
+        .cycle()
+        .take(60)
+        .collect();
     let value = parsed(&dataset_of(&reviews));
     for aspect in list(&value["aspects"]) {
         for piece in list(&aspect["evidence"]) {
@@ -395,39 +225,28 @@ fn all_five_stars_have_no_critical_quote_without_a_clear_complaint() {
         }
         assert!(aspect["change"].is_null());
     }
-    let staff = list(&value["aspects"])
-        .iter()
-        .find(|aspect| aspect["id"] == "staff");
-    assert!(count(&staff.expect("staff")["negative_count"]) > 0);
-    assert!(
-        list(&value["topics"])
-            .iter()
-            .all(|topic| topic["polarity"] == "positive")
-    );
+    assert!(count(&aspect(&value, "staff")["negative_count"]) > 0);
+    let mut topics = list(&value["topics"]).iter();
+    assert!(topics.all(|topic| topic["polarity"] == "positive"));
 }
 
 #[test]
 fn ten_reviews_of_a_language_are_scored_by_their_stars_and_say_so() {
-    let reviews: Vec<(u8, &str)> = (0..10)
-        .map(|at| match at % 2 {
-            0 => (
-                5,
-                "Ik ben heel tevreden over deze advocaat en zijn medewerkers.",
-            ),
-            _ => (
-                1,
-                "Wij hebben wekenlang gewacht en kregen nooit een antwoord.",
-            ),
-        })
-        .collect();
-    let value = parsed(&dataset_of(&reviews));
-    let languages = &value["coverage"]["languages"];
-    assert_eq!(
-        languages,
-        &json!([{"language": "nld", "reviews": 10, "evidence": ["stars"]}])
-    );
+    let both = [
+        (
+            5,
+            "Ik ben heel tevreden over deze advocaat en zijn medewerkers.",
+        ),
+        (
+            1,
+            "Wij hebben wekenlang gewacht en kregen nooit een antwoord.",
+        ),
+    ];
+    let value = parsed(&dataset_of(&both.repeat(5)));
+    let dutch = json!([{"language": "nld", "reviews": 10, "evidence": ["stars"]}]);
+    assert_eq!(value["coverage"]["languages"], dutch);
     for row in 0..10 {
-        let expected = if row % 2 == 0 { "positive" } else { "negative" };
+        let expected = ["positive", "negative"][row % 2];
         assert_eq!(
             value["per_review"][format!("r{row}")]["sentiment"],
             expected
@@ -438,49 +257,33 @@ fn ten_reviews_of_a_language_are_scored_by_their_stars_and_say_so() {
 #[test]
 fn long_texts_emoji_and_mixed_languages_are_read() {
     let long = "The lawyer was friendly and the fees were fair. ".repeat(1_250);
-    assert!(long.len() >= 60_000);
     let cut = "x".repeat(60_000);
+    let mixed = "The service was fine, pero nunca contestan y la factura fue muy alta. Schade!";
     let reviews = [
         (5, long.as_str()),
         (4, "😀👍❤️"),
         (1, "😡😡"),
-        (
-            2,
-            "The service was fine, pero nunca contestan y la factura fue muy alta. Schade!",
-        ),
+        (2, mixed),
         (3, cut.as_str()),
         (5, ""),
     ];
     let value = parsed(&dataset_of(&reviews));
     for row in 0..reviews.len() {
-        let score = value["per_review"][format!("r{row}")]["score"]
-            .as_f64()
-            .expect("a score");
-        assert!(score.abs() <= 1.0);
+        let score = value["per_review"][format!("r{row}")]["score"].as_f64();
+        assert!(score.expect("a score").abs() <= 1.0);
     }
     assert_eq!(value["per_review"]["r1"]["sentiment"], "positive");
     assert_eq!(value["per_review"]["r2"]["sentiment"], "negative");
     assert_eq!(count(&value["coverage"]["with_text"]), 5);
-    let und = list(&value["coverage"]["languages"])
-        .iter()
-        .find(|one| one["language"] == "und");
-    assert_eq!(und.expect("emoji")["evidence"], json!(["stars"]));
-}
-
-#[test]
-fn emoji_alone_are_scored_and_name_nothing() {
+    assert_eq!(language(&value, "und")["evidence"], json!(["stars"]));
+    // Emoji alone name nothing.
     let value = parsed(&dataset_of(&[(5, "😀👍"), (1, "😡"), (3, "🤷")]));
-    let languages = &value["coverage"]["languages"];
-    assert_eq!(
-        languages,
-        &json!([{"language": "und", "reviews": 3, "evidence": ["stars"]}])
-    );
+    assert_eq!(count(&language(&value, "und")["reviews"]), 3);
     assert_eq!(value["overall_sentiment"]["positive_pct"], 33.3);
     assert_eq!(value["topics"], json!([]));
     assert_eq!(value["coverage"]["mentions"], 0);
-    for aspect in list(&value["aspects"]) {
-        assert!(aspect["score"].is_null() && aspect["interval"].is_null());
-    }
+    let mut aspects = list(&value["aspects"]).iter();
+    assert!(aspects.all(|one| one["score"].is_null() && one["interval"].is_null()));
 }
 
 #[test]
@@ -500,27 +303,53 @@ fn a_translation_is_read_where_the_original_cannot_be() {
 
 #[test]
 fn reasons_add_up_to_a_total_with_the_sign_of_the_answer() {
-    use super::explain::explain;
-    let dataset = sample();
     let mut words = 0;
+    let dataset = sample();
     for aspect in &dataset.taxonomy.aspects {
-        for one in explain(&dataset, &options(1), &aspect.id).expect("listed") {
-            let sum: i32 = one.reasons.iter().map(|reason| reason.tenths).sum();
-            assert_eq!(sum, one.total, "{one:?}");
-            let first = one.reasons.first().map_or(0, |reason| reason.tenths);
-            match one.polarity {
-                Polarity::Positive => assert!(one.total > 0 && first > 0, "{one:?}"),
-                Polarity::Negative => assert!(one.total < 0 && first < 0, "{one:?}"),
-                Polarity::Neutral => {}
+        let text = explain::explain(&dataset, &options(1), &aspect.id).expect("listed");
+        assert!(text.ends_with(" negative\n"), "{text}");
+        for block in text
+            .split("\n\n")
+            .filter(|block| block.contains("; together "))
+        {
+            let reasons = block.rsplit("in log-odds: ").next().expect("reasons");
+            let (reasons, total) = reasons.split_once("; together ").expect("a total");
+            let tenths = |number: &str| number.replace('.', "").parse::<i32>().expect("a number");
+            let of_reason = |reason: &str| {
+                let number = reason.split(' ').rfind(|word| word.starts_with(['+', '-']));
+                number.map(tenths)
+            };
+            let reasons = reasons.replace(" reviews, ", " reviews ");
+            let parts: Vec<i32> = reasons.split(", ").filter_map(of_reason).collect();
+            assert_eq!(parts.iter().sum::<i32>(), tenths(total), "{block}");
+            let sign = parts
+                .first()
+                .map_or(0, |first| first.signum() + tenths(total).signum());
+            match block.split(' ').next() {
+                Some("positive") => assert_eq!(sign, 2, "{block}"),
+                Some("negative") => assert_eq!(sign, -2, "{block}"),
+                _ => {}
             }
-            words += one
-                .reasons
-                .iter()
-                .filter(|reason| reason.what.starts_with('"'))
-                .count();
+            words += reasons.matches("\" +").count() + reasons.matches("\" -").count();
+            for word in ["the", "and", "for", "to", "a"] {
+                assert!(!reasons.contains(&format!(" \"{word}\" ")), "{block}");
+            }
         }
     }
     assert!(words > 100, "{words}");
+    assert_eq!(explain::explain(&dataset, &options(1), "fee"), None);
+    let by_label = explain::explain(&dataset, &options(1), "FEES and billing").expect("listed");
+    assert!(
+        by_label.contains("great communication, clear [fees], done\n"),
+        "{by_label}"
+    );
+}
+
+#[test]
+fn escapes_of_a_review_do_not_reach_the_terminal() {
+    let dataset = dataset_of(&[(1, "The fees\x1b[31m were\u{9b}high.")]);
+    let text = explain::explain(&dataset, &options(1), "fees").expect("listed");
+    assert!(text.contains("The [fees] [31m were high.\n"), "{text}");
 }
 
 /// Reviews of a German plumber: every pair of the sentences is one, three times as many praise.
@@ -545,7 +374,7 @@ fn german(count: usize) -> Vec<(u8, String)> {
         .map(|at| {
             let (stars, list): (u8, &[&str]) = match at % 4 {
                 0 => (1 + (at % 8 / 4) as u8, &complaint),
-                other => (if other == 1 { 4 } else { 5 }, &praise),
+                _ => (5, &praise),
             };
             let [one, other] = [at / 4 % list.len(), (at / 4 * 3 + at) % list.len()];
             (stars, format!("{} {}", list[one], list[other]))
@@ -557,20 +386,12 @@ fn german(count: usize) -> Vec<(u8, String)> {
 fn a_language_with_200_reviews_learns_from_its_own_stars() {
     for (reviews, is_learnt) in [(199, false), (200, true)] {
         let texts = german(reviews);
-        let texts: Vec<(u8, &str)> = texts
-            .iter()
-            .map(|(stars, text)| (*stars, text.as_str()))
-            .collect();
-        let value = parsed(&dataset_of(&texts));
-        let language = &value["coverage"]["languages"][0];
-        assert_eq!(language["language"], "deu");
+        let texts = texts.iter().map(|(stars, text)| (*stars, text.as_str()));
+        let value = parsed(&dataset_of(&texts.collect::<Vec<_>>()));
+        let language = language(&value, "deu");
         assert_eq!(count(&language["reviews"]), reviews as u64);
         let evidence = list(&language["evidence"]);
-        assert_eq!(
-            evidence.contains(&json!("own_stars")),
-            is_learnt,
-            "{reviews}"
-        );
+        assert_eq!(evidence.contains(&json!("own_stars")), is_learnt);
     }
 }
 
@@ -578,14 +399,10 @@ fn a_language_with_200_reviews_learns_from_its_own_stars() {
 fn german_reviews_are_counted_and_their_aspects_judged() {
     let mut texts = german(240);
     // Words that turn the stars: a complaint with three stars.
-    texts.push((
-        3,
-        "Die Anfahrtskosten sind eine Frechheit. Niemand ruft zurück.".to_owned(),
-    ));
-    let texts: Vec<(u8, &str)> = texts
-        .iter()
-        .map(|(stars, text)| (*stars, text.as_str()))
-        .collect();
+    let complaint = "Die Anfahrtskosten sind eine Frechheit. Niemand ruft zurück.";
+    texts.push((3, complaint.to_owned()));
+    let texts = texts.iter().map(|(stars, text)| (*stars, text.as_str()));
+    let texts: Vec<(u8, &str)> = texts.collect();
     let mut dataset = dataset_of(&texts);
     let concept = |id: &str, phrases: &[&str]| crate::model::Concept {
         id: id.to_owned(),
@@ -597,36 +414,43 @@ fn german_reviews_are_counted_and_their_aspects_judged() {
         concept("speed", &["zu spät", "pünktlich"]),
     ];
     let value = parsed(&dataset);
-    let (mut low, mut found) = (0, 0);
-    for (row, (stars, _)) in texts.iter().enumerate() {
-        if *stars <= 2 {
-            low += 1;
-            found += u64::from(value["per_review"][format!("r{row}")]["sentiment"] == "negative");
-        }
-    }
-    assert!(found * 10 >= low * 9, "{found} of {low}");
-    assert_eq!(value["per_review"]["r240"]["sentiment"], "negative");
-    let aspect = |id: &str| {
-        list(&value["aspects"])
-            .iter()
-            .find(|one| one["id"] == id)
-            .expect("listed")
-            .clone()
-    };
-    let (price, speed) = (aspect("price"), aspect("speed"));
-    let compound = list(&price["top_phrases"]);
-    assert!(compound.contains(&json!("anfahrtskosten")), "{compound:?}");
-    for aspect in [&price, &speed] {
-        assert!(
-            count(&aspect["positive_count"]) > 10 && count(&aspect["negative_count"]) > 10,
-            "{aspect}"
-        );
+    let sentiment = |row: usize| &value["per_review"][format!("r{row}")]["sentiment"];
+    let low: Vec<usize> = (0..240).filter(|row| texts[*row].0 <= 2).collect();
+    let found = low
+        .iter()
+        .filter(|row| *sentiment(**row) == "negative")
+        .count();
+    assert!(found * 10 >= low.len() * 9, "{found} of {}", low.len());
+    assert_eq!(*sentiment(240), "negative");
+    let (price, speed) = (aspect(&value, "price"), aspect(&value, "speed"));
+    assert!(
+        list(&price["top_phrases"]).contains(&json!("anfahrtskosten")),
+        "{price}"
+    );
+    for aspect in [price, speed] {
+        let [praise, complaints] =
+            ["positive_count", "negative_count"].map(|key| count(&aspect[key]));
+        assert!(praise > 10 && complaints > 10, "{aspect}");
     }
     assert_eq!(
         count(&speed["neutral_count"]),
         0,
-        "late and on time are opinions themselves"
+        "late and on time are opinions"
     );
+}
+
+#[test]
+fn complaints_with_four_stars_are_not_learnt_as_praise() {
+    let mut texts: Vec<(u8, String)> = german(240);
+    let praise = texts.iter_mut().filter(|(stars, _)| *stars == 5);
+    for (at, (stars, text)) in praise.enumerate().filter(|(at, _)| at % 5 == 0) {
+        *stars = 4;
+        text.push_str(&format!(" Leider ist die Wartezeit lang, Nummer {at}."));
+    }
+    texts.push((1, "Die Wartezeit ist lang.".to_owned()));
+    let texts = texts.iter().map(|(stars, text)| (*stars, text.as_str()));
+    let value = parsed(&dataset_of(&texts.collect::<Vec<_>>()));
+    assert_eq!(value["per_review"]["r240"]["sentiment"], "negative");
 }
 
 #[test]
@@ -645,10 +469,7 @@ fn a_significant_change_is_told_with_its_quarter() {
         .reviews
         .sort_by_key(|review| std::cmp::Reverse(review.date));
     let value = parsed(&dataset);
-    let fees = list(&value["aspects"])
-        .iter()
-        .find(|one| one["id"] == "fees")
-        .expect("fees");
+    let fees = aspect(&value, "fees");
     assert_eq!(
         fees["change"],
         "Favorable mentions fell from 100 % of 30 to 0 % of 30 since the first quarter of 2025."

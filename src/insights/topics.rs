@@ -2,9 +2,9 @@
 //!
 //! Candidates are one to three words in a row without function words, names, or what the taxonomy lists already. Without
 //! a tagger, a phrase passes as noun-like where it often ends as a noun phrase does: a determiner stands before it or
-//! before the word before it, and a function word, a mark or nothing after it. The odds that a review
-//! of one group uses it are compared with those of the other, drawn towards each other by a prior of [`PRIOR`] reviews,
-//! and divided by their standard error (after Monroe, Colaresi and Quinn, 2008).
+//! before the word before it, and a function word, a mark or nothing after it; in German its last word has a capital. The
+//! odds that a review of one group uses it are compared with those of the other, drawn towards each other by a prior of
+//! [`PRIOR`] reviews, and divided by their standard error (after Monroe, Colaresi and Quinn, 2008).
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -28,8 +28,9 @@ pub(super) struct Count {
     /// Uses after the first word of a sentence, and those of them with a capital.
     within: u32,
     capitals: u32,
-    /// The newest rows.
+    /// The newest rows, and the last one counted.
     rows: Vec<u32>,
+    last: Option<u32>,
 }
 
 impl Count {
@@ -52,68 +53,50 @@ impl Count {
 /// Counts of phrases in lower case, by language.
 pub(super) type Counts = HashMap<(Lang, String), Count>;
 
-/// Counts the phrases of one review after the other.
-#[derive(Debug, Default)]
-pub(super) struct Counter {
-    counts: Counts,
-    /// What the review was counted for.
-    seen: HashSet<String>,
-}
-
-impl Counter {
-    /// Begins with the sentences of another review.
-    pub(super) fn begin(&mut self) {
-        self.seen.clear();
-    }
-
-    /// Counts the phrases of a sentence of the review of `row`.
-    pub(super) fn count(&mut self, row: u32, review: &Review, lang: Option<Lang>, words: &Words) {
-        let (Some(lang), Some(group)) = (lang, group(review)) else {
-            return;
-        };
-        let items = words.items();
-        let is_content = |item: &Item| {
-            let lower = words.lower(item);
-            let is_word = item.is_word && (3..=WORD_BYTES_MAX).contains(&lower.len());
-            is_word && !is_function_word(lang, lower)
-        };
-        let content: Vec<bool> = items.iter().map(is_content).collect();
-        let is_determined = |at: usize| at > 0 && is_determiner(words.lower(&items[at - 1]));
-        for last in 0..items.len() {
-            let ends = !content.get(last + 1).is_some_and(|is_content| *is_content);
-            for first in (last.saturating_sub(2)..=last).rev() {
-                if !content[first] {
-                    break;
-                }
-                let bare = |item: &Item| words.lower(item).trim_end_matches("'s");
-                let phrase: Vec<&str> = items[first..=last].iter().map(bare).collect();
-                let phrase = phrase.join(" ");
-                let starts = is_determined(first)
-                    || (first > 0 && content[first - 1] && is_determined(first - 1));
-                let is_capital = items[first].is_capital;
-                let is_new = self.seen.insert(phrase.clone());
-                let count = self.counts.entry((lang, phrase)).or_default();
-                count.groups[group] += u32::from(is_new);
-                count.uses += 1;
-                count.nouns += u32::from(ends && starts);
-                count.within += u32::from(first > 0);
-                count.capitals += u32::from(first > 0 && is_capital);
-                if is_new && count.rows.len() < REVIEWS_SHOWN {
+/// Counts the phrases of a sentence of the review of `row`.
+pub(super) fn count(counts: &mut Counts, row: u32, review: &Review, lang: Lang, words: &Words) {
+    let (items, Some(group)) = (words.items(), group(review)) else {
+        return;
+    };
+    let is_content = |item: &Item| {
+        let lower = words.lower(item);
+        let is_word = item.is_word && (3..=WORD_BYTES_MAX).contains(&lower.len());
+        is_word && !is_function_word(lang, lower)
+    };
+    let content: Vec<bool> = items.iter().map(is_content).collect();
+    let is_determined = |at: usize| at > 0 && is_determiner(words.lower(&items[at - 1]));
+    for last in 0..items.len() {
+        let is_end = !content.get(last + 1).is_some_and(|is_content| *is_content);
+        let is_noun = is_end && (lang != Lang::Deu || items[last].is_capital);
+        for first in (last.saturating_sub(2)..=last).rev() {
+            if !content[first] {
+                break;
+            }
+            let bare = |item: &Item| words.lower(item).trim_end_matches("'s");
+            let phrase: Vec<&str> = items[first..=last].iter().map(bare).collect();
+            let starts = is_determined(first)
+                || (first > 0 && content[first - 1] && is_determined(first - 1));
+            let count = counts.entry((lang, phrase.join(" "))).or_default();
+            count.uses += 1;
+            count.nouns += u32::from(is_noun && starts);
+            count.within += u32::from(first > 0);
+            count.capitals += u32::from(first > 0 && items[first].is_capital);
+            if count.last.replace(row) != Some(row) {
+                count.groups[group] += 1;
+                if count.rows.len() < REVIEWS_SHOWN {
                     count.rows.push(row);
                 }
             }
         }
     }
+}
 
-    /// Returns the counts of a chunk of reviews. Of many chunks, each drops what only one review of it uses: that bounds
-    /// what is held at once.
-    pub(super) fn take(&mut self, is_one_of_many: bool) -> Counts {
-        let mut counts = std::mem::take(&mut self.counts);
-        if is_one_of_many {
-            counts.retain(|_, count| count.reviews() >= 2);
-        }
-        counts
-    }
+/// Takes the counts of a chunk of reviews. Of many chunks, each drops what only one review of it uses: that bounds what is
+/// held at once.
+pub(super) fn take(counts: &mut Counts, is_one_of_many: bool) -> Counts {
+    let mut counts = std::mem::take(counts);
+    counts.retain(|_, count| !is_one_of_many || count.reviews() >= 2);
+    counts
 }
 
 /// 0 for reviews of five stars, 1 for those of at most three.
@@ -133,47 +116,51 @@ pub(super) fn topics(dataset: &Dataset, derived: &Derived) -> Vec<Topic> {
         .filter_map(group)
         .for_each(|group| totals[group] += 1);
     let names = names(dataset, &derived.phrases);
-    let is_topic = |lang: Lang, phrase: &str, count: &Count| {
-        let part = if phrase.contains(' ') { 4 } else { 2 };
-        count.reviews() >= COUNT_MIN
+    let mut weighed: Vec<(i64, &str, Lang, &Count)> = Vec::new();
+    for ((lang, phrase), count) in &derived.phrases {
+        let (weight, is_single) = (weight(count.groups, totals), !phrase.contains(' '));
+        let (part, weight_min) = if is_single {
+            (2, SINGLE_WEIGHT_MIN)
+        } else {
+            (4, WEIGHT_MIN)
+        };
+        if weight.abs() >= weight_min
+            && count.reviews() >= COUNT_MIN
             && count.nouns * part >= count.uses
             && !phrase.split(' ').any(|word| names.contains(word))
-            && !is_listed(&derived.basis, lang, phrase)
-    };
-    let counts = derived.phrases.iter();
-    let mut weighed: Vec<(i64, &str, Lang, &Count)> = counts
-        .filter(|((lang, phrase), count)| is_topic(*lang, phrase, count))
-        .map(|((lang, phrase), count)| (weight(count.groups, totals), &**phrase, *lang, count))
-        .collect();
+            && !is_listed(&derived.basis, *lang, phrase)
+        {
+            weighed.push((weight, phrase, *lang, count));
+        }
+    }
+    // Of equals the longer phrase says more.
+    weighed.sort_by_key(|(weight, phrase, lang, _)| {
+        let words = phrase.split(' ').count();
+        (Reverse(weight.abs()), Reverse(words), *phrase, *lang as u8)
+    });
     let mut topics: Vec<Topic> = Vec::new();
-    for (polarity, sign) in [(Polarity::Positive, 1), (Polarity::Negative, -1)] {
-        // Of equals the longer phrase says more.
-        weighed.sort_by_key(|(weight, phrase, lang, _)| {
-            let words = phrase.split(' ').count();
-            (Reverse(weight * sign), Reverse(words), *phrase, *lang as u8)
-        });
-        let first = topics.len();
-        let mut single_words = 0;
+    for polarity in [Polarity::Positive, Polarity::Negative] {
+        let (first, mut single_words) = (topics.len(), 0);
         for (weight, phrase, _, count) in &weighed {
-            if weight * sign < WEIGHT_MIN || topics.len() == first + TOPICS_MAX {
-                break;
-            }
-            let is_told = |one: &Topic| overlaps(&one.phrase, phrase);
-            if topics[first..].iter().any(is_told) {
-                continue;
-            }
+            let is_told = topics[first..]
+                .iter()
+                .any(|one| overlaps(&one.phrase, phrase));
             let is_single = !phrase.contains(' ');
-            single_words += u32::from(is_single);
-            if is_single && single_words > SINGLE_WORDS_MAX {
+            if (*weight > 0) != (polarity == Polarity::Positive)
+                || is_told
+                || topics.len() == first + TOPICS_MAX
+                || (is_single && single_words == SINGLE_WORDS_MAX)
+            {
                 continue;
             }
+            single_words += u32::from(is_single);
             let id = |row: &u32| dataset.reviews[*row as usize].id.clone();
             topics.push(Topic {
                 phrase: (*phrase).to_owned(),
                 polarity,
                 five_star_count: count.groups[0].into(),
                 low_star_count: count.groups[1].into(),
-                weight: (weight * sign) as f64 / 100.0,
+                weight: weight.abs() as f64 / 100.0,
                 review_ids: count.rows.iter().map(id).collect(),
             });
         }
@@ -243,8 +230,10 @@ fn weight(counts: [u32; 2], totals: [u32; 2]) -> i64 {
 const PRIOR: f64 = 0.5;
 /// Reviews of five or at most three stars that have to use a phrase.
 const COUNT_MIN: u32 = 3;
-/// The least weight shown: what chance exceeds in one direction once in twenty phrases.
+/// The least weight shown, in hundredths: what chance exceeds in one direction once in twenty phrases, and, as single words
+/// say less, once in a hundred of those.
 const WEIGHT_MIN: i64 = 164;
+const SINGLE_WEIGHT_MIN: i64 = 233;
 /// Topics of each sign.
 const TOPICS_MAX: usize = 10;
 /// Single words among them, the strongest: longer phrases say more.

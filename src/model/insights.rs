@@ -6,11 +6,10 @@
     reason = "the keys of the document, described in docs and OpenAPI"
 )]
 
-use std::fmt;
+use std::collections::BTreeMap;
 
-use serde::de::{DeserializeOwned, MapAccess, Visitor};
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Question, Row};
 
@@ -75,9 +74,9 @@ pub struct Insights {
     pub topics: Vec<Topic>,
     #[serde(deserialize_with = "or_default")]
     pub temporal: Temporal,
-    /// `None` once the document is written, as it is most of it.
+    /// What single reviews say, by id; `None` once the document is written, as it is most of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub per_review: Option<PerReview>,
+    pub per_review: Option<BTreeMap<String, ReviewInsights>>,
     pub faq: Vec<Question>,
     pub summary: Option<String>,
     pub pull_quote: Option<String>,
@@ -314,10 +313,6 @@ pub struct Month {
     pub mean_rating: Option<f64>,
 }
 
-/// What single reviews say, by id, in the order of the reviews.
-#[derive(Clone, Debug, Default)]
-pub struct PerReview(pub Vec<(String, ReviewInsights)>);
-
 /// What one review says.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -331,38 +326,6 @@ pub struct ReviewInsights {
     pub technicians: Vec<String>,
     #[serde(deserialize_with = "those_of_our_shape")]
     pub services: Vec<String>,
-}
-
-impl Serialize for PerReview {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (id, review) in &self.0 {
-            map.serialize_entry(id, review)?;
-        }
-        map.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for PerReview {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PerReview, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = PerReview;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PerReview, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(PerReview(entries))
-            }
-        }
-        deserializer.deserialize_map(Entries)
-    }
 }
 
 impl Insights {
