@@ -4,8 +4,10 @@
 //! only where there is one. Pictures, links and what is the same for every review are left to `get_review`, as is the
 //! rest of what is very long.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::model::Row;
 use crate::snapshot::Snapshot;
@@ -30,70 +32,60 @@ impl Review {
     }
 }
 
-/// The stored members of a review that its short form keeps, as they are written.
-#[derive(Deserialize)]
-struct Stored<'a> {
-    #[serde(borrow)]
-    id: &'a RawValue,
-    #[serde(borrow)]
-    author: &'a RawValue,
-    #[serde(borrow)]
-    rating: &'a RawValue,
-    #[serde(borrow)]
-    date: &'a RawValue,
-    #[serde(borrow)]
-    text: &'a RawValue,
-    #[serde(borrow)]
-    source: &'a RawValue,
-    #[serde(borrow)]
-    owner_reply: &'a RawValue,
-    #[serde(borrow)]
-    mentioned_technicians: &'a RawValue,
-    #[serde(borrow)]
-    mentioned_services: &'a RawValue,
-    #[serde(borrow)]
-    language: &'a RawValue,
-}
-
 /// Appends the short form of `stored`, the JSON object of a review as the snapshot holds it: at most some 16 kB.
 ///
 /// `"text_truncated": true` says that the text was cut after 2,000 bytes, or that a reply or names of that length were
 /// left out.
 pub(crate) fn push_lean(out: &mut Vec<u8>, stored: &[u8]) {
-    // Checked to be UTF-8 at once, and not key by key.
-    let text = std::str::from_utf8(stored).unwrap_or_default();
-    let Ok(review) = serde_json::from_str::<Stored<'_>>(text) else {
+    let Some(members) = members(stored) else {
         // The snapshot renders every key of every review, so this is for a bug alone.
         return out.extend_from_slice(stored);
     };
+    let [
+        id,
+        author,
+        _,
+        rating,
+        date,
+        text,
+        source,
+        _,
+        owner_reply,
+        _,
+        technicians,
+        services,
+        _,
+        language,
+        _,
+    ] = members;
     let mut is_cut = false;
     let mut object = Object::begin(out);
     for (key, raw) in [
-        ("id", review.id),
-        ("author", review.author),
-        ("rating", review.rating),
-        ("date", review.date),
+        ("id", id),
+        ("author", author),
+        ("rating", rating),
+        ("date", date),
     ] {
-        object.raw(key, raw.get().as_bytes());
+        object.raw(key, raw);
     }
-    if review.text.get().len() <= BYTES_MAX {
-        object.raw("text", review.text.get().as_bytes());
+    if text.len() <= BYTES_MAX {
+        object.raw("text", text);
     } else {
-        let text: String = serde_json::from_str(review.text.get()).unwrap_or_default();
+        let text: String = serde_json::from_slice(text).unwrap_or_default();
         is_cut = text.len() > BYTES_MAX;
         push_string(object.key("text"), truncate(&text, BYTES_MAX));
     }
     for (key, raw) in [
-        ("source", review.source),
-        ("language", review.language),
-        ("mentioned_technicians", review.mentioned_technicians),
-        ("mentioned_services", review.mentioned_services),
-        ("owner_reply", review.owner_reply),
+        ("source", source),
+        ("language", language),
+        ("mentioned_technicians", technicians),
+        ("mentioned_services", services),
+        ("owner_reply", owner_reply),
     ] {
-        match raw.get() {
-            "null" | "[]" | "\"\"" => {}
+        match raw {
+            b"null" | b"[]" | b"\"\"" => {}
             raw if raw.len() > BYTES_MAX => is_cut = true,
-            raw => drop(object.raw(key, raw.as_bytes())),
+            raw => drop(object.raw(key, raw)),
         }
     }
     if is_cut {
@@ -101,6 +93,43 @@ pub(crate) fn push_lean(out: &mut Vec<u8>, stored: &[u8]) {
     }
     object.end();
 }
+
+/// Returns the members of a stored review in their order, as they are written.
+///
+/// They are cut at their keys instead of being parsed: a quotation mark inside a string has a backslash before it, so a key
+/// with its comma and marks cannot occur in one.
+fn members(stored: &[u8]) -> Option<[&[u8]; 15]> {
+    let mut members = [&b""[..]; 15];
+    let mut rest = stored.strip_prefix(b"{\"id\":")?.strip_suffix(b"}")?;
+    for (member, key) in members.iter_mut().zip(KEYS.iter()) {
+        let end = key.find(rest)?;
+        *member = &rest[..end];
+        rest = &rest[end + key.needle().len()..];
+    }
+    members[KEYS.len()] = rest;
+    Some(members)
+}
+
+/// The keys of a stored review after its `id`, in their order.
+static KEYS: LazyLock<[Finder<'static>; 14]> = LazyLock::new(|| {
+    [
+        ",\"author\":",
+        ",\"author_avatar_url\":",
+        ",\"rating\":",
+        ",\"date\":",
+        ",\"text\":",
+        ",\"source\":",
+        ",\"source_url\":",
+        ",\"owner_reply\":",
+        ",\"verified\":",
+        ",\"mentioned_technicians\":",
+        ",\"mentioned_services\":",
+        ",\"verification\":",
+        ",\"language\":",
+        ",\"media\":",
+    ]
+    .map(Finder::new)
+});
 
 /// Bytes of a text, and of a reply or a list of names, that the short form holds at most.
 const BYTES_MAX: usize = 2_000;
