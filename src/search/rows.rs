@@ -54,14 +54,6 @@ impl RowSet {
         }
         RowSet::Bitmap(words.into(), count)
     }
-
-    /// Returns the bytes that the set takes.
-    pub(super) fn bytes(&self) -> u64 {
-        match self {
-            RowSet::Bitmap(words, _) => words.len() as u64 * 8,
-            RowSet::List(list) => list.len() as u64 * 4,
-        }
-    }
 }
 
 /// Appends ascending, distinct `rows` to `out`: the first row, then the differences, each as a varint of 7-bit groups.
@@ -85,16 +77,18 @@ pub(super) fn packed_count(packed: &[u8]) -> u32 {
 
 /// Calls `each` for the rows in `packed`, ascending, until it returns `false`.
 pub(super) fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool) {
-    let (mut row, mut delta, mut shift) = (0, 0, 0);
-    for byte in packed {
-        delta |= u32::from(byte & 0x7f) << shift;
-        shift += 7;
-        if *byte < 0x80 {
-            row += delta;
-            if !each(row) {
-                return;
-            }
-            (delta, shift) = (0, 0);
+    let mut row = 0_u32;
+    let mut rest = packed.iter();
+    while let Some(first) = rest.next() {
+        let (mut delta, mut shift, mut last) = (u32::from(first & 0x7f), 7, first);
+        while *last >= 0x80 {
+            let Some(byte) = rest.next() else { return };
+            delta |= u32::from(byte & 0x7f).wrapping_shl(shift);
+            (shift, last) = (shift + 7, byte);
+        }
+        row = row.wrapping_add(delta);
+        if !each(row) {
+            return;
         }
     }
 }
@@ -159,19 +153,17 @@ impl<'r> Walk<'r> {
 
     /// Returns where `row` is, which is not less than the one asked for before.
     pub(super) fn find(&mut self, row: u32) -> Option<usize> {
-        let rest = &self.rows[self.at..];
-        let mut bound = 1;
-        while bound < rest.len() && rest[bound] < row {
-            bound *= 2;
+        if self.rows.get(self.at).is_some_and(|known| *known < row) {
+            let rest = &self.rows[self.at..];
+            let mut bound = 1;
+            while bound < rest.len() && rest[bound] < row {
+                bound *= 2;
+            }
+            let passed = bound / 2 + 1;
+            let near = &rest[passed..rest.len().min(bound)];
+            self.at += passed + near.partition_point(|known| *known < row);
         }
-        let near = &rest[bound / 2..rest.len().min(bound + 1)];
-        self.at += bound / 2 + near.partition_point(|known| *known < row);
         (self.rows.get(self.at) == Some(&row)).then_some(self.at)
-    }
-
-    /// Tells whether no later row can be found.
-    pub(super) fn is_done(&self) -> bool {
-        self.at == self.rows.len()
     }
 }
 

@@ -106,7 +106,7 @@ pub(super) fn select<'s>(
         let matched = candidates.rows.len() as u32;
         return (matched, Rows::List(&candidates.rows));
     }
-    plan.intersect(index, bits, terms);
+    plan.intersect(index, candidates, bits, terms);
     let all = Bitmaps::from_iter([&**bits]);
     (count_common(&all), Rows::Bitmaps(plan.range, all))
 }
@@ -226,16 +226,18 @@ impl<'s> Plan<'s> {
         let list_rows = list.map_or(usize::MAX, <[u32]>::len);
         let fewest = self.range.len().min(list_rows).min(term_rows);
         let is_leaf = term.is_some_and(TermLookup::is_leaf);
-        if fewest > few as usize && list.is_none() && !is_leaf {
+        if fewest > few as usize && list.is_none() && !is_leaf && index.tree.is_some() {
             return false;
         }
         let rows = &mut candidates.rows;
         rows.clear();
-        let mut known = None;
+        // The number of the term of which all is known of each row, and whether its texts are to be looked at.
+        let (mut known, mut open) = (None, 0);
         match (term, list) {
             (Some(term), _) if term_rows == fewest => {
                 term.collect(index, rows, bits, memory);
-                known = Some(0).filter(|_| term.is_certain());
+                open = u32::from(!term.is_certain());
+                known = Some(0).filter(|_| open == 0 || term.has_one_needle());
             }
             (_, Some(list)) if list_rows == fewest => rows.extend_from_slice(list),
             _ => rows.extend(rows_of(&self.bitmaps, self.range.clone())),
@@ -247,8 +249,9 @@ impl<'s> Plan<'s> {
                 && self.bitmaps.iter().all(|words| has(words, *row))
                 && lists.iter_mut().all(|list| list.find(*row).is_some())
         });
+        open = known.map_or(0, |_| open);
         candidates.open.clear();
-        candidates.open.resize(candidates.rows.len(), 0);
+        candidates.open.resize(candidates.rows.len(), open);
         for (number, term) in self.terms.iter().enumerate() {
             if known != Some(number) {
                 term.narrow_candidates(index, candidates, 1 << number, memory);
@@ -262,26 +265,42 @@ impl<'s> Plan<'s> {
     }
 
     /// Fills `bits` with all rows of the plan.
-    fn intersect(&mut self, index: &'s Index, bits: &mut Vec<u64>, memory: &mut Memory) {
+    fn intersect(
+        &mut self,
+        index: &'s Index,
+        candidates: &mut Candidates,
+        bits: &mut Vec<u64>,
+        memory: &mut Memory,
+    ) {
+        let Some(tree) = &index.tree else { return };
         bits.clear();
-        match self.bitmaps.first() {
-            Some(words) => bits.extend_from_slice(words),
-            None => bits.resize(words_for(index.len()), u64::MAX),
+        let mut first = 0;
+        match (self.bitmaps.split_first(), self.terms.first()) {
+            (None, Some(term)) if !term.term.is_excluded => {
+                bits.resize(words_for(index.len()), 0);
+                term.mark(tree, bits, 1, memory);
+                first = 1;
+            }
+            (None, _) => bits.resize(words_for(index.len()), u64::MAX),
+            (Some((words, others)), _) => {
+                bits.extend_from_slice(words);
+                for words in others {
+                    let both = bits.iter_mut().zip(*words);
+                    both.for_each(|(bits, word)| *bits &= word);
+                }
+            }
         }
-        for words in self.bitmaps.iter().skip(1) {
-            let both = bits.iter_mut().zip(*words);
-            both.for_each(|(bits, word)| *bits &= word);
+        let (from, to) = (
+            (self.range.start / 64) as usize,
+            (self.range.end - 1) as usize / 64,
+        );
+        bits[..from].fill(0);
+        bits[to + 1..].fill(0);
+        bits[from] &= mask(&self.range, from);
+        bits[to] &= mask(&self.range, to);
+        for (number, term) in self.terms.iter().enumerate().skip(first) {
+            term.narrow_bits(tree, bits, 1 << number, memory);
         }
-        let first = (self.range.start / 64) as usize;
-        let last = (self.range.end - 1) as usize / 64;
-        bits[..first].fill(0);
-        bits[last + 1..].fill(0);
-        bits[first] &= mask(&self.range, first);
-        bits[last] &= mask(&self.range, last);
-        // What the tree knows first, and so as few texts as can be.
-        self.terms.sort_by_key(|term| !term.is_certain());
-        for term in &self.terms {
-            term.narrow_bits(index, bits, memory);
-        }
+        candidates.settle(index, &self.terms, bits, memory);
     }
 }

@@ -41,6 +41,8 @@ pub(super) struct Candidates {
     pub(super) open: Vec<u32>,
     /// What the postings of one term say of each row.
     marks: Vec<u8>,
+    /// A bit for each row, by its lower bits, where lists are long: most of their rows are passed by without a search.
+    filter: Vec<u64>,
 }
 
 /// Memory that searches use again.
@@ -50,16 +52,19 @@ pub(super) struct Memory {
     /// Rows that certain lists of a term have in common with those selected so far.
     hits: Vec<u32>,
     /// The same of lists that are not certain.
-    open: Vec<u32>,
+    possible: Vec<u32>,
     /// Rows of certain lists, as a bitmap, where these are many.
     marks: Vec<u64>,
+    /// Rows of a bitmap, each with the bit of a term for which its text is still to be looked at.
+    open: Vec<(u32, u32)>,
 }
 
 /// Lists with more than one row in so many are put into a bitmap; of shorter ones each row is looked up in the selection.
 const MARKED_ONE_IN: u32 = 64;
 
-/// Looking at a text takes about as long as decoding this many rows of a list.
+/// Looking at a text takes about as long as decoding this many rows of a list; twice as long where it is looked at alone.
 const STEPS_PER_TEXT: u32 = 48;
+const STEPS_PER_OPEN_TEXT: u32 = 96;
 
 impl<'t, 'q> TermLookup<'t, 'q> {
     /// Looks the needles of `term` up; without a tree nothing is known.
@@ -155,67 +160,84 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         }
     }
 
-    /// Leaves those of `bits` that the term selects.
-    pub(super) fn narrow_bits(&self, index: &'t Index, bits: &mut [u64], memory: &mut Memory) {
-        let Memory {
-            needle,
-            hits,
-            open,
-            marks,
-        } = memory;
+    /// Adds all rows that may hold the term to `bits`, which is empty; `bit` says in `memory.open` that their texts tell.
+    pub(super) fn mark(&self, tree: &'t Tree, bits: &mut [u64], bit: u32, memory: &mut Memory) {
+        let possible = &mut memory.possible;
+        possible.clear();
+        let mut push = |kept: Postings<'_>| kept.each_row(|row| possible.push(row));
+        self.each_postings(
+            tree,
+            &mut memory.needle,
+            |postings, is_certain| match is_certain {
+                true => tree.mark(postings, bits),
+                false => tree.each_kept(postings, &mut push),
+            },
+        );
+        possible.retain(|row| !has(bits, *row));
+        possible.iter().for_each(|row| insert(bits, *row));
+        memory.open.extend(possible.iter().map(|row| (*row, bit)));
+    }
+
+    /// Leaves those of `bits` that the term may select; `bit` says in `memory.open` that their texts tell. Few rows are
+    /// left as they are, and their texts tell.
+    pub(super) fn narrow_bits(
+        &self,
+        tree: &'t Tree,
+        bits: &mut [u64],
+        bit: u32,
+        memory: &mut Memory,
+    ) {
+        let steps = self.sum(Postings::steps);
+        if has_fewer(bits, steps / STEPS_PER_OPEN_TEXT) {
+            let all = 0..bits.len() as u32 * 64;
+            return rows_of(&[bits], all).for_each(|row| memory.open.push((row, bit)));
+        }
+        let (hits, possible, marks) = (&mut memory.hits, &mut memory.possible, &mut memory.marks);
         hits.clear();
-        open.clear();
+        possible.clear();
         marks.clear();
-        if self.sum(Postings::steps) > index.len() / MARKED_ONE_IN {
+        if steps > bits.len() as u32 * 64 / MARKED_ONE_IN {
             marks.resize(bits.len(), 0);
         }
         let mut bitmaps = ArrayVec::<&[u64], 3>::new();
-        if let Some(tree) = &index.tree {
-            self.each_postings(tree, needle, |postings, is_certain| {
-                tree.each_kept(postings, &mut |kept| match kept {
-                    Postings::Bitmap(words, _) if is_certain && bitmaps.len() < 2 => {
-                        bitmaps.push(words);
-                    }
-                    kept if is_certain && !marks.is_empty() => {
-                        kept.each_row(|row| insert(marks, row));
-                    }
-                    kept => {
-                        let rows = if is_certain { &mut *hits } else { &mut *open };
-                        kept.each_row(|row| {
-                            if has(bits, row) {
-                                rows.push(row);
-                            }
-                        });
-                    }
-                });
+        self.each_postings(tree, &mut memory.needle, |postings, is_certain| {
+            tree.each_kept(postings, &mut |kept| match kept {
+                Postings::Bitmap(words, _) if is_certain && bitmaps.len() < 2 => {
+                    bitmaps.push(words);
+                }
+                kept if is_certain && !marks.is_empty() => {
+                    kept.each_row(|row| insert(marks, row));
+                }
+                kept => kept.each_row(|row| match has(bits, row) {
+                    true if is_certain => hits.push(row),
+                    true => possible.push(row),
+                    false => {}
+                }),
             });
-        } else {
-            open.extend(rows_of(&[bits], 0..index.len()));
-        }
+        });
         if !marks.is_empty() {
             bitmaps.push(marks);
         }
-        open.retain(|row| !bitmaps.iter().any(|words| has(words, *row)));
-        retain_by_text(index, open, |_| true, |_, row| self.holds(index, row));
-        hits.append(open);
+        possible.retain(|row| !bitmaps.iter().any(|words| has(words, *row)));
         let is_excluded = self.term.is_excluded;
         let flip = if is_excluded { u64::MAX } else { 0 };
-        match bitmaps[..] {
-            [one] => {
-                let both = bits.iter_mut().zip(one);
-                both.for_each(|(bits, one)| *bits &= one ^ flip);
+        match bitmaps.first() {
+            Some(first) => {
+                // Of fewer than three, the first one again.
+                let words = |number| bitmaps.get(number).unwrap_or(first).iter();
+                let all = bits.iter_mut().zip(*first).zip(words(1)).zip(words(2));
+                all.for_each(|(((bits, one), two), three)| *bits &= (one | two | three) ^ flip);
             }
-            // Of two, the last one twice.
-            [one, other, ..] => {
-                let last = bitmaps[bitmaps.len() - 1].iter();
-                let all = bits.iter_mut().zip(one).zip(other).zip(last);
-                all.for_each(|(((bits, one), other), last)| *bits &= (one | other | last) ^ flip);
-            }
-            [] if is_excluded => {}
-            [] => bits.fill(0),
+            None if is_excluded => {}
+            None => bits.fill(0),
         }
-        let change = if is_excluded { remove } else { insert };
-        hits.iter().for_each(|row| change(bits, *row));
+        if is_excluded {
+            hits.iter().for_each(|row| remove(bits, *row));
+        } else {
+            let kept = hits.iter().chain(&*possible);
+            kept.for_each(|row| insert(bits, *row));
+        }
+        memory.open.extend(possible.iter().map(|row| (*row, bit)));
     }
 
     /// Leaves those of `candidates` that the term may select; `bit` says in their `open` that their texts tell.
@@ -227,11 +249,12 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         memory: &mut Memory,
     ) {
         let texts = candidates.rows.len() as u32;
-        let is_costly = self.sum(Postings::steps) > texts.saturating_mul(STEPS_PER_TEXT);
+        let steps = self.sum(Postings::steps);
+        let is_costly = steps > texts.saturating_mul(STEPS_PER_TEXT);
         let Some(tree) = index.tree.as_ref().filter(|_| !is_costly) else {
             return candidates.open.iter_mut().for_each(|open| *open |= bit);
         };
-        candidates.begin_marks();
+        candidates.begin_marks(steps);
         self.each_postings(tree, &mut memory.needle, |postings, is_certain| {
             candidates.mark(tree, postings, if is_certain { CERTAIN } else { POSSIBLE });
         });
@@ -246,7 +269,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         });
     }
 
-    /// Fills `rows` with all rows that may hold the term, ascending; `bits` is overwritten.
+    /// Fills the empty `rows` with all rows that may hold the term, ascending; `bits` is overwritten.
     pub(super) fn collect(
         &self,
         index: &'t Index,
@@ -255,24 +278,33 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         memory: &mut Memory,
     ) {
         let Some(tree) = &index.tree else { return };
-        let mut is_sorted = true;
-        self.each_postings(tree, &mut memory.needle, |postings, _| {
-            tree.each_kept(postings, &mut |kept| {
-                let start = rows.len();
-                kept.each_row(|row| rows.push(row));
-                is_sorted &= start == 0 || rows.len() == start || rows[start - 1] < rows[start];
-            });
-        });
-        if !is_sorted && rows.len() < SORTED_MAX {
-            rows.sort_unstable();
-            rows.dedup();
-        } else if !is_sorted {
+        let steps = self.sum(Postings::steps);
+        if steps > SORTED_MAX && !self.is_one_list() {
             bits.clear();
             bits.resize(words_for(index.len()), 0);
-            rows.iter().for_each(|row| insert(bits, *row));
-            rows.clear();
+            self.each_postings(tree, &mut memory.needle, |postings, _| {
+                tree.mark(postings, bits)
+            });
             rows.extend(rows_of(&[bits], 0..index.len()));
+            return;
         }
+        self.each_postings(tree, &mut memory.needle, |postings, _| {
+            tree.each_kept(postings, &mut |kept| kept.each_row(|row| rows.push(row)));
+        });
+        if !self.is_one_list() {
+            rows.sort_unstable();
+            rows.dedup();
+        }
+    }
+
+    /// Tells whether the rows of the term are those of one list.
+    fn is_one_list(&self) -> bool {
+        self.has_one_needle() && !matches!(self.needles[0].postings, Postings::FromLeaves(_))
+    }
+
+    /// Tells whether the rows of the term are those of one needle: all certain, or none.
+    pub(super) fn has_one_needle(&self) -> bool {
+        self.needles.len() == 1 && (!self.term.ends_word || self.is_leaf())
     }
 
     /// Leaves those of `candidates` that other parts of the needle lead to as well, where the first walk saw only its
@@ -287,16 +319,23 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         let text = self.term.text;
         for part in PARTS {
             let start = truncate(text, text.len() * part / 8).len();
-            if start == 0 || candidates.rows.len() <= CANDIDATES_FEW {
+            let before = candidates.rows.len();
+            if start == 0 || before <= CANDIDATES_FEW {
                 continue;
             }
-            candidates.begin_marks();
-            match tree.find(&text.as_bytes()[start..]).map(|found| found.0) {
-                None => {}
-                Some(postings) if postings.steps() > NARROWING_STEPS_MAX => continue,
-                Some(postings) => candidates.mark(tree, postings, CERTAIN),
+            let Some((postings, _)) = tree.find(&text.as_bytes()[start..]) else {
+                return candidates.clear();
+            };
+            if postings.steps() as usize > before * STEPS_PER_CANDIDATE {
+                continue;
             }
+            candidates.begin_marks(postings.steps());
+            candidates.mark(tree, postings, CERTAIN);
             candidates.retain(|_, mark| mark > 0);
+            // Most of those that are left will hold the needle.
+            if candidates.rows.len() > before - before / 8 {
+                break;
+            }
         }
     }
 
@@ -318,7 +357,7 @@ const POSSIBLE: u8 = 1;
 const CERTAIN: u8 = 2;
 
 /// So many rows of several lists are sorted sooner than put into a bitmap.
-const SORTED_MAX: usize = 512;
+const SORTED_MAX: u32 = 512;
 
 /// Where other parts of a needle begin that are looked up too, in eighths of it.
 const PARTS: [usize; 4] = [4, 6, 2, 5];
@@ -326,29 +365,78 @@ const PARTS: [usize; 4] = [4, 6, 2, 5];
 /// So few texts are looked at sooner than the tree is walked once more.
 const CANDIDATES_FEW: usize = 12;
 
-/// A list of more rows is not decoded to narrow a leaf's.
-const NARROWING_STEPS_MAX: u32 = 2048;
+/// A list of more rows for each candidate is not decoded to narrow them.
+const STEPS_PER_CANDIDATE: usize = 16;
 
 impl Candidates {
     /// Leaves those whose texts say what is open of `terms`.
     pub(super) fn look_at_texts(&mut self, index: &Index, terms: &[TermLookup<'_, '_>]) {
         let Candidates { rows, open, .. } = self;
-        let holds = |at: usize, row: u32| {
-            let terms = (0..).zip(terms);
-            let mut asked = terms.filter(|(bit, _)| open[at] >> bit & 1 == 1);
-            asked.all(|(_, term)| term.holds(index, row) != term.term.is_excluded)
-        };
-        retain_by_text(index, rows, |at| open[at] != 0, holds);
+        let mut kept = 0;
+        for start in (0..rows.len()).step_by(TEXTS_AHEAD) {
+            let block = start..rows.len().min(start + TEXTS_AHEAD);
+            // Nothing waits for these bytes, so the lines of all texts come from memory together, not one after the other.
+            let lines = block.clone().filter(|at| open[*at] != 0).flat_map(|at| {
+                let text = index.arena.row(rows[at]).iter();
+                text.take(TEXT_AHEAD_BYTES).step_by(64)
+            });
+            black_box(lines.fold(0, |all, byte| all ^ byte));
+            for at in block {
+                let (row, open) = (rows[at], open[at]);
+                let mut asked = (0..).zip(terms).filter(|(bit, _)| open >> bit & 1 == 1);
+                if asked.all(|(_, term)| term.holds(index, row) != term.term.is_excluded) {
+                    rows[kept] = row;
+                    kept += 1;
+                }
+            }
+        }
+        rows.truncate(kept);
     }
 
-    fn begin_marks(&mut self) {
+    /// Takes out of `bits` those of `memory.open` whose texts do not say what is asked for.
+    pub(super) fn settle(
+        &mut self,
+        index: &Index,
+        terms: &[TermLookup<'_, '_>],
+        bits: &mut [u64],
+        memory: &mut Memory,
+    ) {
+        memory.open.retain(|(row, _)| has(bits, *row));
+        memory.open.sort_unstable();
+        self.clear();
+        for of_row in memory.open.chunk_by(|left, right| left.0 == right.0) {
+            let (row, _) = of_row[0];
+            remove(bits, row);
+            self.rows.push(row);
+            self.open
+                .push(of_row.iter().fold(0, |all, (_, bit)| all | bit));
+        }
+        memory.open.clear();
+        self.look_at_texts(index, terms);
+        self.rows.iter().for_each(|row| insert(bits, *row));
+    }
+
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.open.clear();
+    }
+
+    /// Forgets what was marked; about `steps` rows follow.
+    fn begin_marks(&mut self, steps: u32) {
         self.marks.clear();
         self.marks.resize(self.rows.len(), 0);
+        self.filter.clear();
+        if steps > FILTER_STEPS_MIN {
+            self.filter.resize(FILTER_BITS as usize / 64, 0);
+            let rows = self.rows.iter();
+            rows.for_each(|row| insert(&mut self.filter, row % FILTER_BITS));
+        }
     }
 
     /// Marks the candidates that are in `postings`.
     fn mark(&mut self, tree: &Tree, postings: Postings<'_>, mark: u8) {
-        let Candidates { rows, marks, .. } = self;
+        let (rows, marks, filter) = (&self.rows, &mut self.marks, &self.filter);
+        let last = rows.last().copied().unwrap_or(0);
         tree.each_kept(postings, &mut |kept| match kept {
             Postings::Bitmap(words, _) => {
                 for (row, known) in rows.iter().zip(&mut *marks) {
@@ -358,10 +446,12 @@ impl Candidates {
             Postings::List(packed, _) => {
                 let mut walk = Walk::new(rows);
                 unpack(packed, |row| {
-                    if let Some(at) = walk.find(row) {
+                    if (filter.is_empty() || has(filter, row % FILTER_BITS))
+                        && let Some(at) = walk.find(row)
+                    {
                         marks[at] |= mark;
                     }
-                    !walk.is_done()
+                    row < last
                 });
             }
             Postings::FromLeaves(_) => {}
@@ -370,7 +460,7 @@ impl Candidates {
 
     /// Leaves those of which `is_kept` says so, who gets what is open and the mark.
     fn retain(&mut self, mut is_kept: impl FnMut(&mut u32, u8) -> bool) {
-        let Candidates { rows, open, marks } = self;
+        let (rows, open, marks) = (&mut self.rows, &mut self.open, &self.marks);
         let mut kept = 0;
         for at in 0..rows.len() {
             if is_kept(&mut open[at], marks[at]) {
@@ -383,37 +473,24 @@ impl Candidates {
     }
 }
 
-/// Leaves those of `rows` that are not open, or that `holds` by their texts.
-fn retain_by_text(
-    index: &Index,
-    rows: &mut Vec<u32>,
-    is_open: impl Fn(usize) -> bool,
-    holds: impl Fn(usize, u32) -> bool,
-) {
-    let mut kept = 0;
-    for start in (0..rows.len()).step_by(TEXTS_AHEAD) {
-        let block = start..rows.len().min(start + TEXTS_AHEAD);
-        // Nothing waits for these bytes, so the lines of all texts come from memory together, not one after the other.
-        let lines = block.clone().filter(|at| is_open(*at)).flat_map(|at| {
-            let text = index.arena.row(rows[at]).iter();
-            text.take(TEXT_AHEAD_BYTES).step_by(64)
-        });
-        black_box(lines.fold(0, |all, byte| all ^ byte));
-        for at in block {
-            if !is_open(at) || holds(at, rows[at]) {
-                rows[kept] = rows[at];
-                kept += 1;
-            }
-        }
-    }
-    rows.truncate(kept);
-}
+/// Bits of the filter of candidates, 4 KiB, and the rows from which on it pays to fill it.
+const FILTER_BITS: u32 = 1 << 15;
+const FILTER_STEPS_MIN: u32 = 1024;
 
 /// Texts that are asked for before the first of them is looked at.
 const TEXTS_AHEAD: usize = 16;
 
 /// Bytes of each that are asked for, by lines of the cache; most texts are shorter.
 const TEXT_AHEAD_BYTES: usize = 1024;
+
+/// Tells whether fewer than `count` bits are set; of many, only the first are counted.
+fn has_fewer(bits: &[u64], count: u32) -> bool {
+    let mut left = count;
+    !bits.iter().any(|word| {
+        left = left.saturating_sub(word.count_ones());
+        left == 0
+    })
+}
 
 fn is_leaf(postings: Postings<'_>) -> bool {
     matches!(postings, Postings::List(_, None))
