@@ -35,10 +35,9 @@ fn main() {
             let footprint = index.footprint();
             let per_review = |bytes: u64| bytes / size as u64;
             println!(
-                "{size} reviews, {tuning:?}: built in {elapsed:.1?}; bytes a review: texts {}, tree {}, rows {}",
+                "{size} reviews, {tuning:?}: built in {elapsed:.1?}; bytes a review: texts {}, tree {}",
                 per_review(footprint.texts),
                 per_review(footprint.tree),
-                per_review(footprint.rows),
             );
             measure(&data, &index, &scan);
         }

@@ -30,15 +30,13 @@ pub struct Index {
     pub(super) tree: Option<Tree>,
 }
 
-/// What an index takes, in bytes.
+/// What an index takes, in bytes; ids, dates and filters, some 50 for each review, come to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footprint {
     /// The folded texts.
     pub texts: u64,
     /// The gram tree over them; 0 where texts are scanned.
     pub tree: u64,
-    /// Ids, dates, ratings, names and the other filters.
-    pub rows: u64,
 }
 
 impl Index {
@@ -185,25 +183,11 @@ impl Index {
         low
     }
 
-    /// Returns what the index takes.
+    /// Returns what texts and tree take.
     pub fn footprint(&self) -> Footprint {
-        let ids = self.ids.text.len() + (self.ids.ends.len() + self.ids.sorted.len()) * 4;
-        let ratings = self.ratings.bitmaps.iter();
-        let ratings: usize = ratings.map(|(_, words, _)| words.len() * 8).sum();
-        let columns = self.dates.len() * size_of::<Date>() + self.ratings.of_row.len();
-        let names = [
-            &self.technicians,
-            &self.services,
-            &self.languages,
-            &self.sources,
-            &self.replies,
-        ];
         Footprint {
             texts: (self.arena.bytes.len() + self.arena.starts.len() * 8) as u64,
             tree: self.tree.as_ref().map_or(0, Tree::memory),
-            rows: (ids + ratings + columns) as u64
-                + names.map(Names::memory).iter().sum::<u64>()
-                + self.aspects.get().map_or(0, Aspects::memory),
         }
     }
 }

@@ -183,13 +183,6 @@ impl Names {
         }
         entries
     }
-
-    /// Returns the bytes that the sets take.
-    pub(super) fn memory(&self) -> u64 {
-        let unions = self.keys.iter().filter_map(|key| key.union.as_ref());
-        let sets = self.entries.iter().map(|(_, rows)| rows).chain(unions);
-        sets.map(RowSet::bytes).sum()
-    }
 }
 
 /// Names whose spelling is compared with an unknown one, and how much of that: bounds the time of a hint.
@@ -237,11 +230,6 @@ impl Aspects {
     pub(super) fn rows(&self, aspect: Option<&str>, polarity: Option<Polarity>) -> Option<&RowSet> {
         let names = &self.0[polarity.map_or(0, |polarity| polarity as usize + 1)];
         names.rows(aspect.unwrap_or(ANY))
-    }
-
-    /// Returns the bytes that the sets take.
-    pub(super) fn memory(&self) -> u64 {
-        self.0.iter().map(Names::memory).sum()
     }
 }
 

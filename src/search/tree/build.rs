@@ -33,13 +33,13 @@ pub(crate) fn build_within(
 
 /// One way to tune a tree, relative to the number of reviews: leaves of one review in so many, and at least of so many;
 /// bitmaps from one in so many; steps of a union; and what the tree of ordinary texts takes for each byte of folded text,
-/// measured on 100,000 and a million reviews.
+/// measured on 200,000 and a million reviews.
 type Step = (u32, u32, u32, u32, f64);
 
 /// From the fastest to the smallest, which is little more than an index of grams of two and three letters.
 const STEPS: [Step; 7] = [
-    (4096, 64, 32, 8192, 4.5),
-    (2048, 64, 16, 16_384, 3.5),
+    (4096, 64, 32, 8192, 5.4),
+    (2048, 64, 16, 32_768, 3.7),
     (512, 128, 8, 65_536, 2.3),
     (128, 256, 4, u32::MAX, 1.65),
     (64, 256, 4, u32::MAX, 1.45),
@@ -47,12 +47,8 @@ const STEPS: [Step; 7] = [
     (4, 512, 2, u32::MAX, 0.65),
 ];
 
-/// All places of a gram of two bytes.
-#[derive(Clone, Copy, Debug)]
-struct Unit {
-    gram: u16,
-    places: usize,
-}
+/// A gram of two bytes, and how many places it has.
+type Unit = (u16, usize);
 
 /// Places that one thread holds at a time, 32 bytes each: 512 MiB. A unit may have more.
 const BATCH_PLACES_MAX: usize = 1 << 24;
@@ -73,7 +69,7 @@ pub(crate) fn build_tree(
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Tree> {
     let units = units(arena);
-    let is_large = units.iter().any(|unit| unit.places > UNIT_PLACES_MAX);
+    let is_large = units.iter().any(|(_, places)| *places > UNIT_PLACES_MAX);
     if is_large || arena.bytes.len() > (u32::MAX - GRAM_BYTES_MAX) as usize {
         return None;
     }
@@ -84,7 +80,7 @@ pub(crate) fn build_tree(
         state: Mutex::default(),
     };
     let threads = options.threads.get();
-    let total: usize = units.iter().map(|unit| unit.places).sum();
+    let total: usize = units.iter().map(|(_, places)| places).sum();
     let batch_max = (total / (threads * 4)).clamp(1 << 16, BATCH_PLACES_MAX);
     let batches = batches(&units, batch_max);
     let next = AtomicUsize::new(0);
@@ -171,10 +167,9 @@ fn units(arena: &Arena) -> Vec<Unit> {
         places[usize::from(u16::from_be_bytes([pair[0], pair[1]]))] += 1;
     }
     let units = (0..=u16::MAX).zip(places);
-    let units = units.map(|(gram, places)| Unit { gram, places });
     let begins = |gram: u16| gram >> 14 != 0b10 && gram >> 8 != u16::from(END);
     units
-        .filter(|unit| unit.places > 0 && begins(unit.gram))
+        .filter(|(gram, places)| *places > 0 && begins(*gram))
         .collect()
 }
 
@@ -182,12 +177,12 @@ fn units(arena: &Arena) -> Vec<Unit> {
 fn batches(units: &[Unit], places_max: usize) -> Vec<&[Unit]> {
     let mut batches = Vec::new();
     let (mut start, mut held) = (0, 0);
-    for (number, unit) in units.iter().enumerate() {
-        if number > start && held + unit.places > places_max {
+    for (number, (_, places)) in units.iter().enumerate() {
+        if number > start && held + places > places_max {
             batches.push(&units[start..number]);
             (start, held) = (number, 0);
         }
-        held += unit.places;
+        held += places;
     }
     batches.push(&units[start..]);
     batches
@@ -204,17 +199,17 @@ fn grow_batch(
     collect(arena, units, places);
     let mut rest = &mut places[..];
     let mut nodes = Vec::with_capacity(units.len());
-    for unit in units {
+    for (gram, count) in units {
         if shared.is_stopped() {
             return;
         }
         let places;
-        (places, rest) = rest.split_at_mut(unit.places);
+        (places, rest) = rest.split_at_mut(*count);
         if spare.len() < places.len() {
             spare.resize(places.len(), SuffixPos::default());
         }
-        nodes.push((unit.gram, grower.tree.nodes.len() as u32));
-        grower.grow_unit(places, &mut spare[..places.len()], unit.gram as u8);
+        nodes.push((*gram, grower.tree.nodes.len() as u32));
+        grower.grow_unit(places, &mut spare[..places.len()], *gram as u8);
     }
     let mut state = shared.state();
     let first = state.tree.append(&grower.tree);
@@ -232,10 +227,10 @@ fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<SuffixPos>) {
     let mut next = vec![OTHER; 1 << 16];
     let mut is_first = [false; 256];
     let mut total = 0;
-    for unit in units {
-        next[usize::from(unit.gram)] = total;
-        is_first[usize::from(unit.gram >> 8)] = true;
-        total += unit.places;
+    for (gram, places) in units {
+        next[usize::from(*gram)] = total;
+        is_first[usize::from(gram >> 8)] = true;
+        total += places;
     }
     if places.len() < total {
         places.resize(total, SuffixPos::default());
