@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::catalog::Catalog;
 use super::jsonrpc::{Call, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError};
 use super::protocol::Era;
-use crate::search::envelope::{push_since_head, push_tail};
+use crate::search::envelope::{push_head, push_tail};
 use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
 use crate::wire::json::{push_escaped, push_string};
@@ -37,7 +37,7 @@ pub(crate) fn read(
             return Err(too_large(uri, since.array.len()));
         }
         let mut json = Vec::with_capacity(since.array.len() + 64);
-        push_since_head(&mut json, since.matched);
+        push_head(&mut json, since.matched, since.matched as usize, None);
         json.extend_from_slice(&since.array);
         push_tail(&mut json, &[]);
         return push_content(out, uri, &json);

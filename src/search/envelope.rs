@@ -31,7 +31,7 @@ impl Frame {
             next.render_into(&mut self.cursor);
         }
         self.head.clear();
-        push_search_head(&mut self.head, matched, returned, &self.cursor);
+        push_head(&mut self.head, matched, returned, Some(&self.cursor));
         self.tail.clear();
         push_tail(&mut self.tail, ignored);
     }
@@ -47,24 +47,22 @@ impl Frame {
     }
 }
 
-/// Appends everything of a search's answer that stands before the first review; `cursor` is the text of the next page's,
-/// empty where nothing follows.
-pub fn push_search_head(out: &mut Vec<u8>, matched: u32, returned: usize, cursor: &[u8]) {
-    push_counts(out, matched, returned);
-    out.extend_from_slice(b",\"next_cursor\":");
-    if cursor.is_empty() {
-        out.extend_from_slice(b"null");
-    } else {
-        out.push(b'"');
-        out.extend_from_slice(cursor);
-        out.push(b'"');
+/// Appends what stands before the first review. `cursor` is the text of the next page's, empty where nothing follows, and
+/// `None` in a since-answer, which is never cut into pages.
+pub(crate) fn push_head(out: &mut Vec<u8>, matched: u32, returned: usize, cursor: Option<&[u8]>) {
+    out.extend_from_slice(b"{\"matched\":");
+    push_u64(out, u64::from(matched));
+    out.extend_from_slice(b",\"returned\":");
+    push_u64(out, returned as u64);
+    match cursor {
+        None => {}
+        Some([]) => out.extend_from_slice(b",\"next_cursor\":null"),
+        Some(cursor) => {
+            out.extend_from_slice(b",\"next_cursor\":\"");
+            out.extend_from_slice(cursor);
+            out.push(b'"');
+        }
     }
-    out.extend_from_slice(b",\"reviews\":[");
-}
-
-/// Appends everything of a since-answer that stands before the first review: the same without `next_cursor`.
-pub fn push_since_head(out: &mut Vec<u8>, matched: u32) {
-    push_counts(out, matched, matched as usize);
     out.extend_from_slice(b",\"reviews\":[");
 }
 
@@ -84,13 +82,6 @@ pub const ENVELOPE_BYTES_MAX: usize = 256 + IGNORED_JSON_BYTES_MAX;
 /// Eight names of 64 bytes, each byte at worst six in JSON, with quotes, commas and the key.
 const IGNORED_JSON_BYTES_MAX: usize = 8 * (64 * 6 + 3) + 32;
 
-fn push_counts(out: &mut Vec<u8>, matched: u32, returned: usize) {
-    out.extend_from_slice(b"{\"matched\":");
-    push_u64(out, u64::from(matched));
-    out.extend_from_slice(b",\"returned\":");
-    push_u64(out, returned as u64);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,34 +89,6 @@ mod tests {
     use crate::search::cursor::ReviewId;
     use crate::search::filter::Sort;
     use crate::wire::date::Date;
-
-    /// A whole answer.
-    fn push_search(
-        out: &mut Vec<u8>,
-        matched: u32,
-        next: Option<&Cursor>,
-        reviews: &[&[u8]],
-        ignored: &[String],
-    ) {
-        let cursor = next.map(Cursor::render).unwrap_or_default();
-        push_search_head(out, matched, reviews.len(), cursor.as_bytes());
-        out.extend_from_slice(&reviews.join(&b','));
-        push_tail(out, ignored);
-    }
-
-    #[test]
-    fn keys_are_always_there_and_ignored_parameters_only_if_some() {
-        let mut out = Vec::new();
-        push_search(&mut out, 0, None, &[], &[]);
-        assert_eq!(
-            out,
-            br#"{"matched":0,"returned":0,"next_cursor":null,"reviews":[]}"#
-        );
-        out.clear();
-        push_since_head(&mut out, 3);
-        push_tail(&mut out, &[]);
-        assert_eq!(out, br#"{"matched":3,"returned":3,"reviews":[]}"#);
-    }
 
     #[test]
     fn the_largest_envelope_fits_the_room_that_is_announced() {
@@ -135,19 +98,13 @@ mod tests {
             date: Date::MAX,
             id: ReviewId::new(&"x".repeat(64)).expect("an id"),
         };
+        let mut frame = Frame::default();
         let ignored = vec!["\u{1}".repeat(64); 8];
-        let mut out = Vec::new();
-        push_search(
-            &mut out,
-            u32::MAX,
-            Some(&cursor),
-            &[b"{}".as_slice(); 100],
-            &ignored,
-        );
-        assert!(out.len() - 299 <= ENVELOPE_BYTES_MAX, "{}", out.len());
-        let value: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+        frame.render(u32::MAX, 100, Some(&cursor), &ignored);
+        let whole = [&*frame.head, &frame.tail].concat();
+        assert!(whole.len() <= ENVELOPE_BYTES_MAX, "{}", whole.len());
+        let value: serde_json::Value = serde_json::from_slice(&whole).expect("JSON");
         assert_eq!(value["next_cursor"], cursor.render());
-        assert_eq!(value["reviews"].as_array().map(Vec::len), Some(100));
         assert_eq!(value["ignored_parameters"][7], "\u{1}".repeat(64));
     }
 }

@@ -67,7 +67,7 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
             Some(NameMatch::Unique(_)) | None => {}
         }
     }
-    for parameter in Parameter::ALL {
+    for parameter in Parameter::all() {
         let rest = without(filter, parameter);
         let is_less = rest != filter && rest != Filter::ALL;
         let found = if is_less { count(rest) } else { 0 };

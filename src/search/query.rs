@@ -72,19 +72,18 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
 /// # Errors
 /// One issue with the path `date`.
 pub fn parse_since(segment: &[u8]) -> Result<Date, Issues> {
-    if let Ok(date) = parse_date(segment) {
-        return Ok(date);
-    }
     let mut decoded = String::new();
-    // A date has ten characters, so thirty bytes are enough even with every one of them escaped.
-    let is_decoded = decode_path(&segment[..segment.len().min(31)], &mut decoded).is_ok();
-    let message = match parse_date(decoded.as_bytes()) {
-        Ok(date) if is_decoded && segment.len() <= 30 => return Ok(date),
-        Err(error) if is_decoded => error.to_string(),
-        _ => Kind::Date.must_be().to_owned(),
-    };
-    let path = Some("date".into());
-    Err(Issue::new(path, Code::InvalidDate, message, &cut_lossy(segment)).into())
+    let parsed = parse_date(segment).or_else(|error| {
+        // A date has ten characters, so thirty bytes are enough even with every one of them escaped.
+        match segment.len() <= 30 && decode_path(segment, &mut decoded).is_ok() {
+            true => parse_date(decoded.as_bytes()),
+            false => Err(error),
+        }
+    });
+    parsed.map_err(|error| {
+        let (path, message) = (Some("date".into()), error.to_string());
+        Issue::new(path, Code::InvalidDate, message, &cut_lossy(segment)).into()
+    })
 }
 
 /// Returns the names of the parameters in `raw`, for an answer that depends on none: the first 8, each once, cut at 64
@@ -101,56 +100,34 @@ pub fn parameter_names(raw: &[u8]) -> Vec<String> {
     buffers.ignored
 }
 
-/// A parameter of a search, or the argument of the same name.
+/// A parameter of a search, or the argument of the same name; [`Filter`] and [`Query`] tell what each is for.
+#[allow(missing_docs, reason = "they are named as in requests")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// Exactly this rating.
     Rating,
-    /// This rating or a higher one.
     MinRating,
-    /// This rating or a lower one.
     MaxRating,
-    /// This day or a later one.
     Since,
-    /// This day or an earlier one.
     Until,
-    /// A substring of the text.
     Query,
-    /// Words of the text, in any order.
     Words,
-    /// A person whom the review mentions.
     MentionsTechnician,
-    /// A service that the review mentions.
     MentionsService,
-    /// A subject of the insights that the review mentions.
     Aspect,
-    /// What the review says of it.
     Polarity,
-    /// Whether the owner has replied.
     HasReply,
-    /// The language of the text.
     Language,
-    /// Where the review was left.
     Source,
-    /// Most reviews of a page.
     Limit,
-    /// The order.
     Sort,
-    /// Where the page begins.
     Cursor,
 }
 
 impl Parameter {
-    /// Every parameter, in the order of the documentation.
-    pub const ALL: [Parameter; RULES.len()] = {
-        let mut all = [Parameter::Rating; RULES.len()];
-        let mut number = 0;
-        while number < RULES.len() {
-            all[number] = RULES[number].0;
-            number += 1;
-        }
-        all
-    };
+    /// Returns every parameter, in the order of the documentation.
+    pub fn all() -> [Parameter; RULES.len()] {
+        RULES.map(|(parameter, ..)| parameter)
+    }
 
     /// Returns the name in requests.
     pub fn name(self) -> &'static str {
@@ -204,16 +181,6 @@ impl Kind {
             Kind::Flag => "must be true or false",
             Kind::Sort => "must be one of newest, oldest, highest, lowest",
             Kind::Cursor => "must be the next_cursor of an earlier answer",
-        }
-    }
-
-    /// Says what a JSON value of the wrong type should have been.
-    fn must_be_in_json(self) -> &'static str {
-        match self {
-            Kind::Date => "must be a string of the form YYYY-MM-DD",
-            Kind::Text => "must be a string of at most 1024 bytes",
-            Kind::Cursor => "must be a string, the next_cursor of an earlier answer",
-            other => other.must_be(),
         }
     }
 }
@@ -335,7 +302,7 @@ impl<'b> Builder<'b> {
                 (Code::InvalidType, kind.must_be(), Cow::Owned(quoted))
             }
             Value::Number(text) | Value::Other(text) => {
-                (Code::InvalidType, kind.must_be_in_json(), text.into())
+                (Code::InvalidType, kind.must_be(), text.into())
             }
         };
         self.refuse_value(parameter, code, message, &received);

@@ -38,7 +38,9 @@ pub(crate) fn search_reviews(
                 Some(parameter) => {
                     builder.json(parameter, search_value(value, &mut memory.number));
                 }
-                None => builder.refuse(unknown(name, value, &Parameter::ALL.map(Parameter::name))),
+                None => {
+                    builder.refuse(unknown(name, value, &Parameter::all().map(Parameter::name)))
+                }
             }
         }
         let query = builder.finish()?;
