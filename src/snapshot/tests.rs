@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 
 use super::*;
 use crate::dataset;
-use crate::wire::date::parse_date;
 use crate::wire::negotiate::Coding;
 
 /// Long after every date of the sample.
@@ -48,56 +47,6 @@ fn each_review_is_the_object_of_the_stored_array() {
         assert_eq!(review["id"], id.as_str());
         assert_eq!(snapshot.review_shared(row), snapshot.review(row));
     }
-}
-
-#[test]
-fn since_is_a_filter_by_date_for_every_day() {
-    let dataset = sample();
-    let dates: Vec<Date> = dataset.reviews.iter().map(|review| review.date).collect();
-    let snapshot = build(dataset);
-    let mut days = vec![
-        parse_date(b"0001-01-01").expect("a day"),
-        parse_date(b"9999-12-31").expect("a day"),
-    ];
-    days.extend(&dates);
-    for day in days {
-        let since = snapshot.since(day);
-        let expected = dates.iter().filter(|date| **date >= day).count();
-        assert_eq!(since.matched as usize, expected);
-        let array = [b"[", &since.array[..], b"]"].concat();
-        let reviews: Vec<serde_json::Value> = serde_json::from_slice(&array).expect("an array");
-        assert_eq!(reviews.len(), expected);
-    }
-}
-
-#[test]
-fn since_tag_changes_only_with_its_reviews() {
-    let whole = sample();
-    let mut edited = sample();
-    let oldest = edited.reviews.len() - 1;
-    edited.reviews[oldest].author.push('!');
-    let newest_day = whole.reviews[0].date;
-    let oldest_day = whole.reviews[oldest].date;
-    let (whole, edited) = (build(whole), build(edited));
-    assert_eq!(whole.since(newest_day).tag, edited.since(newest_day).tag);
-    assert_ne!(whole.since(oldest_day).tag, edited.since(oldest_day).tag);
-    let after_all = parse_date(b"9999-12-31").expect("a day");
-    assert_ne!(whole.since(newest_day).tag, whole.since(after_all).tag);
-}
-
-#[test]
-fn two_builds_of_one_dataset_agree_in_every_byte_and_tag() {
-    let (first, second) = (build(sample()), build(sample()));
-    assert_eq!(first.version().len(), 8);
-    assert_eq!(first.version(), second.version());
-    for (one, two) in first.topics().iter().zip(&second.topics()) {
-        assert_eq!(
-            (one.path, &one.body, one.digest),
-            (two.path, &two.body, two.digest)
-        );
-    }
-    let tag = |snapshot: &Snapshot| snapshot.insights().expect("derived").etag;
-    assert_eq!(tag(&first), tag(&second));
 }
 
 #[test]

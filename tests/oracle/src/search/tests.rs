@@ -150,49 +150,6 @@ fn every_alphabet_is_found_at_every_cut() {
 }
 
 #[test]
-fn every_cut_from_one_review_to_all_of_them_gives_the_same_answers() {
-    // Equal texts, texts of one character, empty ones, and all alphabets.
-    let texts = (0..28).map(|number| match number % 4 {
-        0 => "Good, very good!".to_owned(),
-        1 => ["x", "ß", "👍🏽", "i"][number / 4 % 4].to_owned(),
-        2 if number > 20 => String::new(),
-        _ => ALPHABETS[number / 2 % 14].to_owned(),
-    });
-    let reviews = reviews(texts);
-    for leaf_rows_max in 1..=29 {
-        let index = Index::build_tuned(
-            &reviews,
-            &Taxonomy::default(),
-            tuning(leaf_rows_max),
-            &options(u64::MAX),
-        );
-        let needles = [
-            "good", "good, v", "x", "ß", "İ", "ı", "👍", "ς", "é", "e\u{301}", "nobody",
-        ];
-        check(&reviews, &index, &needles);
-    }
-}
-
-#[test]
-fn each_index_of_a_growing_dataset_answers_for_its_own_reviews_alone() {
-    let all: Vec<String> = (0..40)
-        .map(|number| {
-            format!(
-                "{} {}",
-                ALPHABETS[number % 14],
-                ["slow", "Kind"][number % 2]
-            )
-        })
-        .collect();
-    for count in 0..=all.len() {
-        // The newest come first, so that each step moves every row.
-        let reviews = reviews(all[..count].iter().rev());
-        let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
-        check(&reviews, &index, &["slow", "kind", "k", "ß", "straße s"]);
-    }
-}
-
-#[test]
 fn every_budget_is_kept_and_gives_the_same_answers() {
     let reviews =
         reviews((0..900).map(|number| format!("{} {}", ALPHABETS[number % 14], number % 70)));
@@ -291,15 +248,6 @@ fn a_page_of_a_long_list_equals_the_twins_page_in_every_order() {
                 }
             }
         }
-    }
-}
-
-#[test]
-fn no_reviews_and_no_texts_match_nothing() {
-    for texts in [vec![], vec!["", ""]] {
-        let reviews = reviews(texts);
-        let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
-        check(&reviews, &index, &["a", "é", "long enough"]);
     }
 }
 
