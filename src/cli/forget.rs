@@ -67,7 +67,7 @@ pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
         let message = format!("{}: there is no reviews.json", args.data.display());
         return Err(Failure::new(Status::NoInput, message));
     }
-    let merge = Merge::new(folder.reviews(), args.data_file_bytes);
+    let merge = Merge::new(folder.reviews());
     let mut merge = merge.map_err(|error| Failure::new(Status::Data, error))?;
     let mut list = folder.ignored()?;
     let listed: HashSet<String> = list.iter().map(|entry| entry.id.clone()).collect();

@@ -1,23 +1,20 @@
 //! `reviewd import SOURCE… --into DIR`: reads exports of review platforms and merges them into a folder of reviews.
 
-mod fetch;
 pub(super) mod folder;
 mod report;
 
-use std::cell::Cell;
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use encoding_rs::Encoding;
 
-use super::bar::Bar;
 use super::exit::{Failure, Status, print};
 use super::values::parse_file_size;
-use crate::dataset::{NAME_BYTES_MAX, URL_BYTES_MAX, is_absolute_url};
+use crate::dataset::{NAME_BYTES_MAX, REVIEWS_BYTES_MAX, URL_BYTES_MAX, is_absolute_url};
 use crate::import::date::Order;
 use crate::import::{
     BusinessFacts, ImportSource, Mapping, Merge, Options, ReadError, SourceFormat, Vouched,
@@ -28,7 +25,7 @@ use folder::Folder;
 /// Flags of `import`.
 #[derive(Debug, Args)]
 pub(super) struct ImportArgs {
-    /// Files, https:// addresses, or - for standard input
+    /// Files, or - for standard input
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<String>,
 
@@ -57,20 +54,16 @@ pub(super) struct ImportArgs {
     encoding: Option<&'static Encoding>,
 
     /// Platform on which the reviews were written; overrides a column [default: the platform of the export, else import]
-    #[arg(long, env = "REVIEWD_IMPORT_SOURCE", value_name = "NAME", value_parser = parse_source)]
+    #[arg(long, env = "REVIEWD_IMPORT_SOURCE", value_name = "NAME", value_parser = parse_name)]
     source: Option<String>,
 
     /// Name of the business, if the file has none yet [default: asked for on a terminal]
-    #[arg(long, env = "REVIEWD_IMPORT_BUSINESS_NAME", value_name = "NAME", value_parser = parse_business_name)]
+    #[arg(long, env = "REVIEWD_IMPORT_BUSINESS_NAME", value_name = "NAME", value_parser = parse_name)]
     business_name: Option<String>,
 
     /// Website of the business, if the file has none yet [default: asked for on a terminal]
-    #[arg(long, env = "REVIEWD_IMPORT_BUSINESS_URL", value_name = "URL", value_parser = parse_business_url)]
+    #[arg(long, env = "REVIEWD_IMPORT_BUSINESS_URL", value_name = "URL", value_parser = parse_url)]
     business_url: Option<String>,
-
-    /// Match reviews without an id (older Google Takeouts) by source, author and text
-    #[arg(long, env = "REVIEWD_IMPORT_MERGE_SAME_TEXT")]
-    merge_same_text: bool,
 
     /// Mark new reviews as verified where the source does not say so; only verified reviews are published
     #[arg(long, env = "REVIEWD_IMPORT_VERIFIED")]
@@ -79,10 +72,6 @@ pub(super) struct ImportArgs {
     /// As --verified, and also for reviews that were imported before, even if `verified` was set to false by hand
     #[arg(long, env = "REVIEWD_IMPORT_VERIFY_EXISTING")]
     verify_existing: bool,
-
-    /// File of certificate authorities (PEM) to trust for https sources, besides the public ones
-    #[arg(long, env = "REVIEWD_IMPORT_CA", value_name = "FILE")]
-    ca: Option<PathBuf>,
 
     /// Show the result without writing it
     #[arg(long, env = "REVIEWD_IMPORT_DRY_RUN")]
@@ -105,7 +94,7 @@ pub(super) struct ImportArgs {
     )]
     format: Format,
 
-    /// Largest data file that is read or written
+    /// Largest source, and largest data file that is read or written
     #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_file_size)]
     data_file_bytes: u64,
 }
@@ -114,11 +103,7 @@ impl ImportArgs {
     fn options(&self) -> Options {
         Options {
             format: self.from,
-            mapping: self
-                .map
-                .as_ref()
-                .map(|map| map.0.clone())
-                .unwrap_or_default(),
+            mapping: self.map.clone().unwrap_or_default().0,
             delimiter: self.delimiter,
             encoding: self.encoding,
             order: self.date_format,
@@ -128,7 +113,6 @@ impl ImportArgs {
                 (false, true) => Vouched::New,
                 (false, false) => Vouched::Nothing,
             },
-            merges_same_text: self.merge_same_text,
             today: crate::clock::now().date(),
         }
     }
@@ -142,9 +126,6 @@ fn format_parser() -> impl TypedValueParser<Value = &'static SourceFormat> {
     parser.map(|flag| named(&flag).unwrap_or(&formats()[0]))
 }
 
-/// Smallest size of all sources for which progress is printed where there is no terminal.
-const LINES_BYTES_MIN: u64 = 4 << 20;
-
 /// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -155,7 +136,7 @@ enum Format {
 }
 
 /// A mapping as one value of a flag; clap takes a plain list for a flag that may be given more than once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct MappingValue(Mapping);
 
 fn parse_mapping_value(text: &str) -> Result<MappingValue, String> {
@@ -177,13 +158,7 @@ fn parse_encoding(text: &str) -> Result<&'static Encoding, String> {
     )
 }
 
-fn parse_source(text: &str) -> Result<String, String> {
-    let fits = !text.trim().is_empty() && text.len() <= 100 && !text.contains(char::is_control);
-    let name = fits.then(|| text.trim().to_owned());
-    name.ok_or("must be a name of at most 100 bytes".to_owned())
-}
-
-pub(super) fn parse_business_name(text: &str) -> Result<String, String> {
+pub(super) fn parse_name(text: &str) -> Result<String, String> {
     let name = text.trim();
     let fits = !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control);
     let name = fits.then(|| name.to_owned());
@@ -192,7 +167,7 @@ pub(super) fn parse_business_name(text: &str) -> Result<String, String> {
     ))
 }
 
-pub(super) fn parse_business_url(text: &str) -> Result<String, String> {
+pub(super) fn parse_url(text: &str) -> Result<String, String> {
     let url = text.trim();
     let url = (url.len() <= URL_BYTES_MAX && is_absolute_url(url)).then(|| url.to_owned());
     url.ok_or("must be an http or https address such as https://example.com/".to_owned())
@@ -200,24 +175,24 @@ pub(super) fn parse_business_url(text: &str) -> Result<String, String> {
 
 /// Fills in what the flags say of the business, and asks on a terminal for what they do not; an empty answer, or the end
 /// of the input, leaves the placeholder.
-fn fill_in(args: &ImportArgs, merge: &mut Merge<'_>) -> Result<(), String> {
+fn fill_in(args: &ImportArgs, merge: &mut Merge<'_>) {
     let mut business = BusinessFacts {
         name: args.business_name.clone(),
         url: args.business_url.clone(),
         kind: None,
     };
-    merge.fill_in(business.clone())?;
+    merge.fill_in(business.clone());
     if args.dry_run || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Ok(());
+        return;
     }
     let [name, url] = merge.placeholders();
     if name {
-        business.name = asked("Name of the business: ", parse_business_name);
+        business.name = asked("Name of the business: ", parse_name);
     }
     if url {
-        business.url = asked("Its website (https://…): ", parse_business_url);
+        business.url = asked("Its website (https://…): ", parse_url);
     }
-    merge.fill_in(business)
+    merge.fill_in(business);
 }
 
 /// An answer has at most 4 KiB; what is beyond is the next one.
@@ -240,147 +215,71 @@ pub(super) fn asked(question: &str, parse: fn(&str) -> Result<String, String>) -
     }
 }
 
-/// A source that is there: a file, which is read several times, or the bytes of an address or of standard input.
-enum Contents {
-    File(PathBuf, u64),
-    Memory(Vec<u8>),
-}
-
-impl Contents {
-    /// Looks for a file, fetches an address, or reads standard input (`-`).
-    fn find(name: &str, args: &ImportArgs) -> Result<Contents, Failure> {
-        let failure = |status, message: &str| Failure::new(status, format!("{name}: {message}"));
-        let io_failure = |error: io::Error| failure(Status::Io, &error.to_string());
-        let limit = args.data_file_bytes;
-        if name == "-" {
-            let mut bytes = Vec::new();
-            let mut input = io::stdin().lock().take(limit.saturating_add(1));
-            input.read_to_end(&mut bytes).map_err(io_failure)?;
-            let message = format!("is larger than {limit} bytes (--data-file-bytes)");
-            let is_whole = bytes.len() as u64 <= limit;
-            return is_whole
-                .then_some(Contents::Memory(bytes))
-                .ok_or(failure(Status::Data, &message));
-        }
-        if name.starts_with("https://") {
-            return fetch::fetch(name, args.ca.as_deref(), limit).map(Contents::Memory);
-        }
-        if name.starts_with("http://") {
-            let message = "plain http is refused: use https, or save the answer to a file";
-            return Err(failure(Status::Usage, message));
-        }
-        match fs::metadata(name) {
-            Ok(file) if file.is_file() => Ok(Contents::File(name.into(), file.len())),
-            Ok(file) if file.is_dir() => Err(failure(
-                Status::NoInput,
-                "is a directory: name the files in it",
-            )),
-            // It is read more than once, so a pipe will not do.
-            Ok(_) => {
-                let message =
-                    "is not a regular file; a pipe can be standard input, with - as the source";
-                Err(failure(Status::NoInput, message))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(failure(Status::NoInput, "there is no such file"))
-            }
-            Err(error) => Err(io_failure(error)),
-        }
+/// Reads a file, or standard input (`-`), of at most `limit` bytes.
+fn read(name: &str, limit: u64) -> Result<Vec<u8>, Failure> {
+    let failure = |status, message: &str| Failure::new(status, format!("{name}: {message}"));
+    if name.starts_with("https://") || name.starts_with("http://") {
+        let message = "addresses are not fetched: curl -fsS ADDRESS | reviewd import - --into DIR";
+        return Err(failure(Status::Usage, message));
     }
-
-    fn bytes(&self) -> u64 {
-        match self {
-            Contents::File(_, bytes) => *bytes,
-            Contents::Memory(bytes) => bytes.len() as u64,
-        }
+    if Path::new(name).is_dir() {
+        let message = "is a directory: name the files in it";
+        return Err(failure(Status::NoInput, message));
     }
-
-    fn reader(&self) -> io::Result<Box<dyn Read + '_>> {
-        Ok(match self {
-            Contents::File(path, _) => Box::new(BufReader::new(File::open(path)?)),
-            Contents::Memory(bytes) => Box::new(bytes.as_slice()),
-        })
-    }
-}
-
-/// Counts the bytes that are read.
-struct Counting<'c, R> {
-    source: R,
-    count: &'c Cell<u64>,
-}
-
-impl<R: Read> Read for Counting<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.source.read(buffer)?;
-        self.count.set(self.count.get() + read as u64);
-        Ok(read)
-    }
-}
-
-/// Finds out what a source is, reads it to its end, and merges what it holds.
-fn import(
-    name: &str,
-    contents: &Contents,
-    options: &Options,
-    merge: &mut Merge<'_>,
-    progress: &mut dyn FnMut(u64),
-) -> Result<(), ReadError> {
-    let count = Cell::new(0);
-    let open = || -> io::Result<Box<dyn Read>> {
-        count.set(0);
-        let source = contents.reader()?;
-        let count = &count;
-        Ok(Box::new(Counting { source, count }))
+    let mut bytes = Vec::new();
+    let input: io::Result<Box<dyn Read>> = match name {
+        "-" => Ok(Box::new(io::stdin())),
+        path => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
     };
-    let source = ImportSource::open(name, options, &open)?;
-    merge.begin(&source);
-    source.read(&mut |found| {
-        progress(count.get());
-        merge.take(found, &source)
-    })
+    let read = input.and_then(|input| input.take(limit.saturating_add(1)).read_to_end(&mut bytes));
+    match read {
+        Ok(length) if length as u64 <= limit => Ok(bytes),
+        Ok(_) => {
+            let message = format!("is larger than {limit} bytes (--data-file-bytes)");
+            Err(failure(Status::Data, &message))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(failure(Status::NoInput, "there is no such file"))
+        }
+        Err(error) => Err(failure(Status::Io, &error.to_string())),
+    }
 }
 
 /// Reads the sources, merges them and writes the folder, or says what would come of it.
 pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
-    // Before anything is read, so that a mistyped name costs no time.
-    let mut sources = Vec::new();
-    for name in &args.sources {
-        let contents = Contents::find(name, args)?;
-        sources.push((if name == "-" { "standard input" } else { name }, contents));
-    }
     let wrong = |error: String| Failure::new(Status::Data, error);
     let folder = Folder::open(&args.into, args.data_file_bytes, args.dry_run)?;
-    let mut merge = Merge::new(folder.reviews(), args.data_file_bytes).map_err(wrong)?;
+    let mut merge = Merge::new(folder.reviews()).map_err(wrong)?;
     merge.ignore(folder.ignored()?.into_iter().map(|entry| entry.id));
     let options = args.options();
-    let total = sources.iter().map(|(_, contents)| contents.bytes()).sum();
-    let mut bar = Bar::new(total, "bytes");
-    if total >= LINES_BYTES_MIN {
-        bar = bar.with_lines();
+    for name in &args.sources {
+        let bytes = read(name, args.data_file_bytes)?;
+        let name = if name == "-" { "standard input" } else { name };
+        let failed = |error: ReadError| wrong(format!("{name}: {error}; nothing was written"));
+        let source = ImportSource::open(name, &bytes, &options).map_err(failed)?;
+        merge.begin(&source);
+        for found in source.records() {
+            merge.take(found.map_err(failed)?, &source);
+        }
     }
-    let mut done = 0;
-    for (name, contents) in &sources {
-        let progress = &mut |bytes| bar.show(done + bytes);
-        import(name, contents, &options, &mut merge, progress).map_err(|error| {
-            let status = match error {
-                ReadError::Io(_) => Status::Io,
-                ReadError::Source(..) => Status::Data,
-            };
-            Failure::new(status, format!("{name}: {error}; nothing was written"))
-        })?;
-        done += contents.bytes();
-        bar.show(done);
-    }
-    fill_in(args, &mut merge).map_err(wrong)?;
+    fill_in(args, &mut merge);
     if args.prune {
         merge.prune().map_err(wrong)?;
     }
-    let mut report = merge.report(args.dry_run);
+    let text = merge.render(crate::clock::now());
+    let bytes_max = args.data_file_bytes.min(REVIEWS_BYTES_MAX as u64);
+    if text.len() as u64 > bytes_max {
+        return Err(wrong(format!(
+            "reviews.json would be larger than {bytes_max} bytes (--data-file-bytes); \
+             check and serve need the same flag, and take at most {REVIEWS_BYTES_MAX}"
+        )));
+    }
+    let mut report = merge.report(args.dry_run, text.len() as u64);
     let refused = report.refused_count;
     let is_barred = args.strict && refused > 0;
     if report.changes && !is_barred {
         if args.dry_run {
-            folder.check(&merge)?;
+            folder.check(&text)?;
         } else {
             report.updated_at = Some(folder.write(&merge)?.to_string());
             report.written = true;

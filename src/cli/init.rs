@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::exit::{Failure, Status, print};
-use super::import::{asked, parse_business_name, parse_business_url};
+use super::import::{asked, parse_name, parse_url};
 use crate::dataset::trade_of_type;
 use crate::import::{BusinessFacts, Merge};
 use crate::server::files::{CHECK, EDITORIAL, IGNORED, INSIGHTS, REVIEWS, TAXONOMY};
@@ -33,7 +33,7 @@ pub(super) struct InitArgs {
     folder: PathBuf,
 
     /// Name of the business
-    #[arg(long, env = "REVIEWD_INIT_NAME", value_name = "NAME", value_parser = parse_business_name)]
+    #[arg(long, env = "REVIEWD_INIT_NAME", value_name = "NAME", value_parser = parse_name)]
     name: Option<String>,
 
     /// Trade, such as law, dental or plumbing, or a schema.org type such as LegalService
@@ -41,74 +41,64 @@ pub(super) struct InitArgs {
     trade: Option<String>,
 
     /// Website of the business
-    #[arg(long, env = "REVIEWD_INIT_SITE", value_name = "URL", value_parser = parse_business_url)]
+    #[arg(long, env = "REVIEWD_INIT_SITE", value_name = "URL", value_parser = parse_url)]
     site: Option<String>,
 }
 
-/// Words for a trade, each with its type of schema.org; a longer word that begins with one means the same. The longest come first.
-const TRADES: [(&str, &str); 41] = [
-    ("restaurant", "Restaurant"),
-    ("insurance", "InsuranceAgency"),
-    ("locksmith", "Locksmith"),
-    ("physician", "Physician"),
-    ("attorney", "Attorney"),
-    ("electric", "Electrician"),
-    ("account", "AccountingService"),
-    ("consult", "ProfessionalService"),
-    ("dentist", "Dentist"),
-    ("anwalt", "LegalService"),
-    ("beauty", "BeautySalon"),
-    ("clinic", "MedicalClinic"),
-    ("dental", "Dentist"),
-    ("doctor", "Physician"),
-    ("moving", "MovingCompany"),
-    ("school", "School"),
-    ("travel", "TravelAgency"),
-    ("hotel", "Hotel"),
-    ("legal", "LegalService"),
-    ("medic", "MedicalClinic"),
-    ("motel", "Motel"),
-    ("mover", "MovingCompany"),
-    ("notar", "Notary"),
-    ("paint", "HousePainter"),
-    ("plumb", "Plumber"),
-    ("salon", "BeautySalon"),
-    ("store", "Store"),
-    ("tutor", "EducationalOrganization"),
-    ("auto", "AutoRepair"),
-    ("cafe", "CafeOrCoffeeShop"),
-    ("hair", "HairSalon"),
-    ("hvac", "HVACBusiness"),
-    ("lawn", "HomeAndConstructionBusiness"),
-    ("real", "RealEstateAgent"),
-    ("roof", "RoofingContractor"),
-    ("shop", "Store"),
-    ("zahn", "Dentist"),
-    ("bak", "Bakery"),
-    ("gym", "ExerciseGym"),
-    ("law", "LegalService"),
-    ("spa", "DaySpa"),
+/// Types of schema.org, each with the beginnings of words that mean it; the first type counts.
+const TRADES: [(&str, &[&str]); 32] = [
+    ("HomeAndConstructionBusiness", &["lawn"]),
+    ("LegalService", &["law", "legal", "anwalt"]),
+    ("AccountingService", &["account"]),
+    ("Attorney", &["attorney"]),
+    ("AutoRepair", &["auto"]),
+    ("Bakery", &["bak"]),
+    ("BeautySalon", &["beauty", "salon"]),
+    ("CafeOrCoffeeShop", &["cafe"]),
+    ("DaySpa", &["spa"]),
+    ("Dentist", &["dental", "dentist", "zahn"]),
+    ("EducationalOrganization", &["tutor"]),
+    ("Electrician", &["electric"]),
+    ("ExerciseGym", &["gym"]),
+    ("HVACBusiness", &["hvac"]),
+    ("HairSalon", &["hair"]),
+    ("Hotel", &["hotel"]),
+    ("HousePainter", &["paint"]),
+    ("InsuranceAgency", &["insurance"]),
+    ("Locksmith", &["locksmith"]),
+    ("MedicalClinic", &["clinic", "medic"]),
+    ("Motel", &["motel"]),
+    ("MovingCompany", &["mover", "moving"]),
+    ("Notary", &["notar"]),
+    ("Physician", &["doctor", "physician"]),
+    ("Plumber", &["plumb"]),
+    ("ProfessionalService", &["consult"]),
+    ("RealEstateAgent", &["real"]),
+    ("Restaurant", &["restaurant"]),
+    ("RoofingContractor", &["roof"]),
+    ("School", &["school"]),
+    ("Store", &["shop", "store"]),
+    ("TravelAgency", &["travel"]),
 ];
 
 /// The type of schema.org that a trade means; one in capitals is taken as it is, and an unknown word is a local business.
 fn parse_trade(trade: &str) -> Result<String, String> {
     let trade = trade.trim();
-    let is_type = trade.starts_with(|first: char| first.is_ascii_uppercase())
-        && trade.chars().any(|letter| letter.is_ascii_lowercase())
-        && trade
-            .chars()
-            .skip(1)
-            .any(|letter| letter.is_ascii_uppercase())
-        && trade.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if trade.is_empty() || trade.len() > TRADE_BYTES_MAX {
         return Err(format!("must have 1 to {TRADE_BYTES_MAX} bytes"));
     }
+    let is_upper = |letter: char| letter.is_ascii_uppercase();
+    let is_type = trade.starts_with(is_upper)
+        && trade[1..].contains(is_upper)
+        && trade.contains(|letter: char| letter.is_ascii_lowercase())
+        && trade.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if is_type {
         return Ok(trade.to_owned());
     }
     let word = trade.to_lowercase();
-    let known = TRADES.iter().find(|(start, _)| word.starts_with(start));
-    Ok(known.map_or("LocalBusiness", |(_, kind)| kind).to_owned())
+    let means = |starts: &[&str]| starts.iter().any(|start| word.starts_with(start));
+    let known = TRADES.iter().find(|(_, starts)| means(starts));
+    Ok(known.map_or("LocalBusiness", |(kind, _)| kind).to_owned())
 }
 
 /// Bytes of a trade, at most: 100.
@@ -124,9 +114,6 @@ fn taxonomy(kind: Option<&str>) -> String {
 }
 
 /// Makes the folder.
-///
-/// # Errors
-/// As [`AFTER_HELP`] says.
 pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     let folder = &args.folder;
     for name in [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED] {
@@ -138,8 +125,8 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     let facts = facts(args)?;
     let taxonomy = taxonomy(facts.kind.as_deref());
     let wrong = |error| Failure::new(Status::Data, error);
-    let mut merge = Merge::new(None, u64::MAX).map_err(wrong)?;
-    merge.fill_in(facts).map_err(wrong)?;
+    let mut merge = Merge::new(None).map_err(wrong)?;
+    merge.fill_in(facts);
     let reviews = merge.render(crate::clock::now());
     fs::create_dir_all(folder).map_err(|error| failed(Status::CannotCreate, folder, &error))?;
     // The file that makes it a folder of reviews comes last.
@@ -157,24 +144,19 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
 /// What the flags say, and on a terminal the answers to what they do not; name and site have to be known.
 fn facts(args: &InitArgs) -> Result<BusinessFacts, Failure> {
     let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
-    let ask =
-        |given: &Option<String>, question: &str, parse: fn(&str) -> Result<String, String>| {
-            given
-                .clone()
-                .or_else(|| is_terminal.then(|| asked(question, parse)).flatten())
-        };
+    let known = |given: &Option<String>, question, parse| {
+        let given = given.clone();
+        given.or_else(|| is_terminal.then(|| asked(question, parse)).flatten())
+    };
     let missing = |flag: &str| {
         let message = format!("{flag} is missing: give it, or answer on a terminal");
         Failure::new(Status::Usage, message)
     };
-    let name = ask(&args.name, "Name of the business: ", parse_business_name);
+    let name = known(&args.name, "Name of the business: ", parse_name);
     let name = name.ok_or_else(|| missing("--name"))?;
-    let kind = ask(
-        &args.trade,
-        "What it does (law, dental, plumbing …): ",
-        parse_trade,
-    );
-    let url = ask(&args.site, "Its website (https://…): ", parse_business_url);
+    let trade = "What it does (law, dental, plumbing …): ";
+    let kind = known(&args.trade, trade, parse_trade);
+    let url = known(&args.site, "Its website (https://…): ", parse_url);
     Ok(BusinessFacts {
         name: Some(name),
         url: Some(url.ok_or_else(|| missing("--site"))?),

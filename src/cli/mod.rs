@@ -1,6 +1,5 @@
 //! Commands: flags and environment become a plain configuration, and each command one function.
 
-mod bar;
 mod check;
 mod config;
 mod exit;
@@ -156,14 +155,13 @@ owner_reply, owner_reply_date, verified, updated.
 Examples:
   reviewd import Takeout/*/account-*/location-*/reviews*.json --into data --verified --dry-run
   reviewd import reviews.csv --into data --map rating=Points,text='What they said' --date-format dmy --source avvo
-  reviewd import page.html --into data --from jsonld
-  reviewd import https://other.example/reviews.json --into data
+  curl -fsS https://other.example/reviews.json | reviewd import - --into data
 
 Exit status:
   0   done; records may be refused      69  another import is running
-  64  wrong flags, plain http           73  the file cannot be created
-  65  errors in a source or the data,   74  reading, fetching or writing failed
-      or --strict and a refused record  78  --ca cannot be used
+  64  wrong flags                       73  the file cannot be created
+  65  errors in a source or the data,   74  reading or writing failed
+      or --strict and a refused record
   66  a source does not exist";
 
 const INSIGHTS_AFTER_HELP: &str = "\

@@ -33,7 +33,7 @@ pub(crate) use json::{is_absolute_url, is_id};
 pub use lints::{Lints, rules};
 pub use problem::{Position, Problem, Problems, Warning};
 pub use review::MEDIA_MAX;
-pub(crate) use review::{KEYS, KEYS_REQUIRED, is_language_tag, is_media_type};
+pub(crate) use review::{KEYS, KEYS_REQUIRED, check_review, is_language_tag};
 pub(crate) use trades::of_type as trade_of_type;
 
 use crate::model::{Dataset, sort_newest_first};

@@ -1,8 +1,10 @@
 //! One review of `reviews.json`.
 
-use super::json::{Item, Text};
-use super::mentions::{Comparable, Derive};
-use crate::model::{Media, OwnerReply, Rating, Review, Verification};
+use super::REVIEWS_BYTES_MAX;
+use super::json::{self, FileSpec, Item, Text};
+use super::mentions::{Comparable, Derive, Matcher};
+use super::problem::Problems;
+use crate::model::{Media, OwnerReply, Rating, Review, Taxonomy, Verification};
 
 /// Entries of `media` of one review, at most: 32; more are refused.
 pub const MEDIA_MAX: usize = 32;
@@ -30,6 +32,19 @@ pub(crate) const KEYS: [&str; 16] = [
     "translation",
 ];
 pub(crate) const KEYS_REQUIRED: usize = 10;
+
+/// Finds what is wrong with a review that an import would add.
+pub(crate) fn check_review(review_json: &str) -> Problems {
+    let (taxonomy, mut problems) = (Taxonomy::default(), Problems::default());
+    if let Ok(matcher) = &Matcher::new(&taxonomy) {
+        let (file, taxonomy) = (FileSpec::new("a review", REVIEWS_BYTES_MAX), &taxonomy);
+        json::read(file, review_json.as_bytes(), &mut problems, |entry| {
+            let derive = Derive { taxonomy, matcher };
+            review(entry, &derive, &mut Comparable::default())
+        });
+    }
+    problems
+}
 
 /// Reads an entry; mentions that it does not list are derived from its text, with `words` as a buffer.
 pub(super) fn review(entry: Item<'_>, derive: &Derive<'_>, words: &mut Comparable) -> Review {

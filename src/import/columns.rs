@@ -7,16 +7,25 @@ use super::date::{self, Order};
 use super::formats::{SourceFormat, formats};
 use super::rating;
 use super::record::{Field, Record};
-use super::table::Row;
 use super::text::quote;
+
+/// A table of reviews has at most 1,000 columns; one with more is refused.
+pub(super) const COLUMNS_MAX: usize = 1_000;
+
+/// A row of a table.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    /// The line on which it begins, from 1.
+    pub(super) line: u64,
+    pub(super) cells: Vec<String>,
+    /// The line of a quotation mark that closes in the middle of a value.
+    pub(super) misplaced: Option<u64>,
+}
 
 /// What the operator said with `--map`: fields and the columns that hold them.
 pub(crate) type Mapping = Vec<(Field, String)>;
 
 /// Parses `rating=Stars,date=Posted on`.
-///
-/// # Errors
-/// A line that names the fields.
 pub(crate) fn parse_mapping(text: &str) -> Result<Mapping, String> {
     let mut mapping = Mapping::new();
     for pair in text.split(',') {
@@ -62,9 +71,6 @@ pub(super) struct Columns {
 impl Columns {
     /// Finds the columns of `names`: those of `mapping` first, the others by the names that the format knows; where
     /// it is generic, the values of the first `rows` decide between several.
-    ///
-    /// # Errors
-    /// A line, where a column that the operator named is not there.
     pub(super) fn find(
         names: &[String],
         rows: &[Row],
@@ -94,6 +100,24 @@ impl Columns {
             }
         }
         Ok(columns)
+    }
+
+    /// Refuses the columns of a table that cannot hold reviews.
+    pub(super) fn complete(self) -> Result<Columns, String> {
+        let required = [Field::Author, Field::Rating, Field::Date];
+        match required.into_iter().find(|field| !self.has(*field)) {
+            None => Ok(self),
+            Some(field) => Err(format!(
+                "no column is known to hold the {field}: name it with --map {field}=COLUMN; the columns are {}",
+                self.quoted()
+            )),
+        }
+    }
+
+    /// The first names, for a message.
+    fn quoted(&self) -> String {
+        let names = self.names.iter().take(30).map(|name| quote(name));
+        names.collect::<Vec<_>>().join(", ")
     }
 
     /// Whether one of the columns holds `field`.
@@ -145,18 +169,9 @@ impl Columns {
     fn mapped(&self, field: Field, column: &str) -> Result<usize, String> {
         let exact = self.names.iter().position(|name| name.trim() == column);
         let found = exact.or_else(|| self.named(&normal(column)));
-        let names = || {
-            self.names
-                .iter()
-                .map(|name| quote(name))
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
         let missing = || {
-            format!(
-                "--map {field}={column}: there is no such column, but {}",
-                names()
-            )
+            let names = self.quoted();
+            format!("--map {field}={column}: there is no such column, but {names}")
         };
         found.ok_or_else(missing)
     }
@@ -192,27 +207,20 @@ impl Columns {
         let is_stars = |value: &str| rating::parse(value, None).is_ok();
         let is_day = |value: &str, order: &Order| date::parse(value, Some(*order), "").is_ok();
         let mut usual = formats()[0].fields();
-        let mut names = usual
-            .find(|(field, _)| *field == Field::Rating)?
-            .1
-            .split('|');
-        let may_be_stars = names.any(|name| name == self.normal[at]);
-        let (mut fitting, mut all) = (0, 0);
-        let values = rows.iter().filter_map(|row| row.cells.get(at));
-        for value in values
-            .map(|value| value.trim())
-            .filter(|value| !value.is_empty())
-        {
-            let is_value = match field {
-                Field::Rating => is_stars(value),
-                Field::Date => Order::ALL.iter().any(|order| is_day(value, order)),
-                Field::Text => !may_be_stars || !is_stars(value),
-                _ => true,
-            };
-            fitting += usize::from(is_value);
-            all += 1;
-        }
-        (all > 0).then_some(fitting * 2 >= all)
+        let stars = usual.find(|(field, _)| *field == Field::Rating)?.1;
+        let may_be_stars = stars.split('|').any(|name| name == self.normal[at]);
+        let is_value = |value: &str| match field {
+            Field::Rating => is_stars(value),
+            Field::Date => Order::ALL.iter().any(|order| is_day(value, order)),
+            Field::Text => !may_be_stars || !is_stars(value),
+            _ => true,
+        };
+        let values = rows
+            .iter()
+            .filter_map(|row| Some(row.cells.get(at)?.trim()));
+        let values: Vec<&str> = values.filter(|value| !value.is_empty()).collect();
+        let fitting = values.iter().filter(|value| is_value(value)).count();
+        (!values.is_empty()).then_some(fitting * 2 >= values.len())
     }
 }
 

@@ -4,12 +4,12 @@
 //! that is never closed ends the reading, as everything behind it would be one value. The `csv` crate accepts both,
 //! and does not say on which line a value begins.
 
-use std::io::BufRead;
+use std::iter::{Peekable, from_fn};
 use std::mem::take;
+use std::str::Chars;
 
-use super::RECORD_BYTES_MAX;
-use super::source::{ReadError, TOO_LONG};
-use super::table::{OnRow, Row};
+use super::columns::Row;
+use super::source::ReadError;
 
 /// What may separate columns, the most usual first: it wins where two are equally frequent.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -17,7 +17,7 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// Where in a value the reader is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Before its first byte.
+    /// Before its first character.
     Start,
     /// In one without quotation marks, or behind those of one.
     Plain,
@@ -27,107 +27,70 @@ enum State {
     Closing,
 }
 
-/// Hands on the rows of a table until `on` returns false.
-///
-/// # Errors
-/// When the source cannot be read, a quotation mark is never closed, or a row is longer than [`RECORD_BYTES_MAX`].
-pub(super) fn rows(
-    mut source: impl BufRead,
-    delimiter: u8,
-    on: &mut OnRow<'_>,
-) -> Result<(), ReadError> {
-    let mut state = State::Start;
-    let (mut line, mut opened, mut bytes) = (1, 0, 0);
-    let mut after_return = false;
-    let (mut row, mut value) = (Row::at(1), Vec::new());
-    loop {
-        let chunk = source.fill_buf();
-        let chunk = chunk.map_err(|error| ReadError::of(error, line))?;
-        if chunk.is_empty() {
-            break;
-        }
-        for &byte in chunk {
-            let is_break = matches!(byte, b'\n' | b'\r');
-            // The second half of a line end.
-            let is_second = after_return && byte == b'\n';
-            after_return = byte == b'\r';
-            match state {
-                State::Quoted if byte == b'"' => state = State::Closing,
-                State::Quoted => value.push(byte),
-                State::Closing if byte == b'"' => {
-                    value.push(byte);
-                    state = State::Quoted;
-                }
-                State::Start if byte == b'"' => (state, opened) = (State::Quoted, line),
-                // An empty line is no row.
-                State::Start if is_second || is_break && row.cells.is_empty() => {}
-                _ if is_break || byte == delimiter => {
-                    row.cells.push(text(&mut value));
-                    state = State::Start;
-                    if is_break && !on(take(&mut row))? {
-                        return Ok(());
-                    }
-                }
-                _ => {
-                    if state == State::Closing {
-                        row.misplaced.get_or_insert(opened);
-                    }
-                    value.push(byte);
-                    state = State::Plain;
-                }
+/// Returns the rows of a table, the last of which is an error where a quotation mark is never closed.
+pub(super) fn rows(text: &str, delimiter: u8) -> impl Iterator<Item = Result<Row, ReadError>> {
+    let mut letters = text.chars().peekable();
+    let mut line = 1;
+    from_fn(move || next_row(&mut letters, delimiter.into(), &mut line))
+}
+
+fn next_row(
+    letters: &mut Peekable<Chars<'_>>,
+    delimiter: char,
+    line: &mut u64,
+) -> Option<Result<Row, ReadError>> {
+    let (mut state, mut row, mut value) = (State::Start, Row::default(), String::new());
+    let mut opened = 0;
+    row.line = *line;
+    while let Some(letter) = letters.next() {
+        let is_break = matches!(letter, '\n' | '\r');
+        *line += u64::from(letter == '\n' || is_break && letters.peek() != Some(&'\n'));
+        match state {
+            State::Quoted if letter == '"' => state = State::Closing,
+            State::Quoted => value.push(letter),
+            State::Closing if letter == '"' => {
+                value.push(letter);
+                state = State::Quoted;
             }
-            line += u64::from(is_break && !is_second);
-            bytes += 1;
-            if state == State::Start && row.cells.is_empty() {
-                (row.line, bytes) = (line, 0);
+            State::Start if letter == '"' => (state, opened) = (State::Quoted, *line),
+            // An empty line is no row.
+            State::Start if is_break && row.cells.is_empty() => row.line = *line,
+            _ if letter == delimiter => {
+                row.cells.push(take(&mut value));
+                state = State::Start;
             }
-            if bytes > RECORD_BYTES_MAX {
-                return Err(ReadError::at(row.line, TOO_LONG));
+            _ if is_break => {
+                if letter == '\r' && letters.next_if_eq(&'\n').is_some() {
+                    *line += 1;
+                }
+                row.cells.push(value);
+                return Some(Ok(row));
+            }
+            _ => {
+                if state == State::Closing {
+                    row.misplaced.get_or_insert(opened);
+                }
+                value.push(letter);
+                state = State::Plain;
             }
         }
-        let length = chunk.len();
-        source.consume(length);
     }
     if state == State::Quoted {
-        return Err(ReadError::at(
-            opened,
-            "a quotation mark opens here and is never closed",
-        ));
+        let message = "a quotation mark opens here and is never closed";
+        return Some(Err(ReadError::at(opened, message)));
     }
-    if state != State::Start || !row.cells.is_empty() {
-        row.cells.push(text(&mut value));
-        on(row)?;
+    if state == State::Start && row.cells.is_empty() {
+        return None;
     }
-    Ok(())
-}
-
-/// The value that has been read; the source is UTF-8 by now.
-fn text(value: &mut Vec<u8>) -> String {
-    let text = String::from_utf8_lossy(value).into_owned();
-    value.clear();
-    text
-}
-
-/// The delimiter that Excel's first line names: `sep=;`.
-pub(super) fn separator_line(head: &str) -> Option<u8> {
-    let line = head.lines().next()?.trim_matches('"');
-    let (key, value) = line.split_once('=')?;
-    match value.trim_end_matches([',', ';']).as_bytes() {
-        _ if !key.eq_ignore_ascii_case("sep") => None,
-        [] => value.bytes().next(),
-        [delimiter] => Some(*delimiter),
-        _ => None,
-    }
+    row.cells.push(value);
+    Some(Ok(row))
 }
 
 /// Finds what separates the columns: the most frequent candidate of the header, outside of quotation marks.
-pub(super) fn find_delimiter(head: &str) -> u8 {
-    if let Some(delimiter) = separator_line(head) {
-        return delimiter;
-    }
+pub(super) fn find_delimiter(text: &str) -> u8 {
     let mut is_quoted = false;
     let mut counts = [0; DELIMITERS.len()];
-    for byte in head.trim_start().bytes() {
+    for byte in text.trim_start().bytes() {
         is_quoted ^= byte == b'"';
         match DELIMITERS.iter().position(|known| *known == byte) {
             _ if is_quoted => {}
@@ -142,13 +105,12 @@ pub(super) fn find_delimiter(head: &str) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{find_delimiter, rows, separator_line};
-    use std::io::BufReader;
+    use super::{find_delimiter, rows};
 
     #[test]
-    fn rows_are_the_same_however_the_bytes_are_cut() {
+    fn rows_have_their_lines_and_values() {
         let table =
-            b"a,b\r\n\r\n\"x \"\"y\"\" z\",5\" wide\r1,\"two\r\nlines\" too\n\n,\n2,\"\"\n\"\",3";
+            "a,b\r\n\r\n\"x \"\"y\"\" z\",5\" wide\r1,\"two\r\nlines\" too\n\n,\n2,\"\"\n\"\",3";
         let expected = [
             (1, None, vec!["a", "b"]),
             (3, None, vec!["x \"y\" z", "5\" wide"]),
@@ -157,17 +119,11 @@ mod tests {
             (8, None, vec!["2", ""]),
             (9, None, vec!["", "3"]),
         ];
-        for size in [1, 2, 3, 7, 100] {
-            let mut at = 0;
-            let source = BufReader::with_capacity(size, &table[..]);
-            let read = rows(source, b',', &mut |row| {
-                let (line, misplaced, cells) = &expected[at];
-                assert_eq!((row.line, row.misplaced), (*line, *misplaced), "{size}");
-                assert_eq!(row.cells, *cells, "{size}");
-                at += 1;
-                Ok(true)
-            });
-            assert!(read.is_ok() && at == expected.len(), "{size}");
+        let read: Vec<_> = rows(table, b',').map(Result::unwrap).collect();
+        assert_eq!(read.len(), expected.len());
+        for (row, (line, misplaced, cells)) in read.iter().zip(expected) {
+            assert_eq!((row.line, row.misplaced), (line, misplaced));
+            assert_eq!(row.cells, cells);
         }
     }
 
@@ -179,11 +135,8 @@ mod tests {
             ("a\tb\tc", b'\t'),
             ("a|b|c", b'|'),
             ("one", b','),
-            ("sep=;\na,b,c;d\n", b';'),
         ] {
             assert_eq!(find_delimiter(head), delimiter, "{head}");
         }
-        assert_eq!(separator_line("sep=,\n"), Some(b','));
-        assert_eq!(separator_line("separate=1\n"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The table of formats (`formats.json`): by which columns or keys each platform's export is recognised, and which of
+//! The table of formats (`formats.json`): by which columns or keys each platform's export is recognized, and which of
 //! them hold what.
 //!
 //! Names of columns are written as they are compared: letters and digits alone, in lower case. Keys of JSON stand as
@@ -13,7 +13,10 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::columns::{Mapping, normal};
+use super::json::Elements;
 use super::record::Field;
+use crate::dataset::{KEYS, KEYS_REQUIRED};
 
 /// What wrote a source, and how it says what a review needs.
 #[derive(Debug, Default, Deserialize)]
@@ -51,8 +54,6 @@ pub(crate) enum Form {
     Json,
     /// JSON objects with known keys: one that is absent says that there is nothing.
     WholeJson,
-    /// schema.org nodes, in a document of their own or in a saved page.
-    Linked,
 }
 
 #[derive(Deserialize)]
@@ -91,6 +92,47 @@ impl SourceFormat {
     }
 }
 
+/// The format that `--from` calls so.
+pub fn named(flag: &str) -> Option<&'static SourceFormat> {
+    formats().iter().find(|format| format.flag == flag)
+}
+
+/// Finds the format of a table by the names of its columns.
+pub(super) fn of_columns(names: &[String]) -> &'static SourceFormat {
+    let names: Vec<String> = names.iter().map(|name| normal(name)).collect();
+    let is_there = |mark: &str| {
+        mark.split('|')
+            .any(|name| names.iter().any(|column| column == name))
+    };
+    let mut marked = formats()
+        .iter()
+        .filter(|format| format.form == Form::Table && !format.marks.is_empty());
+    let found = marked.find(|format| format.marks.split_whitespace().all(is_there));
+    found.unwrap_or(&formats()[0])
+}
+
+/// By so many of the first elements a format of JSON is found.
+const SAMPLE_ELEMENTS: usize = 20;
+
+/// Finds the format of a text of JSON by the keys of its first elements; `None` for anything else, which is a table.
+pub(super) fn of_json(text: &str) -> Option<&'static SourceFormat> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    let elements = Elements::find(text, &Mapping::new()).ok();
+    let elements = elements.into_iter().flatten().take(SAMPLE_ELEMENTS);
+    let found = elements.filter_map(|element| of_value(&element.value().ok()?));
+    found.into_iter().next().or_else(|| named("jsonl"))
+}
+
+fn of_value(value: &Value) -> Option<&'static SourceFormat> {
+    let has = |key: &str| value.get(key).is_some();
+    let mut marked = formats().iter().filter(|format| format.form != Form::Table);
+    let found = marked.find(|format| format.marks.split_whitespace().any(has));
+    let ours = || KEYS[..KEYS_REQUIRED].iter().copied().all(has);
+    found.or_else(|| named("reviewd").filter(|_| ours()))
+}
+
 /// The values of a status by which a table of no known platform publishes a review; any other hides it.
 pub(super) const SHOWN: &str = "published publish approved approve accepted active enabled visible public shown live \
     online ok on yes y true 1 ja oui si sí veröffentlicht freigegeben genehmigt sichtbar aktiv publicado aprobado \
@@ -109,7 +151,7 @@ mod tests {
 
     #[test]
     fn every_row_names_known_fields() {
-        assert_eq!(formats().len(), 15);
+        assert_eq!(formats().len(), 14);
         for format in formats() {
             let given = if format.is_generic() {
                 &TABLE.usual
@@ -122,6 +164,26 @@ mod tests {
                 "{}",
                 format.flag
             );
+        }
+    }
+    #[test]
+    fn documents_are_known_by_the_keys_of_their_reviews() {
+        let ours = r#"{"id":"a","author":"Ann","author_avatar_url":null,"rating":5,"date":"2024-03-04","text":"","source":"google","source_url":null,"owner_reply":null,"verified":true}"#;
+        for (text, expected) in [
+            ("Name,Stars,Date", None),
+            (ours, Some("reviewd")),
+            (&format!("{{\n\"data\":[{ours}]}}"), Some("reviewd")),
+            ("{\"starRating\":\"FIVE\"}", Some("google")),
+            ("{\"review\":\"Good.\",\"stars\":5}", Some("jsonl")),
+            (
+                "{\"data\":[{\"rating\":5},{\"review_text\":\"\"}]}",
+                Some("facebook"),
+            ),
+            ("[\n{\"stars\":5,\"owner_reply\":null}\n]", Some("jsonl")),
+            ("{\"stars\":5,\"author\":{\"starRating\":1}}", Some("jsonl")),
+        ] {
+            let found = of_json(text).map(|format| format.flag.as_str());
+            assert_eq!(found, expected, "{text}");
         }
     }
 }

@@ -1,23 +1,20 @@
-//! JSON objects: one a line, in an array, or in the lists of documents of any size, one in memory at a time.
+//! JSON objects, one a line, in an array, or in the lists of documents, and a record of each: the values that its format
+//! names, or those under usual names.
 
-use std::cell::Cell;
-use std::fmt;
-use std::io::{self, BufRead, Read};
-use std::rc::Rc;
+use std::collections::HashMap;
+use std::vec;
 
-use serde_core::de::{
-    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
-use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::{Deserializer, Map, Value};
 
-use super::RECORD_BYTES_MAX;
-use super::columns::Mapping;
-use super::element::{ElementReader, is_review};
-use super::record::{Refusal, Sink};
-use super::source::{ImportSource, ReadError, TOO_LONG};
+use super::columns::{Columns, Mapping};
+use super::formats::{Form, SourceFormat, formats};
+use super::record::{Field, Found, Record, Refusal};
+use super::source::ReadError;
+use crate::dataset::{KEYS, KEYS_REQUIRED};
 
 /// The keys under which documents hold their reviews.
-pub(super) const LISTS: [&str; 6] = [
+const LISTS: [&str; 6] = [
     "reviews",
     "locationReviews",
     "data",
@@ -26,140 +23,111 @@ pub(super) const LISTS: [&str; 6] = [
     "response",
 ];
 
-/// Reads objects: one a line, in an array, or in the lists of a document.
-///
-/// # Errors
-/// When the source cannot be read further, or `sink` wants no more.
-pub(super) fn read(source: &ImportSource<'_>, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-    let mapping = &source.options.mapping;
-    let found = |value: &Value, line| {
-        let reader = ElementReader {
-            format: source.format(),
-            mapping,
-            nodes: None,
-        };
-        reader.read(value, line)
-    };
-    if is_document(&source.head, mapping) {
-        return elements(source.text()?, &mut |line, value| sink(found(value, line)));
-    }
-    each_line(source.text()?, |line, text| {
-        let value = match serde_json::from_str(text) {
-            Ok(value) => value,
-            Err(error) => {
-                let (reason, column) = (reason(&error), error.column());
-                let reason = format!("is not JSON: {reason} at column {column}");
-                return sink(Err(Refusal { line, reason }));
+/// Lists of a document are looked for in at most eight objects within each other.
+const DEPTH_MAX: usize = 8;
+
+/// One review may have 1 MiB, more than any text that is published; a longer one is refused.
+const ELEMENT_BYTES_MAX: usize = 1 << 20;
+
+/// What should be a review, and the line on which it begins.
+pub(super) struct Element<'t> {
+    line: u64,
+    json: &'t str,
+}
+
+/// The elements of a text.
+pub(super) struct Elements<'t> {
+    text: &'t str,
+    parts: vec::IntoIter<&'t str>,
+    /// The last line that was looked for, and where that was.
+    line: u64,
+    at: usize,
+}
+
+impl<'t> Elements<'t> {
+    /// Finds them: where the first line is a value of its own each line is one, and one that cannot be read does not
+    /// keep the others from being read; else the text is one document or several.
+    pub(super) fn find(text: &'t str, mapping: &Mapping) -> Result<Elements<'t>, ReadError> {
+        let mut parts = Vec::new();
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.clone().next().unwrap_or_default();
+        if serde_json::from_str::<&RawValue>(first).is_ok() {
+            lines.for_each(|line| push(line, mapping, &mut parts));
+        } else {
+            for document in Deserializer::from_str(text).into_iter::<&RawValue>() {
+                push(
+                    document.map_err(|error| failed(&error))?.get(),
+                    mapping,
+                    &mut parts,
+                );
             }
-        };
-        let reviews = page(&value, mapping).unwrap_or_else(|| vec![&value]);
-        let mut reviews = reviews.into_iter();
-        reviews.try_for_each(|review| sink(found(review, line)))
+        }
+        Ok(Elements {
+            text,
+            parts: parts.into_iter(),
+            line: 1,
+            at: 0,
+        })
+    }
+}
+
+impl<'t> Iterator for Elements<'t> {
+    type Item = Element<'t>;
+
+    fn next(&mut self) -> Option<Element<'t>> {
+        let json = self.parts.next()?;
+        let at = json.as_ptr().addr() - self.text.as_ptr().addr();
+        // A document's lists may stand in another order than they are looked for.
+        if at < self.at {
+            (self.line, self.at) = (1, 0);
+        }
+        self.line += memchr::memchr_iter(b'\n', &self.text.as_bytes()[self.at..at]).count() as u64;
+        self.at = at;
+        let line = self.line;
+        Some(Element { line, json })
+    }
+}
+
+/// Adds the elements of an array, or of the lists of an object that is no review itself, such as a page of an
+/// interface's answer; anything else is an element.
+fn push<'t>(json: &'t str, mapping: &Mapping, parts: &mut Vec<&'t str>) {
+    match lists(json, DEPTH_MAX).filter(|_| !is_review(json, mapping)) {
+        Some(list) => parts.extend(list),
+        None => parts.push(json),
+    }
+}
+
+fn lists(json: &str, depth: usize) -> Option<Vec<&str>> {
+    if json.starts_with('[') {
+        let list: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+        return Some(list.into_iter().map(RawValue::get).collect());
+    }
+    let depth = depth.checked_sub(1)?;
+    let object: HashMap<String, &RawValue> = serde_json::from_str(json).ok()?;
+    let found = LISTS
+        .iter()
+        .filter_map(|key| lists(object.get(*key)?.get(), depth));
+    found.reduce(|mut all, list| {
+        all.extend(list);
+        all
     })
 }
 
-/// Whether a text is one document, or several: its first line is not a whole object, or it is all there is and lists
-/// reviews.
-fn is_document(head: &str, mapping: &Mapping) -> bool {
-    let mut lines = head.lines().filter(|line| !line.trim().is_empty());
-    match serde_json::from_str::<Value>(lines.next().unwrap_or_default()) {
-        Ok(value @ Value::Object(_)) => {
-            let is_alone = !lines.any(|line| line.trim_start().starts_with('{'));
-            is_alone && page(&value, mapping).is_some()
-        }
-        _ => head.trim_start().starts_with(['{', '[']),
+/// Whether an object has stars and a day, whatever it lists besides.
+fn is_review(json: &str, mapping: &Mapping) -> bool {
+    if json.len() > ELEMENT_BYTES_MAX {
+        return false;
     }
+    let object: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
+    let known = usual_keys(&object).unwrap_or_default();
+    [Field::Rating, Field::Date].into_iter().all(|field| {
+        let mut named = mapping.iter().filter(|(mapped, _)| *mapped == field);
+        known.has(field) || named.any(|(_, path)| lookup(&object, path).is_some())
+    })
 }
 
-/// The reviews of an object that is none itself and lists some, such as a page of an interface's answer.
-fn page<'v>(value: &'v Value, mapping: &Mapping) -> Option<Vec<&'v Value>> {
-    let object = value.as_object()?;
-    let mut listed = None;
-    for value in LISTS.iter().filter_map(|key| object.get(*key)) {
-        let inner = match value {
-            Value::Array(list) => Some(list.iter().collect()),
-            value => page(value, mapping),
-        };
-        if let Some(inner) = inner {
-            listed.get_or_insert_with(Vec::new).extend(inner);
-        }
-    }
-    listed.filter(|_| !is_review(object, mapping))
-}
-
-/// Hands on each line that is not blank.
-fn each_line(
-    mut source: impl BufRead,
-    mut on: impl FnMut(u64, &str) -> Result<(), String>,
-) -> Result<(), ReadError> {
-    let mut bytes = Vec::new();
-    for line in 1.. {
-        bytes.clear();
-        let mut bounded = source.by_ref().take(RECORD_BYTES_MAX + 1);
-        let read = bounded.read_until(b'\n', &mut bytes);
-        if read.map_err(|error| ReadError::of(error, line))? == 0 {
-            break;
-        }
-        if bytes.len() as u64 > RECORD_BYTES_MAX {
-            return Err(ReadError::at(
-                line,
-                format!("is longer than {RECORD_BYTES_MAX} bytes"),
-            ));
-        }
-        // The source is UTF-8 by now, and a line ends between two characters.
-        let text = String::from_utf8_lossy(&bytes);
-        if !text.trim().is_empty() {
-            on(line, text.trim()).map_err(ReadError::whole)?;
-        }
-    }
-    Ok(())
-}
-
-/// Takes an element and the line on which it begins.
-type OnElement<'o> = dyn FnMut(u64, &Value) -> Result<(), String> + 'o;
-
-/// Reads a document, or several one after the other, to the end and hands on each element of their lists.
-fn elements(source: impl BufRead, on: &mut OnElement<'_>) -> Result<(), ReadError> {
-    let position = Rc::new(Position::default());
-    let mut parser = serde_json::Deserializer::from_reader(Counted {
-        source,
-        position: Rc::clone(&position),
-    });
-    let mut walk = Walk {
-        position: &position,
-        on,
-        full: None,
-        lists: 0,
-    };
-    let outcome = loop {
-        if let Err(error) = (&mut walk).deserialize(&mut parser) {
-            break Err(error);
-        }
-        match parser.end() {
-            // Answers of an interface, page after page: what follows is a document too, or says itself what is wrong.
-            Err(error) if !error.is_io() => {}
-            end => break end,
-        }
-    };
-    if let Some(message) = walk.full {
-        return Err(ReadError::whole(message));
-    }
-    outcome.map_err(|error| failed(error, 1 + position.feeds.get()))?;
-    if walk.lists == 0 {
-        return Err(ReadError::whole(format!(
-            "holds no list of reviews: neither an array, nor one under {}, nor one object a line",
-            LISTS.join(", ")
-        )));
-    }
-    Ok(())
-}
-
-/// Says what is wrong with a document, in the words of the reader where it was one of ours.
-pub(super) fn failed(error: serde_json::Error, line: u64) -> ReadError {
-    if error.is_io() {
-        return ReadError::of(error.into(), line);
-    }
-    let reason = reason(&error);
+fn failed(error: &serde_json::Error) -> ReadError {
+    let reason = reason(error);
     let message = match error.is_eof() {
         true => format!("ends too early, as half a file does ({reason})"),
         false => format!("is not JSON that can be read: {reason}"),
@@ -168,125 +136,143 @@ pub(super) fn failed(error: serde_json::Error, line: u64) -> ReadError {
 }
 
 /// What is wrong with JSON, without the place.
-pub(super) fn reason(error: &serde_json::Error) -> String {
+fn reason(error: &serde_json::Error) -> String {
     let whole = error.to_string();
     let reason = whole.rsplit_once(" at line ").map(|(reason, _)| reason);
     reason.unwrap_or(&whole).to_owned()
 }
 
-/// How far the parser is, shared with the bytes that it reads through.
-#[derive(Default)]
-struct Position {
-    /// Line feeds before the next byte.
-    feeds: Cell<u64>,
-    /// Bytes since the record began.
-    bytes: Cell<u64>,
-}
+impl Element<'_> {
+    /// Makes a record of it.
+    pub(super) fn record(&self, format: &SourceFormat, mapping: &Mapping) -> Found {
+        let value = self.value();
+        let record = value.and_then(|value| record(&value, self.line, format, mapping));
+        let line = self.line;
+        record.map_err(|reason| Refusal { line, reason })
+    }
 
-/// Bytes on their way to the parser: counted, and cut where a record has no end.
-struct Counted<R> {
-    source: R,
-    position: Rc<Position>,
-}
-
-impl<R: BufRead> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = self.source.read(buffer)?;
-        let feeds = memchr::memchr_iter(b'\n', &buffer[..length]).count() as u64;
-        let Position { feeds: all, bytes } = &*self.position;
-        all.set(all.get() + feeds);
-        bytes.set(bytes.get() + length as u64);
-        // The parser reads one byte beyond a record.
-        match bytes.get() > RECORD_BYTES_MAX + 1 {
-            true => Err(io::Error::new(io::ErrorKind::InvalidData, TOO_LONG)),
-            false => Ok(length),
+    /// Reads it.
+    pub(super) fn value(&self) -> Result<Value, String> {
+        if self.json.len() > ELEMENT_BYTES_MAX {
+            return Err(format!("is longer than {ELEMENT_BYTES_MAX} bytes"));
         }
+        let value = serde_json::from_str(self.json);
+        value.map_err(|error| {
+            let (reason, column) = (reason(&error), error.column());
+            format!("is not JSON: {reason} at column {column}")
+        })
     }
 }
 
-/// The way through a document: into its lists, past everything else.
-struct Walk<'w, 'o> {
-    position: &'w Position,
-    on: &'w mut OnElement<'o>,
-    /// Why no more is wanted.
-    full: Option<String>,
-    /// How many lists there were.
-    lists: u64,
-}
-
-impl<'de> DeserializeSeed<'de> for &mut Walk<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
+fn record(
+    value: &Value,
+    line: u64,
+    format: &SourceFormat,
+    mapping: &Mapping,
+) -> Result<Record, String> {
+    let needs = || format.needs.split_whitespace();
+    let Value::Object(object) = value else {
+        return Err("is not an object".to_owned());
+    };
+    if !needs().all(|key| object.contains_key(key)) {
+        let name = format.title.split(' ').next().unwrap_or_default();
+        let needs = needs().collect::<Vec<_>>().join(" or no ");
+        return Err(format!("is no review of {name}: it has no {needs}"));
     }
-}
-
-impl<'de> Visitor<'de> for &mut Walk<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a document with reviews")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
-        while let Some(key) = object.next_key::<String>()? {
-            match LISTS.contains(&key.as_str()) {
-                true => object.next_value_seed(&mut *self)?,
-                false => drop(object.next_value::<IgnoredAny>()?),
-            }
-            self.position.bytes.set(0);
+    let mut record = Record::at(line);
+    if format.is_generic() {
+        for (field, key) in usual_keys(object)?.fields() {
+            set(&mut record, field, object.get(key).unwrap_or(&Value::Null));
         }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        self.lists += 1;
-        while let Some((line, value)) = list.next_element_seed(Element(self.position))? {
-            self.position.bytes.set(0);
-            if let Err(message) = (self.on)(line, &value) {
-                self.full = Some(message);
-                return Err(A::Error::custom("no more is wanted"));
+    } else {
+        for (field, paths) in format.fields() {
+            match at(value, paths) {
+                Some((Value::String(whole), true)) => {
+                    record.set(field, whole.rsplit('/').next().unwrap_or_default());
+                }
+                Some((value, _)) => set(&mut record, field, value),
+                // Without a picture here an export does not take away one that another gave.
+                None if format.form == Form::WholeJson && field != Field::Avatar => {
+                    record.set(field, "")
+                }
+                None => {}
             }
         }
-        Ok(())
     }
-
-    // A list's key may hold something else, such as a count.
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
+    if format.flag == "reviewd" {
+        record.is_ours = true;
+        let extra = KEYS[KEYS_REQUIRED..].iter();
+        let extra = extra.filter_map(|key| Some(((*key).to_owned(), value.get(*key)?.clone())));
+        record.extra = extra.collect();
     }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
+    // Keys that the operator named may lie deeper, so they are looked up by their paths.
+    for (field, path) in mapping {
+        match lookup(object, path) {
+            Some(value) => set(&mut record, *field, value),
+            None if format.is_generic() => record.set(*field, ""),
+            None => {}
+        }
     }
+    Ok(record)
+}
 
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
+/// The value at the first of `paths` that holds something, or else that is there, and whether its end is meant.
+fn at<'v>(value: &'v Value, paths: &str) -> Option<(&'v Value, bool)> {
+    let mut found = paths.split('|').filter_map(|path| {
+        let mut keys = path.trim_end_matches('/').split('.');
+        let at = keys.try_fold(value, |value, key| value.get(key))?;
+        Some((at, path.ends_with('/')))
+    });
+    let first = found.next();
+    match first {
+        Some((Value::Null, _)) => found.find(|(value, _)| !value.is_null()).or(first),
+        _ => first,
     }
 }
 
-/// One element; its first byte has been read when it begins, and no later one, so that its line is known.
-struct Element<'e>(&'e Position);
-
-impl<'de> DeserializeSeed<'de> for Element<'_> {
-    type Value = (u64, Value);
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(u64, Value), D::Error> {
-        let line = 1 + self.0.feeds.get();
-        Ok((line, Value::deserialize(deserializer)?))
+/// Sets a field to a value; of an object to the part that says the same.
+fn set(record: &mut Record, field: Field, value: &Value) {
+    let part = |keys: &str| at(value, keys).map(|(part, _)| part);
+    let found = part(match field {
+        Field::Rating => "ratingValue|value|rating",
+        Field::Author | Field::Source => "name|displayName|fullName|value",
+        Field::Reply | Field::Text | Field::Title => "text|comment|content|body|value",
+        _ => "value|date",
+    });
+    put(record, field, found.unwrap_or(value));
+    let (field, keys) = match field {
+        Field::Rating => (Field::Best, "bestRating|best"),
+        Field::Reply => (Field::ReplyDate, "date|updateTime|createdAt|created_at"),
+        _ => return,
+    };
+    if let Some(found) = part(keys) {
+        put(record, field, found);
     }
+}
+
+/// Sets a field to a single value, or notes that it is none.
+fn put(record: &mut Record, field: Field, value: &Value) {
+    match value {
+        Value::String(text) => record.set(field, text.as_str()),
+        Value::Number(number) => record.set(field, number.to_string()),
+        Value::Bool(value) => record.set(field, value.to_string()),
+        Value::Array(values) if !values.is_empty() => record.refuse(field, "an array"),
+        Value::Object(object) if !object.is_empty() => record.refuse(field, "an object"),
+        Value::Null | Value::Array(_) | Value::Object(_) => record.set(field, ""),
+    }
+}
+
+/// The keys of an object that have usual names.
+fn usual_keys(object: &Map<String, Value>) -> Result<Columns, String> {
+    let keys: Vec<String> = object.keys().cloned().collect();
+    Columns::find(&keys, &[], &Mapping::new(), &formats()[0])
+}
+
+/// The value at a path: a key, or keys with points between them.
+fn lookup<'v>(object: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
+    if let Some(value) = object.get(path) {
+        return Some(value);
+    }
+    let (key, rest) = path.split_once('.')?;
+    lookup(object.get(key)?.as_object()?, rest)
 }

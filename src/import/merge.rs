@@ -2,7 +2,7 @@
 //!
 //! The order of records and of sources does not matter: of two versions of a review the one changed later counts, and
 //! where the times do not decide, one is chosen by its bytes and the other refused. A review that does not change keeps
-//! its bytes. Memory depends on the result: stored reviews are borrowed from the file, and only what changes is held.
+//! its bytes. Stored reviews are borrowed from the file, and only what changes is held.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -17,7 +17,6 @@ use super::record::{Field, Found, Record, Refusal};
 use super::review::StoredReview;
 use super::source::{ImportSource, Vouched};
 use super::text::quote;
-use crate::dataset::{REVIEWS_BYTES_MAX, REVIEWS_MAX};
 use crate::wire::date::{Date, Timestamp};
 
 mod business;
@@ -25,11 +24,7 @@ mod duplicates;
 mod report;
 
 pub(crate) use business::BusinessFacts;
-pub(crate) use report::{Note, NoteText, Report, SourceReport};
-
-/// What stands between two reviews of the file, and at its end.
-const SEPARATOR: &str = ",\n    ";
-const END: &str = "\n  ]\n}\n";
+pub(crate) use report::{Note, Report, SourceReport};
 
 /// The stored reviews, and what an import makes of them.
 #[derive(Default)]
@@ -37,10 +32,8 @@ pub struct Merge<'f> {
     /// The other parts of the file as they stand, by key; empty where there is no file.
     parts: BTreeMap<String, &'f RawValue>,
     slots: HashMap<String, Slot<'f>>,
-    /// The platforms of reviews, in lower case: a number stands for each.
-    platforms: HashMap<String, u32>,
-    /// The platforms of which this import had a review.
-    imported: HashSet<u32>,
+    /// The platforms, in lower case, of which this import had a review.
+    imported: HashSet<String>,
     /// Ids that are never added.
     ignored: HashSet<String>,
     /// Refused records of which it is not known which reviews they are.
@@ -52,21 +45,14 @@ pub struct Merge<'f> {
     refusals: Vec<Note>,
     remarks: Vec<Note>,
     remark_count: u64,
-    bytes_max: u64,
-    /// The ids of stored reviews, by source, author and text; `None` where several have the same.
-    same_texts: Option<HashMap<u64, Option<String>>>,
     /// What the operator says of the business, where the file has placeholders.
     business: BusinessFacts,
-    /// Bytes of the new file with a separator for each review.
-    bytes: u64,
 }
 
 /// One id.
 #[derive(Default)]
 struct Slot<'f> {
     kept: Option<Version<'f>>,
-    /// The number of the stored review's platform.
-    platform: u32,
     arrived: Option<Arrived<'f>>,
     /// Whether a record of this id came, be it refused.
     named: bool,
@@ -80,7 +66,7 @@ struct Version<'f> {
 }
 
 /// The time of the change, where it is known, and the digest of what the source says.
-type Rank = (Option<(i64, u32)>, [u8; 32]);
+type Rank = (Option<i64>, [u8; 32]);
 
 /// The version of a review that this import goes by.
 struct Arrived<'f> {
@@ -97,15 +83,8 @@ struct Arrived<'f> {
 impl<'f> Slot<'f> {
     /// The review as the file will hold it.
     fn version(&self) -> Option<&Version<'f>> {
-        let arrived = self.arrived.as_ref();
-        arrived
-            .and_then(|arrived| arrived.fresh.as_ref())
-            .or(self.kept.as_ref())
-    }
-
-    fn bytes(&self) -> u64 {
-        let version = self.version();
-        version.map_or(0, |version| (version.json.len() + SEPARATOR.len()) as u64)
+        let fresh = self.arrived.as_ref().and_then(|one| one.fresh.as_ref());
+        fresh.or(self.kept.as_ref())
     }
 
     fn stored(&self) -> Option<StoredReview> {
@@ -114,16 +93,12 @@ impl<'f> Slot<'f> {
 }
 
 impl<'f> Merge<'f> {
-    /// Begins with the stored file, or with none; the file has to have passed the check of the dataset. The new one may
-    /// have `bytes_max` bytes, and as many as the check accepts.
+    /// Begins with the stored file, or with none; the file has to have passed the check of the dataset.
     ///
     /// # Errors
     /// A line, where the file has not passed the check.
-    pub fn new(file: Option<&'f str>, bytes_max: u64) -> Result<Merge<'f>, String> {
-        let mut merge = Merge {
-            bytes_max: bytes_max.min(REVIEWS_BYTES_MAX as u64),
-            ..Merge::default()
-        };
+    pub fn new(file: Option<&'f str>) -> Result<Merge<'f>, String> {
+        let mut merge = Merge::default();
         let wrong = |error: serde_json::Error| format!("reviews.json: cannot be read: {error}");
         if let Some(file) = file {
             merge.parts = serde_json::from_str(file).map_err(wrong)?;
@@ -133,19 +108,17 @@ impl<'f> Merge<'f> {
             let stored =
                 StoredReview::parse(json.get()).and_then(|review| Some((review.date()?, review)));
             let (date, review) = stored.ok_or("reviews.json: a review cannot be read")?;
+            let kept = Some(Version {
+                json: json.get().into(),
+                date,
+                verified: review.is_verified(),
+            });
             let slot = Slot {
-                kept: Some(Version {
-                    json: json.get().into(),
-                    date,
-                    verified: review.is_verified(),
-                }),
-                platform: merge.number(review.text("source")),
+                kept,
                 ..Slot::default()
             };
-            merge.bytes += slot.bytes();
             merge.slots.insert(review.text("id").to_owned(), slot);
         }
-        merge.bytes += merge.frame_bytes();
         Ok(merge)
     }
 
@@ -160,55 +133,44 @@ impl<'f> Merge<'f> {
     }
 
     /// Takes what a reader found in the source that was begun last.
-    ///
-    /// # Errors
-    /// A line, where the result would exceed its bounds.
-    pub fn take(&mut self, found: Found, source: &ImportSource<'_>) -> Result<(), String> {
+    pub fn take(&mut self, found: Found, source: &ImportSource<'_>) {
+        let at = self.sources.len() - 1;
         let record = match found {
             Ok(record) => record,
             Err(Refusal { line, reason }) => {
                 self.unidentified += 1;
-                self.refuse(self.sources.len() - 1, line, reason);
-                return Ok(());
+                return self.refuse(at, line, reason);
             }
         };
         let accepted = normalise(&record, source)
             .and_then(|candidate| self.accept(&record, candidate, source));
         match accepted {
             Ok(Some((id, arrived))) => self.arrive(id, arrived),
-            Ok(None) => Ok(()),
+            Ok(None) => {}
             Err(reason) => {
                 // The source still has the review, though its record was refused.
                 match known_id(&record, source) {
-                    Some(id) => self
-                        .slots
-                        .get_mut(&id)
-                        .into_iter()
-                        .for_each(|slot| slot.named = true),
+                    Some(id) => {
+                        if let Some(slot) = self.slots.get_mut(&id) {
+                            slot.named = true;
+                        }
+                    }
                     None => self.unidentified += 1,
                 }
-                self.refuse(self.sources.len() - 1, record.line, reason);
-                Ok(())
+                self.refuse(at, record.line, reason);
             }
         }
     }
 
     /// Makes a version of a candidate, with its id; none where it is on the ignore list.
-    ///
-    /// # Errors
-    /// Why it is refused.
     fn accept(
         &mut self,
         record: &Record,
-        mut candidate: Candidate,
+        candidate: Candidate,
         source: &ImportSource<'_>,
     ) -> Result<Option<(String, Arrived<'f>)>, String> {
         let at = self.sources.len() - 1;
-        let platform = self.number(candidate.says.text("source"));
-        self.imported.insert(platform);
-        if source.options.merges_same_text && !record.is_ours {
-            self.adopt_id(&mut candidate);
-        }
+        self.imported.insert(candidate.says.platform());
         let Candidate {
             id,
             date,
@@ -217,17 +179,12 @@ impl<'f> Merge<'f> {
             mut says,
         } = candidate;
         // A review that had no id of its own when it was removed may have one by now.
-        let by_content = of_content(
-            says.text("source"),
-            says.text("author"),
-            date,
-            says.text("text"),
-        );
+        let [platform, author, text] = ["source", "author", "text"].map(|key| says.text(key));
+        let by_content = of_content(platform, author, date, text);
         if self.ignored.contains(&id) || self.ignored.contains(&by_content) {
             self.sources[at].ignored += 1;
             return Ok(None);
         }
-        says.set("id", id.as_str());
         let stored = self.slots.get(&id).and_then(Slot::stored);
         if record.is_ours && record.filled(Field::Id) == Some(&id) {
             refuse_another(&says, stored.as_ref())?;
@@ -235,7 +192,9 @@ impl<'f> Merge<'f> {
         for text in unusable(record) {
             self.remark(Note::remark(at, record.line, text));
         }
-        let rank = rank(updated, &says);
+        // Depends on what the source says alone, so that the same version wins at the next import.
+        let said = serde_json::to_vec(&says.0).unwrap_or_default();
+        let rank = (updated, Sha256::digest(said).into());
         // Of a stored review the operator may have said by hand that it is not verified.
         let is_vouched = match source.options.vouched {
             Vouched::Nothing => false,
@@ -262,79 +221,49 @@ impl<'f> Merge<'f> {
     }
 
     /// Stores a version, or decides between it and the one that came before.
-    fn arrive(&mut self, id: String, arrived: Arrived<'f>) -> Result<(), String> {
+    fn arrive(&mut self, id: String, arrived: Arrived<'f>) {
         let slot = self.slots.entry(id).or_default();
         slot.named = true;
-        if let Some(earlier) = &mut slot.arrived
-            && earlier.rank.1 == arrived.rank.1
-        {
+        let Some(mut earlier) = slot.arrived.take() else {
+            slot.arrived = Some(arrived);
+            return;
+        };
+        if earlier.rank.1 == arrived.rank.1 {
             // The same words again: the later of both times decides against a third version.
             earlier.rank.0 = earlier.rank.0.max(arrived.rank.0);
+            slot.arrived = Some(earlier);
             self.sources[arrived.source].repeated += 1;
-            return Ok(());
+            return;
         }
-        let before = slot.bytes();
-        let (winner, loser) = match slot.arrived.take() {
-            Some(earlier) if earlier.rank > arrived.rank => (earlier, Some(arrived)),
-            earlier => (arrived, earlier),
+        let (winner, loser) = match earlier.rank > arrived.rank {
+            true => (earlier, arrived),
+            false => (arrived, earlier),
         };
-        let (source, line, time) = (winner.source, winner.line, winner.rank.0);
+        let times = winner.rank.0.zip(loser.rank.0);
+        if times.is_some_and(|(one, other)| one != other) {
+            // An older version of the same review is no mistake.
+            self.sources[loser.source].repeated += 1;
+            slot.arrived = Some(winner);
+            return;
+        }
+        let other = match winner.source == loser.source {
+            true => format!("line {}", winner.line),
+            false => "another source's record".to_owned(),
+        };
         slot.arrived = Some(winner);
-        self.bytes = self.bytes + slot.bytes() - before;
-        if let Some(loser) = loser {
-            let times = time.zip(loser.rank.0);
-            if times.is_some_and(|(one, other)| one != other) {
-                // An older version of the same review is no mistake.
-                self.sources[loser.source].repeated += 1;
-            } else {
-                let other = match source == loser.source {
-                    true => format!("line {line}"),
-                    false => "another source's record".to_owned(),
-                };
-                let reason = format!("id: is that of {other} too, which says something else");
-                self.refuse(loser.source, loser.line, reason);
-            }
-        }
-        self.bound()
-    }
-
-    fn bound(&self) -> Result<(), String> {
-        let bytes_max = self.bytes_max;
-        if self.bytes() > bytes_max {
-            return Err(format!(
-                "reviews.json would be larger than {bytes_max} bytes (--data-file-bytes); \
-                 check and serve need the same flag, and take at most {REVIEWS_BYTES_MAX}"
-            ));
-        }
-        match self.slots.len() {
-            0..=REVIEWS_MAX => Ok(()),
-            _ => Err(format!(
-                "reviews.json would hold more than {REVIEWS_MAX} reviews"
-            )),
-        }
-    }
-
-    /// The number of a platform.
-    fn number(&mut self, platform: &str) -> u32 {
-        let next = u32::try_from(self.platforms.len()).unwrap_or(u32::MAX);
-        *self
-            .platforms
-            .entry(platform.to_lowercase())
-            .or_insert(next)
+        let reason = format!("id: is that of {other} too, which says something else");
+        self.refuse(loser.source, loser.line, reason);
     }
 
     /// Removes one review; `false` where it is not stored.
     pub(crate) fn forget(&mut self, id: &str) -> bool {
-        let removed = self.slots.remove(id);
-        self.bytes -= removed.as_ref().map_or(0, Slot::bytes);
-        removed.is_some()
+        self.slots.remove(id).is_some()
     }
 
     /// Removes the reviews of the imported platforms that are not in the sources any more.
-    ///
-    /// # Errors
-    /// A line, where a source may not be complete or nothing would remain; nothing is removed then.
     pub(crate) fn prune(&mut self) -> Result<(), String> {
+        let gone = self.missing();
+        let mut sources = self.source_reports().into_iter();
         if self.unidentified > 0 {
             let count = self.unidentified;
             return Err(format!(
@@ -342,14 +271,9 @@ impl<'f> Merge<'f> {
                  the source still has; nothing was written"
             ));
         }
-        if self
-            .source_reports()
-            .iter()
-            .any(|source| source.taken() == 0)
-        {
+        if sources.any(|source| source.taken() == 0) {
             return Err("--prune: a source holds no review; nothing was written".to_owned());
         }
-        let gone = self.missing();
         if gone.len() == self.slots.len() && !gone.is_empty() {
             return Err("--prune: no review would remain; nothing was written".to_owned());
         }
@@ -363,7 +287,8 @@ impl<'f> Merge<'f> {
     /// Ids of the stored reviews of imported platforms that are not in the sources any more, ascending.
     fn missing(&self) -> Vec<String> {
         let is_missing = |slot: &Slot<'_>| {
-            !slot.named && slot.kept.is_some() && self.imported.contains(&slot.platform)
+            let is_imported = |stored: StoredReview| self.imported.contains(&stored.platform());
+            !slot.named && slot.stored().is_some_and(is_imported)
         };
         let missing = self.slots.iter().filter(|(_, slot)| is_missing(slot));
         let mut ids: Vec<String> = missing.map(|(id, _)| id.clone()).collect();
@@ -373,38 +298,27 @@ impl<'f> Merge<'f> {
 
     /// Renders the new file, newest first.
     pub fn render(&self, updated_at: Timestamp) -> String {
-        let mut reviews: Vec<(Date, &str, &str)> = self
-            .slots
-            .iter()
-            .filter_map(|(id, slot)| {
-                slot.version()
-                    .map(|version| (version.date, id.as_str(), &*version.json))
-            })
-            .collect();
-        reviews.sort_unstable_by_key(|&(date, id, _)| Reverse((date, id)));
+        let versions = self.slots.iter().filter_map(|(id, slot)| {
+            let version = slot.version()?;
+            Some((Reverse((version.date, id.as_str())), &*version.json))
+        });
+        let mut reviews: Vec<_> = versions.collect();
+        reviews.sort_unstable();
+        let bytes = reviews.iter().map(|(_, json)| json.len() + SEPARATOR.len());
         let mut file = self.beginning(updated_at);
-        file.reserve(self.bytes as usize);
-        for (at, (_, _, json)) in reviews.iter().enumerate() {
+        file.reserve(bytes.sum::<usize>() + END.len());
+        for (at, (_, json)) in reviews.into_iter().enumerate() {
             file.push_str(&SEPARATOR[usize::from(at == 0)..]);
             file.push_str(json);
         }
         file.push_str(END);
         file
     }
-
-    /// Bytes of the new file, exact where it holds a review.
-    pub fn bytes(&self) -> u64 {
-        // Before the first review stands no comma.
-        self.bytes.saturating_sub(1)
-    }
 }
 
-/// What decides between two versions; it depends on what the source says alone, and not on the stored review, so that
-/// the same version wins at the next import.
-fn rank(updated: Option<(i64, u32)>, says: &StoredReview) -> Rank {
-    let said = serde_json::to_vec(&says.0).unwrap_or_default();
-    (updated, Sha256::digest(said).into())
-}
+/// What stands between two reviews of the file, and at its end.
+const SEPARATOR: &str = ",\n    ";
+const END: &str = "\n  ]\n}\n";
 
 /// Refuses a review of a reviewd whose id is here that of a review by another author.
 fn refuse_another(says: &StoredReview, stored: Option<&StoredReview>) -> Result<(), String> {
@@ -413,9 +327,8 @@ fn refuse_another(says: &StoredReview, stored: Option<&StoredReview>) -> Result<
     };
     // A name may be corrected, words edited, a day put right, but hardly all at once.
     let is_same = |key| says.text(key) == stored.text(key) && !stored.text(key).is_empty();
-    let is_one_platform =
-        says.text("source").to_lowercase() == stored.text("source").to_lowercase();
-    match is_one_platform && ["author", "date", "text"].into_iter().any(is_same) {
+    let is_one = says.platform() == stored.platform();
+    match is_one && ["author", "date", "text"].into_iter().any(is_same) {
         true => Ok(()),
         false => Err(format!(
             "id: is that of the review by {} from {} that is there",

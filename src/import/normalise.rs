@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::columns::{is_listed, normal};
 use super::formats::{ANONYMOUS, CHANNELS, SHOWN};
@@ -11,8 +11,7 @@ use super::review::StoredReview;
 use super::source::ImportSource;
 use super::{date, identity, rating, text};
 use crate::dataset::{
-    LIST_MAX, MEDIA_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, is_absolute_url,
-    is_language_tag, is_media_type,
+    NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, check_review, is_absolute_url, is_language_tag,
 };
 use crate::model::{Rating, platform as known_platform};
 use crate::wire::date::Date;
@@ -26,16 +25,13 @@ pub(super) struct Candidate {
     pub(super) date: Date,
     /// Whether the source does not publish it, so that it is not published here.
     pub(super) hidden: bool,
-    /// When the source last changed it, in seconds and billionths; `None` where it does not say.
-    pub(super) updated: Option<(i64, u32)>,
+    /// When the source last changed it, in seconds since 1970; `None` where it does not say.
+    pub(super) updated: Option<i64>,
     /// The keys of which the source says something; for the others the stored review counts.
     pub(super) says: StoredReview,
 }
 
 /// Checks and cleans what a source says of one review.
-///
-/// # Errors
-/// All that is wrong with it, as one line.
 pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Candidate, String> {
     let mut wrong: Vec<String> = record.unread().collect();
     let author = note(clean(record, Field::Author), &mut wrong).flatten();
@@ -53,14 +49,14 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
     let words = note(words(record), &mut wrong).flatten();
     let reply = note(reply(record, date, source), &mut wrong).flatten();
     let mut verified = note(verified(record), &mut wrong).flatten();
-    let extra = note(extra(&record.extra), &mut wrong);
     let (Some(rating), Some(date), true) = (stars, date, wrong.is_empty()) else {
         return Err(wrong.join("; "));
     };
     let content = words.as_deref().unwrap_or_default();
     let by_content = || identity::of_content(&platform, &author, date, content);
     let id = id(record, &platform).unwrap_or_else(by_content);
-    let mut says = StoredReview(extra.unwrap_or_default());
+    let mut says = StoredReview(record.extra.clone());
+    says.set("id", id.as_str());
     // A source that does not speak of verification removes none, and a table of the operator's own states none.
     let is_platform = !record.is_ours && known_platform(&platform).is_some();
     if let Some(is_verified) = verified.filter(|_| is_platform) {
@@ -89,8 +85,17 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
     says.set("rating", rating.stars());
     says.set("date", date.to_string());
     says.set("source", platform);
+    if !record.extra.is_empty() {
+        // Keys that only another reviewd has are taken as they stand.
+        let problems = check_review(&says.clone().over(None).render());
+        if let Some(problem) = problems.kept().first() {
+            let value = problem.value.as_ref().map(|value| format!("{value} "));
+            let (path, value) = (&problem.path, value.unwrap_or_default());
+            return Err(format!("{path}: {value}{}", problem.message));
+        }
+    }
     let updated = record.filled(Field::Updated);
-    let updated = updated.and_then(|given| date::moment(given, source.order()));
+    let updated = updated.and_then(|given| date::moment(given, source.order));
     Ok(Candidate {
         id,
         date,
@@ -156,19 +161,14 @@ fn published_name(named: String, record: &Record, source: &ImportSource<'_>) -> 
         mail.is_some_and(|(own, host)| !own.is_empty() && host.contains('.'))
             || word.parse::<IpAddr>().is_ok()
     };
-    if named.is_empty() {
-        return source.format().anonymous.clone();
-    }
-    if record.is_ours || !named.split_whitespace().any(|word| is_address(&word)) {
+    if record.is_ours && !named.is_empty() {
         return named;
     }
-    let rest: Vec<&str> = named
-        .split_whitespace()
-        .filter(|word| !is_address(word))
-        .collect();
-    match rest.is_empty() {
-        true => ANONYMOUS[2].to_owned(),
-        false => rest.join(" "),
+    let words = named.split_whitespace().filter(|word| !is_address(word));
+    match words.collect::<Vec<_>>().join(" ") {
+        rest if !rest.is_empty() => rest,
+        _ if named.is_empty() => source.format.anonymous.clone(),
+        _ => ANONYMOUS[2].to_owned(),
     }
 }
 
@@ -181,12 +181,12 @@ fn platform_of(record: &Record, stated: Option<String>, source: &ImportSource<'_
         true => stated.or(asked),
         false => asked.or(stated),
     };
-    found.unwrap_or_else(|| source.format().source.clone())
+    found.unwrap_or_else(|| source.format.source.clone())
 }
 
 /// The stars, in the words of the format too.
 fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Rating, String> {
-    let words = &source.format().ratings;
+    let words = &source.format.ratings;
     if let Some(given) = record.filled(Field::Rating) {
         let stars = words.get(&given.to_lowercase()).and_then(Value::as_str);
         return rating::parse(stars.unwrap_or(given), record.filled(Field::Best));
@@ -207,7 +207,7 @@ fn is_hidden(record: &Record, source: &ImportSource<'_>) -> bool {
     let Some(status) = record.value(Field::Status).map(normal) else {
         return false;
     };
-    match source.format().published.as_str() {
+    match source.format.published.as_str() {
         "" => !status.is_empty() && !is_listed(SHOWN, &status),
         published => !is_listed(published, &status),
     }
@@ -224,7 +224,7 @@ fn day(record: &Record, field: Field, source: &ImportSource<'_>) -> Result<Optio
     let Some(given) = record.filled(field) else {
         return Ok(None);
     };
-    let date = date::parse(given, source.order(), &field.to_string())?;
+    let date = date::parse(given, source.order, &field.to_string())?;
     // In some zone it is tomorrow already.
     match date.days() > source.options.today.days() + 1 {
         true => Err(format!("{field}: {date} lies in the future")),
@@ -281,55 +281,6 @@ fn verified(record: &Record) -> Result<Option<bool>, String> {
             text::quote(given)
         )),
     }
-}
-
-/// The keys that only another reviewd has, where they can be published.
-fn extra(given: &Map<String, Value>) -> Result<Map<String, Value>, String> {
-    let is_line = |value: &Value| {
-        let line = value.as_str().filter(|text| text.len() <= NAME_BYTES_MAX);
-        line.is_some_and(|text| !text.contains(char::is_control))
-    };
-    let is_name = |value: &Value| {
-        is_line(value) && value.as_str().is_some_and(|name| !name.trim().is_empty())
-    };
-    let is_medium = |each: &Value| {
-        let [url, kind] = ["url", "type"].map(|key| each[key].as_str().unwrap_or_default());
-        let is_url = is_absolute_url(url) && url.len() <= URL_BYTES_MAX;
-        is_url && is_line(&each["alt"]) && is_media_type(kind)
-    };
-    let mut kept = Map::new();
-    for (key, value) in given {
-        let mut value = value.clone();
-        let fits = match (key.as_str(), &mut value) {
-            (_, Value::Null) => true,
-            ("mentioned_technicians" | "mentioned_services", Value::Array(names)) => {
-                names.len() <= LIST_MAX && names.iter().all(is_name)
-            }
-            ("verification", Value::Object(keys)) => {
-                keys.retain(|key, _| matches!(key.as_str(), "by" | "method"));
-                keys.get("by").is_some_and(is_name)
-                    && keys
-                        .get("method")
-                        .is_some_and(|method| method.is_null() || is_name(method))
-            }
-            ("language", Value::String(tag)) => is_language_tag(tag),
-            ("media", Value::Array(media)) => {
-                for keys in media.iter_mut().filter_map(Value::as_object_mut) {
-                    keys.retain(|key, _| matches!(key.as_str(), "url" | "alt" | "type"));
-                }
-                media.len() <= MEDIA_MAX && media.iter().all(is_medium)
-            }
-            ("translation", Value::String(text)) => text.len() <= PROSE_BYTES_MAX,
-            _ => false,
-        };
-        if !fits {
-            return Err(format!(
-                "{key}: holds more than can be published, or something else"
-            ));
-        }
-        kept.insert(key.clone(), value);
-    }
-    Ok(kept)
 }
 
 /// What is left out of a record that is taken: addresses that cannot be published are no reason to lose a review.

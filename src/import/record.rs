@@ -132,6 +132,3 @@ pub struct Refusal {
     /// Why it is none.
     pub reason: String,
 }
-
-/// Takes what a reader finds; an error ends the reading.
-pub type Sink<'s> = dyn FnMut(Found) -> Result<(), String> + 's;

@@ -37,6 +37,11 @@ impl StoredReview {
         self.0.get(key).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Where it was left, in lower case, as platforms are compared.
+    pub(super) fn platform(&self) -> String {
+        self.text("source").to_lowercase()
+    }
+
     pub(super) fn date(&self) -> Option<Date> {
         parse_date(self.text("date").as_bytes()).ok()
     }
@@ -63,23 +68,10 @@ impl StoredReview {
         StoredReview(whole)
     }
 
-    /// Renders the review with one key a line, as people edit it.
+    /// Renders the review with one key a line, as people edit it; its keys are in the order of the file.
     pub(super) fn render(&self) -> String {
-        let mut lines = Vec::new();
-        for key in KEYS {
-            let value = match self.0.get(key) {
-                Some(reply @ Value::Object(_)) if key == "owner_reply" => {
-                    format!(
-                        "{{ \"text\": {}, \"date\": {} }}",
-                        reply["text"], reply["date"]
-                    )
-                }
-                Some(value) => value.to_string(),
-                None => continue,
-            };
-            lines.push(format!("\n      \"{key}\": {value}"));
-        }
-        format!("{{{}\n    }}", lines.join(","))
+        let text = serde_json::to_string_pretty(&self.0).unwrap_or_default();
+        text.replace('\n', "\n    ")
     }
 }
 

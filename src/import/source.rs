@@ -1,24 +1,19 @@
-//! One source: what it is, found from its contents, and the reading of it, which is done anew for each pass.
-//!
-//! [`ImportSource::open`] finds encoding, format, columns and the order of dates; [`ImportSource::read`] hands on the
-//! records. Bytes come from a function of the caller, since nothing here opens a file.
+//! One source: what it is, found from its contents, and the records that it holds.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, Read};
-use std::mem::take;
+use std::iter::once;
 
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::Encoding;
 use serde_json::Map;
 
-use super::columns::{Columns, Mapping};
+use super::columns::{COLUMNS_MAX, Columns, Mapping, Row};
 use super::date::{Evidence, Order};
-use super::encoding::{self, Utf8};
-use super::formats::{Form, SourceFormat, formats};
+use super::formats::{Form, SourceFormat, formats, of_columns, of_json};
+use super::json::Elements;
 use super::merge::SourceReport;
-use super::record::{Field, Sink};
-use super::table::{self, OnRow, TableHead};
-use super::xlsx::{MAGIC, WORKBOOK_BYTES_MAX};
-use super::{csv, detect, json, linked, xlsx};
+use super::record::{Field, Found, Refusal};
+use super::{csv, encoding, xlsx};
 use crate::wire::date::Date;
 
 /// What the operator says of sources; the rest is found from their contents.
@@ -35,8 +30,6 @@ pub struct Options {
     /// Where reviews were left; another reviewd says it for each.
     pub(crate) source: Option<String>,
     pub(crate) vouched: Vouched,
-    /// Whether a review is taken for the stored one with the same source, author and text.
-    pub(crate) merges_same_text: bool,
     /// The day; a review cannot be from the day after tomorrow, whatever the zone.
     pub(crate) today: Date,
 }
@@ -52,7 +45,6 @@ impl Options {
             order: None,
             source: None,
             vouched: Vouched::Nothing,
-            merges_same_text: false,
             today,
         }
     }
@@ -67,25 +59,25 @@ pub(crate) enum Vouched {
     All,
 }
 
-/// Opens the bytes of a source at their beginning.
-pub type Opener<'i> = dyn Fn() -> io::Result<Box<dyn Read + 'i>> + 'i;
-
 /// A source that is ready to be read.
 pub struct ImportSource<'i> {
     pub(super) options: &'i Options,
     name: String,
-    open: &'i Opener<'i>,
-    /// The bytes of a workbook; other sources are streamed.
-    workbook: Option<Vec<u8>>,
-    encoding: &'static Encoding,
-    /// The beginning of a text.
-    pub(super) head: String,
-    format: &'static SourceFormat,
+    content: Content<'i>,
+    pub(super) format: &'static SourceFormat,
     /// Of a table.
     columns: Columns,
-    /// What decides about the order of dates.
-    evidence: Evidence,
+    /// How dates of numbers are read.
+    pub(super) order: Option<Order>,
 }
+
+enum Content<'i> {
+    Workbook(Vec<Row>),
+    Text(Cow<'i, str>, &'static Encoding),
+}
+
+/// The rows by whose values columns are found, where names do not decide.
+const SAMPLE_ROWS: usize = 50;
 
 impl<'i> ImportSource<'i> {
     /// Finds what a source is; reports call it `name`.
@@ -94,156 +86,148 @@ impl<'i> ImportSource<'i> {
     /// When it cannot be read, or cannot hold reviews.
     pub fn open(
         name: &str,
+        bytes: &'i [u8],
         options: &'i Options,
-        open: &'i Opener<'i>,
     ) -> Result<ImportSource<'i>, ReadError> {
-        let mut magic = Vec::new();
-        open()?.take(MAGIC.len() as u64).read_to_end(&mut magic)?;
+        let mut found = None;
+        let content = match bytes {
+            [b'P', b'K', 3, 4, ..] => Content::Workbook(xlsx::rows(bytes)?),
+            [0x1f, 0x8b, ..] => return Err(ReadError::whole("is compressed: unpack it")),
+            _ => {
+                let (text, encoding) = encoding::decode(bytes, options.encoding)?;
+                if let Some(why) = foreign(&text) {
+                    return Err(ReadError::whole(why));
+                }
+                found = of_json(&text);
+                Content::Text(text, encoding)
+            }
+        };
         let mut source = ImportSource {
             options,
             name: name.to_owned(),
-            open,
-            workbook: None,
-            encoding: options.encoding.unwrap_or(UTF_8),
-            head: String::new(),
-            format: options.format.unwrap_or(&formats()[0]),
+            content,
+            format: options.format.or(found).unwrap_or(&formats()[0]),
             columns: Columns::default(),
-            evidence: Evidence::default(),
+            order: options.order,
         };
-        if magic == MAGIC {
-            source.workbook = Some(workbook(open()?)?);
-        } else {
-            if options.encoding.is_none() {
-                source.encoding = encoding::detect(open()?)?;
-            }
-            source.head = encoding::head(open()?, source.encoding)?;
-            if let Some(why) = detect::foreign(&source.head) {
-                return Err(ReadError::whole(why));
-            }
-            let found = options.format.or_else(|| detect::of_text(&source.head));
-            source.format = found.unwrap_or(source.format);
-        }
         if source.is_table() {
             source.find_columns()?;
         }
-        if options.order.is_none() && matches!(source.format.form, Form::Table | Form::Json) {
-            source.evidence = source.find_evidence()?;
+        if source.order.is_none() && source.format.form != Form::WholeJson {
+            source.order = source.find_order()?;
         }
         Ok(source)
     }
 
     fn find_columns(&mut self) -> Result<(), ReadError> {
-        let mut table = TableHead::default();
-        self.rows(&mut |row| table.take(row))?;
-        if table.names.is_empty() {
-            return Err(ReadError::whole(
+        let mut rows = self.rows().skip_while(is_blank).take(1 + SAMPLE_ROWS);
+        let header = rows.next().unwrap_or_else(|| {
+            Err(ReadError::whole(
                 "is empty: a table begins with a row that names its columns",
-            ));
+            ))
+        })?;
+        let sample: Vec<Row> = rows.filter_map(Result::ok).collect();
+        if let Some(opened) = header.misplaced {
+            return Err(ReadError::at(opened, MISPLACED));
+        }
+        if header.cells.len() > COLUMNS_MAX {
+            let count = header.cells.len();
+            let message = format!("has {count} columns, more than {COLUMNS_MAX}");
+            return Err(ReadError::at(header.line, message));
         }
         if self.options.format.is_none() {
-            self.format = detect::of_columns(&table.names);
+            self.format = of_columns(&header.cells);
         }
-        let columns = Columns::find(
-            &table.names,
-            &table.sample,
-            &self.options.mapping,
-            self.format,
-        );
-        self.columns = columns.map_err(|message| ReadError::at(1, message))?;
-        table::require(&self.columns)
+        let mapping = &self.options.mapping;
+        let columns =
+            Columns::find(&header.cells, &sample, mapping, self.format).and_then(Columns::complete);
+        self.columns = columns.map_err(|message| ReadError::at(header.line, message))?;
+        Ok(())
     }
 
-    /// Reads it once for its dates alone.
-    fn find_evidence(&self) -> Result<Evidence, ReadError> {
+    /// Reads it once for its dates alone: where they agree on an order, it is that of all.
+    fn find_order(&self) -> Result<Option<Order>, ReadError> {
         let mut evidence = Evidence::default();
-        self.read(&mut |found| {
-            if let Ok(record) = found {
+        for found in self.records() {
+            if let Ok(record) = found? {
                 for field in [Field::Date, Field::ReplyDate] {
-                    evidence.note(record.filled(field).unwrap_or_default(), record.line);
+                    evidence.note(record.filled(field).unwrap_or_default());
                 }
             }
-            Ok(())
-        })?;
-        Ok(evidence)
+        }
+        Ok(evidence.order())
     }
 
-    /// Reads it to its end and hands on what it finds.
-    ///
-    /// # Errors
-    /// When it cannot be read further, or `sink` wants no more.
-    pub fn read(&self, sink: &mut Sink<'_>) -> Result<(), ReadError> {
-        if self.is_table() {
-            let mut is_header = true;
-            return self.rows(&mut |row| {
-                if is_header {
-                    is_header = row.is_blank();
-                } else if let Some(found) = table::found(&row, &self.columns) {
-                    sink(found).map_err(ReadError::whole)?;
-                }
-                Ok(true)
-            });
-        }
-        match self.format.form {
-            Form::Linked => linked::read(self, sink),
-            _ => json::read(self, sink),
+    /// What it holds, in its order. After an error of the source there is nothing more.
+    pub fn records(&self) -> Box<dyn Iterator<Item = Result<Found, ReadError>> + '_> {
+        let text = match &self.content {
+            Content::Text(text, _) if !self.is_table() => text,
+            _ => {
+                let rows = self.rows().skip_while(is_blank).skip(1);
+                let rows = rows.filter(|row| !is_blank(row));
+                return Box::new(rows.map(|row| Ok(self.row(&row?))));
+            }
+        };
+        let mapping = &self.options.mapping;
+        match Elements::find(text, mapping) {
+            Ok(elements) => {
+                Box::new(elements.map(|element| Ok(element.record(self.format, mapping))))
+            }
+            Err(error) => Box::new(once(Err(error))),
         }
     }
 
     fn is_table(&self) -> bool {
-        self.workbook.is_some() || self.format.form == Form::Table
+        matches!(self.content, Content::Workbook(_)) || self.format.form == Form::Table
     }
 
-    fn rows(&self, on: &mut OnRow<'_>) -> Result<(), ReadError> {
-        if let Some(bytes) = &self.workbook {
-            return xlsx::rows(bytes, on);
+    fn rows(&self) -> Box<dyn Iterator<Item = Result<Row, ReadError>> + '_> {
+        match &self.content {
+            Content::Workbook(rows) => Box::new(rows.iter().cloned().map(Ok)),
+            Content::Text(text, _) => Box::new(csv::rows(text, self.delimiter(text))),
         }
-        // Excel's own line that names the delimiter is no row.
-        let mut skips = csv::separator_line(&self.head).is_some();
-        csv::rows(
-            self.text()?,
-            self.delimiter(),
-            &mut |row| match take(&mut skips) {
-                true => Ok(true),
-                false => on(row),
-            },
-        )
     }
 
-    /// The source as UTF-8.
-    pub(super) fn text(&self) -> io::Result<Utf8<Box<dyn Read + 'i>>> {
-        Ok(Utf8::new((self.open)()?, self.encoding))
+    /// Makes a record of a row, or says why it is none.
+    fn row(&self, row: &Row) -> Found {
+        let (line, width) = (row.line, self.columns.names.len());
+        let refused = |reason| Err(Refusal { line, reason });
+        match row.misplaced {
+            Some(opened) if opened == line => return refused(MISPLACED.to_owned()),
+            Some(opened) => return refused(format!("line {opened}: {MISPLACED}")),
+            None => {}
+        }
+        // A row may have fewer cells than the header, when its last cells are empty. A row with more cells is an error:
+        // most likely a quotation mark is missing.
+        let mut extra = row.cells.iter().skip(width);
+        if extra.any(|value| !value.trim().is_empty()) {
+            let count = row.cells.len();
+            return refused(format!("has {count} columns, and the header {width}"));
+        }
+        Ok(self.columns.record(&row.cells, line))
     }
 
-    fn delimiter(&self) -> u8 {
-        self.options
-            .delimiter
-            .unwrap_or_else(|| csv::find_delimiter(&self.head))
-    }
-
-    /// What wrote it.
-    pub(super) fn format(&self) -> &'static SourceFormat {
-        self.format
-    }
-
-    /// How dates of numbers are read.
-    pub(super) fn order(&self) -> Option<Order> {
-        self.options
-            .order
-            .or(self.evidence.order().map(|(order, _)| order))
+    fn delimiter(&self, text: &str) -> u8 {
+        let given = self.options.delimiter;
+        given.unwrap_or_else(|| csv::find_delimiter(text))
     }
 
     /// What it was taken for.
     pub(super) fn report(&self) -> SourceReport {
-        let is_text_table = self.is_table() && self.workbook.is_none();
+        let (encoding, delimiter) = match &self.content {
+            Content::Workbook(_) => (None, None),
+            Content::Text(text, encoding) => {
+                let delimiter = self.is_table().then(|| self.delimiter(text).into());
+                (Some(encoding.name()), delimiter)
+            }
+        };
         let (columns, unused_columns) = self.columns.report();
         SourceReport {
             source: self.name.clone(),
             kind: &self.format.title,
-            encoding: self.workbook.is_none().then(|| self.encoding.name()),
-            delimiter: is_text_table.then(|| self.delimiter().into()),
-            date_order: self.order().map(Order::name),
-            order_line: self.evidence.order().map(|(_, line)| line),
-            undecided_line: self.evidence.ambiguous().filter(|_| self.order().is_none()),
+            encoding,
+            delimiter,
+            date_order: self.order.map(Order::name),
             columns: Map::from_iter(columns),
             unused_columns,
             ..SourceReport::default()
@@ -251,65 +235,59 @@ impl<'i> ImportSource<'i> {
     }
 }
 
-/// Reads a workbook, which is held in memory.
-fn workbook(source: impl Read) -> Result<Vec<u8>, ReadError> {
-    let mut bytes = Vec::new();
-    source
-        .take(WORKBOOK_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)?;
-    match bytes.len() as u64 {
-        0..=WORKBOOK_BYTES_MAX => Ok(bytes),
-        _ => Err(ReadError::whole(format!(
-            "is a workbook of more than {WORKBOOK_BYTES_MAX} bytes: save the sheet as CSV"
-        ))),
+fn is_blank(row: &Result<Row, ReadError>) -> bool {
+    let row = row.as_ref();
+    row.is_ok_and(|row| row.cells.iter().all(|cell| cell.trim().is_empty()))
+}
+
+/// Why a text cannot be read whatever its format: files that are often taken for an export.
+fn foreign(text: &str) -> Option<&'static str> {
+    let start = text.trim_start();
+    let has = |key: &str| text.contains(key);
+    if start.starts_with('<') {
+        Some("is a web page or XML: export the reviews as a table or as JSON")
+    } else if start.starts_with('{') && has("\"features\"") && has("\"geometry\"") {
+        Some(
+            "is Google Maps' list of the reviews that you wrote about others: in Takeout choose \
+             \"Google Business Profile\" instead, signed in as the owner of the place",
+        )
+    } else if has("\0") {
+        Some("holds zero bytes, as no text does: if it is one, name its --encoding")
+    } else {
+        None
     }
 }
 
-/// Why a record without an end is refused: it is 1 MiB long, and most of it is no review.
-pub(super) const TOO_LONG: &str =
-    "a record here is longer than 1048576 bytes; is a quotation mark or bracket never closed?";
+/// Why a row is refused, or the table: where a mark is missing, columns and rows have run together.
+const MISPLACED: &str = "a quotation mark opens here that closes in the middle of a column; is one missing, or not doubled?";
 
-/// Why a source could not be read to its end.
+/// Why a source could not be read to its end: half a file, another kind of file.
 #[derive(Debug)]
-pub enum ReadError {
-    /// The disk, or the network.
-    Io(io::Error),
-    /// The source: half a file, another kind, a record without an end; or it is more than the result may hold. With the
-    /// line from 1, or 0 for the whole.
-    Source(u64, String),
+pub struct ReadError {
+    /// From 1, or 0 for the whole source.
+    line: u64,
+    message: String,
 }
 
 impl ReadError {
     pub(super) fn at(line: u64, message: impl Into<String>) -> ReadError {
-        ReadError::Source(line, message.into())
+        ReadError {
+            line,
+            message: message.into(),
+        }
     }
 
     /// An error of the source as a whole.
     pub(super) fn whole(message: impl Into<String>) -> ReadError {
         ReadError::at(0, message)
     }
-
-    /// Tells an error of the disk from one that our own readers made.
-    pub(super) fn of(error: io::Error, line: u64) -> ReadError {
-        match error.kind() {
-            io::ErrorKind::InvalidData => ReadError::at(line, error.to_string()),
-            _ => ReadError::Io(error),
-        }
-    }
-}
-
-impl From<io::Error> for ReadError {
-    fn from(error: io::Error) -> ReadError {
-        ReadError::Io(error)
-    }
 }
 
 impl fmt::Display for ReadError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Io(error) => write!(formatter, "cannot be read: {error}"),
-            ReadError::Source(0, message) => formatter.write_str(message),
-            ReadError::Source(line, message) => write!(formatter, "line {line}: {message}"),
+        match self.line {
+            0 => formatter.write_str(&self.message),
+            line => write!(formatter, "line {line}: {}", self.message),
         }
     }
 }

@@ -1,28 +1,20 @@
 //! The rows of a workbook (.xlsx): the first sheet that has a cell, read with `calamine` cell by cell.
 //!
-//! Cells become the text that a CSV file would have: whole numbers without a fraction, days as YYYY-MM-DD. A workbook
-//! is read whole, so its size is limited, and so is what its directory says that its parts unpack to.
+//! Cells become the text that a CSV file would have: whole numbers without a fraction, days as YYYY-MM-DD. The size of a
+//! workbook is limited, and so is what it unpacks to, by the archive's directory and by its cells.
 
 use std::fmt;
 use std::io::Cursor;
-use std::mem::take;
 
 use calamine::{DataRef, Reader, Xlsx, XlsxError};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::RECORD_BYTES_MAX;
-use super::source::{ReadError, TOO_LONG};
-use super::table::{COLUMNS_MAX, OnRow, Row};
-
-/// A workbook has at most 32 MiB as a file; a larger one is refused.
-pub(super) const WORKBOOK_BYTES_MAX: u64 = 32 << 20;
+use super::columns::{COLUMNS_MAX, Row};
+use super::source::ReadError;
 
 /// The parts of a workbook unpack to at most 512 MiB, by their sizes in its directory; a larger one is refused.
 const UNPACKED_BYTES_MAX: u64 = 512 << 20;
-
-/// How a workbook, which is a ZIP archive, begins.
-pub(super) const MAGIC: [u8; 4] = *b"PK\x03\x04";
 
 /// Opens a workbook.
 fn open(bytes: &[u8]) -> Result<Xlsx<Cursor<&[u8]>>, ReadError> {
@@ -32,9 +24,7 @@ fn open(bytes: &[u8]) -> Result<Xlsx<Cursor<&[u8]>>, ReadError> {
         ))
     };
     if unpacked_bytes(bytes).map_err(|error| unreadable(&error))? > UNPACKED_BYTES_MAX {
-        return Err(ReadError::whole(format!(
-            "is a workbook that unpacks to more than {UNPACKED_BYTES_MAX} bytes: save the sheet as CSV"
-        )));
+        return Err(too_large());
     }
     Xlsx::new(Cursor::new(bytes)).map_err(|error| unreadable(&error))
 }
@@ -49,52 +39,46 @@ fn unpacked_bytes(bytes: &[u8]) -> Result<u64, ZipError> {
     Ok(sum)
 }
 
-/// Hands on the rows of the first sheet that is not empty until `on` returns false.
-///
-/// # Errors
-/// Where the workbook cannot be read, or has no such sheet.
-pub(super) fn rows(bytes: &[u8], on: &mut OnRow<'_>) -> Result<(), ReadError> {
+/// Returns the rows of the first sheet that is not empty.
+pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Row>, ReadError> {
     let failed =
         |error: XlsxError| ReadError::whole(format!("is a workbook that cannot be read: {error}"));
     let mut book = open(bytes)?;
     for name in book.sheet_names() {
-        let mut cells = match book.worksheet_cells_reader(&name) {
-            Ok(cells) => cells,
-            Err(_) => continue,
-        };
-        let Ok(Some(mut cell)) = cells.next_cell() else {
+        let Ok(mut cells) = book.worksheet_cells_reader(&name) else {
             continue;
         };
-        let (mut row, mut bytes) = (Row::default(), 0);
-        loop {
-            let (at, column) = cell.get_position();
-            let line = u64::from(at) + 1;
-            if row.line != line {
-                if row.line > 0 && !on(take(&mut row))? {
-                    return Ok(());
-                }
-                (row.line, bytes) = (line, 0);
+        let (mut rows, mut room): (Vec<Row>, _) = (Vec::new(), UNPACKED_BYTES_MAX);
+        while let Some(cell) = cells.next_cell().map_err(failed)? {
+            let (line, column) = cell.get_position();
+            let line = u64::from(line) + 1;
+            if rows.last().is_none_or(|row| row.line != line) {
+                let row = Row::default();
+                rows.push(Row { line, ..row });
             }
             // One column too many is enough to refuse the table.
-            if let Some(column) = usize::try_from(column)
-                .ok()
-                .filter(|column| *column <= COLUMNS_MAX)
-            {
-                row.cells
-                    .resize(row.cells.len().max(column + 1), String::new());
-                row.cells[column] = text(cell.get_value());
-                bytes += row.cells[column].len() as u64;
+            let column = usize::try_from(column).unwrap_or(COLUMNS_MAX);
+            if let Some(row) = rows.last_mut().filter(|_| column <= COLUMNS_MAX) {
+                let value = text(cell.get_value());
+                let more = (column + 1).saturating_sub(row.cells.len());
+                // Cells that a row leaves out take memory, too.
+                let bytes = more * size_of::<String>() + value.len();
+                room = room.checked_sub(bytes as u64).ok_or_else(too_large)?;
+                row.cells.resize(row.cells.len() + more, String::new());
+                row.cells[column] = value;
             }
-            if bytes > RECORD_BYTES_MAX {
-                return Err(ReadError::at(line, TOO_LONG));
-            }
-            match cells.next_cell().map_err(failed)? {
-                Some(next) => cell = next,
-                None => return on(row).map(|_| ()),
-            }
+        }
+        if !rows.is_empty() {
+            return Ok(rows);
         }
     }
     Err(ReadError::whole("is a workbook without a filled sheet"))
+}
+
+fn too_large() -> ReadError {
+    ReadError::whole(format!(
+        "is a workbook that unpacks to more than {UNPACKED_BYTES_MAX} bytes: save the sheet as CSV"
+    ))
 }
 
 /// A value as a CSV file would have it.

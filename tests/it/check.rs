@@ -43,6 +43,10 @@ fn a_valid_folder_ends_with_0_and_prints_its_warnings() {
         lines(&output).contains("not verified and so not published [unverified]"),
         "{output:?}"
     );
+    for flags in [&["--strict"][..], &["--data-file-bytes", "1KiB"]] {
+        let output = check(&[&[text(directory.path())], flags].concat());
+        assert_eq!(output.status.code(), Some(65), "{flags:?}");
+    }
 }
 
 #[test]
@@ -82,50 +86,12 @@ fn a_rule_is_silenced_by_its_name_and_json_carries_it() {
 }
 
 #[test]
-fn strict_ends_with_65_on_warnings() {
-    let directory = copy(|reviews| reviews);
-    assert_eq!(
-        check(&[text(directory.path()), "--strict"]).status.code(),
-        Some(65)
-    );
-}
-
-#[test]
-fn a_refused_folder_ends_with_65_and_names_the_place() {
-    let directory = copy(|reviews| reviews.replacen("\"rating\": 5", "\"rating\": 7", 1));
-    let output = check(&[text(directory.path())]);
-    assert_eq!(output.status.code(), Some(65));
-    assert!(
-        lines(&output).contains(".rating: 7 is not from 1 to 5"),
-        "{output:?}"
-    );
-}
-
-#[test]
-fn a_half_written_file_ends_with_65_and_says_so() {
-    let directory = copy(|reviews| reviews[..reviews.len() / 2].to_owned());
-    let output = check(&[text(directory.path()), "--format", "json"]);
-    assert_eq!(output.status.code(), Some(65));
-    let value: serde_json::Value = serde_json::from_str(&lines(&output)).unwrap();
-    let errors = value["errors"].as_array().unwrap();
-    let message = errors.last().unwrap()["message"].as_str().unwrap();
-    assert!(message.starts_with("ends too early"), "{message}");
-}
-
-#[test]
 fn a_folder_that_is_not_there_ends_with_66() {
     let directory = tempfile::tempdir().unwrap();
     let missing = directory.path().join("none");
     let output = check(&[text(&missing)]);
     assert_eq!(output.status.code(), Some(66));
     assert_eq!(output.stdout, b"");
-}
-
-#[test]
-fn a_file_over_the_size_limit_ends_with_65() {
-    let directory = copy(|reviews| reviews);
-    let output = check(&[text(directory.path()), "--data-file-bytes", "1KiB"]);
-    assert_eq!(output.status.code(), Some(65));
 }
 
 #[test]
@@ -168,9 +134,26 @@ fn an_error_of_a_value_names_its_line_and_column() {
         (&13.into(), &17.into()),
         "{value}"
     );
+    assert_eq!(
+        (&value["valid"], &value["error_count"]),
+        (&false.into(), &4.into())
+    );
     // A file that is no JSON has one position, that of the parser.
     write("reviews.json", &reviews[..reviews.len() - 3]);
     let found = lines(&check(&[text(directory.path())]));
     assert!(!found.contains("business.url: line"), "{found}");
     assert!(found.contains("ends too early"), "{found}");
+}
+
+#[test]
+fn a_hundred_errors_are_named_and_the_rest_is_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let reviews = format!("{{\"reviews\":[{}1]}}", "1,".repeat(100));
+    std::fs::write(directory.path().join("reviews.json"), reviews).unwrap();
+    let found = lines(&check(&[text(directory.path())]));
+    let end = format!(
+        "and 3 more\n{}: not valid, 103 errors\n",
+        text(directory.path())
+    );
+    assert!(found.ends_with(&end), "{found}");
 }

@@ -1,7 +1,6 @@
 //! `reviewd import`: exports into a folder that is then checked, served and searched.
 
 mod bounds;
-mod fetch;
 mod folder;
 mod forget;
 mod formats;
@@ -9,7 +8,6 @@ mod forms;
 mod remarks;
 mod runs;
 mod sources;
-mod volume;
 
 use std::path::{Path, PathBuf};
 use std::process::Output;

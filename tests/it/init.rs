@@ -30,6 +30,8 @@ fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
     let folder = parent.path().join("a/b");
     let (status, text) = init(&folder, &FLAGS);
     assert_eq!(status, Some(0), "{text}");
+    let taxonomy = fs::read_to_string(folder.join("taxonomy.json")).unwrap();
+    assert!(taxonomy.contains("\"extends\": \"medical\""), "{taxonomy}");
     let check = run(&["check", folder.to_str().unwrap()]);
     assert_eq!(check.status.code(), Some(0), "{check:?}");
     let program = Program::serve(&["--data", folder.to_str().unwrap()]);
@@ -48,26 +50,7 @@ fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
 }
 
 #[test]
-fn a_new_folder_has_the_subjects_of_its_trade_in_the_language_of_the_reviews() {
-    let parent = tempfile::tempdir().unwrap();
-    let folder = parent.path().join("x");
-    assert_eq!(init(&folder, &FLAGS).0, Some(0));
-    let table = "Datum;Name;Sterne;Bewertung\n\
-                 04.03.2024;Anna;5;Die Zahnärztin war sehr freundlich und hat alles in Ruhe erklärt.\n\
-                 05.03.2024;Jens;1;Ich musste lange warten und das Personal war unfreundlich.\n";
-    let source = file(parent.path(), "a.csv", table);
-    assert_eq!(import(&folder, &[&source, "--verified"]).0, Some(0));
-    let output = run(&["insights", folder.to_str().unwrap()]);
-    let insights: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let mentioned = insights["aspects"].as_array().unwrap().iter();
-    let mentioned = mentioned
-        .filter(|aspect| aspect["mention_count"] != 0)
-        .count();
-    assert!(mentioned >= 2, "{insights}");
-}
-
-#[test]
-fn trades_become_types_of_schema_org() {
+fn trades_become_types_of_schema_org_and_values_have_limits() {
     for (trade, kind) in [
         ("law", "LegalService"),
         ("Lawyer", "LegalService"),
@@ -84,12 +67,16 @@ fn trades_become_types_of_schema_org() {
         assert_eq!(file["business"]["type"], kind, "{trade}");
     }
     let parent = tempfile::tempdir().unwrap();
-    let trade = |bytes: usize| {
-        let long = "x".repeat(bytes);
-        let flags = [&FLAGS[..3], &[long.as_str()], &FLAGS[4..]].concat();
-        init(&parent.path().join(bytes.to_string()), &flags).0
-    };
-    assert_eq!((trade(100), trade(101)), (Some(0), Some(64)));
+    // Name and trade, by their places among the flags.
+    for (at, bytes_max) in [(1, 1_024), (3, 100)] {
+        for (bytes, status) in [(bytes_max, 0), (bytes_max + 1, 64)] {
+            let mut flags = FLAGS;
+            let long = "x".repeat(bytes);
+            flags[at] = &long;
+            let folder = parent.path().join(bytes.to_string());
+            assert_eq!(init(&folder, &flags).0, Some(status), "{bytes}");
+        }
+    }
 }
 
 #[test]

@@ -24,7 +24,6 @@ mod help;
 mod http2;
 mod hub;
 mod import;
-mod import_progress;
 mod init;
 mod insights_accuracy;
 mod insights_command;

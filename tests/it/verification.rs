@@ -68,16 +68,8 @@ fn the_optional_keys_are_published_last_and_always() {
 fn the_optional_keys_are_checked() {
     for (extra, problem) in [
         (
-            r#""verification":"me""#,
-            ".verification: \"me\" is not an object",
-        ),
-        (
             r#""verification":{"by":"x"}"#,
             ".verification.method: is missing",
-        ),
-        (
-            r#""verification":{"by":" ","method":null}"#,
-            ".verification.by: \" \" is empty",
         ),
         (
             r#""verification":{"by":"x","method":null,"when":1}"#,
@@ -87,20 +79,13 @@ fn the_optional_keys_are_checked() {
             r#""language":"english language""#,
             "is not a language tag such as \"en\" or \"pt-BR\"",
         ),
-        (r#""language":"x""#, "is not a language tag"),
-        (r#""language":"en-""#, "is not a language tag"),
         (
             r#""language":"abcdefgh-abcdefgh-abcdefgh-12345678x""#,
             "is not a language tag",
         ),
-        (r#""media":{}"#, ".media: an object is not an array"),
         (
             r#""media":[{"url":"/a.jpg","alt":"","type":"image/jpeg"}]"#,
             ".media[0].url: \"/a.jpg\" is not an absolute",
-        ),
-        (
-            r#""media":[{"url":"https://a.example/a","alt":"","type":"image"}]"#,
-            ".media[0].type: \"image\" is not a media type",
         ),
         (
             r#""media":[{"url":"https://a.example/a","alt":"","type":"text/html"}]"#,
@@ -112,8 +97,6 @@ fn the_optional_keys_are_checked() {
     }
     for extra in [
         r#""verification":null,"language":null,"media":[]"#,
-        r#""verification":{"by":"Us","method":null}"#,
-        r#""language":"de-DE-u-co-phonebk""#,
         r#""language":"x-pirate""#,
         r#""language":"abcdefgh-abcdefgh-abcdefgh-12345678""#,
         r#""media":[{"url":"https://a.example/a","alt":"","type":"video/mp4"}]"#,
@@ -121,16 +104,6 @@ fn the_optional_keys_are_checked() {
         let found = problems(extra);
         assert!(found.contains("valid, 1 published"), "{extra}: {found}");
     }
-}
-
-#[test]
-fn an_unknown_key_of_a_reply_is_refused() {
-    let data = DataDir::empty();
-    let reply = r#""owner_reply":{"text":"Thanks.","date":"2024-01-02","by":"me"}"#;
-    let text = reviews_json(1, DATE).replace(r#""owner_reply":null"#, reply);
-    data.write("reviews.json", &text);
-    let output = run(&["check", data.path().to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(65), "{output:?}");
 }
 
 #[test]

@@ -90,9 +90,8 @@ impl Folder {
     }
 
     /// Checks that the service would accept the result.
-    pub(super) fn check(&self, merge: &Merge<'_>) -> Result<(), Failure> {
-        let text = merge.render(crate::clock::now());
-        self.decode(&text, self.companions.ignored.clone())
+    pub(super) fn check(&self, text: &str) -> Result<(), Failure> {
+        self.decode(text, self.companions.ignored.clone())
     }
 
     /// Checks `text` with the files beside it and this ignore list.
@@ -112,7 +111,7 @@ impl Folder {
     pub(super) fn write(&self, merge: &Merge<'_>) -> Result<Timestamp, Failure> {
         let updated_at = self.later();
         let text = merge.render(updated_at);
-        self.decode(&text, self.companions.ignored.clone())?;
+        self.check(&text)?;
         fs::create_dir_all(&self.path).map_err(|error| {
             let message = format!("{}: cannot be made: {error}", self.path.display());
             Failure::new(Status::CannotCreate, message)
@@ -247,34 +246,25 @@ fn write(fresh: &Path, like: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Gives the file the owner and the group of the old one.
+/// Gives the file the owner and the group of the old one, as far as that is allowed.
 fn own(file: &File, old: &Metadata) -> io::Result<()> {
+    let (user, group, mode) = (old.uid(), old.gid(), old.mode());
+    let owned = fchown(file, Some(user), Some(group));
+    // The group alone may be given where the owner may not.
+    let _kept = owned.or_else(|_| fchown(file, None, Some(group)));
     let new = file.metadata()?;
-    if (new.uid(), new.gid()) == (old.uid(), old.gid()) {
-        return Ok(());
-    }
-    let Err(refused) = fchown(file, Some(old.uid()), Some(old.gid())) else {
-        return Ok(());
+    let (is_lost, readers) = match mode {
+        mode if mode & 0o004 != 0 => return Ok(()),
+        mode if mode & 0o040 != 0 => (new.gid() != group, format!("group {group}")),
+        _ => (new.uid() != user, format!("user {user}")),
     };
-    let keeps_group = new.gid() == old.gid() || fchown(file, None, Some(old.gid())).is_ok();
-    if is_read(old.mode(), new.uid() == old.uid(), keeps_group) {
-        return Ok(());
+    let mode = mode & 0o777;
+    let message =
+        format!("it would not be {readers}'s any more, and mode {mode:o} lets no one else read it");
+    match is_lost {
+        true => Err(io::Error::new(io::ErrorKind::PermissionDenied, message)),
+        false => Ok(()),
     }
-    let lost = match new.uid() == old.uid() {
-        true => format!("group {}", old.gid()),
-        false => format!("user {}", old.uid()),
-    };
-    let message = format!(
-        "it would not be {lost}'s any more, and mode {:o} lets no one else read it: {refused}",
-        old.mode() & 0o777
-    );
-    Err(io::Error::new(refused.kind(), message))
-}
-
-/// Whether those who read a file of this mode still can, if it keeps its owner, or its group, or neither.
-fn is_read(mode: u32, keeps_owner: bool, keeps_group: bool) -> bool {
-    let (others, group) = (mode & 0o004 != 0, mode & 0o040 != 0);
-    others || if group { keeps_group } else { keeps_owner }
 }
 
 #[cfg(test)]
@@ -308,20 +298,5 @@ mod tests {
             assert_eq!(given, after.uid() == 4_321);
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-    }
-
-    #[test]
-    fn a_mode_that_locks_readers_out_is_told_apart() {
-        for (mode, keeps_owner, keeps_group, read) in [
-            (0o644, false, false, true),
-            (0o640, false, true, true),
-            (0o600, true, false, true),
-            (0o600, false, true, false),
-            (0o600, false, false, false),
-            (0o640, false, false, false),
-            (0o640, true, false, false),
-        ] {
-            assert_eq!(is_read(mode, keeps_owner, keeps_group), read, "{mode:o}");
-        }
     }
 }

@@ -5,137 +5,117 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::folder::BACKUP;
-use crate::import::{Note, NoteText, Report, SourceReport};
-
-/// Larger files need a flag wherever they are read: 256 MiB, the default of `--data-file-bytes`.
-const DATA_FILE_BYTES: u64 = 256 << 20;
+use crate::import::{Note, Report, SourceReport};
 
 /// How much of a text a dry run shows, in characters.
 const SAMPLE_CHARACTERS: usize = 200;
 
 /// Renders a report on an import into the folder `into`; `is_barred` where --strict kept it from being written.
 pub(super) fn render(report: &Report, into: &Path, is_barred: bool) -> String {
-    let mut out = String::new();
+    let mut lines = Vec::new();
     for source in &report.sources {
-        push_shape(&mut out, source);
+        push_shape(&mut lines, source);
     }
-    push_notes(
-        &mut out,
-        &report.refused,
-        report.refused_count,
-        ["more refused"; 2],
+    push_notes(&mut lines, &report.refused, report.refused_count, "refused");
+    push_notes(&mut lines, &report.remarks, report.remark_count, "remarks");
+    push_table(&mut lines, &report.sources);
+    push_sample(&mut lines, &report.sample);
+    push_gone(
+        &mut lines,
+        report.missing_count,
+        &report.missing_ids,
+        "kept",
     );
-    let more = ["more remark", "more remarks"];
-    push_notes(&mut out, &report.remarks, report.remark_count, more);
-    push_table(&mut out, &report.sources);
-    push_sample(&mut out, &report.sample);
-    push_gone(&mut out, report.missing_count, &report.missing_ids, "kept");
     let ignored = report.sources.iter().map(|source| source.ignored).sum();
     if ignored > 0 {
         let records = plural(ignored, "record is", "records are");
-        out.push_str(&format!("{records} on the ignore list and not added\n"));
+        lines.push(format!("{records} on the ignore list and not added"));
     }
-    push_gone(&mut out, report.pruned_count, &report.pruned_ids, "removed");
-    push_end(&mut out, report, &into.join("reviews.json"), is_barred);
-    out
+    push_gone(
+        &mut lines,
+        report.pruned_count,
+        &report.pruned_ids,
+        "removed",
+    );
+    push_end(&mut lines, report, &into.join("reviews.json"), is_barred);
+    lines.join("\n") + "\n"
 }
 
 /// Says what a source was taken for.
-fn push_shape(out: &mut String, source: &SourceReport) {
-    let mut parts = vec![
-        source.kind.to_owned(),
-        source.encoding.unwrap_or("workbook").to_owned(),
-    ];
-    if let Some(delimiter) = source.delimiter {
-        parts.push(match delimiter {
-            '\t' => "columns separated by tabs".to_owned(),
-            ',' => "columns separated by commas".to_owned(),
-            ';' => "columns separated by semicolons".to_owned(),
-            other => format!("columns separated by `{other}`"),
-        });
-    }
-    if let Some(order) = source.date_order {
-        let decides = source
-            .order_line
-            .map(|line| format!(" (line {line} decides)"));
-        parts.push(format!("dates {order}{}", decides.unwrap_or_default()));
-    }
-    if let Some(line) = source.undecided_line {
-        parts.push(format!("dates of two meanings (line {line})"));
-    }
-    out.push_str(&format!("{}: {}\n", source.source, parts.join(", ")));
+fn push_shape(lines: &mut Vec<String>, source: &SourceReport) {
+    let encoding = source.encoding.unwrap_or("workbook");
+    let delimiter = source.delimiter.map(|delimiter| match delimiter {
+        '\t' => ", columns separated by tabs".to_owned(),
+        ',' => ", columns separated by commas".to_owned(),
+        ';' => ", columns separated by semicolons".to_owned(),
+        other => format!(", columns separated by `{other}`"),
+    });
+    let order = source.date_order.map(|order| format!(", dates {order}"));
+    let [delimiter, order] = [delimiter, order].map(Option::unwrap_or_default);
+    let (name, kind) = (&source.source, source.kind);
+    lines.push(format!("{name}: {kind}, {encoding}{delimiter}{order}"));
     let columns = source.columns.iter();
     let columns = columns.map(|(field, column)| format!("{field}={}", printable(column)));
-    let unused = source
-        .unused_columns
-        .iter()
-        .map(|name| without_controls(name));
+    let unused = source.unused_columns.iter();
+    let unused = unused.map(|name| without_controls(name));
     for (what, names) in [
         ("columns", columns.collect::<Vec<_>>()),
         ("not used", unused.collect()),
     ] {
         if !names.is_empty() {
-            out.push_str(&format!("  {what}: {}\n", names.join(", ")));
+            lines.push(format!("  {what}: {}", names.join(", ")));
         }
     }
 }
 
 /// A line for each note, and one for those that were only counted.
-fn push_notes(out: &mut String, notes: &[Note], count: u64, [one, several]: [&str; 2]) {
-    for Note {
-        source, line, text, ..
-    } in notes
-    {
-        let text = match text {
-            NoteText::Reason(reason) => reason.clone(),
-            NoteText::Remark(remark) => format!("remark: {remark}"),
-        };
-        out.push_str(&format!("{source}:{line}: {text}\n"));
-    }
-    let unnamed = count.saturating_sub(notes.len() as u64);
-    if unnamed > 0 {
-        out.push_str(&format!("and {}\n", plural(unnamed, one, several)));
+fn push_notes(lines: &mut Vec<String>, notes: &[Note], count: u64, what: &str) {
+    lines.extend(notes.iter().map(|note| {
+        let remark = note
+            .remark
+            .as_ref()
+            .map(|remark| format!("remark: {remark}"));
+        let text = note.reason.clone().or(remark).unwrap_or_default();
+        format!("{}:{}: {text}", note.source, note.line)
+    }));
+    let more = count.saturating_sub(notes.len() as u64);
+    if more > 0 {
+        lines.push(format!("and {more} more {what}"));
     }
 }
 
-fn push_table(out: &mut String, sources: &[SourceReport]) {
-    let counts = |source: &SourceReport| {
-        [
-            source.added,
-            source.changed,
-            source.unchanged,
-            source.repeated,
-            source.refused,
-        ]
-    };
-    let mut rows: Vec<(&str, [u64; 5])> = sources
-        .iter()
-        .map(|source| (source.source.as_str(), counts(source)))
-        .collect();
-    if rows.len() > 1 {
-        let sum = |at: usize| rows.iter().map(|(_, counts)| counts[at]).sum();
-        rows.push(("total", std::array::from_fn(sum)));
-    }
-    let width = rows.iter().map(|(name, _)| name.chars().count()).max();
-    let width = width.unwrap_or_default().max("source".len());
-    let mut line = |name: &str, cells: [String; 5]| {
-        let cells = cells.map(|cell| format!("  {cell:>9}")).concat();
-        out.push_str(&format!("{name:width$}{cells}\n"));
-    };
+fn push_table(lines: &mut Vec<String>, sources: &[SourceReport]) {
+    let rows = sources.iter().map(|source| {
+        let SourceReport {
+            added,
+            changed,
+            unchanged,
+            repeated,
+            refused,
+            ..
+        } = source;
+        let counts = [added, changed, unchanged, repeated, refused];
+        (source.source.as_str(), counts.map(u64::to_string))
+    });
     let header = ["added", "changed", "unchanged", "repeated", "refused"];
-    line("\nsource", header.map(str::to_owned));
-    for (name, counts) in rows {
-        line(name, counts.map(|count| count.to_string()));
-    }
-    out.push('\n');
+    let header = ("source", header.map(str::to_owned));
+    let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max();
+    let width = width.unwrap_or_default();
+    lines.push(String::new());
+    lines.extend(rows.into_iter().map(|(name, cells)| {
+        let cells = cells.map(|cell| format!("  {cell:>9}")).concat();
+        format!("{name:width$}{cells}")
+    }));
+    lines.push(String::new());
 }
 
 /// Shows some reviews as they would be published: a wrong column or date is seen at once.
-fn push_sample(out: &mut String, reviews: &[Value]) {
+fn push_sample(lines: &mut Vec<String>, reviews: &[Value]) {
     if reviews.is_empty() {
         return;
     }
-    out.push_str("as they would be published:\n");
+    lines.push("as they would be published:".to_owned());
     for review in reviews {
         let stars = review["rating"].as_u64().unwrap_or_default().min(5) as usize;
         let stars = "★".repeat(stars) + &"☆".repeat(5 - stars);
@@ -145,36 +125,33 @@ fn push_sample(out: &mut String, reviews: &[Value]) {
             Some(true) => "",
             _ => " (not published: not verified)",
         };
-        out.push_str(&format!(
-            "  {stars} {date} {author}, {source}{unpublished}\n"
-        ));
+        lines.push(format!("  {stars} {date} {author}, {source}{unpublished}"));
         let [text, reply] = [&review["text"], &review["owner_reply"]["text"]].map(printable);
         for (what, words) in [("", text), ("reply: ", reply)] {
             if !words.is_empty() {
-                out.push_str(&format!("    {what}{words}\n"));
+                lines.push(format!("    {what}{words}"));
             }
         }
     }
-    out.push('\n');
+    lines.push(String::new());
 }
 
 /// A line about `count` reviews that their source has no more, of which some ids are named.
-fn push_gone(out: &mut String, count: u64, ids: &[String], what: &str) {
+fn push_gone(lines: &mut Vec<String>, count: u64, ids: &[String], what: &str) {
     if count > 0 {
+        let (reviews, named) = (plural(count, "review is", "reviews are"), ids.join(", "));
         let more = if count > ids.len() as u64 {
             ", …"
         } else {
             ""
         };
-        let (reviews, ids) = (plural(count, "review is", "reviews are"), ids.join(", "));
-        out.push_str(&format!(
-            "{reviews} not in the source any more and {what}: {ids}{more}\n"
+        lines.push(format!(
+            "{reviews} not in the source any more and {what}: {named}{more}"
         ));
     }
 }
 
-fn push_end(out: &mut String, report: &Report, file: &Path, is_barred: bool) {
-    let file = file.display();
+fn push_end(lines: &mut Vec<String>, report: &Report, file: &Path, is_barred: bool) {
     let what = match &report.updated_at {
         Some(at) if report.is_skeleton => {
             let more = match report.has_placeholders {
@@ -194,24 +171,20 @@ fn push_end(out: &mut String, report: &Report, file: &Path, is_barred: bool) {
             (false, _) => "nothing to change, not written".to_owned(),
         },
     };
-    out.push_str(&format!("{file}: {what}\n"));
-    if let Some(size) = size_hint(report.byte_count) {
-        out.push_str(&format!("{file}: {size}\n"));
-    }
-    if report.newly_verified_count > 0 {
-        let count = report.newly_verified_count;
-        out.push_str(&format!(
-            "{count} of those that were there newly verified\n"
+    lines.push(format!("{}: {what}", file.display()));
+    let verified = report.newly_verified_count;
+    if verified > 0 {
+        lines.push(format!(
+            "{verified} of those that were there newly verified"
         ));
     }
     if report.hidden_count > 0 {
-        let one = "review is hidden at its source";
         let hidden = plural(
             report.hidden_count,
-            one,
+            "review is hidden at its source",
             "reviews are hidden at their source",
         );
-        out.push_str(&format!("{hidden}, and not published here either\n"));
+        lines.push(format!("{hidden}, and not published here either"));
     }
     // What is in the file is no longer new to --verified.
     let hint = match report.unpublished_count {
@@ -225,22 +198,14 @@ fn push_end(out: &mut String, report: &Report, file: &Path, is_barred: bool) {
     };
     let (published, unpublished) = (report.published_count, report.unpublished_count);
     let reviews = plural(report.review_count, "review", "reviews");
-    out.push_str(&format!(
-        "{reviews}: {published} published, {unpublished} not published{hint}\n"
+    lines.push(format!(
+        "{reviews}: {published} published, {unpublished} not published{hint}"
     ));
 }
 
 /// A count and the words that go with it.
 fn plural(count: u64, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
-}
-
-/// What other commands need to read a file of `bytes`, if it is larger than they read by themselves.
-fn size_hint(bytes: u64) -> Option<String> {
-    let size = bytes.div_ceil(1 << 20);
-    (bytes > DATA_FILE_BYTES).then(|| {
-        format!("{bytes} bytes, more than check and serve read by default: give them --data-file-bytes {size}MiB")
-    })
 }
 
 /// A text of a review for a terminal, cut.
@@ -256,19 +221,4 @@ fn printable(value: &Value) -> String {
 /// The text without what would move a terminal's cursor or change its colors.
 fn without_controls(text: &str) -> String {
     text.replace(char::is_control, " ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size_hint;
-
-    #[test]
-    fn a_file_that_needs_a_flag_elsewhere_is_said_to() {
-        assert_eq!(size_hint(256 << 20), None);
-        let hint = size_hint((256 << 20) + 1).unwrap();
-        assert!(
-            hint.starts_with("268435457 bytes, ") && hint.ends_with(" --data-file-bytes 257MiB"),
-            "{hint}"
-        );
-    }
 }

@@ -1,6 +1,6 @@
 //! The business of the new file: as it is stored, or a skeleton with placeholders that the operator's answers replace.
 
-use super::{END, Merge};
+use super::Merge;
 use crate::dataset::{PLACEHOLDER_NAME, PLACEHOLDER_URL};
 use crate::wire::date::Timestamp;
 
@@ -16,14 +16,8 @@ pub(crate) struct BusinessFacts {
 
 impl Merge<'_> {
     /// Replaces placeholders of the business by the values that the operator gave; other values stay.
-    ///
-    /// # Errors
-    /// A line, where the result would exceed its bounds.
-    pub(crate) fn fill_in(&mut self, business: BusinessFacts) -> Result<(), String> {
-        let before = self.frame_bytes();
+    pub(crate) fn fill_in(&mut self, business: BusinessFacts) {
         self.business = business;
-        self.bytes = self.bytes + self.frame_bytes() - before;
-        self.bound()
     }
 
     /// Whether the name is still to be filled in, and the address.
@@ -42,17 +36,10 @@ impl Merge<'_> {
         !self.is_skeleton() && self.business() != self.stored_business()
     }
 
-    /// Bytes of the new file without its reviews.
-    pub(super) fn frame_bytes(&self) -> u64 {
-        (self.beginning(Timestamp::from_unix(0)).len() + END.len()) as u64
-    }
-
     /// The new file up to the first review.
     pub(super) fn beginning(&self, updated_at: Timestamp) -> String {
-        let disclaimer = self
-            .parts
-            .get("disclaimer")
-            .map_or("null", |part| part.get());
+        let disclaimer = self.parts.get("disclaimer");
+        let disclaimer = disclaimer.map_or("null", |part| part.get());
         let business = self.business();
         format!(
             "{{\n  \"business\": {business},\n  \"disclaimer\": {disclaimer},\n  \"updated_at\": \"{updated_at}\",\n  \"reviews\": ["

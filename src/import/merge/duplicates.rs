@@ -7,48 +7,18 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::{Merge, Note, Slot};
 use crate::import::columns::normal;
 use crate::import::formats::ANONYMOUS;
-use crate::import::normalise::Candidate;
 use crate::import::review::StoredReview;
 
 impl Merge<'_> {
-    /// Gives a candidate whose id is not stored the id of the only stored review that has its source, author and text.
-    pub(super) fn adopt_id(&mut self, candidate: &mut Candidate) {
-        if self.slots.contains_key(&candidate.id) {
-            return;
-        }
-        let slots = &self.slots;
-        let same_texts = self.same_texts.get_or_insert_with(|| {
-            let mut ids = HashMap::new();
-            for (id, slot) in slots {
-                if let Some(key) = slot.stored().and_then(|stored| words_key(&stored)) {
-                    let only = ids.entry(key).or_insert_with(|| Some(id.clone()));
-                    if only.as_ref() != Some(id) {
-                        *only = None;
-                    }
-                }
-            }
-            ids
-        });
-        let key = words_key(&candidate.says);
-        if let Some(Some(id)) = key.and_then(|key| same_texts.get(&key)) {
-            candidate.id.clone_from(id);
-        }
-    }
-
     /// A remark on each added review that looks like another one, by source and line; none is refused for it, since two
     /// people may bear one name and have one opinion on one day.
     pub(super) fn duplicates(&self) -> Vec<Note> {
         // A stored review that a source named by its id is itself, and no duplicate.
-        let is_other = |slot: &Slot<'_>| slot.kept.is_some() && !slot.named;
-        let mut kept: Vec<_> = self
-            .slots
-            .iter()
-            .filter(|(_, slot)| is_other(slot))
-            .collect();
+        let is_other = |(_, slot): &(&String, &Slot<'_>)| slot.kept.is_some() && !slot.named;
+        let mut kept: Vec<_> = self.slots.iter().filter(is_other).collect();
         let added = self.slots.iter().filter(|(_, slot)| slot.kept.is_none());
-        let mut added: Vec<_> = added
-            .filter_map(|(id, slot)| Some((id, slot.arrived.as_ref()?)))
-            .collect();
+        let added = added.filter_map(|(id, slot)| Some((id, slot.arrived.as_ref()?)));
+        let mut added: Vec<_> = added.collect();
         // Reviews of one platform are as many as it says.
         if added.is_empty() || (kept.is_empty() && self.imported.len() < 2) {
             return Vec::new();
@@ -68,7 +38,7 @@ impl Merge<'_> {
             let Some(review) = fresh.and_then(|fresh| StoredReview::parse(&fresh.json)) else {
                 continue;
             };
-            let platform = Some(review.text("source").to_lowercase());
+            let platform = Some(review.platform());
             let keys: Vec<(u64, &str)> = likeness(&review).collect();
             let other = keys.iter().find_map(|(key, same)| {
                 let (other, added) = known.get(key)?;
@@ -86,30 +56,15 @@ impl Merge<'_> {
     }
 }
 
-/// A number for a source, an author and a text; none without a text.
-fn words_key(review: &StoredReview) -> Option<u64> {
-    let text = normal(review.text("text"));
-    let key = (
-        review.text("source").to_lowercase(),
-        normal(review.text("author")),
-        &text,
-    );
-    (!text.is_empty()).then(|| number(&key))
-}
-
 /// What a review shares with one that is likely the same, as numbers, and in words.
 fn likeness(review: &StoredReview) -> impl Iterator<Item = (u64, &'static str)> + use<> {
-    let (author, words) = (normal(review.text("author")), normal(review.text("text")));
+    let [author, words] = ["author", "text"].map(|key| normal(review.text(key)));
     let is_named = !author.is_empty() && !ANONYMOUS.contains(&review.text("author"));
-    let text = (!author.is_empty() && !words.is_empty())
-        .then(|| (number(&(&author, &words)), "author and text"));
+    let has_words = !author.is_empty() && !words.is_empty();
     let stars = review.0.get("rating").map(ToString::to_string);
-    let day = is_named.then(|| {
-        (
-            number(&(&author, review.text("date"), stars)),
-            "author, day and stars",
-        )
-    });
+    let day = number(&(&author, review.text("date"), stars));
+    let text = has_words.then(|| (number(&(&author, &words)), "author and text"));
+    let day = is_named.then_some((day, "author, day and stars"));
     text.into_iter().chain(day)
 }
 

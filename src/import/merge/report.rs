@@ -61,12 +61,6 @@ pub(crate) struct SourceReport {
     pub(crate) encoding: Option<&'static str>,
     pub(crate) delimiter: Option<char>,
     pub(crate) date_order: Option<&'static str>,
-    /// The line that decided the order of dates.
-    #[serde(skip)]
-    pub(crate) order_line: Option<u64>,
-    /// The line of a date of which nothing decided the order.
-    #[serde(skip)]
-    pub(crate) undecided_line: Option<u64>,
     /// Fields and their columns.
     pub(crate) columns: Map<String, Value>,
     pub(crate) unused_columns: Vec<String>,
@@ -88,38 +82,30 @@ impl SourceReport {
 }
 
 /// Why a record was refused, or what to look at though it was taken.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Note {
     #[serde(skip)]
     at: usize,
     /// The name of the source, filled in at the end.
     pub(crate) source: String,
     pub(crate) line: u64,
-    #[serde(flatten)]
-    pub(crate) text: NoteText,
-}
-
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum NoteText {
-    Reason(String),
-    Remark(String),
+    /// Of a refused record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+    /// Of one that was taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) remark: Option<String>,
 }
 
 impl Note {
-    fn new(at: usize, line: u64, text: NoteText) -> Note {
-        let source = String::new();
-        Note {
-            at,
-            source,
-            line,
-            text,
-        }
-    }
-
     /// A remark on a record of the source at this place.
     pub(super) fn remark(at: usize, line: u64, text: String) -> Note {
-        Note::new(at, line, NoteText::Remark(text))
+        Note {
+            at,
+            line,
+            remark: Some(text),
+            ..Note::default()
+        }
     }
 }
 
@@ -128,8 +114,12 @@ impl Merge<'_> {
     pub(super) fn refuse(&mut self, at: usize, line: u64, reason: String) {
         self.sources[at].refused += 1;
         if self.refusals.len() < REFUSALS_MAX {
-            self.refusals
-                .push(Note::new(at, line, NoteText::Reason(reason)));
+            self.refusals.push(Note {
+                at,
+                line,
+                reason: Some(reason),
+                ..Note::default()
+            });
         }
     }
 
@@ -157,8 +147,8 @@ impl Merge<'_> {
         sources
     }
 
-    /// What comes of the import; a dry run shows some reviews.
-    pub(crate) fn report(&self, is_dry: bool) -> Report {
+    /// What comes of the import into a file of so many bytes; a dry run shows some reviews.
+    pub(crate) fn report(&self, is_dry: bool, byte_count: u64) -> Report {
         let sources = self.source_reports();
         let is_changed = |source: &SourceReport| source.added + source.changed > 0;
         let duplicates = self.duplicates();
@@ -185,7 +175,7 @@ impl Merge<'_> {
             pruned_count: self.pruned.len() as u64,
             pruned_ids: first(&self.pruned),
             review_count: self.slots.len() as u64,
-            byte_count: self.bytes(),
+            byte_count,
             is_skeleton: self.is_skeleton(),
             has_placeholders: self.placeholders() != [false; 2],
             sources,

@@ -2,26 +2,22 @@
 
 use super::{file, import, imported, raw, reasons, says};
 
-const LINKED_BYTES_MAX: usize = 8 << 20;
 const MARKED_UP_BYTES_MAX: usize = 4 * 65_536;
 
 #[test]
-fn a_linked_document_may_have_8_mib_and_no_byte_more() {
+fn a_review_in_json_may_have_1_mib_and_no_byte_more() {
     let folder = tempfile::tempdir().unwrap();
-    let document = |bytes: usize| {
-        let node = r#"{"@type":"Review","author":"Ann","datePublished":"2024-03-04","reviewRating":5,"padding":""}"#;
-        let padding = "x".repeat(bytes - node.len());
-        file(
-            folder.path(),
-            "a.json",
-            node.replace("\"\"", &format!("\"{padding}\"")),
-        )
-    };
-    let (_into, _, reviews) = imported(&[&document(LINKED_BYTES_MAX), "--from", "jsonld"]);
-    assert_eq!(reviews.len(), 1);
-    let arguments = [&document(LINKED_BYTES_MAX + 1), "--from", "jsonld"];
-    let why = "is larger than 8388608 bytes, the most for schema.org: split it";
-    says(folder.path(), &arguments, 65, why);
+    let object = r#"{"author":"Ann","date":"2024-03-04","rating":5,"padding":""}"#;
+    for (bytes, refused) in [
+        (1 << 20, None),
+        ((1 << 20) + 1, Some("1: is longer than 1048576 bytes")),
+    ] {
+        let padding = "x".repeat(bytes - object.len());
+        let text = object.replace("\"\"", &format!("\"{padding}\""));
+        let source = file(folder.path(), "a.json", text);
+        let (_, report) = import(folder.path(), &[&source, "--dry-run"]);
+        assert_eq!(reasons(&report), Vec::from_iter(refused), "{bytes}");
+    }
 }
 
 #[test]
@@ -69,29 +65,6 @@ fn a_result_may_have_the_size_limit_and_no_byte_more() {
     let (into, ..) = imported(&[&source, "--data-file-bytes", &bytes.to_string()]);
     let written = std::fs::metadata(into.path().join("reviews.json")).unwrap();
     assert_eq!(written.len(), bytes);
-}
-
-#[test]
-fn a_workbook_may_have_32_mib_and_no_byte_more() {
-    let folder = tempfile::tempdir().unwrap();
-    for (bytes, why) in [
-        (
-            32 << 20,
-            "is an archive, and no workbook (.xlsx) that can be read",
-        ),
-        (
-            (32 << 20) + 1,
-            "is a workbook of more than 33554432 bytes: save the sheet as CSV",
-        ),
-    ] {
-        let source = file(folder.path(), "a.xlsx", b"PK\x03\x04");
-        let sparse = std::fs::OpenOptions::new()
-            .write(true)
-            .open(&source)
-            .unwrap();
-        sparse.set_len(bytes).unwrap();
-        says(folder.path(), &[&source], 65, why);
-    }
 }
 
 #[test]

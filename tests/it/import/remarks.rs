@@ -46,7 +46,7 @@ fn an_address_that_cannot_be_published_is_named_and_the_review_is_taken() {
 #[test]
 fn ten_remarks_are_shown_and_the_rest_is_counted() {
     let folder = tempfile::tempdir().unwrap();
-    for (rows, more) in [(10, None), (11, Some("and 1 more remark\n"))] {
+    for (rows, more) in [(10, None), (11, Some("and 1 more remarks\n"))] {
         let mut table = "id,author,rating,date,url\n".to_owned();
         for row in 0..rows {
             table.push_str(&format!("{row},Ann,5,2024-03-04,none\n"));

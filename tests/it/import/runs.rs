@@ -5,7 +5,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{file, import, raw, reviews, says, values};
+use super::{file, import, raw, reviews};
 use crate::support::program::{Program, command, run};
 
 const TABLE: &str = "id,name,stars,date,text\n1,Ann,5,2024-03-04,Good.\n2,Bob,2,2024-03-05,Slow.\n";
@@ -82,26 +82,6 @@ fn a_dry_run_shows_three_reviews_as_they_would_be_published() {
 }
 
 #[test]
-fn a_dry_run_says_so_when_nothing_would_change() {
-    let folder = tempfile::tempdir().unwrap();
-    let source = file(folder.path(), "a.csv", TABLE);
-    let dry = [source.as_str(), "--dry-run"];
-    for (arguments, expected) in [
-        (&dry[..], json!([false, true, true])),
-        (&dry[..1], json!([true, false, true])),
-        (&dry, json!([false, true, false])),
-    ] {
-        let (_, report) = import(folder.path(), arguments);
-        assert_eq!(
-            values(&report, &["written", "dry_run", "changes"]),
-            expected
-        );
-    }
-    let end = "reviews.json: a dry run, nothing would change\n";
-    says(folder.path(), &dry, 0, end);
-}
-
-#[test]
 fn placeholders_are_neither_served_nor_pass_the_check() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().to_str().unwrap();
@@ -146,70 +126,6 @@ fn placeholders_are_neither_served_nor_pass_the_check() {
     // What the operator has written stays.
     let (_, report) = import(folder.path(), &[&source, "--business-name", "Other"]);
     assert_eq!(report["written"], json!(false), "{report}");
-}
-
-#[test]
-fn a_name_of_the_business_may_have_1024_bytes_and_no_byte_more() {
-    let folder = tempfile::tempdir().unwrap();
-    let source = file(folder.path(), "a.csv", TABLE);
-    for (bytes, status) in [(1_024, 0), (1_025, 64)] {
-        let name = "x".repeat(bytes);
-        let output = raw(
-            folder.path(),
-            &[&source, "--dry-run", "--business-name", &name],
-        );
-        assert_eq!(output.status.code(), Some(status), "{output:?}");
-    }
-}
-
-/// A Takeout of one review; an older one does not name it.
-fn takeout(name: &str, comment: &str) -> String {
-    format!(
-        r#"{{"reviews":[{{"reviewer":{{"displayName":"Ann"}},"starRating":"FIVE","comment":"{comment}","createTime":"2024-03-04T00:00:00Z"{name}}}]}}"#
-    )
-}
-
-#[test]
-fn a_takeout_without_ids_is_merged_by_its_texts_where_that_is_asked_for() {
-    let named = takeout(r#","name":"accounts/1/locations/2/reviews/AbC""#, "Good.");
-    for (first, second) in [
-        (&named, &takeout("", "Good.")),
-        (&takeout("", "Good."), &named),
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        let first = file(folder.path(), "first.json", first);
-        let second = file(folder.path(), "second.json", second);
-        import(folder.path(), &[&first]);
-        let (_, report) = import(folder.path(), &[&second, "--dry-run"]);
-        assert_eq!(
-            (&report["review_count"], &report["remark_count"]),
-            (&json!(2), &json!(1))
-        );
-        let (_, report) = import(folder.path(), &[&second, "--merge-same-text"]);
-        assert_eq!(
-            (&report["review_count"], &report["missing_count"]),
-            (&json!(1), &json!(0))
-        );
-        assert_eq!(report["changes"], json!(false), "{report}");
-    }
-}
-
-#[test]
-fn texts_that_differ_or_that_two_reviews_share_are_not_merged() {
-    let folder = tempfile::tempdir().unwrap();
-    let first = file(
-        folder.path(),
-        "a.csv",
-        "id,name,stars,date,text\n1,Ann,5,2024-03-04,Good.\n2,Ann,5,2024-04-04,Good.\n3,Bob,4,2024-04-05,\n",
-    );
-    let second = file(
-        folder.path(),
-        "b.csv",
-        "name,stars,date,text\nAnn,5,2024-03-04,Good.\nBob,4,2024-04-05,\nAnn,5,2024-03-04,Very good.\n",
-    );
-    import(folder.path(), &[&first]);
-    let (_, report) = import(folder.path(), &[&second, "--merge-same-text"]);
-    assert_eq!(report["sources"][0]["added"], 3, "{report}");
 }
 
 #[test]

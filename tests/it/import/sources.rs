@@ -1,6 +1,6 @@
 //! What each kind of export becomes.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{file, fixture, import, imported, reasons, reviews, says, values};
 
@@ -112,18 +112,6 @@ fn an_american_spreadsheet_is_the_same_in_utf_16() {
 }
 
 #[test]
-fn ambiguous_dates_are_refused_until_a_format_says_which() {
-    let source = fixture("ambiguous.csv");
-    let (_folder, report, _) = imported(&[&source, "--dry-run"]);
-    let why = "2: date: \"03/04/2024\" could be day/month or month/day: say which with --date-format dmy or mdy";
-    assert_eq!(reasons(&report), [why]);
-    for (order, date) in [("dmy", "2024-04-03"), ("%m/%d/%Y", "2024-03-04")] {
-        let (_folder, _, reviews) = imported(&[&source, "--date-format", order]);
-        assert_eq!(reviews[1]["date"], date);
-    }
-}
-
-#[test]
 fn json_lines_are_refused_one_by_one() {
     let (_folder, report, reviews) =
         imported(&[&fixture("lines.jsonl"), "--map", "author=user.name"]);
@@ -144,23 +132,6 @@ fn json_lines_are_refused_one_by_one() {
     );
     assert_eq!(by("Ann")["owner_reply"]["date"], "2024-03-05");
     assert_eq!(by("Ann")["verified"], true);
-}
-
-#[test]
-fn a_saved_page_gives_its_review_nodes() {
-    let (_folder, report, reviews) = imported(&[&fixture("page.html")]);
-    let reasons = reasons(&report);
-    assert!(
-        reasons.len() == 1 && reasons[0].starts_with("38: this script is not JSON: "),
-        "{reasons:?}"
-    );
-    let keys = ["author", "source", "rating"];
-    assert_eq!(values(&reviews[0], &keys), json!(["Bob", "Yelp", 1]));
-    assert_eq!(
-        values(&reviews[1], &keys),
-        json!(["Ann & Tom", "import", 5])
-    );
-    assert_eq!(reviews[1]["text"], "Good\n\nThey called back.");
 }
 
 #[test]
@@ -189,6 +160,10 @@ fn sources_that_cannot_be_read_end_the_import_with_what_to_do() {
         (b"PK\x03\x04\x14\0\x06", "is an archive, and no workbook (.xlsx) that can be read: "),
         (b"\x1F\x8B\x08\0\0\0", "is compressed: unpack it"),
         (&whole.as_bytes()[..whole.len() - 100], "ends too early"),
+        (b"[\n{\"stars\":5}]\n]", "line 3: is not JSON that can be read"),
+        (b"<!doctype html>", "is a web page or XML: export the reviews as a table"),
+        (b"abc\0d", "holds zero bytes"),
+        (b"", "is empty: a table begins with a row that names its columns"),
         (
             b"id,author,rating,date,text\n1,Ann,5,2024-03-04,Good.\n2,Bob,1,2024-03-05,\"Bad.\n3,Cy,3,2024-03-06,Fair.\n",
             "a.csv: line 3: a quotation mark opens here and is never closed",
@@ -223,33 +198,13 @@ fn a_row_whose_quotation_mark_closes_too_early_is_refused() {
 }
 
 #[test]
-fn the_id_of_a_linked_review_is_one_that_means_it_everywhere() {
-    let folder = tempfile::tempdir().unwrap();
-    let node = |own: &str, text: &str| {
-        let review = format!(
-            r#"{{"@type":"Review",{own},"author":"Ann","datePublished":"2024-03-04","reviewRating":5,"reviewBody":"{text}"}}"#
-        );
-        file(folder.path(), text, review)
-    };
-    // Two pages of one number each are two reviews; an edit of one review is one.
-    for (own, count) in [
-        (r##""@id":"#review1""##, 2),
-        (r#""@id":"/reviews/1""#, 2),
-        (r#""@id":"_:b0""#, 2),
-        (
-            r#""identifier":{"@type":"PropertyValue","name":"review id"}"#,
-            2,
-        ),
-        (r#""@id":"https://a.example/#1""#, 1),
-        (r##""@id":"#1","identifier":"r-1""##, 1),
-        (
-            r#""identifier":{"@type":"PropertyValue","name":"review id","value":7}"#,
-            1,
-        ),
-    ] {
-        let (into, ..) = imported(&[&node(own, "One."), "--from", "jsonld"]);
-        import(into.path(), &[&node(own, "Two."), "--from", "jsonld"]);
-        let found: Vec<Value> = reviews(into.path());
-        assert_eq!(found.len(), count, "{own}");
+fn ambiguous_dates_are_refused_until_a_format_says_which() {
+    let source = fixture("ambiguous.csv");
+    let (_folder, report, _) = imported(&[&source, "--dry-run"]);
+    let why = "2: date: \"03/04/2024\" could be day/month or month/day: say which with --date-format dmy or mdy";
+    assert_eq!(reasons(&report), [why]);
+    for (order, date) in [("dmy", "2024-04-03"), ("%m/%d/%Y", "2024-03-04")] {
+        let (_folder, _, reviews) = imported(&[&source, "--date-format", order]);
+        assert_eq!(reviews[1]["date"], date);
     }
 }

@@ -31,7 +31,7 @@ pub use fast_path::check_fast_path;
 pub use form::check_form;
 pub use forwarded::check_forwarded;
 pub use hub::{check_hub_form, check_hub_sequence};
-pub use import::{check_import_csv, check_import_json, check_import_linked, check_import_values};
+pub use import::{check_import_csv, check_import_json, check_import_values};
 pub use insights::check_insights;
 pub use json::check_json;
 pub use mcp::{check_jsonrpc, check_mcp_head};
@@ -56,7 +56,6 @@ pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("hub_sequence", check_hub_sequence),
     ("import_csv", check_import_csv),
     ("import_json", check_import_json),
-    ("import_linked", check_import_linked),
     ("import_values", check_import_values),
     ("insights", check_insights),
     ("json", check_json),
