@@ -224,16 +224,11 @@ fn list_requests(store: &mut Store) -> Result<Table, Failure> {
         .map_err(|error| failure(&error))?;
     let rows = waiting.iter().map(|request| {
         let WaitingRequest {
-            id,
-            mode,
-            host,
-            topic,
-            accepted_at,
-            attempts,
-            last,
+            id, topic, state, ..
         } = request;
-        let (mode, at) = (mode.as_str(), time(*accepted_at));
-        let last = last.as_ref().map(ToString::to_string);
+        let (mode, host) = (request.mode.as_str(), request.callback.host().to_string());
+        let (at, attempts) = (time(state.created_at), state.attempt);
+        let last = state.last.as_ref().map(|last| last.answer.to_string());
         let json = json!({
             "id": id,
             "mode": mode,
@@ -297,7 +292,7 @@ fn show(store: &mut Store, id: i64, format: Format) -> Result<String, Failure> {
         false => "at the next change".to_owned(),
     };
     let lease = match state.phase {
-        Phase::Active { lease_s } => format!("{lease_s} s"),
+        Phase::Active { lease_s } | Phase::Pending { lease_s } => format!("{lease_s} s"),
         Phase::Unsubscribing => {
             "unsubscribed, leaves when the delivery under way has ended".to_owned()
         }
@@ -347,7 +342,7 @@ fn apply_admin(
 fn render_listed(listed: &Listed) -> Value {
     let state = &listed.state;
     let lease_s = match state.phase {
-        Phase::Active { lease_s } => lease_s,
+        Phase::Active { lease_s } | Phase::Pending { lease_s } => lease_s,
         Phase::Unsubscribing => 0,
     };
     json!({

@@ -23,7 +23,7 @@ use super::outcome::{Answer, Failure};
 use super::request::Secret;
 use super::resolve::{GuardedResolver, LookupError, ResolverPool};
 use super::signature::sign;
-use super::store::{Delivery, DenialNotice, Verification};
+use super::store::{Delivery, DenialNotice, WaitingRequest};
 use super::tcp::HubTcpConnector;
 use super::tls::TlsConnector;
 use super::{Callback, Settings};
@@ -48,7 +48,7 @@ pub struct Content {
 /// What a thread is to do.
 #[derive(Debug)]
 pub(super) enum Job {
-    Verify(Verification),
+    Verify(WaitingRequest),
     /// The number counts the bytes that were taken.
     Deliver(Delivery, Arc<Content>, Arc<AtomicU64>),
     Deny(DenialNotice),
@@ -175,7 +175,7 @@ impl Client {
 
     /// Asks the callback to confirm. Confirmed is only a 2xx whose body is the challenge, to the byte; of the answer at most
     /// one byte more than that is read.
-    fn verify(&self, asked: &Verification) -> Exchange {
+    fn verify(&self, asked: &WaitingRequest) -> Exchange {
         let Some(challenge) = challenge() else {
             return Exchange::WITHHELD;
         };

@@ -24,13 +24,16 @@ pub struct Guard {
 pub struct Ports(Vec<(u16, u16)>);
 
 /// Why a callback is not reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Blocked {
     /// The port is not one of those that are permitted.
+    #[error("port {0} is not permitted, but {1}")]
     Port(u16, Ports),
     /// The name belongs to a private or special domain.
+    #[error("host {0} is not a public name")]
     Name(String),
     /// The address is not global unicast.
+    #[error("address {0} is not a public one")]
     Address(IpAddr),
 }
 
@@ -115,18 +118,6 @@ impl fmt::Display for Ports {
         Ok(())
     }
 }
-
-impl fmt::Display for Blocked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Blocked::Port(port, ports) => write!(f, "port {port} is not permitted, but {ports}"),
-            Blocked::Name(name) => write!(f, "host {name} is not a public name"),
-            Blocked::Address(address) => write!(f, "address {address} is not a public one"),
-        }
-    }
-}
-
-impl std::error::Error for Blocked {}
 
 /// Takes the IPv4 address out of the IPv6 forms that carry one to the IPv4 internet.
 fn unwrap(address: IpAddr) -> IpAddr {

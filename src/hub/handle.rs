@@ -64,11 +64,13 @@ pub struct Health {
 }
 
 /// Why the hub does not start.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The file of authorities cannot be used.
-    Ca(CaError),
+    #[error("--callback-ca {0}")]
+    Ca(#[from] CaError),
     /// The system refuses a thread.
+    #[error("the hub's threads cannot be started: {0}")]
     Thread(io::Error),
 }
 
@@ -252,23 +254,6 @@ impl fmt::Debug for Hub {
         f.debug_struct("Hub")
             .field("health", &self.health())
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Ca(error) => write!(f, "--callback-ca {error}"),
-            StartError::Thread(error) => write!(f, "the hub's threads cannot be started: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
-
-impl From<CaError> for StartError {
-    fn from(error: CaError) -> StartError {
-        StartError::Ca(error)
     }
 }
 

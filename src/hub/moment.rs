@@ -54,22 +54,3 @@ impl Moment {
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arithmetic_saturates_at_both_ends() {
-        let last = Moment::from_unix_ms(i64::MAX);
-        assert_eq!(last.plus(Duration::MAX), last);
-        let first = Moment::from_unix_ms(i64::MIN);
-        assert_eq!(first.minus(Duration::MAX), first);
-        assert_eq!(last.since(first), Duration::from_millis(i64::MAX as u64));
-    }
-
-    #[test]
-    fn since_an_later_moment_is_zero() {
-        assert_eq!(Moment::ZERO.since(Moment::from_unix_ms(1)), Duration::ZERO);
-    }
-}

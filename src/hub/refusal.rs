@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// A request that the hub does not accept. Nothing has been created.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
 pub struct Refusal {
     /// What kind of refusal it is; the HTTP layer chooses the status.
     pub kind: RefusalKind,
@@ -27,51 +28,41 @@ pub enum RefusalKind {
 }
 
 impl Refusal {
-    fn new(kind: RefusalKind, reason: String) -> Refusal {
+    fn new(kind: RefusalKind, reason: String, retry_after_s: Option<u32>) -> Refusal {
         Refusal {
             kind,
             reason,
-            retry_after_s: None,
+            retry_after_s,
         }
     }
 
     /// Refuses because of `field`: the reason reads `field: what`.
     pub(crate) fn field(field: &str, what: impl fmt::Display) -> Refusal {
-        Refusal::new(RefusalKind::Field, format!("{field}: {what}"))
+        Refusal::new(RefusalKind::Field, format!("{field}: {what}"), None)
     }
 
     /// Refuses the body's media type.
     pub(crate) fn media_type(what: impl fmt::Display) -> Refusal {
-        Refusal::new(RefusalKind::MediaType, format!("content-type: {what}"))
+        Refusal::new(
+            RefusalKind::MediaType,
+            format!("content-type: {what}"),
+            None,
+        )
     }
 
     /// Refuses a body in a content coding.
     pub(crate) fn content_coding() -> Refusal {
         let reason = "content-encoding: the form must be sent without one";
-        Refusal::new(RefusalKind::MediaType, reason.to_owned())
+        Refusal::new(RefusalKind::MediaType, reason.to_owned(), None)
     }
 
     /// Refuses because a limit of this client or callback host is reached.
     pub(crate) fn too_many(reason: String, retry_after_s: u32) -> Refusal {
-        Refusal {
-            retry_after_s: Some(retry_after_s),
-            ..Refusal::new(RefusalKind::TooMany, reason)
-        }
+        Refusal::new(RefusalKind::TooMany, reason, Some(retry_after_s))
     }
 
     /// Refuses because the hub as a whole cannot take more, or cannot write.
     pub(crate) fn unavailable(reason: String, retry_after_s: u32) -> Refusal {
-        Refusal {
-            retry_after_s: Some(retry_after_s),
-            ..Refusal::new(RefusalKind::Unavailable, reason)
-        }
+        Refusal::new(RefusalKind::Unavailable, reason, Some(retry_after_s))
     }
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
-    }
-}
-
-impl std::error::Error for Refusal {}

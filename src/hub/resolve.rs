@@ -42,16 +42,20 @@ impl Lookup for SystemLookup {
 }
 
 /// Why a name has no address to connect to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LookupError {
     /// The resolver said no.
+    #[error("the name does not resolve")]
     Failed,
     /// The deadline passed.
+    #[error("the name did not resolve in time")]
     Late,
     /// All threads are busy with names that do not come back.
+    #[error("all lookups hang")]
     PoolExhausted,
     /// One of the addresses is refused.
-    Blocked(Blocked),
+    #[error(transparent)]
+    Blocked(#[from] Blocked),
 }
 
 /// A bounded number of threads that look names up, and the guard that judges every answer.
@@ -95,8 +99,7 @@ impl ResolverPool {
         };
         // Every answer is judged before the first is used: one refused address condemns the name.
         for address in &addresses {
-            let checked = self.0.guard.check_address(*address);
-            checked.map_err(LookupError::Blocked)?;
+            self.0.guard.check_address(*address)?;
         }
         addresses.truncate(ADDRESSES_MAX);
         match addresses.is_empty() {
@@ -160,19 +163,6 @@ impl fmt::Debug for ResolverPool {
         f.write_str("ResolverPool")
     }
 }
-
-impl fmt::Display for LookupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LookupError::Failed => f.write_str("the name does not resolve"),
-            LookupError::Late => f.write_str("the name did not resolve in time"),
-            LookupError::PoolExhausted => f.write_str("all lookups hang"),
-            LookupError::Blocked(blocked) => blocked.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for LookupError {}
 
 /// Addresses of a name that are tried.
 const ADDRESSES_MAX: usize = 4;

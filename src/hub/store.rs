@@ -34,7 +34,7 @@ pub use self::sqlite::FILE_NAME;
 pub use self::types::{
     Accept, AdminCommand, Claim, CopyReport, Counts, Delivery, DenialNotice, Lane, Listed,
     Published, QuotaExceeded, Quotas, Recorded, Report, SweepReport, Tombstone, TopicVersion,
-    Verification, WaitingRequest,
+    WaitingRequest,
 };
 use super::moment::Moment;
 
@@ -143,14 +143,6 @@ impl fmt::Debug for Store {
         write!(f, "Store({})", self.connection.place().display())
     }
 }
-
-/// Attempts to verify one request: one, and one more for each crash of ours that cut it short. Whether that one had been
-/// sent is not known, so a low bound would drop requests that were never asked for confirmation; without any, a request
-/// that crashes us would do so for ever.
-pub const VERIFICATIONS_MAX: u32 = 5;
-
-/// Attempts to verify one request whose callback host is not reached.
-pub const UNREACHED_MAX: u32 = 3;
 
 /// Tombstones and denials kept, each; beyond it the oldest go. Our choice: a few megabytes at most.
 pub const TOMBSTONES_MAX: usize = 10_000;

@@ -1,15 +1,17 @@
 //! The life of one subscription: rules without I/O, `now` handed in.
 //!
-//! A request waits for its verification in a row of its own (pending); what follows is this table.
-//!
 //! | phase | event | next phase | also |
 //! |---|---|---|---|
-//! | none | verified subscribe | active | what the topic held when the request was accepted counts as delivered |
-//! | none | verified unsubscribe | none | |
-//! | active | verified subscribe | active | new secret and lease, failures 0, next attempt at once; the content owed stays owed |
-//! | active, no attempt under way | verified unsubscribe | none | tombstone |
-//! | active, an attempt under way | verified unsubscribe | unsubscribing | nothing more is sent |
-//! | unsubscribing | verified subscribe | active | as for an active one; the attempt goes on |
+//! | none | accepted request | pending | what the topic holds counts as delivered |
+//! | pending | verification begun | pending | counts as an attempt; a crash does not take it back |
+//! | pending | not sent for a reason of ours | pending | the attempt does not count |
+//! | pending | callback not reached, fewer than three attempts | pending | the next one waits |
+//! | pending | refused, not reached, or five attempts and a crash | none | nothing else changes |
+//! | pending | confirmed subscribe | active | |
+//! | active | confirmed subscribe | active | new secret and lease, failures 0, next attempt at once; the content owed stays owed |
+//! | active, no attempt under way | confirmed unsubscribe | none | tombstone |
+//! | active, an attempt under way | confirmed unsubscribe | unsubscribing | nothing more is sent |
+//! | unsubscribing | confirmed subscribe | active | as for an active one; the attempt goes on |
 //! | unsubscribing | attempt ended | none | tombstone |
 //! | active | attempt begun | active | digest stored, not acknowledged |
 //! | active | attempt acknowledged | active | failures 0 |
@@ -18,11 +20,14 @@
 //! | active | lease checked after its end, no attempt under way | none | tombstone |
 //! | active | topic withdrawn, or the operator's removal | none | tombstone, denial |
 //!
+//! A pair of callback and topic may have an active subscription and pending requests to renew or to end it: what is asked
+//! changes nothing until it is confirmed.
+//!
 //! An attempt under way cannot be called back, and a subscriber that subscribes again must not get its content after a
 //! newer one. So a subscription that its subscriber ends outlives its attempt, and with that the next one of the same pair
 //! waits. The operator's command and a withdrawn topic end it at once.
 //!
-//! Failed verifications change nothing. What is owed follows from the state alone: a subscription is due unless the
+//! What is owed follows from the state alone: a subscription is due unless the
 //! digest of its last begun attempt is the topic's current one and was acknowledged.
 
 use std::time::Duration;
@@ -35,7 +40,7 @@ use super::request::Secret;
 /// A subscription, without the pair of topic and callback that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {
-    /// Whether it is active, or only waits for the end of an attempt.
+    /// Where it stands.
     pub phase: Phase,
     /// Key of the signatures; without one nothing is signed.
     pub secret: Option<Secret>,
@@ -66,6 +71,11 @@ pub struct Subscription {
 /// Where a subscription stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
+    /// It is asked for, to begin, to go on or to end, and not confirmed yet. Attempts are verifications.
+    Pending {
+        /// Seconds that are granted if it is confirmed.
+        lease_s: u32,
+    },
     /// It gets what changes.
     Active {
         /// Seconds granted with the last verification.
@@ -75,23 +85,20 @@ pub enum Phase {
     Unsubscribing,
 }
 
-/// What a verified request to subscribe brings.
-#[derive(Clone, Debug)]
-pub(super) struct Grant {
-    pub(super) secret: Option<Secret>,
-    pub(super) lease_s: u32,
-    /// When the verification request went out: the lease counts from then (WebSub §5.3).
-    pub(super) asked_at: Moment,
-}
-
 impl Subscription {
-    /// Begins one that counts the content `accepted` as delivered.
-    pub(super) fn activate(grant: Grant, accepted: [u8; 32], now: Moment) -> Subscription {
-        let mut subscription = Subscription {
-            phase: Phase::Unsubscribing,
-            secret: None,
+    /// Makes one that is asked for at `now`, while its topic holds `digest`.
+    #[must_use]
+    pub fn request(
+        lease_s: u32,
+        secret: Option<Secret>,
+        digest: [u8; 32],
+        now: Moment,
+    ) -> Subscription {
+        Subscription {
+            phase: Phase::Pending { lease_s },
+            secret,
             lease_end: now,
-            digest: accepted,
+            digest,
             acknowledged: true,
             failures: 0,
             next_at: Moment::ZERO,
@@ -101,19 +108,50 @@ impl Subscription {
             created_at: now,
             verified_at: now,
             last: None,
-        };
-        subscription.renew(grant, now);
-        subscription
+        }
     }
 
-    /// Takes secret and lease of a verified request.
-    pub(super) fn renew(&mut self, grant: Grant, now: Moment) {
-        let lease = Duration::from_secs(grant.lease_s.into());
-        self.phase = Phase::Active {
-            lease_s: grant.lease_s,
+    /// Begins a verification of a pending one.
+    pub(super) fn begin_verification(&mut self) {
+        self.claimed = true;
+        self.attempt += 1;
+    }
+
+    /// Books that the verification was not sent, for a reason of ours.
+    pub(super) fn take_back(&mut self) {
+        self.claimed = false;
+        self.attempt = self.attempt.saturating_sub(1);
+    }
+
+    /// Books that the callback was not reached; `false` when it is not tried again.
+    pub(super) fn put_off(&mut self, answer: Answer, delay: Duration, now: Moment) -> bool {
+        self.claimed = false;
+        self.next_at = now.plus(delay);
+        self.last = Some(Ended { at: now, answer });
+        self.attempt < UNREACHED_MAX
+    }
+
+    /// Gives up a verification whose process is gone; `false` when it is not tried again.
+    pub(super) fn recover_verification(&mut self) -> bool {
+        self.claimed = false;
+        self.attempt < VERIFICATIONS_MAX
+    }
+
+    /// Makes a pending one active that was confirmed when it was asked at `asked_at`.
+    pub(super) fn activate(self, asked_at: Moment, now: Moment) -> Subscription {
+        let mut active = Subscription::request(0, None, self.digest, now);
+        active.renew(self, asked_at, now);
+        active
+    }
+
+    /// Takes secret and lease of a confirmed request. The lease counts from the verification (WebSub §5.3).
+    pub(super) fn renew(&mut self, request: Subscription, asked_at: Moment, now: Moment) {
+        let (Phase::Pending { lease_s } | Phase::Active { lease_s }) = request.phase else {
+            return;
         };
-        self.secret = grant.secret;
-        self.lease_end = grant.asked_at.plus(lease);
+        self.phase = Phase::Active { lease_s };
+        self.secret = request.secret;
+        self.lease_end = asked_at.plus(Duration::from_secs(lease_s.into()));
         self.verified_at = now;
         self.failures = 0;
         self.retry();
@@ -164,7 +202,7 @@ impl Subscription {
         };
         match self.phase {
             Phase::Unsubscribing => Some(RemovalReason::Unsubscribed),
-            Phase::Active { .. } => removal,
+            Phase::Active { .. } | Phase::Pending { .. } => removal,
         }
     }
 
@@ -213,7 +251,7 @@ impl Subscription {
     pub(super) fn removed(&self, removal: RemovalReason) -> RemovalReason {
         match self.phase {
             Phase::Unsubscribing => RemovalReason::Unsubscribed,
-            Phase::Active { .. } => removal,
+            Phase::Active { .. } | Phase::Pending { .. } => removal,
         }
     }
 
@@ -234,6 +272,14 @@ impl Subscription {
         self.attempt == 0 || self.failures > 0 || self.elapsed_ms >= SLOW_MS
     }
 }
+
+/// Attempts to verify one request: one, and one more for each crash of ours that cut it short. Whether that one had been
+/// sent is not known, so a low bound would drop requests that were never asked for confirmation; without any, a request
+/// that crashes us would do so for ever.
+pub const VERIFICATIONS_MAX: u64 = 5;
+
+/// Attempts to verify one request whose callback host is not reached.
+pub const UNREACHED_MAX: u64 = 3;
 
 /// An attempt that took this long sends the next one to the slow lane.
 const SLOW_MS: u32 = 1000;

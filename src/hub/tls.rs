@@ -21,7 +21,8 @@ use ureq::unversioned::transport::{
 use super::client::mark_connected;
 
 /// Why a file of authorities cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {what}", path.display())]
 pub struct CaError {
     path: PathBuf,
     what: String,
@@ -83,14 +84,6 @@ pub(super) fn add_authorities(roots: &mut RootCertStore, path: &Path) -> Result<
         _ => Ok(()),
     }
 }
-
-impl fmt::Display for CaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.what)
-    }
-}
-
-impl std::error::Error for CaError {}
 
 /// The last link of ureq's chain: a handshake over the connection that was made.
 pub(crate) struct TlsConnector(pub(crate) Arc<ClientConfig>);

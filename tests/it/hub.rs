@@ -14,6 +14,8 @@ mod guard;
 mod handover;
 mod handshake;
 mod http;
+#[cfg(target_os = "linux")]
+mod memory;
 mod neighbours;
 mod pause;
 #[cfg(feature = "postgres")]
@@ -22,7 +24,6 @@ mod postgres;
 mod postgres_shared;
 #[cfg(feature = "postgres")]
 mod replicas;
-mod resolver;
 pub(crate) mod rig;
 mod sample;
 mod state;

@@ -198,27 +198,6 @@ fn h25_pairs_of_the_same_name_are_not_overwritten() {
 }
 
 #[test]
-fn the_operator_sees_the_path_and_that_there_is_a_query() {
-    assert_eq!(
-        parse("https://a.example/cb?key=secret").without_query(),
-        "https://a.example/cb?…"
-    );
-    assert_eq!(
-        parse("https://a.example/cb").without_query(),
-        "https://a.example/cb"
-    );
-}
-
-#[test]
-fn neither_debug_nor_redaction_shows_path_or_query() {
-    let callback = parse("https://a.example/token?key=secret");
-    assert_eq!(
-        format!("{callback:?}"),
-        "Callback(https://a.example:443/… (34 bytes))"
-    );
-}
-
-#[test]
 fn an_internationalized_host_is_told_how_to_be_written() {
     let error = Callback::parse("https://bücher.example/cb").expect_err("not ASCII");
     assert_eq!(

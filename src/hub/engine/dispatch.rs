@@ -6,23 +6,22 @@ use std::time::{Duration, Instant};
 use tracing::{error, info};
 
 use super::{Engine, Logged, Message};
+use crate::hub::Moment;
 use crate::hub::breaker::{PROBE_WAIT_MAX, PROBES};
 use crate::hub::client::Job;
 use crate::hub::outcome::{Outcome, RemovalReason};
 use crate::hub::store::{Delivery, Lane, Listed};
-use crate::hub::{Moment, store};
 
 impl Engine {
     /// Begins what may begin; true when it is worth looking again soon: a lane is full, or claims are to be given back.
     pub(super) fn dispatch(&mut self, now: Moment) -> bool {
         self.in_flight.observe(Instant::now());
         self.dispatch_probe(now);
-        let mut more = self.dispatch_requests(now);
+        let mut more = self.dispatch_lane(Lane::Ask, now);
         if !self.breaker.is_paused() && !self.unpublished {
-            more |= self.dispatch_deliveries(Lane::Fast, now);
-            more |= self.dispatch_deliveries(Lane::Slow, now);
+            more |= self.dispatch_lane(Lane::Fast, now);
+            more |= self.dispatch_lane(Lane::Slow, now);
         }
-        more |= self.dispatch_notices(now);
         more | !self.reports.is_empty()
     }
 
@@ -46,34 +45,37 @@ impl Engine {
         self.begin(Lane::Ask, Job::Probe(targets));
     }
 
-    /// Returns the time of day within a turn that began at `now`: booking and publishing may have taken a while, which
-    /// the lease of an attempt is not to lack.
-    fn later(&self, now: Moment) -> Moment {
-        now.plus(self.anchor.0.elapsed())
-    }
-
-    fn dispatch_requests(&mut self, now: Moment) -> bool {
-        let claim = self.in_flight.room(Lane::Ask, Instant::now());
-        let now = self.later(now);
-        let claimed = self.claim(claim.limit, |store| store.claim_requests(&claim, now));
-        let is_full = claimed.len() == claim.limit;
-        for verification in claimed {
-            self.begin(Lane::Ask, Job::Verify(verification));
-        }
-        is_full
-    }
-
-    fn dispatch_deliveries(&mut self, lane: Lane, now: Moment) -> bool {
+    /// Claims what may begin in a lane, and begins it; true when there may be more.
+    fn dispatch_lane(&mut self, lane: Lane, now: Moment) -> bool {
         let claim = self.in_flight.room(lane, Instant::now());
-        let now = self.later(now);
-        let claimed = self.claim(claim.limit, |store| {
-            store.claim_deliveries(lane, &claim, now)
-        });
-        let is_full = claimed.len() == claim.limit;
-        for delivery in claimed {
-            self.deliver(lane, delivery);
+        if claim.limit == 0 {
+            return true;
         }
-        is_full
+        // Booking and publishing may have taken a while, which the lease of an attempt is not to lack.
+        let now = now.plus(self.anchor.0.elapsed());
+        let begun = if lane == Lane::Ask {
+            let asked = self.with_store(|store| store.claim_requests(&claim, now));
+            let mut jobs: Vec<Job> = asked
+                .unwrap_or_default()
+                .into_iter()
+                .map(Job::Verify)
+                .collect();
+            let left = claim.limit - jobs.len();
+            let notices = self.with_store(|store| store.take_notices(left, now));
+            jobs.extend(notices.unwrap_or_default().into_iter().map(Job::Deny));
+            let begun = jobs.len();
+            jobs.into_iter().for_each(|job| self.begin(lane, job));
+            begun
+        } else {
+            let claimed = self.with_store(|store| store.claim_deliveries(lane, &claim, now));
+            let claimed = claimed.unwrap_or_default();
+            let begun = claimed.len();
+            claimed
+                .into_iter()
+                .for_each(|delivery| self.deliver(lane, delivery));
+            begun
+        };
+        begun == claim.limit
     }
 
     /// Begins a delivery, or gives its claim back when another content is served by now.
@@ -91,28 +93,6 @@ impl Engine {
                 };
                 self.reports.push((report, logged));
             }
-        }
-    }
-
-    fn dispatch_notices(&mut self, now: Moment) -> bool {
-        let room = self.in_flight.room(Lane::Ask, Instant::now()).limit;
-        let notices = self.claim(room, |store| store.take_notices(room, now));
-        let is_full = notices.len() == room;
-        for notice in notices {
-            self.begin(Lane::Ask, Job::Deny(notice));
-        }
-        is_full
-    }
-
-    /// Takes work for which there is `room` out of the store.
-    fn claim<T>(
-        &mut self,
-        room: usize,
-        claim: impl FnOnce(&mut store::Store) -> Result<Vec<T>, store::StoreError>,
-    ) -> Vec<T> {
-        match room {
-            0 => Vec::new(),
-            _ => self.with_store(claim).unwrap_or_default(),
         }
     }
 

@@ -236,33 +236,28 @@ impl Engine {
 }
 
 fn refuse(exceeded: QuotaExceeded, quotas: &Quotas) -> Refusal {
-    match exceeded {
-        QuotaExceeded::Requests => {
-            let most = quotas.requests;
-            let what = format!("{most} requests wait for verification, which is the most");
-            Refusal::unavailable(what, VERIFIED_S)
-        }
-        QuotaExceeded::RequestsOfHost => {
-            let most = quotas.requests_per_host;
-            let what = format!(
-                "hub.callback: {most} requests for its host wait for verification, which is the most"
-            );
-            Refusal::too_many(what, VERIFIED_S)
-        }
-        QuotaExceeded::Subscriptions => {
-            let most = quotas.subscriptions;
-            let what = format!("{most} subscriptions are active, which is the most");
-            Refusal::unavailable(what, LEASE_S)
-        }
+    let (most, what, wait_s) = match exceeded {
+        QuotaExceeded::Requests => (quotas.requests, WAITING, VERIFIED_S),
+        QuotaExceeded::Subscriptions => (quotas.subscriptions, ACTIVE, LEASE_S),
+        QuotaExceeded::RequestsOfHost => (quotas.requests_per_host, WAITING_OF_HOST, VERIFIED_S),
         QuotaExceeded::SubscriptionsOfHost => {
-            let most = quotas.subscriptions_per_host;
-            let what = format!(
-                "hub.callback: {most} subscriptions of its host are active, which is the most"
-            );
-            Refusal::too_many(what, LEASE_S)
+            (quotas.subscriptions_per_host, ACTIVE_OF_HOST, LEASE_S)
         }
+    };
+    let reason = format!("{most} {what}, which is the most");
+    match exceeded {
+        QuotaExceeded::Requests | QuotaExceeded::Subscriptions => {
+            Refusal::unavailable(reason, wait_s)
+        }
+        _ => Refusal::too_many(format!("hub.callback: {reason}"), wait_s),
     }
 }
+
+/// What there is too much of.
+const WAITING: &str = "requests wait for verification";
+const WAITING_OF_HOST: &str = "requests for its host wait for verification";
+const ACTIVE: &str = "subscriptions are active";
+const ACTIVE_OF_HOST: &str = "subscriptions of its host are active";
 
 /// The longest wait before a verification is tried again.
 const VERIFY_DELAY_MAX: Duration = Duration::from_secs(60);

@@ -164,30 +164,6 @@ fn names_of_private_networks_need_the_flag() {
 }
 
 #[test]
-fn literal_addresses_are_judged_as_written() {
-    for (host, private) in [
-        ("127.0.0.1", true),
-        ("[::1]", true),
-        ("[::ffff:7f00:1]", true),
-        ("169.254.169.254", false),
-    ] {
-        let callback = Callback::parse(&format!("https://{host}/")).expect(host);
-        assert!(
-            matches!(
-                guard(false).check_callback(&callback),
-                Err(Blocked::Address(_))
-            ),
-            "{host}"
-        );
-        assert_eq!(
-            guard(true).check_callback(&callback).is_ok(),
-            private,
-            "{host}"
-        );
-    }
-}
-
-#[test]
 fn ports_are_443_8443_and_from_1024_unless_told_otherwise() {
     for (port, permitted) in [
         (443, true),

@@ -214,14 +214,6 @@ fn other_modes_are_refused() {
 }
 
 #[test]
-fn h21_plain_http_callbacks_are_refused() {
-    assert_eq!(
-        reason(&BASE.replace("https%3A%2F%2Fa", "http%3A%2F%2Fa")),
-        "hub.callback: must be https, plain http is refused"
-    );
-}
-
-#[test]
 fn neither_secret_nor_callback_is_shown_by_debug() {
     let text = format!("{:?}", accepted(&format!("{BASE}&hub.secret=opensesame")));
     assert!(

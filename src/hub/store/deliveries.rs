@@ -40,18 +40,9 @@ impl Store {
             let mut recorded = vec![Recorded::Stale; reports.len()];
             record_deliveries(db, reports, &mut recorded, policy, now)?;
             for (report, recorded) in reports.iter().zip(&mut recorded) {
-                *recorded = match *report {
-                    Report::Verified {
-                        id,
-                        asked_at,
-                        confirmed,
-                    } => requests::verified(db, id, asked_at, confirmed, now)?,
-                    Report::Unreached { id, answer, delay } => {
-                        requests::put_off(db, id, answer, delay, now)?
-                    }
-                    Report::Unsent { id } => requests::release(db, id)?,
-                    Report::Delivered { .. } => continue,
-                };
+                if !matches!(report, Report::Delivered { .. }) {
+                    *recorded = requests::record(db, report, now)?;
+                }
             }
             Ok(recorded)
         })

@@ -1,32 +1,45 @@
 //! What can be wrong with a store, in words for the operator.
 
-use std::fmt;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::schema::SCHEMA_VERSION;
 
 /// A store that cannot be opened, read or written. Nothing of the failed call has happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// The disk is full: the operator makes room, then all goes on by itself.
+    /// The operator makes room, then all goes on by itself.
+    #[error("{}: the disk is full", .0.display())]
     QuotaExceeded(PathBuf),
-    /// The file or its directory cannot be written: the operator changes permissions or the mount.
+    /// The operator changes permissions or the mount.
+    #[error("{}: cannot be written (permissions or a read-only mount)", .0.display())]
     ReadOnly(PathBuf),
-    /// The file is damaged: the operator restores a backup, or moves it away and loses the subscriptions.
+    /// The operator restores a backup, or moves the files away and loses the subscriptions.
+    #[error(
+        "{}: the file is damaged ({}); restore a backup, or move all hub.* files away to start without subscriptions",
+        .0.display(), .1
+    )]
     Corrupt(PathBuf, String),
     /// The file is not one of ours, though its name is.
+    #[error("{}: not a state file of reviewd; choose another --state", .0.display())]
     Foreign(PathBuf),
     /// The file was written by a later version.
+    #[error(
+        "{}: schema {} is newer than this program's {SCHEMA_VERSION}; use the version that wrote it",
+        .0.display(), .1
+    )]
     Newer(PathBuf, i64),
     /// Another process held the file for longer than the wait.
+    #[error("{}: another process is writing; try again", .0.display())]
     Busy(PathBuf),
     /// Anything else that reading or writing met.
+    #[error("{}: {}", .0.display(), .1)]
     Io(PathBuf, String),
     /// The database cannot be reached, or its answers do not come: it is tried again by itself.
+    #[error("{0}: cannot be reached: {1}")]
     Unreachable(String, String),
-    /// The database cannot be used as it is set up: a wrong password, missing rights, a newer schema. The operator
-    /// changes that, or the address.
+    /// The database cannot be used as it is set up: the operator changes that, or the address.
+    #[error("{0}: cannot be used: {1}")]
     Refused(String, String),
 }
 
@@ -48,43 +61,3 @@ impl StoreError {
         matches!(self, StoreError::Busy(_) | StoreError::Unreachable(..))
     }
 }
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StoreError::QuotaExceeded(path)
-            | StoreError::ReadOnly(path)
-            | StoreError::Corrupt(path, _)
-            | StoreError::Foreign(path)
-            | StoreError::Newer(path, _)
-            | StoreError::Busy(path)
-            | StoreError::Io(path, _) => write!(f, "{}: ", path.display())?,
-            StoreError::Unreachable(name, _) | StoreError::Refused(name, _) => {
-                write!(f, "{name}: ")?;
-            }
-        }
-        match self {
-            StoreError::QuotaExceeded(_) => f.write_str("the disk is full"),
-            StoreError::ReadOnly(_) => {
-                f.write_str("cannot be written (permissions or a read-only mount)")
-            }
-            StoreError::Corrupt(_, what) => write!(
-                f,
-                "the file is damaged ({what}); restore a backup, or move all hub.* files away to start without subscriptions"
-            ),
-            StoreError::Foreign(_) => {
-                f.write_str("not a state file of reviewd; choose another --state")
-            }
-            StoreError::Newer(_, version) => write!(
-                f,
-                "schema {version} is newer than this program's {SCHEMA_VERSION}; use the version that wrote it"
-            ),
-            StoreError::Busy(_) => f.write_str("another process is writing; try again"),
-            StoreError::Io(_, what) => f.write_str(what),
-            StoreError::Unreachable(_, what) => write!(f, "cannot be reached: {what}"),
-            StoreError::Refused(_, what) => write!(f, "cannot be used: {what}"),
-        }
-    }
-}
-
-impl std::error::Error for StoreError {}

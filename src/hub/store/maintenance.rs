@@ -6,7 +6,7 @@ use super::connection::{Connection, Row, Value};
 use super::rows::{self, first, read_last};
 use super::{
     AdminCommand, CopyReport, Counts, DenialNotice, Listed, Published, Store, StoreError,
-    SweepReport, TOMBSTONES_MAX, Tombstone, TopicVersion, VERIFICATIONS_MAX, copy, touch,
+    SweepReport, TOMBSTONES_MAX, Tombstone, TopicVersion, copy, requests, touch,
 };
 use crate::hub::Moment;
 use crate::hub::subscription::{RemovalReason, Subscription};
@@ -152,10 +152,7 @@ impl Store {
                 state.release();
                 None
             })?;
-            let sql = "DELETE FROM request WHERE claimed = 1 AND attempts >= $1";
-            db.execute(sql, &[VERIFICATIONS_MAX.into()])?;
-            let sql = "UPDATE request SET claimed = 0 WHERE claimed = 1";
-            db.execute(sql, &[]).map(drop)
+            requests::recover(db)
         })
     }
 

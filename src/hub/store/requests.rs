@@ -1,17 +1,15 @@
-//! Requests that wait for their verification.
+//! Requests that wait for their verification: loaded, changed by the rules of [`Subscription`], and saved.
 
-use std::time::Duration;
-
-use super::connection::{Connection, Row};
+use super::connection::{Connection, Row, Value};
 use super::host_room::HostRoom;
 use super::rows::{self, first, read_mode, read_secret, secret_value};
 use super::{
-    Accept, Claim, QuotaExceeded, Quotas, Recorded, Store, StoreError, UNREACHED_MAX, Verification,
-    WaitingRequest, touch,
+    Accept, Claim, QuotaExceeded, Quotas, Recorded, Report, Store, StoreError, WaitingRequest,
+    touch,
 };
 use crate::hub::Moment;
 use crate::hub::request::Mode;
-use crate::hub::subscription::{Answer, Grant, Subscription};
+use crate::hub::subscription::{Answer, Ended, Subscription};
 
 impl Store {
     /// Keeps each request that `quotas` leave room for; one that repeats a waiting one to the letter joins it. The answers
@@ -36,39 +34,27 @@ impl Store {
     }
 
     /// Claims requests to be verified, those of active subscriptions first and then the oldest, at most one at a time for
-    /// each pair of callback and topic. A claim counts as an attempt; a request has [`VERIFICATIONS_MAX`] in its life, all
-    /// but the first [`UNREACHED_MAX`] after a crash.
-    ///
-    /// [`VERIFICATIONS_MAX`]: super::VERIFICATIONS_MAX
+    /// each pair of callback and topic.
     pub fn claim_requests(
         &mut self,
         claim: &Claim,
         now: Moment,
-    ) -> Result<Vec<Verification>, StoreError> {
-        let read = |(id, mut row): (i64, Row)| {
-            Ok(Verification {
-                id,
-                mode: read_mode(&mut row)?,
-                topic_given: row.text("topic_given")?,
-                callback: row.callback()?,
-                lease_s: row.number("lease_s")?,
-            })
-        };
-        let found: Vec<Verification> = self.read(|db| {
-            let rows = HostRoom::new(claim).fill(db, FIND, &[now.into()])?;
-            rows.into_iter().map(read).collect()
-        })?;
+    ) -> Result<Vec<WaitingRequest>, StoreError> {
+        let found = self.read(|db| HostRoom::new(claim).fill(db, FIND, &[now.into()]))?;
         if found.is_empty() {
-            return Ok(found);
+            return Ok(Vec::new());
         }
         self.write(|db| {
             let mut claimed = Vec::with_capacity(found.len());
-            for verification in found {
+            for (id, _) in found {
                 // Another process may have been quicker.
-                let sql = "UPDATE request SET claimed = 1, attempts = attempts + 1 WHERE id = $1 AND claimed = 0";
-                if db.execute(sql, &[verification.id.into()])? == 1 {
-                    claimed.push(verification);
-                }
+                let Some(mut request) = load(db, id)?.filter(|request| !request.state.claimed)
+                else {
+                    continue;
+                };
+                request.state.begin_verification();
+                save(db, &request)?;
+                claimed.push(request);
             }
             Ok(claimed)
         })
@@ -76,22 +62,9 @@ impl Store {
 
     /// Lists at most `limit` requests that wait for their verification, oldest first.
     pub fn requests(&mut self, limit: usize) -> Result<Vec<WaitingRequest>, StoreError> {
-        let sql = "SELECT id, mode, topic, host, accepted_at, attempts, last_answer FROM request ORDER BY id LIMIT $1";
-        let read = |mut row: Row| {
-            Ok(WaitingRequest {
-                id: row.int("id")?,
-                mode: read_mode(&mut row)?,
-                topic: row.text("topic")?,
-                host: row.text("host")?,
-                accepted_at: row.moment("accepted_at")?,
-                attempts: row.number("attempts")?,
-                last: row
-                    .text_or_null("last_answer")?
-                    .and_then(|name| Answer::from_name(&name)),
-            })
-        };
-        let values = [limit.into()];
-        self.read(|db| db.query(sql, &values)?.into_iter().map(read).collect())
+        let sql = format!("{SELECT} ORDER BY r.id LIMIT $1");
+        let rows = self.read(|db| db.query(&sql, &[limit.into()]))?;
+        rows.into_iter().map(read).collect()
     }
 }
 
@@ -104,7 +77,7 @@ fn accept_one(
 ) -> Result<Result<(), QuotaExceeded>, StoreError> {
     let Accept { request, lease_s } = accept;
     let host = request.callback.host().to_string();
-    let values = [
+    let mut values: Vec<Value<'_>> = vec![
         request.mode.as_str().into(),
         request.topic.as_str().into(),
         request.topic_given.as_str().into(),
@@ -123,7 +96,6 @@ fn accept_one(
     if let Some(exceeded) = exceeded(db, accept, &host, quotas, active)? {
         return Ok(Err(exceeded));
     }
-    let mut values = Vec::from(values);
     values.extend([host.into(), now.into()]);
     db.execute(
         "INSERT INTO request (mode, topic, topic_given, callback, lease_s, secret, host, accepted_at, digest)
@@ -167,98 +139,150 @@ fn exceeded(
     Ok(is_full.then_some(QuotaExceeded::SubscriptionsOfHost))
 }
 
-/// Stores that a verification was not sent: the request waits as before.
-pub(super) fn release(db: &mut dyn Connection, id: i64) -> Result<Recorded, StoreError> {
-    let sql =
-        "UPDATE request SET claimed = 0, attempts = attempts - 1 WHERE id = $1 AND claimed = 1";
-    let released = db.execute(sql, &[id.into()])?;
-    Ok(if released > 0 {
-        Recorded::Waiting
-    } else {
-        Recorded::Stale
-    })
-}
-
-/// Stores that a callback was not reached: the request waits for another attempt, or goes after the last.
-pub(super) fn put_off(
+/// Stores how a verification ended: the request waits again or goes, and if it was confirmed the subscription changes.
+pub(super) fn record(
     db: &mut dyn Connection,
-    id: i64,
-    answer: Answer,
-    delay: Duration,
+    report: &Report,
     now: Moment,
 ) -> Result<Recorded, StoreError> {
-    let (next_at, answer) = (now.plus(delay).into(), answer.to_string().into());
-    let sql = "UPDATE request SET claimed = 0, next_at = $2, last_answer = $3 WHERE id = $1 AND claimed = 1 AND attempts < $4";
-    if db.execute(sql, &[id.into(), next_at, answer, UNREACHED_MAX.into()])? > 0 {
-        return Ok(Recorded::Waiting);
-    }
-    let sql = "DELETE FROM request WHERE id = $1 AND claimed = 1";
-    let dropped = db.execute(sql, &[id.into()])?;
-    Ok(if dropped > 0 {
-        Recorded::Rejected
-    } else {
-        Recorded::Stale
-    })
-}
-
-/// Stores how a verification was answered: the request goes, and if it was confirmed the subscription changes.
-pub(super) fn verified(
-    db: &mut dyn Connection,
-    id: i64,
-    asked_at: Moment,
-    confirmed: bool,
-    now: Moment,
-) -> Result<Recorded, StoreError> {
-    let rows = db.query(
-        "DELETE FROM request WHERE id = $1 AND claimed = 1
-         RETURNING mode, topic, callback, lease_s, secret, digest",
-        &[id.into()],
-    )?;
-    let Some(mut row) = rows.into_iter().next() else {
+    let id = match *report {
+        Report::Delivered { .. } => return Ok(Recorded::Stale),
+        Report::Verified { id, .. } | Report::Unreached { id, .. } | Report::Unsent { id } => id,
+    };
+    let Some(mut request) = load(db, id)?.filter(|request| request.state.claimed) else {
         return Ok(Recorded::Stale);
     };
-    let (mode, topic, callback) = (read_mode(&mut row)?, row.text("topic")?, row.callback()?);
-    let grant = Grant {
-        lease_s: row.number("lease_s")?,
-        secret: read_secret(&mut row)?,
-        asked_at,
+    let waits = match *report {
+        Report::Unreached { answer, delay, .. } => request.state.put_off(answer, delay, now),
+        Report::Unsent { .. } => {
+            request.state.take_back();
+            true
+        }
+        _ => false,
     };
-    let accepted = row.digest_or_null("digest")?;
-    let sql = "SELECT id, digest FROM topic WHERE url = $1";
-    let known = db.query(sql, &[topic.as_str().into()])?;
-    let (true, Some(mut known)) = (confirmed, known.into_iter().next()) else {
+    if waits {
+        save(db, &request)?;
+        return Ok(Recorded::Waiting);
+    }
+    db.execute("DELETE FROM request WHERE id = $1", &[id.into()])?;
+    match *report {
+        Report::Verified {
+            asked_at,
+            confirmed: true,
+            ..
+        } => confirm(db, request, asked_at, now),
+        _ => Ok(Recorded::Rejected),
+    }
+}
+
+fn confirm(
+    db: &mut dyn Connection,
+    request: WaitingRequest,
+    asked_at: Moment,
+    now: Moment,
+) -> Result<Recorded, StoreError> {
+    let (topic, callback) = (&request.topic, &request.callback);
+    let sql = "SELECT id FROM topic WHERE url = $1";
+    let Some(mut known) = db.query(sql, &[topic.as_str().into()])?.into_iter().next() else {
         return Ok(Recorded::Rejected);
     };
-    let (topic_id, current) = (known.int("id")?, known.digest("digest")?);
-    match (rows::load_pair(db, &callback, &topic)?, mode) {
-        (Some(mut listed), mode) => {
-            let removal = match mode {
-                Mode::Unsubscribe => listed.state.unsubscribe(now),
-                Mode::Subscribe => {
-                    listed.state.renew(grant, now);
-                    None
-                }
-            };
+    let topic_id = known.int("id")?;
+    match (rows::load_pair(db, callback, topic)?, request.mode) {
+        (Some(mut listed), Mode::Unsubscribe) => {
+            let removal = listed.state.unsubscribe(now);
             rows::save(db, &[(listed, removal)], now)?;
-            Ok(match (removal, mode) {
-                (Some(removal), _) => Recorded::Removed(removal),
-                (None, Mode::Unsubscribe) => Recorded::Leaving,
-                (None, Mode::Subscribe) => Recorded::Renewed,
-            })
+            Ok(removal.map_or(Recorded::Leaving, Recorded::Removed))
+        }
+        (Some(mut listed), Mode::Subscribe) => {
+            listed.state.renew(request.state, asked_at, now);
+            rows::save(db, &[(listed, None)], now)?;
+            Ok(Recorded::Renewed)
         }
         (None, Mode::Unsubscribe) => Ok(Recorded::Stale),
         (None, Mode::Subscribe) => {
-            let state = Subscription::activate(grant, accepted.unwrap_or(current), now);
-            rows::insert(db, topic_id, &callback, &state)?;
+            let state = request.state.activate(asked_at, now);
+            rows::insert(db, topic_id, callback, &state)?;
             let sql = "DELETE FROM notice WHERE callback = $1 AND topic = $2";
-            db.execute(sql, &[callback.uri().into(), topic.into()])?;
+            db.execute(sql, &[callback.uri().into(), topic.as_str().into()])?;
             Ok(Recorded::Activated)
         }
     }
 }
 
-/// `$1` is the time; [`HostRoom::fill`](super::host_room::HostRoom::fill) adds the hosts that are left out and the limit.
-const FIND: &str = "SELECT r.host, r.id, r.mode, r.topic_given, r.callback, r.lease_s FROM request r
+/// Lets requests that a process which is gone had claimed wait again, unless they had all their attempts.
+pub(super) fn recover(db: &mut dyn Connection) -> Result<(), StoreError> {
+    let rows = db.query(&format!("{SELECT} WHERE r.claimed = 1"), &[])?;
+    for row in rows {
+        let mut request = read(row)?;
+        match request.state.recover_verification() {
+            true => save(db, &request)?,
+            false => drop(db.execute("DELETE FROM request WHERE id = $1", &[request.id.into()])?),
+        }
+    }
+    Ok(())
+}
+
+fn load(db: &mut dyn Connection, id: i64) -> Result<Option<WaitingRequest>, StoreError> {
+    let rows = db.query(&format!("{SELECT} WHERE r.id = $1"), &[id.into()])?;
+    rows.into_iter().next().map(read).transpose()
+}
+
+fn read(mut row: Row) -> Result<WaitingRequest, StoreError> {
+    let (id, mode) = (row.int("id")?, read_mode(&mut row)?);
+    let (topic, topic_given) = (row.text("topic")?, row.text("topic_given")?);
+    let callback = row.callback()?;
+    let lease_s = row.number("lease_s")?;
+    let secret = read_secret(&mut row)?;
+    let accepted_at = row.moment("accepted_at")?;
+    let current = row.digest_or_null("topic.digest")?;
+    // A request of an earlier version has no digest of its own.
+    let digest = row
+        .digest_or_null("digest")?
+        .or(current)
+        .unwrap_or_default();
+    let mut state = Subscription::request(lease_s, secret, digest, accepted_at);
+    state.attempt = row.number("attempts")?;
+    state.claimed = row.flag("claimed")?;
+    state.next_at = row.moment("next_at")?;
+    let last = row.text_or_null("last_answer")?;
+    let at = accepted_at;
+    state.last = last
+        .and_then(|name| Answer::from_name(&name))
+        .map(|answer| Ended { at, answer });
+    Ok(WaitingRequest {
+        id,
+        mode,
+        topic,
+        topic_given,
+        callback,
+        lease_s,
+        state,
+    })
+}
+
+fn save(db: &mut dyn Connection, request: &WaitingRequest) -> Result<(), StoreError> {
+    let state = &request.state;
+    let last = state
+        .last
+        .as_ref()
+        .map(|last| last.answer.to_string().into());
+    let values = [
+        request.id.into(),
+        state.claimed.into(),
+        i64::try_from(state.attempt).unwrap_or(i64::MAX).into(),
+        state.next_at.into(),
+        Value::Text(last),
+    ];
+    let sql = "UPDATE request SET claimed = $2, attempts = $3, next_at = $4, last_answer = $5 WHERE id = $1";
+    db.execute(sql, &values).map(drop)
+}
+
+/// Every column that [`read`] reads, in its order.
+const SELECT: &str = "SELECT r.id, r.mode, r.topic, r.topic_given, r.callback, r.lease_s, r.secret, r.accepted_at, t.digest,
+ r.digest, r.attempts, r.claimed, r.next_at, r.last_answer FROM request r LEFT JOIN topic t ON t.url = r.topic";
+
+/// `$1` is the time; [`HostRoom::fill`] adds the hosts that are left out and the limit.
+const FIND: &str = "SELECT r.host, r.id FROM request r
  WHERE r.claimed = 0 AND r.next_at <= $1 AND NOT EXISTS
  (SELECT 1 FROM request e WHERE e.callback = r.callback AND e.topic = r.topic AND e.id < r.id) AND HOSTS
  ORDER BY EXISTS (SELECT 1 FROM subscription s JOIN topic t ON t.id = s.topic_id

@@ -181,7 +181,7 @@ pub(super) fn read_mode(row: &mut Row) -> Result<Mode, StoreError> {
 fn state_values(state: &Subscription) -> [Value<'_>; 14] {
     let [last_at, last_answer] = last_values(state.last.as_ref());
     let lease_s = match state.phase {
-        Phase::Active { lease_s } => lease_s,
+        Phase::Active { lease_s } | Phase::Pending { lease_s } => lease_s,
         Phase::Unsubscribing => 0,
     };
     [

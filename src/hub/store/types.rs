@@ -70,17 +70,6 @@ pub enum Lane {
     Ask,
 }
 
-/// A request to be verified now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verification {
-    pub id: i64,
-    pub mode: Mode,
-    /// The topic's URL as the subscriber gave it.
-    pub topic_given: String,
-    pub callback: Callback,
-    pub lease_s: u32,
-}
-
 /// An attempt that has begun in the store and is now to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
@@ -138,7 +127,7 @@ pub enum Report {
         confirmed: bool,
     },
     /// A verification did not come about for a fault of the network: the request waits for another attempt, as long as
-    /// there were fewer than [`UNREACHED_MAX`](super::UNREACHED_MAX).
+    /// there were fewer than [`UNREACHED_MAX`](crate::hub::subscription::UNREACHED_MAX).
     Unreached {
         id: i64,
         answer: Answer,
@@ -241,12 +230,12 @@ pub struct WaitingRequest {
     pub id: i64,
     pub mode: Mode,
     pub topic: String,
-    pub host: String,
-    pub accepted_at: Moment,
-    /// Verifications begun.
-    pub attempts: u32,
-    /// Why the last of them did not come about.
-    pub last: Option<Answer>,
+    /// The topic's URL as the subscriber gave it.
+    pub topic_given: String,
+    pub callback: Callback,
+    pub lease_s: u32,
+    /// Pending: its attempts are verifications.
+    pub state: Subscription,
 }
 
 /// A subscription that ended.

@@ -15,17 +15,12 @@ fn policy() -> Policy {
     }
 }
 
-fn grant(secret: Option<Secret>, lease_s: u32, asked_ms: i64) -> Grant {
-    let asked_at = at(asked_ms);
-    Grant {
-        secret,
-        lease_s,
-        asked_at,
-    }
+fn request(secret: Option<Secret>, lease_s: u32) -> Subscription {
+    Subscription::request(lease_s, secret, A, at(900))
 }
 
 fn active() -> Subscription {
-    Subscription::activate(grant(None, 10, 1000), A, at(1500))
+    request(None, 10).activate(at(1000), at(1500))
 }
 
 fn begun(mut state: Subscription, digest: [u8; 32]) -> Subscription {
@@ -39,13 +34,6 @@ fn end(state: &mut Subscription, answer: Answer, now_ms: i64) -> Option<RemovalR
         retry_after: None,
     };
     state.end(&outcome, Duration::from_millis(5), 0, &policy(), at(now_ms))
-}
-
-#[test]
-fn activation_counts_the_content_at_acceptance_as_delivered() {
-    let state = active();
-    assert!(!state.is_due(&A, at(2000)));
-    assert!(state.is_due(&B, at(2000)));
 }
 
 #[test]
@@ -76,17 +64,17 @@ fn h18_h20_a_renewal_replaces_secret_and_lease_and_leaves_what_is_owed() {
     let mut state = begun(active(), B);
     end(&mut state, Answer::Status(500), 3000);
     assert!(!state.is_due(&B, at(3000)));
-    state.renew(grant(secret.clone(), 100, 4000), at(4100));
+    state.renew(request(secret.clone(), 100), at(4000), at(4100));
     assert_eq!((&state.secret, state.lease_end), (&secret, at(104_000)));
     assert_eq!(
         (state.digest, state.acknowledged, state.failures),
         (B, false, 0)
     );
     assert!(state.is_due(&B, at(4100)));
-    state.renew(grant(None, 100, 5000), at(5100));
+    state.renew(request(None, 100), at(5000), at(5100));
     assert_eq!(state.secret, None);
     let mut under_way = begun(active(), B);
-    under_way.renew(grant(None, 100, 4000), at(4100));
+    under_way.renew(request(None, 100), at(4000), at(4100));
     assert!(under_way.claimed && !under_way.is_due(&A, at(4100)));
 }
 
@@ -102,66 +90,6 @@ fn h53_any_2xx_acknowledges_and_every_other_status_fails() {
             _ => assert_eq!(kept, (None, false, 1)),
         }
     }
-}
-
-#[test]
-fn the_third_failure_in_a_row_removes_and_a_2xx_between_resets() {
-    let mut state = active();
-    let mut attempt = |answer| {
-        state.begin(B);
-        end(&mut state, answer, 3000)
-    };
-    let failed = Answer::Failed(Failure::Timeout);
-    for answer in [failed, failed, Answer::Status(204), failed, failed] {
-        assert_eq!(attempt(answer), None);
-    }
-    assert_eq!(attempt(failed), Some(RemovalReason::Failures));
-}
-
-#[test]
-fn delays_grow_jitter_lengthens_them_by_a_quarter_at_most_and_the_last_repeats() {
-    let policy = policy();
-    for (failures, least_s, most_ms) in [
-        (1, 30, 37_500),
-        (2, 300, 375_000),
-        (3, 300, 375_000),
-        (u32::MAX, 300, 375_000),
-    ] {
-        let delay = |jitter| policy.delay(failures, None, jitter);
-        assert_eq!(delay(0), Duration::from_secs(least_s));
-        assert_eq!(delay(u16::MAX), Duration::from_millis(most_ms));
-    }
-}
-
-#[test]
-fn retry_after_lengthens_the_wait_within_its_bound_and_never_shortens_it() {
-    let policy = policy();
-    for (wish_s, wait_s) in [
-        (1, 30),
-        (60, 60),
-        (3600, 3600),
-        (3601, 3600),
-        (u64::MAX, 3600),
-    ] {
-        let delay = policy.delay(1, Some(Duration::from_secs(wish_s)), 0);
-        assert_eq!(delay, Duration::from_secs(wait_s));
-    }
-}
-
-#[test]
-fn a_b_lost_a_ends_with_a_delivered() {
-    let mut crashed = begun(active(), B);
-    crashed.release();
-    assert!(crashed.is_due(&A, at(3000)));
-}
-
-#[test]
-fn what_was_deferred_is_no_failure() {
-    let mut state = begun(active(), B);
-    let removal = state.end(&Outcome::Deferred, Duration::ZERO, 0, &policy(), at(3000));
-    assert_eq!((removal, state.failures), (None, 0));
-    assert_eq!(state.next_at, at(4000));
-    assert!(state.is_due(&B, at(4000)) && state.is_due(&A, at(4000)));
 }
 
 #[test]
@@ -188,16 +116,6 @@ fn h45_leases_are_clamped_and_only_the_default_is_jittered() {
 }
 
 #[test]
-fn the_operator_brings_the_next_attempt_forward_unless_one_is_under_way() {
-    let mut state = begun(active(), B);
-    state.retry();
-    assert!(!state.is_due(&B, at(3500)));
-    end(&mut state, Answer::Status(500), 3000);
-    state.retry();
-    assert!(state.is_due(&B, at(3500)));
-}
-
-#[test]
 fn an_unsubscription_waits_for_the_attempt_under_way() {
     let gone = Some(RemovalReason::Unsubscribed);
     assert_eq!(active().unsubscribe(at(2)), gone);
@@ -211,7 +129,7 @@ fn an_unsubscription_waits_for_the_attempt_under_way() {
         );
     }
     assert_eq!(Some(leaving.removed(RemovalReason::Operator)), gone);
-    leaving.renew(grant(None, 10, 1000), at(8_999));
+    leaving.renew(request(None, 10), at(1000), at(8_999));
     assert!(!leaving.is_due(&A, at(8_999)));
     assert_eq!(end(&mut leaving, Answer::Status(200), 9_000), None);
     assert!(leaving.is_due(&A, at(9_000)), "the newer content follows");

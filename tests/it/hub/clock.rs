@@ -64,24 +64,6 @@ fn a_clock_that_jumps_ahead_ends_no_lease_and_brings_no_retry_forward() {
 }
 
 #[test]
-fn a_clock_that_jumps_back_holds_no_retry_up_and_lengthens_no_lease() {
-    let rig = Rig::start_with(|settings| {
-        settings.policy.retry_delays = vec![Duration::from_secs(1)];
-        settings.policy.failures_max = 1_000;
-    });
-    let failing = Subscriber::delivering(|_| Reply::Answer(503, Vec::new()));
-    let callback = failing.callback("/cb");
-    subscribe(&rig, &callback);
-    rig.change("2");
-    wait_failures(&rig, &callback, 1);
-    rig.jump(-DAY_MS);
-    wait_moved(&rig, &callback);
-    failing.behave(Reply::good);
-    wait_failures(&rig, &callback, 0);
-    assert_eq!(failing.deliveries().last().unwrap().body, b"2");
-}
-
-#[test]
 fn a_clock_that_went_back_while_the_hub_was_down_changes_nothing_either() {
     let (mut rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb");

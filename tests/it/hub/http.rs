@@ -312,28 +312,6 @@ fn p1_h6_h47_h48_a_changed_dataset_comes_as_a_get_of_the_topic_would_answer() {
 }
 
 #[test]
-fn a_change_made_while_the_server_was_down_is_delivered_when_it_is_back() {
-    let (temp, subscriber) = (tempfile::tempdir().unwrap(), Subscriber::good());
-    let data = DataDir::with_reviews(3, "2026-01-01T00:00:00Z");
-    let first = start(&temp, Some(data.path()), |_| {});
-    let address = first.address();
-    assert_eq!(
-        subscribe(&first, "/reviews.json", &subscriber.callback("/cb")).status,
-        202
-    );
-    wait_until("active", || stats(&first).confirmed.value() == 1);
-    assert!(first.shutdown());
-    data.write("reviews.json", &reviews_json(4, "2026-01-02T00:00:00Z"));
-    let settings = rig::settings(&temp);
-    let second = Server::start_with(|config| {
-        config.hub = Some(settings);
-        config.listen = address;
-        config.data = DataSource::Directory(data.path().to_owned());
-    });
-    assert_is_topic(&second, "/reviews.json", &subscriber.wait_delivery(1));
-}
-
-#[test]
 fn readiness_names_a_state_directory_that_cannot_be_used_and_reads_go_on() {
     let temp = tempfile::tempdir().unwrap();
     let server = start(&temp, None, |settings| {

@@ -82,6 +82,14 @@ fn the_operator_is_told_while_deliveries_are_paused() {
     rig.change("2");
     wait_until("the pause", || rig.hub().health().paused);
     wait_until("it is listed", || is_listed_as_paused(&rig));
+    // Long enough for three attempts, had they been made.
+    std::thread::sleep(Duration::from_secs(2));
+    let listed = rig.list();
+    assert_eq!(listed.len(), 4);
+    assert!(
+        listed.iter().all(|one| one.state.failures <= 1),
+        "{listed:?}"
+    );
     for host in &hosts {
         rig.names
             .set(&format!("{host}.sub.test"), &[&["127.0.0.1"]]);

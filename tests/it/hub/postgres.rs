@@ -4,7 +4,7 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use oracle::hub::{check_shared_hub_sequence, check_shared_store};
-use reviewd::hub::store::{Database, Store, StoreError, TOMBSTONES_MAX};
+use reviewd::hub::store::{Database, Store, StoreError};
 use serde_json::json;
 
 use super::authority;
@@ -145,33 +145,6 @@ fn the_schema_is_made_once_brought_up_from_an_older_one_and_a_newer_one_is_left_
         &format!("schema 99 is newer than this program's {VERSION}"),
     );
     assert_eq!(version(), "99");
-}
-
-#[test]
-fn the_newest_ten_thousand_tombstones_are_kept_and_the_oldest_is_dropped() {
-    let Some(postgres) = Postgres::start() else {
-        return;
-    };
-    postgres.database("hub");
-    let mut store = open(&postgres.url("reviewd", "hub")).unwrap();
-    let put_up = |first: usize, last: usize| {
-        let sql = format!(
-            "INSERT INTO reviewd.tombstone (id, topic, host, removal, at, created_at)
-             SELECT id, 't', 'h', 'unsubscribed', extract(epoch FROM now())::bigint * 1000 - 20000 + id, 0
-             FROM generate_series({first}, {last}) id"
-        );
-        postgres.query("hub", &sql);
-    };
-    let mut sweep = || {
-        let swept = store.sweep(Duration::from_secs(3_600), now());
-        swept.unwrap().tombstones
-    };
-    put_up(1, TOMBSTONES_MAX);
-    assert_eq!(sweep(), 0);
-    put_up(TOMBSTONES_MAX + 1, TOMBSTONES_MAX + 1);
-    assert_eq!(sweep(), 1);
-    let kept = "SELECT count(*), min(id) FROM reviewd.tombstone";
-    assert_eq!(postgres.query("hub", kept), "10000|2", "the first is gone");
 }
 
 #[test]

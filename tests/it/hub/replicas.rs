@@ -3,17 +3,14 @@
 //! and comes back, while subscriptions come and go. Afterwards nothing that was answered 202 or confirmed is lost,
 //! everybody has the newest content, and nobody got an older one after a newer one.
 
-use std::net::SocketAddr;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use reviewd::hub::store::{Database, Store};
 
 use super::authority;
 use super::chaos::{
-    FIRST_S, FLAGS, Random, Step, TOPIC, callbacks, check, post, seconds, subscribers, try_post,
-    updated_at, version_of,
+    FIRST_S, FLAGS, Random, Step, TOPIC, callbacks, check, post, seconds, subscribers, updated_at,
+    version_of,
 };
 use super::rig::now;
 use super::subscriber::Subscriber;
@@ -252,98 +249,4 @@ fn replicas_that_die_and_a_database_that_crashes_lose_nothing_that_was_promised(
         active.len()
     );
     assert!(!active.is_empty() && deliveries > active.len());
-}
-
-/// Asks for subscriptions without a pause, as through a balancer: where one replica does not answer, the next is asked.
-/// Counts them in `asked`.
-fn ask_on(
-    addresses: &Mutex<Vec<SocketAddr>>,
-    callbacks: &[String],
-    asked: &AtomicUsize,
-    over: &AtomicBool,
-) -> Vec<u32> {
-    let mut accepted = Vec::new();
-    for number in 0..20_000_usize {
-        if over.load(Ordering::SeqCst) {
-            break;
-        }
-        let lease_s = 100_000 + u32::try_from(number).unwrap();
-        let callback = &callbacks[number % callbacks.len()];
-        let mode = if number % 7 == 6 {
-            "unsubscribe"
-        } else {
-            "subscribe"
-        };
-        let answered = (0..3).find_map(|step| {
-            let address = addresses.lock().unwrap()[(number + step) % 3];
-            let response = try_post(address, mode, callback, lease_s).ok()?;
-            (response.status != 503).then_some(response)
-        });
-        let response = answered.expect("one of three answers");
-        assert_eq!(response.status, 202, "{response:?}");
-        if mode == "subscribe" {
-            accepted.push(lease_s);
-        }
-        asked.fetch_add(1, Ordering::SeqCst);
-        // Each is a verification, of which there are to be some at any time, and no more.
-        std::thread::sleep(Duration::from_millis(15));
-    }
-    accepted
-}
-
-#[test]
-fn a_rolling_change_of_program_and_dataset_loses_no_request_to_the_hub_and_no_notification() {
-    let Some(postgres) = Postgres::start() else {
-        return;
-    };
-    let mut world = World::begin(postgres);
-    let every: Vec<String> = world
-        .subscribers
-        .iter()
-        .flat_map(|subscriber| (0..8).map(|number| subscriber.callback(&format!("/{number}"))))
-        .collect();
-    let address = |replica: &Replica| replica.program.as_ref().unwrap().address();
-    let addresses = Mutex::new(world.replicas.iter().map(address).collect());
-    let (asked, over) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let accepted = std::thread::scope(|scope| {
-        let client = scope.spawn(|| ask_on(&addresses, &every, &asked, &over));
-        for round in 0..6 {
-            let number = round % 3;
-            // The new one begins with files that are newer than all others', and one that stays gets newer ones still.
-            world.version += 1;
-            world.give(number);
-            let old = world.replicas[number].program.take().unwrap();
-            world.boot(number);
-            old.signal("TERM");
-            let (status, _) = old.wait();
-            assert_eq!(status, Some(0));
-            // The balancer had to find out by itself.
-            addresses.lock().unwrap()[number] = address(&world.replicas[number]);
-            world.version += 1;
-            world.give((number + 1) % 3);
-        }
-        wait_long("every callback was asked for", || {
-            client.is_finished() || asked.load(Ordering::SeqCst) > 3 * every.len()
-        });
-        over.store(true, Ordering::SeqCst);
-        client.join().unwrap()
-    });
-    world.version += 1;
-    let last = world.version;
-    (0..3).for_each(|number| world.give(number));
-    wait_long("published", || {
-        world.published() == FIRST_S + i64::try_from(last).unwrap()
-    });
-    world.settle();
-    let active = callbacks(&mut world.store());
-    let (deliveries, duplicates) = check(&world.subscribers, &accepted, &active, last);
-    println!(
-        "{} requests answered 202, {deliveries} deliveries, {duplicates} again",
-        accepted.len()
-    );
-    let counts = (accepted.len(), active.len(), deliveries);
-    assert!(
-        counts.0 > 2 * every.len() && counts.1 > 16 && counts.2 > counts.1,
-        "{counts:?}"
-    );
 }

@@ -59,15 +59,13 @@ fn is_lasting(error: &tokio_postgres::Error, text: &str) -> bool {
 /// Renders an error and its causes in one line.
 pub(super) fn text(error: &tokio_postgres::Error) -> String {
     let mut text = match error.as_db_error() {
-        Some(error) => error.message().to_owned(),
+        Some(error) => return error.message().replace('\n', " "),
         None => error.to_string(),
     };
-    if error.as_db_error().is_none() {
-        for cause in causes(error).map(ToString::to_string) {
-            if !text.ends_with(&cause) {
-                text.push_str(": ");
-                text.push_str(&cause);
-            }
+    for cause in causes(error).map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
         }
     }
     text.replace('\n', " ")

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::super::deliveries;
 use super::*;
 use crate::hub::store::{
-    Accept, Claim, Quotas, Recorded, Report, Store, TopicVersion, Verification,
+    Accept, Claim, Quotas, Recorded, Report, Store, TopicVersion, WaitingRequest,
 };
 use crate::hub::subscription::Policy;
 use crate::hub::{Callback, HubRequest, Mode, Moment};
@@ -91,7 +91,7 @@ fn activate(store: &mut Store, numbers: std::ops::Range<usize>) {
         busy: HashMap::new(),
     };
     let found = store.claim_requests(&claim, at(0)).expect("claimed");
-    let confirm = |found: &Verification| Report::Verified {
+    let confirm = |found: &WaitingRequest| Report::Verified {
         id: found.id,
         asked_at: at(1),
         confirmed: true,
@@ -160,17 +160,6 @@ fn what_was_committed_is_there_after_a_copy_of_the_files_is_opened() {
     killed.recover(at(3)).expect("recovered");
     assert_eq!(killed.counts(at(3)), store.counts(at(3)));
     assert_eq!(killed.list(0, 10), store.list(0, 10));
-}
-
-#[test]
-fn the_delivery_role_is_one_process_s_at_a_time() {
-    let (_temp, dir, mut store) = fresh();
-    let mut other = Store::in_directory(&dir).expect("opened");
-    assert_eq!(other.try_take_role(), Ok(true));
-    assert_eq!(other.try_take_role(), Ok(true), "it has it");
-    assert_eq!(store.try_take_role(), Ok(false));
-    drop(other);
-    assert_eq!(store.try_take_role(), Ok(true));
 }
 
 #[test]

@@ -1,17 +1,16 @@
 //! What must hold of any store of the hub, whatever keeps the bytes.
 
-mod requests;
+mod common;
 mod shared;
-mod subscriptions;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use reviewd::hub::store::{
-    Accept, AdminCommand, Claim, Delivery, Lane, QuotaExceeded, Quotas, Recorded, Report, Store,
-    TopicVersion, Verification,
+    Accept, AdminCommand, Claim, Delivery, Lane, Quotas, Recorded, Report, Store, TopicVersion,
+    WaitingRequest,
 };
-use reviewd::hub::subscription::{Answer, Outcome, Policy, RemovalReason};
+use reviewd::hub::subscription::{Answer, Outcome, Policy};
 use reviewd::hub::{Callback, HubRequest, Mode, Moment, Secret};
 use reviewd::wire::date::Timestamp;
 
@@ -20,8 +19,7 @@ use reviewd::wire::date::Timestamp;
 /// # Panics
 /// At the first thing that does not hold, naming it.
 pub fn check_store(mut open: impl FnMut() -> Store) {
-    let alone = subscriptions::withdrawn_topics_take_their_subscriptions_along;
-    for check in COMMON.into_iter().chain([alone as fn(&mut Store)]) {
+    for check in COMMON {
         let mut store = open();
         publish_first(&mut store);
         check(&mut store);
@@ -52,21 +50,14 @@ fn publish_first(store: &mut Store) {
 }
 
 /// What holds of any store.
-const COMMON: [fn(&mut Store); 14] = [
-    requests::requests_wait_in_order_and_one_at_a_time_for_each_pair,
-    requests::a_request_has_five_attempts_in_its_life,
-    requests::repeated_requests_join_the_waiting_one,
-    requests::bounds_refuse_the_one_beyond_them,
-    requests::busy_hosts_are_passed_over,
-    requests::whoever_comes_back_waits_for_the_attempt_of_the_former_life,
-    requests::whoever_leaves_is_gone_with_the_attempt_under_way,
-    subscriptions::a_change_is_due_once_and_begun_before_it_is_sent,
-    subscriptions::lanes_part_quick_from_slow,
-    subscriptions::removals_leave_a_tombstone_and_at_most_one_denial,
-    subscriptions::a_denial_that_cannot_be_sent_is_sent_again_for_a_day,
-    subscriptions::leases_end_unless_a_renewal_waits,
-    subscriptions::tombstones_are_dropped_when_they_are_old,
-    subscriptions::a_clock_that_went_back_takes_no_lease_away,
+const COMMON: [fn(&mut Store); 7] = [
+    common::a_request_has_five_attempts_in_its_life,
+    common::busy_hosts_are_passed_over,
+    common::whoever_comes_back_waits_for_the_attempt_of_the_former_life,
+    common::a_change_is_due_once_and_begun_before_it_is_sent,
+    common::lanes_part_quick_from_slow,
+    common::a_denial_that_cannot_be_sent_is_sent_again_for_a_day,
+    common::tombstones_are_dropped_when_they_are_old,
 ];
 
 fn accept(store: &mut Store, mode: Mode, name: &str, topic: &str) {
@@ -110,7 +101,7 @@ fn request(mode: Mode, name: &str, name_of_topic: &str, secret: Option<&str>) ->
     }
 }
 
-fn verifications(store: &mut Store, limit: usize) -> Vec<Verification> {
+fn verifications(store: &mut Store, limit: usize) -> Vec<WaitingRequest> {
     store.claim_requests(&claim(limit), at(0)).expect("claimed")
 }
 
@@ -157,7 +148,7 @@ fn record(store: &mut Store, report: Report, now_ms: i64) -> Recorded {
         .expect("recorded")[0]
 }
 
-fn confirmed(found: &Verification, confirmed: bool) -> Report {
+fn confirmed(found: &WaitingRequest, confirmed: bool) -> Report {
     Report::Verified {
         id: found.id,
         asked_at: at(1),
@@ -202,9 +193,6 @@ fn at(ms: i64) -> Moment {
 
 /// Where the checks' time begins.
 const BASE_MS: i64 = 1_800_000_000_000;
-
-/// What the checks' requests are granted.
-const LEASE_MS: i64 = 600_000;
 
 /// How long the checks keep tombstones.
 const AGE: Duration = Duration::from_secs(3_600);

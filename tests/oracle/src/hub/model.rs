@@ -4,7 +4,7 @@
 mod store;
 
 use reviewd::hub::store::{
-    Accept, DenialNotice, QuotaExceeded, Quotas, Recorded, Report, Tombstone,
+    Accept, DenialNotice, QuotaExceeded, Quotas, Recorded, Report, Tombstone, WaitingRequest,
 };
 use reviewd::hub::subscription::{
     Answer, Ended, Outcome, Phase, Policy, RemovalReason, Subscription,
@@ -29,11 +29,35 @@ pub(super) struct Model {
 struct Waiting {
     id: i64,
     accept: Accept,
-    attempts: u32,
+    attempts: u64,
     claimed: bool,
     next_at: Moment,
+    accepted_at: Moment,
+    last: Option<Answer>,
     /// What the topic held when it was accepted.
-    digest: Option<[u8; 32]>,
+    digest: [u8; 32],
+}
+
+impl Waiting {
+    fn as_request(&self) -> WaitingRequest {
+        let Accept { request, lease_s } = self.accept.clone();
+        let at = self.accepted_at;
+        WaitingRequest {
+            id: self.id,
+            mode: request.mode,
+            topic: request.topic,
+            topic_given: request.topic_given,
+            callback: request.callback,
+            lease_s,
+            state: Subscription {
+                attempt: self.attempts,
+                claimed: self.claimed,
+                next_at: self.next_at,
+                last: self.last.map(|answer| Ended { at, answer }),
+                ..Subscription::request(lease_s, request.secret, self.digest, at)
+            },
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -65,7 +89,7 @@ impl Model {
         let active = self.subscriptions.remove(at);
         let removal = match active.state.phase {
             Phase::Unsubscribing => RemovalReason::Unsubscribed,
-            Phase::Active { .. } => removal,
+            Phase::Active { .. } | Phase::Pending { .. } => removal,
         };
         self.tombstones.push(Tombstone {
             id,
@@ -93,9 +117,9 @@ impl Model {
 
     fn confirm(&mut self, waiting: Waiting, asked_at: Moment, now: Moment) -> Recorded {
         let Accept { request, lease_s } = waiting.accept;
-        let Some(current) = self.current(&request.topic) else {
+        if self.current(&request.topic).is_none() {
             return Recorded::Rejected;
-        };
+        }
         let lease_end = Moment::from_unix_ms(asked_at.unix_ms() + i64::from(lease_s) * 1000);
         let found = self.subscriptions.iter().position(|active| {
             active.topic == request.topic && active.callback == request.callback
@@ -134,7 +158,7 @@ impl Model {
                     phase: Phase::Active { lease_s },
                     secret: request.secret,
                     lease_end,
-                    digest: waiting.digest.unwrap_or(current),
+                    digest: waiting.digest,
                     acknowledged: true,
                     failures: 0,
                     next_at: Moment::ZERO,
@@ -260,7 +284,8 @@ impl Model {
                 self.requests.remove(at);
                 Recorded::Rejected
             }
-            Report::Unreached { delay, .. } => {
+            Report::Unreached { delay, answer, .. } => {
+                self.requests[at].last = Some(*answer);
                 let delay_ms = i64::try_from(delay.as_millis()).expect("short");
                 self.requests[at].claimed = false;
                 self.requests[at].next_at = Moment::from_unix_ms(now.unix_ms() + delay_ms);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::model::Model;
 use reviewd::hub::store::{
     Accept, AdminCommand, Claim, Delivery, Lane, Quotas, Recorded, Report, Store, TopicVersion,
-    Verification,
+    WaitingRequest,
 };
 use reviewd::hub::subscription::{Answer, Failure, Outcome, Policy};
 use reviewd::hub::{Callback, HubRequest, Mode, Moment, Secret};
@@ -57,7 +57,7 @@ struct Life {
     twin: Model,
     now: Moment,
     topics: Vec<(String, [u8; 32])>,
-    verifications: Vec<Verification>,
+    verifications: Vec<WaitingRequest>,
     deliveries: Vec<Delivery>,
     /// The content that each subscriber has, by pair, as far as it acknowledged one.
     received: HashMap<(String, String), [u8; 32]>,

@@ -27,7 +27,7 @@ fn a_file_of_an_earlier_version_is_taken_to_this_one() {
     drop(file);
     let mut store = Store::in_directory(temp.path()).unwrap();
     let waiting = store.requests(10).unwrap();
-    assert_eq!((waiting.len(), waiting[0].last), (1, None));
+    assert_eq!((waiting.len(), &waiting[0].state.last), (1, &None));
     let listed = store.list(0, 10).unwrap();
     assert_eq!(
         (listed.len(), listed[0].owed, listed[0].state.attempt),

@@ -7,7 +7,7 @@ use super::{Active, Model, Waiting};
 use reviewd::hub::store::{
     Accept, AdminCommand, Claim, Counts, Delivery, DenialNotice, Lane, Listed, Published,
     QuotaExceeded, Quotas, Recorded, Report, StoreError, SweepReport, Tombstone, TopicVersion,
-    Verification,
+    WaitingRequest,
 };
 use reviewd::hub::subscription::{Policy, RemovalReason};
 use reviewd::hub::{Mode, Moment};
@@ -72,7 +72,9 @@ impl Model {
                     attempts: 0,
                     claimed: false,
                     next_at: Moment::ZERO,
-                    digest: self.current(&accept.request.topic),
+                    accepted_at: now,
+                    last: None,
+                    digest: self.current(&accept.request.topic).unwrap_or_default(),
                 });
             }
             answers.push(full.map_or(Ok(()), Err));
@@ -84,7 +86,7 @@ impl Model {
         &mut self,
         claim: &Claim,
         now: Moment,
-    ) -> Result<Vec<Verification>, StoreError> {
+    ) -> Result<Vec<WaitingRequest>, StoreError> {
         let mut taken = claim.busy.clone();
         let mut found = Vec::new();
         let pair = |waiting: &Waiting| {
@@ -112,13 +114,7 @@ impl Model {
             *busy += 1;
             waiting.claimed = true;
             waiting.attempts += 1;
-            found.push(Verification {
-                id: waiting.id,
-                mode: request.mode,
-                topic_given: request.topic_given.clone(),
-                callback: request.callback.clone(),
-                lease_s: waiting.accept.lease_s,
-            });
+            found.push(waiting.as_request());
         }
         Ok(found)
     }
@@ -294,6 +290,7 @@ impl Model {
         }
         for waiting in &mut self.requests {
             move_it(&mut waiting.next_at);
+            move_it(&mut waiting.accepted_at);
         }
         for (notice, next_at) in &mut self.notices {
             move_it(&mut notice.since);

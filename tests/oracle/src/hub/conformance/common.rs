@@ -1,6 +1,94 @@
-//! Subscriptions: what is due, what ends, and what is left of it.
+//! What holds of any store, beyond what a random sequence is likely to meet.
 
 use super::*;
+
+pub(super) fn a_request_has_five_attempts_in_its_life(store: &mut Store) {
+    accept(store, Mode::Subscribe, "x", "a");
+    let first = verifications(store, 10);
+    assert_eq!(
+        record(store, Report::Unsent { id: first[0].id }, 1),
+        Recorded::Waiting
+    );
+    for crash in 1..=5 {
+        assert_eq!(verifications(store, 10).len(), 1, "before crash {crash}");
+        assert_eq!(verifications(store, 10), [], "one at a time");
+        store.recover(at(1 + crash)).expect("recovered");
+    }
+    assert_eq!(verifications(store, 10), []);
+    assert_eq!(store.counts(at(7)).map(|counts| counts.requests), Ok(0));
+}
+
+pub(super) fn busy_hosts_are_passed_over(store: &mut Store) {
+    for name in ["x", "x/1", "x/2", "y"] {
+        accept(store, Mode::Subscribe, name, "a");
+    }
+    let claim = Claim {
+        limit: 10,
+        per_host: 2,
+        busy: HashMap::from([("x.example".to_owned(), 1)]),
+    };
+    let claimed = store.claim_requests(&claim, at(0)).expect("claimed");
+    assert_eq!(
+        uris(claimed.iter().map(|found| &found.callback)),
+        ["https://x.example/", "https://y.example/"]
+    );
+    for found in claimed {
+        record(store, confirmed(&found, true), 1);
+    }
+    for found in verifications(store, 10) {
+        record(store, confirmed(&found, true), 1);
+    }
+    change(store, "a", 2, 5);
+    let claimed = store
+        .claim_deliveries(Lane::Slow, &claim, at(6))
+        .expect("claimed");
+    assert_eq!(claimed.len(), 2);
+    let one = Claim {
+        limit: 1,
+        per_host: 9,
+        ..claim
+    };
+    assert_eq!(
+        store
+            .claim_deliveries(Lane::Slow, &one, at(6))
+            .map(|claimed| claimed.len()),
+        Ok(1)
+    );
+}
+
+/// A content on its way to who unsubscribed and subscribed again comes before whatever is newer.
+pub(super) fn whoever_comes_back_waits_for_the_attempt_of_the_former_life(store: &mut Store) {
+    activate(store, "x", "a");
+    change(store, "a", 2, 3);
+    let under_way = deliveries(store, 4);
+    accept(store, Mode::Unsubscribe, "x", "a");
+    let ending = verifications(store, 10);
+    assert_eq!(
+        record(store, confirmed(&ending[0], true), 5),
+        Recorded::Leaving
+    );
+    change(store, "a", 3, 6);
+    assert_eq!(deliveries(store, 7), [], "nothing for whoever is leaving");
+    assert_eq!(store.sweep(AGE, at(7)).map(|swept| swept.expired), Ok(0));
+    accept(store, Mode::Subscribe, "x", "a");
+    let again = verifications(store, 10);
+    assert_eq!(
+        record(store, confirmed(&again[0], true), 8),
+        Recorded::Renewed
+    );
+    assert_eq!(deliveries(store, 9), [], "the older content is on its way");
+    assert_eq!(
+        record(store, ended(&under_way[0], 200), 10),
+        Recorded::Kept { failures: 0 }
+    );
+    assert_eq!(
+        record(store, ended(&under_way[0], 200), 11),
+        Recorded::Stale
+    );
+    let newer = deliveries(store, 12);
+    assert_eq!(newer.len(), 1);
+    assert_ne!(newer[0].digest, under_way[0].digest);
+}
 
 pub(super) fn a_change_is_due_once_and_begun_before_it_is_sent(store: &mut Store) {
     activate(store, "x", "a");
@@ -75,40 +163,6 @@ pub(super) fn lanes_part_quick_from_slow(store: &mut Store) {
     }
 }
 
-pub(super) fn removals_leave_a_tombstone_and_at_most_one_denial(store: &mut Store) {
-    for name in ["x", "y"] {
-        activate(store, name, "a");
-    }
-    change(store, "a", 2, 3);
-    let sent = deliveries(store, 4);
-    assert_eq!(
-        record(store, ended(&sent[0], 410), 5),
-        Recorded::Removed(RemovalReason::Gone)
-    );
-    assert_eq!(
-        store.apply_admin(sent[1].id, AdminCommand::Remove, at(6)),
-        Ok(true)
-    );
-    assert_eq!(
-        store.apply_admin(sent[1].id, AdminCommand::Remove, at(6)),
-        Ok(false)
-    );
-    assert_eq!(record(store, ended(&sent[1], 200), 7), Recorded::Stale);
-    let stones = store.tombstones(10).expect("tombstones");
-    assert_eq!(
-        stones.iter().map(|stone| stone.removal).collect::<Vec<_>>(),
-        [RemovalReason::Operator, RemovalReason::Gone]
-    );
-    assert_eq!(
-        stones[1].last.as_ref().map(|last| last.answer),
-        Some(Answer::Status(410))
-    );
-    let told = store.take_notices(1, at(7)).expect("notices");
-    assert_eq!(told[0].removal, RemovalReason::Gone);
-    assert_eq!(store.take_notices(10, at(7)).map(|told| told.len()), Ok(1));
-    assert_eq!(store.take_notices(10, at(7)), Ok(vec![]));
-}
-
 pub(super) fn a_denial_that_cannot_be_sent_is_sent_again_for_a_day(store: &mut Store) {
     const MINUTE_MS: i64 = 60_000;
     let end = |store: &mut Store, now_ms: i64| {
@@ -135,64 +189,6 @@ pub(super) fn a_denial_that_cannot_be_sent_is_sent_again_for_a_day(store: &mut S
     activate(store, "x", "a");
     assert_eq!(store.take_notices(10, at(i64::MAX)), Ok(vec![]));
     assert_eq!(store.defer_notice(&told, at(now_ms)), Ok(false));
-}
-
-pub(super) fn withdrawn_topics_take_their_subscriptions_along(store: &mut Store) {
-    activate(store, "x", "a");
-    activate(store, "x", "b");
-    accept(store, Mode::Subscribe, "y", "a");
-    let published = store
-        .publish(&[version("b", 1, 5)], at(5))
-        .expect("published");
-    assert_eq!((published.changed.len(), published.withdrawn), (0, 1));
-    let counts = store.counts(at(5)).expect("counts");
-    assert_eq!((counts.subscriptions, counts.requests), (1, 0));
-    assert_eq!(store.take_notices(10, at(5)).map(|told| told.len()), Ok(1));
-}
-
-pub(super) fn leases_end_unless_a_renewal_waits(store: &mut Store) {
-    activate(store, "x", "a");
-    activate(store, "y", "a");
-    accept(store, Mode::Subscribe, "y", "a");
-    change(store, "a", 2, 3);
-    let end = LEASE_MS + 1;
-    assert_eq!(deliveries(store, end), []);
-    assert_eq!(
-        store.sweep(AGE, at(end - 1)).map(|swept| swept.expired),
-        Ok(0)
-    );
-    assert_eq!(store.sweep(AGE, at(end)).map(|swept| swept.expired), Ok(1));
-    let renewal = verifications(store, 10);
-    assert_eq!(
-        record(
-            store,
-            Report::Verified {
-                id: renewal[0].id,
-                asked_at: at(end),
-                confirmed: true
-            },
-            end
-        ),
-        Recorded::Renewed
-    );
-    assert_eq!(
-        deliveries(store, end).len(),
-        1,
-        "what changed between is owed"
-    );
-}
-
-pub(super) fn a_clock_that_went_back_takes_no_lease_away(store: &mut Store) {
-    activate(store, "x", "a");
-    let before = store.list(0, 1).expect("listed")[0].state.lease_end;
-    store.recover(at(-1_000_000)).expect("recovered");
-    let after = store.list(0, 1).expect("listed")[0].state.lease_end;
-    assert_eq!(before.since(after), Duration::from_millis(1_000_001));
-    store.shift(5).expect("shifted");
-    assert_eq!(
-        store.list(0, 1).expect("listed")[0].state.lease_end,
-        after.moved(5)
-    );
 }
 
 pub(super) fn tombstones_are_dropped_when_they_are_old(store: &mut Store) {

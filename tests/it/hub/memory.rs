@@ -1,0 +1,100 @@
+//! Memory of the real program during and after a fan-out of a large document.
+
+use std::fs;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::authority;
+use super::chaos::{FLAGS, post};
+use super::subscriber::{Reply, Subscriber};
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::{Program, get, wait_until};
+
+const SUBSCRIBERS: usize = 60;
+
+/// A document of some 6 MB.
+fn document(day: u8) -> String {
+    let long = format!("of this practice {}.", "x".repeat(8_000));
+    reviews_json(700, &format!("2026-01-{day:02}T00:00:00Z")).replace("of this practice.", &long)
+}
+
+/// Returns the program's memory in MB: the most since the last call, and now.
+fn memory(program: &Program) -> [u64; 2] {
+    let file = |name: &str| format!("/proc/{}/{name}", program.id());
+    let status = fs::read_to_string(file("status")).unwrap();
+    let read = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let kib = line.unwrap().trim().trim_end_matches(" kB");
+        kib.parse::<u64>().unwrap() / 1024
+    };
+    let found = ["VmHWM:", "VmRSS:"].map(read);
+    fs::write(file("clear_refs"), "5").unwrap();
+    found
+}
+
+/// A document of 6 MB for 60 subscribers is in memory once, not sixty times (360 MB), and afterwards what the fan-out used is
+/// given back.
+#[test]
+fn a_fan_out_reads_a_large_document_once_and_keeps_no_memory() {
+    let temp = tempfile::tempdir().unwrap();
+    let ca = temp.path().join("ca.pem");
+    authority::write_ca(&ca);
+    let data = DataDir::empty();
+    data.write("reviews.json", &document(1));
+    let state = temp.path().join("state");
+    let own = [
+        "--data",
+        data.path().to_str().unwrap(),
+        "--state",
+        state.to_str().unwrap(),
+    ];
+    let program =
+        Program::serve(&[&own[..], &["--callback-ca", ca.to_str().unwrap()], &FLAGS].concat());
+    let delivered = Arc::new(AtomicUsize::new(0));
+    let names: Vec<String> = (1..=SUBSCRIBERS)
+        .map(|last| format!("127.0.0.{last}"))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let config = authority::server_config(&names);
+    let counting = Arc::clone(&delivered);
+    let subscriber = Subscriber::everywhere(
+        move |_: IpAddr| Some(Arc::clone(&config)),
+        move |request| {
+            if request.method == "POST" {
+                assert!(request.body.len() > 5_000_000);
+                counting.fetch_add(1, Ordering::SeqCst);
+            }
+            Reply::good(request)
+        },
+    );
+    // A change that is read while there is no subscriber, for comparison.
+    let _start = memory(&program);
+    data.write("reviews.json", &document(2));
+    program.wait_for_log("the topic has new content");
+    wait_until("it is compressed", || {
+        get(program.address(), "/readyz", &[]).status == 200
+    });
+    let [peak, before] = memory(&program);
+    for name in names {
+        let callback = format!("https://{name}:{}/cb", subscriber.port());
+        assert_eq!(
+            post(program.address(), "subscribe", &callback, 1_000).status,
+            202
+        );
+    }
+    for _ in 0..SUBSCRIBERS {
+        program.wait_for_log("a subscription is active");
+    }
+    data.write("reviews.json", &document(3));
+    wait_until("all have it", || {
+        delivered.load(Ordering::SeqCst) == SUBSCRIBERS
+    });
+    let [peak_of_fan_out, after] = memory(&program);
+    println!("peak {peak} and {peak_of_fan_out} MB, resident {before} and {after} MB");
+    assert!(
+        peak_of_fan_out < peak + 90,
+        "{peak_of_fan_out} MB, {peak} MB without subscribers"
+    );
+    assert!(after < before + 60, "{after} MB, {before} MB before");
+}
