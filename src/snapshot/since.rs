@@ -1,10 +1,11 @@
 //! The answers of `/api/reviews/since/{date}`: for each day with reviews, how many rows and which entity-tag.
 
 use bytes::Bytes;
+use sha2::{Digest, Sha256};
 
 use crate::model::{RemovedReview, Review};
 use crate::wire::date::Date;
-use crate::wire::etag::{EntityTag, TagHasher};
+use crate::wire::etag::EntityTag;
 use crate::wire::json::Object;
 
 /// The reviews on or after a day.
@@ -59,9 +60,9 @@ impl SinceTable {
         offsets: &[u64],
         removed: &[RemovedReview],
     ) -> SinceTable {
-        let mut hasher = TagHasher::new();
+        let mut hasher = Sha256::new();
         hasher.update(b"since\0");
-        let empty = hasher.tag();
+        let empty = EntityTag::of_hasher(&hasher);
         let mut days: Vec<Day> = Vec::new();
         for (row, review) in reviews.iter().enumerate() {
             let span = offsets[row] as usize..offsets[row + 1] as usize - 1;
@@ -75,7 +76,7 @@ impl SinceTable {
                 days.push(Day {
                     date: review.date,
                     rows,
-                    tag: hasher.tag(),
+                    tag: EntityTag::of_hasher(&hasher),
                 });
             }
         }

@@ -8,7 +8,7 @@
 //! 5. Otherwise the document. Range and If-Range are not read: no ranges are served (§14.2 leaves that open), so
 //!    there is no logic for them.
 //!
-//! [`holds`] is steps 1 and 2, which a read rarely has, [`evaluate`] is steps 3 and 4.
+//! [`holds`] is steps 1 and 2, which a read rarely has, [`is_not_modified`] is steps 3 and 4.
 
 use super::date::{Timestamp, parse_http_date};
 use super::text::trim_start;
@@ -22,15 +22,6 @@ pub struct Validators<'a> {
     pub last_modified: Option<Timestamp>,
 }
 
-/// What a GET or HEAD is answered with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// 200 and the document.
-    Serve,
-    /// 304 and no body.
-    NotModified,
-}
-
 /// Decides whether the request may be answered as asked, without allocating; linear in the length of the fields.
 ///
 /// Tags are compared strongly (§8.8.3.2): a weak one never matches. A list that cannot be read up to the tag that
@@ -40,13 +31,12 @@ pub fn holds<'a>(
     if_match: impl IntoIterator<Item = &'a [u8]>,
     if_unmodified_since: impl IntoIterator<Item = &'a [u8]>,
 ) -> bool {
-    match match_tags(validators.etag, if_match, false) {
-        Some(matches) => matches,
-        None => match (single_date(if_unmodified_since), validators.last_modified) {
-            (Some(date), Some(last_modified)) => last_modified <= date,
-            _ => true,
-        },
+    if let Some(matches) = match_tags(validators.etag, if_match, false) {
+        return matches;
     }
+    let date = single_date(if_unmodified_since);
+    date.zip(validators.last_modified)
+        .is_none_or(|(date, last_modified)| last_modified <= date)
 }
 
 /// Decides whether the client's copy is still good, without allocating; linear in the length of the fields.
@@ -55,20 +45,17 @@ pub fn holds<'a>(
 /// coding's tag would tell a cache to keep a body under a tag that it does not have (RFC 9111 §4.3.4). What does not
 /// fit the grammar of the list ends the reading of its field, and `*` counts only alone; the tags before it still
 /// do. Reading too little is safe: it costs a full answer.
-pub fn evaluate<'a>(
+pub fn is_not_modified<'a>(
     validators: Validators<'_>,
     if_none_match: impl IntoIterator<Item = &'a [u8]>,
     if_modified_since: impl IntoIterator<Item = &'a [u8]>,
-) -> Verdict {
-    match match_tags(validators.etag, if_none_match, true) {
-        Some(true) => return Verdict::NotModified,
-        Some(false) => return Verdict::Serve,
-        None => {}
+) -> bool {
+    if let Some(matches) = match_tags(validators.etag, if_none_match, true) {
+        return matches;
     }
-    match (single_date(if_modified_since), validators.last_modified) {
-        (Some(date), Some(last_modified)) if last_modified <= date => Verdict::NotModified,
-        _ => Verdict::Serve,
-    }
+    let date = single_date(if_modified_since);
+    date.zip(validators.last_modified)
+        .is_some_and(|(date, last_modified)| last_modified <= date)
 }
 
 /// Reads a date that is given exactly once.

@@ -20,17 +20,18 @@ pub struct EntityTag {
 }
 
 impl EntityTag {
-    /// Returns the tag of `parts` joined together.
-    ///
-    /// Where the seams matter (a digest and then a query), the caller makes them visible: by parts of fixed
-    /// size, or by a separator.
+    /// Returns the tag of `parts` joined together. Where the seams matter (a digest and then a query), the caller makes
+    /// them visible: by parts of fixed size, or by a separator.
     #[must_use]
     pub fn of(parts: &[&[u8]]) -> EntityTag {
-        let mut hasher = TagHasher::new();
-        for part in parts {
-            hasher.update(part);
-        }
-        hasher.tag()
+        EntityTag::from_digest(&digest(parts))
+    }
+
+    /// Returns the tag of all that was hashed so far; hashing may go on, so the tags of all prefixes of an array cost one
+    /// pass over it.
+    #[must_use]
+    pub fn of_hasher(hasher: &Sha256) -> EntityTag {
+        EntityTag::from_digest(&hasher.clone().finalize().into())
     }
 
     /// Returns the tag of content whose SHA-256 is already known.
@@ -97,28 +98,10 @@ impl fmt::Display for EntityTag {
     }
 }
 
-/// Hashes content that arrives piece by piece; clones share the prefix, and `tag` may be asked at any point,
-/// so the tags of all prefixes of an array cost one pass over it.
-#[derive(Clone, Debug, Default)]
-pub struct TagHasher(Sha256);
-
-impl TagHasher {
-    /// Returns a hasher that has seen nothing.
-    #[must_use]
-    pub fn new() -> TagHasher {
-        TagHasher(Sha256::new())
-    }
-
-    /// Adds `bytes`; where one call ends and the next begins makes no difference.
-    pub fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    /// Returns the tag of everything added so far; adding may go on.
-    #[must_use]
-    pub fn tag(&self) -> EntityTag {
-        EntityTag::from_digest(&self.0.clone().finalize().into())
-    }
+fn digest(parts: &[&[u8]]) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    parts.iter().for_each(|part| hasher.update(part));
+    hasher.finalize().into()
 }
 
 /// Makes the tags of answers that are computed per query: 128 bits of SipHash-2-4, keyed by what the answers are made of.
@@ -135,11 +118,7 @@ impl QueryTags {
     /// Returns the tags of answers made of `parts`; seams are the caller's to make visible, as in [`EntityTag::of`].
     #[must_use]
     pub fn new(parts: &[&[u8]]) -> QueryTags {
-        let mut hasher = Sha256::new();
-        for part in parts {
-            hasher.update(part);
-        }
-        let digest: [u8; 32] = hasher.finalize().into();
+        let digest = digest(parts);
         let (words, _) = digest.as_chunks::<8>();
         QueryTags {
             key: [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])],
@@ -184,18 +163,6 @@ mod tests {
         let gzip = brotli.with_coding(Coding::Gzip);
         assert_eq!(gzip.as_str(), format!("\"{bare}-gz\""));
         assert_eq!(gzip.with_coding(Coding::Identity), tag);
-    }
-
-    #[test]
-    fn hasher_tells_the_tag_of_each_prefix() {
-        let mut hasher = TagHasher::new();
-        hasher.update(b"ab");
-        let mut other = hasher.clone();
-        assert_eq!(hasher.tag(), EntityTag::of(&[b"ab"]));
-        hasher.update(b"c");
-        other.update(b"d");
-        assert_eq!(hasher.tag(), EntityTag::of(&[b"abc"]));
-        assert_eq!(other.tag(), EntityTag::of(&[b"abd"]));
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl<'a> Object<'a> {
     pub fn opt_string(&mut self, key: &str, value: Option<&str>) -> &mut Self {
         match value {
             Some(value) => self.string(key, value),
-            None => self.null(key),
+            None => self.raw(key, b"null"),
         }
     }
 
@@ -140,11 +140,6 @@ impl<'a> Object<'a> {
     /// Appends `true` or `false`.
     pub fn bool(&mut self, key: &str, value: bool) -> &mut Self {
         self.raw(key, if value { b"true" } else { b"false" })
-    }
-
-    /// Appends `null`.
-    pub fn null(&mut self, key: &str) -> &mut Self {
-        self.raw(key, b"null")
     }
 
     /// Appends `value` as it stands, which must be one JSON value.

@@ -18,7 +18,7 @@ use super::head::{Field, RequestHead};
 use super::reply::{JSON, Reply, Representation};
 use super::router::{Matched, Route};
 use super::served_state::{ServedState, Variant};
-use crate::wire::conditional::{self, Validators, Verdict};
+use crate::wire::conditional::{self, Validators};
 use crate::wire::etag::EntityTag;
 use crate::wire::negotiate::Coding;
 
@@ -98,9 +98,10 @@ impl RequestHead<'_> {
             return Reply::Refuse(HttpError::Precondition);
         }
         let (none_match, modified) = (Field::IfNoneMatch, Field::IfModifiedSince);
-        match conditional::evaluate(validators, self.values(none_match), self.values(modified)) {
-            Verdict::Serve => serve(representation),
-            Verdict::NotModified => Reply::NotModified(representation),
+        let (none_match, modified) = (self.values(none_match), self.values(modified));
+        match conditional::is_not_modified(validators, none_match, modified) {
+            true => Reply::NotModified(representation),
+            false => serve(representation),
         }
     }
 }

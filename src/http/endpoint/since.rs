@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use bytes::{BufMut, Bytes};
+use sha2::{Digest, Sha256};
 
 use super::made;
 use crate::http::arena;
@@ -13,7 +14,7 @@ use crate::http::reply::Reply;
 use crate::http::served_state::ServedState;
 use crate::search::envelope::push_tail;
 use crate::search::query;
-use crate::wire::etag::{EntityTag, TagHasher};
+use crate::wire::etag::EntityTag;
 
 /// Answers with a contiguous slice of the stored array between a head and a tail; nothing of it is copied. Parameters,
 /// of which there are none here, are listed at the end.
@@ -44,13 +45,13 @@ pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead<
 
 /// Returns the entity-tag of an answer that lists parameters; `tag` is that of the one without.
 fn tag_with(tag: EntityTag, ignored: &[String]) -> EntityTag {
-    let mut hasher = TagHasher::new();
+    let mut hasher = Sha256::new();
     hasher.update(tag.as_bytes());
     for name in ignored {
         hasher.update(name.as_bytes());
         hasher.update(b"\0");
     }
-    hasher.tag()
+    EntityTag::of_hasher(&hasher)
 }
 
 /// Everything after the last review; `removed` and `ignored` only where there are some.

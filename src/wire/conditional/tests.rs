@@ -5,12 +5,12 @@ const ETAG: &str = "\"0123456789abcdef0123456789abcdef\"";
 /// Sun, 06 Nov 1994 08:49:37 GMT
 const CHANGED: i64 = 784_111_777;
 
-fn verdict(etag: &str, if_none_match: &[&str], if_modified_since: &[&str]) -> Verdict {
+fn not_modified(etag: &str, if_none_match: &[&str], if_modified_since: &[&str]) -> bool {
     let validators = Validators {
         etag,
         last_modified: Some(Timestamp::from_unix(CHANGED)),
     };
-    evaluate(
+    is_not_modified(
         validators,
         if_none_match.iter().map(|value| value.as_bytes()),
         if_modified_since.iter().map(|value| value.as_bytes()),
@@ -19,38 +19,37 @@ fn verdict(etag: &str, if_none_match: &[&str], if_modified_since: &[&str]) -> Ve
 
 #[test]
 fn lists_of_tags_match_weakly() {
-    use Verdict::*;
     for (fields, expected) in [
-        (&["\"a\""][..], NotModified),
-        (&["W/\"a\""], NotModified),
-        (&["\"b\""], Serve),
-        (&["\"A\""], Serve),
-        (&["\"b\", \"a\""], NotModified),
-        (&[" \t, ,\"b\" ,\t W/\"a\" , "], NotModified),
-        (&["\"b\"", "\"a\""], NotModified),
-        (&["\"b,\\\"", "\"a\""], NotModified),
-        (&["\"x, \"a\""], Serve),
-        (&["*"], NotModified),
-        (&[" * "], NotModified),
-        (&[",*,"], NotModified),
-        (&["*, \"b\""], Serve),
-        (&["*, \"a\""], NotModified),
-        (&["*", "*"], Serve),
-        (&["*, b"], Serve),
-        (&["b", "*"], Serve),
-        (&["", "*"], NotModified),
-        (&[""], Serve),
-        (&["w/\"a\""], Serve),
-        (&["W/ \"a\""], Serve),
-        (&["\"a"], Serve),
-        (&["\"a\"x"], Serve),
-        (&["\"a\" \"a\""], Serve),
-        (&["b, \"a\""], Serve),
-        (&["\"a\", b"], NotModified),
-        (&["b", "\"a\""], NotModified),
-        (&["\"a\u{7f}\""], Serve),
+        (&["\"a\""][..], true),
+        (&["W/\"a\""], true),
+        (&["\"b\""], false),
+        (&["\"A\""], false),
+        (&["\"b\", \"a\""], true),
+        (&[" \t, ,\"b\" ,\t W/\"a\" , "], true),
+        (&["\"b\"", "\"a\""], true),
+        (&["\"b,\\\"", "\"a\""], true),
+        (&["\"x, \"a\""], false),
+        (&["*"], true),
+        (&[" * "], true),
+        (&[",*,"], true),
+        (&["*, \"b\""], false),
+        (&["*, \"a\""], true),
+        (&["*", "*"], false),
+        (&["*, b"], false),
+        (&["b", "*"], false),
+        (&["", "*"], true),
+        (&[""], false),
+        (&["w/\"a\""], false),
+        (&["W/ \"a\""], false),
+        (&["\"a"], false),
+        (&["\"a\"x"], false),
+        (&["\"a\" \"a\""], false),
+        (&["b, \"a\""], false),
+        (&["\"a\", b"], true),
+        (&["b", "\"a\""], true),
+        (&["\"a\u{7f}\""], false),
     ] {
-        assert_eq!(verdict("\"a\"", fields, &[]), expected, "{fields:?}");
+        assert_eq!(not_modified("\"a\"", fields, &[]), expected, "{fields:?}");
     }
 }
 
@@ -59,8 +58,8 @@ fn tags_of_other_codings_do_not_match() {
     let bare = &ETAG[1..ETAG.len() - 1];
     for suffix in ["-gz", "-br", "-zst", "-", " "] {
         let field = format!("\"{bare}{suffix}\"");
-        assert_eq!(verdict(ETAG, &[&field], &[]), Verdict::Serve, "{field}");
-        assert_eq!(verdict(&field, &[ETAG], &[]), Verdict::Serve, "{field}");
+        assert_eq!(not_modified(ETAG, &[&field], &[]), false, "{field}");
+        assert_eq!(not_modified(&field, &[ETAG], &[]), false, "{field}");
     }
 }
 
@@ -111,20 +110,19 @@ fn if_unmodified_since_counts_only_without_if_match() {
 
 #[test]
 fn dates_compare_by_the_second() {
-    use Verdict::*;
     for (date, expected) in [
-        ("Sun, 06 Nov 1994 08:49:36 GMT", Serve),
-        ("Sun, 06 Nov 1994 08:49:37 GMT", NotModified),
-        ("Sun, 06 Nov 1994 08:49:38 GMT", NotModified),
-        ("Sunday, 06-Nov-94 08:49:37 GMT", NotModified),
-        ("Sun Nov  6 08:49:37 1994", NotModified),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", NotModified),
-        ("Mon, 06 Nov 1994 08:49:37 GMT", Serve),
-        ("Sun, 06 Nov 1994 08:49:37 +0000", Serve),
-        ("784111777", Serve),
-        ("", Serve),
+        ("Sun, 06 Nov 1994 08:49:36 GMT", false),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", true),
+        ("Sun, 06 Nov 1994 08:49:38 GMT", true),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", true),
+        ("Sun Nov  6 08:49:37 1994", true),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", true),
+        ("Mon, 06 Nov 1994 08:49:37 GMT", false),
+        ("Sun, 06 Nov 1994 08:49:37 +0000", false),
+        ("784111777", false),
+        ("", false),
     ] {
-        assert_eq!(verdict(ETAG, &[], &[date]), expected, "{date}");
+        assert_eq!(not_modified(ETAG, &[], &[date]), expected, "{date}");
     }
 }
 
@@ -134,12 +132,12 @@ fn a_date_counts_alone_and_only_without_tags() {
         "Thu, 01 Jan 1970 00:00:00 GMT",
         "Fri, 31 Dec 9999 23:59:59 GMT",
     );
-    assert_eq!(verdict(ETAG, &[], &[]), Verdict::Serve);
-    assert_eq!(verdict(ETAG, &[], &[new, new]), Verdict::Serve);
-    assert_eq!(verdict(ETAG, &["\"b\""], &[new]), Verdict::Serve);
-    assert_eq!(verdict(ETAG, &[ETAG], &[old]), Verdict::NotModified);
-    assert_eq!(verdict(ETAG, &["not a tag"], &[new]), Verdict::Serve);
-    assert_eq!(verdict(ETAG, &[""], &[new]), Verdict::Serve);
+    assert!(!not_modified(ETAG, &[], &[]));
+    assert!(!not_modified(ETAG, &[], &[new, new]));
+    assert!(!not_modified(ETAG, &["\"b\""], &[new]));
+    assert!(not_modified(ETAG, &[ETAG], &[old]));
+    assert!(!not_modified(ETAG, &["not a tag"], &[new]));
+    assert!(!not_modified(ETAG, &[""], &[new]));
 }
 
 #[test]
@@ -150,8 +148,8 @@ fn conditions_on_dates_are_not_read_where_there_is_no_date() {
     };
     let far: &[u8] = b"Fri, 31 Dec 9999 23:59:59 GMT";
     let early: &[u8] = b"Thu, 01 Jan 1970 00:00:00 GMT";
-    assert_eq!(evaluate(validators, [], [far]), Verdict::Serve);
+    assert!(!is_not_modified(validators, [], [far]));
     assert!(holds(validators, [], [early]));
     let ours: &[u8] = b"\"a\"";
-    assert_eq!(evaluate(validators, [ours], [far]), Verdict::NotModified);
+    assert!(is_not_modified(validators, [ours], [far]));
 }

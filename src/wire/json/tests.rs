@@ -61,7 +61,7 @@ fn every_kind_of_member_and_item() {
         object
             .bool("g", true)
             .bool("h", false)
-            .null("i")
+            .raw("i", b"null")
             .raw("j", b"{}")
             .strings("k", ["l", "m"]);
         let mut array = Array::begin(object.key("n\""));

@@ -1,7 +1,7 @@
 //! The twin of `wire::conditional`: RFC 9110 §13.2.2 read step by step, the list by a machine of states.
 
 use super::lines;
-use reviewd::wire::conditional::{Validators, Verdict, evaluate, holds};
+use reviewd::wire::conditional::{Validators, holds, is_not_modified};
 use reviewd::wire::date::{Timestamp, parse_http_date};
 
 /// Checks a request whose fields are the lines of `data`: `N` begins an If-None-Match, `M` an If-Modified-Since,
@@ -32,7 +32,7 @@ pub fn check_conditional(data: &[u8]) {
     };
     let (tags, dates) = (of_kind(b'N'), of_kind(b'M'));
     assert_eq!(
-        evaluate(validators, tags.iter().copied(), dates.iter().copied()),
+        is_not_modified(validators, tags.iter().copied(), dates.iter().copied()),
         twin(&opaque, last_modified, &tags, &dates),
         "{etag} {tags:?} {dates:?}"
     );
@@ -58,24 +58,17 @@ fn twin_holds(opaque: &str, last_modified: Timestamp, tags: &[&[u8]], dates: &[&
 }
 
 /// Steps 3 and 4 of §13.2.2.
-fn twin(opaque: &str, last_modified: Timestamp, tags: &[&[u8]], dates: &[&[u8]]) -> Verdict {
-    if !tags.is_empty() {
-        let members: Vec<Member> = tags.iter().flat_map(|field| twin_list(field)).collect();
-        let ours = opaque.as_bytes();
-        let matches = members == [Member::Star]
-            || members.contains(&Member::Strong(ours.to_vec()))
-            || members.contains(&Member::Weak(ours.to_vec()));
-        return if matches {
-            Verdict::NotModified
-        } else {
-            Verdict::Serve
-        };
-    }
-    match dates {
-        [date] if parse_http_date(date).is_some_and(|date| last_modified <= date) => {
-            Verdict::NotModified
+fn twin(opaque: &str, last_modified: Timestamp, tags: &[&[u8]], dates: &[&[u8]]) -> bool {
+    let members: Vec<Member> = tags.iter().flat_map(|field| twin_list(field)).collect();
+    let ours = opaque.as_bytes();
+    match (tags, dates) {
+        ([], [date]) => parse_http_date(date).is_some_and(|date| last_modified <= date),
+        ([], _) => false,
+        _ => {
+            members == [Member::Star]
+                || members.contains(&Member::Strong(ours.to_vec()))
+                || members.contains(&Member::Weak(ours.to_vec()))
         }
-        _ => Verdict::Serve,
     }
 }
 
