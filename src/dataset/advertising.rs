@@ -30,12 +30,9 @@ pub(super) struct Rule {
     cases: &'static [Case],
 }
 
-/// What a sentence, or a reply, is found by: all patterns match, and the one of what clears it does not. A group `name` in the
-/// first counts unless it is the author's or one of the practice.
-struct Case {
-    all: &'static [&'static str],
-    unless: Option<&'static str>,
-}
+/// What a sentence, or a reply, is found by: all patterns match, and that of what clears it does not. A group `name` in the
+/// first pattern counts unless it is the author's name or one of the practice.
+type Case = (&'static [&'static str], Option<&'static str>);
 
 /// All rules, in the order of their warnings.
 pub(super) static RULES: [Rule; 5] = [
@@ -46,14 +43,8 @@ pub(super) static RULES: [Rule; 5] = [
         // A complaint about a sum promises none.
         stars_min: 3,
         cases: &[
-            Case {
-                all: &[AMOUNT, RESULT],
-                unless: Some(r"\b401k\b"),
-            },
-            Case {
-                all: &[AMOUNT, GAIN],
-                unless: Some(EXPENSE),
-            },
+            (&[AMOUNT, RESULT], Some(PENSION)),
+            (&[AMOUNT, GAIN], Some(EXPENSE)),
         ],
     },
     Rule {
@@ -62,14 +53,8 @@ pub(super) static RULES: [Rule; 5] = [
         of_replies: false,
         stars_min: 1,
         cases: &[
-            Case {
-                all: &[PROMISE],
-                unless: Some(DENIED_PROMISE),
-            },
-            Case {
-                all: &[r"\b(guarant|garantiz)", OUTCOME],
-                unless: Some(DENIED_GUARANTEE),
-            },
+            (&[PROMISE], Some(DENIED_PROMISE)),
+            (&[GUARANTEE, OUTCOME], Some(DENIED_GUARANTEE)),
         ],
     },
     Rule {
@@ -77,30 +62,21 @@ pub(super) static RULES: [Rule; 5] = [
         says: "a reply that names a person other than its reader and those of the practice",
         of_replies: true,
         stars_min: 1,
-        cases: &[Case {
-            all: &[PERSON],
-            unless: None,
-        }],
+        cases: &[(&[PERSON], None)],
     },
     Rule {
         code: "reply_case_number",
         says: "a reply with what looks like the number of a case",
         of_replies: true,
         stars_min: 1,
-        cases: &[Case {
-            all: &[CASE_NUMBER],
-            unless: None,
-        }],
+        cases: &[(&[CASE_NUMBER], None)],
     },
     Rule {
         code: "reply_matter",
         says: "a reply that tells what the matter was, which is confidential even where the review tells it",
         of_replies: true,
         stars_min: 1,
-        cases: &[Case {
-            all: &[MATTER],
-            unless: Some(r"hearing\ aid"),
-        }],
+        cases: &[(&[MATTER], Some(HEARING_AID))],
     },
 ];
 
@@ -117,6 +93,8 @@ const RESULT: &str = r"\b(settle|recover|awarded|verdict|judge?ment|compensat|da
 const GAIN: &str = r"\b(win|award|offer|got|receiv|refund|obtain|secure|securing|result|outcome|negotiat|walked|saved|reduc|insurance)
 \w{0,4}\b | \bwon\b";
 
+const PENSION: &str = r"\b401k\b";
+
 /// A word for what was paid, or something else than money that was won, as in "won me over".
 const EXPENSE: &str = r"\b(bill|invoice|fee|charg|cost|price|retainer|paid|pay|hour|quote|estimat)\w{0,4}\b
 | \bwon\ (\w+\ ){1,3}over\b | \b401k\b";
@@ -125,6 +103,8 @@ const PROMISE: &str = r"\b(always\ wins?\b | never\ (lose|loses|lost)\ a\ case |
 | wins?\ every\ case | (sure|certain)\ to\ win | 100\ ?%\ (success|win) | wins?\ 99% | 99%\ success
 | you(\ will|['’]ll|\ are\ going\ to|['’]re\ going\ to)\ win\b | (assured|promised)\ (me\ |us\ )?(i|we)(\ would|['’]d)\ win
 | promised?\ (you\ )?a\ win\b)";
+
+const GUARANTEE: &str = r"\b(guarant|garantiz)";
 
 /// How a matter ends.
 const OUTCOME: &str = r"\b(win|won|result|outcome|success|victor|settlement|verdict|approv|dismiss|acquit|compensation|éxito|ganar
@@ -154,22 +134,17 @@ const MATTER: &str = r"\b(your|su|tu)\ ([\w'’-]+\ )?(divorce|custody|arrest|co
 |injury|injuries|accident|diagnosis|immigration|visa|deportation|asylum|probation|eviction|foreclosure|inheritance|adoption|felony
 |misdemeanor|hearing|trial|probate|paternity|alimony|guardianship|estate|divorcio|custodia|accidente|arresto)\b";
 
-/// The cases of each rule, their patterns compiled.
+const HEARING_AID: &str = r"hearing\ aid";
+
+/// The cases of each rule with their patterns compiled.
 static COMPILED: LazyLock<Vec<Vec<CompiledCase>>> = LazyLock::new(|| {
-    let compiled = |case: &Case| CompiledCase {
-        all: case.all.iter().map(|pattern| compile(pattern)).collect(),
-        unless: case.unless.map(compile),
-    };
-    let rules = RULES.iter();
-    rules
-        .map(|rule| rule.cases.iter().map(compiled).collect())
-        .collect()
+    let patterns = |all: &[&str]| all.iter().map(|pattern| compile(pattern)).collect();
+    let case = |(all, unless): &Case| (patterns(all), unless.map(compile));
+    let cases = |rule: &Rule| rule.cases.iter().map(case).collect();
+    RULES.iter().map(cases).collect()
 });
 
-struct CompiledCase {
-    all: Vec<Regex>,
-    unless: Option<Regex>,
-}
+type CompiledCase = (Vec<Regex>, Option<Regex>);
 
 fn compile(pattern: &str) -> Regex {
     // Where words end by Unicode's rules, a text with accents would be searched ten times as slowly.
@@ -296,7 +271,7 @@ fn find<'d>(
         .filter(move |(rule, _)| (is_reply || !rule.of_replies) && context.stars >= rule.stars_min);
     rules.filter_map(move |(rule, cases)| {
         // Most texts hold nothing of the kind, and are looked through once.
-        let mut cases = cases.iter().filter(|case| case.all[0].is_match(text));
+        let mut cases = cases.iter().filter(|(all, _)| all[0].is_match(text));
         // A title and the number of a case have full stops in them.
         let words = cases.find_map(|case| match rule.of_replies {
             true => matched(case, text, context),
@@ -313,18 +288,23 @@ fn find<'d>(
 }
 
 /// The words of `text` that the first pattern of a case matches, if the case is one.
-fn matched<'t>(case: &CompiledCase, text: &'t str, context: &Context<'_>) -> Option<&'t str> {
+fn matched<'t>(
+    (all, unless): &CompiledCase,
+    text: &'t str,
+    context: &Context<'_>,
+) -> Option<&'t str> {
     let is_known = |name: &str| {
         name_words(name).all(|word| context.author.contains(&word) || context.known.contains(&word))
     };
-    let mut found = case.all[0].captures_iter(text);
+    let mut found = all[0].captures_iter(text);
     let found = found.find(|found| match found.name("name") {
         Some(name) => !is_known(name.as_str()),
         None => true,
     })?;
-    let is_case = case.all[1..].iter().all(|pattern| pattern.is_match(text));
-    let unless = case.unless.as_ref();
-    let is_cleared = unless.is_some_and(|pattern| pattern.is_match(text));
+    let is_case = all[1..].iter().all(|pattern| pattern.is_match(text));
+    let is_cleared = unless
+        .as_ref()
+        .is_some_and(|pattern| pattern.is_match(text));
     (is_case && !is_cleared).then(|| found.get_match().as_str())
 }
 

@@ -1,6 +1,8 @@
 //! The files beside `reviews.json`: `taxonomy.json`, what reviews may speak of; `editorial.json`, what the business says in
 //! its own words; `ignored.json`, reviews that were removed for good, so that no import adds them again.
 
+use std::collections::HashSet;
+
 use super::json::{self, Item, LIST_MAX, NameOf, Text};
 use super::problem::Problems;
 use super::reviews::Reviews;
@@ -58,7 +60,6 @@ pub(super) fn editorial(item: Item<'_>, reviews: &Reviews) -> Editorial {
     })
 }
 
-/// Reads questions, their answers, and the published reviews that these lean on.
 pub(super) fn questions(item: Item<'_>, reviews: &Reviews) -> Vec<Question> {
     item.each(LIST_MAX, |item| {
         item.object(|keys| Question {
@@ -69,12 +70,10 @@ pub(super) fn questions(item: Item<'_>, reviews: &Reviews) -> Vec<Question> {
     })
 }
 
-/// Reads ids of published reviews.
 pub(super) fn published_ids(item: Item<'_>, reviews: &Reviews) -> Vec<String> {
     item.each(LIST_MAX, |item| published_id(item, reviews))
 }
 
-/// Reads the id of a published review.
 pub(super) fn published_id(item: Item<'_>, reviews: &Reviews) -> String {
     let before = item.check().count();
     let id = item.string(Text::Name);
@@ -108,12 +107,9 @@ pub fn parse_ignored(bytes: &[u8]) -> Result<Vec<Ignored>, Problems> {
 #[must_use]
 pub fn render_ignored(list: &[Ignored]) -> String {
     let json = |text: &str| serde_json::Value::from(text).to_string();
-    let lines = list.iter().map(|entry| {
-        let (id, reason) = (json(&entry.id), json(&entry.reason));
-        format!(
-            "\n    {{ \"id\": {id}, \"date\": \"{}\", \"reason\": {reason} }}",
-            entry.date
-        )
+    let lines = list.iter().map(|Ignored { id, date, reason }| {
+        let (id, reason) = (json(id), json(reason));
+        format!("\n    {{ \"id\": {id}, \"date\": \"{date}\", \"reason\": {reason} }}")
     });
     let lines: Vec<String> = lines.collect();
     format!("{{\n  \"ignored\": [{}\n  ]\n}}\n", lines.join(","))
@@ -129,13 +125,13 @@ pub(super) fn ignored(item: Item<'_>) -> Vec<Ignored> {
                 reason: keys.key("reason").string(Text::Prose),
             })
         });
-        let mut ids: Vec<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
-        ids.sort_unstable();
-        let pair = ids
-            .windows(2)
-            .find(|pair| pair[0] == pair[1] && !pair[0].is_empty());
-        if let Some(pair) = pair {
-            list.refuse_unquoted(format_args!("holds {} twice", pair[0]));
+        let mut ids = HashSet::new();
+        let ids_of = entries.iter().map(|entry| &entry.id);
+        if let Some(id) = ids_of
+            .filter(|id| !id.is_empty())
+            .find(|id| !ids.insert(*id))
+        {
+            list.refuse_unquoted(format_args!("holds {id} twice"));
         }
         entries
     })

@@ -195,7 +195,7 @@ impl Lints {
 
     fn ambiguous(&self, dataset: &Dataset) -> Option<String> {
         let person = |at: usize| &dataset.taxonomy.technicians[at].name;
-        let names = self.matcher.ambiguous().iter().map(|each| {
+        let names = self.matcher.ambiguous.iter().map(|each| {
             let [first, second] = each.people.map(person);
             format!("{} fits {first} and {second}", quote(&each.name))
         });
@@ -231,18 +231,16 @@ fn unknown_technicians(dataset: &Dataset) -> Option<String> {
     let staff = &dataset.business.technicians;
     let known = known.chain(staff.iter().map(|person| &person.name));
     let unknown = unknown(dataset, |review| &review.mentioned_technicians, known)?;
-    Some(format!(
-        "mentioned_technicians names people whom neither taxonomy nor business lists: {unknown}"
-    ))
+    let message = "mentioned_technicians names people whom neither taxonomy nor business lists";
+    Some(format!("{message}: {unknown}"))
 }
 
 fn unknown_services(dataset: &Dataset) -> Option<String> {
     let known = dataset.taxonomy.services.iter().map(|service| &service.id);
     let known = known.chain(dataset.business.services.iter().map(|service| &service.id));
     let unknown = unknown(dataset, |review| &review.mentioned_services, known)?;
-    Some(format!(
-        "mentioned_services names ids that neither taxonomy nor business lists: {unknown}"
-    ))
+    let message = "mentioned_services names ids that neither taxonomy nor business lists";
+    Some(format!("{message}: {unknown}"))
 }
 
 /// Lists the mentions that `known` lacks, most frequent first, then by name.

@@ -54,12 +54,14 @@ fn find<'t>(
 
 fn members(text: &str) -> Members<'_> {
     if let Ok(object) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) {
-        let pairs = object.into_iter().map(|(key, value)| (key, value.get()));
-        return pairs.collect();
+        return object
+            .into_iter()
+            .map(|(key, value)| (key, value.get()))
+            .collect();
     }
     let list: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
     let entries = list.into_iter().enumerate();
     entries
-        .map(|(index, value)| (index.to_string(), value.get()))
+        .map(|(at, value)| (at.to_string(), value.get()))
         .collect()
 }

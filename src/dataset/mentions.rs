@@ -23,30 +23,29 @@ counsellor sr sra srta senor senora senorita lic licenciado abogado abogada";
 /// What may follow a surname and is not part of it, folded.
 const SUFFIXES: &str = "jr jr. sr sr. ii iii iv esq esq.";
 
-/// Finds the people, services and places of a taxonomy in texts.
+/// Finds the people, services and places of a taxonomy in texts, each by its number in the taxonomy.
 #[derive(Debug)]
-pub struct Matcher {
-    technicians: Finder,
-    services: Finder,
-    service_areas: Finder,
-    ambiguous: Vec<Ambiguity>,
+pub(crate) struct Matcher {
+    pub(crate) technicians: Finder,
+    pub(crate) services: Finder,
+    pub(crate) service_areas: Finder,
+    /// Names that fit several people, in alphabetical order.
+    pub(super) ambiguous: Vec<Ambiguity>,
 }
 
 /// A name that the taxonomy gives to more than one person, so that it is not recognised.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ambiguity {
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Ambiguity {
     /// The name as compared, folded.
-    pub name: String,
+    pub(super) name: String,
     /// The first two of the people, in the taxonomy's order.
-    pub people: [usize; 2],
+    pub(super) people: [usize; 2],
 }
 
 impl Matcher {
-    /// Builds the finders of `taxonomy`; cost is linear in the bytes of its names and phrases.
-    ///
-    /// # Errors
-    /// When there are more names and phrases than an automaton can hold, about 2^31 bytes of them.
-    pub fn new(taxonomy: &Taxonomy) -> Result<Matcher, BuildError> {
+    /// Builds the finders of `taxonomy`; cost is linear in the bytes of its names and phrases. Fails where these are more
+    /// than an automaton can hold, about 2^31 bytes.
+    pub(crate) fn new(taxonomy: &Taxonomy) -> Result<Matcher, BuildError> {
         let (names, ambiguous) = names(&taxonomy.technicians);
         Ok(Matcher {
             technicians: Finder::new(names, true)?,
@@ -55,33 +54,9 @@ impl Matcher {
             ambiguous,
         })
     }
-
-    /// The places in `taxonomy.technicians` of the people whom `text` names, ascending.
-    #[must_use]
-    pub fn technicians(&self, text: &Comparable) -> Vec<usize> {
-        self.technicians.find(text)
-    }
-
-    /// The places in `taxonomy.services` of the services that `text` speaks of, ascending.
-    #[must_use]
-    pub fn services(&self, text: &Comparable) -> Vec<usize> {
-        self.services.find(text)
-    }
-
-    /// The places in `taxonomy.service_areas` of the areas that `text` speaks of, ascending.
-    #[must_use]
-    pub fn service_areas(&self, text: &Comparable) -> Vec<usize> {
-        self.service_areas.find(text)
-    }
-
-    /// Names that fit several people, in alphabetical order.
-    #[must_use]
-    pub fn ambiguous(&self) -> &[Ambiguity] {
-        &self.ambiguous
-    }
 }
 
-/// A taxonomy with its finders: mentions as reviews carry them.
+/// A taxonomy with its finders: mentions as reviews carry them, in the taxonomy's order.
 #[derive(Debug)]
 pub(super) struct Derive<'t> {
     pub(super) taxonomy: &'t Taxonomy,
@@ -89,41 +64,37 @@ pub(super) struct Derive<'t> {
 }
 
 impl Derive<'_> {
-    /// The full names of the people whom `text` names, in the taxonomy's order.
+    /// The full names of the people whom `text` names.
     pub(super) fn technicians(&self, text: &Comparable) -> Vec<String> {
-        let found = self.matcher.technicians(text).into_iter();
-        found
-            .map(|at| self.taxonomy.technicians[at].name.clone())
-            .collect()
+        let found = self.matcher.technicians.find(text).into_iter();
+        let people = found.map(|at| &self.taxonomy.technicians[at]);
+        people.map(|person| person.name.clone()).collect()
     }
 
-    /// The ids of the services that `text` speaks of, in the taxonomy's order.
+    /// The ids of the services that `text` speaks of.
     pub(super) fn services(&self, text: &Comparable) -> Vec<String> {
-        let found = self.matcher.services(text).into_iter();
-        found
-            .map(|at| self.taxonomy.services[at].id.clone())
-            .collect()
+        let found = self.matcher.services.find(text).into_iter();
+        let services = found.map(|at| &self.taxonomy.services[at]);
+        services.map(|service| service.id.clone()).collect()
     }
 }
 
 /// A text in the form in which names and phrases are compared: folded, with single blanks and straight apostrophes,
 /// as telephones type the curly one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Comparable {
+pub(crate) struct Comparable {
     text: String,
 }
 
 impl Comparable {
-    /// Returns `text` in the form to compare.
-    #[must_use]
-    pub fn new(text: &str) -> Comparable {
+    pub(crate) fn new(text: &str) -> Comparable {
         let mut comparable = Comparable::default();
         comparable.set(text);
         comparable
     }
 
     /// Replaces the content by `text`, reusing the buffer.
-    pub fn set(&mut self, text: &str) {
+    pub(crate) fn set(&mut self, text: &str) {
         self.text.clear();
         for word in text.split_whitespace() {
             if !self.text.is_empty() {
@@ -141,7 +112,7 @@ impl Comparable {
 
 /// An automaton over patterns, each of which belongs to one owner or, where it is ambiguous, to none.
 #[derive(Debug)]
-struct Finder {
+pub(crate) struct Finder {
     automaton: Option<AhoCorasick>,
     owners: Vec<Option<usize>>,
     /// Whether hyphens and apostrophes join words, as they do in names.
@@ -150,18 +121,17 @@ struct Finder {
 
 impl Finder {
     fn new(patterns: BTreeMap<String, Option<usize>>, names: bool) -> Result<Finder, BuildError> {
-        let automaton = match patterns.is_empty() {
-            true => None,
-            false => Some(AhoCorasick::new(patterns.keys())?),
-        };
+        let is_empty = patterns.is_empty();
+        let automaton = (!is_empty).then(|| AhoCorasick::new(patterns.keys()));
         Ok(Finder {
-            automaton,
+            automaton: automaton.transpose()?,
             owners: patterns.into_values().collect(),
             names,
         })
     }
 
-    fn find(&self, text: &Comparable) -> Vec<usize> {
+    /// The owners of what `text` holds, ascending.
+    pub(crate) fn find(&self, text: &Comparable) -> Vec<usize> {
         let Some(automaton) = &self.automaton else {
             return Vec::new();
         };
@@ -190,23 +160,19 @@ impl Finder {
 
     /// Whether the span is bounded by something other than letters and digits.
     fn is_whole(&self, text: &str, start: usize, end: usize) -> bool {
-        let (before, inside, after) = (&text[..start], &text[start..end], &text[end..]);
-        let letter = char::is_alphanumeric;
-        let inner = |edge: Option<char>| edge.is_some_and(letter);
-        let mut left = before.chars().rev();
-        let mut right = after.chars();
-        let (last, next) = (left.next(), right.next());
-        if inner(inside.chars().next()) && (inner(last) || self.joins(last, left.next(), "-'")) {
-            return false;
-        }
-        // "Okafor's" is Okafor; "Okafor-Hale" is another person.
-        !(inner(inside.chars().next_back()) && (inner(next) || self.joins(next, right.next(), "-")))
-    }
-
-    fn joins(&self, joiner: Option<char>, beyond: Option<char>, joiners: &str) -> bool {
-        self.names
-            && joiner.is_some_and(|joiner| joiners.contains(joiner))
-            && beyond.is_some_and(char::is_alphanumeric)
+        let is_letter = |edge: Option<char>| edge.is_some_and(char::is_alphanumeric);
+        // Whether a word goes on beyond an edge: "Okafor's" is Okafor, "Okafor-Hale" is another person.
+        let goes_on = |next: Option<char>, beyond: Option<char>, joiners: &str| {
+            let is_joined = self.names && next.is_some_and(|next| joiners.contains(next));
+            is_letter(next) || (is_joined && is_letter(beyond))
+        };
+        let inside = &text[start..end];
+        let (mut left, mut right) = (text[..start].chars().rev(), text[end..].chars());
+        let begins_within =
+            is_letter(inside.chars().next()) && goes_on(left.next(), left.next(), "-'");
+        let ends_within =
+            is_letter(inside.chars().next_back()) && goes_on(right.next(), right.next(), "-");
+        !begins_within && !ends_within
     }
 }
 
@@ -285,14 +251,9 @@ fn names(people: &[Technician]) -> (BTreeMap<String, Option<usize>>, Vec<Ambigui
         }
     }
     let of_two = |(name, owners): (&String, &Vec<usize>)| {
-        let [first, second, ..] = owners[..] else {
-            return None;
-        };
+        let people = *owners.first_chunk()?;
         let name = name.clone();
-        Some(Ambiguity {
-            name,
-            people: [first, second],
-        })
+        Some(Ambiguity { name, people })
     };
     let ambiguous = given.iter().filter_map(of_two).collect();
     // What the taxonomy gives outright wins over what follows from titles: with two people called Reyes, an alias

@@ -10,7 +10,7 @@ mod companions;
 mod json;
 mod lints;
 mod locate;
-pub mod mentions;
+pub(crate) mod mentions;
 mod problem;
 pub mod publish;
 mod review;
@@ -123,15 +123,13 @@ pub struct Unlinted {
 }
 
 /// Decodes and checks the operator's files; `now` decides what is in the future. The dataset is dated by the later of
-/// `updated_at`, where it is given, and the modification time of the files.
-///
-/// Takes the files by value to free `reviews.json` as soon as it is read. Beside the files and the result it needs a few
-/// megabytes per thread, and memory for the tape of the largest other file.
+/// `updated_at`, where it is given, and the modification time of the files. Needs memory for the result and for a tape
+/// of the largest file but `reviews.json`, which is freed once it is read.
 ///
 /// # Errors
 /// Every problem of every file, not only the first: see [`Problems`].
 pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
-    let Unlinted { dataset, lints, .. } = decode_by(files, now, NonZeroUsize::MIN)?;
+    let Unlinted { dataset, lints } = decode_by(files, now, NonZeroUsize::MIN)?;
     let warnings = lints.warnings(&dataset, NonZeroUsize::MIN);
     Ok(Decoded { dataset, warnings })
 }
@@ -147,12 +145,8 @@ pub fn decode_by(
 ) -> Result<Unlinted, Problems> {
     let is_large = files.reviews.len() > LARGE_BYTES;
     let mut problems = Problems::default();
-    let taxonomy = read(
-        TAXONOMY,
-        &files.taxonomy,
-        &mut problems,
-        companions::taxonomy,
-    );
+    let read_taxonomy = companions::taxonomy;
+    let taxonomy = read(TAXONOMY, &files.taxonomy, &mut problems, read_taxonomy);
     let (mut taxonomy, extends) = taxonomy.unwrap_or_default();
     let matcher = Matcher::new(&taxonomy).map_err(|error| {
         let message = format!("holds too many names and phrases: {error}");
@@ -181,12 +175,8 @@ pub fn decode_by(
     let editorial = read(EDITORIAL, &files.editorial, &mut problems, |item| {
         companions::editorial(item, &reviews)
     });
-    let suppressions = read(
-        CHECK,
-        &files.check,
-        &mut problems,
-        suppressions::suppressions,
-    );
+    let read_suppressions = suppressions::suppressions;
+    let suppressions = read(CHECK, &files.check, &mut problems, read_suppressions);
     let insights_at = read(INSIGHTS, &files.insights, &mut problems, |item| {
         supplied_insights::check(item, &reviews)
     });
@@ -259,19 +249,21 @@ pub(crate) const PLACEHOLDER_URL: &str = "https://fill-in.example/";
 pub fn refuse_placeholders(dataset: &Dataset) -> Result<(), Problems> {
     let business = &dataset.business;
     let mut problems = Problems::default();
-    for (key, value, placeholder) in [
+    let placeholders = [
         ("name", &business.name, PLACEHOLDER_NAME),
         ("url", &business.url, PLACEHOLDER_URL),
-    ] {
-        if value == placeholder {
-            let message = format!(
-                "is the placeholder of an import: write the {key} of the business there, or import again with --business-{key}"
-            );
-            problems.push(Problem {
-                path: format!("business.{key}"),
-                ..Problem::of_file(REVIEWS.name, message)
-            });
-        }
+    ];
+    for (key, _, _) in placeholders
+        .iter()
+        .filter(|(_, value, known)| value == known)
+    {
+        let message = format!(
+            "is the placeholder of an import: write the {key} of the business there, or import again with --business-{key}"
+        );
+        problems.push(Problem {
+            path: format!("business.{key}"),
+            ..Problem::of_file(REVIEWS.name, message)
+        });
     }
     match problems.is_empty() {
         true => Ok(()),

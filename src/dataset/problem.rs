@@ -68,7 +68,6 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// Counts a problem, and keeps it while fewer than 100 are kept.
     pub(super) fn push(&mut self, problem: Problem) {
         self.push_with(|| problem);
     }
@@ -81,11 +80,11 @@ impl Problems {
         }
     }
 
-    /// Adds the problems of another file.
+    /// Adds the problems of another file, or of another part of one.
     pub(super) fn append(&mut self, other: Problems) {
-        let room = KEPT_MAX - self.kept.len();
+        let capacity = KEPT_MAX - self.kept.len();
         self.total += other.total;
-        self.kept.extend(other.kept.into_iter().take(room));
+        self.kept.extend(other.kept.into_iter().take(capacity));
     }
 
     pub(super) fn kept_mut(&mut self) -> &mut [Problem] {
@@ -113,14 +112,8 @@ impl Problems {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.file)?;
-        if let Some(position) = self.position {
-            write!(f, ": {position}")?;
-        }
-        if !self.path.is_empty() {
-            write!(f, ": {}", self.path)?;
-        }
-        f.write_str(": ")?;
+        let position = self.position.map(|position| position.to_string());
+        write_places(f, self.file, &[&position.unwrap_or_default(), &self.path])?;
         if let Some(value) = &self.value {
             write!(f, "{value} ")?;
         }
@@ -128,14 +121,19 @@ impl fmt::Display for Problem {
     }
 }
 
+/// Writes the file and what is known of the place in it, with what separates them from a message.
+fn write_places(f: &mut fmt::Formatter<'_>, file: &str, places: &[&str]) -> fmt::Result {
+    write!(f, "{file}: ")?;
+    let known = places.iter().filter(|place| !place.is_empty());
+    known
+        .into_iter()
+        .try_for_each(|place| write!(f, "{place}: "))
+}
+
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, problem) in self.kept.iter().enumerate() {
-            if at > 0 {
-                f.write_str("\n")?;
-            }
-            write!(f, "{problem}")?;
-        }
+        let lines: Vec<String> = self.kept.iter().map(Problem::to_string).collect();
+        f.write_str(&lines.join("\n"))?;
         let unkept = self.total - self.kept.len() as u64;
         if unkept > 0 {
             write!(f, "\nand {unkept} more ({} in all)", self.total)?;
@@ -161,10 +159,7 @@ pub struct Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.file)?;
-        if !self.path.is_empty() {
-            write!(f, ": {}", self.path)?;
-        }
-        write!(f, ": {}", self.message)
+        write_places(f, self.file, &[&self.path])?;
+        f.write_str(&self.message)
     }
 }

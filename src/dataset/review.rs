@@ -80,15 +80,13 @@ pub(super) fn review(entry: Item<'_>, derive: &Derive<'_>, words: &mut Comparabl
             Some(services) => services.strings(Text::Name),
             None => derive.services(words),
         };
-        let verification = keys.optional_key("verification");
-        review.verification = verification.and_then(Item::non_null).map(verification_of);
-        let language = keys.optional_key("language").and_then(Item::non_null);
+        let mut given = |key| keys.optional_key(key).and_then(Item::non_null);
+        review.verification = given("verification").map(verification_of);
         let wanted = "a language tag such as \"en\" or \"pt-BR\"";
-        review.language = language.map(|item| item.string_of(wanted, is_language_tag));
+        review.language = given("language").map(|item| item.string_of(wanted, is_language_tag));
         let media = keys.optional_key("media");
-        review.media = media
-            .map(|item| item.each(MEDIA_MAX, medium))
-            .unwrap_or_default();
+        let media = media.map(|item| item.each(MEDIA_MAX, medium));
+        review.media = media.unwrap_or_default();
         let translation = keys.optional_key("translation");
         review.translation = translation.and_then(|item| item.optional(Text::Words));
         review
@@ -126,18 +124,13 @@ fn medium(item: Item<'_>) -> Media {
 /// Tells whether `tag` has the form of a language tag (BCP 47): a primary subtag of 2 to 8 letters, or `x` or `i`, then
 /// subtags of 1 to 8 letters and digits. Whether the subtags are registered is not looked up.
 pub(crate) fn is_language_tag(tag: &str) -> bool {
-    let (primary, rest) = tag
-        .split_once('-')
-        .map_or((tag, None), |(primary, rest)| (primary, Some(rest)));
-    let is_primary =
-        (2..=8).contains(&primary.len()) && primary.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let is_prefix = matches!(primary, "x" | "X" | "i" | "I") && rest.is_some();
+    let primary = tag.split('-').next().unwrap_or_default();
+    let is_primary = primary.len() >= 2 && primary.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_prefix = matches!(primary, "x" | "X" | "i" | "I") && primary.len() < tag.len();
     let is_subtag = |subtag: &str| {
         (1..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric())
     };
-    tag.len() <= LANGUAGE_BYTES_MAX
-        && (is_primary || is_prefix)
-        && rest.is_none_or(|rest| rest.split('-').all(is_subtag))
+    tag.len() <= LANGUAGE_BYTES_MAX && (is_primary || is_prefix) && tag.split('-').all(is_subtag)
 }
 
 /// Tells whether `text` names a type of images, videos or recordings: RFC 6838, section 4.2, without parameters.

@@ -80,15 +80,10 @@ fn suppression(item: Item<'_>) -> Suppression {
 
 fn place(item: Item<'_>) -> String {
     let wanted = "summary, pull_quote or, by position from 0 or the id of a review, faq[0].answer";
+    let is_number = |text: &str| text.parse::<u32>().is_ok_and(|at| at.to_string() == text);
     item.string_of(wanted, |place| {
-        let is_position = |which: &str| {
-            which
-                .parse::<u32>()
-                .is_ok_and(|number| number.to_string() == which)
-        };
-        matches!(place, "summary" | "pull_quote")
-            || answer(place).is_some_and(is_position)
-            || review_of(place).is_some()
+        let is_position = || answer(place).is_some_and(is_number);
+        matches!(place, "summary" | "pull_quote") || is_position() || review_of(place).is_some()
     })
 }
 

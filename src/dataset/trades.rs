@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn own_aspects_win_and_others_are_added() {
+    fn own_aspects_win_and_others_are_added_in_the_languages_of_the_reviews() {
         let own = Concept {
             id: "price".to_owned(),
             label: "Fees".to_owned(),
@@ -164,14 +164,17 @@ mod tests {
         let mut aspects = vec![own.clone()];
         extend(&mut aspects, "legal", &[]);
         assert_eq!(aspects[0], own);
-        assert!(aspects.iter().filter(|aspect| aspect.id == "price").count() == 1);
-        let outcome = aspects
-            .iter()
-            .find(|aspect| aspect.id == "outcome")
-            .expect("added");
-        assert!(outcome.phrases.contains(&"verdict".to_owned()));
+        let of = |id: &str| {
+            aspects
+                .iter()
+                .filter(|aspect| aspect.id == id)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of("price"), [&own]);
+        let phrases = &of("outcome")[0].phrases;
+        assert!(phrases.contains(&"verdict".to_owned()));
         assert!(
-            !outcome.phrases.contains(&"urteil".to_owned()),
+            !phrases.contains(&"urteil".to_owned()),
             "no review is in German"
         );
     }

@@ -75,7 +75,7 @@ pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64
         with[0] += people.count(row, &review.mentioned_technicians);
         with[1] += services.count(row, &review.mentioned_services);
         text.set(&review.text);
-        let found = matcher.as_ref().map(|one| one.service_areas(&text));
+        let found = matcher.as_ref().map(|one| one.service_areas.find(&text));
         let found = found.unwrap_or_default();
         with[2] += u64::from(!found.is_empty());
         found.iter().for_each(|at| areas[*at].push(row));

@@ -95,7 +95,7 @@ fn an_ambiguous_name_is_nobody_unless_an_alias_with_a_title_settles_it() {
     let matcher = Matcher::new(&taxonomy()).expect("a small taxonomy");
     let name = "pepe".to_owned();
     assert_eq!(
-        matcher.ambiguous(),
+        matcher.ambiguous,
         [Ambiguity {
             name,
             people: [3, 6]

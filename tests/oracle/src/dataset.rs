@@ -30,24 +30,23 @@ const REVIEWS: &str = r#"{"business":{"name":"A","type":"LegalService","descript
 /// If the decoder panics, if it accepts what is no JSON, if a problem lacks its file or its words, if a document
 /// does not parse, or if the reviews published are not those of the file.
 pub fn check_dataset(data: &[u8]) {
+    let (kind, mut content) = data.split_first().unwrap_or((&0, &[]));
     let mut files = Files {
         reviews: REVIEWS.into(),
         ..Files::default()
     };
-    let (kind, mut content) = data.split_first().unwrap_or((&0, &[]));
-    match kind {
-        b't' => files.taxonomy = Some(content.to_vec()),
-        b'e' => files.editorial = Some(content.to_vec()),
-        b'i' => files.insights = Some(content.to_vec()),
-        b'c' => files.check = Some(content.to_vec()),
+    let file = match kind {
+        b't' => &mut files.taxonomy,
+        b'e' => &mut files.editorial,
+        b'i' => &mut files.insights,
+        b'c' => &mut files.check,
         _ => {
             content = data;
-            files = Files {
-                reviews: data.to_vec(),
-                ..Files::default()
-            };
+            files.reviews = data.to_vec();
+            &mut None
         }
-    }
+    };
+    *file = Some(content.to_vec());
     let reviews = files.reviews.clone();
     let insights = files.insights.clone();
     let value = serde_json::from_slice::<Value>(content);
@@ -74,12 +73,7 @@ pub fn check_dataset(data: &[u8]) {
                 );
                 assert!(!line.contains(char::is_control), "{line:?}");
                 // simd-json, which reads the files, and serde_json, its reference, refuse the same.
-                let is_syntax = ["is not JSON", "ends too early", "is not UTF-8", "is empty"]
-                    .iter()
-                    .any(|start| {
-                        problem.path.starts_with("line ")
-                            || problem.message.starts_with(start) && problem.path.is_empty()
-                    });
+                let is_syntax = problem.path.starts_with("line ");
                 assert!(!is_syntax || value.is_err(), "{line}");
             }
         }
