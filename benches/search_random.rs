@@ -32,12 +32,11 @@ fn main() {
             let began = Instant::now();
             let index = build(&data, tuning);
             let elapsed = began.elapsed();
-            let footprint = index.footprint();
             let per_review = |bytes: u64| bytes / size as u64;
             println!(
                 "{size} reviews, {tuning:?}: built in {elapsed:.1?}; bytes a review: texts {}, tree {}",
-                per_review(footprint.texts),
-                per_review(footprint.tree),
+                per_review(index.text_bytes()),
+                per_review(index.tree_bytes()),
             );
             measure(&data, &index, &scan);
         }

@@ -156,18 +156,12 @@ mod tests {
             changed(7, 0xff),
             URL_SAFE_NO_PAD.encode([&key[..7], &[b'x'; 65]].concat()),
             "A".repeat(300),
+            // Eleven bytes leave two unused bits in the last character, which must not be set.
+            URL_SAFE_NO_PAD
+                .encode([&key[..], b"d"].concat())
+                .replace("Y2Q", "Y2R"),
         ] {
             assert_eq!(Cursor::parse(&text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn a_second_spelling_of_the_same_bytes_is_refused() {
-        let good = cursor(Sort::Newest, 5, 739_000, "abcd").render();
-        // Eleven bytes leave two unused bits in the last character.
-        let last = good.chars().last().expect("not empty");
-        let other = char::from(last as u8 + 1);
-        let text = format!("{}{other}", &good[..good.len() - 1]);
-        assert_eq!(Cursor::parse(&text), None);
     }
 }

@@ -83,7 +83,7 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
     };
     let terms = filter.words.iter().flat_map(Words::terms);
     for term in terms.filter(|term| !term.is_excluded) {
-        let found = count_words(term.alone());
+        let found = Words::parse(term.as_written).map_or(0, &mut count_words);
         add(Parameter::Words, term.text, Advice::Alone(found));
     }
     if let Some(text) = filter.text

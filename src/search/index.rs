@@ -30,15 +30,6 @@ pub struct Index {
     pub(super) tree: Option<Tree>,
 }
 
-/// What an index takes, in bytes; ids, dates and filters, some 50 for each review, come to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Footprint {
-    /// The folded texts.
-    pub texts: u64,
-    /// The gram tree over them; 0 where texts are scanned.
-    pub tree: u64,
-}
-
 impl Index {
     /// Builds the index over `reviews`, which are published and newest first: date descending, then id descending.
     pub fn build(reviews: &[Review], taxonomy: &Taxonomy, options: &IndexOptions) -> Index {
@@ -183,12 +174,14 @@ impl Index {
         low
     }
 
-    /// Returns what texts and tree take.
-    pub fn footprint(&self) -> Footprint {
-        Footprint {
-            texts: (self.arena.bytes.len() + self.arena.starts.len() * 8) as u64,
-            tree: self.tree.as_ref().map_or(0, Tree::memory),
-        }
+    /// Returns the bytes of the folded texts.
+    pub fn text_bytes(&self) -> u64 {
+        (self.arena.bytes.len() + self.arena.starts.len() * 8) as u64
+    }
+
+    /// Returns the bytes of the tree over the texts; 0 where they are scanned.
+    pub fn tree_bytes(&self) -> u64 {
+        self.tree.as_ref().map_or(0, Tree::memory)
     }
 }
 

@@ -102,11 +102,6 @@ impl Issues {
         self.0.push(issue);
     }
 
-    /// Tells whether nothing was found.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Returns the reasons in the order of the input.
     pub fn iter(&self) -> std::slice::Iter<'_, Issue> {
         self.0.iter()
@@ -117,7 +112,7 @@ impl Issues {
     /// # Errors
     /// The reasons, where there are any.
     pub fn into_result(self) -> Result<(), Issues> {
-        match self.is_empty() {
+        match self.0.is_empty() {
             true => Ok(()),
             false => Err(self),
         }

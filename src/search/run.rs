@@ -79,12 +79,9 @@ fn runs(index: &Index, query: &Query<'_>) -> [RowRun; 5] {
             let is_highest = query.sort == Sort::Highest;
             for (run, number) in runs.iter_mut().zip(1..) {
                 run.rating = Rating::new(if is_highest { 6 - number } else { number });
-                let order = run.rating.cmp(&cursor.map(|last| last.rating));
-                run.range = match order {
-                    _ if cursor.is_none() => all.clone(),
-                    Ordering::Equal => older.clone(),
-                    Ordering::Greater if is_highest => 0..0,
-                    Ordering::Less if !is_highest => 0..0,
+                run.range = match cursor.map(|last| run.rating.cmp(&Some(last.rating))) {
+                    Some(Ordering::Equal) => older.clone(),
+                    Some(order) if order.is_gt() == is_highest => 0..0,
                     _ => all.clone(),
                 };
             }

@@ -188,8 +188,9 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         memory: &mut Memory,
     ) {
         let steps = self.sum(Postings::steps);
-        if has_fewer(bits, steps / STEPS_PER_OPEN_TEXT) {
-            let all = 0..bits.len() as u32 * 64;
+        let all = 0..bits.len() as u32 * 64;
+        let texts_max = (steps / STEPS_PER_OPEN_TEXT) as usize;
+        if rows_of(&[bits], all.clone()).nth(texts_max).is_none() {
             return rows_of(&[bits], all).for_each(|row| memory.open.push((row, bit)));
         }
         let (hits, possible, marks) = (&mut memory.hits, &mut memory.possible, &mut memory.marks);
@@ -279,27 +280,22 @@ impl<'t, 'q> TermLookup<'t, 'q> {
     ) {
         let Some(tree) = &index.tree else { return };
         let steps = self.sum(Postings::steps);
-        if steps > SORTED_MAX && !self.is_one_list() {
+        let is_list = |needle: &Needle<'_>| !matches!(needle.postings, Postings::FromLeaves(_));
+        if steps > SORTED_MAX && !(self.has_one_needle() && self.needles.iter().all(is_list)) {
             bits.clear();
             bits.resize(words_for(index.len()), 0);
             self.each_postings(tree, &mut memory.needle, |postings, _| {
                 tree.mark(postings, bits)
             });
-            rows.extend(rows_of(&[bits], 0..index.len()));
-            return;
+            return rows.extend(rows_of(&[bits], 0..index.len()));
         }
         self.each_postings(tree, &mut memory.needle, |postings, _| {
             tree.each_kept(postings, &mut |kept| kept.each_row(|row| rows.push(row)));
         });
-        if !self.is_one_list() {
+        if !rows.is_sorted() {
             rows.sort_unstable();
-            rows.dedup();
         }
-    }
-
-    /// Tells whether the rows of the term are those of one list.
-    fn is_one_list(&self) -> bool {
-        self.has_one_needle() && !matches!(self.needles[0].postings, Postings::FromLeaves(_))
+        rows.dedup();
     }
 
     /// Tells whether the rows of the term are those of one needle: all certain, or none.
@@ -482,15 +478,6 @@ const TEXTS_AHEAD: usize = 16;
 
 /// Bytes of each that are asked for, by lines of the cache; most texts are shorter.
 const TEXT_AHEAD_BYTES: usize = 1024;
-
-/// Tells whether fewer than `count` bits are set; of many, only the first are counted.
-fn has_fewer(bits: &[u64], count: u32) -> bool {
-    let mut left = count;
-    !bits.iter().any(|word| {
-        left = left.saturating_sub(word.count_ones());
-        left == 0
-    })
-}
 
 fn is_leaf(postings: Postings<'_>) -> bool {
     matches!(postings, Postings::List(_, None))

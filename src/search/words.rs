@@ -30,7 +30,7 @@ pub struct Term<'b> {
     /// Whether it must not occur.
     pub is_excluded: bool,
     /// The term with its quotation marks, without the `-`.
-    as_written: &'b str,
+    pub(super) as_written: &'b str,
 }
 
 impl<'b> Words<'b> {
@@ -105,11 +105,6 @@ impl<'b> Term<'b> {
             is_excluded: false,
             as_written: text,
         }
-    }
-
-    /// Returns the search for this term alone, as if it were not excluded.
-    pub(super) fn alone(&self) -> Words<'b> {
-        Words(self.as_written)
     }
 
     /// Tells whether the term may stand at `at` in the folded `text`, where its bytes do.

@@ -157,8 +157,7 @@ fn by_reviewd(data: &Data, drawn: &[Search]) -> Outcome {
     let began = Instant::now();
     let index = Index::build(&data.reviews, &data.taxonomy, &options);
     let build = began.elapsed();
-    let footprint = index.footprint();
-    let bytes = (footprint.texts + footprint.tree) / data.reviews.len() as u64 + ROW_BYTES;
+    let bytes = (index.text_bytes() + index.tree_bytes()) / data.reviews.len() as u64 + ROW_BYTES;
     let mut scratch = Scratch::default();
     measure("reviewd", build, bytes, drawn, |query| {
         let page = run(&index, query, &mut scratch);

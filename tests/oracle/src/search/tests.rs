@@ -59,11 +59,20 @@ fn options(memory_bytes: u64) -> IndexOptions {
     }
 }
 
-fn tuning(leaf_rows_max: u32) -> Tuning {
-    Tuning {
+/// An index with leaves of at most so many reviews.
+fn tuned(reviews: &[Review], leaf_rows_max: u32) -> Index {
+    let tuning = Tuning {
         leaf_rows_max,
         bitmap_rows_min: 24,
         union_steps_max: 16,
+    };
+    Index::build_tuned(reviews, &Taxonomy::default(), tuning, &options(u64::MAX))
+}
+
+fn of_text(text: &str) -> Filter<'_> {
+    Filter {
+        text: Some(text),
+        ..Filter::ALL
     }
 }
 
@@ -74,23 +83,11 @@ fn check(reviews: &[Review], index: &Index, needles: &[&str]) {
         let mut text = String::new();
         fold_into(needle, &mut text);
         for sort in Sort::ALL {
-            let ratings = if sort == Sort::Oldest {
-                RatingSet::at_least(Rating::MAX)
-            } else {
-                RatingSet::ALL
-            };
-            let filter = Filter {
-                text: Some(&text),
-                ratings,
-                ..Filter::ALL
-            };
-            let query = Query {
-                filter,
-                sort,
-                limit: 20,
-                cursor: None,
-                ignored: &[],
-            };
+            let mut filter = of_text(&text);
+            if sort == Sort::Oldest {
+                filter.ratings = RatingSet::only(Rating::MAX);
+            }
+            let query = Query::new(filter, sort, 20);
             check_answer(reviews, &Taxonomy::default(), index, &query, &mut scratch);
         }
     }
@@ -139,12 +136,7 @@ fn every_alphabet_is_found_at_every_cut() {
         .filter(|needle| !needle.is_empty())
         .collect();
     for leaf_rows_max in [1, 3, 17, 120] {
-        let index = Index::build_tuned(
-            &reviews,
-            &Taxonomy::default(),
-            tuning(leaf_rows_max),
-            &options(u64::MAX),
-        );
+        let index = tuned(&reviews, leaf_rows_max);
         check(&reviews, &index, &needles);
     }
 }
@@ -158,7 +150,7 @@ fn every_budget_is_kept_and_gives_the_same_answers() {
     for shift in 0..28 {
         let budget = (1 << 28 >> shift) - 1;
         let index = Index::build(&reviews, &Taxonomy::default(), &options(budget));
-        let tree = index.footprint().tree;
+        let tree = index.tree_bytes();
         assert!(tree <= budget, "{tree} bytes within {budget}");
         steps += u32::from(tree != last);
         if tree != last {
@@ -193,12 +185,7 @@ fn texts_of_64_kib_among_short_ones_are_found_at_every_cut() {
     let needle: String = long(4).chars().skip(9).take(1_500).collect();
     let needle = &needle[..needle.floor_char_boundary(8_192)];
     for leaf_rows_max in [1, 4, 40] {
-        let index = Index::build_tuned(
-            &reviews,
-            &Taxonomy::default(),
-            tuning(leaf_rows_max),
-            &options(u64::MAX),
-        );
+        let index = tuned(&reviews, leaf_rows_max);
         check(
             &reviews,
             &index,
@@ -230,16 +217,7 @@ fn a_page_of_a_long_list_equals_the_twins_page_in_every_order() {
             .into_iter()
             .flat_map(|text| Sort::ALL.map(|sort| (text, sort)))
         {
-            let mut query = Query {
-                filter: Filter {
-                    text: Some(text),
-                    ..Filter::ALL
-                },
-                sort,
-                limit: 7,
-                cursor: None,
-                ignored: &[],
-            };
+            let mut query = Query::new(of_text(text), sort, 7);
             for _ in 0..40 {
                 check_answer(&reviews, &Taxonomy::default(), &index, &query, &mut scratch);
                 query.cursor = run(&index, &query, &mut scratch).next;
@@ -254,18 +232,9 @@ fn a_page_of_a_long_list_equals_the_twins_page_in_every_order() {
 #[test]
 fn long_runs_of_one_letter_stay_small() {
     let reviews = reviews((0..12).map(|number| "a".repeat(65_536 - number)));
-    let index = Index::build_tuned(
-        &reviews,
-        &Taxonomy::default(),
-        tuning(2),
-        &options(u64::MAX),
-    );
+    let index = tuned(&reviews, 2);
     // One node for each byte of the longest gram at most, and each leaf lists twelve rows at most.
-    assert!(
-        index.footprint().tree < 64 * 1024,
-        "{:?}",
-        index.footprint()
-    );
+    assert!(index.tree_bytes() < 64 * 1024, "{}", index.tree_bytes());
     let long = "A".repeat(8_192);
     check(
         &reviews,
@@ -291,22 +260,13 @@ fn a_million_equal_texts_stay_small() {
     let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
     // Every gram is in all reviews, and so there is one bitmap; and one list, of the reviews that end in the same letter.
     assert!(
-        index.footprint().tree < 3 * u64::from(REVIEWS),
-        "{:?}",
-        index.footprint()
+        index.tree_bytes() < 3 * u64::from(REVIEWS),
+        "{}",
+        index.tree_bytes()
     );
     let mut scratch = Scratch::default();
     for (text, matched) in [("oo", REVIEWS), ("good!", REVIEWS), ("goods", 0)] {
-        let query = Query {
-            filter: Filter {
-                text: Some(text),
-                ..Filter::ALL
-            },
-            sort: Sort::Newest,
-            limit: 20,
-            cursor: None,
-            ignored: &[],
-        };
+        let query = Query::new(of_text(text), Sort::Newest, 20);
         let page = run(&index, &query, &mut scratch);
         assert_eq!(
             (page.matched, page.rows.len() as u32),
