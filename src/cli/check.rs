@@ -55,11 +55,10 @@ enum Format {
 /// if there are warnings and `--strict`.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let files = files::read(&args.data, args.data_file_bytes)?;
-    let result = dataset::decode(files, crate::clock::now()).and_then(|mut decoded| {
-        dataset::refuse_placeholders(&decoded.dataset)?;
+    let result = dataset::decode(files, crate::clock::now()).map(|mut decoded| {
         let is_allowed = |warning: &Warning| args.allow.iter().any(|rule| rule == warning.code);
         decoded.warnings.retain(|warning| !is_allowed(warning));
-        Ok(decoded)
+        decoded
     });
     let report = match args.format {
         Format::Text => render_text(&args.data, &result),

@@ -21,10 +21,9 @@ Examples:
   reviewd forget r1 r2 --reason spam --data /srv/reviews
 
 Exit status:
-  0   done                              69  another import is running
-  64  wrong flags or ids                73  a file cannot be created
-  65  errors in the data files          74  reading or writing failed
-  66  there is no reviews.json";
+  0   done                              66  there is no reviews.json
+  64  wrong flags or ids                69  another import is running
+  65  errors in the data files          74  reading or writing failed";
 
 /// Flags of `forget`.
 #[derive(Debug, Args)]
@@ -63,10 +62,6 @@ fn parse_reason(reason: &str) -> Result<String, String> {
 /// Removes the reviews and lists them.
 pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
     let folder = Folder::open(&args.data, args.data_file_bytes, false)?;
-    if folder.reviews().is_none() {
-        let message = format!("{}: there is no reviews.json", args.data.display());
-        return Err(Failure::new(Status::NoInput, message));
-    }
     let merge = Merge::new(folder.reviews());
     let mut merge = merge.map_err(|error| Failure::new(Status::Data, error))?;
     let mut list = folder.ignored()?;

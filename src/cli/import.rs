@@ -4,7 +4,7 @@ pub(super) mod folder;
 mod report;
 
 use std::fs::File;
-use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -13,12 +13,13 @@ use clap::{Args, ValueEnum};
 use encoding_rs::Encoding;
 
 use super::exit::{Failure, Status, print};
+use super::init::parse_name;
 use super::values::parse_file_size;
-use crate::dataset::{NAME_BYTES_MAX, REVIEWS_BYTES_MAX, URL_BYTES_MAX, is_absolute_url};
+use crate::dataset::REVIEWS_BYTES_MAX;
 use crate::import::date::Order;
 use crate::import::{
-    BusinessFacts, ImportSource, Mapping, Merge, Options, ReadError, SourceFormat, Vouched,
-    formats, named, parse_mapping,
+    ImportSource, Mapping, Merge, Options, ReadError, SourceFormat, Vouched, formats, named,
+    parse_mapping,
 };
 use folder::Folder;
 
@@ -29,7 +30,7 @@ pub(super) struct ImportArgs {
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<String>,
 
-    /// Directory with the reviews.json to update or create
+    /// Directory with the reviews.json to update
     #[arg(long, env = "REVIEWD_IMPORT_INTO", value_name = "DIR")]
     into: PathBuf,
 
@@ -45,10 +46,6 @@ pub(super) struct ImportArgs {
     #[arg(long, env = "REVIEWD_IMPORT_DATE_FORMAT", value_name = "ORDER", value_parser = Order::parse)]
     date_format: Option<Order>,
 
-    /// Separator of the columns of a table: one character or `tab` [default: detected from its first row]
-    #[arg(long, env = "REVIEWD_IMPORT_DELIMITER", value_name = "CHARACTER", value_parser = parse_delimiter)]
-    delimiter: Option<u8>,
-
     /// Character encoding of the sources, such as utf-8, windows-1252 or utf-16le [default: detected]
     #[arg(long, env = "REVIEWD_IMPORT_ENCODING", value_name = "NAME", value_parser = parse_encoding)]
     encoding: Option<&'static Encoding>,
@@ -56,14 +53,6 @@ pub(super) struct ImportArgs {
     /// Platform on which the reviews were written; overrides a column [default: the platform of the export, else import]
     #[arg(long, env = "REVIEWD_IMPORT_SOURCE", value_name = "NAME", value_parser = parse_name)]
     source: Option<String>,
-
-    /// Name of the business, if the file has none yet [default: asked for on a terminal]
-    #[arg(long, env = "REVIEWD_IMPORT_BUSINESS_NAME", value_name = "NAME", value_parser = parse_name)]
-    business_name: Option<String>,
-
-    /// Website of the business, if the file has none yet [default: asked for on a terminal]
-    #[arg(long, env = "REVIEWD_IMPORT_BUSINESS_URL", value_name = "URL", value_parser = parse_url)]
-    business_url: Option<String>,
 
     /// Mark new reviews as verified where the source does not say so; only verified reviews are published
     #[arg(long, env = "REVIEWD_IMPORT_VERIFIED")]
@@ -104,7 +93,6 @@ impl ImportArgs {
         Options {
             format: self.from,
             mapping: self.map.clone().unwrap_or_default().0,
-            delimiter: self.delimiter,
             encoding: self.encoding,
             order: self.date_format,
             source: self.source.clone(),
@@ -143,76 +131,11 @@ fn parse_mapping_value(text: &str) -> Result<MappingValue, String> {
     parse_mapping(text).map(MappingValue)
 }
 
-fn parse_delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        _ if text.eq_ignore_ascii_case("tab") || text == "\\t" => Ok(b'\t'),
-        [byte] if !matches!(byte, b'"' | b'\n' | b'\r') && byte.is_ascii() => Ok(*byte),
-        _ => Err("must be one ASCII character, or tab".to_owned()),
-    }
-}
-
 fn parse_encoding(text: &str) -> Result<&'static Encoding, String> {
     let found = Encoding::for_label_no_replacement(text.as_bytes());
     found.ok_or(
         "is no encoding that is known here, such as utf-8, windows-1252 or utf-16le".to_owned(),
     )
-}
-
-pub(super) fn parse_name(text: &str) -> Result<String, String> {
-    let name = text.trim();
-    let fits = !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control);
-    let name = fits.then(|| name.to_owned());
-    name.ok_or(format!(
-        "must be one line of at most {NAME_BYTES_MAX} bytes"
-    ))
-}
-
-pub(super) fn parse_url(text: &str) -> Result<String, String> {
-    let url = text.trim();
-    let url = (url.len() <= URL_BYTES_MAX && is_absolute_url(url)).then(|| url.to_owned());
-    url.ok_or("must be an http or https address such as https://example.com/".to_owned())
-}
-
-/// Fills in what the flags say of the business, and asks on a terminal for what they do not; an empty answer, or the end
-/// of the input, leaves the placeholder.
-fn fill_in(args: &ImportArgs, merge: &mut Merge<'_>) {
-    let mut business = BusinessFacts {
-        name: args.business_name.clone(),
-        url: args.business_url.clone(),
-        kind: None,
-    };
-    merge.fill_in(business.clone());
-    if args.dry_run || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return;
-    }
-    let [name, url] = merge.placeholders();
-    if name {
-        business.name = asked("Name of the business: ", parse_name);
-    }
-    if url {
-        business.url = asked("Its website (https://…): ", parse_url);
-    }
-    merge.fill_in(business);
-}
-
-/// An answer has at most 4 KiB; what is beyond is the next one.
-const ANSWER_BYTES_MAX: u64 = 4 << 10;
-
-/// Asks until the answer fits; `None` for an empty one.
-pub(super) fn asked(question: &str, parse: fn(&str) -> Result<String, String>) -> Option<String> {
-    loop {
-        let _unwritten = write!(io::stderr(), "{question}");
-        let mut answer = String::new();
-        let mut input = io::stdin().lock().take(ANSWER_BYTES_MAX);
-        let read = input.read_line(&mut answer);
-        if read.is_err() || answer.trim().is_empty() {
-            return None;
-        }
-        match parse(&answer) {
-            Ok(value) => return Some(value),
-            Err(why) => drop(writeln!(io::stderr(), "{why}")),
-        }
-    }
 }
 
 /// Reads a file, or standard input (`-`), of at most `limit` bytes.
@@ -262,7 +185,6 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
             merge.take(found.map_err(failed)?, &source);
         }
     }
-    fill_in(args, &mut merge);
     if args.prune {
         merge.prune().map_err(wrong)?;
     }

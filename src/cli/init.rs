@@ -1,15 +1,14 @@
 //! `reviewd init DIR`: creates the data directory of a business, without reviews, ready for an import.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::exit::{Failure, Status, print};
-use super::import::{asked, parse_name, parse_url};
-use crate::dataset::trade_of_type;
-use crate::import::{BusinessFacts, Merge};
+use crate::dataset::{NAME_BYTES_MAX, URL_BYTES_MAX, is_absolute_url, trade_of_type};
+use crate::import::new_file;
 use crate::server::files::{CHECK, EDITORIAL, IGNORED, INSIGHTS, REVIEWS, TAXONOMY};
 
 /// What the command's help says after its flags.
@@ -105,8 +104,8 @@ fn parse_trade(trade: &str) -> Result<String, String> {
 const TRADE_BYTES_MAX: usize = 100;
 
 /// Returns a taxonomy that extends the starter list of the trade of a schema.org type.
-fn taxonomy(kind: Option<&str>) -> String {
-    let trade = trade_of_type(kind.unwrap_or_default());
+fn taxonomy(kind: &str) -> String {
+    let trade = trade_of_type(kind);
     format!(
         "{{\n  \"extends\": \"{trade}\",\n  \"aspects\": [],\n  \"technicians\": [],\n  \"services\": [],\n  \
          \"service_areas\": []\n}}\n"
@@ -122,12 +121,10 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
             return Err(Failure::new(Status::CannotCreate, message));
         }
     }
-    let facts = facts(args)?;
-    let taxonomy = taxonomy(facts.kind.as_deref());
-    let wrong = |error| Failure::new(Status::Data, error);
-    let mut merge = Merge::new(None).map_err(wrong)?;
-    merge.fill_in(facts);
-    let reviews = merge.render(crate::clock::now());
+    let Business { name, kind, url } = business(args)?;
+    let kind = kind.as_deref().unwrap_or("LocalBusiness");
+    let taxonomy = taxonomy(kind);
+    let reviews = new_file(&name, kind, &url, crate::clock::now());
     fs::create_dir_all(folder).map_err(|error| failed(Status::CannotCreate, folder, &error))?;
     // The file that makes it a folder of reviews comes last.
     for (name, text) in [(TAXONOMY, &taxonomy), (REVIEWS, &reviews)] {
@@ -141,8 +138,16 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     print(report.as_bytes())
 }
 
+/// What is known of a business.
+struct Business {
+    name: String,
+    /// A type of schema.org.
+    kind: Option<String>,
+    url: String,
+}
+
 /// What the flags say, and on a terminal the answers to what they do not; name and site have to be known.
-fn facts(args: &InitArgs) -> Result<BusinessFacts, Failure> {
+fn business(args: &InitArgs) -> Result<Business, Failure> {
     let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
     let known = |given: &Option<String>, question, parse| {
         let given = given.clone();
@@ -157,11 +162,43 @@ fn facts(args: &InitArgs) -> Result<BusinessFacts, Failure> {
     let trade = "What it does (law, dental, plumbing …): ";
     let kind = known(&args.trade, trade, parse_trade);
     let url = known(&args.site, "Its website (https://…): ", parse_url);
-    Ok(BusinessFacts {
-        name: Some(name),
-        url: Some(url.ok_or_else(|| missing("--site"))?),
-        kind,
-    })
+    let url = url.ok_or_else(|| missing("--site"))?;
+    Ok(Business { name, kind, url })
+}
+
+pub(super) fn parse_name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    let fits = !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control);
+    let name = fits.then(|| name.to_owned());
+    name.ok_or(format!(
+        "must be one line of at most {NAME_BYTES_MAX} bytes"
+    ))
+}
+
+fn parse_url(text: &str) -> Result<String, String> {
+    let url = text.trim();
+    let url = (url.len() <= URL_BYTES_MAX && is_absolute_url(url)).then(|| url.to_owned());
+    url.ok_or("must be an http or https address such as https://example.com/".to_owned())
+}
+
+/// An answer has at most 4 KiB; what is beyond is the next one.
+const ANSWER_BYTES_MAX: u64 = 4 << 10;
+
+/// Asks until the answer fits; `None` for an empty one.
+fn asked(question: &str, parse: fn(&str) -> Result<String, String>) -> Option<String> {
+    loop {
+        let _unwritten = write!(io::stderr(), "{question}");
+        let mut answer = String::new();
+        let mut input = io::stdin().lock().take(ANSWER_BYTES_MAX);
+        let read = input.read_line(&mut answer);
+        if read.is_err() || answer.trim().is_empty() {
+            return None;
+        }
+        match parse(&answer) {
+            Ok(value) => return Some(value),
+            Err(why) => drop(writeln!(io::stderr(), "{why}")),
+        }
+    }
 }
 
 /// Writes a file that is not there yet.

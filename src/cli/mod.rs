@@ -145,7 +145,7 @@ Examples:
   REVIEWD_LISTEN=[::]:8080 REVIEWD_LOG_FORMAT=json reviewd serve";
 
 const IMPORT_AFTER_HELP: &str = "\
-Importing twice changes nothing: reviews are matched by id, edits and replies are updated, and reviews that are missing
+`reviewd init DIR` makes the folder. Importing twice changes nothing: reviews are matched by id, edits and replies are updated, and reviews that are missing
 from a source stay unless --prune. Reviews that `reviewd forget` removed are not added again. The file is replaced
 atomically, and the previous one is kept as reviews.json.bak.
 
@@ -159,10 +159,10 @@ Examples:
 
 Exit status:
   0   done; records may be refused      69  another import is running
-  64  wrong flags                       73  the file cannot be created
-  65  errors in a source or the data,   74  reading or writing failed
+  64  wrong flags                       74  reading or writing failed
+  65  errors in a source or the data,
       or --strict and a refused record
-  66  a source does not exist";
+  66  a source or DIR/reviews.json does not exist";
 
 const INSIGHTS_AFTER_HELP: &str = "\
 Examples:

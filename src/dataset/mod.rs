@@ -236,41 +236,6 @@ fn read<T>(
 /// Bytes of `reviews.json` above which several threads read it, and the digest, a millisecond of work, has its own.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// The name of a business that is yet to be filled in, as an import writes it where it cannot know the business.
-pub(crate) const PLACEHOLDER_NAME: &str = "Fill in: the name of your business";
-
-/// Its address.
-pub(crate) const PLACEHOLDER_URL: &str = "https://fill-in.example/";
-
-/// Refuses a business with what an import writes where the operator has not said it: it is checked, but never served.
-///
-/// # Errors
-/// Each placeholder with its key and the remedy.
-pub fn refuse_placeholders(dataset: &Dataset) -> Result<(), Problems> {
-    let business = &dataset.business;
-    let mut problems = Problems::default();
-    let placeholders = [
-        ("name", &business.name, PLACEHOLDER_NAME),
-        ("url", &business.url, PLACEHOLDER_URL),
-    ];
-    for (key, _, _) in placeholders
-        .iter()
-        .filter(|(_, value, known)| value == known)
-    {
-        let message = format!(
-            "is the placeholder of an import: write the {key} of the business there, or import again with --business-{key}"
-        );
-        problems.push(Problem {
-            path: format!("business.{key}"),
-            ..Problem::of_file(REVIEWS.name, message)
-        });
-    }
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(problems),
-    }
-}
-
 /// Returns the sample business that is compiled into the binary, for a first run without any files.
 #[must_use]
 pub fn embedded() -> Files {

@@ -46,39 +46,24 @@ impl Order {
     }
 }
 
-/// What the dates of a file say about their order.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Evidence {
-    /// Whether there is a date that can only begin with the day, and one that can only begin with the month.
-    is_day_first: bool,
-    is_month_first: bool,
-    /// Whether there is a date whose year has two digits and could stand at either end.
-    is_short: bool,
-}
-
-impl Evidence {
-    /// Takes a date into account.
-    pub(super) fn note(&mut self, text: &str) {
-        let Some(readings) = Readings::of(text) else {
-            return;
-        };
-        let is_review = |day: &Date| day.year() >= YEAR_MIN;
-        let [day_first, month_first, _] = readings.days.map(|day| day.filter(is_review).is_some());
-        self.is_short |= readings.is_short && readings.possible().len() > 1;
-        // With points the day comes first, unless there is no such day: then this source does otherwise.
-        self.is_day_first |= day_first && !month_first && !readings.is_dotted;
-        self.is_month_first |= month_first && !day_first;
-    }
-
-    /// The order, where all dates that have only one reading agree on it.
-    pub(super) fn order(&self) -> Option<Order> {
-        match (self.is_day_first, self.is_month_first) {
-            // No other date says which of its ends is the year.
-            _ if self.is_short => None,
-            (true, false) => Some(Order::DayMonthYear),
-            (false, true) => Some(Order::MonthDayYear),
-            _ => None,
+/// Finds the order of the dates of a file, where all that have only one reading agree on it.
+pub(super) fn find_order(dates: impl Iterator<Item = String>) -> Option<Order> {
+    let (mut is_day_first, mut is_month_first) = (false, false);
+    let is_review = |day: &Date| day.year() >= YEAR_MIN;
+    for readings in dates.filter_map(|text| Readings::of(&text)) {
+        let days = readings.days.map(|day| day.filter(is_review).is_some());
+        // No other date says which end of a short one is the year.
+        if readings.is_short && readings.possible().len() > 1 {
+            return None;
         }
+        // With points the day comes first, unless there is no such day: then this source does otherwise.
+        is_day_first |= matches!(days, [true, false, _]) && !readings.is_dotted;
+        is_month_first |= matches!(days, [false, true, _]);
+    }
+    match (is_day_first, is_month_first) {
+        (true, false) => Some(Order::DayMonthYear),
+        (false, true) => Some(Order::MonthDayYear),
+        _ => None,
     }
 }
 
@@ -321,7 +306,7 @@ fn month(word: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Evidence, Order, moment, parse};
+    use super::{Order, find_order, moment, parse};
 
     fn read(text: &str, order: Option<&str>) -> Option<String> {
         let order = order.map(|order| Order::parse(order).unwrap());
@@ -456,9 +441,8 @@ mod tests {
             // With points the day comes first, unless it cannot.
             (&["03.04.2024", "03.14.2024"], Some(Order::MonthDayYear)),
         ] {
-            let mut evidence = Evidence::default();
-            dates.iter().for_each(|date| evidence.note(date));
-            assert_eq!(evidence.order(), order, "{dates:?}");
+            let found = find_order(dates.iter().map(|date| (*date).to_owned()));
+            assert_eq!(found, order, "{dates:?}");
         }
     }
 

@@ -19,17 +19,17 @@ use super::source::{ImportSource, Vouched};
 use super::text::quote;
 use crate::wire::date::{Date, Timestamp};
 
-mod business;
 mod duplicates;
+mod frame;
 mod report;
 
-pub(crate) use business::BusinessFacts;
+pub use frame::new_file;
 pub(crate) use report::{Note, Report, SourceReport};
 
 /// The stored reviews, and what an import makes of them.
 #[derive(Default)]
 pub struct Merge<'f> {
-    /// The other parts of the file as they stand, by key; empty where there is no file.
+    /// The other parts of the file as they stand, by key.
     parts: BTreeMap<String, &'f RawValue>,
     slots: HashMap<String, Slot<'f>>,
     /// The platforms, in lower case, of which this import had a review.
@@ -45,8 +45,6 @@ pub struct Merge<'f> {
     refusals: Vec<Note>,
     remarks: Vec<Note>,
     remark_count: u64,
-    /// What the operator says of the business, where the file has placeholders.
-    business: BusinessFacts,
 }
 
 /// One id.
@@ -93,16 +91,16 @@ impl<'f> Slot<'f> {
 }
 
 impl<'f> Merge<'f> {
-    /// Begins with the stored file, or with none; the file has to have passed the check of the dataset.
+    /// Begins with the stored file, which has to have passed the check of the dataset.
     ///
     /// # Errors
-    /// A line, where the file has not passed the check.
-    pub fn new(file: Option<&'f str>) -> Result<Merge<'f>, String> {
-        let mut merge = Merge::default();
+    /// A line, where it has not.
+    pub fn new(file: &'f str) -> Result<Merge<'f>, String> {
         let wrong = |error: serde_json::Error| format!("reviews.json: cannot be read: {error}");
-        if let Some(file) = file {
-            merge.parts = serde_json::from_str(file).map_err(wrong)?;
-        }
+        let mut merge = Merge {
+            parts: serde_json::from_str(file).map_err(wrong)?,
+            ..Merge::default()
+        };
         let reviews = merge.parts.remove("reviews").map_or("[]", RawValue::get);
         for json in serde_json::from_str::<Vec<&RawValue>>(reviews).map_err(wrong)? {
             let stored =
@@ -273,9 +271,6 @@ impl<'f> Merge<'f> {
         }
         if sources.any(|source| source.taken() == 0) {
             return Err("--prune: a source holds no review; nothing was written".to_owned());
-        }
-        if gone.len() == self.slots.len() && !gone.is_empty() {
-            return Err("--prune: no review would remain; nothing was written".to_owned());
         }
         for id in &gone {
             self.forget(id);

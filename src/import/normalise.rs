@@ -33,7 +33,7 @@ pub(super) struct Candidate {
 
 /// Checks and cleans what a source says of one review.
 pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Candidate, String> {
-    let mut wrong: Vec<String> = record.unread().collect();
+    let mut wrong = record.unread.clone();
     let author = note(clean(record, Field::Author), &mut wrong).flatten();
     let author = published_name(author.unwrap_or_default(), record, source);
     if author.is_empty() && wrong.is_empty() {

@@ -70,8 +70,9 @@ pub struct Record {
     /// The line on which it begins, from 1.
     pub(super) line: u64,
     values: [Option<String>; Field::NAMES.len()],
-    /// Fields that hold an array or an object that cannot be read, and which of both.
-    unread: Vec<(Field, &'static str)>,
+    /// Why each field that holds more than one value cannot be read; to take it for empty would lose what it says, and
+    /// what is stored.
+    pub(super) unread: Vec<String>,
     /// Whether it comes from a reviewd: its id stays, and its texts have been cleaned before.
     pub(super) is_ours: bool,
     /// Keys of a reviewd's review that no other source has, as they stand there.
@@ -97,23 +98,15 @@ impl Record {
         (!value.is_empty()).then_some(value)
     }
 
-    /// Why each field that holds more than one value cannot be read; to take it for empty would lose what it says, and
-    /// what is stored.
-    pub(super) fn unread(&self) -> impl Iterator<Item = String> {
-        self.unread.iter().map(|(field, what)| {
-            let wanted = match field {
-                Field::Text | Field::Title | Field::Reply => "a text",
-                _ => "a single value",
-            };
-            format!("{field}: is {what}, not {wanted}")
-        })
-    }
-
     /// Notes that `field` holds `what`, which cannot be read; without an address a review is still whole.
-    pub(super) fn refuse(&mut self, field: Field, what: &'static str) {
-        if !matches!(field, Field::Avatar | Field::SourceUrl) {
-            self.unread.push((field, what));
-        }
+    pub(super) fn refuse(&mut self, field: Field, what: &str) {
+        let wanted = match field {
+            Field::Avatar | Field::SourceUrl => return,
+            Field::Text | Field::Title | Field::Reply => "a text",
+            _ => "a single value",
+        };
+        self.unread
+            .push(format!("{field}: is {what}, not {wanted}"));
     }
 
     pub(super) fn set(&mut self, field: Field, value: impl Into<String>) {

@@ -8,7 +8,7 @@ use encoding_rs::Encoding;
 use serde_json::Map;
 
 use super::columns::{COLUMNS_MAX, Columns, Mapping, Row};
-use super::date::{Evidence, Order};
+use super::date::{Order, find_order};
 use super::formats::{Form, SourceFormat, formats, of_columns, of_json};
 use super::json::Elements;
 use super::merge::SourceReport;
@@ -22,8 +22,6 @@ pub struct Options {
     /// What wrote them.
     pub format: Option<&'static SourceFormat>,
     pub(crate) mapping: Mapping,
-    /// What separates the columns of a table.
-    pub(crate) delimiter: Option<u8>,
     pub(crate) encoding: Option<&'static Encoding>,
     /// How dates of numbers are read.
     pub(crate) order: Option<Order>,
@@ -40,7 +38,6 @@ impl Options {
         Options {
             format: None,
             mapping: Mapping::new(),
-            delimiter: None,
             encoding: None,
             order: None,
             source: None,
@@ -114,7 +111,12 @@ impl<'i> ImportSource<'i> {
             source.find_columns()?;
         }
         if source.order.is_none() && source.format.form != Form::WholeJson {
-            source.order = source.find_order()?;
+            let records = source.records().filter_map(|found| found.ok()?.ok());
+            let dates = records.flat_map(|record| {
+                let date = |field| record.filled(field).map(str::to_owned);
+                [date(Field::Date), date(Field::ReplyDate)]
+            });
+            source.order = find_order(dates.flatten());
         }
         Ok(source)
     }
@@ -145,19 +147,6 @@ impl<'i> ImportSource<'i> {
         Ok(())
     }
 
-    /// Reads it once for its dates alone: where they agree on an order, it is that of all.
-    fn find_order(&self) -> Result<Option<Order>, ReadError> {
-        let mut evidence = Evidence::default();
-        for found in self.records() {
-            if let Ok(record) = found? {
-                for field in [Field::Date, Field::ReplyDate] {
-                    evidence.note(record.filled(field).unwrap_or_default());
-                }
-            }
-        }
-        Ok(evidence.order())
-    }
-
     /// What it holds, in its order. After an error of the source there is nothing more.
     pub fn records(&self) -> Box<dyn Iterator<Item = Result<Found, ReadError>> + '_> {
         let text = match &self.content {
@@ -184,7 +173,7 @@ impl<'i> ImportSource<'i> {
     fn rows(&self) -> Box<dyn Iterator<Item = Result<Row, ReadError>> + '_> {
         match &self.content {
             Content::Workbook(rows) => Box::new(rows.iter().cloned().map(Ok)),
-            Content::Text(text, _) => Box::new(csv::rows(text, self.delimiter(text))),
+            Content::Text(text, _) => Box::new(csv::rows(text, csv::find_delimiter(text))),
         }
     }
 
@@ -207,17 +196,12 @@ impl<'i> ImportSource<'i> {
         Ok(self.columns.record(&row.cells, line))
     }
 
-    fn delimiter(&self, text: &str) -> u8 {
-        let given = self.options.delimiter;
-        given.unwrap_or_else(|| csv::find_delimiter(text))
-    }
-
     /// What it was taken for.
     pub(super) fn report(&self) -> SourceReport {
         let (encoding, delimiter) = match &self.content {
             Content::Workbook(_) => (None, None),
             Content::Text(text, encoding) => {
-                let delimiter = self.is_table().then(|| self.delimiter(text).into());
+                let delimiter = self.is_table().then(|| csv::find_delimiter(text).into());
                 (Some(encoding.name()), delimiter)
             }
         };

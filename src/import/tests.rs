@@ -12,7 +12,7 @@ fn review(id: &str, author: &str, date: &str, text: &str) -> Value {
 }
 
 /// Merges reviews into a file, and returns the report and the new file.
-fn merged(file: Option<&str>, reviews: &[Value], vouched: Vouched) -> (Report, String) {
+fn merged(file: &str, reviews: &[Value], vouched: Vouched) -> (Report, String) {
     let text = Value::from(reviews).to_string();
     let mut options = Options::new(Date::MAX);
     options.format = named("reviewd");
@@ -32,7 +32,8 @@ fn merged(file: Option<&str>, reviews: &[Value], vouched: Vouched) -> (Report, S
 /// A file with one review.
 fn stored(text: &str) -> (Value, String) {
     let old = review("a", "Ann", "2024-03-04", text);
-    let (_, file) = merged(None, std::slice::from_ref(&old), Vouched::Nothing);
+    let empty = new_file("A", "Store", "https://a.example/", Timestamp::from_unix(0));
+    let (_, file) = merged(&empty, std::slice::from_ref(&old), Vouched::Nothing);
     (old, file)
 }
 
@@ -42,7 +43,7 @@ fn vouching_for_new_reviews_leaves_the_others_alone() {
     let mut new = review("b", "Bob", "2024-03-04", "Bad.");
     let counts = |new: &Value, vouched| {
         let reviews = [old.clone(), new.clone()];
-        let (report, _) = merged(Some(&file), &reviews, vouched);
+        let (report, _) = merged(&file, &reviews, vouched);
         (
             report.review_count,
             report.published_count,
@@ -68,7 +69,7 @@ fn a_reviewds_correction_is_taken_and_another_review_with_the_id_refused() {
         ("Anne", "2024-03-05", "Fine.", false),
     ] {
         let changed = [review("a", author, date, text)];
-        let (report, _) = merged(Some(&file), &changed, Vouched::Nothing);
+        let (report, _) = merged(&file, &changed, Vouched::Nothing);
         assert_eq!(report.changes, is_taken, "{changed:?}");
         let why = "id: is that of the review by \"Ann\" from \"import\" that is there";
         let mut refused = report.refused.iter();

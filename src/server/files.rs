@@ -48,13 +48,6 @@ pub struct ReadError {
     pub cause: ReadCause,
 }
 
-impl ReadError {
-    /// Returns whether something that has to be there is not.
-    pub(crate) fn is_missing(&self) -> bool {
-        matches!(self.cause, ReadCause::Missing)
-    }
-}
-
 /// What is wrong with a file.
 #[derive(Debug, Error)]
 pub enum ReadCause {
@@ -96,14 +89,6 @@ pub fn read(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
         }
     }
     Err(error(ReadCause::Changing))
-}
-
-/// Reads the files of `directory` but for `reviews.json`, which is left empty.
-///
-/// # Errors
-/// As [`read`], but for a missing file.
-pub(crate) fn read_companions(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
-    DataDir::open(directory).read_companions(bytes_max)
 }
 
 /// A data directory.

@@ -103,7 +103,6 @@ impl Loader {
         };
         let read_ms = elapsed_ms(began);
         let mut decoded = dataset::decode_by(files, clock::now(), threads)?;
-        dataset::refuse_placeholders(&decoded.dataset)?;
         self.dates().date(&mut decoded.dataset);
         let elapsed_ms = elapsed_ms(began);
         info!(read_ms, elapsed_ms, "the data files are read and checked");

@@ -12,6 +12,8 @@ mod sources;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use reviewd::import::new_file;
+use reviewd::wire::date::Timestamp;
 use serde_json::Value;
 
 use crate::support::program::run;
@@ -29,8 +31,20 @@ pub(crate) fn import(folder: &Path, arguments: &[&str]) -> (Option<i32>, Value) 
     (output.status.code(), report)
 }
 
+/// Makes a folder without reviews, unless it has a file of them.
+fn make(folder: &Path) {
+    let path = folder.join("reviews.json");
+    if !path.exists() {
+        std::fs::create_dir_all(folder).expect("a folder");
+        let site = "https://weiss.example/";
+        let text = new_file("Weiß", "LegalService", site, Timestamp::from_unix(0));
+        std::fs::write(path, text).expect("the file can be written");
+    }
+}
+
 /// Runs an import into `folder` with further arguments.
 pub(crate) fn raw(folder: &Path, arguments: &[&str]) -> Output {
+    make(folder);
     let into = ["--into", folder.to_str().expect("a path of text")];
     run(&[&["import"], arguments, &into].concat())
 }
@@ -40,12 +54,7 @@ fn imported(arguments: &[&str]) -> (tempfile::TempDir, Value, Vec<Value>) {
     let folder = tempfile::tempdir().expect("a folder");
     let (status, report) = import(folder.path(), arguments);
     assert_eq!(status, Some(0), "{report}");
-    let written = folder.path().join("reviews.json").exists();
-    let found = if written {
-        reviews(folder.path())
-    } else {
-        Vec::new()
-    };
+    let found = reviews(folder.path());
     (folder, report, found)
 }
 

@@ -1,7 +1,8 @@
 //! `reviewd init`: a folder that passes the check, is served, and takes an import.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -116,4 +117,35 @@ fn without_a_terminal_a_missing_flag_is_named() {
         init(&folder, &[&FLAGS[..2], &FLAGS[4..]].concat()).0,
         Some(0)
     );
+}
+
+#[test]
+fn a_terminal_is_asked_for_the_business_until_the_answers_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let answers = file(
+        folder.path(),
+        "answers",
+        "Weiß & Söhne\nno address\nhttps://weiss.example/\n",
+    );
+    let line = format!(
+        "{} init {}/new --trade law",
+        env!("CARGO_BIN_EXE_reviewd"),
+        folder.path().display()
+    );
+    // A terminal of its own.
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &line, "/dev/null"]);
+    terminal.stdin(Stdio::from(File::open(answers).unwrap()));
+    let output = terminal.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let again = "Its website (https://…): must be an http or https address";
+    assert!(
+        shown.contains("Name of the business: ") && shown.contains(again),
+        "{shown}"
+    );
+    let text = fs::read(folder.path().join("new/reviews.json")).unwrap();
+    let written: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(written["business"]["name"], "Weiß & Söhne");
+    assert_eq!(written["business"]["url"], "https://weiss.example/");
 }

@@ -20,44 +20,47 @@ pub(in crate::cli) struct Folder {
     path: PathBuf,
     /// All files but the reviews.
     companions: Files,
-    reviews: Option<Reviews>,
-    /// Held until the import ends; none where the folder is yet to be made.
-    lock: Option<File>,
-}
-
-struct Reviews {
-    text: String,
+    reviews: String,
     updated_at: Timestamp,
+    /// Held until the import ends; none in a dry run.
+    _lock: Option<File>,
 }
 
 impl Folder {
-    /// Reads and checks the folder; a dry run does not lock it.
+    /// Reads and checks the folder: reviews laid over a broken file would make it no better. A dry run does not lock it.
     pub(in crate::cli) fn open(
         path: &Path,
         bytes_max: u64,
         is_dry: bool,
     ) -> Result<Folder, Failure> {
-        let lock = match path.is_dir() && !is_dry {
-            true => Some(lock(path)?),
-            false => None,
+        if !path.join(REVIEWS).exists() {
+            let shown = path.display();
+            let message =
+                format!("{shown}: there is no {REVIEWS}; `reviewd init {shown}` makes it");
+            return Err(Failure::new(Status::NoInput, message));
+        }
+        let lock = if is_dry { None } else { Some(lock(path)?) };
+        let files = files::read(path, bytes_max)?;
+        let reviews = String::from_utf8_lossy(&files.reviews).into_owned();
+        let companions = Files {
+            reviews: Vec::new(),
+            ..files.clone()
         };
-        let reviews = match files::read(path, bytes_max) {
-            Ok(files) => Some(checked(path, files)?),
-            Err(error) if error.is_missing() => None,
-            Err(error) => return Err(error.into()),
-        };
-        let companions = files::read_companions(path, bytes_max)?;
+        let decoded = dataset::decode(files, crate::clock::now()).map_err(|problems| {
+            refused(path, "is not valid, so nothing was imported", &problems)
+        })?;
         Ok(Folder {
             path: path.to_owned(),
             companions,
             reviews,
-            lock,
+            updated_at: decoded.dataset.updated_at,
+            _lock: lock,
         })
     }
 
-    /// The text of `reviews.json`, where there is one.
-    pub(in crate::cli) fn reviews(&self) -> Option<&str> {
-        self.reviews.as_ref().map(|reviews| reviews.text.as_str())
+    /// The text of `reviews.json`.
+    pub(in crate::cli) fn reviews(&self) -> &str {
+        &self.reviews
     }
 
     /// The reviews that were removed for good.
@@ -112,22 +115,9 @@ impl Folder {
         let updated_at = self.later();
         let text = merge.render(updated_at);
         self.check(&text)?;
-        fs::create_dir_all(&self.path).map_err(|error| {
-            let message = format!("{}: cannot be made: {error}", self.path.display());
-            Failure::new(Status::CannotCreate, message)
-        })?;
-        let _lock = match &self.lock {
-            Some(_) => None,
-            None => Some(lock(&self.path)?),
-        };
         let path = self.reviews_path()?;
-        if let Some(previous) = self.reviews() {
-            put(
-                &path.with_file_name(BACKUP),
-                Some(&path),
-                previous.as_bytes(),
-            )?;
-        }
+        let backup = path.with_file_name(BACKUP);
+        put(&backup, Some(&path), self.reviews.as_bytes())?;
         put(&path, None, text.as_bytes())?;
         Ok(updated_at)
     }
@@ -136,23 +126,18 @@ impl Folder {
     fn later(&self) -> Timestamp {
         loop {
             let now = crate::clock::now();
-            match &self.reviews {
-                // The file has passed the check, so its time is not in the future.
-                Some(reviews) if now <= reviews.updated_at => {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                _ => return now,
+            // The file has passed the check, so its time is not in the future.
+            if now > self.updated_at {
+                return now;
             }
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 
     /// The file of reviews, where a link leads to; an error where an editor has saved it since it was read.
     fn reviews_path(&self) -> Result<PathBuf, Failure> {
         let path = self.path.join(REVIEWS);
-        let is_untouched = match fs::read(&path) {
-            Ok(bytes) => self.reviews().is_some_and(|text| text.as_bytes() == bytes),
-            Err(error) => error.kind() == io::ErrorKind::NotFound && self.reviews.is_none(),
-        };
+        let is_untouched = fs::read(&path).is_ok_and(|bytes| bytes == self.reviews.as_bytes());
         if !is_untouched {
             let message = format!(
                 "{}: was changed while the import ran; import again",
@@ -162,17 +147,6 @@ impl Folder {
         }
         Ok(fs::canonicalize(&path).unwrap_or(path))
     }
-}
-
-/// Checks what is there: reviews laid over a broken file would make it no better.
-fn checked(path: &Path, files: Files) -> Result<Reviews, Failure> {
-    let text = String::from_utf8_lossy(&files.reviews).into_owned();
-    let decoded = dataset::decode(files, crate::clock::now())
-        .map_err(|problems| refused(path, "is not valid, so nothing was imported", &problems))?;
-    Ok(Reviews {
-        text,
-        updated_at: decoded.dataset.updated_at,
-    })
 }
 
 fn refused(path: &Path, what: &str, problems: &Problems) -> Failure {

@@ -153,16 +153,6 @@ fn push_gone(lines: &mut Vec<String>, count: u64, ids: &[String], what: &str) {
 
 fn push_end(lines: &mut Vec<String>, report: &Report, file: &Path, is_barred: bool) {
     let what = match &report.updated_at {
-        Some(at) if report.is_skeleton => {
-            let more = match report.has_placeholders {
-                true => " (name and url too, without which it is not served)",
-                false => "",
-            };
-            format!(
-                "written, updated_at {at}; fill in `business`{more}, its type too (LegalService for a law practice), \
-                 before you publish it"
-            )
-        }
         Some(at) => format!("written, updated_at {at}; the previous file is {BACKUP}"),
         None if is_barred => "not written".to_owned(),
         None => match (report.dry_run, report.changes) {

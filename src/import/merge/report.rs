@@ -44,12 +44,6 @@ pub(crate) struct Report {
     pub(crate) byte_count: u64,
     /// Of a dry run the newest reviews that are new or different; those that would be published come first.
     pub(crate) sample: Vec<Value>,
-    /// Whether the file is new.
-    #[serde(skip)]
-    pub(crate) is_skeleton: bool,
-    /// Whether the name or the address of the business is still to be filled in.
-    #[serde(skip)]
-    pub(crate) has_placeholders: bool,
 }
 
 /// What a source was taken for, and what came of it.
@@ -165,7 +159,7 @@ impl Merge<'_> {
         let is_changed = !self.pruned.is_empty() || sources.iter().any(is_changed);
         let mut report = Report {
             dry_run: is_dry,
-            changes: is_changed || self.is_filled_in(),
+            changes: is_changed,
             refused_count: sources.iter().map(|source| source.refused).sum(),
             refused,
             remark_count,
@@ -176,8 +170,6 @@ impl Merge<'_> {
             pruned_ids: first(&self.pruned),
             review_count: self.slots.len() as u64,
             byte_count,
-            is_skeleton: self.is_skeleton(),
-            has_placeholders: self.placeholders() != [false; 2],
             sources,
             ..Report::default()
         };

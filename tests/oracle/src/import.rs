@@ -6,7 +6,7 @@ mod tests;
 
 use reviewd::dataset::{Files, decode};
 use reviewd::import::date::{Order, parse};
-use reviewd::import::{Found, ImportSource, Merge, Options, named};
+use reviewd::import::{Found, ImportSource, Merge, Options, named, new_file};
 use reviewd::wire::date::{Date, Timestamp};
 use serde_json::json;
 
@@ -90,21 +90,22 @@ fn check_reason(line: u64, reason: &str) {
 
 fn check_records(source: &ImportSource<'_>, records: &[Found]) {
     let now = Timestamp::from_unix(NOW);
-    let first = merged(None, source, records.iter());
+    let empty = new_file("A", "LegalService", "https://a.example/", now);
+    let first = merged(&empty, source, records.iter());
     let file = first.render(now);
     let files = Files {
         reviews: file.clone().into_bytes(),
         ..Files::default()
     };
     decode(files, now).unwrap_or_else(|problems| panic!("{problems}\n{file}"));
-    let again = merged(Some(&file), source, records.iter());
+    let again = merged(&file, source, records.iter());
     assert_eq!(again.render(now), file, "importing twice changed");
-    let backwards = merged(None, source, records.iter().rev());
+    let backwards = merged(&empty, source, records.iter().rev());
     assert_eq!(backwards.render(now), file, "the order matters");
 }
 
 fn merged<'f>(
-    file: Option<&'f str>,
+    file: &'f str,
     source: &ImportSource<'_>,
     records: impl Iterator<Item = &'f Found>,
 ) -> Merge<'f> {
