@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::{self, HeaderValue};
 use hyper::{Method, Request, Response, Version};
 
 use super::app_state::AppState;
@@ -45,7 +45,7 @@ pub(crate) fn handle(
         _ => Reply::Refuse(HttpError::UnknownPath),
     };
     let is_metrics = path == "/metrics" && matches!(reply, Reply::State { .. });
-    let mut response = render(reply);
+    let mut response = reply::render_private(reply);
     if is_metrics {
         let media_type = HeaderValue::from_static(OPENMETRICS);
         response
@@ -63,15 +63,7 @@ pub(crate) fn handle(
     response
 }
 
-/// Writes `reply` without the fields that admit pages of other origins.
-fn render(reply: Reply<'_>) -> Response<Body> {
-    let mut headers = HeaderMap::new();
-    let no_store = HeaderValue::from_static("no-store");
-    let (status, body) = reply::fill(reply, &mut headers, &no_store);
-    reply::response(status, headers, body)
-}
-
 /// Returns the response to a request whose handler panicked.
 pub(crate) fn internal_error() -> Response<Body> {
-    render(Reply::Refuse(HttpError::Internal))
+    reply::render_private(Reply::Refuse(HttpError::Internal))
 }

@@ -36,8 +36,9 @@ pub struct AppState {
     /// Empty where the hub is not served: it answers 503.
     hub: OnceLock<Hub>,
     /// Empty where requests are not logged.
-    access_log: OnceLock<AccessLog>,
-    base_url: String,
+    pub(crate) access_log: OnceLock<AccessLog>,
+    /// The public address without a trailing slash.
+    pub(crate) base_url: String,
     pub(crate) own_authority: OwnAuthority,
 }
 
@@ -96,16 +97,6 @@ impl AppState {
         let _second = self.access_log.set(log);
     }
 
-    /// Returns the access log, where there is one.
-    pub(crate) fn access_log(&self) -> Option<&AccessLog> {
-        self.access_log.get()
-    }
-
-    /// Returns the MCP server, where it is served.
-    pub(crate) fn mcp(&self) -> Option<&mcp::Server> {
-        self.mcp.as_ref()
-    }
-
     /// Puts `site` in place of `expected`, unless that is no longer the current one; tells whether it did.
     pub fn replace(&self, expected: &Arc<ServedState>, served: ServedState) -> bool {
         let previous = self.served.compare_and_swap(expected, Arc::new(served));
@@ -135,10 +126,5 @@ impl AppState {
     /// Returns the rate limits by name, and how many requests each has refused.
     pub(crate) fn rate_limited(&self) -> [(&'static str, u64); 3] {
         self.rates.each_ref().map(RateLimiter::refused)
-    }
-
-    /// Returns the public address without a trailing slash.
-    pub(crate) fn base_url(&self) -> &str {
-        &self.base_url
     }
 }

@@ -134,7 +134,8 @@ impl HttpError {
         {
             return body.clone();
         }
-        let mut body = Vec::new();
+        // Most bodies fit, so that none is moved as it grows.
+        let mut body = Vec::with_capacity(128);
         let mut object = Object::begin(&mut body);
         object
             .string("error", self.status_and_code().1)

@@ -33,23 +33,16 @@ pub(crate) struct RequestHead<'r> {
 /// A field that reads depend on; the number is its bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// Accept-Encoding.
     AcceptEncoding = 0,
-    /// If-None-Match.
     IfNoneMatch = 1,
-    /// If-Modified-Since.
     IfModifiedSince = 2,
-    /// If-Match.
     IfMatch = 3,
-    /// If-Unmodified-Since.
     IfUnmodifiedSince = 4,
-    /// Transfer-Encoding.
     TransferEncoding = 5,
     /// Access-Control-Request-Method, which makes an OPTIONS a preflight.
     RequestMethod = 6,
 }
 
-/// Where the values are.
 #[derive(Clone, Copy)]
 enum Source<'r> {
     Map(&'r HeaderMap),

@@ -45,7 +45,7 @@ pub(crate) fn check(
     if hosts.next().is_some() {
         return Err(HostError::Repeated);
     }
-    if !names(uri, headers).all(is_authority) {
+    if !names(uri, headers).all(|name| own.admits(name)) {
         return Err(HostError::Malformed);
     }
     let authority = uri.authority().map(Authority::as_str);

@@ -32,9 +32,7 @@ const WINDOW_NS: u64 = 60_000_000_000;
 pub(crate) enum RateLimitScope {
     /// Whatever is answered from the head alone.
     Reads = 0,
-    /// `/mcp`.
     Mcp = 1,
-    /// The hub.
     Hub = 2,
 }
 
@@ -46,11 +44,9 @@ pub(crate) struct RateLimiter {
     began: Instant,
     hash: RandomState,
     sets: Box<[Mutex<[Bucket; WAYS]>]>,
-    /// Requests that were too many.
     refused: AtomicU64,
 }
 
-/// A client's bucket.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     client: u64,

@@ -4,9 +4,6 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-/// Most reasons that are kept at a time; there are fewer kinds than that, and one reason for each kind.
-const REASONS_MAX: usize = 16;
-
 /// One thing that `/readyz` reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
@@ -43,7 +40,7 @@ impl Reason {
     }
 }
 
-/// The reasons of the moment: written rarely, read without a lock.
+/// The reasons of the moment, one of each code: written rarely, read without a lock.
 #[derive(Debug, Default)]
 pub struct Readiness {
     reasons: ArcSwap<Vec<Reason>>,
@@ -61,8 +58,7 @@ impl Readiness {
         self.reasons.rcu(|reasons| {
             let (same, others): (Vec<&Reason>, Vec<&Reason>) =
                 reasons.iter().partition(|other| other.code == code);
-            let others = others.into_iter().take(REASONS_MAX - 1);
-            let mut next: Vec<Reason> = others.cloned().collect();
+            let mut next: Vec<Reason> = others.into_iter().cloned().collect();
             next.push(make(same.first().copied()));
             next
         });
@@ -83,34 +79,5 @@ impl Readiness {
     #[must_use]
     pub fn reasons(&self) -> Arc<Vec<Reason>> {
         self.reasons.load_full()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sixteen_reasons_are_kept_and_the_newest_is_always_among_them() {
-        let codes = "abcdefghijklmnopq";
-        let readiness = Readiness::default();
-        let report = |code: &'static str| {
-            readiness.report(&Reason::new(code, ""));
-        };
-        let kept = || -> String {
-            readiness
-                .reasons()
-                .iter()
-                .map(|reason| reason.code)
-                .collect()
-        };
-        for at in 0..REASONS_MAX {
-            report(&codes[at..=at]);
-        }
-        assert_eq!(kept(), "abcdefghijklmnop");
-        report("q");
-        assert_eq!(kept(), "abcdefghijklmnoq");
-        report("a");
-        assert_eq!(kept(), "bcdefghijklmnoqa");
     }
 }

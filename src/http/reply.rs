@@ -23,15 +23,9 @@ pub(crate) enum Reply<'s> {
     /// 304: the client's copy is still good.
     NotModified(Representation<'s>),
     /// 200, or 503 if `healthy` is false: the state of this process, never stored.
-    State {
-        /// Whether traffic should come here.
-        healthy: bool,
-        /// JSON.
-        body: Bytes,
-    },
+    State { healthy: bool, body: Bytes },
     /// 204 with the methods of a route, for an OPTIONS.
     Options {
-        /// The Allow header.
         allow: &'static str,
         /// Whether a browser asks before a request from another origin.
         preflight: bool,
@@ -45,15 +39,12 @@ pub(crate) enum Reply<'s> {
 /// The header fields of a document or of a search's answer.
 #[derive(Debug)]
 pub(crate) struct Representation<'s> {
-    /// Content-Type.
     pub(crate) media_type: &'s HeaderValue,
-    /// ETag.
     pub(crate) etag: Cow<'s, HeaderValue>,
     /// Last-Modified, where the date of the dataset tells this content from another.
     pub(crate) last_modified: Option<&'s HeaderValue>,
     /// Content-Encoding, where it is not identity.
     pub(crate) coding: Coding,
-    /// Link.
     pub(crate) link: Option<HeaderValue>,
     /// What the document may do in a browser, on pages and their files.
     pub(crate) policy: Option<Policy>,
@@ -79,14 +70,13 @@ pub(crate) fn render(
     cache_control: &HeaderValue,
 ) -> Response<Body> {
     headers.clear();
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY.clone());
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED.clone());
+    put_any_origin(&mut headers);
     let (status, body) = fill(reply, &mut headers, cache_control);
     response(status, headers, body)
 }
 
-/// Adds the fields of `reply`, but for those that admit pages of other origins; returns its status and body.
-pub(crate) fn fill(
+/// Adds the fields of `reply`; returns its status and body.
+fn fill(
     reply: Reply<'_>,
     headers: &mut HeaderMap,
     cache_control: &HeaderValue,
@@ -140,7 +130,20 @@ pub(crate) fn fill(
     }
 }
 
-pub(crate) fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
+/// Lets pages of any origin read the response.
+fn put_any_origin(headers: &mut HeaderMap) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY.clone());
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED.clone());
+}
+
+/// Writes `reply` without the fields that admit pages of other origins.
+pub(crate) fn render_private(reply: Reply<'_>) -> Response<Body> {
+    let mut headers = HeaderMap::new();
+    let (status, body) = fill(reply, &mut headers, &NO_STORE);
+    response(status, headers, body)
+}
+
+fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -250,22 +253,19 @@ pub(crate) fn render_hub(result: Result<(), Refusal>, headers: HeaderMap) -> Res
     response
 }
 
-/// Writes a response of plain text.
-pub(crate) fn render_line(
-    status: StatusCode,
-    line: &str,
-    mut headers: HeaderMap,
-) -> Response<Body> {
+/// Writes an error as the hub does.
+pub(crate) fn render_error_line(error: &HttpError, headers: HeaderMap) -> Response<Body> {
+    render_line(error.status(), &error.to_string(), headers)
+}
+
+/// Writes a line of plain text.
+fn render_line(status: StatusCode, line: &str, mut headers: HeaderMap) -> Response<Body> {
     headers.clear();
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY.clone());
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED.clone());
+    put_any_origin(&mut headers);
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     put_unstored(&mut headers, plain);
-    response(
-        status,
-        headers,
-        Body::full(Bytes::from(format!("{line}\n"))),
-    )
+    let line = Bytes::from(format!("{line}\n"));
+    response(status, headers, Body::full(line))
 }
 
 /// Writes the answer of `/mcp`; `headers` are the request's own, whose Origin is echoed to a page that may read it.

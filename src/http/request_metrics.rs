@@ -11,64 +11,16 @@ use super::router::{ROUTE_LABELS, UNMATCHED};
 /// Sets of counters. With more threads than that some share one, which costs time and loses nothing.
 const SHARDS: usize = 16;
 
-/// Upper bounds of the buckets of durations, in nanoseconds; what takes longer is only in the last one, which has none.
-pub(crate) const BOUNDS_NS: [u64; 13] = [
-    10_000,
-    25_000,
-    50_000,
-    100_000,
-    250_000,
-    500_000,
-    1_000_000,
-    2_500_000,
-    5_000_000,
-    10_000_000,
-    25_000_000,
-    100_000_000,
-    1_000_000_000,
+/// Upper bounds of the buckets of durations, in microseconds; what takes longer is only in the last one, which has none.
+pub(crate) const BOUNDS_US: [u64; 13] = [
+    10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 1_000_000,
 ];
 
-/// What the status of a reply says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
-    /// 200 to 299.
-    Success = 0,
-    /// 300 to 399, of which the service sends 304 alone.
-    NotModified = 1,
-    /// 400 to 499.
-    ClientError = 2,
-    /// 500 and above.
-    ServerError = 3,
-}
+/// Classes of statuses, from 200 on by the hundred; of those from 300 the service sends 304 alone.
+pub(crate) const STATUS_CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
-impl Class {
-    /// Every class, each at its number.
-    pub(crate) const ALL: [Class; 4] = [
-        Class::Success,
-        Class::NotModified,
-        Class::ClientError,
-        Class::ServerError,
-    ];
-
-    /// Returns the label.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Class::Success => "2xx",
-            Class::NotModified => "3xx",
-            Class::ClientError => "4xx",
-            Class::ServerError => "5xx",
-        }
-    }
-
-    fn of(status: u16) -> Class {
-        match status {
-            0..=299 => Class::Success,
-            300..=399 => Class::NotModified,
-            400..=499 => Class::ClientError,
-            _ => Class::ServerError,
-        }
-    }
-}
+/// The class of 304 in [`STATUS_CLASSES`].
+pub(crate) const NOT_MODIFIED: usize = 1;
 
 /// Where a search that was run came from; those that a 304 answers are not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,19 +40,24 @@ pub struct RequestMetrics {
 /// The counters of one thread, apart from its neighbours' by more than a cache line.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Shard {
-    routes: [RouteCounters; ROUTE_LABELS.len()],
-    searches: [AtomicU64; 2],
+pub(crate) struct Shard {
+    /// At the place of a route in [`ROUTE_LABELS`].
+    pub(crate) routes: [RouteCounters; ROUTE_LABELS.len()],
+    /// Searches that were run, at `Searcher as usize`.
+    pub(crate) searches: [AtomicU64; 2],
     plain: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct RouteCounters {
-    requests: [AtomicU64; Class::ALL.len()],
-    bytes: AtomicU64,
-    elapsed_ns: AtomicU64,
-    /// One for each bound, and one for what is beyond.
-    buckets: [AtomicU64; BOUNDS_NS.len() + 1],
+pub(crate) struct RouteCounters {
+    /// At the place of a class in [`STATUS_CLASSES`].
+    pub(crate) requests: [AtomicU64; STATUS_CLASSES.len()],
+    /// Bytes of bodies sent.
+    pub(crate) bytes: AtomicU64,
+    /// Time from the head to a response that is ready.
+    pub(crate) elapsed_ns: AtomicU64,
+    /// Requests that took as long as each of [`BOUNDS_US`] holds, and at last longer.
+    pub(crate) buckets: [AtomicU64; BOUNDS_US.len() + 1],
 }
 
 impl Default for RequestMetrics {
@@ -124,9 +81,12 @@ impl RequestMetrics {
         };
         // 580 years are enough.
         let elapsed_ns = elapsed.as_nanos() as u64;
-        let bucket = BOUNDS_NS.iter().position(|bound| elapsed_ns <= *bound);
-        let bucket = bucket.unwrap_or(BOUNDS_NS.len());
-        route.requests[Class::of(status) as usize].fetch_add(1, Relaxed);
+        let bucket = BOUNDS_US
+            .iter()
+            .position(|bound| elapsed_ns <= bound * 1_000);
+        let bucket = bucket.unwrap_or(BOUNDS_US.len());
+        let class = usize::from(status / 100).clamp(2, 5) - 2;
+        route.requests[class].fetch_add(1, Relaxed);
         route.bytes.fetch_add(bytes, Relaxed);
         route.elapsed_ns.fetch_add(elapsed_ns, Relaxed);
         route.buckets[bucket].fetch_add(1, Relaxed);
@@ -153,32 +113,8 @@ impl RequestMetrics {
         self.sum(|shard| &shard.plain)
     }
 
-    /// Returns the requests to a route that were answered by a status of `class`.
-    pub(crate) fn requests(&self, route_id: usize, class: Class) -> u64 {
-        self.sum(|shard| &shard.routes[route_id].requests[class as usize])
-    }
-
-    /// Returns the bytes of bodies sent in answer to requests to a route.
-    pub(crate) fn bytes(&self, route_id: usize) -> u64 {
-        self.sum(|shard| &shard.routes[route_id].bytes)
-    }
-
-    /// Returns the time that requests to a route took, from the head to a response that is ready, in nanoseconds.
-    pub(crate) fn elapsed_ns(&self, route_id: usize) -> u64 {
-        self.sum(|shard| &shard.routes[route_id].elapsed_ns)
-    }
-
-    /// Returns how many requests to a route took as long as each bucket of [`BOUNDS_NS`] holds, and at last longer.
-    pub(crate) fn buckets(&self, route_id: usize) -> [u64; BOUNDS_NS.len() + 1] {
-        std::array::from_fn(|bucket| self.sum(|shard| &shard.routes[route_id].buckets[bucket]))
-    }
-
-    /// Returns how many searches were run.
-    pub(crate) fn searches(&self, searcher: Searcher) -> u64 {
-        self.sum(|shard| &shard.searches[searcher as usize])
-    }
-
-    fn sum(&self, counter: impl Fn(&Shard) -> &AtomicU64) -> u64 {
+    /// Returns the sum of one counter over all threads.
+    pub(crate) fn sum(&self, counter: impl Fn(&Shard) -> &AtomicU64) -> u64 {
         let shards = self.shards.iter();
         shards.map(|shard| counter(shard).load(Relaxed)).sum()
     }
@@ -203,11 +139,10 @@ mod tests {
         for elapsed_ns in [0, 10_000, 10_001, 1_000_000_000, 1_000_000_001] {
             traffic.record(1, 200, 0, Duration::from_nanos(elapsed_ns));
         }
-        let buckets = traffic.buckets(1);
-        assert_eq!((buckets[0], buckets[1]), (2, 1));
-        assert_eq!((buckets[12], buckets[13]), (1, 1));
-        assert_eq!(traffic.elapsed_ns(1), 2_000_020_002);
-        assert_eq!(traffic.buckets(2)[13], 0);
+        let bucket = |at: usize| traffic.sum(|shard| &shard.routes[1].buckets[at]);
+        assert_eq!([0, 1, 12, 13].map(bucket), [2, 1, 1, 1]);
+        let elapsed_ns = traffic.sum(|shard| &shard.routes[1].elapsed_ns);
+        assert_eq!(elapsed_ns, 2_000_020_002);
     }
 
     #[test]
@@ -216,7 +151,8 @@ mod tests {
         for status in [200, 299, 304, 400, 499, 500, 599] {
             traffic.record(3, status, 7, Duration::ZERO);
         }
-        let counts = Class::ALL.map(|class| traffic.requests(3, class));
-        assert_eq!((counts, traffic.bytes(3)), ([2, 1, 2, 2], 49));
+        let count = |class: usize| traffic.sum(|shard| &shard.routes[3].requests[class]);
+        assert_eq!([0, 1, 2, 3].map(count), [2, 1, 2, 2]);
+        assert_eq!(traffic.sum(|shard| &shard.routes[3].bytes), 49);
     }
 }

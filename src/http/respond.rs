@@ -65,25 +65,16 @@ impl<'p> Routed<'p> {
             Ok(Some(matched)) => matched.row.scope,
             _ => Some(RateLimitScope::Reads),
         };
-        Routed {
-            matched: check(app, head).and(matched),
-            scope,
-        }
-    }
-}
-
-/// Checks what every request has to be like, its path aside.
-fn check(app: &AppState, head: &RequestHead<'_>) -> Result<(), HttpError> {
-    if head.field_count > app.limits.header_fields {
-        return Err(HttpError::Fields(app.limits.header_fields));
-    }
-    head.host.map_err(HttpError::Host)?;
-    if !head.is_transfer_encoding_known() {
-        return Err(HttpError::TransferEncoding);
-    }
-    match *head.method == Method::CONNECT {
-        true => Err(HttpError::Connect),
-        false => Ok(()),
+        let matched = match head.host {
+            _ if head.field_count > app.limits.header_fields => {
+                Err(HttpError::Fields(app.limits.header_fields))
+            }
+            Err(error) => Err(HttpError::Host(error)),
+            _ if !head.is_transfer_encoding_known() => Err(HttpError::TransferEncoding),
+            _ if *head.method == Method::CONNECT => Err(HttpError::Connect),
+            Ok(()) => matched,
+        };
+        Routed { matched, scope }
     }
 }
 
@@ -91,11 +82,10 @@ fn route_of<'p>(path: &'p Path<'_>) -> Result<Matched<'p>, HttpError> {
     if let Some(matched) = router::route_of_date(&path.parent, path.raw) {
         return Ok(matched);
     }
-    let last = path
-        .last
-        .as_ref()
-        .map_err(|error| HttpError::Target(*error))?;
-    router::route(&path.parent, last).ok_or(HttpError::UnknownPath)
+    match &path.last {
+        Ok(last) => router::route(&path.parent, last).ok_or(HttpError::UnknownPath),
+        Err(error) => Err(HttpError::Target(*error)),
+    }
 }
 
 /// A request between its head and the end of its response: what the counters and the access log are told of it.
@@ -115,7 +105,7 @@ impl Exchange {
         routed: &Routed<'_>,
         began: Instant,
     ) -> Exchange {
-        let log = app.access_log();
+        let log = app.access_log.get();
         Exchange {
             began,
             route_id: match routed.matched {
@@ -162,7 +152,7 @@ impl Exchange {
         // A client that prefers HTML, as browsers do, gets a page of the same status.
         Ok(match error.page() {
             Some(heading) if prefers_html(head.lines_from_last("accept")) => {
-                let page = served.pages().error(heading, &error.to_string());
+                let page = served.pages.error(heading, &error.to_string());
                 Reply::RefuseByPage(error, page.into())
             }
             _ => Reply::Refuse(error),
@@ -187,7 +177,7 @@ impl Exchange {
     pub(super) fn end(self, app: &AppState, status: u16, bytes: u64) -> Duration {
         let elapsed = self.began.elapsed();
         app.traffic.record(self.route_id, status, bytes, elapsed);
-        if let (Some(entry), Some(log)) = (self.log_entry, app.access_log()) {
+        if let (Some(entry), Some(log)) = (self.log_entry, app.access_log.get()) {
             log.push(LogEntry {
                 status,
                 bytes,
@@ -315,21 +305,13 @@ async fn respond_to_body(
     let (mut response, is_read) = match (visitor, row.route, exceeded) {
         (Err(reply), ..) => (reply::render_mcp(reply, parts.headers), false),
         (Ok(visitor), Route::Mcp, None) => endpoint::mcp(&app, parts, visitor, body).await,
-        (Ok(_), _, None) => endpoint::hub(&app, parts, body).await,
         (Ok(visitor), Route::Mcp, Some(_)) => {
-            let reply = mcp::Reply {
-                visitor,
-                ..mcp::Reply::refuse(mcp::Refusal::TooMany)
-            };
+            let mut reply = mcp::Reply::refuse(mcp::Refusal::TooMany);
+            reply.visitor = visitor;
             (reply::render_mcp(reply, parts.headers), false)
         }
-        (Ok(_), _, Some(error)) => {
-            let line = error.to_string();
-            (
-                reply::render_line(error.status(), &line, parts.headers),
-                false,
-            )
-        }
+        (Ok(_), _, None) => endpoint::hub(&app, parts, body).await,
+        (Ok(_), _, Some(error)) => (reply::render_error_line(&error, parts.headers), false),
     };
     if is_http1 && (chunked || (has_body && !is_read)) {
         reply::close(&mut response);

@@ -13,36 +13,25 @@ pub(crate) enum Route<'a> {
     Document(Document),
     /// A page for people, or a file of one; some take parameters.
     Page(Page),
-    /// `/api/reviews/search`.
     Search,
     /// `/api/reviews/since/{date}`, the date still as it came.
     Since(&'a str),
     /// `/api/reviews/{id}`, the id not yet looked up.
     Review(&'a str),
-    /// `/healthz`.
     Health,
-    /// `/readyz`.
     Ready,
-    /// `/api/websub/hub`.
     Hub,
-    /// `/mcp`.
     Mcp,
 }
 
 /// A stored document; the number is its place in the site's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Document {
-    /// `/reviews.json`, a topic of the hub.
     Reviews = 0,
-    /// `/insights.json`.
     Insights = 1,
-    /// `/api/feed.json`, a topic of the hub.
     FeedJson = 2,
-    /// `/feed.xml`, a topic of the hub.
     FeedXml = 3,
-    /// `/mcp/server-card`.
     ServerCard = 4,
-    /// `/.well-known/ai-catalog.json`.
     AiCatalog = 5,
 }
 
@@ -89,7 +78,6 @@ const fn page(path: &'static str, page: Page) -> RouteRow {
 
 const ROUTE_COUNT: usize = 29;
 
-/// The route table.
 pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
     document("/reviews.json", Document::Reviews),
     document("/insights.json", Document::Insights),
@@ -170,7 +158,6 @@ pub(crate) struct Matched<'a> {
 /// What a method asks for on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// GET or HEAD.
     Read,
     /// What comes with a body: POST to the hub, and everything to /mcp, whose protocol refuses methods itself.
     Write,
@@ -213,7 +200,6 @@ fn matched(at: usize, route: Route<'_>) -> Matched<'_> {
 }
 
 impl Matched<'_> {
-    /// Returns what `method` does here.
     pub(crate) fn action(&self, method: &Method) -> Action {
         match (self.route, method.as_str()) {
             (Route::Mcp, _) | (Route::Hub, "POST") => Action::Write,

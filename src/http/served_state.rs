@@ -20,19 +20,20 @@ use crate::wire::negotiate::{Coding, choose_coding};
 #[derive(Debug)]
 pub struct ServedState {
     snapshot: Arc<Snapshot>,
-    catalog: mcp::Catalog,
+    /// What the Model Context Protocol answers from.
+    pub(crate) catalog: mcp::Catalog,
     /// At `Document as usize`; `None` for insights that are still being derived.
     documents: Vec<Option<PreparedDocument>>,
-    pages: Pages,
+    pub(crate) pages: Pages,
     /// At `Page as usize`.
     prepared_pages: Vec<PreparedDocument>,
-    last_modified: HeaderValue,
+    /// Of what is made of the dataset alone: its date.
+    pub(crate) last_modified: HeaderValue,
     /// The insights were there when the pages were made.
     is_whole: bool,
     search_tags: QueryTags,
 }
 
-/// The header values of one stored document.
 #[derive(Debug)]
 struct PreparedDocument {
     media_type: HeaderValue,
@@ -100,16 +101,6 @@ impl ServedState {
         &self.snapshot
     }
 
-    /// Returns what the Model Context Protocol answers from.
-    pub(crate) fn catalog(&self) -> &mcp::Catalog {
-        &self.catalog
-    }
-
-    /// Returns the Last-Modified of what is made of the dataset alone: its date.
-    pub(crate) fn last_modified(&self) -> &HeaderValue {
-        &self.last_modified
-    }
-
     /// Returns the Last-Modified of `page` and its searches: that of the dataset, or `None` while they go without the
     /// insights, which come later and leave that date as it is.
     pub(crate) fn last_modified_of(&self, page: Page) -> Option<&HeaderValue> {
@@ -144,11 +135,6 @@ impl ServedState {
             representation.heads = None;
         }
         variant
-    }
-
-    /// Returns what searches for people are rendered from.
-    pub(crate) fn pages(&self) -> &Pages {
-        &self.pages
     }
 
     /// Makes the compressed variants of all that is stored, the small ones first; seconds for a large dataset, so on a

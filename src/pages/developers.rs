@@ -10,7 +10,6 @@ use super::layout::{Layout, rendered};
 /// A working subscriber; continuous integration runs it.
 const SUBSCRIBER: &str = include_str!("assets/subscriber.py");
 
-/// Renders the page.
 pub(super) fn render(context: &Context<'_>) -> String {
     let (layout, interface) = (context.layout, context.interface);
     let base_url = &context.snapshot.base_url;
@@ -112,7 +111,6 @@ impl<'d> Endpoint<'d> {
         }
     }
 
-    /// The form's method.
     fn method(&self) -> String {
         self.operation.method.to_ascii_lowercase()
     }

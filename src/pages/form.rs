@@ -29,20 +29,10 @@ const ENTRIES_MAX: usize = 200;
 /// What the template of the form needs.
 #[derive(Debug)]
 pub(super) struct Form<'p> {
-    pub(super) words: &'p str,
-    pub(super) since: &'p str,
-    pub(super) until: &'p str,
-    pub(super) ratings: Vec<Choice<'p>>,
+    pub(super) given: &'p QueryParams,
     pub(super) services: Field<'p>,
     pub(super) people: Field<'p>,
     pub(super) aspects: Field<'p>,
-    pub(super) polarities: Vec<Choice<'p>>,
-    pub(super) sorts: Vec<Choice<'p>>,
-    /// Parameters that the form has no field for, kept as they came.
-    pub(super) hidden: Vec<(&'static str, &'p str)>,
-    /// Whether a field is used that is folded away otherwise.
-    pub(super) is_open: bool,
-    pub(super) is_empty: bool,
 }
 
 /// A field for one of many values.
@@ -61,48 +51,6 @@ pub(super) struct Choice<'p> {
     pub(super) label: &'p str,
     pub(super) is_chosen: bool,
 }
-
-const RATINGS: [(&str, &str); 5] = [
-    ("5", "5 stars"),
-    ("4", "4 stars"),
-    ("3", "3 stars"),
-    ("2", "2 stars"),
-    ("1", "1 star"),
-];
-
-const SORTS: [(&str, &str); 4] = [
-    ("newest", "Newest"),
-    ("oldest", "Oldest"),
-    ("highest", "Highest rating"),
-    ("lowest", "Lowest rating"),
-];
-
-const POLARITIES: [(&str, &str); 3] = [
-    ("positive", "Favorable"),
-    ("neutral", "Neutral"),
-    ("negative", "Critical"),
-];
-
-/// Fields that are folded away until they are used.
-const FOLDED: [&str; 6] = [
-    "mentions_technician",
-    "mentions_service",
-    "since",
-    "until",
-    "aspect",
-    "polarity",
-];
-
-/// Parameters of the interface without a field.
-const HIDDEN: [&str; 7] = [
-    "query",
-    "min_rating",
-    "max_rating",
-    "has_reply",
-    "language",
-    "source",
-    "limit",
-];
 
 impl Lists {
     /// Reads what `snapshot` and the insights offer.
@@ -125,33 +73,72 @@ fn entries<'s>(entries: impl Iterator<Item = (&'s str, &'s str)>) -> Entries {
     (kept.len() <= ENTRIES_MAX).then_some(kept)
 }
 
-/// Makes the field in which `given` is chosen.
+/// Makes the field in which `given` is chosen, by value or label. What is not in the list becomes an entry of its own, so
+/// that sending the form again asks the same.
 fn field<'p>(entries: &'p Entries, given: &'p str) -> Field<'p> {
-    let Some(list) = entries else {
+    let Some(entries) = entries else {
         return Field::Text(given);
     };
-    let entries = list.iter().map(|(value, label)| (&**value, &**label));
-    Field::Select(choices(entries, given))
+    let entry = |(value, label): &'p (String, String)| Choice {
+        value,
+        label,
+        is_chosen: false,
+    };
+    let mut list: Vec<Choice<'p>> = entries.iter().map(entry).collect();
+    let by_value = list.iter().position(|choice| choice.value == given);
+    let is_label = |choice: &Choice<'_>| choice.label.eq_ignore_ascii_case(given);
+    match by_value.or_else(|| list.iter().position(is_label)) {
+        Some(at) => list[at].is_chosen = true,
+        None if given.is_empty() => {}
+        None => list.push(Choice {
+            value: given,
+            label: given,
+            is_chosen: true,
+        }),
+    }
+    Field::Select(list)
 }
 
 impl<'p> Form<'p> {
     /// Fills the form with what was given; linear in the length of the lists, which are short.
     pub(super) fn new(lists: &'p Lists, given: &'p QueryParams) -> Form<'p> {
-        let hidden = given.iter().filter(|(name, _)| HIDDEN.contains(name));
         Form {
-            words: given.value("words"),
-            since: day(given.value("since")),
-            until: day(given.value("until")),
-            ratings: choices(RATINGS.into_iter(), given.value("rating")),
+            given,
             services: field(&lists.services, given.value("mentions_service")),
             people: field(&lists.people, given.value("mentions_technician")),
             aspects: field(&lists.aspects, given.value("aspect")),
-            polarities: choices(POLARITIES.into_iter(), given.value("polarity")),
-            sorts: choices(SORTS.into_iter(), given.value("sort")),
-            hidden: hidden.collect(),
-            is_open: FOLDED.iter().any(|name| !given.value(name).is_empty()),
-            is_empty: given.is_empty(),
         }
+    }
+
+    /// Tells whether `value` is the one that was given.
+    pub(super) fn has(&self, name: &str, value: &str) -> bool {
+        self.given.value(name) == value
+    }
+
+    /// Returns the day that was given; browsers complain of anything else in a field for days.
+    pub(super) fn day(&self, name: &str) -> &str {
+        let value = self.given.value(name);
+        parse_date(value.as_bytes()).map_or("", |_| value)
+    }
+
+    /// Tells whether a field is used that is folded away otherwise.
+    pub(super) fn is_open(&self) -> bool {
+        self.given.iter().any(|(name, _)| {
+            let is_mention = matches!(name, "mentions_technician" | "mentions_service");
+            is_mention || matches!(name, "since" | "until" | "aspect" | "polarity")
+        })
+    }
+
+    /// Returns the parameters that the form has no field for.
+    pub(super) fn hidden(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.given.iter().filter(|(name, _)| {
+            let is_rating = matches!(*name, "min_rating" | "max_rating");
+            is_rating
+                || matches!(
+                    *name,
+                    "query" | "has_reply" | "language" | "source" | "limit"
+                )
+        })
     }
 }
 
@@ -160,38 +147,6 @@ impl Field<'_> {
     pub(super) fn is_there(&self) -> bool {
         !matches!(self, Field::Select(list) if list.is_empty())
     }
-}
-
-/// A value that a field for days can hold: browsers complain of any other.
-fn day(value: &str) -> &str {
-    parse_date(value.as_bytes()).map_or("", |_| value)
-}
-
-/// Makes a list of entries, which are distinct; a value that is given and not in it becomes an entry of its own, so
-/// that sending the form again asks the same.
-fn choices<'p>(
-    entries: impl Iterator<Item = (&'p str, &'p str)>,
-    given: &'p str,
-) -> Vec<Choice<'p>> {
-    let entry = |(value, label)| Choice {
-        value,
-        label,
-        is_chosen: false,
-    };
-    let mut list: Vec<Choice<'p>> = entries.map(entry).collect();
-    let by_value = list.iter().position(|choice| choice.value == given);
-    let is_label = |choice: &Choice<'_>| choice.label.eq_ignore_ascii_case(given);
-    let place = by_value.or_else(|| list.iter().position(is_label));
-    match place {
-        Some(place) => list[place].is_chosen = true,
-        None if given.is_empty() => {}
-        None => list.push(Choice {
-            value: given,
-            label: given,
-            is_chosen: true,
-        }),
-    }
-    list
 }
 
 /// Names and decoded values of the parameters that a page knows; the first of each, empty ones left out.

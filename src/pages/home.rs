@@ -17,7 +17,6 @@ const NEWEST_MAX: u32 = 10;
 /// Aspects shown at first; the others are in a `<details>` element.
 const ASPECTS_SHOWN: usize = 8;
 
-/// Renders the page.
 pub(super) fn render(context: &Context<'_>) -> String {
     let (snapshot, stats) = (context.snapshot, context.stats);
     let given = QueryParams::default();
@@ -108,14 +107,6 @@ impl Bar {
             positive: percent(positive),
             negative: percent(negative),
         }
-    }
-
-    fn positive_from(&self) -> u64 {
-        100_u64.saturating_sub(self.positive)
-    }
-
-    fn negative_from(&self) -> u64 {
-        100_u64.saturating_sub(self.negative)
     }
 }
 

@@ -86,7 +86,7 @@ fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
         "datePublished": review.date,
         "author": {"@type": "Person", "name": name},
         "reviewRating": {"@type": "Rating", "ratingValue": review.rating, "bestRating": 5, "worstRating": 1},
-        "reviewBody": review.plain_text(),
+        "reviewBody": review.text.text,
         "inLanguage": review.language,
         "publisher": publisher,
         "url": is_elsewhere.then_some(url),

@@ -35,7 +35,6 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Renders the parts.
     pub(super) fn new(snapshot: &Snapshot, stats: &RatingStats) -> Layout {
         let business = &snapshot.business;
         Layout {
@@ -101,7 +100,6 @@ struct RatingCard {
     /// How far the filled stars reach, of 120.
     stars_width: u64,
     count: String,
-    /// Five stars first.
     bars: Vec<Bar>,
 }
 

@@ -130,12 +130,10 @@ impl Page {
         Page::TABLE.iter().map(|(page, ..)| *page)
     }
 
-    /// Returns the Content-Type.
     pub(crate) fn media_type(self) -> &'static str {
         Page::TABLE[self as usize].1
     }
 
-    /// Returns the policy for browsers.
     pub(crate) fn policy(self) -> Policy {
         Page::TABLE[self as usize].2
     }
@@ -207,7 +205,6 @@ fn mentioned(insights: Option<&Insights>) -> Vec<&Aspect> {
     aspects
 }
 
-/// The inputs of all documents.
 struct Context<'s> {
     snapshot: &'s Snapshot,
     stats: &'s RatingStats,
@@ -282,7 +279,6 @@ impl Pages {
         self.snapshot.insights_value().filter(|_| self.has_insights)
     }
 
-    /// Returns a stored document.
     pub(crate) fn resource(&self, page: Page) -> &Resource {
         &self.resources[page as usize]
     }

@@ -6,14 +6,12 @@ use crate::model::Row;
 use crate::snapshot::Snapshot;
 use crate::wire::date::Date;
 
-/// Counted once per snapshot.
 #[derive(Debug)]
 pub(super) struct RatingStats {
     /// All published reviews.
     pub(super) count: u64,
     /// Reviews with a text.
     pub(super) with_text: u64,
-    /// The sum of their stars.
     pub(super) sum: u64,
     /// How many have 1, 2, 3, 4 and 5 stars.
     pub(super) distribution: [u64; 5],
@@ -23,14 +21,11 @@ pub(super) struct RatingStats {
     pub(super) span_months: u32,
 }
 
-/// The reviews of some months.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     /// First month, counted from January of year 0.
     pub(super) month: u32,
-    /// How many there are.
     pub(super) count: u64,
-    /// The sum of their stars.
     pub(super) sum: u64,
 }
 
@@ -129,7 +124,6 @@ pub(super) struct Chart {
     /// Number of reviews: left edge, top, width and height of each column.
     pub(super) columns: Vec<[f64; 4]>,
     pub(super) means: Vec<Mean>,
-    /// Where years begin.
     pub(super) years: Vec<(f64, u32)>,
 }
 

@@ -35,7 +35,6 @@ pub(super) struct ReviewView {
     pub(super) mentions: Vec<Mention>,
 }
 
-/// The owner's reply.
 #[derive(Debug, Deserialize)]
 pub(super) struct Reply {
     pub(super) text: String,
@@ -121,7 +120,6 @@ impl ReviewView {
         letter.into_iter().flat_map(char::to_uppercase).collect()
     }
 
-    /// The date in words.
     pub(super) fn day(&self) -> String {
         readable(&self.date)
     }
@@ -146,15 +144,9 @@ impl ReviewView {
         let verification = self.verification.as_ref()?;
         Some(verifier(&verification.by, verification.method.as_deref()))
     }
-
-    /// The text without its marks.
-    pub(super) fn plain_text(&self) -> &str {
-        &self.text.text
-    }
 }
 
 impl Reply {
-    /// The date in words.
     pub(super) fn day(&self) -> String {
         readable(&self.date)
     }
@@ -169,15 +161,8 @@ fn readable(date: &str) -> String {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "String")]
 pub(super) struct Highlighted {
-    text: String,
+    pub(super) text: String,
     marks: Vec<Range<usize>>,
-}
-
-/// A stretch of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stretch<'t> {
-    pub(super) text: &'t str,
-    pub(super) is_marked: bool,
 }
 
 impl From<String> for Highlighted {
@@ -200,13 +185,8 @@ impl Highlighted {
         }
     }
 
-    /// Returns whether the text is empty.
-    pub(super) fn is_empty(&self) -> bool {
-        self.text.is_empty()
-    }
-
-    /// Returns the text in stretches, marked or not.
-    pub(super) fn stretches(&self) -> impl Iterator<Item = Stretch<'_>> {
+    /// Returns the text in stretches, each with whether it is marked.
+    pub(super) fn stretches(&self) -> impl Iterator<Item = (&str, bool)> {
         let mut at = 0;
         let end = self.text.len();
         let marks = self.marks.iter().cloned().chain(std::iter::once(end..end));
@@ -215,8 +195,7 @@ impl Highlighted {
             at = mark.end;
             [(before, false), (&self.text[mark], true)]
         });
-        let stretches = stretches.filter(|(text, _)| !text.is_empty());
-        stretches.map(|(text, is_marked)| Stretch { text, is_marked })
+        stretches.filter(|(text, _)| !text.is_empty())
     }
 }
 
@@ -242,9 +221,9 @@ mod tests {
         marked.mark(marks.to_vec());
         marked
             .stretches()
-            .map(|stretch| match stretch.is_marked {
-                true => format!("[{}]", stretch.text),
-                false => stretch.text.to_owned(),
+            .map(|(text, is_marked)| match is_marked {
+                true => format!("[{text}]"),
+                false => text.to_owned(),
             })
             .collect()
     }

@@ -11,7 +11,7 @@ use super::form::{Field, Form, QueryParams};
 use super::layout::{Layout, rendered};
 use super::review::{ReviewView, read_all};
 use super::text::{count, counted, service_label, without_direction};
-use super::{Pages, text as filters};
+use super::{Pages, mentioned, text as filters};
 use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::filter::Query;
 use crate::search::hints::{Hint, hints};
@@ -179,19 +179,15 @@ impl Pages {
 
     /// Returns the aspect that a folded name stands for.
     fn aspect(&self, folded: &str) -> Option<&Aspect> {
-        let Some(NameMatch::Unique(id)) = self.snapshot.index.resolve(Parameter::Aspect, folded)
-        else {
-            return None;
-        };
-        self.aspect_of_id(id)
+        match self.snapshot.index.resolve(Parameter::Aspect, folded)? {
+            NameMatch::Unique(id) => self.aspect_of_id(id),
+            _ => None,
+        }
     }
 
     fn aspect_of_id(&self, id: &str) -> Option<&Aspect> {
-        let mut aspects = self
-            .insights()
-            .into_iter()
-            .flat_map(|insights| &insights.aspects);
-        aspects.find(|aspect| aspect.id == id && aspect.mention_count > 0)
+        let mut aspects = mentioned(self.insights()).into_iter();
+        aspects.find(|aspect| aspect.id == id)
     }
 
     /// The filters of the search, each with the address of the same search without it.
@@ -289,14 +285,12 @@ fn note(aspect: &Aspect, polarity: Option<Polarity>) -> String {
     format!("{}: {counted}, {marked}", aspect.label)
 }
 
-/// One filter of the search.
 struct Chip {
     label: &'static str,
     value: String,
     href: String,
 }
 
-/// One issue, for readers.
 struct IssueLine {
     label: &'static str,
     message: String,

@@ -133,35 +133,23 @@ pub(super) fn without_direction(text: &str) -> String {
 
 /// Returns `text` as one line of Markdown, with every character that has a meaning there escaped.
 pub(super) fn markdown(text: &str) -> String {
-    let (text, mut out) = (without_direction(text), String::new());
-    for (place, word) in text.split_whitespace().enumerate() {
-        if place > 0 {
-            out.push(' ');
-        }
-        let mut before = ' ';
-        let mut rest = word
-            .chars()
-            .filter(|character| !character.is_control())
-            .peekable();
-        while let Some(character) = rest.next() {
-            // `!` and `&` have a meaning only beside certain characters.
-            let is_mark = match character {
-                '!' => before == '<',
-                '&' => rest.peek().is_some(),
-                _ => MARKDOWN.contains(character),
-            };
-            if is_mark {
+    let text = without_direction(text);
+    let escaped = text.split_whitespace().map(|word| {
+        let mut out = String::with_capacity(word.len());
+        for character in word.chars().filter(|character| !character.is_control()) {
+            // Alone it begins no entity.
+            if MARKDOWN.contains(character) && word != "&" {
                 out.push('\\');
             }
             out.push(character);
-            before = character;
         }
-    }
-    out
+        out
+    });
+    escaped.collect::<Vec<_>>().join(" ")
 }
 
-/// Characters with a meaning anywhere in a line of Markdown.
-const MARKDOWN: &str = "\\`*_[]<>#|~";
+/// Characters with a meaning anywhere in a line of Markdown; `!` has one only before a bracket that is not escaped.
+const MARKDOWN: &str = "\\`*_[]<>#|~&";
 
 /// Returns the label of the service with this id, or the id itself.
 pub(super) fn service_label<'s>(snapshot: &'s Snapshot, id: &'s str) -> &'s str {
@@ -245,7 +233,7 @@ mod tests {
     #[test]
     fn markdown_is_text() {
         let out = markdown(" [a](javascript:x)\n# *b* <!--\u{202e}&amp;`\\ Inc.! ");
-        let expected = r"\[a\](javascript:x) \# \*b\* \<\!--\&amp;\`\\ Inc.!";
+        let expected = r"\[a\](javascript:x) \# \*b\* \<!--\&amp;\`\\ Inc.!";
         assert_eq!(out, expected);
     }
 

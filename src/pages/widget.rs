@@ -17,9 +17,7 @@ use crate::wire::form::pairs;
 
 /// The styles of the framed page.
 pub(super) const STYLESHEET: &str = include_str!("assets/widget.css");
-/// The custom element.
 pub(super) const SCRIPT: &str = include_str!("assets/widget.js");
-/// A star.
 pub(super) const FAVICON: &str = include_str!("assets/favicon.svg");
 
 /// Reviews that the frame shows unless told otherwise.
@@ -27,8 +25,10 @@ const NEWEST_MAX: u32 = 5;
 
 /// Renders the frame without parameters.
 pub(super) fn render_newest(context: &Context<'_>) -> String {
-    let reviews = read_newest(context.snapshot, NEWEST_MAX);
-    render(context.snapshot, context.stats, None, reviews, Vec::new())
+    rendered(&Widget {
+        reviews: read_newest(context.snapshot, NEWEST_MAX),
+        ..Widget::of(context.snapshot, context.stats)
+    })
 }
 
 impl Pages {
@@ -40,18 +40,18 @@ impl Pages {
     ) -> Result<Query<'b>, Vec<u8>> {
         let is_limited = !QueryParams::read(raw).value("limit").is_empty();
         match query::parse_query(raw, buffers) {
+            Ok(query) if is_limited => Ok(query),
             Ok(query) => Ok(Query {
-                limit: if is_limited {
-                    query.limit
-                } else {
-                    NEWEST_MAX as u8
-                },
+                limit: NEWEST_MAX as u8,
                 ..query
             }),
             Err(issues) => {
-                let lines = issues.iter().map(ToString::to_string).collect();
-                let (snapshot, stats) = (&self.snapshot, &self.stats);
-                Err(render(snapshot, stats, theme(raw), Vec::new(), lines).into_bytes())
+                let page = rendered(&Widget {
+                    theme: theme(raw),
+                    issues: issues.iter().map(ToString::to_string).collect(),
+                    ..Widget::of(&self.snapshot, &self.stats)
+                });
+                Err(page.into_bytes())
             }
         }
     }
@@ -66,8 +66,12 @@ impl Pages {
         let page = run::run(&self.snapshot.index, query, scratch);
         let rows = page.rows.iter();
         let reviews = rows.map(|row| ReviewView::read(&self.snapshot, *row));
-        let (snapshot, stats) = (&self.snapshot, &self.stats);
-        render(snapshot, stats, theme(raw), reviews.collect(), Vec::new()).into_bytes()
+        let page = rendered(&Widget {
+            theme: theme(raw),
+            reviews: reviews.collect(),
+            ..Widget::of(&self.snapshot, &self.stats)
+        });
+        page.into_bytes()
     }
 }
 
@@ -79,27 +83,6 @@ fn theme(raw: &[u8]) -> Option<&'static str> {
         b"dark" => Some("dark"),
         _ => None,
     }
-}
-
-fn render(
-    snapshot: &Snapshot,
-    stats: &RatingStats,
-    theme: Option<&'static str>,
-    reviews: Vec<ReviewView>,
-    issues: Vec<String>,
-) -> String {
-    rendered(&Widget {
-        name: &snapshot.business.name,
-        title: without_direction(&snapshot.business.name),
-        base_url: &snapshot.base_url,
-        mean: stats.mean_short().unwrap_or_default(),
-        stars_width: stats.stars_width(),
-        count: counted(stats.count, "review", "reviews"),
-        disclaimer: snapshot.disclaimer.as_deref().unwrap_or_default(),
-        theme,
-        reviews,
-        issues,
-    })
 }
 
 #[derive(Template)]
@@ -115,6 +98,24 @@ struct Widget<'p> {
     theme: Option<&'static str>,
     reviews: Vec<ReviewView>,
     issues: Vec<String>,
+}
+
+impl<'p> Widget<'p> {
+    /// Fills in what does not depend on a request.
+    fn of(snapshot: &'p Snapshot, stats: &RatingStats) -> Widget<'p> {
+        Widget {
+            name: &snapshot.business.name,
+            title: without_direction(&snapshot.business.name),
+            base_url: &snapshot.base_url,
+            mean: stats.mean_short().unwrap_or_default(),
+            stars_width: stats.stars_width(),
+            count: counted(stats.count, "review", "reviews"),
+            disclaimer: snapshot.disclaimer.as_deref().unwrap_or_default(),
+            theme: None,
+            reviews: Vec::new(),
+            issues: Vec::new(),
+        }
+    }
 }
 
 /// The colours of a badge.

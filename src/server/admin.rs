@@ -56,7 +56,7 @@ impl AdminServices {
             // Scrapes that do not end in time are cut.
             let _cut = listener.join();
         }
-        if let (Some(log), Some(writer)) = (app.access_log(), self.log_writer) {
+        if let (Some(log), Some(writer)) = (app.access_log.get(), self.log_writer) {
             // A disk that hangs delays the end no longer than that.
             let deadline = clock::instant() + LAST_LINES_TIME;
             let mut notified = log.stop();

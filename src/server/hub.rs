@@ -36,7 +36,7 @@ pub(super) fn start(
         }
     };
     let hub = Hub::start(
-        app.base_url(),
+        &app.base_url,
         settings,
         Outside::system(),
         topics,

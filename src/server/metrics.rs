@@ -15,7 +15,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use crate::clock;
-use crate::http::{AppState, BOUNDS_NS, Class, ROUTE_LABELS, Searcher};
+use crate::http::{AppState, BOUNDS_US, NOT_MODIFIED, ROUTE_LABELS, STATUS_CLASSES, Searcher};
 use crate::hub::Hub;
 use crate::hub::subscription::{Failure, RemovalReason};
 use crate::mcp::calls::TOOLS;
@@ -84,27 +84,33 @@ impl MetricSources {
         let routes = || ROUTE_LABELS.iter().copied().enumerate();
         let mut family = out.family("reviewd_http_requests")?;
         for (route, label) in routes() {
-            for class in Class::ALL {
-                let labels = [("route", label), ("status", class.as_str())];
+            for (class, name) in STATUS_CLASSES.iter().enumerate() {
+                let labels = [("route", label), ("status", *name)];
                 let mut metric = family.encode_family(&labels)?;
-                encode_counter(&mut metric, traffic.requests(route, class))?;
+                let count = traffic.sum(|shard| &shard.routes[route].requests[class]);
+                encode_counter(&mut metric, count)?;
             }
         }
         let not_modified = routes().map(|(route, label)| {
-            let count = traffic.requests(route, Class::NotModified);
+            let count = traffic.sum(|shard| &shard.routes[route].requests[NOT_MODIFIED]);
             (label, count)
         });
         out.counters("reviewd_http_not_modified", "route", not_modified)?;
         out.counter("reviewd_http_requests_plain", traffic.plain())?;
-        let bytes = routes().map(|(route, label)| (label, traffic.bytes(route)));
+        let bytes = routes().map(|(route, label)| {
+            let sum = traffic.sum(|shard| &shard.routes[route].bytes);
+            (label, sum)
+        });
         out.counters("reviewd_http_response_body_bytes", "route", bytes)?;
         let mut family = out.family("reviewd_http_request_duration_seconds")?;
         for (route, label) in routes() {
-            let counts = traffic.buckets(route);
-            let bounds = BOUNDS_NS.iter().map(|bound| seconds(*bound));
+            let count = |bucket: usize| traffic.sum(|shard| &shard.routes[route].buckets[bucket]);
+            let counts: [u64; BOUNDS_US.len() + 1] = std::array::from_fn(count);
+            let elapsed_ns = traffic.sum(|shard| &shard.routes[route].elapsed_ns);
+            let bounds = BOUNDS_US.iter().map(|bound| seconds(bound * 1_000));
             let bounds = bounds.chain([f64::INFINITY]);
             let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
-            let (sum, count) = (seconds(traffic.elapsed_ns(route)), counts.iter().sum());
+            let (sum, count) = (seconds(elapsed_ns), counts.iter().sum());
             let labels = [("route", label)];
             let mut metric = family.encode_family(&labels)?;
             metric.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
@@ -114,17 +120,21 @@ impl MetricSources {
 
     fn work(&self, out: &mut Encoder<'_>) -> fmt::Result {
         out.counters("reviewd_rate_limited", "surface", self.app.rate_limited())?;
-        let calls = self.app.mcp().map(|server| server.calls().totals());
+        let calls = self.app.mcp.as_ref().map(|server| server.calls().totals());
         let calls = TOOLS.iter().copied().zip(calls.unwrap_or_default());
         let by_mcp = calls.clone().find(|(tool, _)| *tool == "search_reviews");
+        let searches = |by: Searcher| {
+            let traffic = &self.app.traffic;
+            traffic.sum(|shard| &shard.searches[by as usize])
+        };
         let searches = [
-            ("rest", self.app.traffic.searches(Searcher::Rest)),
-            ("page", self.app.traffic.searches(Searcher::Page)),
+            ("rest", searches(Searcher::Rest)),
+            ("page", searches(Searcher::Page)),
             ("mcp", by_mcp.map_or(0, |(_, count)| count)),
         ];
         out.counters("reviewd_searches", "interface", searches)?;
         out.counters("reviewd_mcp_tool_calls", "tool", calls)?;
-        if let Some(log) = self.app.access_log() {
+        if let Some(log) = self.app.access_log.get() {
             let stats = &log.stats;
             let lines = [
                 ("written", stats.written.load(Relaxed)),

@@ -185,7 +185,7 @@ impl Drop for Running {
 
 /// Has the access log, if there is one, opened again.
 fn reopen_access_log(app: &AppState) {
-    if let Some(log) = app.access_log() {
+    if let Some(log) = app.access_log.get() {
         log.reopen();
     }
 }

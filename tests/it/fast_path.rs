@@ -53,36 +53,6 @@ fn undated(mut reply: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn requests_in_one_piece_are_answered_in_their_order_by_either_path() {
-    let server = start_with(|_| {});
-    let paths = [
-        "/robots.txt",
-        "/feed.xml",
-        "/reviews.json",
-        "/favicon.svg",
-        "/api/reviews/search?limit=1",
-        "/?query=will",
-        "/robots.txt",
-        "/nowhere",
-    ];
-    let mut connection = server.connect();
-    connection.write(paths.map(get).concat().as_bytes());
-    for path in paths {
-        let reply = connection.response("GET");
-        let alone = server.get(path);
-        assert_eq!(
-            (reply.status, reply.body),
-            (alone.status, alone.body),
-            "{path}"
-        );
-    }
-    connection.write(get("/healthz").as_bytes());
-    assert_eq!(connection.response("GET").status, 200);
-    // Five of the row before the page's search, and those seven that were asked for alone and are no page's search.
-    assert_eq!(plain(&server), 5 + 7);
-}
-
-#[test]
 fn a_row_of_requests_may_be_cut_anywhere() {
     let server = start_with(|config| config.threads = NonZeroUsize::MIN);
     let row = [

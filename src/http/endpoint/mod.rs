@@ -113,7 +113,7 @@ fn made<'s>(served: &'s ServedState, tag: &EntityTag) -> Representation<'s> {
     Representation {
         media_type: &JSON,
         etag: Cow::Owned(etag.expect("a tag is visible ASCII")),
-        last_modified: Some(served.last_modified()),
+        last_modified: Some(&served.last_modified),
         coding: Coding::Identity,
         link: None,
         policy: None,

@@ -49,7 +49,7 @@ fn badge(query: &str) -> Page {
 
 fn search<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
-        let pages = served.pages();
+        let pages = &served.pages;
         let asked = match pages.ask(head.query.as_bytes(), buffers) {
             Ok(asked) if asked.is_empty() => return stored(served, Page::Home, head),
             Ok(asked) => asked,
@@ -67,7 +67,7 @@ fn search<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -
 
 fn widget<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
-        let pages = served.pages();
+        let pages = &served.pages;
         match pages.ask_widget(head.query.as_bytes(), buffers) {
             Ok(query) => rendered(app, served, Page::Widget, head, || {
                 pages.find_widget(head.query.as_bytes(), &query, run)
@@ -86,7 +86,7 @@ fn rendered<'s>(
     render: impl FnOnce() -> Vec<u8>,
 ) -> Reply<'s> {
     static MEDIA_TYPE: HeaderValue = HeaderValue::from_static(HTML);
-    let tag = served.pages().search_tag(page, head.query.as_bytes());
+    let tag = served.pages.search_tag(page, head.query.as_bytes());
     let representation = Representation {
         media_type: &MEDIA_TYPE,
         policy: Some(page.policy()),

@@ -25,10 +25,7 @@ pub(crate) async fn hub(app: &AppState, parts: Parts, body: Incoming) -> (Respon
     }
     let form = match body::collect(body, app.limits.hub_body_bytes, app.limits.body_time).await {
         Ok(form) => form,
-        Err(error) => {
-            let response = reply::render_line(error.status(), &error.to_string(), parts.headers);
-            return (response, false);
-        }
+        Err(error) => return (reply::render_error_line(&error, parts.headers), false),
     };
     let Some(hub) = app.hub() else {
         return (unavailable(parts.headers), true);
@@ -85,7 +82,7 @@ pub(crate) async fn mcp(
     let reply = match &collected {
         Ok(message) => {
             let served = app.served.load();
-            server.handle_judged(served.catalog(), &mcp_head(&parts), visitor, message)
+            server.handle_judged(&served.catalog, &mcp_head(&parts), visitor, message)
         }
         Err(error) => mcp::Reply::refuse(match error {
             HttpError::BodyBytes(_) => mcp::Refusal::TooLarge,
