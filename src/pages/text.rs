@@ -148,8 +148,8 @@ pub(super) fn markdown(text: &str) -> String {
     escaped.collect::<Vec<_>>().join(" ")
 }
 
-/// Characters with a meaning anywhere in a line of Markdown; `!` has one only before a bracket that is not escaped.
-const MARKDOWN: &str = "\\`*_[]<>#|~&";
+/// Characters with a meaning anywhere in a line of Markdown.
+const MARKDOWN: &str = "\\`*_[]<>#|~&!";
 
 /// Returns the label of the service with this id, or the id itself.
 pub(super) fn service_label<'s>(snapshot: &'s Snapshot, id: &'s str) -> &'s str {
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn markdown_is_text() {
         let out = markdown(" [a](javascript:x)\n# *b* <!--\u{202e}&amp;`\\ Inc.! ");
-        let expected = r"\[a\](javascript:x) \# \*b\* \<!--\&amp;\`\\ Inc.!";
+        let expected = r"\[a\](javascript:x) \# \*b\* \<\!--\&amp;\`\\ Inc.\!";
         assert_eq!(out, expected);
     }
 

@@ -1,44 +1,5 @@
 use super::*;
 
-const REQUEST: &str = "GET /feed.xml HTTP/1.1\r\nHost: reviews.example\r\nUser-Agent: x/1 (a; b)\r\n\
-    accept-encoding:gzip, br \r\nIF-NONE-MATCH: \t\"a\"\r\nConnection: Keep-Alive\r\n\r\n";
-
-#[test]
-fn a_simple_request_is_read_with_its_fields() {
-    let bytes = [REQUEST, "GET /next"].concat();
-    let parsed = parse_simple(bytes.as_bytes()).expect("a simple request");
-    assert_eq!((parsed.path, parsed.is_head), ("/feed.xml", false));
-    assert_eq!(parsed.host, b"reviews.example");
-    assert_eq!(parsed.accept_encoding, Some(&b"gzip, br"[..]));
-    assert_eq!(parsed.if_none_match, Some(&b"\"a\""[..]));
-    assert_eq!(parsed.if_modified_since, None);
-    assert_eq!((parsed.fields, parsed.length), (5, REQUEST.len()));
-    let (_, lines) = REQUEST.split_once("\r\n").expect("a first line");
-    assert_eq!([parsed.lines.0, b"\r\n"].concat(), lines.as_bytes());
-}
-
-#[test]
-fn other_first_lines_are_left_to_hyper() {
-    for line in [
-        "POST / HTTP/1.1",
-        "GET  / HTTP/1.1",
-        "GET /\tHTTP/1.1",
-        "GET / HTTP/1.0",
-        "GET / HTTP/1.1 ",
-        "GET /?a\" HTTP/1.1",
-        "GET /?a#b HTTP/1.1",
-        "GET /%61 HTTP/1.1",
-        "GET * HTTP/1.1",
-        "GET feed.xml HTTP/1.1",
-        "GET http://a/ HTTP/1.1",
-        "\r\nGET / HTTP/1.1",
-        "PRI * HTTP/2.0",
-    ] {
-        let request = format!("{line}\r\nHost: a\r\n\r\n");
-        assert_eq!(parse_simple(request.as_bytes()), None, "{line:?}");
-    }
-}
-
 #[test]
 fn fields_that_change_framing_or_meaning_are_left_to_hyper() {
     for field in [
