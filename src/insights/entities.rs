@@ -66,7 +66,9 @@ pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64
     let known = taxonomy.services.iter().map(|one| (&one.id, &one.label));
     let offered = business.services.iter().map(|one| (&one.id, &one.label));
     let mut services = List::new(known.chain(offered));
-    let mut areas: Vec<Vec<Row>> = vec![Vec::new(); taxonomy.service_areas.len()];
+    let areas = taxonomy.service_areas.iter();
+    let areas = areas.map(|area| (&*area.id, &*area.label, Vec::new()));
+    let mut areas: Vec<(&str, &str, Vec<Row>)> = areas.collect();
     // The decoder built the same automata of the same taxonomy, so this succeeds; without them no place counts.
     let matcher = Matcher::new(taxonomy).ok();
     let mut text = Comparable::default();
@@ -78,43 +80,39 @@ pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64
         let found = matcher.as_ref().map(|one| one.service_areas.find(&text));
         let found = found.unwrap_or_default();
         with[2] += u64::from(!found.is_empty());
-        found.iter().for_each(|at| areas[*at].push(row));
+        found.iter().for_each(|at| areas[*at].2.push(row));
     }
-    let entity = |id: &str, label: &str, rows: &[Row]| {
+    let entity = |(id, label, rows): &(&str, &str, Vec<Row>)| {
         let stars = |row: &Row| u64::from(dataset.reviews[row.0 as usize].rating.stars());
         let count = rows.len() as u64;
         Entity {
-            id: id.to_owned(),
-            label: label.to_owned(),
+            id: (*id).to_owned(),
+            label: (*label).to_owned(),
             mention_count: count,
             mean_rating: mean_rating(rows.iter().map(stars).sum(), count),
         }
     };
-    let entities = |list: &List<'_>| -> Vec<Entity> {
-        let entries = list.entries.iter();
-        entries
-            .map(|(id, label, rows)| entity(id, label, rows))
-            .collect()
+    let person = |entry| {
+        let entity = entity(entry);
+        Person {
+            name: entity.label,
+            mention_count: entity.mention_count,
+            mean_rating: entity.mean_rating,
+        }
     };
-    let person = |entity: Entity| Person {
-        name: entity.label,
-        mention_count: entity.mention_count,
-        mean_rating: entity.mean_rating,
-    };
-    let critical = |aspect: &Aspect| {
+    let mut problems: Vec<Entity> = Vec::new();
+    for aspect in aspects {
         let rows = &aspect.rows_by_polarity[Polarity::Negative as usize];
-        (rows.len() >= 2).then(|| entity(&aspect.id, &aspect.label, rows))
-    };
-    let mut problems: Vec<Entity> = aspects.iter().filter_map(critical).collect();
+        if rows.len() >= 2 {
+            problems.push(entity(&(&aspect.id, &aspect.label, rows.clone())));
+        }
+    }
     problems.sort_by_key(|problem| Reverse(problem.mention_count));
-    let areas = taxonomy.service_areas.iter().zip(&areas);
     let entities = Entities {
-        technicians: entities(&people).into_iter().map(person).collect(),
-        services: entities(&services),
+        technicians: people.entries.iter().map(person).collect(),
+        services: services.entries.iter().map(entity).collect(),
         problems,
-        service_areas: areas
-            .map(|(area, rows)| entity(&area.id, &area.label, rows))
-            .collect(),
+        service_areas: areas.iter().map(entity).collect(),
     };
     (entities, with)
 }

@@ -9,7 +9,7 @@ use whatlang::Lang;
 use super::Options;
 use super::evidence::{OPINION, stars};
 use super::language::is_function_word;
-use super::read::{Basis, Derived, Mention};
+use super::read::{Derived, Mention};
 use super::text::sentences;
 use super::text_model::{Sentence, UNIT};
 use crate::model::Dataset;
@@ -27,7 +27,7 @@ pub(crate) fn explain(dataset: &Dataset, options: &Options, id: &str) -> Option<
     for mention in &derived.mentions {
         if usize::from(mention.aspect) == wanted {
             counts[mention.polarity as usize] += 1;
-            text += &explanation(dataset, &derived.basis, &mut read, mention);
+            text += &explanation(dataset, &derived, &mut read, mention);
         }
     }
     let [negative, neutral, positive] = counts;
@@ -39,9 +39,14 @@ pub(crate) fn explain(dataset: &Dataset, options: &Options, id: &str) -> Option<
 
 /// The mention in its sentence and what decided: first what spoke for the answer, the strongest first, then what spoke
 /// against it.
-fn explanation(dataset: &Dataset, basis: &Basis, read: &mut Sentence, mention: &Mention) -> String {
+fn explanation(
+    dataset: &Dataset,
+    derived: &Derived,
+    read: &mut Sentence,
+    mention: &Mention,
+) -> String {
     let (row, context) = (mention.row as usize, &mention.context);
-    let (review, lang) = (&dataset.reviews[row], basis.languages[row]);
+    let (review, lang) = (&dataset.reviews[row], derived.languages[row]);
     let rest = &review.text[mention.sentence..];
     let sentence = &rest[sentences(rest).next().unwrap_or_default()];
     let range = mention.range.start - mention.sentence..mention.range.end - mention.sentence;
@@ -52,7 +57,7 @@ fn explanation(dataset: &Dataset, basis: &Basis, read: &mut Sentence, mention: &
         of_items.extend(feature.item.map(|item| (usize::from(item), tilt, None)));
     });
     let words = &read.words;
-    let own = basis.known(lang).own.iter();
+    let own = derived.known[&lang].own.iter();
     let own = own.flat_map(|own| own.reasons(row, words));
     of_items.extend(own.map(|(at, tilt, counts)| (at, tilt, Some(counts))));
     // By word, as one may stand in the sentence twice.

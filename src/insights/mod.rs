@@ -185,13 +185,13 @@ fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
     let mut rows: Vec<u32> = derived.mentions.iter().map(|mention| mention.row).collect();
     rows.dedup();
     let mut languages: BTreeMap<&str, LanguageCoverage> = BTreeMap::new();
-    for (review, lang) in dataset.reviews.iter().zip(&derived.basis.languages) {
+    for (review, lang) in dataset.reviews.iter().zip(&derived.languages) {
         if review.text.trim().is_empty() {
             continue;
         }
         let code = lang.map_or("und", |lang| lang.code());
         let language = languages.entry(code).or_insert_with(|| {
-            let own_stars = derived.basis.known(*lang).own.as_ref();
+            let own_stars = derived.known[lang].own.as_ref();
             let text_model = (*lang == Some(Lang::Eng)).then_some("text_model");
             let evidence = [text_model, own_stars.map(|_| "own_stars"), Some("stars")];
             LanguageCoverage {

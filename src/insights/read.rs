@@ -16,7 +16,7 @@ use super::language::detect_all;
 use super::own_stars::{OwnStars, OwnSum, SENTENCES_MAX};
 use super::text::sentences;
 use super::text_model::Sentence;
-use super::topics::{self, Counts};
+use super::topics::{Count, Counts, count};
 use crate::model::insights::Polarity;
 use crate::model::{Dataset, Review};
 
@@ -37,13 +37,6 @@ pub(super) struct Mention {
     pub(super) margin: i32,
 }
 
-/// What is known of a dataset before its reviews are judged.
-pub(super) struct Basis {
-    /// The language of each review, `None` without letters.
-    pub(super) languages: Vec<Option<Lang>>,
-    known: HashMap<Option<Lang>, Known>,
-}
-
 /// What is known of a language.
 pub(super) struct Known {
     pub(super) phrases: Phrases,
@@ -51,37 +44,13 @@ pub(super) struct Known {
     pub(super) own: Option<OwnStars>,
 }
 
-impl Basis {
-    /// Detects the languages and trains on the own stars; `None` once `cancelled`.
-    fn of(
-        dataset: &Dataset,
-        options: &Options,
-        cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Option<Basis> {
-        let languages = detect_all(&dataset.reviews, options.threads, cancelled)?;
-        let mut known = HashMap::new();
-        for lang in languages.iter().copied().collect::<HashSet<_>>() {
-            if cancelled() {
-                return None;
-            }
-            let rows = dataset.reviews.iter().enumerate();
-            let of_language = rows.filter(|(row, _)| languages[*row] == lang && lang.is_some());
-            let phrases = Phrases::new(&dataset.taxonomy.aspects, lang);
-            let own = OwnStars::learn(of_language);
-            known.insert(lang, Known { phrases, own });
-        }
-        Some(Basis { languages, known })
-    }
-
-    /// What is known of the language, which has to be that of a review.
-    pub(super) fn known(&self, lang: Option<Lang>) -> &Known {
-        &self.known[&lang]
-    }
-}
-
-/// What the pass made of a dataset.
+/// What the pass made of a dataset, or of some rows.
+#[derive(Default)]
 pub(super) struct Derived {
-    pub(super) basis: Basis,
+    /// The language of each review, `None` without letters.
+    pub(super) languages: Vec<Option<Lang>>,
+    /// For each of the languages.
+    pub(super) known: HashMap<Option<Lang>, Known>,
     /// Of each review, from -10,000 to 10,000.
     pub(super) scores: Vec<i32>,
     /// In order of row and place.
@@ -90,61 +59,66 @@ pub(super) struct Derived {
 }
 
 impl Derived {
-    /// Reads every review of `dataset`; `None` once `cancelled`, which is asked for every chunk.
+    /// Reads every review of `dataset`; `None` once `cancelled`, which is asked for every language and chunk.
     pub(super) fn of(
         dataset: &Dataset,
         options: &Options,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Derived> {
-        let basis = Basis::of(dataset, options, cancelled)?;
-        let count = dataset.reviews.len();
-        let read = |reader: &mut Reader, rows: Range<usize>| {
-            let score = |row| reader.read(&basis, row, &dataset.reviews[row]);
-            let scores: Vec<i32> = match cancelled() {
-                true => return None,
-                false => rows.map(score).collect(),
-            };
-            let phrases = topics::take(&mut reader.phrases, count > CHUNK_ROWS);
-            Some((scores, std::mem::take(&mut reader.mentions), phrases))
+        let languages = detect_all(&dataset.reviews, options.threads, cancelled)?;
+        let mut known = HashMap::new();
+        for lang in languages.iter().copied().collect::<HashSet<_>>() {
+            if cancelled() {
+                return None;
+            }
+            let reviews = dataset.reviews.iter().enumerate();
+            let of_language = reviews.filter(|(row, _)| languages[*row] == lang && lang.is_some());
+            let phrases = Phrases::new(&dataset.taxonomy.aspects, lang);
+            let own = OwnStars::learn(of_language);
+            known.insert(lang, Known { phrases, own });
+        }
+        let rows = languages.len();
+        let parts = over_chunks(rows, options.threads, |buffers, chunk| {
+            let mut part = Derived::default();
+            for row in chunk.take_while(|_| !cancelled()) {
+                let (review, lang) = (&dataset.reviews[row], languages[row]);
+                part.read(buffers, row, review, lang, &known[&lang]);
+            }
+            // Of many chunks, each drops what only one review of it uses: that bounds what is held at once.
+            let is_kept = |count: &Count| count.reviews() >= 2 || rows <= CHUNK_ROWS;
+            part.phrases.retain(|_, count| is_kept(count));
+            part
+        });
+        let mut all = Derived {
+            languages,
+            known,
+            ..Derived::default()
         };
-        let (mut scores, mut mentions, mut phrases) = (Vec::new(), Vec::new(), Counts::new());
-        for part in over_chunks(count, options.threads, read) {
-            let part = part?;
-            scores.extend(part.0);
-            mentions.extend(part.1);
-            for (phrase, count) in part.2 {
-                phrases.entry(phrase).or_default().add(count);
+        for part in parts {
+            all.scores.extend(part.scores);
+            all.mentions.extend(part.mentions);
+            for (phrase, count) in part.phrases {
+                all.phrases.entry(phrase).or_default().add(count);
             }
         }
         info!(
-            reviews = scores.len(),
-            mentions = mentions.len(),
-            own_stars = basis.known.values().flat_map(|known| &known.own).count(),
+            reviews = all.scores.len(),
+            mentions = all.mentions.len(),
+            own_stars = all.known.values().flat_map(|known| &known.own).count(),
             "insights: reviews read"
         );
-        Some(Derived {
-            basis,
-            scores,
-            mentions,
-            phrases,
-        })
+        (all.scores.len() == rows).then_some(all)
     }
-}
 
-/// What one thread collects; buffers are reused from one review to the next.
-#[derive(Default)]
-struct Reader {
-    sentence: Sentence,
-    found: Vec<Found>,
-    phrases: Counts,
-    mentions: Vec<Mention>,
-}
-
-impl Reader {
-    /// Adds the mentions and phrases of `review`, and returns its score; cost is linear in its text.
-    fn read(&mut self, basis: &Basis, row: usize, review: &Review) -> i32 {
-        let lang = basis.languages[row];
-        let Known { phrases, own } = basis.known(lang);
+    /// Adds the score, mentions and phrases of `review`; cost is linear in its text.
+    fn read(
+        &mut self,
+        (sentence, found): &mut (Sentence, Vec<Found>),
+        row: usize,
+        review: &Review,
+        lang: Option<Lang>,
+        Known { phrases, own }: &Known,
+    ) {
         let own_odds = |sum| own.as_ref().map_or(0, |own| own.log_odds(sum));
         // Without stars, of which the score has its own share.
         let mut of_text = Context {
@@ -152,27 +126,24 @@ impl Reader {
             ..Context::default()
         };
         let (mut own_sum, mut tilts) = (OwnSum::default(), Vec::new());
-        for sentence in sentences(&review.text) {
-            let start = sentence.start;
-            self.sentence.read(&review.text[sentence]);
-            let words = &self.sentence.words;
+        for range in sentences(&review.text) {
+            let start = range.start;
+            sentence.read(&review.text[range]);
             if let Some(lang) = lang {
-                topics::count(&mut self.phrases, row as u32, review, lang, words);
+                count(&mut self.phrases, row as u32, review, lang, &sentence.words);
             }
-            phrases.find(words, &mut self.found);
-            let of_sentence = own
-                .as_ref()
-                .map(|own| own.sum(row, words))
-                .unwrap_or_default();
+            let of_own = own.as_ref().map(|own| own.sum(row, &sentence.words));
+            let of_sentence = of_own.unwrap_or_default();
             own_sum = (own_sum.0 + of_sentence.0, own_sum.1 + of_sentence.1);
-            for found in &self.found {
+            phrases.find(&sentence.words, found);
+            for found in &*found {
                 let context = Context {
                     rating: Some(review.rating),
                     opinion: found.opinion,
                     own: own_odds(of_sentence),
                     ..of_text
                 };
-                let judgement = self.sentence.judge(Some(&found.range), &context);
+                let judgement = sentence.judge(Some(&found.range), &context);
                 self.mentions.push(Mention {
                     row: row as u32,
                     aspect: found.aspect,
@@ -184,7 +155,7 @@ impl Reader {
                 });
             }
             if tilts.len() < SENTENCES_MAX {
-                tilts.push(self.sentence.tilt(None, &of_text, |_, _| ()));
+                tilts.push(sentence.tilt(None, &of_text, |_, _| ()));
             }
         }
         if let Some(translation) = review
@@ -194,13 +165,14 @@ impl Reader {
         {
             tilts.clear();
             of_text.is_english = true;
-            for sentence in sentences(translation).take(SENTENCES_MAX) {
-                self.sentence.read(&translation[sentence]);
-                tilts.push(self.sentence.tilt(None, &of_text, |_, _| ()));
+            for range in sentences(translation).take(SENTENCES_MAX) {
+                sentence.read(&translation[range]);
+                tilts.push(sentence.tilt(None, &of_text, |_, _| ()));
             }
         }
         let mean = tilts.iter().sum::<i32>() / tilts.len().max(1) as i32;
-        review_score(review.rating, mean, own_odds(own_sum))
+        let score = review_score(review.rating, mean, own_odds(own_sum));
+        self.scores.push(score);
     }
 }
 

@@ -101,9 +101,24 @@ pub(super) fn summary(
         (Polarity::Positive, "Praised most often"),
         (Polarity::Negative, "Criticized most often"),
     ] {
-        let named = most(aspects, polarity);
-        if !named.is_empty() {
-            text.push_str(&format!(" {opening}: {}.", named.join(", ")));
+        let count = |aspect: &Aspect| aspect.count(Some(polarity));
+        let scored = aspects.iter().filter(|one| one.score.is_some());
+        // What is mostly criticized is not praise.
+        let is_named = |one: &&Aspect| {
+            polarity == Polarity::Negative || one.positive_count > one.negative_count
+        };
+        let scored = scored.filter(is_named);
+        let mut named: Vec<&Aspect> = scored.filter(|one| count(one) > 0).collect();
+        named.sort_by_key(|aspect| Reverse(count(aspect)));
+        named.truncate(NAMED_MAX);
+        let name = |aspect: &&Aspect| {
+            let (count, all) = (count(aspect), aspect.mention_count);
+            let noun = if all == 1 { "mention" } else { "mentions" };
+            format!("{} ({count} of {all} {noun})", aspect.label)
+        };
+        let names: Vec<String> = named.iter().map(name).collect();
+        if !names.is_empty() {
+            text.push_str(&format!(" {opening}: {}.", names.join(", ")));
         }
     }
     for aspect in aspects {
@@ -112,21 +127,6 @@ pub(super) fn summary(
         }
     }
     Some(text)
-}
-
-/// The scored aspects with most mentions of the polarity, with their counts.
-fn most(aspects: &[Aspect], polarity: Polarity) -> Vec<String> {
-    let count = |aspect: &Aspect| aspect.count(Some(polarity));
-    let scored = aspects.iter().filter(|one| one.score.is_some());
-    let mut named: Vec<&Aspect> = scored.filter(|one| count(one) > 0).collect();
-    named.sort_by_key(|aspect| Reverse(count(aspect)));
-    named.truncate(NAMED_MAX);
-    let name = |aspect: &&Aspect| {
-        let (count, all) = (count(aspect), aspect.mention_count);
-        let noun = if all == 1 { "mention" } else { "mentions" };
-        format!("{} ({count} of {all} {noun})", aspect.label)
-    };
-    named.iter().map(name).collect()
 }
 
 /// Aspects named for each sign.

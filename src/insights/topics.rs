@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use whatlang::Lang;
 
 use super::language::{is_determiner, is_function_word};
-use super::read::{Basis, Derived};
+use super::read::Derived;
 use super::text::{Item, Words};
 use crate::model::insights::{Polarity, Topic};
 use crate::model::{Dataset, Review};
@@ -45,7 +45,7 @@ impl Count {
         self.rows.truncate(REVIEWS_SHOWN);
     }
 
-    fn reviews(&self) -> u32 {
+    pub(super) fn reviews(&self) -> u32 {
         self.groups.iter().sum()
     }
 }
@@ -91,14 +91,6 @@ pub(super) fn count(counts: &mut Counts, row: u32, review: &Review, lang: Lang, 
     }
 }
 
-/// Takes the counts of a chunk of reviews. Of many chunks, each drops what only one review of it uses: that bounds what is
-/// held at once.
-pub(super) fn take(counts: &mut Counts, is_one_of_many: bool) -> Counts {
-    let mut counts = std::mem::take(counts);
-    counts.retain(|_, count| !is_one_of_many || count.reviews() >= 2);
-    counts
-}
-
 /// 0 for reviews of five stars, 1 for those of at most three.
 fn group(review: &Review) -> Option<usize> {
     match review.rating.stars() {
@@ -116,20 +108,26 @@ pub(super) fn topics(dataset: &Dataset, derived: &Derived) -> Vec<Topic> {
         .filter_map(group)
         .for_each(|group| totals[group] += 1);
     let names = names(dataset, &derived.phrases);
+    let (mut known, mut found) = (Words::default(), Vec::new());
     let mut weighed: Vec<(i64, &str, Lang, &Count)> = Vec::new();
     for ((lang, phrase), count) in &derived.phrases {
-        let (weight, is_single) = (weight(count.groups, totals), !phrase.contains(' '));
-        let (part, weight_min) = if is_single {
-            (2, SINGLE_WEIGHT_MIN)
-        } else {
-            (4, WEIGHT_MIN)
+        let weight = weight(count.groups, totals);
+        let (part, weight_min) = match phrase.contains(' ') {
+            true => (4, WEIGHT_MIN),
+            false => (2, SINGLE_WEIGHT_MIN),
         };
-        if weight.abs() >= weight_min
-            && count.reviews() >= COUNT_MIN
-            && count.nouns * part >= count.uses
-            && !phrase.split(' ').any(|word| names.contains(word))
-            && !is_listed(&derived.basis, *lang, phrase)
+        if weight.abs() < weight_min
+            || count.reviews() < COUNT_MIN
+            || count.nouns * part < count.uses
+            || phrase.split(' ').any(|word| names.contains(word))
         {
+            continue;
+        }
+        // The taxonomy may list it, in whichever inflection.
+        known.read(phrase);
+        let phrases = &derived.known[&Some(*lang)].phrases;
+        phrases.find(&known, &mut found);
+        if found.iter().all(|one| one.range != (0..phrase.len())) {
             weighed.push((weight, phrase, *lang, count));
         }
     }
@@ -140,20 +138,14 @@ pub(super) fn topics(dataset: &Dataset, derived: &Derived) -> Vec<Topic> {
     });
     let mut topics: Vec<Topic> = Vec::new();
     for polarity in [Polarity::Positive, Polarity::Negative] {
-        let (first, mut single_words) = (topics.len(), 0);
+        let first = topics.len();
         for (weight, phrase, _, count) in &weighed {
-            let is_told = topics[first..]
-                .iter()
-                .any(|one| overlaps(&one.phrase, phrase));
-            let is_single = !phrase.contains(' ');
-            if (*weight > 0) != (polarity == Polarity::Positive)
-                || is_told
-                || topics.len() == first + TOPICS_MAX
-                || (is_single && single_words == SINGLE_WORDS_MAX)
+            let of_sign = (*weight > 0) == (polarity == Polarity::Positive);
+            let mut told = topics[first..].iter();
+            if !of_sign || told.len() == TOPICS_MAX || told.any(|one| overlaps(&one.phrase, phrase))
             {
                 continue;
             }
-            single_words += u32::from(is_single);
             let id = |row: &u32| dataset.reviews[*row as usize].id.clone();
             topics.push(Topic {
                 phrase: (*phrase).to_owned(),
@@ -172,36 +164,23 @@ pub(super) fn topics(dataset: &Dataset, derived: &Derived) -> Vec<Topic> {
 /// mostly written with a capital within sentences.
 fn names(dataset: &Dataset, counts: &Counts) -> HashSet<String> {
     let (taxonomy, business) = (&dataset.taxonomy, &dataset.business);
-    let aliases = taxonomy.technicians.iter().flat_map(|one| &one.aliases);
-    let known = taxonomy
-        .technicians
-        .iter()
-        .map(|one| &one.name)
-        .chain(aliases);
-    let listed = business.technicians.iter().map(|one| &one.name);
-    let authors = dataset.reviews.iter().map(|review| &review.author);
-    let all = known.chain(listed).chain(authors).chain([&business.name]);
-    let words = all.flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));
-    let words = words.filter(|word| word.starts_with(char::is_uppercase));
-    let mut names: HashSet<String> = words.map(str::to_lowercase).collect();
-    for ((lang, word), count) in counts
-        .iter()
-        .filter(|((_, phrase), _)| !phrase.contains(' '))
-    {
-        let is_capital = count.within > 0 && count.capitals * 10 >= count.within * 6;
-        if is_capital && *lang != Lang::Deu {
-            names.insert(word.clone());
-        }
+    let mut names: Vec<&String> = vec![&business.name];
+    for person in &taxonomy.technicians {
+        names.push(&person.name);
+        names.extend(&person.aliases);
     }
-    names
-}
-
-/// Whether the taxonomy lists the phrase, in whichever inflection.
-fn is_listed(basis: &Basis, lang: Lang, phrase: &str) -> bool {
-    let (mut words, mut found) = (Words::default(), Vec::new());
-    words.read(phrase);
-    basis.known(Some(lang)).phrases.find(&words, &mut found);
-    found.iter().any(|one| one.range == (0..phrase.len()))
+    names.extend(business.technicians.iter().map(|one| &one.name));
+    names.extend(dataset.reviews.iter().map(|review| &review.author));
+    let words = names
+        .iter()
+        .flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));
+    let words = words.filter(|word| word.starts_with(char::is_uppercase));
+    let is_capital = |count: &Count| count.within > 0 && count.capitals * 10 >= count.within * 6;
+    let capitals = counts.iter().filter(|((lang, phrase), count)| {
+        *lang != Lang::Deu && !phrase.contains(' ') && is_capital(count)
+    });
+    let capitals = capitals.map(|((_, word), _)| word.clone());
+    words.map(str::to_lowercase).chain(capitals).collect()
 }
 
 /// Whether one phrase holds all words of the other.
@@ -236,8 +215,6 @@ const WEIGHT_MIN: i64 = 164;
 const SINGLE_WEIGHT_MIN: i64 = 233;
 /// Topics of each sign.
 const TOPICS_MAX: usize = 10;
-/// Single words among them, the strongest: longer phrases say more.
-const SINGLE_WORDS_MAX: u32 = 4;
 /// Reviews that a topic links to.
 const REVIEWS_SHOWN: usize = 5;
 /// Bytes of a word; longer ones are no words.

@@ -15,24 +15,25 @@ pub(super) fn aspects(dataset: &Dataset, derived: &Derived, options: &Options) -
     for mention in &derived.mentions {
         by_aspect[usize::from(mention.aspect)].push(mention);
     }
+    let mentions_min = options.mentions_min.into();
     let pairs = concepts.iter().zip(&by_aspect);
     pairs
-        .map(|(concept, mentions)| aspect(dataset, options, concept, mentions))
+        .map(|(concept, mentions)| aspect(dataset, mentions_min, concept, mentions))
         .collect()
 }
 
 fn aspect(
     dataset: &Dataset,
-    options: &Options,
+    mentions_min: u64,
     concept: &Concept,
     mentions: &[&Mention],
 ) -> Aspect {
     let of = |sign| mentions.iter().filter(move |one| one.polarity == sign);
     let [negative, neutral, positive] = Polarity::ALL.map(|sign| of(sign).count() as u64);
     let all = mentions.len() as u64;
-    let is_scored = all > 0 && all >= options.mentions_min.into();
+    let is_scored = all > 0 && all >= mentions_min;
     let share = |part: f64| is_scored.then(|| part / all as f64);
-    let examples = [Polarity::Positive, Polarity::Negative].map(|sign| clearest(mentions, sign));
+    let examples = [Polarity::Positive, Polarity::Negative].map(|sign| clearest(of(sign)));
     let examples = examples.concat();
     let mut shown: Vec<&Mention> = mentions.iter().take(EVIDENCE_MAX).copied().collect();
     shown.extend(&examples);
@@ -41,10 +42,7 @@ fn aspect(
     let mut seen = HashSet::new();
     let ids = examples.iter().filter(|one| seen.insert(one.row));
     let ids = ids.map(|one| dataset.reviews[one.row as usize].id.clone());
-    let quarterly = match is_scored {
-        true => quarters(dataset, mentions),
-        false => Vec::new(),
-    };
+    let quarterly = quarters(dataset, if is_scored { mentions } else { &[] });
     Aspect {
         id: concept.id.clone(),
         label: concept.label.clone(),
@@ -83,10 +81,9 @@ fn evidence(dataset: &Dataset, mention: &Mention) -> Evidence {
     }
 }
 
-/// The clearest mentions of a polarity, each of another review; newer ones win a tie.
-fn clearest<'m>(mentions: &[&'m Mention], polarity: Polarity) -> Vec<&'m Mention> {
-    let of_polarity = mentions.iter().filter(|one| one.polarity == polarity);
-    let mut best: Vec<&Mention> = of_polarity.copied().collect();
+/// The clearest of these mentions, each of another review; newer ones win a tie.
+fn clearest<'m>(mentions: impl Iterator<Item = &'m &'m Mention>) -> Vec<&'m Mention> {
+    let mut best: Vec<&Mention> = mentions.copied().collect();
     best.sort_by_key(|one| (Reverse(one.margin), one.row, one.range.start));
     let mut seen = HashSet::new();
     best.retain(|one| seen.insert(one.row));
@@ -139,33 +136,34 @@ fn change(quarters: &[Quarter]) -> Option<String> {
         let all: u64 = quarters.iter().map(|one| one.mention_count).sum();
         [positive as f64, all as f64]
     };
-    let mut best: Option<(f64, String)> = None;
+    let mut best = (0.0, None);
     for (at, quarter) in quarters.iter().enumerate() {
         let [[praise, all], [new_praise, new_all]] = [&quarters[..at], &quarters[at..]].map(count);
         if all.min(new_all) < MENTIONS_MIN {
             continue;
         }
-        let (old, new) = (praise / all, new_praise / new_all);
+        let difference = new_praise / new_all - praise / all;
         let pooled = (praise + new_praise) / (all + new_all);
         let variance = pooled * (1.0 - pooled) * (1.0 / all + 1.0 / new_all);
-        let errors = (new - old).abs() / variance.sqrt().max(1e-9);
-        let is_clear = errors >= ERRORS_MIN && (new - old).abs() >= CHANGE_MIN;
-        if is_clear && best.as_ref().is_none_or(|(most, _)| errors > *most + 1e-9) {
-            let verb = if new > old { "rose" } else { "fell" };
-            let told = |praise: f64, all: f64| format!("{:.0} % of {all}", praise * 100.0 / all);
-            let (old, new) = (told(praise, all), told(new_praise, new_all));
-            let (year, number) = quarter.quarter.split_once("-Q").unwrap_or_default();
-            let ordinals = [("1", "first"), ("2", "second"), ("3", "third")];
-            let ordinal = ordinals.iter().find(|(known, _)| *known == number);
-            let ordinal = ordinal.map_or("fourth", |(_, ordinal)| ordinal);
-            let since = format!("since the {ordinal} quarter of {year}");
-            best = Some((
-                errors,
-                format!("Favorable mentions {verb} from {old} to {new} {since}."),
-            ));
+        let errors = difference.abs() / variance.sqrt().max(1e-9);
+        if errors < ERRORS_MIN || difference.abs() < CHANGE_MIN || errors <= best.0 + 1e-9 {
+            continue;
         }
+        let verb = if difference > 0.0 { "rose" } else { "fell" };
+        let share = |praise: f64, all: f64| format!("{:.0} % of {all}", praise * 100.0 / all);
+        let (old, new) = (share(praise, all), share(new_praise, new_all));
+        let (year, number) = quarter.quarter.split_once("-Q").unwrap_or_default();
+        let ordinal = match number {
+            "1" => "first",
+            "2" => "second",
+            "3" => "third",
+            _ => "fourth",
+        };
+        let since = format!("since the {ordinal} quarter of {year}");
+        let sentence = format!("Favorable mentions {verb} from {old} to {new} {since}.");
+        best = (errors, Some(sentence));
     }
-    best.map(|(_, sentence)| sentence)
+    best.1
 }
 
 /// Rounds to so many decimals; of ratios of whole numbers the same on every machine.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use reviewd::http::ServedState;
+use reviewd::http::{AppState, ServedState};
 use reviewd::insights;
 use reviewd::snapshot::{self, Snapshot};
 use serde_json::json;
@@ -16,16 +16,23 @@ fn long_text() -> String {
     "The lawyer was kind and explained every step. ".repeat(1_300)
 }
 
-#[test]
-fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
+/// A service of the sample whose insights are not derived yet.
+fn early() -> (Service, Arc<AppState>, Arc<Snapshot>) {
     let (service, app) = Service::alone(sample());
     let settings = snapshot::Settings {
         base_url: BASE_URL.to_owned(),
         index: index_options(),
         mentions_min: insights::MENTIONS_MIN,
     };
-    let snapshot = Arc::new(Snapshot::build_without_insights(&sample(), &settings));
+    let snapshot = Snapshot::build_without_insights(&sample(), &settings);
+    let snapshot = Arc::new(snapshot);
     app.publish(ServedState::new(Arc::clone(&snapshot)).unwrap());
+    (service, app, snapshot)
+}
+
+#[test]
+fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
+    let (service, app, snapshot) = early();
     let pending = service.get("/insights.json");
     pending.assert_error(503, "unavailable");
     assert_eq!(pending.field("retry-after"), Some("10"));
@@ -49,7 +56,10 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
     }
 
     let without = app.current();
-    let options = settings.insights(index_options().threads);
+    let options = insights::Options {
+        threads: index_options().threads,
+        mentions_min: insights::MENTIONS_MIN,
+    };
     snapshot.set_insights(insights::document(&sample(), &options));
     let complete = ServedState::new(Arc::clone(&snapshot)).unwrap();
     assert!(app.replace(&without, complete));
@@ -71,15 +81,7 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
 
 #[test]
 fn a_page_without_insights_is_never_taken_for_the_one_with_them() {
-    let (service, app) = Service::alone(sample());
-    let settings = snapshot::Settings {
-        base_url: BASE_URL.to_owned(),
-        index: index_options(),
-        mentions_min: insights::MENTIONS_MIN,
-    };
-    let whole = app.current();
-    let snapshot = Arc::new(Snapshot::build_without_insights(&sample(), &settings));
-    app.publish(ServedState::new(snapshot).unwrap());
+    let (service, app, _) = early();
     let since = ("If-Modified-Since", "Fri, 31 Dec 9999 23:59:59 GMT");
     let until = ("If-Unmodified-Since", "Thu, 01 Jan 1970 00:00:00 GMT");
     let mut early = Vec::new();
@@ -103,7 +105,9 @@ fn a_page_without_insights_is_never_taken_for_the_one_with_them() {
         assert_eq!(reply.status, 304, "{target}");
         assert!(reply.field("last-modified").is_some(), "{target}");
     }
-    app.publish(ServedState::new(Arc::clone(whole.snapshot())).unwrap());
+    let (_, whole) = Service::alone(sample());
+    let whole = Arc::clone(whole.current().snapshot());
+    app.publish(ServedState::new(whole).unwrap());
     for (target, tag) in early {
         let reply = service.send("GET", target, &[("If-None-Match", &tag)]);
         assert_eq!(reply.status, 200, "{target}");
