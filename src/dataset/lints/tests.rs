@@ -100,49 +100,44 @@ fn what_check_json_holds_decides_nothing_about_what_is_published() {
 
 #[test]
 fn mistakes_in_check_json_are_named_with_their_place() {
-    for (text, problem) in [
-        ("[]", "check.json: an array is not an object"),
-        ("{}", "check.json: allow: is missing"),
+    for (rule, subjects, problem) in [
+        ("mony", "[]", ".rule: \"mony\" is not one of no_taxonomy, "),
+        ("money", "null", ".review_ids: null is not an array"),
         (
-            &allow("mony", "[]"),
-            "allow[0].rule: \"mony\" is not one of no_taxonomy, ",
+            "money",
+            r#"["a b"]"#,
+            ".review_ids[0]: \"a b\" is not an id",
         ),
         (
-            &allow("money", "null"),
-            "allow[0].review_ids: null is not an array",
+            "unverified",
+            r#"["a"]"#,
+            ".review_ids: has to be [], as unverified is not about single reviews",
         ),
         (
-            &allow("money", r#"["a b"]"#),
-            "allow[0].review_ids[0]: \"a b\" is not an id",
+            "reply_name",
+            r#"[], "places": ["summary"]"#,
+            ".places: has to be [], as reply_name is not about editorial.json",
         ),
         (
-            &allow("unverified", r#"["a"]"#),
-            "allow[0].review_ids: has to be [], as unverified is not about single reviews",
+            "money",
+            r#"[], "places": ["faq[01].answer"]"#,
+            ".places[0]: \"faq[01].answer\" is not summary, pull_quote or, by position from 0 or the id of a review, faq[0].answer",
         ),
         (
-            &allow("reply_name", r#"[], "places": ["summary"]"#),
-            "allow[0].places: has to be [], as reply_name is not about editorial.json",
+            "money",
+            r#"[], "places": ["faq[a b].answer"]"#,
+            ".places[0]: \"faq[a b].answer\" is not summary, ",
         ),
-        (
-            &allow("money", r#"[], "places": ["faq[01].answer"]"#),
-            "allow[0].places[0]: \"faq[01].answer\" is not summary, pull_quote or, by position from 0 or the id of a review, faq[0].answer",
-        ),
-        (
-            &allow("money", r#"[], "places": ["faq[a b].answer"]"#),
-            "allow[0].places[0]: \"faq[a b].answer\" is not summary, ",
-        ),
-        (
-            &allow("money", r#"[], "places": null"#),
-            "allow[0].places: null is not an array",
-        ),
-        (
-            &allow("money", "[]").replace("Looked at.", " "),
-            "allow[0].reason: ",
-        ),
+        ("money", r#"[], "reason": " ", "places": []"#, ".reason: "),
     ] {
-        let problems = decoded(Some(text)).expect_err("refused");
-        assert!(problems.contains(problem), "{problems}");
+        let problems = decoded(Some(&allow(rule, subjects))).expect_err("refused");
+        assert!(
+            problems.contains(&format!("allow[0]{problem}")),
+            "{problems}"
+        );
     }
+    let problems = decoded(Some("{}")).expect_err("refused");
+    assert_eq!(problems, "check.json: allow: is missing");
 }
 
 #[test]
