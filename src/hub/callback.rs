@@ -108,18 +108,12 @@ impl Callback {
             Some((before, _)) => format!("{before}?…"),
         }
     }
-
-    /// Returns scheme, host and port and how much follows, without what may be a capability.
-    #[must_use]
-    pub fn redacted(&self) -> String {
-        let hidden = self.uri.len();
-        format!("https://{}:{}/… ({hidden} bytes)", self.host, self.port)
-    }
 }
 
 impl fmt::Debug for Callback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Callback({})", self.redacted())
+        let (host, port, bytes) = (&self.host, self.port, self.uri.len());
+        write!(f, "Callback(https://{host}:{port}/… ({bytes} bytes))")
     }
 }
 

@@ -91,7 +91,6 @@ pub(super) struct Engine {
     count_at: Instant,
     /// Verifications that have been put off since the waiting requests were counted.
     put_off: u64,
-    random: u64,
     stopping: Option<(Instant, Vec<SyncSender<bool>>)>,
 }
 
@@ -149,7 +148,6 @@ impl Engine {
             sweep_at: now,
             count_at: now,
             put_off: 0,
-            random: seed(),
             stopping: None,
             settings,
         })
@@ -294,22 +292,13 @@ impl Engine {
             let _gone = done.try_send(clean);
         }
     }
-
-    /// A number for jitter, which needs no secrecy (SplitMix64).
-    fn jitter(&mut self) -> u16 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        u16::try_from((mixed ^ (mixed >> 31)) >> 48).unwrap_or_default()
-    }
 }
 
-fn seed() -> u64 {
-    let mut bytes = [0; 8];
-    // Without randomness all hubs jitter alike, which is no worse than no jitter.
+/// Returns a random number. Without randomness all hubs jitter alike, which is no worse than no jitter.
+fn jitter() -> u16 {
+    let mut bytes = [0; 2];
     let _predictable = getrandom::fill(&mut bytes);
-    u64::from_ne_bytes(bytes)
+    u16::from_ne_bytes(bytes)
 }
 
 /// The path of the hub below the public address.

@@ -84,35 +84,35 @@ impl RemovalReason {
         RemovalReason::Operator,
     ];
 
-    /// Returns the name that the store and `reviewd hub --format json` use.
+    /// Returns its name in the store and in `reviewd hub --format json`, and the `hub.reason` that tells the subscriber;
+    /// none where it knows already: it asked for the end, or it let its lease pass.
+    const fn texts(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            RemovalReason::Unsubscribed => ("unsubscribed", None),
+            RemovalReason::LeaseEnded => ("lease_ended", None),
+            RemovalReason::Failures => ("failures", Some("too many consecutive deliveries failed")),
+            RemovalReason::Gone => ("gone", Some("the callback answered 410 Gone")),
+            RemovalReason::TopicWithdrawn => (
+                "topic_withdrawn",
+                Some("the topic is no longer served here"),
+            ),
+            RemovalReason::Operator => ("operator", Some("the operator removed the subscription")),
+        }
+    }
+
+    /// Returns its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            RemovalReason::Unsubscribed => "unsubscribed",
-            RemovalReason::LeaseEnded => "lease_ended",
-            RemovalReason::Failures => "failures",
-            RemovalReason::Gone => "gone",
-            RemovalReason::TopicWithdrawn => "topic_withdrawn",
-            RemovalReason::Operator => "operator",
-        }
+        self.texts().0
     }
 
-    /// Returns the reason with that name.
-    pub(crate) fn from_name(name: &str) -> Option<RemovalReason> {
+    pub(super) fn reason(self) -> Option<&'static str> {
+        self.texts().1
+    }
+
+    pub(super) fn from_name(name: &str) -> Option<RemovalReason> {
         let mut all = RemovalReason::ALL.into_iter();
         all.find(|removal| removal.as_str() == name)
-    }
-
-    /// Returns the `hub.reason` that tells the subscriber, `None` where it knows already: it asked for the end, or it
-    /// let its lease pass.
-    pub(crate) fn reason(self) -> Option<&'static str> {
-        match self {
-            RemovalReason::Unsubscribed | RemovalReason::LeaseEnded => None,
-            RemovalReason::Failures => Some("too many consecutive deliveries failed"),
-            RemovalReason::Gone => Some("the callback answered 410 Gone"),
-            RemovalReason::TopicWithdrawn => Some("the topic is no longer served here"),
-            RemovalReason::Operator => Some("the operator removed the subscription"),
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tracing::{debug, info, warn};
 
-use super::{Engine, Logged};
+use super::{Engine, Logged, jitter};
 use crate::hub::client::{Exchange, Job};
 use crate::hub::handle::BUSY_S;
 use crate::hub::outcome::{Answer, Outcome};
@@ -85,7 +85,7 @@ impl Engine {
             }
             Job::Deliver(delivery, ..) => {
                 let outcome = self.outcome(&delivery.callback, &exchange, elapsed);
-                delivery.ended(outcome, elapsed, self.jitter())
+                delivery.ended(outcome, elapsed, jitter())
             }
         };
         // What was cut with the role says nothing of its subscriber.
@@ -125,9 +125,8 @@ impl Engine {
     }
 
     /// The wait before a verification is tried again: as for a delivery, and at most a minute.
-    fn verify_delay(&mut self) -> Duration {
-        let jitter = self.jitter();
-        let delay = self.settings.policy.delay(1, None, jitter);
+    fn verify_delay(&self) -> Duration {
+        let delay = self.settings.policy.delay(1, None, jitter());
         delay.min(VERIFY_DELAY_MAX)
     }
 
@@ -176,58 +175,46 @@ impl Engine {
     /// Counts and logs what a report changed.
     fn log(&self, report: &Report, logged: &Logged, recorded: Recorded) {
         let stats = &self.shared.stats;
-        let (mut request, mut subscription) = (None, None);
-        match report {
-            Report::Delivered { id, .. } => subscription = Some(*id),
+        let (request, subscription) = match report {
+            Report::Delivered { id, .. } => (None, Some(*id)),
             Report::Verified { id, .. } | Report::Unreached { id, .. } | Report::Unsent { id } => {
-                request = Some(*id);
+                (Some(*id), None)
             }
-        }
-        let is_verified = matches!(report, Report::Verified { .. });
+        };
         let (topic, callback_host) = (&logged.topic, &logged.host);
         let (mut status, mut reason) = (Some(&logged.answer), None);
         let message = match recorded {
-            Recorded::Activated | Recorded::Renewed | Recorded::Leaving => {
-                stats.confirmed.add(1);
-                status = None;
-                match recorded {
-                    Recorded::Activated => "a subscription is active",
-                    Recorded::Renewed => "a subscription is renewed",
-                    _ => "a subscription leaves with its attempt under way",
-                }
-            }
-            Recorded::Rejected => {
-                stats.rejected.add(1);
-                "a request was not confirmed"
-            }
-            Recorded::Removed(removal) => {
-                stats.note_removals(removal, 1);
-                stats.confirmed.add(u64::from(is_verified));
-                reason = Some(removal.as_str());
-                "a subscription is removed"
-            }
+            Recorded::Activated => "a subscription is active",
+            Recorded::Renewed => "a subscription is renewed",
+            Recorded::Leaving => "a subscription leaves with its attempt under way",
+            Recorded::Rejected => "a request was not confirmed",
+            Recorded::Removed(_) => "a subscription is removed",
             Recorded::Waiting if matches!(report, Report::Unreached { .. }) => {
                 "a callback could not be reached for its verification, which is tried again"
             }
             Recorded::Waiting | Recorded::Stale | Recorded::Kept { .. } => {
-                let failures = match recorded {
-                    Recorded::Kept { failures } => failures,
-                    _ => 0,
-                };
                 let elapsed_ms = u64::try_from(logged.elapsed.as_millis()).unwrap_or(u64::MAX);
                 debug!(
                     subscription,
-                    request,
-                    topic,
-                    callback_host,
-                    status,
-                    elapsed_ms,
-                    failures,
-                    "an exchange ended"
+                    request, topic, callback_host, status, elapsed_ms, "an exchange ended"
                 );
                 return;
             }
         };
+        match recorded {
+            Recorded::Activated | Recorded::Renewed | Recorded::Leaving => {
+                stats.confirmed.add(1);
+                status = None;
+            }
+            Recorded::Rejected => stats.rejected.add(1),
+            Recorded::Removed(removal) => {
+                stats.note_removals(removal, 1);
+                let is_verified = matches!(report, Report::Verified { .. });
+                stats.confirmed.add(u64::from(is_verified));
+                reason = Some(removal.as_str());
+            }
+            Recorded::Waiting | Recorded::Stale | Recorded::Kept { .. } => {}
+        }
         info!(
             subscription,
             request, topic, callback_host, reason, status, "{message}"

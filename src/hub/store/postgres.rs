@@ -15,9 +15,8 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, NoTls};
 use tracing::debug;
 
 use super::connection::{Access, Connection, Row, Value};
@@ -51,12 +50,9 @@ impl PostgresConnection {
     fn connect(database: &Database) -> Result<PostgresConnection, StoreError> {
         let (config, name) = (&database.config, database.to_string());
         let refused = |what: String| StoreError::Refused(name.clone(), what);
-        let security = match config.get_ssl_mode() {
-            SslMode::Disable => None,
-            _ => Some(
-                Security::of(database).map_err(|error| refused(format!("sslrootcert {error}")))?,
-            ),
-        };
+        // Not used where `sslmode` is `disable`.
+        let security = Security::of(database);
+        let security = security.map_err(|error| refused(format!("sslrootcert {error}")))?;
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
@@ -65,18 +61,13 @@ impl PostgresConnection {
         let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
         let deadline = each.saturating_mul(hosts.max(1)) + GREETING;
         let connect = async {
-            let client = match security {
-                None => {
-                    let (client, connection) = config.connect(NoTls).await?;
-                    tokio::spawn(async move { note_end(connection.await) });
-                    client
+            let (client, connection) = config.connect(security).await?;
+            tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    // The statement that waits says so too, and that one is told.
+                    debug!(%error, "the connection to the database ended");
                 }
-                Some(security) => {
-                    let (client, connection) = config.connect(security).await?;
-                    tokio::spawn(async move { note_end(connection.await) });
-                    client
-                }
-            };
+            });
             Ok(client)
         };
         let connected = runtime.block_on(async { timeout(deadline, connect).await });
@@ -261,13 +252,6 @@ fn read(row: &tokio_postgres::Row, column: usize) -> Result<Value<'static>, toki
         Type::INT4 => Value::Int(row.try_get::<_, Option<i32>>(column)?.map(Into::into)),
         _ => Value::Int(row.try_get(column)?),
     })
-}
-
-fn note_end(result: Result<(), tokio_postgres::Error>) {
-    if let Err(error) = result {
-        // The statement that waits says so too, and that one is told.
-        debug!(%error, "the connection to the database ended");
-    }
 }
 
 /// The error for a server that does not answer by our own deadline.

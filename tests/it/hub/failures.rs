@@ -253,7 +253,7 @@ fn one_host_never_gets_more_than_its_share_at_once() {
 }
 
 #[test]
-fn whoever_subscribed_to_a_topic_that_is_no_longer_served_is_told_and_counted() {
+fn subscribers_of_a_topic_that_is_no_longer_served_are_notified_and_counted() {
     let (mut rig, subscriber) = (Rig::start(), Subscriber::good());
     rig.subscribe(&subscriber.callback("/cb"));
     rig.stop();

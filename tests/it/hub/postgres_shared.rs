@@ -52,7 +52,7 @@ impl Shared {
 }
 
 #[test]
-fn whoever_has_another_public_address_is_refused_and_takes_nothing_away() {
+fn a_replica_with_another_public_address_is_refused_and_changes_nothing() {
     let Some(shared) = Shared::begin() else {
         return;
     };

@@ -1,4 +1,4 @@
-//! The hub's naive twin, and the checks that tests and fuzz targets share.
+//! The hub's reference model, and the checks that tests and fuzz targets share.
 
 #[cfg(test)]
 mod adversary;

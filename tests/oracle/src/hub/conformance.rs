@@ -53,7 +53,7 @@ fn publish_first(store: &mut Store) {
 const COMMON: [fn(&mut Store); 7] = [
     common::a_request_has_five_attempts_in_its_life,
     common::busy_hosts_are_passed_over,
-    common::whoever_comes_back_waits_for_the_attempt_of_the_former_life,
+    common::a_returning_subscriber_waits_for_the_attempt_under_way,
     common::a_change_is_due_once_and_begun_before_it_is_sent,
     common::lanes_part_quick_from_slow,
     common::a_denial_that_cannot_be_sent_is_sent_again_for_a_day,

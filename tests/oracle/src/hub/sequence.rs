@@ -1,5 +1,5 @@
-//! A hub's life from bytes: requests, answers, content changes, clock jumps and crashes, on the real store and on the
-//! naive one at once. After every step both must have answered and kept the same; at the end every subscriber that is
+//! A hub's history from bytes: requests, answers, content changes, clock jumps and crashes, on the real store and on the
+//! reference model at once. After every step both must have answered and kept the same; at the end every subscriber that is
 //! still active must have the newest content.
 
 use std::collections::HashMap;
@@ -16,14 +16,14 @@ use reviewd::wire::date::Timestamp;
 
 /// Does the same to both stores and returns what they agree on.
 macro_rules! both {
-    ($life:expr, |$store:ident, $now:ident| $act:expr) => {{
-        let $now = $life.now;
+    ($simulation:expr, |$store:ident, $now:ident| $act:expr) => {{
+        let $now = $simulation.now;
         let one = {
-            let $store = &mut $life.real;
+            let $store = &mut $simulation.real;
             $act
         };
         let other = {
-            let $store = &mut $life.twin;
+            let $store = &mut $simulation.model;
             $act
         };
         assert_eq!(one, other);
@@ -37,7 +37,7 @@ macro_rules! both {
 /// When the stores differ, when an attempt carries anything but the topic's current content, or when a subscriber
 /// that answers 200 is left without the newest content.
 pub fn check_hub_sequence(bytes: &[u8]) {
-    Life::begin(Store::in_memory().expect("memory"), true).run(bytes);
+    Simulation::begin(Store::in_memory().expect("memory"), true).run(bytes);
 }
 
 /// As [`check_hub_sequence`], on an empty store that replicas may share: there no topic is withdrawn.
@@ -45,16 +45,16 @@ pub fn check_hub_sequence(bytes: &[u8]) {
 /// # Panics
 /// As that does.
 pub fn check_shared_hub_sequence(store: Store, bytes: &[u8]) {
-    Life::begin(store, false).run(bytes);
+    Simulation::begin(store, false).run(bytes);
 }
 
-struct Life {
+struct Simulation {
     /// Whether topics are withdrawn.
     withdraws: bool,
     /// The date of the next content.
     dated_s: i64,
     real: Store,
-    twin: Model,
+    model: Model,
     now: Moment,
     topics: Vec<(String, [u8; 32])>,
     verifications: Vec<WaitingRequest>,
@@ -63,21 +63,21 @@ struct Life {
     received: HashMap<(String, String), [u8; 32]>,
 }
 
-impl Life {
-    fn begin(real: Store, withdraws: bool) -> Life {
-        let mut life = Life {
+impl Simulation {
+    fn begin(real: Store, withdraws: bool) -> Simulation {
+        let mut simulation = Simulation {
             withdraws,
             dated_s: 0,
             real,
-            twin: Model::default(),
+            model: Model::default(),
             now: Moment::from_unix_ms(1_800_000_000_000),
             topics: (0..2).map(|number| (topic(number), [0; 32])).collect(),
             verifications: Vec::new(),
             deliveries: Vec::new(),
             received: HashMap::new(),
         };
-        life.publish();
-        life
+        simulation.publish();
+        simulation
     }
 
     fn run(mut self, bytes: &[u8]) {
@@ -203,7 +203,7 @@ impl Life {
 
     /// A new subscriber counts as having what the topic holds at that moment.
     fn note_activation(&mut self) {
-        let listed = self.twin.list(0, usize::MAX).expect("twin");
+        let listed = self.model.list(0, usize::MAX).expect("model");
         if let Some(newest) = listed.last() {
             self.received.insert(
                 (newest.topic.clone(), newest.callback.uri().to_owned()),
@@ -353,10 +353,10 @@ impl Life {
         });
     }
 
-    /// Every subscriber answers 200 from now on: whoever is still active ends with the newest content.
+    /// Every subscriber answers 200 from now on: each that is still active ends with the newest content.
     fn settle(&mut self) {
         self.crash(0);
-        for listed in self.twin.list(0, 1_000).expect("twin") {
+        for listed in self.model.list(0, 1_000).expect("model") {
             let _found = both!(self, |store, now| {
                 store.apply_admin(listed.id, AdminCommand::Retry, now)
             });
@@ -366,7 +366,7 @@ impl Life {
             self.answer_delivery(0);
         }
         self.compare();
-        for listed in self.twin.list(0, 1_000).expect("twin") {
+        for listed in self.model.list(0, 1_000).expect("model") {
             if self.now < listed.state.lease_end {
                 let has = self
                     .received
@@ -409,7 +409,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn the_store_and_its_naive_twin_agree_on_any_life(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        fn the_store_and_its_reference_model_agree_on_any_sequence(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
             check_hub_sequence(&bytes);
         }
     }

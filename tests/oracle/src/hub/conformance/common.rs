@@ -56,8 +56,8 @@ pub(super) fn busy_hosts_are_passed_over(store: &mut Store) {
     );
 }
 
-/// A content on its way to who unsubscribed and subscribed again comes before whatever is newer.
-pub(super) fn whoever_comes_back_waits_for_the_attempt_of_the_former_life(store: &mut Store) {
+/// A content on its way to a subscriber that unsubscribed and subscribed again comes before newer ones.
+pub(super) fn a_returning_subscriber_waits_for_the_attempt_under_way(store: &mut Store) {
     activate(store, "x", "a");
     change(store, "a", 2, 3);
     let under_way = deliveries(store, 4);
@@ -68,7 +68,11 @@ pub(super) fn whoever_comes_back_waits_for_the_attempt_of_the_former_life(store:
         Recorded::Leaving
     );
     change(store, "a", 3, 6);
-    assert_eq!(deliveries(store, 7), [], "nothing for whoever is leaving");
+    assert_eq!(
+        deliveries(store, 7),
+        [],
+        "nothing for a subscriber that leaves"
+    );
     assert_eq!(store.sweep(AGE, at(7)).map(|swept| swept.expired), Ok(0));
     accept(store, Mode::Subscribe, "x", "a");
     let again = verifications(store, 10);
