@@ -104,31 +104,3 @@ fn a_review_that_was_typed_in_by_hand_and_is_imported_later_gets_a_remark() {
     let (_, report) = import(folder.path(), &[&export]);
     assert_eq!(report["remark_count"], 0, "it was said: {report}");
 }
-
-#[test]
-fn an_edit_where_a_source_has_no_ids_and_the_same_words_in_two_sources_get_a_remark() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, rows: &str| {
-        let table = format!("author,rating,date,text\n{rows}");
-        file(folder.path(), name, table)
-    };
-    let first = write("a.csv", "Ann,5,2024-03-04,Good.\n");
-    let edited = write("b.csv", "Ann,5,2024-03-04,Very good.\n");
-    import(folder.path(), &[&first]);
-    let (_, report) = import(folder.path(), &[&edited, "--dry-run"]);
-    assert_eq!(report["remark_count"], 1, "{report}");
-    let into = folder.path().join("both");
-    let (_, report) = import(&into, &[&first, &edited, "--dry-run"]);
-    assert_eq!(
-        report["remark_count"], 0,
-        "one source is as long as it says"
-    );
-    let other = file(
-        folder.path(),
-        "c.csv",
-        "id,author,rating,date,text,source\n1,Ann,5,2024-03-06,good,yelp\n",
-    );
-    let (_, report) = import(&into, &[&first, &other, "--dry-run"]);
-    assert_eq!(report["remarks"][0]["source"], other.as_str(), "{report}");
-    assert_eq!(report["remarks"][0]["line"], 2);
-}
