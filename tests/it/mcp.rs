@@ -479,15 +479,33 @@ fn questions_are_answered_in_one_call_or_get_a_hint() {
         );
         assert!(page.get("hint").is_none());
     }
-    for (arguments, word) in [
+    // No review has all of these words: those that have the most telling ones are listed, and labelled.
+    for (arguments, words) in [
         (json!({"words": "rude staff"}), "rude"),
-        (json!({"words": "fees billing"}), "billing"),
+        (json!({"query": "fees billing"}), "billing"),
         (json!({"words": "wheelchair accessible"}), "wheelchair"),
+        (json!({"words": "how are the fees there xyz"}), "fees"),
     ] {
         let page = search(arguments).unwrap();
         let hint = page["hint"].as_str().unwrap();
-        assert!(page["matched"] == 0 && hint.contains(word), "{hint}");
+        let closest = &page["closest"];
+        assert!(closest["words"].as_str().unwrap().contains(words), "{page}");
+        assert!(page["matched"] == 0 && hint.contains("no review fits all of it"));
+        let listed = page["reviews"].as_array().unwrap();
+        assert_eq!(
+            listed.len() as u64,
+            closest["matched"].as_u64().unwrap().min(20)
+        );
+        let text = |review: &Value| review["text"].as_str().unwrap().to_lowercase();
+        assert!(listed.iter().all(|review| text(review).contains(words)));
+        assert!(page["next_cursor"].is_null());
     }
+    let page = search(json!({"words": "xyzzy plugh"})).unwrap();
+    let hint = page["hint"].as_str().unwrap();
+    assert!(
+        page.get("closest").is_none() && hint.contains("xyzzy"),
+        "{hint}"
+    );
     for (tool, arguments, nearest) in [
         (
             "search_reviews",

@@ -13,14 +13,16 @@ use crate::mcp::json::quote;
 use crate::mcp::lean::push_lean;
 use crate::model::Row;
 use crate::search::envelope::{ENVELOPE_BYTES_MAX, Frame};
-use crate::search::filter::Query;
+use crate::search::filter::{Filter, Query};
 use crate::search::fold::fold_into;
-use crate::search::hints::{Hint, hints};
+use crate::search::hints::{Hint, closest_words, hints};
+use crate::search::index::Index;
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::query::{Buffers, Builder, Parameter};
 use crate::search::run::{Page, Scratch, cursor_at, run};
+use crate::search::words::Words;
 use crate::wire::date::{Date, parse_date};
-use crate::wire::json::push_string;
+use crate::wire::json::{Object, push_string};
 
 /// Answers a search with the arguments of REST.
 ///
@@ -46,17 +48,53 @@ pub(crate) fn search_reviews(
         let query = builder.finish()?;
         check_names(catalog, &query)?;
         let index = &catalog.snapshot.index;
-        let page = run(index, &query, &mut memory.scratch);
-        let hint = (page.matched == 0)
-            .then(|| advise(catalog, members, &hints(index, &query, &mut memory.scratch)));
-        push_page(catalog, &page, &query, hint, &mut memory.page, out);
+        let mut page = run(index, &query, &mut memory.scratch);
+        let instead = (page.matched == 0).then(|| {
+            let closest = closest_words(index, &query, &mut memory.scratch);
+            if let Some((words, _)) = &closest {
+                page.rows = with_words(index, &query, words, &mut memory.scratch).rows;
+            }
+            let hints = hints(index, &query, &mut memory.scratch);
+            let hint = advise(catalog, members, &hints, closest.as_ref());
+            Instead { closest, hint }
+        });
+        push_page(catalog, &page, &query, instead, &mut memory.page, out);
         Ok(())
     })
 }
 
-/// Returns what to try where nothing was found: the hints of the search, and the aspects that its words name.
-fn advise(catalog: &Catalog, members: &Members, hints: &[Hint]) -> String {
-    let mut sentences: Vec<String> = hints.iter().map(ToString::to_string).collect();
+/// What an answer holds where no review fits.
+struct Instead {
+    /// The words that the listed reviews have, and how many reviews have them.
+    closest: Option<(String, u32)>,
+    hint: String,
+}
+
+/// Runs the first page of `query` with `words` in the place of what it looks for in texts.
+fn with_words(index: &Index, query: &Query<'_>, words: &str, scratch: &mut Scratch) -> Page {
+    let filter = Filter {
+        text: None,
+        words: Words::parse(words).ok(),
+        ..query.filter
+    };
+    run(index, &Query::new(filter, query.sort, query.limit), scratch)
+}
+
+/// Returns what to try where nothing was found: the words that were found instead, the hints of the search, and the aspects
+/// that its words name.
+fn advise(
+    catalog: &Catalog,
+    members: &Members,
+    hints: &[Hint],
+    closest: Option<&(String, u32)>,
+) -> String {
+    let instead = closest.map(|(words, matched)| {
+        format!(
+            "no review fits all of it; listed are those found by the words {words:?}, {matched} in all"
+        )
+    });
+    let hints = hints.iter().map(ToString::to_string);
+    let mut sentences: Vec<String> = instead.into_iter().chain(hints).collect();
     let asked = ["words", "query"].map(|name| members.get(name).and_then(Value::as_str));
     let mut folded = String::new();
     fold_into(
@@ -129,7 +167,7 @@ pub(crate) fn list_reviews_since(
     })
 }
 
-/// Answers with the ten newest reviews that have the words, as ids, titles and addresses: the form of the tool `search`
+/// Answers with the ten newest reviews that have the words, or as many of them as occur together, as ids, titles and addresses: the form of the tool `search`
 /// that connectors of ChatGPT call.
 ///
 /// # Errors
@@ -143,7 +181,13 @@ pub(crate) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Is
         builder.text(Parameter::Words, words);
         builder.text(Parameter::Limit, "10");
         let query = builder.finish()?;
-        let page = run(&catalog.snapshot.index, &query, &mut memory.scratch);
+        let index = &catalog.snapshot.index;
+        let page = run(index, &query, &mut memory.scratch);
+        if page.matched == 0
+            && let Some((words, _)) = closest_words(index, &query, &mut memory.scratch)
+        {
+            return Ok(with_words(index, &query, &words, &mut memory.scratch).rows);
+        }
         Ok::<_, Issues>(page.rows)
     })?;
     let found = |row: &Row| {
@@ -185,7 +229,7 @@ fn push_page(
     catalog: &Catalog,
     page: &Page,
     query: &Query<'_>,
-    hint: Option<String>,
+    instead: Option<Instead>,
     buffers: &mut PageBuffers,
     out: &mut Vec<u8>,
 ) {
@@ -210,7 +254,7 @@ fn push_page(
         returned += 1;
     }
     let next = match returned.checked_sub(1) {
-        Some(last) if page.rows.len() > returned => {
+        Some(last) if page.rows.len() > returned && instead.is_none() => {
             cursor_at(&snapshot.index, page.rows[last], query.sort)
         }
         _ => page.next,
@@ -220,8 +264,16 @@ fn push_page(
     json.extend_from_slice(&frame.head);
     json.extend_from_slice(reviews);
     json.extend_from_slice(&frame.tail);
-    if let Some(hint) = hint {
+    if let Some(Instead { closest, hint }) = instead {
         json.pop();
+        if let Some((words, matched)) = closest {
+            json.extend_from_slice(b",\"closest\":");
+            let mut object = Object::begin(json);
+            object
+                .string("words", &words)
+                .u64("matched", matched.into());
+            object.end();
+        }
         json.extend_from_slice(b",\"hint\":");
         push_string(json, &hint);
         json.push(b'}');

@@ -53,6 +53,10 @@ fn same(catalog: &Catalog, arguments: &Value) {
         .filter_map(|review| review["id"].as_str())
         .collect();
     assert_eq!(page["matched"], matched, "{arguments}");
+    if page.get("closest").is_some() {
+        assert!(matched == 0 && page["next_cursor"].is_null(), "{arguments}");
+        return;
+    }
     // A page that grows too large ends early, and its cursor goes on from there.
     assert_eq!(found, ids[..found.len()], "{arguments}");
     if found.len() == ids.len() {
