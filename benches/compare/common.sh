@@ -53,6 +53,6 @@ start() { # name, port, path, command...
 start_reviewd() { # data below $work, port
     # shellcheck disable=SC2086 # FLAGS holds several words.
     start "reviewd-$1" "$2" /insights.json "$REVIEWD" serve --data "$work/$1" --state "$work/$1-state" \
-        --listen "127.0.0.1:$2" --threads 1 --no-hub --no-watch --poll 0 --log-level warn \
+        --listen "127.0.0.1:$2" --threads 1 --no-hub --poll 0 --log-level warn \
         ${FLAGS:-}
 }

@@ -17,7 +17,7 @@ use crate::http::{Proxies, ProxyField, Rates};
 use crate::insights;
 use crate::server::logs::{self, Format};
 use crate::server::systemd::SdNotify;
-use crate::server::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, TlsFiles};
+use crate::server::{AccessLogTarget, Config, DataSource, Limits, Mcp, TlsFiles};
 use crate::wire::network::parse_network;
 
 use super::exit::{Failure, Status};
@@ -70,12 +70,8 @@ struct DataArgs {
     /// Directory with reviews.json and the files beside it [default: `data` if that directory exists, else a sample]
     #[arg(long, env = "REVIEWD_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Do not watch the data directory; changes are found by --poll and SIGHUP only
-    #[arg(long, env = "REVIEWD_NO_WATCH")]
-    no_watch: bool,
-    /// How often to check the data files for changes, for file systems that cannot be watched (NFS, some volumes); 0
-    /// disables it
-    #[arg(long, env = "REVIEWD_POLL", value_name = "TIME", default_value = "5s", value_parser = parse_poll)]
+    /// How often to check the data files for changes; with 0 only SIGHUP reads them again
+    #[arg(long, env = "REVIEWD_POLL", value_name = "TIME", default_value = "1s", value_parser = parse_poll)]
     poll: Duration,
     /// Largest data file that is read, at most 1GiB
     #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_file_size)]
@@ -173,9 +169,6 @@ struct ProcessArgs {
     /// Threads that serve requests, at most 1024 [default: one for each core]
     #[arg(long, env = "REVIEWD_THREADS", value_name = "NUMBER", value_parser = value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
-    /// Handle every request with the general HTTP library, to rule out a fault of the fast path; responses are the same
-    #[arg(long, env = "REVIEWD_NO_FAST_PATH")]
-    no_fast_path: bool,
     /// Time that running requests get after SIGTERM; a second signal stops at once
     #[arg(long, env = "REVIEWD_DRAIN_TIME", value_name = "TIME", default_value = "8s", value_parser = time(Duration::ZERO, DRAIN_MAX))]
     drain_time: Duration,
@@ -281,14 +274,11 @@ impl ServeArgs {
             }),
             base_url: self.address.base_url.clone(),
             cache_control: self.address.cache_control.clone(),
-            fast_path: !self.process.no_fast_path,
+            fast_path: true,
             threads: threads.and_then(NonZeroUsize::new).unwrap_or(cores),
             drain_time: self.process.drain_time,
-            reload: Reload {
-                watch: !self.data.no_watch,
-                poll: self.data.poll,
-                file_bytes: self.data.data_file_bytes,
-            },
+            poll: self.data.poll,
+            file_bytes: self.data.data_file_bytes,
             mcp: Mcp {
                 allowed_origins: self.mcp.allowed_origins.clone(),
                 allowed_hosts: self.mcp.allowed_hosts.clone(),

@@ -31,41 +31,25 @@ pub(super) fn print(bytes: &[u8]) -> Result<(), Failure> {
 /// Why a command failed, as a shell sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// 64: the command line is wrong.
-    Usage,
-    /// 65: the operator's files are wrong.
-    Data,
-    /// 66: a file or directory that has to be there is not.
-    NoInput,
-    /// 69: something that we need is not to be had, such as the port.
-    Unavailable,
-    /// 73: an output file or directory cannot be made.
-    CannotCreate,
-    /// 74: reading or writing failed.
-    Io,
-    /// 78: a setting is wrong.
-    Config,
-}
-
-impl Status {
-    /// Returns the number.
-    #[must_use]
-    pub fn code(self) -> u8 {
-        match self {
-            Status::Usage => 64,
-            Status::Data => 65,
-            Status::NoInput => 66,
-            Status::Unavailable => 69,
-            Status::CannotCreate => 73,
-            Status::Io => 74,
-            Status::Config => 78,
-        }
-    }
+    /// The command line is wrong.
+    Usage = 64,
+    /// The operator's files are wrong.
+    Data = 65,
+    /// A file or directory that has to be there is not.
+    NoInput = 66,
+    /// Something that we need is not to be had, such as the port.
+    Unavailable = 69,
+    /// An output file or directory cannot be made.
+    CannotCreate = 73,
+    /// Reading or writing failed.
+    Io = 74,
+    /// A setting is wrong.
+    Config = 78,
 }
 
 impl From<Status> for ExitCode {
     fn from(status: Status) -> ExitCode {
-        ExitCode::from(status.code())
+        ExitCode::from(status as u8)
     }
 }
 
@@ -104,7 +88,6 @@ impl From<StartError> for Failure {
         let status = match &error {
             StartError::Load(LoadError::Read(_)) => Status::Io,
             StartError::Load(LoadError::Data(_)) => Status::Data,
-            StartError::SameAddress { .. } => Status::Usage,
             StartError::Load(LoadError::Settings(_))
             | StartError::Settings(_)
             | StartError::AccessLog { .. }

@@ -199,18 +199,3 @@ Ctrl-C stops it.
 
 /// Files of the state directory that hold secrets, those of subscribers.
 const PRIVATE_FILES: [&str; 4] = [FILE_NAME, "hub.sqlite3-wal", "hub.sqlite3-shm", "hub.lock"];
-
-#[cfg(test)]
-mod tests {
-    use super::welcome;
-    use crate::server::DataSource;
-
-    #[test]
-    fn the_welcome_names_the_data_and_three_commands_to_try() {
-        let base = "http://127.0.0.1:8080";
-        let text = welcome(&DataSource::Directory("data".into()), base);
-        assert!(text.starts_with("reviewd serves the reviews in `data`\n"));
-        assert_eq!(text.matches("\n  curl 'http://127.0.0.1:8080/").count(), 3);
-        assert!(welcome(&DataSource::Sample, base).contains("serves a sample"));
-    }
-}

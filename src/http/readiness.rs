@@ -49,17 +49,10 @@ pub struct Readiness {
 impl Readiness {
     /// Adds `reason`, in place of an earlier one with the same code.
     pub fn report(&self, reason: &Reason) {
-        self.report_after(reason.code, |_| reason.clone());
-    }
-
-    /// Adds what `make` returns, in place of the earlier reason with the same code, which it is given. It may be called
-    /// again where another thread reports at the same time.
-    pub(crate) fn report_after(&self, code: &str, make: impl Fn(Option<&Reason>) -> Reason) {
         self.reasons.rcu(|reasons| {
-            let (same, others): (Vec<&Reason>, Vec<&Reason>) =
-                reasons.iter().partition(|other| other.code == code);
-            let mut next: Vec<Reason> = others.into_iter().cloned().collect();
-            next.push(make(same.first().copied()));
+            let others = reasons.iter().filter(|other| other.code != reason.code);
+            let mut next: Vec<Reason> = others.take(REASONS_MAX - 1).cloned().collect();
+            next.push(reason.clone());
             next
         });
     }

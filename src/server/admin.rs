@@ -1,7 +1,7 @@
 //! What the operator watches the server by: the administrator's listener, small and apart from the public one, and the
 //! access log. Both start before the first request and end after the last.
 
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -66,32 +66,6 @@ impl AdminServices {
             }
         }
     }
-}
-
-/// Refuses one address for both listeners.
-///
-/// # Errors
-/// When a connection could be to either.
-pub(super) fn check_addresses(config: &Config) -> Result<(), StartError> {
-    match config.admin_listen {
-        Some(admin_listen) if overlap(config.listen, admin_listen) => {
-            Err(StartError::SameAddress {
-                listen: config.listen,
-                admin_listen,
-            })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Returns whether a connection could be to both addresses. Port 0 becomes a free one each time.
-fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
-    let (one_ip, other_ip) = (one.ip().to_canonical(), other.ip().to_canonical());
-    // `[::]` takes IPv4 as well, `0.0.0.0` nothing else.
-    let covers = |all: IpAddr, ip: IpAddr| all.is_unspecified() && (all.is_ipv6() || ip.is_ipv4());
-    one.port() == other.port()
-        && one.port() != 0
-        && (one_ip == other_ip || covers(one_ip, other_ip) || covers(other_ip, one_ip))
 }
 
 /// Begins to answer the administrator on `listener`.
@@ -167,30 +141,5 @@ impl Handler for Admin {
 
     fn internal_error(&self) -> Response<Body> {
         admin::internal_error()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::overlap;
-
-    #[test]
-    fn two_addresses_overlap_where_a_connection_could_be_to_both() {
-        for (one, other, expected) in [
-            ("127.0.0.1:80", "127.0.0.1:80", true),
-            ("127.0.0.1:80", "127.0.0.1:81", false),
-            ("127.0.0.1:80", "127.0.0.2:80", false),
-            ("127.0.0.1:0", "127.0.0.1:0", false),
-            ("0.0.0.0:80", "127.0.0.1:80", true),
-            ("0.0.0.0:80", "[::1]:80", false),
-            ("[::]:80", "127.0.0.1:80", true),
-            ("[::]:80", "0.0.0.0:80", true),
-            ("[::]:80", "[::1]:80", true),
-            ("[::ffff:127.0.0.1]:80", "127.0.0.1:80", true),
-        ] {
-            let (one, other) = (one.parse().unwrap(), other.parse().unwrap());
-            assert_eq!(overlap(one, other), expected, "{one} {other}");
-            assert_eq!(overlap(other, one), expected, "{other} {one}");
-        }
     }
 }

@@ -44,8 +44,10 @@ pub struct Config {
     pub threads: NonZeroUsize,
     /// How long requests in flight may take after the order to stop.
     pub drain_time: Duration,
-    /// How changed files are noticed.
-    pub reload: Reload,
+    /// How often to look for changed files; zero never does, and SIGHUP works in any case.
+    pub poll: Duration,
+    /// Largest single file that is read, in bytes.
+    pub file_bytes: u64,
     /// The Model Context Protocol at `/mcp`.
     pub mcp: Mcp,
     /// The certificate and key of our own TLS; `None` speaks plain HTTP.
@@ -154,17 +156,6 @@ pub enum DataSource {
     Directory(PathBuf),
     /// The sample that is compiled into the program.
     Sample,
-}
-
-/// How changed files are noticed; SIGHUP works in any case.
-#[derive(Clone, Debug)]
-pub struct Reload {
-    /// Watch the directory through the operating system.
-    pub watch: bool,
-    /// Look at the files this often as well; zero never looks.
-    pub poll: Duration,
-    /// Largest single file that is read, in bytes.
-    pub file_bytes: u64,
 }
 
 /// Bounds of connections and requests.

@@ -1,6 +1,6 @@
-//! Counters of connections: plain atomics, rendered by the metrics.
+//! Counters of connections and reloads: plain atomics, rendered by the metrics.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use super::state::Ending;
 
@@ -39,6 +39,23 @@ pub struct Counters {
     pub slow_readers: Counter,
     /// Connections that ended because nothing moved although something was under way.
     pub stalls: Counter,
+    /// How reloads ended, by [`ReloadOutcome`].
+    pub(super) reloads: [Counter; 4],
+    /// When the dataset that is served was read, in milliseconds since 1970.
+    pub(super) loaded_ms: AtomicI64,
+}
+
+/// How a reload ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReloadOutcome {
+    /// Another dataset is served.
+    Replaced,
+    /// The files hold what is served already.
+    Same,
+    /// The files cannot be used; what was read before is still served.
+    Refused,
+    /// The files are gone; what was read before is still served.
+    Gone,
 }
 
 impl Counters {

@@ -284,20 +284,6 @@ mod tests {
     }
 
     #[test]
-    fn replacing_a_file_changes_the_stamps() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join(REVIEWS);
-        assert!(!Stamps::of(directory.path()).has_reviews());
-        fs::write(&path, "one").unwrap();
-        let first = Stamps::of(directory.path());
-        assert_eq!(first, Stamps::of(directory.path()));
-        let other = directory.path().join("other");
-        fs::write(&other, "two").unwrap();
-        fs::rename(&other, &path).unwrap();
-        assert_ne!(first, Stamps::of(directory.path()));
-    }
-
-    #[test]
     fn files_are_waited_for_until_a_second_after_the_last_was_written() {
         let folder = tempfile::tempdir().unwrap();
         let file = File::create(folder.path().join(REVIEWS)).unwrap();

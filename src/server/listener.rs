@@ -389,20 +389,6 @@ mod tests {
     use socket2::SockRef;
 
     #[test]
-    fn a_full_server_logs_it_once_a_minute_and_counts_what_it_left_out() {
-        let mut throttle = LogThrottle::every(LIMIT_LOG_INTERVAL);
-        let began = Instant::now();
-        let minute = Duration::from_secs(60);
-        assert_eq!(throttle.take(began), Some(0));
-        assert_eq!(throttle.take(began), None);
-        assert_eq!(
-            throttle.take(began + minute - Duration::from_nanos(1)),
-            None
-        );
-        assert_eq!(throttle.take(began + minute), Some(2));
-    }
-
-    #[test]
     fn accepted_sockets_inherit_the_options_of_the_listener() {
         let socket = bind("--listen", "127.0.0.1:0".parse().unwrap()).unwrap();
         let listener = listen("--listen", socket).unwrap();

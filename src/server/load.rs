@@ -83,7 +83,7 @@ impl Loader {
     pub(super) fn new(config: &Config, base_url: &str) -> Loader {
         Loader {
             source: config.data.clone(),
-            file_bytes: config.reload.file_bytes,
+            file_bytes: config.file_bytes,
             base_url: base_url.to_owned(),
             search_memory: config.search_memory,
             mentions_min: config.mentions_min,

@@ -3,11 +3,11 @@
 //! A line that cannot be written (the disk is full, the terminal or the reader of the pipe is gone) is dropped and
 //! counted. No writer ever sees an error: the logging library would print it to standard error, and so panic.
 
-use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tracing::Level;
+use tracing::subscriber::{SetGlobalDefaultError, set_global_default};
 use tracing_subscriber::filter::LevelFilter;
 
 /// How events are written.
@@ -46,23 +46,11 @@ impl<W: Write> Write for LossyWriter<W> {
     }
 }
 
-/// Logging has been set up before in this process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AlreadySet;
-
-impl fmt::Display for AlreadySet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("logging has been set up before in this process")
-    }
-}
-
-impl std::error::Error for AlreadySet {}
-
 /// Sends the events of this process to standard error, those of `level` and above.
 ///
 /// # Errors
 /// When logging has been set up before.
-pub fn set_up(format: Format, level: Level) -> Result<(), AlreadySet> {
+pub fn set_up(format: Format, level: Level) -> Result<(), SetGlobalDefaultError> {
     let terminal = io::stderr().is_terminal();
     let json = match format {
         Format::Auto => !terminal,
@@ -75,8 +63,8 @@ pub fn set_up(format: Format, level: Level) -> Result<(), AlreadySet> {
         .log_internal_errors(false)
         .with_max_level(LevelFilter::from_level(level))
         .with_target(false);
-    let outcome = if json {
-        tracing::subscriber::set_global_default(
+    if json {
+        set_global_default(
             builder
                 .json()
                 .flatten_event(true)
@@ -85,7 +73,6 @@ pub fn set_up(format: Format, level: Level) -> Result<(), AlreadySet> {
                 .finish(),
         )
     } else {
-        tracing::subscriber::set_global_default(builder.with_ansi(terminal && !plain).finish())
-    };
-    outcome.map_err(|_| AlreadySet)
+        set_global_default(builder.with_ansi(terminal && !plain).finish())
+    }
 }

@@ -21,10 +21,9 @@ use crate::hub::subscription::{Failure, RemovalReason};
 use crate::mcp::calls::TOOLS;
 
 use super::connections::Connections;
-use super::counters::Counters;
+use super::counters::{Counter, Counters};
 use super::logs;
 use super::process;
-use super::reload::ReloadTotals;
 use super::tls::CertificateResolver;
 
 /// Everything that is counted, where it is counted.
@@ -37,7 +36,6 @@ pub(super) struct MetricSources {
     /// `None` without TLS.
     pub(super) certificate: Option<Arc<CertificateResolver>>,
     pub(super) connections: Arc<Connections>,
-    pub(super) reloads: Arc<ReloadTotals>,
     /// When the process began, in milliseconds since 1970.
     pub(super) started_ms: i64,
 }
@@ -179,7 +177,8 @@ impl MetricSources {
     fn dataset(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let served = self.app.current();
         let snapshot = served.snapshot();
-        let (updated, loaded) = (snapshot.updated_at.unix(), self.reloads.loaded_ms() / 1_000);
+        let updated = snapshot.updated_at.unix();
+        let loaded = self.counters.loaded_ms.load(Relaxed) / 1_000;
         let age_s = unsigned(clock::now().unix() - updated);
         let bytes = snapshot.reviews.body.len() as u64;
         out.info("reviewd_dataset", ("version", snapshot.version()))?;
@@ -191,7 +190,9 @@ impl MetricSources {
         )?;
         out.gauge("reviewd_dataset_age_seconds", age_s)?;
         out.gauge("reviewd_dataset_loaded_timestamp_seconds", unsigned(loaded))?;
-        out.counters("reviewd_reloads", "outcome", self.reloads.counts())
+        let reloads = ["replaced", "same", "refused", "gone"].into_iter();
+        let reloads = reloads.zip(self.counters.reloads.each_ref().map(Counter::get));
+        out.counters("reviewd_reloads", "outcome", reloads)
     }
 
     fn readiness(&self, out: &mut Encoder<'_>) -> fmt::Result {
@@ -380,23 +381,3 @@ process_threads gauge Threads.
 process_open_fds gauge Open file descriptors.
 process_max_fds gauge File descriptors that may be open.
 ";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_family_is_described_once_by_type_and_help() {
-        let names = FAMILIES.lines().map(|line| {
-            let words: Vec<&str> = line.splitn(3, ' ').collect();
-            let is_type = ["counter", "gauge", "histogram", "info"].contains(&words[1]);
-            assert!(is_type && words[2].ends_with('.'), "{line}");
-            words[0]
-        });
-        let mut names: Vec<&str> = names.collect();
-        let count = names.len();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), count);
-    }
-}

@@ -24,7 +24,6 @@ pub mod logs;
 mod metrics;
 pub mod process;
 mod reload;
-mod reload_trigger;
 mod running;
 mod service;
 mod start_error;
@@ -32,11 +31,11 @@ mod state;
 pub mod systemd;
 mod threads;
 mod tls;
-mod watchdog;
 mod workers;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
@@ -45,7 +44,7 @@ use tracing::{info, warn};
 use crate::http::{self, AppState, Body, ServedState};
 use crate::mcp;
 
-pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, Reload, TlsFiles};
+pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, TlsFiles};
 pub use counters::{Counter, Counters};
 pub use load::LoadError;
 pub use running::{Running, Signals};
@@ -57,12 +56,11 @@ use files::Stamps;
 use listener::ListenerGroup;
 use load::Loader;
 use metrics::MetricSources;
-use reload::{ReloadTotals, Reloader};
+use reload::Reloader;
 use running::Parts;
 use service::Handler;
 use threads::Threads;
 use tls::CertificateReloader;
-use watchdog::Probe;
 
 /// Starts a server; when it returns, the first request can be sent.
 ///
@@ -82,7 +80,6 @@ pub fn start_obeying(config: Config, signals: &mut Signals) -> Result<Running, S
 
 fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, StartError> {
     let started_ms = crate::clock::unix_ms();
-    admin::check_addresses(&config)?;
     let tls = config.tls.as_ref().map(CertificateReloader::load);
     let tls = tls.transpose()?;
     let acceptor = tls.as_ref().map(CertificateReloader::acceptor);
@@ -134,13 +131,15 @@ fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, 
     if let Some(deferred) = deferred {
         reload::finish_first(Arc::clone(&app), loader.clone(), deferred, config.threads);
     }
-    let reloads = Arc::new(ReloadTotals::default());
+    counters
+        .loaded_ms
+        .store(crate::clock::unix_ms(), Ordering::Relaxed);
     let reloader = Reloader::start(
         &config,
         Arc::clone(&app),
         loader,
         seen,
-        Arc::clone(&reloads),
+        Arc::clone(&counters),
         tls,
     );
     let reloader = reloader.map_err(StartError::Threads)?;
@@ -150,7 +149,6 @@ fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, 
         admin_counters: Arc::default(),
         certificate,
         connections: Arc::clone(group.connections()),
-        reloads,
         started_ms,
     };
     let start_admin = |listener| admin::start(listener, &config, sources);
@@ -159,12 +157,6 @@ fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, 
         log_writer,
     };
 
-    let probe = Probe {
-        address,
-        connections: Arc::clone(group.connections()),
-        counters: Arc::clone(&counters),
-    };
-    watchdog::start(config.systemd.clone(), probe).map_err(StartError::Threads)?;
     config.systemd.ready();
     let elapsed_ms = crate::clock::unix_ms() - started_ms;
     info!(%address, version, reviews, elapsed_ms, "serving");

@@ -1,16 +1,15 @@
 //! Reload: a changed dataset replaces the current one whole, or not at all.
 //!
-//! One thread does all of it. It wakes for a request (SIGHUP), for an event of the watched directory, and every few
-//! seconds to look at the files itself, since network file systems and some mounts report nothing. What decides is
-//! always the state of the files, never the event: editors and deployment tools cause a dozen events for one change,
-//! and replacing a directory by a symbolic link causes none in the directory that was watched.
+//! One thread does all of it. It compares the state of the files with that of the last look, every `--poll` and at SIGHUP.
+//! Nothing is reported by the operating system: six calls a second cost microseconds, and they also see network file systems
+//! and a directory that is replaced by a symbolic link.
 
 use std::io;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -23,19 +22,16 @@ use crate::wire::date::Timestamp;
 
 use super::clock;
 use super::config::{Config, DataSource};
+use super::counters::{Counters, ReloadOutcome};
 use super::files::{QUIET, Stamps};
 use super::load::{DeferredWork, LoadError, Loader};
-use super::reload_trigger::{ReloadTrigger, WatchedDirectory};
 use super::systemd::SdNotify;
 use super::threads::Threads;
 use super::tls::CertificateReloader;
 
-/// How long a reload waits for files that go on changing; then they are read as they are. Our choice: longer than a
-/// directory is copied.
-const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
-
-/// The longest sleep without `--poll`, so that a timer needs no special case.
-const NEVER: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many times the files are looked at, each [`QUIET`] after the last, before they are read although they go on changing:
+/// a minute. Our choice: longer than a directory is copied.
+const LOOKS_MAX: u32 = 60;
 
 /// How often the certificate is looked at whatever `--poll` is: tools that renew one send no SIGHUP.
 const CERTIFICATE_POLL: Duration = Duration::from_secs(60);
@@ -57,7 +53,7 @@ pub(super) struct Reloader {
 }
 
 impl Reloader {
-    /// Begins to watch for changes of the files, which were `seen` so when the current state was built from them.
+    /// Begins to look for changes of the files, which were `seen` so when the current state was built from them.
     ///
     /// # Errors
     /// When the system refuses a thread.
@@ -66,7 +62,7 @@ impl Reloader {
         app: Arc<AppState>,
         loader: Loader,
         seen: Stamps,
-        totals: Arc<ReloadTotals>,
+        counters: Arc<Counters>,
         tls: Option<CertificateReloader>,
     ) -> io::Result<Reloader> {
         let trigger = ReloadTrigger::default();
@@ -74,18 +70,16 @@ impl Reloader {
             DataSource::Directory(directory) => Some(directory.clone()),
             DataSource::Sample => None,
         };
-        let watched = directory.as_deref().filter(|_| config.reload.watch);
-        let poll = Some(config.reload.poll).filter(|poll| !poll.is_zero());
+        let poll = Some(config.poll).filter(|poll| !poll.is_zero());
         let state = State {
-            watched: watched.map(|directory| WatchedDirectory::new(directory, trigger.clone())),
             trigger: trigger.clone(),
             app,
             loader,
             directory,
-            poll: poll.unwrap_or(NEVER),
+            poll: poll.unwrap_or(Duration::MAX),
             seen,
             due: None,
-            totals,
+            counters,
             tls,
             systemd: config.systemd.clone(),
         };
@@ -114,13 +108,12 @@ struct State {
     trigger: ReloadTrigger,
     /// `None` for the embedded sample, which does not change.
     directory: Option<PathBuf>,
-    watched: Option<WatchedDirectory>,
     poll: Duration,
     /// The state of the files at the last look that led to something.
     seen: Stamps,
     /// When files that were refused for their date alone are to be read again.
     due: Option<Timestamp>,
-    totals: Arc<ReloadTotals>,
+    counters: Arc<Counters>,
     tls: Option<CertificateReloader>,
     /// Notified when a requested reload begins and ends.
     systemd: SdNotify,
@@ -143,18 +136,15 @@ impl State {
         self.after_publishing(None);
         let mut looked = clock::instant();
         loop {
-            if let Some(watched) = &mut self.watched {
-                watched.renew();
-            }
-            let wait = time_to_look(self.poll, looked.elapsed(), self.tls.is_some());
-            let events = self.trigger.wait(wait);
+            let wait = self.poll.saturating_sub(looked.elapsed());
+            let events = self.trigger.wait(wait.min(CERTIFICATE_POLL));
             if events.stopping {
                 return;
             }
             if events.requested {
                 self.systemd.reloading();
             }
-            if events.requested || events.changed || looked.elapsed() >= self.poll {
+            if events.requested || looked.elapsed() >= self.poll {
                 self.look(events.requested);
                 looked = clock::instant();
             }
@@ -186,32 +176,24 @@ impl State {
         }
     }
 
-    /// Waits until nothing has changed for [`QUIET`], at most [`WRITTEN_WAIT_MAX`] or until the server stops, and returns
-    /// the state of the files.
+    /// Waits until nothing has changed for [`QUIET`], at most [`LOOKS_MAX`] times as long or until the server stops, and
+    /// returns the state of the files.
     fn wait_until_written(&self, directory: &Path) -> Stamps {
-        let mut stamps = Stamps::of(directory);
+        let stamps = Stamps::of(directory);
         if stamps == self.seen {
             return stamps;
         }
-        let began = clock::instant();
-        let mut changed = began;
-        while let Some(pause) = pause_left(changed.elapsed(), began.elapsed())
-            && !self.trigger.is_stopping()
-        {
-            self.trigger.pause(pause);
-            let now = Stamps::of(directory);
-            if now != stamps {
-                (stamps, changed) = (now, clock::instant());
-            }
-        }
-        stamps
+        settle(stamps, || {
+            self.trigger.pause(QUIET);
+            Stamps::of(directory)
+        })
     }
 
     /// Reports that the files are gone; what is served stays.
     fn miss(&self, directory: &Path) {
         let message = "the data directory holds no reviews.json any more; what was read before is still served";
         warn!(directory = %directory.display(), "{message}");
-        self.totals.record(ReloadOutcome::Gone);
+        self.record(ReloadOutcome::Gone);
         // What was wrong with files that are gone no longer matters.
         self.app.readiness.withdraw(REFUSED);
         self.app.readiness.report(&Reason::new(GONE, message));
@@ -231,19 +213,19 @@ impl State {
         if let ReloadResult::Incomplete = result {
             // Looked at again, once they are written.
             self.seen = Stamps::default();
-            return self.trigger.poke();
+            return self.trigger.request();
         }
         self.app.readiness.withdraw(REFUSED);
         self.app.readiness.withdraw(GONE);
         if let ReloadResult::Replaced(previous) = result {
-            self.totals.record(ReloadOutcome::Replaced);
+            self.record(ReloadOutcome::Replaced);
             let served = self.app.current();
             let snapshot = served.snapshot();
             let (version, reviews) = (snapshot.version(), snapshot.len());
             info!(elapsed_ms, version, reviews, "a changed dataset is served");
             self.after_publishing(Some(previous));
         } else {
-            self.totals.record(ReloadOutcome::Same);
+            self.record(ReloadOutcome::Same);
             info!(elapsed_ms, "the data files hold what is served already");
         }
     }
@@ -267,7 +249,7 @@ impl State {
 
     /// Logs each problem, and reports them on `/readyz`.
     fn refuse(&mut self, error: &LoadError) {
-        self.totals.record(ReloadOutcome::Refused);
+        self.record(ReloadOutcome::Refused);
         let (message, problems) = match error {
             LoadError::Data(problems) => {
                 self.due = self.loader.time_to_come();
@@ -290,6 +272,14 @@ impl State {
         });
     }
 
+    fn record(&self, outcome: ReloadOutcome) {
+        self.counters.reloads[outcome as usize].count();
+        if outcome == ReloadOutcome::Replaced {
+            let now_ms = crate::clock::unix_ms();
+            self.counters.loaded_ms.store(now_ms, Relaxed);
+        }
+    }
+
     /// Notifies the hub of the state that is served, frees the `previous` one and compresses the documents.
     fn after_publishing(&mut self, previous: Option<Arc<ServedState>>) {
         let served = self.app.current();
@@ -310,21 +300,16 @@ fn without_value(problem: &Problem) -> String {
     problem.to_string()
 }
 
-/// Returns how long to wait for files that have not changed for `rested`, `waited` after the first change was seen; `None`
-/// if they are to be read.
-fn pause_left(rested: Duration, waited: Duration) -> Option<Duration> {
-    let left = QUIET.saturating_sub(rested);
-    let left = left.min(WRITTEN_WAIT_MAX.saturating_sub(waited));
-    (!left.is_zero()).then_some(left)
-}
-
-/// Returns how long to sleep when the data files are looked at every `poll` and were `elapsed` ago.
-fn time_to_look(poll: Duration, elapsed: Duration, has_certificate: bool) -> Duration {
-    let data = poll.saturating_sub(elapsed);
-    match has_certificate {
-        true => data.min(CERTIFICATE_POLL),
-        false => data,
+/// Returns the first state that `next` finds unchanged, or the last of [`LOOKS_MAX`].
+fn settle<T: PartialEq>(mut state: T, mut next: impl FnMut() -> T) -> T {
+    for _ in 0..LOOKS_MAX {
+        let now = next();
+        if now == state {
+            break;
+        }
+        state = now;
     }
+    state
 }
 
 /// Frees the `previous` state and compresses the documents of `served`, until that is replaced or the server is gone, on
@@ -400,58 +385,63 @@ fn serve_insights(
     }
 }
 
-/// How a reload ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReloadOutcome {
-    /// Another dataset is served.
-    Replaced,
-    /// The files hold what is served already.
-    Same,
-    /// The files cannot be used; what was read before is still served.
-    Refused,
-    /// The files are gone; what was read before is still served.
-    Gone,
+/// Requests a reload, or the end of the thread; clones reach the same one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReloadTrigger {
+    shared: Arc<(Mutex<Events>, Condvar)>,
 }
 
-/// How reloads ended since the start, for the metrics.
-#[derive(Debug)]
-pub(super) struct ReloadTotals {
-    counts: [AtomicU64; 4],
-    /// When the dataset that is served was read, in milliseconds since 1970.
-    loaded_ms: AtomicI64,
+/// What was asked of the thread.
+#[derive(Clone, Copy, Debug, Default)]
+struct Events {
+    /// Read the files even if they look unchanged.
+    requested: bool,
+    /// The server stops; once set, it stays.
+    stopping: bool,
 }
 
-impl Default for ReloadTotals {
-    fn default() -> ReloadTotals {
-        ReloadTotals {
-            counts: Default::default(),
-            loaded_ms: AtomicI64::new(crate::clock::unix_ms()),
-        }
-    }
-}
-
-impl ReloadTotals {
-    fn record(&self, outcome: ReloadOutcome) {
-        self.counts[outcome as usize].fetch_add(1, Relaxed);
-        if outcome == ReloadOutcome::Replaced {
-            self.loaded_ms.store(crate::clock::unix_ms(), Relaxed);
-        }
+impl ReloadTrigger {
+    /// Requests a reload. Several requests before one begins are one, and it begins after the last of them.
+    pub(super) fn request(&self) {
+        self.events().requested = true;
+        self.shared.1.notify_all();
     }
 
-    /// Returns each outcome's label and its count.
-    pub(super) fn counts(&self) -> [(&'static str, u64); 4] {
-        let count = |outcome: ReloadOutcome| self.counts[outcome as usize].load(Relaxed);
-        [
-            ("replaced", count(ReloadOutcome::Replaced)),
-            ("same", count(ReloadOutcome::Same)),
-            ("refused", count(ReloadOutcome::Refused)),
-            ("gone", count(ReloadOutcome::Gone)),
-        ]
+    /// Ends the thread.
+    pub(super) fn stop(&self) {
+        self.events().stopping = true;
+        self.shared.1.notify_all();
     }
 
-    /// Returns when the dataset that is served was read, in milliseconds since 1970.
-    pub(super) fn loaded_ms(&self) -> i64 {
-        self.loaded_ms.load(Relaxed)
+    fn is_stopping(&self) -> bool {
+        self.events().stopping
+    }
+
+    /// Waits for a request or the stop, at most for `time`, and takes the request.
+    fn wait(&self, time: Duration) -> Events {
+        let mut events = self.wait_while(time, |events| !events.requested && !events.stopping);
+        let happened = *events;
+        events.requested = false;
+        happened
+    }
+
+    /// Waits for `time`, or until the server stops; a request stays.
+    fn pause(&self, time: Duration) {
+        drop(self.wait_while(time, |events| !events.stopping));
+    }
+
+    fn wait_while(
+        &self,
+        time: Duration,
+        is_quiet: impl Fn(&Events) -> bool,
+    ) -> MutexGuard<'_, Events> {
+        let changed = &self.shared.1;
+        let waited = changed.wait_timeout_while(self.events(), time, |events| is_quiet(events));
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn events(&self) -> MutexGuard<'_, Events> {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

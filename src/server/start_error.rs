@@ -24,14 +24,6 @@ pub enum StartError {
         /// The system's error.
         cause: io::Error,
     },
-    /// The public address and the administrator's are one: which of them a client reached would be chance.
-    #[error("--admin-listen {admin_listen} is served by --listen {listen}: take another port")]
-    SameAddress {
-        /// The public one.
-        listen: SocketAddr,
-        /// The administrator's.
-        admin_listen: SocketAddr,
-    },
     /// The access log cannot be opened: the operator's mistake.
     #[error(
         "cannot open the access log {} (--access-log): {cause}; name a file in a directory that exists and can be written",

@@ -1,11 +1,10 @@
-//! Notifies the service manager of start, reload, stop and health (sd_notify(3)). Without `NOTIFY_SOCKET` in the
+//! Notifies the service manager of start, reload and stop (sd_notify(3)). Without `NOTIFY_SOCKET` in the
 //! environment nothing is sent.
 
 use std::env;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::time::Duration;
 
 use sd_notify::NotifyState;
 use tracing::warn;
@@ -21,8 +20,6 @@ struct Inner {
     /// A reload was announced, and its end was not.
     reloading: AtomicBool,
     stopping: AtomicBool,
-    /// How often the manager wants to be notified.
-    watchdog: Option<Duration>,
 }
 
 impl SdNotify {
@@ -30,12 +27,8 @@ impl SdNotify {
     #[must_use]
     pub fn from_environment() -> SdNotify {
         let is_set = env::var_os("NOTIFY_SOCKET").is_some_and(|path| !path.is_empty());
-        let inner = is_set.then(|| Inner {
-            watchdog: sd_notify::watchdog_enabled().filter(|period| !period.is_zero()),
-            ..Inner::default()
-        });
         SdNotify {
-            inner: inner.map(Arc::new),
+            inner: is_set.then(Arc::default),
         }
     }
 
@@ -50,7 +43,7 @@ impl SdNotify {
     /// the one that was requested.
     pub(super) fn reloading(&self) {
         if let Some(inner) = &self.inner
-            && !self.is_stopping()
+            && !inner.stopping.load(SeqCst)
             && let Ok(now) = NotifyState::monotonic_usec_now()
         {
             inner.reloading.store(true, SeqCst);
@@ -62,7 +55,7 @@ impl SdNotify {
     pub(super) fn reloaded(&self) {
         if let Some(inner) = &self.inner
             && inner.reloading.swap(false, SeqCst)
-            && !self.is_stopping()
+            && !inner.stopping.load(SeqCst)
         {
             self.ready();
         }
@@ -77,28 +70,12 @@ impl SdNotify {
         }
     }
 
-    /// Reports that requests are answered.
-    pub(super) fn alive(&self) {
-        self.send(&[NotifyState::Watchdog]);
-    }
-
-    /// Returns whether the stop was reported, or there is no manager.
-    pub(super) fn is_stopping(&self) -> bool {
-        let inner = self.inner.as_ref();
-        inner.is_none_or(|inner| inner.stopping.load(SeqCst))
-    }
-
     fn send(&self, states: &[NotifyState<'_>]) {
         if self.inner.is_some()
             && let Err(error) = sd_notify::notify(states)
         {
             warn!(%error, ?states, "the service manager cannot be notified (NOTIFY_SOCKET)");
         }
-    }
-
-    /// Returns how often the manager wants to be notified.
-    pub(super) fn watchdog(&self) -> Option<Duration> {
-        self.inner.as_ref()?.watchdog
     }
 }
 

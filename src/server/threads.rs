@@ -12,10 +12,7 @@ use tracing::error;
 use crate::http::{Readiness, Reason};
 
 /// Under this code `/readyz` tells that a thread has ended by a panic.
-pub(super) const PANICKED: &str = "thread_panicked";
-
-/// Panicked threads that `/readyz` names; our choice, the log names each.
-const NAMED_MAX: usize = 16;
+const PANICKED: &str = "thread_panicked";
 
 /// Starts the threads of one part of the server.
 #[derive(Clone, Debug)]
@@ -69,25 +66,13 @@ impl Drop for PanicGuard {
     }
 }
 
-/// Tells the log and `/readyz` that the thread `name` has ended by a panic; `details` name all that have.
+/// Reports to the log and `/readyz` that the thread `name` has ended by a panic; `/readyz` names the last one, the log each.
 pub(super) fn report(readiness: &Readiness, name: &str) {
     let message = format!(
         "the thread {name} has panicked, which is an error in reviewd; restart the process"
     );
     error!("{message}");
-    readiness.report_after(PANICKED, |earlier| {
-        let mut details = earlier.map_or_else(Vec::new, |earlier| earlier.details.clone());
-        if details.len() < NAMED_MAX && !details.iter().any(|known| known == name) {
-            details.push(name.to_owned());
-        }
-        Reason {
-            code: PANICKED,
-            message: message.clone(),
-            details,
-            internal: None,
-            blocking: true,
-        }
-    });
+    readiness.report(&Reason::new(PANICKED, message).blocking());
 }
 
 #[cfg(test)]
@@ -110,18 +95,5 @@ mod tests {
                 .message
                 .contains("the thread admin-accept has panicked")
         );
-    }
-
-    #[test]
-    fn each_thread_that_panics_is_named_up_to_a_bound() {
-        let readiness = Readiness::default();
-        for number in 0..=NAMED_MAX {
-            report(&readiness, &format!("worker-{number}"));
-            report(&readiness, "worker-0");
-        }
-        let names: Vec<_> = (0..NAMED_MAX)
-            .map(|number| format!("worker-{number}"))
-            .collect();
-        assert_eq!(readiness.reasons()[0].details, names);
     }
 }

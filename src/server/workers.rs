@@ -8,7 +8,6 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use tokio::runtime;
@@ -20,7 +19,7 @@ use super::service::Handler;
 use super::threads::Threads;
 
 /// A connection on its way to a worker; their number is bounded by the limit of connections.
-type Accepted = (TcpStream, SocketAddr, ConnectionPermit);
+type Accepted = (TcpStream, SocketAddr, ConnectionPermit, Arc<()>);
 
 /// The threads that serve.
 #[derive(Debug)]
@@ -29,8 +28,8 @@ pub(super) struct Workers(Vec<Worker>);
 #[derive(Debug)]
 struct Worker {
     sender: mpsc::UnboundedSender<Accepted>,
-    /// Connections handed to this worker and not ended yet.
-    open: Arc<AtomicUsize>,
+    /// Held by each connection of this worker, which counts them.
+    open: Arc<()>,
     thread: JoinHandle<()>,
 }
 
@@ -51,11 +50,11 @@ impl Workers {
 
     /// Gives a connection to the worker that has the fewest.
     pub(super) fn dispatch(&self, stream: TcpStream, peer: SocketAddr, permit: ConnectionPermit) {
-        let open = |worker: &&Worker| worker.open.load(Ordering::Relaxed);
+        let open = |worker: &&Worker| Arc::strong_count(&worker.open);
         if let Some(worker) = self.0.iter().min_by_key(open) {
-            worker.open.fetch_add(1, Ordering::Relaxed);
+            let counted = Arc::clone(&worker.open);
             // A worker that is gone has no use for a connection; dropping it closes it.
-            let _closed = worker.sender.send((stream, peer, permit));
+            let _closed = worker.sender.send((stream, peer, permit, counted));
         }
     }
 
@@ -80,14 +79,12 @@ impl Worker {
             .enable_all()
             .build()?;
         let (sender, accepted) = mpsc::unbounded_channel();
-        let open = Arc::new(AtomicUsize::new(0));
-        let ended = Arc::clone(&open);
         let thread = starter.spawn(&format!("serve-{number}"), move || {
-            runtime.block_on(serve(protocols, accepted, ended));
+            runtime.block_on(serve(protocols, accepted));
         })?;
         Ok(Worker {
             sender,
-            open,
+            open: Arc::default(),
             thread,
         })
     }
@@ -97,10 +94,8 @@ impl Worker {
 async fn serve<H: Handler>(
     protocols: Arc<Protocols<H>>,
     mut accepted: mpsc::UnboundedReceiver<Accepted>,
-    open: Arc<AtomicUsize>,
 ) {
-    while let Some((stream, peer, permit)) = accepted.recv().await {
-        let guard = OpenConnectionGuard(Arc::clone(&open));
+    while let Some((stream, peer, permit, counted)) = accepted.recv().await {
         // Fails only without a runtime or without memory for its table; the connection closes.
         let Ok(stream) = tokio::net::TcpStream::from_std(stream) else {
             continue;
@@ -108,16 +103,7 @@ async fn serve<H: Handler>(
         let protocols = Arc::clone(&protocols);
         tokio::spawn(async move {
             protocols.serve(stream, peer, permit).await;
-            drop(guard);
+            drop(counted);
         });
-    }
-}
-
-/// One connection among those of a worker.
-struct OpenConnectionGuard(Arc<AtomicUsize>);
-
-impl Drop for OpenConnectionGuard {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

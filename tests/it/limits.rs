@@ -138,18 +138,6 @@ fn a_head_that_does_not_end_keeps_no_one_out() {
 }
 
 #[test]
-fn a_crowd_of_idle_connections_does_not_lock_out_new_ones() {
-    let server = Server::start_with(|config| config.limits.connections = 50);
-    let mut crowd = Vec::new();
-    for _ in 0..200 {
-        let mut connection = server.connect();
-        assert_eq!(connection.get("/healthz").status, 200);
-        crowd.push(connection);
-    }
-    assert!(server.running().open_connections() <= 50);
-}
-
-#[test]
 fn a_limit_of_connections_that_is_reached_is_told_of_once() {
     let program = Program::serve(&["--max-connections", "3", "--address-connections", "2"]);
     let mut held: Vec<_> = (0..2)
@@ -210,12 +198,6 @@ fn a_refused_body_that_is_still_coming_does_not_swallow_the_answer() {
         (response.status, response.field("connection")),
         (413, Some("close"))
     );
-}
-
-#[test]
-fn a_server_with_descriptors_for_all_says_nothing() {
-    let program = Program::serve_with_descriptors(4_096, &["--max-connections", "100"]);
-    assert!(!program.has_seen("the limit on open files"));
 }
 
 #[test]

@@ -62,14 +62,3 @@ fn a_log_whose_reader_has_gone_ends_nothing_and_its_lines_are_counted() {
     program.signal("TERM");
     assert_eq!(program.wait().0, Some(0));
 }
-
-#[test]
-fn a_command_whose_messages_nobody_reads_ends_with_its_status() {
-    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let status = crate::support::program::command()
-        .args(["check", "/nowhere"])
-        .stderr(full)
-        .status()
-        .unwrap();
-    assert_eq!(status.code(), Some(66));
-}

@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::program::command;
@@ -35,31 +34,16 @@ impl Manager {
         text.trim_end().to_owned()
     }
 
-    fn heard_other_than(&self, not: &str) -> String {
-        loop {
-            let words = self.heard();
-            if words != not {
-                return words;
-            }
-        }
+    fn start(&self, arguments: &[&str]) -> Program {
+        self.start_plain(&[&["--listen", "127.0.0.1:0"], arguments].concat())
     }
 
-    fn start(&self, arguments: &[&str], watchdog: Option<Duration>) -> Program {
-        self.start_plain(
-            &[&["--listen", "127.0.0.1:0"], arguments].concat(),
-            watchdog,
-        )
-    }
-
-    fn start_plain(&self, arguments: &[&str], watchdog: Option<Duration>) -> Program {
+    fn start_plain(&self, arguments: &[&str]) -> Program {
         let mut command = command();
         command
             .args(["serve", "--log-format", "json"])
             .args(arguments)
             .env("NOTIFY_SOCKET", self.directory.path().join("notify"));
-        if let Some(watchdog) = watchdog {
-            command.env("WATCHDOG_USEC", watchdog.as_micros().to_string());
-        }
         Program::spawn(command)
     }
 }
@@ -68,7 +52,7 @@ impl Manager {
 fn the_service_manager_is_told_of_start_reload_and_stop() {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let manager = Manager::new();
-    let program = manager.start(&["--data", data.path().to_str().unwrap()], None);
+    let program = manager.start(&["--data", data.path().to_str().unwrap()]);
     assert_eq!(manager.heard(), "READY=1");
     for (contents, line) in [
         (reviews_json(2, "2026-01-02T00:00:00Z"), "is served"),
@@ -95,7 +79,7 @@ fn the_service_manager_is_told_of_start_reload_and_stop() {
 fn many_signals_to_reload_are_each_answered_by_a_reading_that_begins_after_them() {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let manager = Manager::new();
-    let program = manager.start(&["--data", data.path().to_str().unwrap()], None);
+    let program = manager.start(&["--data", data.path().to_str().unwrap()]);
     assert_eq!(manager.heard(), "READY=1");
     for number in 2..8 {
         // A change wakes the thread, too, and may be under way when the signals come.
@@ -139,49 +123,6 @@ fn many_signals_to_reload_are_each_answered_by_a_reading_that_begins_after_them(
 fn clock_us() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     u64::try_from(now.tv_sec * 1_000_000 + now.tv_nsec / 1_000).unwrap()
-}
-
-#[test]
-fn the_watchdog_is_told_while_requests_are_answered_and_not_when_the_process_hangs() {
-    let manager = Manager::new();
-    let program = manager.start(&[], Some(Duration::from_millis(200)));
-    assert_eq!(manager.heard_other_than("WATCHDOG=1"), "READY=1");
-    for _ in 0..3 {
-        assert_eq!(manager.heard_other_than("READY=1"), "WATCHDOG=1");
-    }
-    program.signal("STOP");
-    manager.socket.set_nonblocking(true).unwrap();
-    while manager.socket.recv(&mut [0; 64]).is_ok() {}
-    manager.socket.set_nonblocking(false).unwrap();
-    let silence = Duration::from_secs(1);
-    manager.socket.set_read_timeout(Some(silence)).unwrap();
-    assert!(manager.socket.recv(&mut [0; 64]).is_err());
-    program.signal("CONT");
-    manager.socket.set_read_timeout(Some(DEADLINE)).unwrap();
-    assert_eq!(manager.heard(), "WATCHDOG=1");
-}
-
-/// A server without a free place is busy, and not to be restarted for it.
-#[test]
-fn the_watchdog_is_told_although_all_places_are_taken() {
-    let manager = Manager::new();
-    let watchdog = Some(Duration::from_millis(200));
-    let program = manager.start(&["--max-connections", "1"], watchdog);
-    let mut held = Connection::open(program.address());
-    wait_until("it has the place", || {
-        held.request("GET", "/healthz", &[], b"");
-        let answered = held.try_response("GET").is_ok();
-        if !answered {
-            held = Connection::open(program.address());
-        }
-        answered
-    });
-    manager.socket.set_nonblocking(true).unwrap();
-    while manager.socket.recv(&mut [0; 64]).is_ok() {}
-    manager.socket.set_nonblocking(false).unwrap();
-    for _ in 0..3 {
-        assert_eq!(manager.heard(), "WATCHDOG=1");
-    }
 }
 
 /// Starts `reviewd` as a service manager does that holds the listening socket.

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
-use reviewd::server::DataSource;
 use serde_json::Value;
 
 use crate::support::dataset::{DataDir, reviews_json};
@@ -74,36 +73,6 @@ fn a_replaced_file_is_served() {
         Some("Fri, 02 Jan 2026 00:00:00 GMT")
     );
     assert_eq!(reason(&server, "reload_failed"), None);
-}
-
-#[test]
-fn a_file_written_in_place_is_served() {
-    let data = DataDir::with_reviews(3, FIRST);
-    let server = Server::start_on(data.path());
-    fs::write(data.path().join("reviews.json"), reviews_json(6, SECOND)).unwrap();
-    wait_for_count(&server, 6);
-}
-
-#[test]
-fn without_events_the_files_are_looked_at() {
-    let data = DataDir::with_reviews(3, FIRST);
-    let server = Server::start_with(|config| {
-        config.data = DataSource::Directory(data.path().to_owned());
-        config.reload.watch = false;
-    });
-    data.write("reviews.json", &reviews_json(4, SECOND));
-    wait_for_count(&server, 4);
-}
-
-#[test]
-fn with_events_alone_the_change_is_seen_as_well() {
-    let data = DataDir::with_reviews(3, FIRST);
-    let server = Server::start_with(|config| {
-        config.data = DataSource::Directory(data.path().to_owned());
-        config.reload.poll = std::time::Duration::ZERO;
-    });
-    data.write("reviews.json", &reviews_json(4, SECOND));
-    wait_for_count(&server, 4);
 }
 
 #[test]
@@ -293,25 +262,6 @@ fn a_directory_that_disappears_is_still_served_and_taken_up_again() {
 }
 
 #[test]
-fn a_file_over_the_size_limit_is_refused() {
-    let data = DataDir::with_reviews(3, FIRST);
-    let server = Server::start_with(|config| {
-        config.data = DataSource::Directory(data.path().to_owned());
-        config.reload.file_bytes = 10_000;
-    });
-    data.write("reviews.json", &reviews_json(100, SECOND));
-    let refusal = wait_for_refusal(&server);
-    assert!(
-        refusal["message"]
-            .as_str()
-            .unwrap()
-            .contains("larger than 10000 bytes"),
-        "{refusal}"
-    );
-    assert_eq!(count(&server), 3);
-}
-
-#[test]
 fn a_reply_that_has_begun_ends_on_the_dataset_that_it_began_with() {
     let data = DataDir::with_reviews(3_000, FIRST);
     let server = Server::start_on(data.path());
@@ -336,7 +286,7 @@ fn a_reply_that_has_begun_ends_on_the_dataset_that_it_began_with() {
 fn sighup_reads_the_files_again() {
     let data = DataDir::with_reviews(3, FIRST);
     let directory = data.path().to_str().unwrap();
-    let program = Program::serve(&["--data", directory, "--no-watch", "--poll", "0"]);
+    let program = Program::serve(&["--data", directory, "--poll", "0"]);
     data.write("reviews.json", &reviews_json(5, SECOND));
     program.signal("HUP");
     program.wait_for_log("a changed dataset is served");

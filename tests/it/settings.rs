@@ -13,7 +13,6 @@ use crate::support::program::{command, run};
 /// A flag without a row fails `every_flag_has_values_that_are_refused`.
 const IMPOSSIBLE: &[(&str, &[&str], u8)] = &[
     ("--data", &["/nowhere/at/all", "/dev/null"], 66),
-    ("--no-watch", &["banana"], 64),
     ("--poll", &["soon", "1", "99ms", "25h", "-1s"], 64),
     ("--data-file-bytes", &["0", "1025MiB", "1GB", "much"], 64),
     ("--mentions-min", &["0", "1000001", "x"], 64),
@@ -30,7 +29,6 @@ const IMPOSSIBLE: &[(&str, &[&str], u8)] = &[
         64,
     ),
     ("--listen", &["192.0.2.1:0"], 69),
-    ("--no-fast-path", &["banana"], 64),
     (
         "--base-url",
         &[
@@ -146,18 +144,6 @@ fn each_impossible_value_is_refused_and_the_message_names_flag_and_value() {
                 "{what}: {said}"
             );
         }
-    }
-}
-
-#[test]
-fn each_impossible_variable_is_refused_like_its_flag() {
-    for (flag, values, status) in IMPOSSIBLE.iter().filter(|(_, _, status)| *status == 64) {
-        let variable = format!("REVIEWD_{}", flag.trim_matches('-').replace('-', "_"));
-        let variable = variable.to_uppercase();
-        let value = values[0];
-        let output = command().arg("serve").env(&variable, value).output();
-        let said = refusal(&output.unwrap(), *status, &variable);
-        assert!(said.contains(flag) && said.contains(value), "{said}");
     }
 }
 
@@ -278,23 +264,31 @@ fn flags_that_contradict_each_other_are_64_in_one_line_also_for_config() {
             }
         }
     }
-    let same = ["--listen", "127.0.0.1:1", "--admin-listen", "127.0.0.1:1"];
-    let said = one_line(&run(&[&["serve"], &same[..]].concat()), 64, "one port");
-    assert!(said.contains("--admin-listen 127.0.0.1:1"), "{said}");
 }
 
 #[test]
 fn a_port_in_use_is_69_and_the_line_says_what_to_change() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    for flag in ["--listen", "--admin-listen"] {
+    let refused = |flags: &[&str], what: &str| {
+        let state = tempfile::tempdir().unwrap();
         let mut command = command();
         command.args(["serve", "--log-level", "error"]);
         command.env("REVIEWD_LISTEN", "127.0.0.1:0");
-        let output = command.args([flag, &address]).output().unwrap();
-        let said = one_line(&output, 69, flag);
-        for part in [flag, &address, "take another port"] {
+        command.env("REVIEWD_STATE", state.path());
+        let output = command.args(flags).output().unwrap();
+        let said = one_line(&output, 69, what);
+        for part in [what, &address, "take another port"] {
             assert!(said.contains(part), "{said}");
         }
+    };
+    for flag in ["--listen", "--admin-listen"] {
+        refused(&[flag, &address], flag);
     }
+    // One port for both, found when the second one listens.
+    drop(taken);
+    refused(
+        &["--listen", &address, "--admin-listen", &address],
+        "--listen",
+    );
 }

@@ -37,26 +37,6 @@ const SOON: Duration = Duration::from_secs(4);
 pub(crate) const BODY: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 #[test]
-fn idle_connections_end_soon() {
-    let server = Server::start();
-    let mut idle: Vec<_> = (0..20).map(|_| server.connect()).collect();
-    for connection in &mut idle {
-        assert_eq!(connection.get("/healthz").status, 200);
-    }
-    let mut silent = server.connect();
-    wait_until("all are accepted", || {
-        server.running().open_connections() == 21
-    });
-    let began = Instant::now();
-    assert!(server.shutdown(), "nothing had to be cut");
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
-    for mut connection in idle {
-        assert_eq!(connection.rest(), b"");
-    }
-    assert_eq!(silent.rest(), b"");
-}
-
-#[test]
 fn an_idle_http2_connection_is_told_to_go() {
     let server = Server::start();
     let mut frames = Frames::open(server.address(), &[]);
@@ -131,16 +111,6 @@ fn requests_on_their_way_at_the_stop_are_answered_and_told_that_they_are_the_las
     for client in clients {
         assert_eq!(client.join().expect("no request is lost"), b"");
     }
-    assert_eq!(program.wait().0, Some(0));
-}
-
-#[test]
-fn sigterm_ends_the_program_with_success() {
-    let program = Program::serve(&[]);
-    let mut connection = Connection::open(program.address());
-    assert_eq!(connection.get("/healthz").status, 200);
-    program.signal("TERM");
-    program.wait_for_log("all connections have ended");
     assert_eq!(program.wait().0, Some(0));
 }
 

@@ -72,14 +72,6 @@ fn run_default(directory: &DataDir) -> (String, String) {
 }
 
 #[test]
-fn flags_without_a_command_are_those_of_serve() {
-    let mut command = command();
-    command.args(["--listen", "127.0.0.1:0", "--log-format", "json"]);
-    let program = Program::spawn(command);
-    assert_eq!(get(program.address(), "/healthz", &[]).status, 200);
-}
-
-#[test]
 fn broken_data_are_65_and_every_problem_is_printed() {
     let data = DataDir::empty();
     let broken = reviews_json(4, DATE)
@@ -90,18 +82,6 @@ fn broken_data_are_65_and_every_problem_is_printed() {
     assert_eq!(status, Some(65), "{said}");
     for place in ["reviews[0].rating", "reviews[2].rating"] {
         assert!(said.contains(place), "{said}");
-    }
-}
-
-#[test]
-fn a_half_written_file_is_65() {
-    let data = DataDir::empty();
-    let whole = reviews_json(4, DATE);
-    for length in [0, 1, whole.len() / 2, whole.len() - 1] {
-        data.write("reviews.json", &whole[..length]);
-        let (status, said) = refused(&["--data", data.path().to_str().unwrap()]);
-        assert_eq!(status, Some(65), "{length} bytes: {said}");
-        assert!(said.contains("reviews.json"), "{said}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
 
-use crate::support::frames::{Frames, PREFACE, kind};
+use crate::support::frames::{Frames, kind};
 use crate::support::{Server, wait_until};
 
 /// The short time of each test.
@@ -62,18 +62,6 @@ fn a_second_head_has_its_own_time() {
 }
 
 #[test]
-fn half_of_an_http2_preface_is_closed_after_the_header_time() {
-    let server = Server::start_with(|config| config.limits.header_time = SHORT);
-    for length in [1, PREFACE.len() / 2, PREFACE.len() - 1] {
-        let began = Instant::now();
-        let mut connection = server.connect();
-        connection.write(&PREFACE[..length]);
-        assert_eq!(connection.rest(), b"", "{length} bytes");
-        assert!(began.elapsed() >= SHORT, "{:?}", began.elapsed());
-    }
-}
-
-#[test]
 fn a_whole_preface_without_a_request_is_closed_after_the_header_time() {
     let server = Server::start_with(|config| config.limits.header_time = SHORT);
     let mut frames = Frames::open(server.address(), &[]);
@@ -108,27 +96,6 @@ fn an_idle_connection_is_closed_after_the_idle_time_without_a_word() {
 }
 
 #[test]
-fn idle_time_is_not_header_time() {
-    let server = Server::start_with(|config| {
-        config.limits.header_time = SHORT;
-        config.limits.idle_time = SHORT * 20;
-    });
-    let mut connection = server.connect();
-    assert_eq!(connection.get("/healthz").status, 200);
-    connection
-        .stream()
-        .set_read_timeout(Some(SHORT * 2))
-        .unwrap();
-    let error = connection.try_response("GET").unwrap_err();
-    assert_eq!(
-        error.kind(),
-        ErrorKind::WouldBlock,
-        "still open after twice the header time"
-    );
-    assert_eq!(connection.get("/healthz").status, 200);
-}
-
-#[test]
 fn a_reader_that_takes_nothing_is_reset_and_its_place_freed() {
     let server = Server::start_with(|config| config.limits.rate_time = SHORT);
     let mut slow = connect_with_a_small_window(&server);
@@ -142,19 +109,6 @@ fn a_reader_that_takes_nothing_is_reset_and_its_place_freed() {
     assert_eq!(server.get("/healthz").status, 200);
     let error = read_to_the_end(&mut slow).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-}
-
-#[test]
-fn a_reader_of_a_few_bytes_at_a_time_is_reset_as_well() {
-    let server = Server::start_with(|config| config.limits.rate_time = SHORT);
-    let mut slow = connect_with_a_small_window(&server);
-    ask_for_much(&mut slow, &server);
-    let mut byte = [0];
-    wait_until("the slow reader is dropped", || {
-        // The pause between two looks is the time that it takes over each.
-        let _reset = slow.read(&mut byte);
-        server.running().counters().slow_readers.get() == 1
-    });
 }
 
 #[test]

@@ -29,17 +29,6 @@ fn line(entry: &LogEntry) -> String {
 }
 
 #[test]
-fn an_entry_is_one_line_of_json() {
-    let mut entry = entry("/a");
-    let expected = "{\"time\":\"2027-01-15T08:00:00.007Z\",\"client\":\"192.0.2.1\",\"method\":\"GET\",\
-         \"path\":\"/a\",\"status\":200,\"bytes\":12,\"duration_us\":34,\"traceparent\":null}\n";
-    assert_eq!(line(&entry), expected);
-    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    entry.trace = TraceParent::parse(parent.as_bytes());
-    assert!(line(&entry).ends_with(&format!(",\"traceparent\":\"{parent}\"}}\n")));
-}
-
-#[test]
 fn a_path_cannot_break_its_line_or_steer_a_terminal() {
     let line = line(&entry("/\u{202e}\u{1b}[2J\"\\ é"));
     assert!(
@@ -106,45 +95,6 @@ fn a_line_is_bounded_whatever_is_asked() {
     longest.trace = TraceParent::parse(parent);
     let length = line(&longest).len();
     assert!((1_000..1_100).contains(&length), "{length}");
-}
-
-#[test]
-fn a_file_that_was_moved_away_is_made_anew() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("access.log");
-    let moved = directory.path().join("access.log.1");
-    let (mut writer, stats) = writer(Some(path.clone()), open(&path).unwrap());
-    put(&mut writer, "/1");
-    writer.write();
-    std::fs::rename(&path, &moved).unwrap();
-    put(&mut writer, "/2");
-    writer.write();
-    writer.reopen();
-    put(&mut writer, "/3");
-    writer.write();
-    let text = std::fs::read_to_string(&moved).unwrap();
-    assert!(text.contains("\"/1\"") && text.contains("\"/2\""), "{text}");
-    assert!(std::fs::read_to_string(&path).unwrap().contains("\"/3\""));
-    assert_eq!(
-        (stats.written.load(Relaxed), stats.failed.load(Relaxed)),
-        (3, 0)
-    );
-}
-
-#[test]
-fn a_full_disk_costs_lines_that_are_counted() {
-    let Ok(full) = OpenOptions::new().write(true).open("/dev/full") else {
-        return;
-    };
-    let (mut writer, stats) = writer(Some("/dev/full".into()), full);
-    for path in ["/1", "/2"] {
-        put(&mut writer, path);
-        writer.write();
-    }
-    assert_eq!(
-        (stats.written.load(Relaxed), stats.failed.load(Relaxed)),
-        (0, 2)
-    );
 }
 
 #[test]

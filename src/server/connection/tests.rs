@@ -13,7 +13,7 @@ use hyper::{Request, Response, StatusCode};
 
 use super::PREFACE;
 use crate::http::{self, Body, FastResponse, Proxies, ProxyField, Rates};
-use crate::server::config::{Config, DataSource, Limits, Mcp, Reload};
+use crate::server::config::{Config, DataSource, Limits, Mcp};
 use crate::server::counters::Counters;
 use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
 use crate::server::service::Handler;
@@ -203,11 +203,8 @@ pub(in crate::server) fn config() -> Config {
         cache_control: "no-cache".to_owned(),
         threads: NonZeroUsize::MIN,
         drain_time: Duration::from_secs(8),
-        reload: Reload {
-            watch: false,
-            poll: Duration::ZERO,
-            file_bytes: 0,
-        },
+        poll: Duration::ZERO,
+        file_bytes: 0,
         mcp: Mcp {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),

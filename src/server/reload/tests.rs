@@ -7,27 +7,30 @@ use std::thread::ThreadId;
 const LONG: Duration = Duration::from_secs(600);
 
 #[test]
-fn files_rest_for_a_second_or_are_read_after_a_minute() {
-    let ms = Duration::from_millis;
-    for (rested, waited, left) in [
-        (0, 0, Some(1_000)),
-        (999, 999, Some(1)),
-        (1_000, 1_000, None),
-        (0, 59_999, Some(1)),
-        (0, 60_000, None),
-    ] {
-        let found = pause_left(ms(rested), ms(waited));
-        assert_eq!(found, left.map(ms), "{rested} {waited}");
+fn files_are_read_once_they_rest_or_after_sixty_looks() {
+    for (changes, looks) in [(0, 1), (1, 2), (59, 60), (60, 60), (100, 60)] {
+        let mut looked = 0;
+        let last = settle(0, || {
+            looked += 1;
+            changes.min(looked)
+        });
+        assert_eq!((looked, last), (looks, changes.min(looks)), "{changes}");
     }
 }
 
 #[test]
-fn a_certificate_is_looked_at_each_minute_and_the_files_as_poll_says() {
-    let second = Duration::from_secs(1);
-    assert_eq!(time_to_look(NEVER, second, false), NEVER - second);
-    assert_eq!(time_to_look(NEVER, second, true), CERTIFICATE_POLL);
-    assert_eq!(time_to_look(NEVER, NEVER - second, true), second);
-    assert_eq!(time_to_look(second, CERTIFICATE_POLL, true), Duration::ZERO);
+fn requests_are_merged_and_outlast_a_pause_and_every_wait_ends_at_the_stop() {
+    let trigger = ReloadTrigger::default();
+    trigger.request();
+    trigger.request();
+    trigger.pause(Duration::ZERO);
+    assert!(trigger.wait(LONG).requested);
+    assert!(!trigger.wait(Duration::ZERO).requested);
+    let other = trigger.clone();
+    thread::spawn(move || other.stop());
+    assert!(trigger.wait(LONG).stopping);
+    trigger.pause(LONG);
+    assert!(trigger.is_stopping() && trigger.wait(LONG).stopping);
 }
 
 /// Reports on which thread it is freed.

@@ -71,37 +71,6 @@ fn s(seconds: u64) -> Duration {
 }
 
 #[test]
-fn the_first_head_has_its_time_from_acceptance() {
-    Bench::new(Protocol::Http1).assert_ends(s(10), Ending::HeadTimeout);
-    Bench::new(Protocol::Http2).assert_ends(s(10), Ending::HeadTimeout);
-}
-
-#[test]
-fn bytes_do_not_prolong_the_time_of_a_head() {
-    let mut bench = Bench::new(Protocol::Http1);
-    for second in 1..10 {
-        bench.at(s(second)).note_read();
-    }
-    bench.assert_ends(s(10), Ending::HeadTimeout);
-}
-
-#[test]
-fn an_idle_connection_has_its_time_from_the_last_answer() {
-    let mut bench = Bench::new(Protocol::Http1);
-    bench.exchange(s(3));
-    bench.assert_ends(s(63), Ending::Idle);
-}
-
-#[test]
-fn a_further_head_has_its_time_from_its_first_byte() {
-    let mut bench = Bench::new(Protocol::Http1);
-    bench.exchange(s(3));
-    bench.at(s(50)).note_read();
-    bench.at(s(55)).note_read();
-    bench.assert_ends(s(60), Ending::HeadTimeout);
-}
-
-#[test]
 fn an_idle_connection_that_hyper_does_not_listen_to_is_stalled() {
     let mut bench = Bench::new(Protocol::Http1);
     let state = bench.at(s(3));
@@ -124,19 +93,6 @@ fn a_handler_may_run_as_long_as_bytes_come_and_a_stall_after_that() {
 }
 
 #[test]
-fn a_reader_at_the_least_rate_stays() {
-    let mut bench = Bench::new(Protocol::Http1);
-    owe(&bench, s(1));
-    assert_eq!(bench.review(s(1)), Ok(millis(s(1) + WINDOW)));
-    for window in 1..20 {
-        bench.at(s(window * 10)).note_written(4_096 * 10);
-        bench.state.on_write_blocked();
-        let now = s(1) + WINDOW * u32::try_from(window).unwrap();
-        assert_eq!(bench.review(now), Ok(millis(now + WINDOW)));
-    }
-}
-
-#[test]
 fn a_reader_below_the_least_rate_is_dropped_when_its_bytes_are_used_up() {
     let mut bench = Bench::new(Protocol::Http1);
     owe(&bench, s(1));
@@ -145,17 +101,6 @@ fn a_reader_below_the_least_rate_is_dropped_when_its_bytes_are_used_up() {
     bench.state.on_write_blocked();
     let deadline = s(1) + WINDOW + s(5) - Duration::from_millis(1);
     bench.assert_ends(deadline, Ending::SlowReader);
-}
-
-#[test]
-fn single_bytes_are_counted_together() {
-    let mut bench = Bench::new(Protocol::Http1);
-    owe(&bench, s(1));
-    for _ in 0..4_096 {
-        bench.review(s(1)).unwrap();
-        bench.state.note_written(1);
-    }
-    bench.assert_ends(s(1) + WINDOW + s(1), Ending::SlowReader);
 }
 
 #[test]
@@ -178,19 +123,6 @@ fn two_slow_replies_are_not_one() {
     bench.state.note_flushed();
     bench.state.on_write_blocked();
     assert_eq!(bench.review(s(11)), Ok(millis(s(11) + WINDOW)));
-}
-
-#[test]
-fn without_a_rate_only_a_standstill_is_dropped() {
-    let timeouts = Timeouts {
-        rate_min: 0,
-        ..ALLOWANCES
-    };
-    let mut bench = Bench::with(Protocol::Http1, timeouts);
-    owe(&bench, s(1));
-    bench.at(s(15)).note_written(1);
-    bench.state.on_write_blocked();
-    bench.assert_ends(s(35), Ending::Stalled);
 }
 
 #[test]
@@ -222,18 +154,6 @@ fn pings_do_not_keep_an_http2_connection_without_requests() {
         state.note_written(17);
     }
     bench.assert_ends(s(63), Ending::Idle);
-}
-
-#[test]
-fn a_body_that_hyper_cannot_send_on_http2_counts_as_owed() {
-    let mut bench = Bench::new(Protocol::Http2);
-    let state = bench.at(s(1));
-    state.note_request();
-    state.note_answer();
-    state.note_body();
-    bench.review(s(1)).unwrap();
-    bench.at(s(6)).note_written(17);
-    bench.assert_ends(s(1) + WINDOW + Duration::from_millis(4), Ending::SlowReader);
 }
 
 /// A request comes at `now`, and its reply does not fit into the socket.

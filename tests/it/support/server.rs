@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use reviewd::http::{Proxies, ProxyField, Rates};
-use reviewd::server::{self, Config, DataSource, Limits, Mcp, Reload, Running};
+use reviewd::server::{self, Config, DataSource, Limits, Mcp, Running};
 
 use super::client::{Connection, Response, get};
 
@@ -34,11 +34,8 @@ pub(crate) fn config() -> Config {
         cache_control: "public, max-age=60, stale-while-revalidate=600".to_owned(),
         threads: NonZeroUsize::MIN.saturating_add(1),
         drain_time: Duration::from_secs(8),
-        reload: Reload {
-            watch: true,
-            poll: Duration::from_millis(100),
-            file_bytes: 256 << 20,
-        },
+        poll: Duration::from_millis(100),
+        file_bytes: 256 << 20,
         mcp: Mcp {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),

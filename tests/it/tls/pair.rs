@@ -58,7 +58,7 @@ fn a_bad_new_pair_changes_nothing_and_is_told_until_a_good_one_comes() {
 #[test]
 fn sighup_reads_the_pair_where_nothing_else_looks() {
     let mut pair = Pair::new();
-    let program = pair.serve(&["--poll", "0", "--no-watch"]);
+    let program = pair.serve(&["--poll", "0"]);
     pair.renew(ALWAYS);
     program.signal("HUP");
     program.wait_for_log("a changed certificate is served");
