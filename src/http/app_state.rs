@@ -97,12 +97,6 @@ impl AppState {
         let _second = self.access_log.set(log);
     }
 
-    /// Puts `site` in place of `expected`, unless that is no longer the current one; tells whether it did.
-    pub fn replace(&self, expected: &Arc<ServedState>, served: ServedState) -> bool {
-        let previous = self.served.compare_and_swap(expected, Arc::new(served));
-        Arc::ptr_eq(&previous, expected)
-    }
-
     /// Puts `site` in place of the current one, and returns that. Requests in flight finish on the site they began with,
     /// and the last of them would have to free it, gigabytes of a large dataset, unless the caller keeps it longer.
     pub fn publish(&self, served: ServedState) -> Arc<ServedState> {

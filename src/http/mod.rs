@@ -40,7 +40,7 @@ pub use fast_path::{FastResponse, respond_simple};
 pub(crate) use fast_path::{documents, protocol_error};
 pub use readiness::{Readiness, Reason};
 pub use request_metrics::RequestMetrics;
-pub(crate) use request_metrics::{BOUNDS_US, NOT_MODIFIED, STATUS_CLASSES, Searcher};
+pub(crate) use request_metrics::{BOUNDS_US, STATUS_CLASSES, Searcher};
 pub(crate) use respond::internal_error;
 pub use respond::{handle, respond};
 pub(crate) use router::ROUTE_LABELS;

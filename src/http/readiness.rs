@@ -51,7 +51,7 @@ impl Readiness {
     pub fn report(&self, reason: &Reason) {
         self.reasons.rcu(|reasons| {
             let others = reasons.iter().filter(|other| other.code != reason.code);
-            let mut next: Vec<Reason> = others.take(REASONS_MAX - 1).cloned().collect();
+            let mut next: Vec<Reason> = others.cloned().collect();
             next.push(reason.clone());
             next
         });

@@ -9,9 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::http::{AccessLog, LogEntry, WriterMessage, WriterStats};
@@ -19,12 +17,8 @@ use crate::wire::date::Timestamp;
 use crate::wire::json::{Object, push_string};
 use crate::wire::text::push_percent;
 
-use super::clock;
 use super::config::AccessLogTarget;
 use super::threads::Threads;
-
-/// The least time between two warnings about a log that cannot be written, and between two attempts to open it again.
-const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Bytes that are written at a time, while more lines wait.
 const BATCH_BYTES: usize = 64 << 10;
@@ -63,10 +57,8 @@ struct Writer {
     batch: Vec<u8>,
     /// The file ends in the middle of a line.
     is_torn: bool,
-    /// When the last warning was logged, while the log cannot be written.
-    warned: Option<Instant>,
-    /// Lines lost since then.
-    lost: u64,
+    /// The last write failed, which was logged.
+    is_failing: bool,
 }
 
 impl Writer {
@@ -77,8 +69,7 @@ impl Writer {
             stats,
             batch: Vec::with_capacity(BATCH_BYTES * 2),
             is_torn: false,
-            warned: None,
-            lost: 0,
+            is_failing: false,
         }
     }
 
@@ -127,15 +118,15 @@ impl Writer {
         self.stats.written.fetch_add(whole, Relaxed);
         self.stats.failed.fetch_add(all - whole, Relaxed);
         match result {
-            Err(error) => self.warn(&error, all - whole),
-            Ok(()) if self.warned.take().is_some() => {
-                let lines = std::mem::take(&mut self.lost);
-                info!(
-                    lines,
-                    "the access log is written again; so many lines were lost since the last warning"
-                );
+            Err(error) if !self.is_failing => {
+                self.is_failing = true;
+                warn!(%error, "the access log cannot be written, lines are lost and counted in the metrics");
             }
-            Ok(()) => {}
+            Ok(()) if self.is_failing => {
+                self.is_failing = false;
+                info!("the access log is written again");
+            }
+            _ => {}
         }
     }
 
@@ -159,34 +150,13 @@ impl Writer {
         match open(path) {
             Ok(file) => {
                 info!(file = %path.display(), "the access log was opened anew");
-                self.take(file);
+                // The same file, opened again, still has its torn line.
+                self.is_torn &= file.metadata().is_ok_and(|data| data.len() > 0);
+                self.out = Box::new(file);
             }
             Err(error) => {
                 warn!(file = %path.display(), %error, "the access log cannot be opened anew, the old file is written on");
             }
-        }
-    }
-
-    /// Writes to `file` from now on.
-    fn take(&mut self, file: File) {
-        // The same file, opened again, still has its torn line.
-        self.is_torn &= file.metadata().is_ok_and(|data| data.len() > 0);
-        self.out = Box::new(file);
-    }
-
-    /// Logs from time to time that lines could not be written, and opens the file again: the old one may be of a file
-    /// system that was unmounted. Serving goes on without the log.
-    fn warn(&mut self, error: &io::Error, lines: u64) {
-        self.lost += lines;
-        let now = clock::instant();
-        if self.warned.is_some_and(|at| now - at < WARNING_INTERVAL) {
-            return;
-        }
-        self.warned = Some(now);
-        let lines = std::mem::take(&mut self.lost);
-        warn!(%error, lines, "the access log cannot be written, lines are lost");
-        if let Some(Ok(file)) = self.path.as_deref().map(open) {
-            self.take(file);
         }
     }
 }

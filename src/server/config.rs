@@ -89,12 +89,6 @@ impl Config {
         is_limited && is_elsewhere && self.proxies.networks.is_empty()
     }
 
-    /// Tells whether a field of proxies was chosen, and no proxy may write it. The usual field may have been chosen, too, but
-    /// that cannot be told from here.
-    pub(super) fn has_unused_proxy_field(&self) -> bool {
-        self.proxies.networks.is_empty() && self.proxies.field != http::ProxyField::XForwardedFor
-    }
-
     /// Returns the value of Strict-Transport-Security, if it is to be sent.
     pub(super) fn hsts(&self) -> Option<HeaderValue> {
         let seconds = self.tls.as_ref().map_or(0, |files| files.hsts_s);

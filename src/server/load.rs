@@ -35,14 +35,14 @@ const AT_ONCE_BYTES: u64 = 1 << 20;
 const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Turns files into what is served, at the start and at every reload.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Loader {
     source: DataSource,
     file_bytes: u64,
     base_url: String,
     search_memory: Option<u64>,
     mentions_min: u32,
-    dates: Arc<Mutex<ContentDates>>,
+    dates: Mutex<ContentDates>,
 }
 
 /// What is left to do for the first dataset while it is served.
@@ -50,6 +50,8 @@ pub(super) struct Loader {
 pub(super) struct DeferredWork {
     dataset: Dataset,
     lints: Lints,
+    /// Threads that derive them.
+    threads: NonZeroUsize,
     /// Whether the insights are still to be derived.
     pub(super) awaits_insights: bool,
 }
@@ -87,7 +89,7 @@ impl Loader {
             base_url: base_url.to_owned(),
             search_memory: config.search_memory,
             mentions_min: config.mentions_min,
-            dates: Arc::new(Mutex::new(ContentDates::load(config.state.as_deref()))),
+            dates: Mutex::new(ContentDates::load(config.state.as_deref())),
         }
     }
 
@@ -172,6 +174,7 @@ impl Loader {
             awaits_insights: is_large && dataset.insights.is_none(),
             dataset,
             lints,
+            threads,
         };
         if !deferred.awaits_insights {
             let options = settings.insights(threads);
@@ -184,17 +187,17 @@ impl Loader {
         Ok((served, is_large.then_some(deferred)))
     }
 
-    /// Gives the first `snapshot` its insights while it is served, by as many threads as given; `false` once
-    /// `cancelled`.
+    /// Gives the first `snapshot` its insights while it is served; `false` once `cancelled`.
     pub(super) fn derive_first(
         &self,
         snapshot: &Snapshot,
         deferred: &DeferredWork,
-        threads: NonZeroUsize,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> bool {
-        let dataset = &deferred.dataset;
-        let options = self.settings(dataset, threads).insights(threads);
+        let DeferredWork {
+            dataset, threads, ..
+        } = deferred;
+        let options = self.settings(dataset, *threads).insights(*threads);
         let document = insights::document_unless(dataset, &options, cancelled);
         document
             .map(|document| snapshot.set_insights(document))

@@ -15,7 +15,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use crate::clock;
-use crate::http::{AppState, BOUNDS_US, NOT_MODIFIED, ROUTE_LABELS, STATUS_CLASSES, Searcher};
+use crate::http::{AppState, BOUNDS_US, ROUTE_LABELS, STATUS_CLASSES, Searcher};
 use crate::hub::Hub;
 use crate::hub::subscription::{Failure, RemovalReason};
 use crate::mcp::calls::TOOLS;
@@ -89,11 +89,6 @@ impl MetricSources {
                 encode_counter(&mut metric, count)?;
             }
         }
-        let not_modified = routes().map(|(route, label)| {
-            let count = traffic.sum(|shard| &shard.routes[route].requests[NOT_MODIFIED]);
-            (label, count)
-        });
-        out.counters("reviewd_http_not_modified", "route", not_modified)?;
         out.counter("reviewd_http_requests_plain", traffic.plain())?;
         let bytes = routes().map(|(route, label)| {
             let sum = traffic.sum(|shard| &shard.routes[route].bytes);
@@ -179,7 +174,6 @@ impl MetricSources {
         let snapshot = served.snapshot();
         let updated = snapshot.updated_at.unix();
         let loaded = self.counters.loaded_ms.load(Relaxed) / 1_000;
-        let age_s = unsigned(clock::now().unix() - updated);
         let bytes = snapshot.reviews.body.len() as u64;
         out.info("reviewd_dataset", ("version", snapshot.version()))?;
         out.gauge("reviewd_dataset_reviews", snapshot.len())?;
@@ -188,7 +182,6 @@ impl MetricSources {
             "reviewd_dataset_updated_timestamp_seconds",
             unsigned(updated),
         )?;
-        out.gauge("reviewd_dataset_age_seconds", age_s)?;
         out.gauge("reviewd_dataset_loaded_timestamp_seconds", unsigned(loaded))?;
         let reloads = ["replaced", "same", "refused", "gone"].into_iter();
         let reloads = reloads.zip(self.counters.reloads.each_ref().map(Counter::get));
@@ -332,7 +325,6 @@ fn unsigned(value: i64) -> u64 {
 const FAMILIES: &str = "\
 reviewd_build info The program.
 reviewd_http_requests counter Requests answered, by route and class of status; protocol errors and timeouts are `other`.
-reviewd_http_not_modified counter Requests answered by 304: the client had the content already.
 reviewd_http_requests_plain counter Requests answered by the fast path; they count among all others as well.
 reviewd_http_response_body_bytes counter Bytes of response bodies, as compressed as they were sent.
 reviewd_http_request_duration_seconds histogram Time from a request's head to a response that is ready to be sent.
@@ -352,7 +344,6 @@ reviewd_dataset info The dataset that is served.
 reviewd_dataset_reviews gauge Published reviews.
 reviewd_dataset_size_bytes gauge Bytes of /reviews.json, not compressed.
 reviewd_dataset_updated_timestamp_seconds gauge The dataset's own date, updated_at.
-reviewd_dataset_age_seconds gauge Time since the dataset's own date.
 reviewd_dataset_loaded_timestamp_seconds gauge When the dataset was read.
 reviewd_reloads counter Reloads, by outcome.
 reviewd_ready gauge 1 if traffic should be sent here, as /readyz says.

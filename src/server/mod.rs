@@ -2,8 +2,8 @@
 //!
 //! [`start`] is the way in, for the program and for every test over a socket alike. The threads, by name: `accept`
 //! takes connections and waits for the end, `serve-N` serve them, `reload` reads changed files and builds what is
-//! served, `compress` makes its compressed variants, and `insights` finds the warnings and insights that a large
-//! dataset starts without, the last three at low priority; `hub` and its workers are the hub's own.
+//! served, and after the start of a large dataset finds its warnings and insights, and `compress` makes compressed
+//! variants, both at low priority; `hub` and its workers are the hub's own.
 
 mod access_log;
 mod admin;
@@ -31,7 +31,6 @@ mod state;
 pub mod systemd;
 mod threads;
 mod tls;
-mod workers;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -128,9 +127,6 @@ fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, 
     );
     let group = group.map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
-    if let Some(deferred) = deferred {
-        reload::finish_first(Arc::clone(&app), loader.clone(), deferred, config.threads);
-    }
     counters
         .loaded_ms
         .store(crate::clock::unix_ms(), Ordering::Relaxed);
@@ -138,6 +134,7 @@ fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, 
         &config,
         Arc::clone(&app),
         loader,
+        deferred,
         seen,
         Arc::clone(&counters),
         tls,
@@ -194,8 +191,6 @@ fn warn_of_addresses(config: &Config, address: SocketAddr) {
             "the public address seems to be that of a proxy which --trusted-proxy does not name: all its clients count \
              as one for --hub-rate, --read-rate, --mcp-rate and --address-connections"
         );
-    } else if config.has_unused_proxy_field() {
-        warn!("--proxy-field has no effect, as --trusted-proxy names no proxy");
     }
 }
 

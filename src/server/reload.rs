@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tracing::{debug, error, info, warn};
+use tracing::{error, info, warn};
 
 use crate::dataset::Problem;
 use crate::http::{AppState, Reason, ServedState};
@@ -61,6 +61,7 @@ impl Reloader {
         config: &Config,
         app: Arc<AppState>,
         loader: Loader,
+        deferred: Option<DeferredWork>,
         seen: Stamps,
         counters: Arc<Counters>,
         tls: Option<CertificateReloader>,
@@ -75,6 +76,7 @@ impl Reloader {
             trigger: trigger.clone(),
             app,
             loader,
+            deferred,
             directory,
             poll: poll.unwrap_or(Duration::MAX),
             seen,
@@ -105,6 +107,8 @@ impl Reloader {
 struct State {
     app: Arc<AppState>,
     loader: Loader,
+    /// What the start has left out.
+    deferred: Option<DeferredWork>,
     trigger: ReloadTrigger,
     /// `None` for the embedded sample, which does not change.
     directory: Option<PathBuf>,
@@ -134,6 +138,9 @@ impl State {
         // Requests come before a build.
         give_way(Behind::Well);
         self.after_publishing(None);
+        if let Some(deferred) = self.deferred.take() {
+            self.finish_first(&deferred);
+        }
         let mut looked = clock::instant();
         loop {
             let wait = self.poll.saturating_sub(looked.elapsed());
@@ -153,6 +160,33 @@ impl State {
             }
             // A request since then is taken in the next iteration.
             self.systemd.reloaded();
+        }
+    }
+
+    /// Does what the start of a large dataset left out: logs the warnings, derives the insights and serves them. Until then
+    /// `/insights.json` answers 503, and changed files wait.
+    fn finish_first(&self, deferred: &DeferredWork) {
+        deferred.log_warnings();
+        if !deferred.awaits_insights {
+            return;
+        }
+        let began = clock::instant();
+        let first = self.app.current();
+        let stopping = || self.trigger.is_stopping();
+        if !self
+            .loader
+            .derive_first(first.snapshot(), deferred, &stopping)
+        {
+            return;
+        }
+        match self.loader.served(Arc::clone(first.snapshot())) {
+            Err(error) => warn!(%error, "the insights cannot be served"),
+            Ok(whole) => {
+                self.app.publish(whole);
+                let elapsed_ms = clock::elapsed_ms(began);
+                info!(elapsed_ms, "the insights are served");
+                compress(&self.app, self.app.current(), None);
+            }
         }
     }
 
@@ -337,51 +371,6 @@ fn drop_when_unshared<T>(shared: Arc<T>, wait_max: Duration, cancelled: impl Fn(
     let began = clock::instant();
     while Arc::strong_count(&shared) > 1 && began.elapsed() < wait_max && !cancelled() {
         thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// Does what the start of a large dataset left out, on a thread of low priority: logs the warnings, derives the insights
-/// and serves them. Until then `/insights.json` answers 503; a reload meanwhile brings its own insights.
-pub(super) fn finish_first(
-    app: Arc<AppState>,
-    loader: Loader,
-    deferred: DeferredWork,
-    threads: NonZeroUsize,
-) {
-    let spawned = Threads::new(&app.readiness, "").spawn("insights", move || {
-        give_way(Behind::Well);
-        deferred.log_warnings();
-        if deferred.awaits_insights {
-            serve_insights(&app, &loader, &deferred, threads);
-        }
-    });
-    if let Err(error) = spawned {
-        warn!(%error, "warnings and insights are left out until the next reload");
-    }
-}
-
-/// Derives the insights of the state that is served, and serves them.
-fn serve_insights(
-    app: &Arc<AppState>,
-    loader: &Loader,
-    deferred: &DeferredWork,
-    threads: NonZeroUsize,
-) {
-    let began = clock::instant();
-    let first = app.current();
-    let snapshot = first.snapshot();
-    let is_replaced = || !Arc::ptr_eq(&app.current(), &first);
-    if !loader.derive_first(snapshot, deferred, threads, &is_replaced) {
-        return debug!("a newer dataset is served, with insights of its own");
-    }
-    let whole = match loader.served(Arc::clone(snapshot)) {
-        Ok(whole) => whole,
-        Err(error) => return warn!(%error, "the insights cannot be served"),
-    };
-    if app.replace(&first, whole) {
-        let elapsed_ms = clock::elapsed_ms(began);
-        info!(elapsed_ms, "the insights are served");
-        compress(app, app.current(), None);
     }
 }
 

@@ -80,7 +80,7 @@ fn each_alert_waits_says_how_urgent_it_is_and_what_it_means() {
     }
     for subject in [
         "reviewd_tls_certificate_expiry_timestamp_seconds",
-        "reviewd_dataset_age_seconds",
+        "reviewd_dataset_updated_timestamp_seconds",
         "reviewd_hub_oldest_due_age_seconds",
         "reviewd_hub_paused",
     ] {

@@ -192,7 +192,6 @@ fn a_proxy_that_may_have_been_forgotten_is_told_of_at_the_start() {
             None => assert!(!program.has_seen("-proxy"), "{more:?}"),
         }
     }
-    Program::serve(&["--proxy-field", "forwarded"]).seen("--proxy-field has no effect");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use arrayvec::ArrayString;
 
+use std::time::Duration;
+
 use super::*;
 use crate::wire::trace::TraceParent;
 
@@ -129,20 +131,4 @@ fn after_a_full_disk_each_line_stands_alone() {
     for (at, path) in [(0, "/1"), (2, "/4"), (3, "/5")] {
         assert_eq!(format!("{}\n", lines[at]), line(&entry(path)));
     }
-}
-
-#[test]
-fn a_log_that_cannot_even_be_opened_is_written_again_later() {
-    let disk = Disk::default();
-    let (mut writer, stats) = writer(Some("/nowhere/access.log".into()), disk.clone());
-    put(&mut writer, "/1");
-    writer.write();
-    disk.room.store(usize::MAX, Relaxed);
-    put(&mut writer, "/2");
-    writer.write();
-    assert_eq!(
-        (stats.written.load(Relaxed), stats.failed.load(Relaxed)),
-        (1, 1)
-    );
-    assert_eq!(disk.text(), line(&entry("/2")));
 }
