@@ -27,23 +27,26 @@
 //!
 //! # Three ways through the code
 //!
-//! **`GET /reviews.json`.** `server::listener` accepts, `server::workers` hands the connection to `server::connection`, which
-//! begins on the fast path (`server::fast`): `wire::simple_request` parses, `http::head` makes a `RequestHead`, `http::respond`
-//! routes it (`http::router`) and asks `http::endpoint`, which selects the coding from `http::served_state` and evaluates the
-//! conditions (`wire::conditional`); the head's bytes are kept there, too, and `server::fast` writes. Anything unusual goes
-//! to hyper (`server::service`), which makes the same `RequestHead`.
+//! **`GET /reviews.json`**, 18 files. `server::listener` accepts, `server::connections` admits, and a worker runs
+//! `server::connection`, whose `deadline` reads the facts in `state`. It begins on the fast path, `server::fast`, which calls
+//! `http::fast_path` through the handler in `server`: `wire::simple_request` parses, `http::head` makes a `RequestHead`,
+//! `http::respond` routes it (`target`, `router`) and asks `http::endpoint`, which selects the coding (`wire::negotiate`)
+//! from `http::served_state` and evaluates the conditions (`wire::conditional`); `http::reply` encodes, and `server::fast`
+//! writes. Anything unusual goes to hyper (`server::service`), which makes the same `RequestHead`.
 //!
-//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`.** The same as far as `http::endpoint::search`:
-//! `search::query` turns the parameters into a `Query` (`search::filter`), or into issues (`search::issue`) and a 400; the
-//! entity-tag of dataset and query decides about a 304 before anything is searched; `search::run` selects rows from the
-//! index (`search::select`, `search::tree`), and `search::envelope` joins the reviews' stored bytes into one buffer.
+//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 31 files. The same as far as `http::endpoint::search`:
+//! `search::query` turns the parameters (`wire::form`) into a `Query` (`filter`, `words`), or into issues (`issue`) and a
+//! 400; the entity-tag of dataset and query decides about a 304 before anything is searched; `search::run` selects rows
+//! (`select`, `terms`, `rows`) from the `index` (`tree`), and `search::envelope` joins the reviews' stored bytes.
 //!
-//! **A changed file until a subscriber is told.** A signal, the watched folder or a timer wakes `server::reload`
-//! (`server::reload_trigger`). `server::files` reads the files as one set, `server::load` has them checked
-//! (`dataset`) and dated and builds a `snapshot` (`insights`, `search`, documents, pages), which
-//! replaces `http::ServedState`; any error keeps the old one. `server::reload` then compresses and calls `hub::Hub`,
-//! whose thread (`hub::engine`) has the store (`hub::store`) note the topics' new digests, claims what is pending,
-//! sends (`hub::client`) and records the results. What is pending is state on disk, so that a crash loses nothing.
+//! **A changed file until a subscriber is told**, 33 files. A timer or a signal wakes `server::reload`. `server::files`
+//! reads the files as one set, `server::load` has them checked (`dataset`: `json`, `reviews`, `review`, `business`,
+//! `companions`, `lints`) and dated and builds a `snapshot` (`dataset::publish`, `snapshot::resource`, `insights`,
+//! `search::index`, `search::tree` and its `build`, `pages`), which replaces `http::served_state` in `http::app_state`; any
+//! error keeps the old one. `server::reload` then compresses and calls `hub::handle`, whose thread (`hub::engine`: `messages`,
+//! `storage`, `dispatch`) has the store (`hub::store`: `deliveries`, `connection`, `sqlite`) note the topics' new digests,
+//! claims what is pending, sends (`hub::client`: `resolve`, `signature`) and records the results (`outcome`). What is
+//! pending is state on disk, so that a crash loses nothing.
 //!
 //! # Invariants
 //!

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use source::{Source, sources};
 
 /// The modules that may name hyper and its kin.
-const MAY_NAME_HYPER: &[&str] = &["http", "server"];
+const MAY_NAME_HYPER: &[&str] = &["http"];
 
 /// The modules that get bytes and the time handed in: they open no file and no socket, and read no environment.
 const WITHOUT_IO: &[&str] = &[
@@ -37,9 +37,7 @@ const HUB_RULES: &[&str] = &[
 ];
 
 /// Folders whose files still form circles; none is added.
-const WITH_CIRCLES: &[&str] = &[
-    "dataset", "hub", "import", "insights", "mcp", "search", "server",
-];
+const WITH_CIRCLES: &[&str] = &["dataset", "hub", "import", "insights", "mcp", "search"];
 
 /// The file that asks for the time of day; everything else is told it.
 const CLOCK: &str = "src/clock.rs";
