@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use source::{Source, sources};
 
 /// The modules that may name hyper and its kin.
-const MAY_NAME_HYPER: &[&str] = &["http"];
+const MAY_NAME_HYPER: &[&str] = &["http", "server"];
 
 /// The modules that get bytes and the time handed in: they open no file and no socket, and read no environment.
 const WITHOUT_IO: &[&str] = &[

@@ -19,9 +19,6 @@ pub(crate) const BOUNDS_US: [u64; 13] = [
 /// Classes of statuses, from 200 on by the hundred; of those from 300 the service sends 304 alone.
 pub(crate) const STATUS_CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
-/// The class of 304 in [`STATUS_CLASSES`].
-pub(crate) const NOT_MODIFIED: usize = 1;
-
 /// Where a search that was run came from; those that a 304 answers are not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Searcher {
