@@ -275,7 +275,7 @@ pub(crate) fn render_mcp(reply: mcp::Reply, mut headers: HeaderMap) -> Response<
     headers.insert(header::CACHE_CONTROL, NO_STORE.clone());
     // A copy for one origin is of no use to another.
     headers.insert(header::VARY, HeaderValue::from_static("Origin"));
-    if let (mcp::Visitor::Page, Some(origin)) = (reply.visitor, origin) {
+    if let (mcp::Origin::Allowed, Some(origin)) = (reply.origin, origin) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         let exposed = "Mcp-Session-Id, RateLimit, RateLimit-Policy, Retry-After";
         let exposed = HeaderValue::from_static(exposed);

@@ -293,21 +293,19 @@ async fn respond_to_body(
     // Chunks are where parsers disagree (RFC 9112 §7.1), so nothing that follows them is taken for a request.
     let chunked = parts.headers.contains_key(header::TRANSFER_ENCODING);
     let has_body = !body.is_end_stream();
-    let visitor = match row.route {
-        Route::Mcp => endpoint::judge(&app, &parts),
-        _ => Ok(mcp::Visitor::Direct),
+    let origin = match row.route {
+        Route::Mcp => endpoint::check_mcp_origin(&app, &parts),
+        _ => Ok(mcp::Origin::Absent),
     };
     let head = RequestHead::of_parts(&app.own_authority, &parts, peer);
-    let scope = row
-        .scope
-        .filter(|_| visitor.is_ok() && !head.is_preflight());
+    let scope = row.scope.filter(|_| origin.is_ok() && !head.is_preflight());
     let exceeded = scope.and_then(|scope| exchange.count(&app, &head, scope));
-    let (mut response, is_read) = match (visitor, row.route, exceeded) {
+    let (mut response, is_read) = match (origin, row.route, exceeded) {
         (Err(reply), ..) => (reply::render_mcp(reply, parts.headers), false),
-        (Ok(visitor), Route::Mcp, None) => endpoint::mcp(&app, parts, visitor, body).await,
-        (Ok(visitor), Route::Mcp, Some(_)) => {
+        (Ok(origin), Route::Mcp, None) => endpoint::mcp(&app, parts, origin, body).await,
+        (Ok(origin), Route::Mcp, Some(_)) => {
             let mut reply = mcp::Reply::refuse(mcp::Refusal::TooMany);
-            reply.visitor = visitor;
+            reply.origin = origin;
             (reply::render_mcp(reply, parts.headers), false)
         }
         (Ok(_), _, None) => endpoint::hub(&app, parts, body).await,

@@ -11,9 +11,6 @@ use crate::search::fold::fold_into;
 ///
 /// What is known is offered where any of its names begins with the value, without regard to case. An argument that
 /// has nothing to offer, and a prompt or template that does not exist, get an empty list.
-///
-/// # Errors
-/// Invalid parameters where `ref` or `argument` are not as the protocol says.
 pub(crate) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
     let part = |object: &str, key: &str| call.param(object)?.get(key)?.as_str();
     let key = match part("ref", "type") {
@@ -48,12 +45,13 @@ pub(crate) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcE
 fn names<'c>(entries: &'c [Named], value: &str) -> (Vec<&'c str>, usize) {
     let mut folded = String::new();
     fold_into(value, &mut folded);
-    let begins = |name: &String| {
-        name.starts_with(&folded) || name.split(' ').any(|word| word.starts_with(&folded))
+    // Of a phrase or a further alias only the beginning counts: "prob" is not meant by "title problem".
+    let begins = |(at, name): (usize, &String)| {
+        name.starts_with(&folded) || at < 2 && name.split(' ').any(|word| word.starts_with(&folded))
     };
     let fitting = entries
         .iter()
-        .filter(|entry| entry.folded.iter().any(begins));
+        .filter(|entry| entry.folded.iter().enumerate().any(begins));
     first(fitting.map(|entry| entry.name.as_str()))
 }
 

@@ -24,9 +24,6 @@ pub(crate) fn initialize(catalog: &Catalog, revision: Revision, id: &Value, out:
 }
 
 /// Appends the answer to any other request.
-///
-/// # Errors
-/// The error to answer with; then nothing has been appended.
 pub(crate) fn dispatch(
     catalog: &Catalog,
     era: Era,

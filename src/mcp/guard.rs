@@ -23,11 +23,11 @@ pub(super) struct Guard {
 
 /// What an allowed origin gets to see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Visitor {
+pub enum Origin {
     /// No browser: no CORS headers are needed.
-    Direct,
+    Absent,
     /// An allowed page: its origin is echoed in `Access-Control-Allow-Origin`.
-    Page,
+    Allowed,
 }
 
 impl Guard {
@@ -52,18 +52,15 @@ impl Guard {
     ///
     /// A Host may be our own, an allowed one, loopback, or any address: only a name can be rebound. The port is not
     /// looked at.
-    ///
-    /// # Errors
-    /// What to answer with 403: a foreign, repeated or opaque (`null`) origin, a foreign or repeated host.
-    pub(super) fn check(&self, head: &Head<'_>) -> Result<Visitor, RpcError> {
-        let visitor = match head.origin {
-            Field::Absent => Visitor::Direct,
-            Field::One(origin) if self.allows_origin(origin) => Visitor::Page,
+    pub(super) fn check(&self, head: &Head<'_>) -> Result<Origin, RpcError> {
+        let origin = match head.origin {
+            Field::Absent => Origin::Absent,
+            Field::One(origin) if self.allows_origin(origin) => Origin::Allowed,
             _ => return Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403)),
         };
         let foreign = match head.host {
-            Field::Absent => return Ok(visitor),
-            Field::One(host) if self.is_open || self.allows_host(host) => return Ok(visitor),
+            Field::Absent => return Ok(origin),
+            Field::One(host) if self.is_open || self.allows_host(host) => return Ok(origin),
             Field::One(host) => cut_lossy(host),
             Field::Repeated => "two names".to_owned(),
         };
@@ -141,57 +138,60 @@ const FOREIGN_ORIGIN: &str = "pages of this origin may not use the server; the o
 mod tests {
     use super::*;
 
-    fn guard(base_url: &str, origins: &[&str], hosts: &[&str]) -> Guard {
+    /// Tells who is refused by the server at `https://reviews.example:8443` with these origins and hosts allowed.
+    fn refused(origins: &[&str], hosts: &[&str], origin: &str, host: &str) -> Option<String> {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Guard::new(&Settings {
-            base_url: base_url.to_owned(),
+        let guard = Guard::new(&Settings {
+            base_url: "https://Reviews.example:8443/".to_owned(),
             allowed_origins: owned(origins),
             allowed_hosts: owned(hosts),
             body_bytes_max: 0,
-        })
-    }
-
-    fn judge(guard: &Guard, origin: Option<&str>, host: Option<&str>) -> Result<Visitor, RpcError> {
-        let field = |text: Option<&'static str>| match text {
-            Some(text) => Field::One(text.as_bytes()),
-            None => Field::Absent,
+        });
+        let field = |text: &'static str| match text {
+            "-" => Field::Absent,
+            "+" => Field::Repeated,
+            text => Field::One(text.as_bytes()),
         };
         let leak = |text: &str| -> &'static str { String::leak(text.to_owned()) };
-        guard.check(&Head {
-            origin: field(origin.map(leak)),
-            host: field(host.map(leak)),
+        let head = Head {
+            origin: field(leak(origin)),
+            host: field(leak(host)),
             ..Head::default()
-        })
+        };
+        let expected = match origin {
+            "-" => Origin::Absent,
+            _ => Origin::Allowed,
+        };
+        match guard.check(&head) {
+            Ok(found) => {
+                assert_eq!(found, expected);
+                None
+            }
+            Err(error) => Some(error.message.into_owned()),
+        }
     }
 
     #[test]
-    fn own_and_loopback_origins_are_welcome_and_so_is_none() {
-        let guard = guard("https://Reviews.example/", &[], &[]);
-        assert_eq!(judge(&guard, None, None), Ok(Visitor::Direct));
+    fn origins_are_our_own_loopback_or_allowed() {
+        let foreign = |origin: &str, allowed: &[&str]| refused(allowed, &[], origin, "-");
         for origin in [
-            "https://reviews.example",
-            "HTTPS://REVIEWS.EXAMPLE",
+            "-",
+            "https://reviews.example:8443",
+            "HTTPS://REVIEWS.EXAMPLE:8443",
             "http://localhost",
             "http://localhost:5173",
             "https://127.0.0.1:1",
             "http://127.8.9.1",
             "http://[::1]:3000",
+            "https://app.example",
         ] {
-            assert_eq!(
-                judge(&guard, Some(origin), None),
-                Ok(Visitor::Page),
-                "{origin}"
-            );
+            assert_eq!(foreign(origin, &["https://App.example/"]), None, "{origin}");
         }
-    }
-
-    #[test]
-    fn foreign_origins_are_refused() {
-        let guard = guard("https://reviews.example", &[], &[]);
         for origin in [
-            "http://reviews.example",
-            "https://reviews.example:444",
-            "https://reviews.example.evil.example",
+            "+",
+            "http://reviews.example:8443",
+            "https://reviews.example",
+            "https://reviews.example:8443.evil.example",
             "http://localhost.evil.example",
             "http://127.0.0.1.evil.example",
             "https://evil.example",
@@ -206,46 +206,15 @@ mod tests {
             "http://localhost:80:80",
             "http://[::1]x",
         ] {
-            assert_eq!(
-                judge(&guard, Some(origin), None),
-                Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403)),
-                "{origin}"
-            );
+            let message = foreign(origin, &["https://app.example"]).expect(origin);
+            assert!(message.contains("--mcp-allow-origin"), "{message}");
         }
-        let mut head = Head {
-            origin: Field::Repeated,
-            ..Head::default()
-        };
-        assert_eq!(
-            guard.check(&head),
-            Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403))
-        );
-        head.origin = Field::One(b"http://\xff");
-        assert_eq!(
-            guard.check(&head),
-            Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403))
-        );
+        assert_eq!(refused(&["*"], &[], "null", "any.example"), None);
     }
 
     #[test]
-    fn the_operator_may_allow_more_or_all() {
-        let some = guard("https://reviews.example", &["https://App.example/"], &[]);
-        assert_eq!(
-            judge(&some, Some("https://app.example"), None),
-            Ok(Visitor::Page)
-        );
-        assert_eq!(
-            judge(&some, Some("https://evil.example"), None),
-            Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403))
-        );
-        let open = guard("https://reviews.example", &["*"], &[]);
-        let verdict = judge(&open, Some("null"), Some("any.example"));
-        assert_eq!(verdict, Ok(Visitor::Page));
-    }
-
-    #[test]
-    fn only_a_foreign_name_is_refused_as_host() {
-        let guard = guard("https://reviews.example:8443", &[], &[]);
+    fn hosts_are_our_own_addresses_or_allowed_on_any_port() {
+        let hosts = ["reviewd:8080", "Proxy.internal"];
         for host in [
             "reviews.example",
             "REVIEWS.example:9000",
@@ -254,56 +223,25 @@ mod tests {
             "[::1]:80",
             "192.0.2.7:8080",
             "[2001:db8::1]",
+            "reviewd:8080",
+            "REVIEWD",
+            "proxy.internal:1",
         ] {
-            assert_eq!(
-                judge(&guard, None, Some(host)),
-                Ok(Visitor::Direct),
-                "{host}"
-            );
+            assert_eq!(refused(&[], &hosts, "-", host), None, "{host}");
         }
         for host in [
+            "+",
             "evil.example",
             "evil.example:80",
             "reviews.example.evil",
             "",
             "1.2.3.4.evil",
+            "reviewd.evil.example",
+            "xreviewd",
         ] {
-            let refusal = judge(&guard, None, Some(host)).expect_err(host);
-            assert!(
-                refusal.message.starts_with(&format!("{host:?} is not")),
-                "{refusal:?}"
-            );
+            let message = refused(&[], &hosts, "-", host).expect(host);
+            assert!(message.contains("--allow-host"), "{message}");
         }
-        let head = Head {
-            host: Field::Repeated,
-            ..Head::default()
-        };
-        assert!(guard.check(&head).is_err());
-    }
-
-    #[test]
-    fn allowed_names_are_hosts_on_any_port_and_no_origins() {
-        let guard = guard(
-            "https://reviews.example",
-            &[],
-            &["reviewd:8080", "Proxy.internal"],
-        );
-        for host in ["reviewd:8080", "REVIEWD", "proxy.internal:1"] {
-            assert_eq!(
-                judge(&guard, None, Some(host)),
-                Ok(Visitor::Direct),
-                "{host}"
-            );
-        }
-        for host in ["reviewd.evil.example", "xreviewd", ""] {
-            let refusal = judge(&guard, None, Some(host)).expect_err("foreign");
-            assert!(refusal.message.contains("--allow-host"), "{refusal:?}");
-        }
-        let refusal = judge(&guard, Some("http://reviewd:8080"), Some("reviewd:8080"));
-        let refusal = refusal.expect_err("a foreign origin");
-        assert!(
-            refusal.message.contains("--mcp-allow-origin"),
-            "{refusal:?}"
-        );
+        assert!(refused(&[], &hosts, "http://reviewd:8080", "reviewd:8080").is_some());
     }
 }

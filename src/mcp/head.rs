@@ -110,32 +110,4 @@ mod tests {
             assert_eq!(form(lines), Form::Event, "{lines:?}");
         }
     }
-
-    #[test]
-    fn content_type_is_json_with_any_parameters() {
-        for value in [
-            "application/json",
-            "Application/JSON; charset=utf-8",
-            "application/json;",
-        ] {
-            assert!(is_json(Field::One(value.as_bytes())), "{value}");
-        }
-        for value in [
-            "text/plain",
-            "",
-            "application/json-rpc",
-            "application/jsonp",
-            "text/json",
-        ] {
-            assert!(!is_json(Field::One(value.as_bytes())), "{value}");
-        }
-        assert!(!is_json(Field::Absent) && !is_json(Field::Repeated));
-    }
-
-    #[test]
-    fn a_field_is_absent_one_or_repeated() {
-        assert_eq!(Field::of([].into_iter()), Field::Absent);
-        assert_eq!(Field::of([b" a ".as_slice()].into_iter()), Field::One(b"a"));
-        assert_eq!(Field::of([b"a".as_slice(); 2].into_iter()), Field::Repeated);
-    }
 }

@@ -47,6 +47,15 @@ impl<'v> Call<'v> {
         self.param(key).and_then(Value::as_str)
     }
 
+    /// Returns the arguments of a tool or prompt, which must be an object where they are given.
+    pub(crate) fn arguments(&self) -> Result<Option<&'v Map<String, Value>>, RpcError> {
+        match self.param("arguments") {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Object(members)) => Ok(Some(members)),
+            Some(_) => Err(RpcError::params("params.arguments must be an object")),
+        }
+    }
+
     /// Returns a member of `_meta`.
     pub(crate) fn meta(&self, key: &str) -> Option<&'v Value> {
         self.param("_meta").and_then(|meta| meta.get(key))
@@ -94,9 +103,6 @@ impl RpcError {
 }
 
 /// Reads a value as a message.
-///
-/// # Errors
-/// What is wrong with it (400), and the id to answer to if that much could be read.
 pub(crate) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcError)> {
     let invalid =
         |id, message: &'static str| Err((id, RpcError::invalid(message).with_status(400)));
@@ -208,134 +214,3 @@ pub(crate) const HEADER_MISMATCH: i32 = -32_020;
 pub(crate) const UNSUPPORTED_VERSION: i32 = -32_022;
 /// Longest id in bytes; it is echoed, so it has a bound.
 const ID_BYTES_MAX: usize = 512;
-
-#[cfg(test)]
-mod tests {
-    use super::super::json::parse;
-    use super::*;
-    use serde_json::json;
-
-    fn refusal(text: &str) -> (bool, i32) {
-        let value = parse(text.as_bytes()).expect("JSON");
-        match read(&value) {
-            Ok(message) => panic!("{text} is {message:?}"),
-            Err((id, error)) => (id.is_some(), error.code),
-        }
-    }
-
-    #[test]
-    fn requests_notifications_and_responses_are_told_apart() {
-        let is = |text: &str, check: fn(&Message<'_>) -> bool| {
-            let value = parse(text.as_bytes()).expect("JSON");
-            assert!(read(&value).is_ok_and(|message| check(&message)), "{text}");
-        };
-        is(
-            r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#,
-            |m| matches!(m, Message::Request(r) if *r.id == json!(0)),
-        );
-        is(
-            r#"{"jsonrpc":"2.0","id":-7,"method":"ping","params":null}"#,
-            |m| matches!(m, Message::Request(r) if *r.id == json!(-7)),
-        );
-        is(
-            r#"{"jsonrpc":"2.0","id":"","method":"x","params":{}}"#,
-            |m| matches!(m, Message::Request(r) if *r.id == json!("")),
-        );
-        is(
-            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-            |m| matches!(m, Message::Notification(_)),
-        );
-        is(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, |m| {
-            *m == Message::Response
-        });
-        is(
-            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}"#,
-            |m| *m == Message::Response,
-        );
-    }
-
-    #[test]
-    fn what_is_no_message_is_refused_with_its_id_if_it_has_one() {
-        for text in ["1", "null", "\"x\"", "[]"] {
-            assert_eq!(refusal(text), (false, INVALID_REQUEST), "{text}");
-        }
-        for (text, has_id) in [
-            (r#"{}"#, false),
-            (r#"{"jsonrpc":"2.0","id":1}"#, true),
-            (r#"{"id":1,"method":"ping"}"#, true),
-            (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, true),
-            (r#"{"jsonrpc":2.0,"id":"a","method":"ping"}"#, true),
-            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, false),
-            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, false),
-            (r#"{"jsonrpc":"2.0","id":1e3,"method":"ping"}"#, false),
-            (
-                r#"{"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"}"#,
-                false,
-            ),
-            (r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, false),
-            (r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#, false),
-            (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, true),
-            (
-                r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}"#,
-                true,
-            ),
-        ] {
-            assert_eq!(refusal(text), (has_id, INVALID_REQUEST), "{text}");
-        }
-        let list = r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#;
-        assert_eq!(refusal(list), (true, INVALID_PARAMS));
-    }
-
-    #[test]
-    fn an_id_is_at_most_512_bytes_and_comes_back_as_it_was() {
-        let request = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"ping"}}"#);
-        assert_eq!(
-            refusal(&request(&"x".repeat(513))),
-            (false, INVALID_REQUEST)
-        );
-        let text = request(&"x".repeat(512));
-        let value = parse(text.as_bytes()).expect("JSON");
-        assert!(read(&value).is_ok());
-        let mut out = Vec::new();
-        push_answer_head(&mut out, &json!("a\"\n😀"));
-        out.extend_from_slice(b"{}}");
-        assert_eq!(
-            out,
-            "{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"\\n😀\",\"result\":{}}".as_bytes()
-        );
-    }
-
-    #[test]
-    fn errors_carry_id_code_message_and_data() {
-        let mut error = RpcError::new(UNSUPPORTED_VERSION, "say \"no\"");
-        error.data = Some(json!({"a": 1}));
-        let mut out = Vec::new();
-        push_error(&mut out, Some(&json!(-1)), &error);
-        assert_eq!(
-            out,
-            br#"{"jsonrpc":"2.0","id":-1,"error":{"code":-32022,"message":"say \"no\"","data":{"a":1}}}"#
-        );
-        out.clear();
-        push_error(&mut out, None, &RpcError::params("x"));
-        assert_eq!(
-            out,
-            br#"{"jsonrpc":"2.0","error":{"code":-32602,"message":"x"}}"#
-        );
-    }
-
-    #[test]
-    fn the_id_of_a_refused_message_is_read_where_it_comes_once() {
-        let read = |text: &str| id_of_refused(text.as_bytes());
-        assert_eq!(read(r#"{"a":1,"a":2,"id":"x"}"#), Some(json!("x")));
-        for text in [
-            r#"{"id":1,"id":2}"#,
-            r#"{"a":1,"a":2}"#,
-            r#"{"id":null}"#,
-            r#"{"id":1.5}"#,
-            r#"[{"id":1}]"#,
-            r#"{"id":1"#,
-        ] {
-            assert_eq!(read(text), None, "{text}");
-        }
-    }
-}

@@ -9,7 +9,6 @@
 //! a key that comes twice in one object is refused; wrong values of a tool's arguments are a result with `isError`,
 //! which a model gets to read, and wrong shapes are -32602. `tests.rs` has a table of requirements and their tests.
 
-pub mod calls;
 mod catalog;
 mod completion;
 mod dispatch;
@@ -17,7 +16,6 @@ mod guard;
 pub mod head;
 pub mod json;
 mod jsonrpc;
-mod lean;
 mod prompts;
 pub mod protocol;
 mod reply;
@@ -31,9 +29,10 @@ mod tools;
 mod tests;
 
 pub use catalog::Catalog;
-pub use guard::Visitor;
+pub use guard::Origin;
 pub use head::{Field, Form, Head};
 pub(crate) use reply::Refusal;
 pub use reply::{METHODS, REQUEST_HEADERS, Reply};
 pub use server::{Server, Settings};
 pub use session::SessionId;
+pub use tools::{TOOL_NAMES, ToolCalls};

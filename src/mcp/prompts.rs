@@ -7,9 +7,6 @@ use super::jsonrpc::{Call, RpcError};
 use crate::wire::text::cut;
 
 /// Returns the result of `prompts/get`.
-///
-/// # Errors
-/// Invalid parameters: an unknown prompt, an argument that is missing, unknown, no string, or names no review.
 pub(crate) fn get(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
     let Some(name) = call.text("name") else {
         return Err(RpcError::params("params.name must be the name of a prompt"));
@@ -98,11 +95,7 @@ fn read<'v, const N: usize>(
     needed: usize,
 ) -> Result<[&'v str; N], RpcError> {
     let none = Map::new();
-    let members = match call.param("arguments") {
-        None | Some(Value::Null) => None,
-        Some(Value::Object(members)) => Some(members),
-        Some(_) => return Err(RpcError::params("params.arguments must be an object")),
-    };
+    let members = call.arguments()?;
     let mut given = members.unwrap_or(&none).keys();
     if let Some(unknown) = given.find(|name| !names.contains(&name.as_str())) {
         return Err(RpcError::params(format!(

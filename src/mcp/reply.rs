@@ -1,6 +1,6 @@
 //! What goes back over HTTP: every status that the protocol asks for is chosen here or named by the error itself.
 
-use super::guard::Visitor;
+use super::guard::Origin;
 use super::head::Form;
 use super::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RpcError, push_error};
 use super::session::SessionId;
@@ -16,9 +16,9 @@ pub struct Reply {
     pub session: Option<SessionId>,
     /// `Allow`, with 405.
     pub allow: Option<&'static str>,
-    /// `Page`: echo the request's Origin in `Access-Control-Allow-Origin`, with `Vary: Origin`, and expose
+    /// `Allowed`: echo the request's Origin in `Access-Control-Allow-Origin`, with `Vary: Origin`, and expose
     /// `Mcp-Session-Id` and the fields of the rate.
-    pub visitor: Visitor,
+    pub origin: Origin,
     /// The answer to a preflight: list methods and headers, too.
     pub is_preflight: bool,
     /// The body.
@@ -33,7 +33,7 @@ impl Reply {
             content_type: None,
             session: None,
             allow: None,
-            visitor: Visitor::Direct,
+            origin: Origin::Absent,
             is_preflight: false,
             body: Vec::new(),
         }

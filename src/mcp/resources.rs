@@ -12,9 +12,6 @@ use crate::wire::json::{push_escaped, push_string};
 use crate::wire::text::{cut, truncate};
 
 /// Appends the result of `resources/read`, up to its closing brace.
-///
-/// # Errors
-/// An unknown resource, by the code of the era; one that is too large for an answer, with the way to its parts.
 pub(crate) fn read(
     catalog: &Catalog,
     era: Era,

@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use super::calls::Calls;
 use super::catalog::Catalog;
 use super::dispatch;
-use super::guard::{Guard, Visitor};
+use super::guard::{Guard, Origin};
 use super::head::{Field, Head, is_json};
 use super::json::{self, JsonError};
 use super::jsonrpc::{
@@ -16,6 +15,7 @@ use super::protocol::{Era, Revision, is_stateless_version};
 use super::reply::{Refusal, Reply};
 use super::session::{EndedSessions, SessionId};
 use super::stateless;
+use super::tools::ToolCalls;
 use crate::wire::text::cut_lossy;
 
 /// What the operator sets about the server.
@@ -37,7 +37,7 @@ pub struct Server {
     guard: Guard,
     ended: EndedSessions,
     body_bytes_max: usize,
-    calls: Calls,
+    calls: ToolCalls,
 }
 
 impl Server {
@@ -48,13 +48,13 @@ impl Server {
             guard: Guard::new(&settings),
             ended: EndedSessions::default(),
             body_bytes_max: settings.body_bytes_max,
-            calls: Calls::default(),
+            calls: ToolCalls::default(),
         }
     }
 
     /// Returns how often each tool was called.
     #[must_use]
-    pub fn calls(&self) -> &Calls {
+    pub fn calls(&self) -> &ToolCalls {
         &self.calls
     }
 
@@ -62,26 +62,26 @@ impl Server {
     ///
     /// # Errors
     /// The answer to a page that may not ask, or by a name that is not ours.
-    pub fn judge(&self, head: &Head<'_>) -> Result<Visitor, Reply> {
+    pub fn check_origin(&self, head: &Head<'_>) -> Result<Origin, Reply> {
         self.guard.check(head).map_err(|error| Reply::error(&error))
     }
 
     /// Answers a request to `/mcp`; nothing is kept of it but the end of a session.
     #[must_use]
     pub fn handle(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Reply {
-        match self.judge(head) {
-            Ok(visitor) => self.handle_judged(catalog, head, visitor, body),
+        match self.check_origin(head) {
+            Ok(origin) => self.handle_from(catalog, head, origin, body),
             Err(reply) => reply,
         }
     }
 
-    /// Answers a request of `visitor`, whom [`Server::judge`] has let in.
+    /// Answers a request with the `origin` that [`Server::check_origin`] returned.
     #[must_use]
-    pub fn handle_judged(
+    pub fn handle_from(
         &self,
         catalog: &Catalog,
         head: &Head<'_>,
-        visitor: Visitor,
+        origin: Origin,
         body: &[u8],
     ) -> Reply {
         let mut reply = match head.method {
@@ -90,11 +90,11 @@ impl Server {
             b"OPTIONS" => Reply::preflight(),
             _ => Reply::refuse(Refusal::Method),
         };
-        reply.visitor = visitor;
+        reply.origin = origin;
         reply
     }
 
-    /// Refuses a request of which the head says enough, as [`Server::handle_judged`] would with its body.
+    /// Refuses a request of which the head says enough, as [`Server::handle_from`] would with its body.
     #[must_use]
     pub fn refuse_head(&self, head: &Head<'_>) -> Option<Reply> {
         let refusal = match head.method {

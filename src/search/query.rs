@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use serde_json::Value;
+
 use super::cursor::Cursor;
 use super::filter::{Filter, Query, RatingSet, Sort};
 use super::fold::fold_into;
@@ -16,6 +18,7 @@ use crate::model::Rating;
 use crate::model::insights::Polarity;
 use crate::wire::date::{Date, parse_date};
 use crate::wire::form::{decode_into, decode_path, pairs};
+use crate::wire::json::quote;
 use crate::wire::text::{cut, cut_lossy};
 
 /// Memory that parsing reuses, so that a query that is accepted allocates nothing in the steady state.
@@ -220,19 +223,6 @@ pub const CURSOR_BYTES_MAX: usize = 256;
 /// Most digits after the point of `min_rating`; more are refused.
 const FRACTION_DIGITS_MAX: usize = 6;
 
-/// A JSON value as far as the rules need it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
-    /// `null`, which counts as not given.
-    Null,
-    /// A number in decimal without an exponent and without zeros at the end of its fraction: `5.0` comes as `5`.
-    Number(&'a str),
-    /// A string.
-    Text(&'a str),
-    /// Anything else, in a form to quote.
-    Other(&'a str),
-}
-
 /// A query in the making: values go in one by one, in any order, and all refusals are kept.
 #[derive(Debug)]
 pub struct Builder<'b> {
@@ -275,35 +265,34 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Takes the value of a JSON argument: the same rules, but a number must be a number and a text a string.
-    pub fn json(&mut self, parameter: Parameter, value: Value<'_>) {
+    /// Takes the value of a JSON argument: the same rules, but a number must be a number and a text a string. `null`
+    /// counts as not given.
+    pub fn json(&mut self, parameter: Parameter, value: &Value) {
         let kind = parameter.kind();
         let (code, message, received) = match value {
-            Value::Null | Value::Text("") => return,
-            Value::Text(text) if kind == Kind::Flag => {
-                (Code::InvalidType, kind.must_be(), text.into())
+            Value::Null => return,
+            Value::String(text) if text.is_empty() => return,
+            Value::String(text) if kind == Kind::Flag => {
+                (Code::InvalidType, kind.must_be(), Cow::Borrowed(&**text))
             }
-            Value::Text(text) if !kind.is_number() => return self.text(parameter, text),
-            Value::Other(text @ ("true" | "false")) if kind == Kind::Flag => {
-                return self.text(parameter, text);
+            Value::String(text) if !kind.is_number() => return self.text(parameter, text),
+            Value::String(text) => {
+                let quoted = format!("\"{}\"", cut(text));
+                (Code::InvalidType, kind.must_be(), Cow::Owned(quoted))
             }
-            Value::Number(number) if kind.is_number() => {
+            Value::Bool(_) if kind == Kind::Flag => return self.text(parameter, &quote(value)),
+            Value::Number(_) if kind.is_number() => {
+                let number = quote(value);
                 let Some(positive) = number.strip_prefix('-') else {
-                    return self.text(parameter, number);
+                    return self.text(parameter, &number);
                 };
                 let code = match kind == Kind::StarsBound || !positive.contains('.') {
                     true => Code::OutOfRange,
                     false => Code::InvalidType,
                 };
-                (code, kind.must_be(), number.into())
+                (code, kind.must_be(), number)
             }
-            Value::Text(text) => {
-                let quoted = format!("\"{}\"", cut(text));
-                (Code::InvalidType, kind.must_be(), Cow::Owned(quoted))
-            }
-            Value::Number(text) | Value::Other(text) => {
-                (Code::InvalidType, kind.must_be(), text.into())
-            }
+            other => (Code::InvalidType, kind.must_be(), quote(other)),
         };
         self.refuse_value(parameter, code, message, &received);
     }

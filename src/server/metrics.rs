@@ -18,7 +18,7 @@ use crate::clock;
 use crate::http::{AppState, BOUNDS_US, ROUTE_LABELS, STATUS_CLASSES, Searcher};
 use crate::hub::Hub;
 use crate::hub::subscription::{Failure, RemovalReason};
-use crate::mcp::calls::TOOLS;
+use crate::mcp::TOOL_NAMES;
 
 use super::connections::Connections;
 use super::counters::{Counter, Counters};
@@ -114,7 +114,7 @@ impl MetricSources {
     fn work(&self, out: &mut Encoder<'_>) -> fmt::Result {
         out.counters("reviewd_rate_limited", "surface", self.app.rate_limited())?;
         let calls = self.app.mcp.as_ref().map(|server| server.calls().totals());
-        let calls = TOOLS.iter().copied().zip(calls.unwrap_or_default());
+        let calls = TOOL_NAMES.iter().copied().zip(calls.unwrap_or_default());
         let by_mcp = calls.clone().find(|(tool, _)| *tool == "search_reviews");
         let searches = |by: Searcher| {
             let traffic = &self.app.traffic;

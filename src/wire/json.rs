@@ -3,6 +3,10 @@
 //! Every function appends to a buffer that the caller owns and sizes; nothing is kept and nothing fails.
 //! [`Object`] and [`Array`] place the commas.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
+
 use super::text::hex_digits;
 
 /// Appends `text` as a JSON string, quoted and escaped (RFC 8259 §7).
@@ -209,6 +213,22 @@ pub fn push_strings<'s>(out: &mut Vec<u8>, values: impl IntoIterator<Item = &'s 
         array.string(value);
     }
     array.end();
+}
+
+/// Returns what a message quotes of a value: scalars as they are written, others by their kind.
+///
+/// A number is the shortest decimal that means the same, without an exponent: `5.0` is `5`.
+pub fn quote(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => Cow::Borrowed(text),
+        Value::Array(_) => "an array".into(),
+        Value::Object(_) => "an object".into(),
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() => float.to_string().into(),
+            _ => number.to_string().into(),
+        },
+        Value::Null | Value::Bool(_) => value.to_string().into(),
+    }
 }
 
 #[cfg(test)]

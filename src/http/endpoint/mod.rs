@@ -22,7 +22,7 @@ use crate::wire::conditional::{self, Validators};
 use crate::wire::etag::EntityTag;
 use crate::wire::negotiate::Coding;
 
-pub(crate) use post::{hub, judge, mcp};
+pub(crate) use post::{check_mcp_origin, hub, mcp};
 
 /// Answers a GET or HEAD.
 pub(crate) fn read<'s>(

@@ -63,11 +63,11 @@ fn content_type(parts: &Parts) -> Option<&[u8]> {
     }
 }
 
-/// Reads the message of `visitor`, which [`judge`] has admitted, and answers it.
+/// Reads the message of a request with the `origin` that [`check_mcp_origin`] returned, and answers it.
 pub(crate) async fn mcp(
     app: &AppState,
     parts: Parts,
-    visitor: mcp::Visitor,
+    origin: mcp::Origin,
     body: Incoming,
 ) -> (Response<Body>, bool) {
     let Some(server) = &app.mcp else {
@@ -75,14 +75,14 @@ pub(crate) async fn mcp(
         return (response, false);
     };
     if let Some(reply) = refuse_early(server, &parts) {
-        let reply = mcp::Reply { visitor, ..reply };
+        let reply = mcp::Reply { origin, ..reply };
         return (reply::render_mcp(reply, parts.headers), false);
     }
     let collected = body::collect(body, app.limits.mcp_body_bytes, app.limits.body_time).await;
     let reply = match &collected {
         Ok(message) => {
             let served = app.served.load();
-            server.handle_judged(&served.catalog, &mcp_head(&parts), visitor, message)
+            server.handle_from(&served.catalog, &mcp_head(&parts), origin, message)
         }
         Err(error) => mcp::Reply::refuse(match error {
             HttpError::BodyBytes(_) => mcp::Refusal::TooLarge,
@@ -107,10 +107,10 @@ fn refuse_early(server: &mcp::Server, parts: &Parts) -> Option<mcp::Reply> {
 ///
 /// # Errors
 /// The answer to a page that may not ask.
-pub(crate) fn judge(app: &AppState, parts: &Parts) -> Result<mcp::Visitor, mcp::Reply> {
+pub(crate) fn check_mcp_origin(app: &AppState, parts: &Parts) -> Result<mcp::Origin, mcp::Reply> {
     match &app.mcp {
-        Some(server) => server.judge(&mcp_head(parts)),
-        None => Ok(mcp::Visitor::Direct),
+        Some(server) => server.check_origin(&mcp_head(parts)),
+        None => Ok(mcp::Origin::Absent),
     }
 }
 

@@ -45,8 +45,16 @@ pub struct Catalog {
     /// What the insights say in short, and each of their sections.
     pub(crate) insights_summary: Value,
     pub(crate) insights: Map<String, Value>,
-    /// Results of the tools that take no arguments.
-    fixed: Vec<(&'static str, Vec<u8>)>,
+    pub(crate) ready: Ready,
+}
+
+/// The results of the tools that take no arguments, up to their closing braces.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) business: Vec<u8>,
+    pub(crate) ratings: Vec<u8>,
+    pub(crate) names: Vec<u8>,
+    pub(crate) faq: Vec<u8>,
 }
 
 impl Catalog {
@@ -58,22 +66,25 @@ impl Catalog {
         let technicians = names::technicians(&snapshot);
         let services = names::services(&snapshot);
         let aspects = names::aspects(&snapshot, insights);
-        let business = fit(serde_json::from_slice(&snapshot.reviews_head()).unwrap_or_default());
+        let ratings = ratings::summary(&snapshot);
+        let business = fit(json!({
+            "business": snapshot.business,
+            "aggregate_rating": ratings["aggregate_rating"],
+            "disclaimer": snapshot.disclaimer,
+            "updated_at": snapshot.updated_at.to_string(),
+        }));
         let result = |json: &[u8]| {
             let mut result = Vec::new();
             push_result(&mut result, json);
             result
         };
         let list = names::list(&snapshot, &aspects, &technicians, &services);
-        let fixed = vec![
-            ("get_business", result(&business)),
-            (
-                "get_rating_summary",
-                result(&fit(ratings::summary(&snapshot))),
-            ),
-            ("list_services_and_technicians", result(&fit(list))),
-            ("get_faq", result(&fit(json!({"faq": insights.faq})))),
-        ];
+        let ready = Ready {
+            business: result(&business),
+            ratings: result(&fit(ratings)),
+            names: result(&fit(list)),
+            faq: result(&fit(json!({"faq": insights.faq}))),
+        };
         let info = server_info(&snapshot);
         let instructions = instructions(&snapshot);
         let capabilities = json!({
@@ -110,19 +121,13 @@ impl Catalog {
                 .into(),
             insights_summary: insights::summary(insights),
             insights: insights::sections(insights),
-            fixed,
+            ready,
             business,
             aspects,
             technicians,
             services,
             snapshot,
         }
-    }
-
-    /// Returns the ready result of a tool without arguments, up to its closing brace.
-    pub(crate) fn fixed_result(&self, tool: &str) -> Option<&[u8]> {
-        let found = self.fixed.iter().find(|(name, _)| *name == tool);
-        found.map(|(_, result)| &result[..])
     }
 
     /// Returns what can be named by this parameter.

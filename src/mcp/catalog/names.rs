@@ -56,19 +56,14 @@ pub(super) fn technicians(snapshot: &Snapshot) -> Vec<Named> {
     names.map(named).collect()
 }
 
-/// Returns the services of the taxonomy, and those that only the business lists.
+/// Returns the services of the taxonomy, which their phrases find too, and those that only the business lists.
 pub(super) fn services(snapshot: &Snapshot) -> Vec<Named> {
+    let none = Vec::new();
     let known = snapshot.taxonomy.services.iter();
-    let known = known.map(|service| (&service.id, &service.label));
+    let known = known.map(|service| (&service.id, &service.label, &service.phrases));
     let listed = snapshot.business.services.iter();
-    let mut services: Vec<Named> = Vec::new();
-    for (id, label) in known.chain(listed.map(|service| (&service.id, &service.label))) {
-        if services.iter().all(|other| other.name != *id) {
-            let value = json!({"id": id, "label": label});
-            services.push(Named::new(id, [id, label], value));
-        }
-    }
-    services
+    let listed = listed.map(|service| (&service.id, &service.label, &none));
+    by_id(known.chain(listed))
 }
 
 /// Returns the aspects of the taxonomy, which their phrases find too, and those that only the insights know.
@@ -78,15 +73,20 @@ pub(super) fn aspects(snapshot: &Snapshot, insights: &Insights) -> Vec<Named> {
     let known = known.map(|aspect| (&aspect.id, &aspect.label, &aspect.phrases));
     let measured = insights.aspects.iter();
     let measured = measured.map(|aspect| (&aspect.id, &aspect.label, &none));
-    let mut aspects: Vec<Named> = Vec::new();
-    for (id, label, phrases) in known.chain(measured) {
-        if aspects.iter().all(|other| other.name != *id) {
+    by_id(known.chain(measured))
+}
+
+/// Returns the entries of `all`, ids, labels and phrases, each id once.
+fn by_id<'n>(all: impl Iterator<Item = (&'n String, &'n String, &'n Vec<String>)>) -> Vec<Named> {
+    let mut entries: Vec<Named> = Vec::new();
+    for (id, label, phrases) in all {
+        if entries.iter().all(|other| other.name != *id) {
             let value = json!({"id": id, "label": label});
             let found_by = [id, label].into_iter().chain(phrases);
-            aspects.push(Named::new(id, found_by, value));
+            entries.push(Named::new(id, found_by, value));
         }
     }
-    aspects
+    entries
 }
 
 /// Returns every name that a filter accepts, with the number of reviews that mention it.

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::Members;
-use crate::mcp::json::quote;
 use crate::search::issue::{Code, Issue, Issues};
-use crate::search::query::{self, TEXT_BYTES_MAX};
+use crate::search::query::TEXT_BYTES_MAX;
+use crate::wire::json::quote;
 use crate::wire::text::cut;
 
 /// The members of `arguments`, and what has been found wrong so far.
@@ -81,10 +81,7 @@ impl<'v> Arguments<'v> {
         self.issues.push(Issue::new(path, code, message, received));
     }
 
-    /// Ends the reading.
-    ///
-    /// # Errors
-    /// Everything that was wrong.
+    /// Ends the reading, with everything that was wrong.
     pub(crate) fn finish(self) -> Result<(), Issues> {
         self.issues.into_result()
     }
@@ -101,22 +98,6 @@ pub(crate) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
         ),
     };
     Issue::new(path, Code::UnknownArgument, message, &quote(value))
-}
-
-/// A JSON value as the rules of a search take it; what is not a string is written out into `scratch`.
-pub(crate) fn search_value<'s>(value: &'s Value, scratch: &'s mut String) -> query::Value<'s> {
-    match value {
-        Value::Null => query::Value::Null,
-        Value::String(text) => query::Value::Text(text),
-        other => {
-            scratch.clear();
-            scratch.push_str(&quote(other));
-            match other {
-                Value::Number(_) => query::Value::Number(scratch),
-                _ => query::Value::Other(scratch),
-            }
-        }
-    }
 }
 
 /// Words of a list that are looked at.

@@ -3,10 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::arguments::Arguments;
-use super::lookup::find;
+use super::lookup::{StoredReview, find};
 use super::{Members, fit};
 use crate::mcp::catalog::Catalog;
-use crate::mcp::lean::Review;
 use crate::model::insights::{Aspect, Evidence, Insights, Polarity};
 use crate::search::issue::Issues;
 use crate::search::query::Parameter;
@@ -18,9 +17,6 @@ const SECTIONS: [&str; 8] = [
 ];
 
 /// Answers with a summary of the insights, or with the sections that are asked for.
-///
-/// # Errors
-/// An unknown section.
 pub(crate) fn get_insights(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["sections"]);
     let sections = arguments.words("sections", &SECTIONS);
@@ -70,9 +66,6 @@ pub(crate) fn sections(insights: &Insights) -> Map<String, Value> {
 }
 
 /// Answers with what the insights say about one aspect, and with the newest sentences that say it.
-///
-/// # Errors
-/// A missing or unknown aspect, an unknown polarity.
 pub(crate) fn get_aspect_sentiment(
     catalog: &Catalog,
     members: &Members,
@@ -139,7 +132,7 @@ fn figures(aspect: &Aspect) -> Value {
 /// and name no place in a published review.
 fn quote(catalog: &Catalog, evidence: &Evidence) -> Option<Value> {
     let row = catalog.snapshot.index.row_of_id(&evidence.review_id)?;
-    let review = Review::read(&catalog.snapshot, row);
+    let review = StoredReview::read(&catalog.snapshot, row);
     Some(json!({
         "quote": sentence_around(&review.text, evidence.start as usize, evidence.end as usize)?,
         "review_id": evidence.review_id,

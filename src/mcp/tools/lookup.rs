@@ -1,11 +1,11 @@
 //! Tools that look one thing up by its name: a review, a person, a service.
 
+use serde::Deserialize;
 use serde_json::json;
 
 use super::Members;
 use super::arguments::Arguments;
 use crate::mcp::catalog::{Catalog, Named, rating_figures};
-use crate::mcp::lean::{Review, push_lean};
 use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, RatingSet, Sort};
 use crate::search::fold::fold_into;
@@ -13,23 +13,18 @@ use crate::search::issue::{Code, Issues};
 use crate::search::names::NameMatch;
 use crate::search::query::Parameter;
 use crate::search::run::{Page, Scratch, run};
+use crate::snapshot::Snapshot;
 
 /// Answers with one review, whole.
-///
-/// # Errors
-/// A missing or unknown id.
 pub(crate) fn get_review(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let row = find_review(catalog, members)?;
     Ok(catalog.snapshot.review(row).to_vec())
 }
 
 /// Answers with one review in the form of the tool `fetch` that connectors of ChatGPT call.
-///
-/// # Errors
-/// A missing or unknown id.
 pub(crate) fn fetch(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let row = find_review(catalog, members)?;
-    let review = Review::read(&catalog.snapshot, row);
+    let review = StoredReview::read(&catalog.snapshot, row);
     let document = json!({
         "id": review.id,
         "title": format!("Review by {}, {} of 5 stars", review.author, review.rating),
@@ -45,6 +40,23 @@ pub(crate) fn fetch(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Iss
     Ok(document.to_string().into_bytes())
 }
 
+/// What tools read of a stored review, which has each of these keys.
+#[derive(Default, Deserialize)]
+pub(super) struct StoredReview {
+    id: String,
+    author: String,
+    pub(super) rating: u8,
+    pub(super) date: String,
+    pub(super) text: String,
+    source: String,
+}
+
+impl StoredReview {
+    pub(super) fn read(snapshot: &Snapshot, row: Row) -> StoredReview {
+        serde_json::from_slice(snapshot.review(row)).unwrap_or_default()
+    }
+}
+
 fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
     let mut arguments = Arguments::new(members, &["id"]);
     let id = arguments.text("id", "must be the id of a review");
@@ -58,9 +70,6 @@ fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
 }
 
 /// Answers with the role of a person and what the reviews that mention them say in numbers.
-///
-/// # Errors
-/// A missing, unknown or ambiguous name.
 pub(crate) fn get_technician(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let what = "must be the name of a person, or a part of it";
     let parameter = Parameter::MentionsTechnician;
@@ -73,9 +82,6 @@ pub(crate) fn get_technician(catalog: &Catalog, members: &Members) -> Result<Vec
 }
 
 /// Answers with what a service is and what the reviews that mention it say in numbers.
-///
-/// # Errors
-/// A missing, unknown or ambiguous service.
 pub(crate) fn get_service(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let what = "must be the id or label of a service, or a part of it";
     let parameter = Parameter::MentionsService;
@@ -117,8 +123,7 @@ pub(super) fn find<'c>(
     let entries = catalog.names(parameter);
     let mut folded = String::with_capacity(name.len());
     fold_into(name, &mut folded);
-    let whole = entries.iter().find(|entry| entry.folded.contains(&folded));
-    let found = whole.or_else(|| {
+    let found = find_whole(entries, &folded).or_else(|| {
         let Some(NameMatch::Unique(name)) = catalog.snapshot.index.resolve(parameter, &folded)
         else {
             return None;
@@ -131,6 +136,12 @@ pub(super) fn find<'c>(
         arguments.refuse(argument, Code::UnknownValue, message, name);
     }
     found
+}
+
+/// Finds the entry that has this folded name, whole.
+fn find_whole<'c>(entries: &'c [Named], folded: &str) -> Option<&'c Named> {
+    let has_name = |entry: &&Named| entry.folded.iter().any(|name| name == folded);
+    entries.iter().find(has_name)
 }
 
 /// Returns what is wrong with a folded name, for the model to choose another; `None` where it stands for one entry.
@@ -201,7 +212,7 @@ fn mentioned(catalog: &Catalog, (key, entry): (&str, &Named), filter: Filter<'_>
         if place > 0 {
             json.push(b',');
         }
-        push_lean(&mut json, snapshot.review(*row));
+        snapshot.push_short_form(&mut json, *row);
     }
     json.extend_from_slice(b"]}");
     json

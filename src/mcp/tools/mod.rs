@@ -1,7 +1,8 @@
 //! The tools: what a model may call, and how their results are written.
 //!
-//! A result is the same JSON twice, as `structuredContent` and inside a text block, because some clients forward
-//! only the one and some only the other.
+//! [`TOOLS`] says which code answers each tool; `catalog/tools.json` describes them to clients. A result is the same JSON
+//! twice, as `structuredContent` and inside a text block, because some clients forward only the one and some only the
+//! other.
 
 mod arguments;
 pub(super) mod insights;
@@ -10,6 +11,8 @@ mod search;
 
 #[cfg(test)]
 mod tests;
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use serde_json::{Map, Value};
 
@@ -23,49 +26,115 @@ use arguments::Arguments;
 /// The members of `arguments`.
 pub(crate) type Members = Map<String, Value>;
 
+/// What answers a call of a tool.
+enum Answer {
+    /// A result that the catalog has ready; the tool takes no arguments.
+    Ready(fn(&Catalog) -> &[u8]),
+    /// One JSON object.
+    Object(fn(&Catalog, &Members) -> Result<Vec<u8>, Issues>),
+    /// The same, appended as a result.
+    Result(fn(&Catalog, &Members, &mut Vec<u8>) -> Result<(), Issues>),
+}
+
+/// Every tool in the order of the list: its name, whether it answers from the insights, and what answers it.
+const TOOLS: [(&str, bool, Answer); 13] = {
+    use Answer::{Object, Ready, Result};
+    [
+        (
+            "get_business",
+            false,
+            Ready(|catalog| &catalog.ready.business),
+        ),
+        ("search_reviews", false, Result(search::search_reviews)),
+        ("get_review", false, Object(lookup::get_review)),
+        (
+            "list_reviews_since",
+            false,
+            Result(search::list_reviews_since),
+        ),
+        (
+            "get_rating_summary",
+            false,
+            Ready(|catalog| &catalog.ready.ratings),
+        ),
+        ("get_insights", true, Object(insights::get_insights)),
+        (
+            "get_aspect_sentiment",
+            true,
+            Object(insights::get_aspect_sentiment),
+        ),
+        ("get_technician", false, Object(lookup::get_technician)),
+        ("get_service", false, Object(lookup::get_service)),
+        (
+            "list_services_and_technicians",
+            false,
+            Ready(|catalog| &catalog.ready.names),
+        ),
+        ("get_faq", true, Ready(|catalog| &catalog.ready.faq)),
+        ("search", false, Object(search::search)),
+        ("fetch", false, Object(lookup::fetch)),
+    ]
+};
+
+/// The names under which calls are counted: those of the tools, and `unknown` for every other.
+pub const TOOL_NAMES: [&str; TOOLS.len() + 1] = {
+    let mut names = ["unknown"; TOOLS.len() + 1];
+    let mut number = 0;
+    while number < TOOLS.len() {
+        names[number] = TOOLS[number].0;
+        number += 1;
+    }
+    names
+};
+
+/// How often each tool was called since the start, refused calls included.
+#[derive(Debug, Default)]
+pub struct ToolCalls([AtomicU64; TOOL_NAMES.len()]);
+
+impl ToolCalls {
+    /// Counts `call`, if it calls a tool.
+    pub(super) fn count(&self, call: &Call<'_>) {
+        if call.method == "tools/call" {
+            let name = call.text("name");
+            let known = TOOLS.iter().position(|(tool, ..)| Some(*tool) == name);
+            self.0[known.unwrap_or(TOOLS.len())].fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Returns the counts in the order of [`TOOL_NAMES`].
+    #[must_use]
+    pub fn totals(&self) -> [u64; TOOL_NAMES.len()] {
+        self.0.each_ref().map(|count| count.load(Relaxed))
+    }
+}
+
 /// Appends the result of `tools/call`, up to its closing brace.
 ///
-/// # Errors
-/// Invalid parameters for an unknown tool, a missing name, or arguments that are no object. A value that a tool
-/// cannot use is a result with `isError`, which the model gets to read.
+/// A tool or an object of arguments that does not exist is an error; a value that a tool cannot use is a result with
+/// `isError`, which the model gets to read.
 pub(crate) fn call(catalog: &Catalog, call: &Call<'_>, out: &mut Vec<u8>) -> Result<(), RpcError> {
     let Some(name) = call.text("name") else {
         return Err(RpcError::params("params.name must be the name of a tool"));
     };
     let none = Members::new();
-    let members = match call.param("arguments") {
-        None | Some(Value::Null) => &none,
-        Some(Value::Object(members)) => members,
-        Some(_) => return Err(RpcError::params("params.arguments must be an object")),
+    let members = call.arguments()?.unwrap_or(&none);
+    let Some((_, needs_insights, answer)) = TOOLS.iter().find(|(tool, ..)| *tool == name) else {
+        let message = format!("there is no tool {:?} here", cut(name));
+        return Err(RpcError::params(message));
     };
-    if OF_INSIGHTS.contains(&name) && catalog.snapshot.insights().is_none() {
+    if *needs_insights && catalog.snapshot.insights().is_none() {
         push_error(out, PENDING);
         return Ok(());
     }
-    let mut whole = |tool: fn(&Catalog, &Members) -> Result<Vec<u8>, Issues>| {
-        tool(catalog, members).map(|json| push_result(out, &json))
+    let answered = match answer {
+        Answer::Ready(result) => {
+            let nothing = Arguments::new(members, &[]).finish();
+            nothing.map(|()| out.extend_from_slice(result(catalog)))
+        }
+        Answer::Object(tool) => tool(catalog, members).map(|json| push_result(out, &json)),
+        Answer::Result(tool) => tool(catalog, members, out),
     };
-    let outcome = match name {
-        "search_reviews" => search::search_reviews(catalog, members, out),
-        "list_reviews_since" => search::list_reviews_since(catalog, members, out),
-        "search" => whole(search::search),
-        "fetch" => whole(lookup::fetch),
-        "get_review" => whole(lookup::get_review),
-        "get_technician" => whole(lookup::get_technician),
-        "get_service" => whole(lookup::get_service),
-        "get_insights" => whole(insights::get_insights),
-        "get_aspect_sentiment" => whole(insights::get_aspect_sentiment),
-        _ => match catalog.fixed_result(name) {
-            Some(result) => Arguments::new(members, &[])
-                .finish()
-                .map(|()| out.extend_from_slice(result)),
-            None => {
-                let message = format!("there is no tool {:?} here", cut(name));
-                return Err(RpcError::params(message));
-            }
-        },
-    };
-    if let Err(issues) = outcome {
+    if let Err(issues) = answered {
         push_refusal(out, &issues);
     }
     Ok(())
@@ -83,12 +152,10 @@ pub(crate) fn push_result(out: &mut Vec<u8>, json: &[u8]) {
 
 /// Appends a result that says what was wrong with the arguments: one line for each, at most twenty.
 fn push_refusal(out: &mut Vec<u8>, issues: &Issues) {
-    let mut lines: Vec<String> = issues
-        .iter()
-        .take(REFUSAL_LINES_MAX)
-        .map(ToString::to_string)
-        .collect();
-    let more = issues.iter().count().saturating_sub(REFUSAL_LINES_MAX);
+    let mut all = issues.iter();
+    let lines = all.by_ref().take(REFUSAL_LINES_MAX);
+    let mut lines: Vec<String> = lines.map(ToString::to_string).collect();
+    let more = all.count();
     if more > 0 {
         lines.push(format!("and {more} more"));
     }
@@ -128,14 +195,12 @@ fn shorten(value: &mut Value, items_max: usize, chars_max: usize) {
         }
         Value::Array(items) => {
             items.truncate(items_max);
-            for item in items {
-                shorten(item, items_max, chars_max);
-            }
+            let each = items.iter_mut();
+            each.for_each(|item| shorten(item, items_max, chars_max));
         }
         Value::Object(members) => {
-            for member in members.values_mut() {
-                shorten(member, items_max, chars_max);
-            }
+            let each = members.values_mut();
+            each.for_each(|member| shorten(member, items_max, chars_max));
         }
         _ => {}
     }
@@ -152,10 +217,7 @@ const FIT_STEPS: [(usize, usize); 7] = [
     (0, 40),
 ];
 
-/// The tools that answer from the insights.
-const OF_INSIGHTS: &[&str] = &["get_insights", "get_aspect_sentiment", "get_faq"];
-
-/// What those answer while there are none.
+/// What the tools of the insights answer while there are none.
 const PENDING: &str =
     "the insights are still being derived from the reviews: ask again in a few seconds";
 

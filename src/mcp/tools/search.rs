@@ -5,12 +5,10 @@ use std::cell::RefCell;
 
 use serde_json::{Value, json};
 
-use super::arguments::{Arguments, search_value, unknown};
+use super::arguments::{Arguments, unknown};
 use super::lookup::name_problem;
 use super::{ANSWER_BYTES_MAX, Members, push_result};
 use crate::mcp::catalog::Catalog;
-use crate::mcp::json::quote;
-use crate::mcp::lean::push_lean;
 use crate::model::Row;
 use crate::search::envelope::{ENVELOPE_BYTES_MAX, Frame};
 use crate::search::filter::{Filter, Query};
@@ -22,7 +20,7 @@ use crate::search::query::{Buffers, Builder, Parameter};
 use crate::search::run::{Page, Scratch, cursor_at, run};
 use crate::search::words::Words;
 use crate::wire::date::{Date, parse_date};
-use crate::wire::json::{Object, push_string};
+use crate::wire::json::{Object, push_string, quote};
 
 /// Answers a search with the arguments of REST.
 ///
@@ -38,7 +36,7 @@ pub(crate) fn search_reviews(
         for (name, value) in members {
             match Parameter::named(name) {
                 Some(parameter) => {
-                    builder.json(parameter, search_value(value, &mut memory.number));
+                    builder.json(parameter, value);
                 }
                 None => {
                     builder.refuse(unknown(name, value, &Parameter::all().map(Parameter::name)))
@@ -150,11 +148,10 @@ pub(crate) fn list_reviews_since(
         let mut builder = Builder::new(&mut memory.buffers);
         let mut since = None;
         for (name, value) in members {
-            let number = &mut memory.number;
             match name.as_str() {
                 "date" => since = Some(value),
-                "limit" => builder.json(Parameter::Limit, search_value(value, number)),
-                "cursor" => builder.json(Parameter::Cursor, search_value(value, number)),
+                "limit" => builder.json(Parameter::Limit, value),
+                "cursor" => builder.json(Parameter::Cursor, value),
                 _ => builder.refuse(unknown(name, value, &KNOWN)),
             }
         }
@@ -246,7 +243,7 @@ fn push_page(
         if returned > 0 {
             reviews.push(b',');
         }
-        push_lean(reviews, snapshot.review(*row));
+        snapshot.push_short_form(reviews, *row);
         if reviews.len() > REVIEWS_BYTES_MAX && returned > 0 {
             reviews.truncate(end);
             break;
@@ -291,7 +288,6 @@ thread_local! {
 struct Memory {
     buffers: Buffers,
     scratch: Scratch,
-    number: String,
     page: PageBuffers,
 }
 

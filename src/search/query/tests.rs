@@ -201,8 +201,8 @@ fn since_paths_are_quoted_up_to_64_bytes() {
 
 #[test]
 fn json_values_follow_the_same_rules_by_their_types() {
-    use Value::{Null, Number, Other, Text};
-    let refusals = |parameter, value| {
+    use serde_json::json;
+    let refusals = |parameter: Parameter, value: &serde_json::Value| {
         let mut buffers = Buffers::default();
         let mut builder = Builder::new(&mut buffers);
         builder.json(parameter, value);
@@ -210,34 +210,34 @@ fn json_values_follow_the_same_rules_by_their_types() {
         finished.map_or_else(|issues| listed(&issues), |_| Vec::new())
     };
     for (parameter, value) in [
-        (Parameter::Rating, Number("5")),
-        (Parameter::MinRating, Number("4.5")),
-        (Parameter::Since, Text("2024-01-01")),
-        (Parameter::HasReply, Other("true")),
-        (Parameter::Rating, Null),
-        (Parameter::Rating, Text("")),
+        (Parameter::Rating, json!(5)),
+        (Parameter::MinRating, json!(4.5)),
+        (Parameter::Since, json!("2024-01-01")),
+        (Parameter::HasReply, json!(true)),
+        (Parameter::Rating, json!(null)),
+        (Parameter::Rating, json!("")),
     ] {
-        assert_eq!(refusals(parameter, value), [], "{parameter:?} {value:?}");
+        assert_eq!(refusals(parameter, &value), [], "{parameter:?} {value:?}");
     }
     for (parameter, value, code, received) in [
-        (Parameter::Rating, Text("5"), Code::InvalidType, "\"5\""),
-        (Parameter::Rating, Number("4.5"), Code::InvalidType, "4.5"),
-        (Parameter::Rating, Number("-1"), Code::OutOfRange, "-1"),
-        (Parameter::Rating, Number("-1.5"), Code::InvalidType, "-1.5"),
+        (Parameter::Rating, json!("5"), Code::InvalidType, "\"5\""),
+        (Parameter::Rating, json!(4.5), Code::InvalidType, "4.5"),
+        (Parameter::Rating, json!(-1), Code::OutOfRange, "-1"),
+        (Parameter::Rating, json!(-1.5), Code::InvalidType, "-1.5"),
+        (Parameter::MinRating, json!(-0.5), Code::OutOfRange, "-0.5"),
+        (Parameter::Limit, json!(true), Code::InvalidType, "true"),
         (
-            Parameter::MinRating,
-            Number("-0.5"),
-            Code::OutOfRange,
-            "-0.5",
+            Parameter::HasReply,
+            json!("true"),
+            Code::InvalidType,
+            "true",
         ),
-        (Parameter::Limit, Other("true"), Code::InvalidType, "true"),
-        (Parameter::HasReply, Text("true"), Code::InvalidType, "true"),
-        (Parameter::Query, Number("5"), Code::InvalidType, "5"),
-        (Parameter::Cursor, Other("[]"), Code::InvalidType, "[]"),
+        (Parameter::Query, json!(5), Code::InvalidType, "5"),
+        (Parameter::Cursor, json!([]), Code::InvalidType, "an array"),
     ] {
         let expected = [(parameter.name().to_owned(), code, received.to_owned())];
         assert_eq!(
-            refusals(parameter, value),
+            refusals(parameter, &value),
             expected,
             "{parameter:?} {value:?}"
         );

@@ -76,3 +76,20 @@ fn every_kind_of_member_and_item() {
     );
     assert_eq!(text, expected);
 }
+
+#[test]
+fn numbers_are_quoted_as_short_decimals() {
+    use serde_json::json;
+    for (value, text) in [
+        (json!(5.0), "5"),
+        (json!(4.5), "4.5"),
+        (json!(-7), "-7"),
+        (json!(u64::MAX), "18446744073709551615"),
+        (json!(1e21), "1000000000000000000000"),
+        (json!(null), "null"),
+        (json!([1]), "an array"),
+        (json!("x"), "x"),
+    ] {
+        assert_eq!(quote(&value), text);
+    }
+}

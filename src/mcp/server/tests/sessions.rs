@@ -1,4 +1,4 @@
-//! The era of sessions, 2024-11-05 to 2025-11-25: the handshake, who is known by which id, batches.
+//! The era of sessions, 2024-11-05 to 2025-11-25: the handshake, session ids, batches.
 
 use serde_json::{Value, json};
 
@@ -102,6 +102,10 @@ fn version_headers_that_are_not_served_get_400() {
         ("2025-11-25", 200),
         ("1999-01-01", 400),
         ("2025-06-19", 400),
+        ("2026-07-27", 400),
+        ("2026-7-28", 400),
+        ("2026-07-28x", 400),
+        ("draft-2027", 400),
         ("latest", 400),
         ("", 400),
     ] {

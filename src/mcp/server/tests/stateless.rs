@@ -124,59 +124,84 @@ fn methods_that_do_not_exist_are_404_in_one_era_and_200_in_the_other() {
 
 #[test]
 fn stateless_headers_must_agree_with_the_body() {
-    let refused = |change: fn(&mut Head<'_>)| {
-        let (status, answer) = stateless("tools/call", json!({"name": "get_business"}), change);
-        assert_eq!(status, 400);
-        code(&answer)
+    let refused = |change: &dyn Fn(&mut Head<'_>)| {
+        let params = json!({"name": "get_business"});
+        let (status, answer) = stateless("tools/call", params, |head| change(head));
+        (status, code(&answer))
     };
-    assert_eq!(refused(|head| head.mcp_method = Field::Absent), -32_020);
-    assert_eq!(
-        refused(|head| head.mcp_method = Field::One(b"tools/list")),
-        -32_020
-    );
-    assert_eq!(refused(|head| head.mcp_method = Field::Repeated), -32_020);
-    assert_eq!(refused(|head| head.mcp_name = Field::Absent), -32_020);
-    assert_eq!(
-        refused(|head| head.mcp_name = Field::One(b"get_faq")),
-        -32_020
-    );
-    assert_eq!(
-        refused(|head| head.mcp_name = Field::One(b"=?base64?!?=")),
-        -32_020
-    );
-    assert_eq!(
-        refused(|head| head.protocol_version = Field::Absent),
-        -32_020
-    );
-    assert_eq!(
-        refused(|head| head.protocol_version = Field::One(b"2025-06-18")),
-        -32_020
-    );
-    let (status, _) = stateless("tools/call", json!({"name": "get_business"}), |head| {
-        head.mcp_name = Field::One(b"=?base64?Z2V0X2J1c2luZXNz?=");
-    });
-    assert_eq!(status, 200);
+    let field = |text: &'static str| match text {
+        "-" => Field::Absent,
+        "+" => Field::Repeated,
+        text => Field::One(text.as_bytes()),
+    };
+    for text in ["-", "+", "", "tools/list", "tools/Call"] {
+        assert_eq!(
+            refused(&|head| head.mcp_method = field(text)),
+            (400, -32_020),
+            "{text}"
+        );
+    }
+    for text in ["-", "+", "2025-06-18", "2025-11-25", "2026-07-29"] {
+        assert_eq!(
+            refused(&|head| head.protocol_version = field(text)),
+            (400, -32_020),
+            "{text}"
+        );
+    }
+    for text in [
+        "-",
+        "+",
+        "",
+        "get_faq",
+        "Get_business",
+        "=?base64?Z2V0X2J1c2luZXNz",
+        "=?base64?Z2V0X2J1c2luZXNz=?=",
+        "=?base64?Z2V0X2J1c2luZXN!?=",
+        "=?base64?Z2V0X2J1c2luZXM?=",
+        "=?BASE64?Z2V0X2J1c2luZXNz?=",
+    ] {
+        assert_eq!(
+            refused(&|head| head.mcp_name = field(text)),
+            (400, -32_020),
+            "{text}"
+        );
+    }
+    let encoded = field("=?base64?Z2V0X2J1c2luZXNz?=");
+    assert_eq!(refused(&|head| head.mcp_name = encoded), (200, 0));
 }
 
 #[test]
-fn the_header_alone_makes_a_request_stateless_too() {
-    let version = |version: &'static str| Head {
-        protocol_version: Field::One(version.as_bytes()),
-        ..head()
+fn the_header_alone_makes_a_request_stateless_and_its_meta_must_be_whole() {
+    let ask = |version: &'static str, params: Value| {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params})
+            .to_string();
+        let version = Field::One(version.as_bytes());
+        post(
+            &Head {
+                protocol_version: version,
+                ..head()
+            },
+            body.as_bytes(),
+        )
     };
-    let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-    for later in ["2026-07-28", "2027-01-01"] {
-        let (status, answer) = post(&version(later), list);
-        assert_eq!((status, code(&answer)), (400, -32_602), "{later}");
+    const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+    const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    for params in [
+        json!({}),
+        json!({"_meta": {}}),
+        json!({"_meta": 1}),
+        json!({"_meta": {VERSION: "2026-07-28"}}),
+        json!({"_meta": {VERSION: 1, CAPABILITIES: {}}}),
+        json!({"_meta": {VERSION: "2026-07-28", CAPABILITIES: []}}),
+    ] {
+        for version in ["2026-07-28", "2027-01-01", "9999-99-99"] {
+            let (status, answer) = ask(version, params.clone());
+            assert_eq!((status, code(&answer)), (400, -32_602), "{params}");
+        }
     }
-    let mut params = json!({"_meta": meta()});
-    params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2027-01-01");
-    let body =
-        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params}).to_string();
-    let (status, answer) = post(&version("2027-01-01"), body.as_bytes());
+    let later = json!({"_meta": {VERSION: "2027-01-01", CAPABILITIES: {}}});
+    let (status, answer) = ask("2027-01-01", later);
     assert_eq!((status, code(&answer)), (400, -32_022));
-    assert_eq!(
-        answer["error"]["data"],
-        json!({"supported": ["2026-07-28"], "requested": "2027-01-01"})
-    );
+    let expected = json!({"supported": ["2026-07-28"], "requested": "2027-01-01"});
+    assert_eq!(answer["error"]["data"], expected);
 }
