@@ -16,6 +16,7 @@ mod guard;
 pub mod head;
 pub mod json;
 mod jsonrpc;
+mod lean;
 mod prompts;
 pub mod protocol;
 mod reply;

@@ -7,7 +7,6 @@
 //! hashed where they are needed.
 
 pub mod resource;
-mod short_form;
 mod since;
 mod tags;
 mod verifications;
@@ -28,7 +27,6 @@ use crate::wire::etag::EntityTag;
 use crate::wire::text::hex;
 
 pub use resource::Resource;
-use short_form::ShortForms;
 pub use since::Since;
 use since::SinceTable;
 use tags::ReviewTags;
@@ -90,7 +88,6 @@ pub struct Snapshot {
     version: String,
     offsets: Vec<u64>,
     since: SinceTable,
-    short_forms: ShortForms,
     tags: ReviewTags,
     /// Written once: at 100,000 reviews it takes longer than everything else together.
     insights: OnceLock<(Resource, Insights)>,
@@ -147,13 +144,9 @@ impl Snapshot {
             let since = || SinceTable::build(&dataset.reviews, &json, &offsets, &dataset.removed);
             let whole = || resource(json.clone(), "application/json");
             let (reviews, since) = beside(settings, whole, since);
-            let spans = offsets
-                .windows(2)
-                .map(|span| &json[span[0] as usize..span[1] as usize - 1]);
-            let short_forms = ShortForms::of(spans);
             let feed_json = resource(published.feed_json.into(), "application/json");
             let feed_xml = resource(published.feed_xml.into(), "application/atom+xml");
-            (reviews, since, short_forms, offsets, [feed_json, feed_xml])
+            (reviews, since, offsets, [feed_json, feed_xml])
         };
         let index = || {
             let (reviews, taxonomy) = (&dataset.reviews, &dataset.taxonomy);
@@ -161,7 +154,7 @@ impl Snapshot {
         };
         let (index, documents) = beside(settings, index, documents);
         let index = index?;
-        let (reviews, since, short_forms, offsets, [feed_json, feed_xml]) = documents;
+        let (reviews, since, offsets, [feed_json, feed_xml]) = documents;
         assert_eq!(
             offsets.len(),
             index.len() as usize + 1,
@@ -190,7 +183,6 @@ impl Snapshot {
             version: hex(&digest[..4]),
             offsets,
             since,
-            short_forms,
             tags: ReviewTags::default(),
             insights: OnceLock::new(),
         })
@@ -245,15 +237,6 @@ impl Snapshot {
     pub fn review(&self, row: Row) -> &[u8] {
         let (start, end) = self.span(row);
         &self.reviews.body[start..end]
-    }
-
-    /// Appends the short form of the review in `row`: at most some 24 kB, and `"text_truncated": true` where the text was
-    /// cut after 2,000 bytes, or where a reply or names of that length were left out.
-    ///
-    /// # Panics
-    /// As [`Snapshot::review`] does.
-    pub fn push_short_form(&self, out: &mut Vec<u8>, row: Row) {
-        self.short_forms.push(out, row.0 as usize, self.review(row));
     }
 
     /// Like [`Snapshot::review`], sharing the stored bytes instead of borrowing them.

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::Members;
 use super::arguments::Arguments;
 use crate::mcp::catalog::{Catalog, Named, rating_figures};
+use crate::mcp::lean::push_lean;
 use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, RatingSet, Sort};
 use crate::search::fold::fold_into;
@@ -212,7 +213,7 @@ fn mentioned(catalog: &Catalog, (key, entry): (&str, &Named), filter: Filter<'_>
         if place > 0 {
             json.push(b',');
         }
-        snapshot.push_short_form(&mut json, *row);
+        push_lean(&mut json, snapshot.review(*row));
     }
     json.extend_from_slice(b"]}");
     json

@@ -9,6 +9,7 @@ use super::arguments::{Arguments, unknown};
 use super::lookup::name_problem;
 use super::{ANSWER_BYTES_MAX, Members, push_result};
 use crate::mcp::catalog::Catalog;
+use crate::mcp::lean::push_lean;
 use crate::model::Row;
 use crate::search::envelope::{ENVELOPE_BYTES_MAX, Frame};
 use crate::search::filter::{Filter, Query};
@@ -243,7 +244,7 @@ fn push_page(
         if returned > 0 {
             reviews.push(b',');
         }
-        snapshot.push_short_form(reviews, *row);
+        push_lean(reviews, snapshot.review(*row));
         if reviews.len() > REVIEWS_BYTES_MAX && returned > 0 {
             reviews.truncate(end);
             break;
