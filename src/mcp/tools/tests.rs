@@ -1,6 +1,7 @@
 //! Every tool's answer against its own schema and its bounds.
 
 mod refusals;
+mod rest;
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
