@@ -55,7 +55,7 @@ enum Command {
     /// List, show, remove and retry subscriptions of the WebSub hub, also while the service runs
     #[command(after_help = HUB_AFTER_HELP)]
     Hub(hub::HubArgs),
-    /// Import reviews from exports of Google, Trustpilot and others, spreadsheets and web pages
+    /// Import reviews from exports of Google, Trustpilot and others, and from spreadsheets
     #[command(after_help = IMPORT_AFTER_HELP)]
     Import(Box<import::ImportArgs>),
     /// Create a data directory for a business, without reviews
