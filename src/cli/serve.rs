@@ -28,6 +28,7 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     check_data(&config.data)?;
     if let Some(hub) = &config.hub {
         check_place(&hub.place, &config)?;
+        warn_of_others(&hub.place, config.state.as_deref());
     }
     let mut signals = Signals::install().map_err(StartError::Signals)?;
     let requests = config.hub.as_ref().map_or(0, |hub| hub.lanes.sockets());
@@ -76,6 +77,25 @@ fn check_place(place: &StoreLocation, config: &Config) -> Result<(), Failure> {
             let usable = place.await_usable(origin.as_deref());
             usable.map_err(|error| super::hub::failure(&error))
         }
+    }
+}
+
+/// Warns that the state directory holds subscriptions that are not served because `--store` names a database.
+fn warn_of_others(place: &StoreLocation, state: Option<&Path>) {
+    let Some(file) = state.map(|state| state.join(FILE_NAME)) else {
+        return;
+    };
+    let unused = state.map(|state| StoreLocation::Directory(state.to_owned()));
+    let Some(unused) = unused.filter(|unused| unused != place && file.exists()) else {
+        return;
+    };
+    let left = unused.open().and_then(|mut store| store.list(0, 1));
+    if left.is_ok_and(|left| !left.is_empty()) {
+        warn!(
+            "the subscriptions in {} are not served, as --store is given: copy them with `reviewd hub copy`, and \
+             move the file away",
+            file.display()
+        );
     }
 }
 
