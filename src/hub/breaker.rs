@@ -93,7 +93,7 @@ impl Breaker {
         matches!(self.state, State::Paused { .. })
     }
 
-    /// Begins a probe when it is time for one: returns the hosts that were reached last, at most half of [`PROBES`]. The
+    /// Begins a probe when it is time for one: returns the hosts that were reached last, at most half of `PROBES`. The
     /// caller adds hosts of other active subscriptions.
     pub fn begin_probe(&mut self, now: Instant) -> Option<Vec<(String, u16)>> {
         match &mut self.state {

@@ -1,6 +1,6 @@
 //! Exchanges under way, and how much more may begin: the rules that keep callbacks that hang from delaying the others.
 //!
-//! An exchange is young until it has gone for [`YOUNG`] without progress. Only young ones hold a place, in their lane and
+//! An exchange is young until it has gone for `YOUNG` without progress. Only young ones hold a place, in their lane and
 //! with their host, so one that hangs costs the others no more than that; it keeps its thread until its deadline. Pure: the
 //! time is handed in.
 

@@ -258,7 +258,9 @@ fn a_directory_that_disappears_is_still_served_and_taken_up_again() {
     data.write("reviews.json", &reviews_json(4, SECOND));
     fs::rename(&there, &here).unwrap();
     wait_for_count(&server, 4);
-    assert_eq!(reason(&server, "data_missing"), None);
+    wait_until("it is no longer missing", || {
+        reason(&server, "data_missing").is_none()
+    });
 }
 
 #[test]
