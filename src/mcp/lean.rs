@@ -1,6 +1,6 @@
 //! Reviews as the answers of tools hold them: what a model reads and quotes, in as few tokens as possible.
 //!
-//! Kept are id, author, rating, date, text, source, language, the mentions and the owner's reply, each of the last five
+//! Kept are id, author, rating, date, text, source, the owner's reply, the mentions and the language, each of the last four
 //! only where there is one. Pictures, links and what is the same for every review are left to `get_review`, as is the
 //! rest of what is very long.
 
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::wire::json::{Object, push_string};
+use crate::wire::json::push_string;
 use crate::wire::text::truncate;
 
 /// Appends the short form of `stored`, the JSON object of a review as the snapshot holds it: at most some 16 kB.
@@ -16,86 +16,74 @@ use crate::wire::text::truncate;
 /// `"text_truncated": true` says that the text was cut after 2,000 bytes, or that a reply or names of that length were
 /// left out.
 pub(crate) fn push_lean(out: &mut Vec<u8>, stored: &[u8]) {
-    let Some(members) = members(stored) else {
+    let Some(starts) = starts(stored) else {
         // The snapshot renders every key of every review, so this is for a bug alone.
         return out.extend_from_slice(stored);
     };
     let [
-        id,
-        author,
-        _,
+        avatar,
         rating,
-        date,
         text,
         source,
-        _,
-        owner_reply,
-        _,
-        technicians,
+        source_url,
+        reply,
+        verified,
+        people,
         services,
-        _,
+        verification,
         language,
-        _,
-    ] = members;
+        media,
+    ] = starts;
     let mut is_cut = false;
-    let mut object = Object::begin(out);
-    for (key, raw) in [
-        ("id", id),
-        ("author", author),
-        ("rating", rating),
-        ("date", date),
-    ] {
-        object.raw(key, raw);
-    }
-    if text.len() <= BYTES_MAX {
-        object.raw("text", text);
+    out.extend_from_slice(&stored[..avatar]);
+    if source - text <= BYTES_MAX {
+        out.extend_from_slice(&stored[rating..source_url]);
     } else {
-        let text: String = serde_json::from_slice(text).unwrap_or_default();
-        is_cut = text.len() > BYTES_MAX;
-        push_string(object.key("text"), truncate(&text, BYTES_MAX));
+        let value = text + ",\"text\":".len();
+        let whole: String = serde_json::from_slice(&stored[value..source]).unwrap_or_default();
+        is_cut = whole.len() > BYTES_MAX;
+        out.extend_from_slice(&stored[rating..value]);
+        push_string(out, truncate(&whole, BYTES_MAX));
+        out.extend_from_slice(&stored[source..source_url]);
     }
-    for (key, raw) in [
-        ("source", source),
-        ("language", language),
-        ("mentioned_technicians", technicians),
-        ("mentioned_services", services),
-        ("owner_reply", owner_reply),
+    for member in [
+        reply..verified,
+        people..services,
+        services..verification,
+        language..media,
     ] {
-        match raw {
-            b"null" | b"[]" | b"\"\"" => {}
-            raw if raw.len() > BYTES_MAX => is_cut = true,
-            raw => drop(object.raw(key, raw)),
+        let member = &stored[member];
+        if member.len() > BYTES_MAX {
+            is_cut = true;
+        } else if !member.ends_with(b":null") && !member.ends_with(b":[]") {
+            out.extend_from_slice(member);
         }
     }
     if is_cut {
-        object.bool("text_truncated", true);
+        out.extend_from_slice(b",\"text_truncated\":true");
     }
-    object.end();
+    out.push(b'}');
 }
 
-/// Returns the members of a stored review in their order, as they are written.
+/// Returns where the commas stand before the members that [`KEYS`] lists.
 ///
-/// They are cut at their keys instead of being parsed: a quotation mark inside a string has a backslash before it, so a key
+/// They are found by their keys instead of by parsing: a quotation mark inside a string has a backslash before it, so a key
 /// with its comma and marks cannot occur in one.
-fn members(stored: &[u8]) -> Option<[&[u8]; 15]> {
-    let mut members = [&b""[..]; 15];
-    let mut rest = stored.strip_prefix(b"{\"id\":")?.strip_suffix(b"}")?;
-    for (member, key) in members.iter_mut().zip(KEYS.iter()) {
-        let end = key.find(rest)?;
-        *member = &rest[..end];
-        rest = &rest[end + key.needle().len()..];
+fn starts(stored: &[u8]) -> Option<[usize; 12]> {
+    let mut starts = [0; 12];
+    let mut from = 0;
+    for (start, key) in starts.iter_mut().zip(KEYS.iter()) {
+        from += key.find(&stored[from..])?;
+        *start = from;
     }
-    members[KEYS.len()] = rest;
-    Some(members)
+    Some(starts)
 }
 
-/// The keys of a stored review after its `id`, in their order.
-static KEYS: LazyLock<[Finder<'static>; 14]> = LazyLock::new(|| {
+/// The keys at which what is kept begins or ends, in the order of a stored review.
+static KEYS: LazyLock<[Finder<'static>; 12]> = LazyLock::new(|| {
     [
-        ",\"author\":",
         ",\"author_avatar_url\":",
         ",\"rating\":",
-        ",\"date\":",
         ",\"text\":",
         ",\"source\":",
         ",\"source_url\":",
