@@ -7,7 +7,7 @@ use super::date::{self, Order};
 use super::formats::{SourceFormat, formats};
 use super::rating;
 use super::record::{Field, Record};
-use super::text::quote;
+use super::text::{normal, quote};
 
 /// A table of reviews has at most 1,000 columns; one with more is refused.
 pub(super) const COLUMNS_MAX: usize = 1_000;
@@ -43,17 +43,6 @@ pub(crate) fn parse_mapping(text: &str) -> Result<Mapping, String> {
         mapping.push((field, column.trim().to_owned()));
     }
     Ok(mapping)
-}
-
-/// A name without case, blanks and punctuation, as names are compared.
-pub(super) fn normal(name: &str) -> String {
-    let letters = name.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
-}
-
-/// Whether a list of words holds this one.
-pub(super) fn is_listed(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|listed| listed == word)
 }
 
 /// Which field each column holds.

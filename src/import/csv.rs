@@ -9,7 +9,7 @@ use std::mem::take;
 use std::str::Chars;
 
 use super::columns::Row;
-use super::source::ReadError;
+use super::record::ReadError;
 
 /// What may separate columns, the most usual first: it wins where two are equally frequent.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];

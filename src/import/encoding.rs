@@ -5,7 +5,7 @@ use std::str::from_utf8;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
-use super::source::ReadError;
+use super::record::ReadError;
 
 /// Decodes a source in the encoding that the operator named, or in the one that is found.
 pub(super) fn decode<'b>(

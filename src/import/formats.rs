@@ -13,9 +13,10 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::columns::{Mapping, normal};
+use super::columns::Mapping;
 use super::json::Elements;
 use super::record::Field;
+use super::text::normal;
 use crate::dataset::{KEYS, KEYS_REQUIRED};
 
 /// What wrote a source, and how it says what a review needs.

@@ -9,8 +9,7 @@ use serde_json::{Deserializer, Map, Value};
 
 use super::columns::{Columns, Mapping};
 use super::formats::{Form, SourceFormat, formats};
-use super::record::{Field, Found, Record, Refusal};
-use super::source::ReadError;
+use super::record::{Field, Found, ReadError, Record, Refusal};
 use crate::dataset::{KEYS, KEYS_REQUIRED};
 
 /// The keys under which documents hold their reviews.

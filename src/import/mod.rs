@@ -35,6 +35,7 @@ pub(crate) use formats::formats;
 pub use formats::{SourceFormat, named};
 pub use merge::{Merge, new_file};
 pub(crate) use merge::{Note, Report, SourceReport};
+pub use record::ReadError;
 pub use record::{Found, Record, Refusal};
 pub(crate) use source::Vouched;
-pub use source::{ImportSource, Options, ReadError};
+pub use source::{ImportSource, Options};

@@ -4,11 +4,11 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use super::columns::{is_listed, normal};
 use super::formats::{ANONYMOUS, CHANNELS, SHOWN};
 use super::record::{Field, Record};
 use super::review::StoredReview;
 use super::source::ImportSource;
+use super::text::{is_listed, normal};
 use super::{date, identity, rating, text};
 use crate::dataset::{
     NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, check_review, is_absolute_url, is_language_tag,

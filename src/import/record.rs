@@ -125,3 +125,36 @@ pub struct Refusal {
     /// Why it is none.
     pub reason: String,
 }
+
+/// Why a source could not be read to its end: half a file, another kind of file.
+#[derive(Debug)]
+pub struct ReadError {
+    /// From 1, or 0 for the whole source.
+    line: u64,
+    message: String,
+}
+
+impl ReadError {
+    pub(super) fn at(line: u64, message: impl Into<String>) -> ReadError {
+        ReadError {
+            line,
+            message: message.into(),
+        }
+    }
+
+    /// An error of the source as a whole.
+    pub(super) fn whole(message: impl Into<String>) -> ReadError {
+        ReadError::at(0, message)
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => formatter.write_str(&self.message),
+            line => write!(formatter, "line {line}: {}", self.message),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}

@@ -1,7 +1,6 @@
 //! One source: what it is, found from its contents, and the records that it holds.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::iter::once;
 
 use encoding_rs::Encoding;
@@ -12,7 +11,7 @@ use super::date::{Order, find_order};
 use super::formats::{Form, SourceFormat, formats, of_columns, of_json};
 use super::json::Elements;
 use super::merge::SourceReport;
-use super::record::{Field, Found, Refusal};
+use super::record::{Field, Found, ReadError, Refusal};
 use super::{csv, encoding, xlsx};
 use crate::wire::date::Date;
 
@@ -244,36 +243,3 @@ fn foreign(text: &str) -> Option<&'static str> {
 
 /// Why a row is refused, or the table: where a mark is missing, columns and rows have run together.
 const MISPLACED: &str = "a quotation mark opens here that closes in the middle of a column; is one missing, or not doubled?";
-
-/// Why a source could not be read to its end: half a file, another kind of file.
-#[derive(Debug)]
-pub struct ReadError {
-    /// From 1, or 0 for the whole source.
-    line: u64,
-    message: String,
-}
-
-impl ReadError {
-    pub(super) fn at(line: u64, message: impl Into<String>) -> ReadError {
-        ReadError {
-            line,
-            message: message.into(),
-        }
-    }
-
-    /// An error of the source as a whole.
-    pub(super) fn whole(message: impl Into<String>) -> ReadError {
-        ReadError::at(0, message)
-    }
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => formatter.write_str(&self.message),
-            line => write!(formatter, "line {line}: {}", self.message),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {}

@@ -2,8 +2,6 @@
 
 use html_escape::decode_html_entities;
 
-use super::columns::is_listed;
-
 /// How much of an offending value a reason quotes, in characters.
 const QUOTED_MAX: usize = 48;
 
@@ -140,6 +138,17 @@ fn without_markup(text: &str) -> String {
         true => out.replace('\u{a0}', " "),
         false => out,
     }
+}
+
+/// A name without case, blanks and punctuation, as names are compared.
+pub(super) fn normal(name: &str) -> String {
+    let letters = name.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// Whether a list of words holds this one.
+pub(super) fn is_listed(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|listed| listed == word)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::columns::{COLUMNS_MAX, Row};
-use super::source::ReadError;
+use super::record::ReadError;
 
 /// The parts of a workbook unpack to at most 512 MiB, by their sizes in its directory; a larger one is refused.
 const UNPACKED_BYTES_MAX: u64 = 512 << 20;

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{Merge, Note, Slot};
-use crate::import::columns::normal;
 use crate::import::formats::ANONYMOUS;
 use crate::import::review::StoredReview;
+use crate::import::text::normal;
 
 impl Merge<'_> {
     /// A remark on each added review that looks like another one, by source and line; none is refused for it, since two
