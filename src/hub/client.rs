@@ -3,7 +3,6 @@
 //! No proxy from the environment (it would resolve names itself, past the guard), no redirects, https only, nothing
 //! decompressed.
 
-use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,7 +23,7 @@ use super::request::Secret;
 use super::resolve::{GuardedResolver, LookupError, ResolverPool};
 use super::signature::sign;
 use super::store::{Delivery, DenialNotice, WaitingRequest};
-use super::tcp::HubTcpConnector;
+use super::tcp::{CONNECTED, HubTcpConnector, SENT};
 use super::tls::TlsConnector;
 use super::{Callback, Settings};
 use crate::clock;
@@ -291,25 +290,6 @@ fn challenge() -> Option<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).ok()?;
     Some(BASE64_URL_SAFE_NO_PAD.encode(bytes))
-}
-
-thread_local! {
-    /// Whether the exchange of this thread has come as far as a connection; ureq calls on the caller's thread.
-    static CONNECTED: Cell<bool> = const { Cell::new(false) };
-
-    /// Counts the bytes of this thread's delivery that the kernel took.
-    static SENT: RefCell<Arc<AtomicU64>> = RefCell::default();
-}
-
-/// Notes that so many bytes were taken.
-pub(super) fn note_sent(count: usize) {
-    let count = u64::try_from(count).unwrap_or(u64::MAX);
-    SENT.with_borrow(|sent| sent.fetch_add(count, Ordering::Relaxed));
-}
-
-/// Notes that a connection came about.
-pub(super) fn mark_connected() {
-    CONNECTED.set(true);
 }
 
 fn answered(response: &Response<Body>) -> Exchange {

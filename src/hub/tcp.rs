@@ -1,10 +1,12 @@
 //! TCP connections to subscribers, in place of ureq's, for two things that those do not have: a bound for the kernel's send
 //! buffer, so that what was handed over is soon acknowledged, and a count of the bytes that were taken while they go out.
 
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use socket2::SockRef;
@@ -12,8 +14,6 @@ use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, ShutdownHandle, Transport,
     time,
 };
-
-use super::client::note_sent;
 
 /// The first link of the hub's chain of connectors.
 #[derive(Debug)]
@@ -146,3 +146,22 @@ impl fmt::Debug for HubTcpTransport {
 /// last byte is handed over reaches a slow subscriber within the time for its answer, and one delivery still fills a line
 /// of 20 Mbit/s with a round trip of 0.1 s.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
+
+thread_local! {
+    /// Whether the exchange of this thread has come as far as a connection; ureq calls on the caller's thread.
+    pub(super) static CONNECTED: Cell<bool> = const { Cell::new(false) };
+
+    /// Counts the bytes of this thread's delivery that the kernel took.
+    pub(super) static SENT: RefCell<Arc<AtomicU64>> = RefCell::default();
+}
+
+/// Notes that so many bytes were taken.
+fn note_sent(count: usize) {
+    let count = u64::try_from(count).unwrap_or(u64::MAX);
+    SENT.with_borrow(|sent| sent.fetch_add(count, Ordering::Relaxed));
+}
+
+/// Notes that a connection came about.
+pub(super) fn mark_connected() {
+    CONNECTED.set(true);
+}

@@ -18,7 +18,7 @@ use ureq::unversioned::transport::{
     time,
 };
 
-use super::client::mark_connected;
+use super::tcp::mark_connected;
 
 /// Why a file of authorities cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
