@@ -98,9 +98,11 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
     hints
 }
 
-/// Returns words of `query`, which has found nothing, that occur together, and how many reviews have them: the rarest, and of
-/// the others, from rare to common, each that still leaves a review. `None` where none occurs, or the rarest is in more than
-/// a quarter of all reviews and so says nothing. Costs at most thirty-two searches.
+/// Returns words of `query`, which has found nothing, that occur together, and how many reviews have them.
+///
+/// The rarest word comes first; then each other word is added, from rare to common, if a review is left. Excluded words and
+/// all other filters stay. `None` where no word occurs, or where the rarest is in more than a quarter of all reviews and so
+/// says nothing. Costs at most 32 searches.
 pub fn closest_words(
     index: &Index,
     query: &Query<'_>,
@@ -110,32 +112,44 @@ pub fn closest_words(
         Some(words) => words,
         None => Words::parse(query.filter.text?).ok()?,
     };
+    let (excluded, words): (Vec<_>, Vec<_>) = asked.terms().partition(|term| term.is_excluded);
+    let excluded = excluded.iter().map(|term| format!("-{} ", term.as_written));
+    // In front, as a phrase without its second quotation mark would take in what follows it.
+    let excluded: String = excluded.collect();
     let mut count = |words: &str| -> u32 {
-        let filter = Filter {
-            text: None,
-            words: Words::parse(words).ok(),
-            ..query.filter
-        };
-        run(index, &Query::new(filter, Sort::Newest, 1), scratch).matched
+        let query = with_words(query, words, 1);
+        query.map_or(0, |query| run(index, &query, scratch).matched)
     };
-    let terms = asked.terms().filter(|term| !term.is_excluded);
-    let words = terms.map(|term| term.as_written);
-    let mut found: Vec<(u32, &str)> = words.map(|word| (count(word), word)).collect();
+    let words = words
+        .iter()
+        .map(|term| format!("{excluded}{}", term.as_written));
+    let mut found: Vec<(u32, String)> = words.map(|word| (count(&word), word)).collect();
     found.retain(|(matched, _)| *matched > 0);
     found.sort_unstable();
-    let (mut matched, rarest) = *found.first()?;
+    let (mut matched, rarest) = found.first().cloned()?;
     if matched > index.len() / 4 {
         return None;
     }
-    let mut closest = rarest.to_owned();
+    let mut closest = rarest;
     for (_, word) in &found[1..] {
-        let longer = format!("{closest} {word}");
+        let longer = format!("{closest} {}", &word[excluded.len()..]);
         let left = count(&longer);
         if left > 0 {
             (closest, matched) = (longer, left);
         }
     }
     Some((closest, matched))
+}
+
+/// Returns the first page of `query` with other words: in the place of its words, or of its text where it has none. `None`
+/// for more than [`TERMS_MAX`](super::words::TERMS_MAX) words.
+pub fn with_words<'w>(query: &Query<'w>, words: &'w str, limit: u8) -> Option<Query<'w>> {
+    let filter = Filter {
+        text: query.filter.words.and(query.filter.text),
+        words: Some(Words::parse(words).ok()?),
+        ..query.filter
+    };
+    Some(Query::new(filter, query.sort, limit))
 }
 
 /// Returns `filter` without one of its parts; the bounds of the rating are one part.

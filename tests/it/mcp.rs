@@ -500,6 +500,16 @@ fn questions_are_answered_in_one_call_or_get_a_hint() {
         assert!(listed.iter().all(|review| text(review).contains(words)));
         assert!(page["next_cursor"].is_null());
     }
+    // What is excluded stays excluded, and other filters stay.
+    let count = |arguments: Value| {
+        search(arguments).unwrap()["closest"]["matched"]
+            .as_u64()
+            .unwrap()
+    };
+    let all = count(json!({"words": "invoice xyzzy"}));
+    let without = count(json!({"words": "invoice xyzzy -voicemails"}));
+    let low = count(json!({"words": "invoice xyzzy", "max_rating": 2}));
+    assert!(without < all && low < all, "{all} {without} {low}");
     let page = search(json!({"words": "xyzzy plugh"})).unwrap();
     let hint = page["hint"].as_str().unwrap();
     assert!(

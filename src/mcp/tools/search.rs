@@ -12,14 +12,12 @@ use crate::mcp::catalog::Catalog;
 use crate::mcp::lean::push_lean;
 use crate::model::Row;
 use crate::search::envelope::{ENVELOPE_BYTES_MAX, Frame};
-use crate::search::filter::{Filter, Query};
+use crate::search::filter::Query;
 use crate::search::fold::fold_into;
-use crate::search::hints::{Hint, closest_words, hints};
-use crate::search::index::Index;
+use crate::search::hints::{Hint, closest_words, hints, with_words};
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::query::{Buffers, Builder, Parameter};
 use crate::search::run::{Page, Scratch, cursor_at, run};
-use crate::search::words::Words;
 use crate::wire::date::{Date, parse_date};
 use crate::wire::json::{Object, push_string, quote};
 
@@ -50,8 +48,10 @@ pub(crate) fn search_reviews(
         let mut page = run(index, &query, &mut memory.scratch);
         let instead = (page.matched == 0).then(|| {
             let closest = closest_words(index, &query, &mut memory.scratch);
-            if let Some((words, _)) = &closest {
-                page.rows = with_words(index, &query, words, &mut memory.scratch).rows;
+            if let Some((words, _)) = &closest
+                && let Some(query) = with_words(&query, words, query.limit)
+            {
+                page.rows = run(index, &query, &mut memory.scratch).rows;
             }
             let hints = hints(index, &query, &mut memory.scratch);
             let hint = advise(catalog, members, &hints, closest.as_ref());
@@ -67,16 +67,6 @@ struct Instead {
     /// The words that the listed reviews have, and how many reviews have them.
     closest: Option<(String, u32)>,
     hint: String,
-}
-
-/// Runs the first page of `query` with `words` in the place of what it looks for in texts.
-fn with_words(index: &Index, query: &Query<'_>, words: &str, scratch: &mut Scratch) -> Page {
-    let filter = Filter {
-        text: None,
-        words: Words::parse(words).ok(),
-        ..query.filter
-    };
-    run(index, &Query::new(filter, query.sort, query.limit), scratch)
 }
 
 /// Returns what to try where nothing was found: the words that were found instead, the hints of the search, and the aspects
@@ -165,8 +155,8 @@ pub(crate) fn list_reviews_since(
     })
 }
 
-/// Answers with the ten newest reviews that have the words, or as many of them as occur together, as ids, titles and addresses: the form of the tool `search`
-/// that connectors of ChatGPT call.
+/// Answers with the ten newest reviews that have the words, or as many of the words as occur together: ids, titles and
+/// addresses, the form of the tool `search` that connectors of ChatGPT call.
 ///
 /// # Errors
 /// A missing query.
@@ -183,8 +173,9 @@ pub(crate) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Is
         let page = run(index, &query, &mut memory.scratch);
         if page.matched == 0
             && let Some((words, _)) = closest_words(index, &query, &mut memory.scratch)
+            && let Some(query) = with_words(&query, &words, query.limit)
         {
-            return Ok(with_words(index, &query, &words, &mut memory.scratch).rows);
+            return Ok(run(index, &query, &mut memory.scratch).rows);
         }
         Ok::<_, Issues>(page.rows)
     })?;
