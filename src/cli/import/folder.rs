@@ -122,16 +122,16 @@ impl Folder {
         Ok(updated_at)
     }
 
-    /// A time that is later than that of the file, and not in the future: the next second, if need be.
+    /// Returns the time of the change. Where the file is of this very second, it waits for the next one.
     fn later(&self) -> Timestamp {
-        loop {
-            let now = crate::clock::now();
-            // The file has passed the check, so its time is not in the future.
-            if now > self.updated_at {
-                return now;
+        // The file's time was not in the future when it was checked. A clock that was set back since ends the wait.
+        for _ in 0..LATER_TRIES {
+            if crate::clock::now() > self.updated_at {
+                break;
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+        crate::clock::now()
     }
 
     /// The file of reviews, where a link leads to; an error where an editor has saved it since it was read.
@@ -240,6 +240,9 @@ fn own(file: &File, old: &Metadata) -> io::Result<()> {
         false => Ok(()),
     }
 }
+
+/// Waits of 20 ms for the next second, two seconds in all.
+const LATER_TRIES: u32 = 100;
 
 #[cfg(test)]
 mod tests {
