@@ -37,7 +37,7 @@ pub enum Status {
     Data = 65,
     /// A file or directory that has to be there is not.
     NoInput = 66,
-    /// Something that we need is not to be had, such as the port.
+    /// Something that the command needs is not available, such as the port.
     Unavailable = 69,
     /// An output file or directory cannot be made.
     CannotCreate = 73,

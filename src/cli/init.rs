@@ -181,10 +181,10 @@ fn parse_url(text: &str) -> Result<String, String> {
     url.ok_or("must be an http or https address such as https://example.com/".to_owned())
 }
 
-/// An answer has at most 4 KiB; what is beyond is the next one.
+/// Longest answer that is read at once, 4 KiB; a longer line is read as several answers.
 const ANSWER_BYTES_MAX: u64 = 4 << 10;
 
-/// Asks until the answer fits; `None` for an empty one.
+/// Asks until `parse` accepts the answer; `None` for an empty answer.
 fn asked(question: &str, parse: fn(&str) -> Result<String, String>) -> Option<String> {
     loop {
         let _unwritten = write!(io::stderr(), "{question}");

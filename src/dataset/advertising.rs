@@ -89,7 +89,7 @@ const AMOUNT: &str = r"[$€£¥]\ ?\d | \d\ ?[$€£¥] | \b(usd|eur|gbp|chf|ca
 const RESULT: &str = r"\b(settle|recover|awarded|verdict|judge?ment|compensat|damages|payout|insurer)\w{0,4}\b
 | \b(paid\ out|pays\ out|were\ paid)\b";
 
-/// The same, unless the amount may be what was paid for it.
+/// A word that makes a result of an amount, unless the sentence speaks of what was paid ([`EXPENSE`]).
 const GAIN: &str = r"\b(win|award|offer|got|receiv|refund|obtain|secure|securing|result|outcome|negotiat|walked|saved|reduc|insurance)
 \w{0,4}\b | \bwon\b";
 
@@ -114,7 +114,7 @@ const OUTCOME: &str = r"\b(win|won|result|outcome|success|victor|settlement|verd
 const DENIED_GUARANTEE: &str = r"(\b(not|no|never|cannot|nobody|without|nothing|neither|nunca|sin|nadie)|n['’]t)
 (\ [\w'’]+){0,6}\ (guarant|garantiz)";
 
-/// The same before the words of a promise.
+/// A denial at most six words before a promise.
 const DENIED_PROMISE: &str = r"(\b(not|no|cannot|nobody|without|nothing|neither)|n['’]t)
 (\ [\w'’]+){0,6}\ (always|will|wins?|sure|certain|you|assured|promised?)\b";
 

@@ -80,7 +80,7 @@ impl Problems {
         }
     }
 
-    /// Adds the problems of another file, or of another part of one.
+    /// Adds problems that were collected apart, of another file or of a part of this one.
     pub(super) fn append(&mut self, other: Problems) {
         let capacity = KEPT_MAX - self.kept.len();
         self.total += other.total;

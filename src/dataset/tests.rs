@@ -214,11 +214,11 @@ early_reply reviews.json: reviews: 1 with a reply dated before the review (r1)",
     let expected =
         "no_reviews reviews.json: reviews: holds no verified review: nothing is published";
     assert!(warnings(none).ends_with(expected));
-    let mut twins = files(reviews_file(REVIEW));
+    let mut both = files(reviews_file(REVIEW));
     let two = r#"["Annie"]},{"name":"Ann Roe","aliases":["Annie"]}"#;
-    twins.taxonomy = Some(TAXONOMY_TEXT.replace(r#"["Annie"]}"#, two).into());
+    both.taxonomy = Some(TAXONOMY_TEXT.replace(r#"["Annie"]}"#, two).into());
     assert_eq!(
-        warnings(twins),
+        warnings(both),
         "ambiguous_name taxonomy.json: technicians: a name that fits two people is not recognised: \"annie\" fits Ann Lee and Ann Roe"
     );
 }

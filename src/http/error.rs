@@ -134,7 +134,7 @@ impl HttpError {
         {
             return body.clone();
         }
-        // Most bodies fit, so that none is moved as it grows.
+        // Room for most bodies, which then need no second allocation.
         let mut body = Vec::with_capacity(128);
         let mut object = Object::begin(&mut body);
         object

@@ -103,7 +103,7 @@ fn is_local(name: &[u8]) -> bool {
 #[derive(Debug)]
 pub(crate) struct OwnAuthority {
     text: String,
-    /// It is written as that of a request has to be.
+    /// Whether `text` is an authority that a request may name.
     is_valid: bool,
 }
 
@@ -118,8 +118,8 @@ impl OwnAuthority {
         }
     }
 
-    /// Tells whether `host` is a host with an optional port. Most requests name the public address, which was looked at
-    /// once.
+    /// Tells whether `host` is a host with an optional port. Most requests name the public address, which was checked
+    /// when the server started.
     pub(crate) fn admits(&self, host: &[u8]) -> bool {
         (self.is_valid && host == self.text.as_bytes()) || is_authority(host)
     }

@@ -30,7 +30,7 @@ const WINDOW_NS: u64 = 60_000_000_000;
 /// A part of the service with a rate limit of its own; the number is its index in the table of limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RateLimitScope {
-    /// Whatever is answered from the head alone.
+    /// Requests that are answered without reading a body.
     Reads = 0,
     Mcp = 1,
     Hub = 2,

@@ -38,7 +38,7 @@ pub struct RequestMetrics {
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Shard {
-    /// At the place of a route in [`ROUTE_LABELS`].
+    /// The counters of each route, in the order of [`ROUTE_LABELS`].
     pub(crate) routes: [RouteCounters; ROUTE_LABELS.len()],
     /// Searches that were run, at `Searcher as usize`.
     pub(crate) searches: [AtomicU64; 2],

@@ -27,7 +27,7 @@ pub struct ServedState {
     pub(crate) pages: Pages,
     /// At `Page as usize`.
     prepared_pages: Vec<PreparedDocument>,
-    /// Of what is made of the dataset alone: its date.
+    /// `Last-Modified` of the documents that are made of the dataset alone.
     pub(crate) last_modified: HeaderValue,
     /// The insights were there when the pages were made.
     is_whole: bool,

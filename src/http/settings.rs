@@ -15,14 +15,14 @@ pub struct Settings {
     pub limits: Limits,
     /// How often one client may ask.
     pub rates: Rates,
-    /// Whose word about the client of a request counts.
+    /// The proxies that are trusted to name the client of a request.
     pub proxies: Proxies,
 }
 
 /// Requests that one client, an IPv6 one being its /64, may make in a minute; 0 for any number. More get 429.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
-    /// All that is neither of the others, without `/healthz` and `/readyz`; any number by default.
+    /// All other addresses but `/healthz` and `/readyz`; any number by default.
     pub reads: u32,
     /// `/mcp`; any number by default.
     pub mcp: u32,

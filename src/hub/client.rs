@@ -48,7 +48,7 @@ pub struct Content {
 #[derive(Debug)]
 pub(super) enum Job {
     Verify(WaitingRequest),
-    /// The number counts the bytes that were taken.
+    /// The number counts the bytes of the body that the kernel has taken.
     Deliver(Delivery, Arc<Content>, Arc<AtomicU64>),
     Deny(DenialNotice),
     Probe(Vec<(String, u16)>),
@@ -103,7 +103,7 @@ impl Exchange {
 /// The client that all exchanges share.
 #[derive(Debug)]
 pub struct Client {
-    /// Replaced when it was cut.
+    /// Replaced by a new one after [`Client::cut`].
     agent: ArcSwap<Agent>,
     user_agent: String,
     tls: Arc<rustls::ClientConfig>,
@@ -137,7 +137,7 @@ impl Client {
         Agent::clone(&self.agent.load()).shutdown();
     }
 
-    /// Begins exchanges again after they were cut.
+    /// Allows exchanges again after all were broken off.
     pub(super) fn renew(&self) {
         let agent = agent(&self.user_agent, &self.tls, &self.lookups);
         self.agent.store(Arc::new(agent));

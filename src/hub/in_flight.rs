@@ -122,8 +122,9 @@ impl InFlight {
         self.attempts.len()
     }
 
-    /// Returns how much may begin in a lane. A lane has so many young exchanges; those that hang hold threads. Subscribers
-    /// known to be slow get half of the threads of slow ones, so that those that begin to hang do not run out of them.
+    /// Returns how many exchanges may begin in a lane. The places of the lane are for young exchanges; one that hangs keeps
+    /// its thread and no place. Subscribers known to be slow get half of the threads of the slow lane; the other half is
+    /// for deliveries of the fast lane that begin to hang.
     #[must_use]
     pub fn room(&self, lane: Lane, now: Instant) -> Claim {
         let lanes = &self.lanes;
@@ -150,7 +151,8 @@ impl InFlight {
         }
     }
 
-    /// Places that exchanges hold, by host. Those that hang hold none until they are very many, and then all.
+    /// Returns how many places of each host are taken: one by each young exchange. A host with
+    /// [`HANGING_PER_PLACE`] hanging exchanges for each of its places has no free place.
     fn busy(&self, asks: bool, now: Instant) -> HashMap<String, usize> {
         let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
         let attempts = self.attempts.values();
@@ -219,7 +221,7 @@ mod tests {
         [Lane::Fast, Lane::Slow, Lane::Ask].map(|lane| table.room(lane, now).limit)
     }
 
-    /// Lets so many bytes be taken within a second, by every counter the same.
+    /// Adds `bytes` to every counter in ten steps of a tenth of a second.
     fn take(table: &mut InFlight, sent: &[Arc<AtomicU64>], bytes: u64, from: Instant) -> Instant {
         for tenth in 1..=10 {
             for sent in sent {

@@ -85,7 +85,7 @@ impl RemovalReason {
     ];
 
     /// Returns its name in the store and in `reviewd hub --format json`, and the `hub.reason` that tells the subscriber;
-    /// none where it knows already: it asked for the end, or it let its lease pass.
+    /// `None` where the subscriber knows: it has unsubscribed, or it has let its lease end.
     const fn texts(self) -> (&'static str, Option<&'static str>) {
         match self {
             RemovalReason::Unsubscribed => ("unsubscribed", None),

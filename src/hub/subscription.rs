@@ -71,9 +71,9 @@ pub struct Subscription {
 /// Where a subscription stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It is asked for, to begin, to go on or to end, and not confirmed yet. Attempts are verifications.
+    /// A request to subscribe or to unsubscribe that is not confirmed yet. Its attempts are verifications.
     Pending {
-        /// Seconds that are granted if it is confirmed.
+        /// Seconds of the lease that a confirmation begins.
         lease_s: u32,
     },
     /// It gets what changes.

@@ -93,12 +93,12 @@ impl SourceFormat {
     }
 }
 
-/// The format that `--from` calls so.
+/// Returns the format with this name in `--from`.
 pub fn named(flag: &str) -> Option<&'static SourceFormat> {
     formats().iter().find(|format| format.flag == flag)
 }
 
-/// Finds the format of a table by the names of its columns.
+/// Finds the format whose columns a table has.
 pub(super) fn of_columns(names: &[String]) -> &'static SourceFormat {
     let names: Vec<String> = names.iter().map(|name| normal(name)).collect();
     let is_there = |mark: &str| {
@@ -112,10 +112,10 @@ pub(super) fn of_columns(names: &[String]) -> &'static SourceFormat {
     found.unwrap_or(&formats()[0])
 }
 
-/// By so many of the first elements a format of JSON is found.
+/// How many of the first elements are looked at to find the format of a JSON source.
 const SAMPLE_ELEMENTS: usize = 20;
 
-/// Finds the format of a text of JSON by the keys of its first elements; `None` for anything else, which is a table.
+/// Finds the format of a JSON source by the keys of its first elements; `None` where the text is no JSON and so a table.
 pub(super) fn of_json(text: &str) -> Option<&'static SourceFormat> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;

@@ -38,14 +38,14 @@ pub(super) struct Element<'t> {
 pub(super) struct Elements<'t> {
     text: &'t str,
     parts: vec::IntoIter<&'t str>,
-    /// The last line that was looked for, and where that was.
+    /// The last line whose number was asked for, and its place in the text.
     line: u64,
     at: usize,
 }
 
 impl<'t> Elements<'t> {
-    /// Finds them: where the first line is a value of its own each line is one, and one that cannot be read does not
-    /// keep the others from being read; else the text is one document or several.
+    /// Finds the elements. Where the first line is a whole JSON value, each line is an element, and a line that cannot be
+    /// read does not keep the others from being read. Else the text is one document or several.
     pub(super) fn find(text: &'t str, mapping: &Mapping) -> Result<Elements<'t>, ReadError> {
         let mut parts = Vec::new();
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -112,7 +112,7 @@ fn lists(json: &str, depth: usize) -> Option<Vec<&str>> {
     })
 }
 
-/// Whether an object has stars and a day, whatever it lists besides.
+/// Tells whether an object has a rating and a date, and so is a review rather than a page that lists reviews.
 fn is_review(json: &str, mapping: &Mapping) -> bool {
     if json.len() > ELEMENT_BYTES_MAX {
         return false;
@@ -142,7 +142,7 @@ fn reason(error: &serde_json::Error) -> String {
 }
 
 impl Element<'_> {
-    /// Makes a record of it.
+    /// Makes a record of the element.
     pub(super) fn record(&self, format: &SourceFormat, mapping: &Mapping) -> Found {
         let value = self.value();
         let record = value.and_then(|value| record(&value, self.line, format, mapping));
@@ -190,7 +190,7 @@ fn record(
                     record.set(field, whole.rsplit('/').next().unwrap_or_default());
                 }
                 Some((value, _)) => set(&mut record, field, value),
-                // Without a picture here an export does not take away one that another gave.
+                // A picture that this export lacks may have come from another export, and stays.
                 None if format.form == Form::WholeJson && field != Field::Avatar => {
                     record.set(field, "")
                 }
@@ -215,7 +215,8 @@ fn record(
     Ok(record)
 }
 
-/// The value at the first of `paths` that holds something, or else that is there, and whether its end is meant.
+/// Returns the value at the first of `paths` (separated by `|`) that is not empty, else the first that exists, and whether
+/// that path ends with `/`.
 fn at<'v>(value: &'v Value, paths: &str) -> Option<(&'v Value, bool)> {
     let mut found = paths.split('|').filter_map(|path| {
         let mut keys = path.trim_end_matches('/').split('.');
@@ -229,7 +230,7 @@ fn at<'v>(value: &'v Value, paths: &str) -> Option<(&'v Value, bool)> {
     }
 }
 
-/// Sets a field to a value; of an object to the part that says the same.
+/// Sets a field to a value. Of an object it takes the member that holds the value, such as `displayName` of an author.
 fn set(record: &mut Record, field: Field, value: &Value) {
     let part = |keys: &str| at(value, keys).map(|(part, _)| part);
     let found = part(match field {

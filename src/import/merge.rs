@@ -91,10 +91,10 @@ impl<'f> Slot<'f> {
 }
 
 impl<'f> Merge<'f> {
-    /// Begins with the stored file, which has to have passed the check of the dataset.
+    /// Begins with the text of the stored `reviews.json`, which the caller has checked.
     ///
     /// # Errors
-    /// A line, where it has not.
+    /// A message of one line where the file cannot be read.
     pub fn new(file: &'f str) -> Result<Merge<'f>, String> {
         let wrong = |error: serde_json::Error| format!("reviews.json: cannot be read: {error}");
         let mut merge = Merge {
@@ -190,7 +190,7 @@ impl<'f> Merge<'f> {
         for text in unusable(record) {
             self.remark(Note::remark(at, record.line, text));
         }
-        // Depends on what the source says alone, so that the same version wins at the next import.
+        // The rank depends only on what the source says, so the same version wins at the next import.
         let said = serde_json::to_vec(&says.0).unwrap_or_default();
         let rank = (updated, Sha256::digest(said).into());
         // Of a stored review the operator may have said by hand that it is not verified.

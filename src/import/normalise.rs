@@ -86,7 +86,7 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
     says.set("date", date.to_string());
     says.set("source", platform);
     if !record.extra.is_empty() {
-        // Keys that only another reviewd has are taken as they stand.
+        // Keys that only a review of another reviewd has are checked by the reader of `reviews.json`.
         let problems = check_review(&says.clone().over(None).render());
         if let Some(problem) = problems.kept().first() {
             let value = problem.value.as_ref().map(|value| format!("{value} "));

@@ -70,8 +70,7 @@ pub struct Record {
     /// The line on which it begins, from 1.
     pub(super) line: u64,
     values: [Option<String>; Field::NAMES.len()],
-    /// Why each field that holds more than one value cannot be read; to take it for empty would lose what it says, and
-    /// what is stored.
+    /// A reason for each field that holds more than one value: read as empty, it would replace the stored value.
     pub(super) unread: Vec<String>,
     /// Whether it comes from a reviewd: its id stays, and its texts have been cleaned before.
     pub(super) is_ours: bool,

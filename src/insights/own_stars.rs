@@ -25,7 +25,7 @@ pub(super) struct OwnStars {
 /// A word or a pair of words.
 #[derive(Debug, Default)]
 struct Gram {
-    /// By the rows that each model has not seen: those that leave this remainder.
+    /// The weight in each model. Model `i` has not seen the rows that leave the remainder `i`.
     weights: [f32; FOLDS],
     /// Training reviews with it: of one or two stars, and of five.
     counts: [u32; 2],

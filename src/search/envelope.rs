@@ -47,8 +47,8 @@ impl Frame {
     }
 }
 
-/// Appends what stands before the first review. `cursor` is the text of the next page's, empty where nothing follows, and
-/// `None` in a since-answer, which is never cut into pages.
+/// Appends what stands before the first review of a response. `cursor` is the text of `next_cursor`, empty on the last page.
+/// It is `None` in a response to `/api/reviews/since`, which has no pages.
 pub(crate) fn push_head(out: &mut Vec<u8>, matched: u32, returned: usize, cursor: Option<&[u8]>) {
     out.extend_from_slice(b"{\"matched\":");
     push_u64(out, u64::from(matched));

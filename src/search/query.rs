@@ -265,8 +265,8 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Takes the value of a JSON argument: the same rules, but a number must be a number and a text a string. `null`
-    /// counts as not given.
+    /// Takes the value of a JSON argument. The rules of [`Builder::text`] hold, and the JSON type has to fit: a number where
+    /// the parameter is a number, a string where it is a text. `null` and an empty string count as not given.
     pub fn json(&mut self, parameter: Parameter, value: &Value) {
         let kind = parameter.kind();
         let (code, message, received) = match value {

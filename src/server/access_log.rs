@@ -150,7 +150,7 @@ impl Writer {
         match open(path) {
             Ok(file) => {
                 info!(file = %path.display(), "the access log was opened anew");
-                // The same file, opened again, still has its torn line.
+                // An incomplete last line is still there when the same file was opened again.
                 self.is_torn &= file.metadata().is_ok_and(|data| data.len() > 0);
                 self.out = Box::new(file);
             }

@@ -107,7 +107,7 @@ impl Reloader {
 struct State {
     app: Arc<AppState>,
     loader: Loader,
-    /// What the start has left out.
+    /// Warnings and insights that the start of a large dataset left for later.
     deferred: Option<DeferredWork>,
     trigger: ReloadTrigger,
     /// `None` for the embedded sample, which does not change.

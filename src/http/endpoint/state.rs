@@ -21,7 +21,7 @@ pub(crate) fn ready<'s>(app: &AppState, served: &ServedState, is_admin: bool) ->
     let reasons = app.readiness.reasons();
     let healthy = !reasons.iter().any(|reason| reason.blocking);
     let snapshot = served.snapshot();
-    // Why the hub is as it is, is among the reasons.
+    // The list of reasons says why the hub is not usable.
     let hub = app.hub().map(|hub| {
         let health = hub.health();
         json!({

@@ -240,7 +240,7 @@ fn refuse(exceeded: QuotaExceeded, quotas: &Quotas) -> Refusal {
     }
 }
 
-/// What there is too much of.
+/// What a refusal for a full quota names.
 const WAITING: &str = "requests wait for verification";
 const WAITING_OF_HOST: &str = "requests for its host wait for verification";
 const ACTIVE: &str = "subscriptions are active";

@@ -50,7 +50,7 @@ impl PostgresConnection {
     fn connect(database: &Database) -> Result<PostgresConnection, StoreError> {
         let (config, name) = (&database.config, database.to_string());
         let refused = |what: String| StoreError::Refused(name.clone(), what);
-        // Not used where `sslmode` is `disable`.
+        // With `sslmode=disable` it is made and not used.
         let security = Security::of(database);
         let security = security.map_err(|error| refused(format!("sslrootcert {error}")))?;
         let runtime = Builder::new_current_thread()
@@ -64,7 +64,7 @@ impl PostgresConnection {
             let (client, connection) = config.connect(security).await?;
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
-                    // The statement that waits says so too, and that one is told.
+                    // The statement that waits fails with the same error, and its caller logs it.
                     debug!(%error, "the connection to the database ended");
                 }
             });

@@ -83,10 +83,10 @@ pub(crate) struct Note {
     /// The name of the source, filled in at the end.
     pub(crate) source: String,
     pub(crate) line: u64,
-    /// Of a refused record.
+    /// Why the record was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
-    /// Of one that was taken.
+    /// What is remarkable about a record that was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) remark: Option<String>,
 }

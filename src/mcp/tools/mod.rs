@@ -32,7 +32,7 @@ enum Answer {
     Ready(fn(&Catalog) -> &[u8]),
     /// One JSON object.
     Object(fn(&Catalog, &Members) -> Result<Vec<u8>, Issues>),
-    /// The same, appended as a result.
+    /// Appends a whole result.
     Result(fn(&Catalog, &Members, &mut Vec<u8>) -> Result<(), Issues>),
 }
 

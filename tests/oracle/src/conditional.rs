@@ -1,4 +1,4 @@
-//! The twin of `wire::conditional`: RFC 9110 §13.2.2 read step by step, the list by a machine of states.
+//! The reference implementation of `wire::conditional`: RFC 9110 §13.2.2 read step by step, the list by a machine of states.
 
 use super::lines;
 use reviewd::wire::conditional::{Validators, holds, is_not_modified};
@@ -9,7 +9,7 @@ use reviewd::wire::date::{Timestamp, parse_http_date};
 /// counts). The document is of 1994.
 ///
 /// # Panics
-/// If code and twin differ.
+/// If code and reference differ.
 pub fn check_conditional(data: &[u8]) {
     let of_kind = |kind: u8| -> Vec<&[u8]> {
         lines(data)
@@ -33,20 +33,28 @@ pub fn check_conditional(data: &[u8]) {
     let (tags, dates) = (of_kind(b'N'), of_kind(b'M'));
     assert_eq!(
         is_not_modified(validators, tags.iter().copied(), dates.iter().copied()),
-        twin(&opaque, last_modified, &tags, &dates),
+        reference(&opaque, last_modified, &tags, &dates),
         "{etag} {tags:?} {dates:?}"
     );
     let (tags, dates) = (of_kind(b'S'), of_kind(b'U'));
     assert_eq!(
         holds(validators, tags.iter().copied(), dates.iter().copied()),
-        twin_holds(&opaque, last_modified, &tags, &dates),
+        reference_holds(&opaque, last_modified, &tags, &dates),
         "{etag} {tags:?} {dates:?}"
     );
 }
 
 /// Steps 1 and 2 of §13.2.2.
-fn twin_holds(opaque: &str, last_modified: Timestamp, tags: &[&[u8]], dates: &[&[u8]]) -> bool {
-    let members: Vec<Member> = tags.iter().flat_map(|field| twin_list(field)).collect();
+fn reference_holds(
+    opaque: &str,
+    last_modified: Timestamp,
+    tags: &[&[u8]],
+    dates: &[&[u8]],
+) -> bool {
+    let members: Vec<Member> = tags
+        .iter()
+        .flat_map(|field| reference_list(field))
+        .collect();
     match (tags, dates) {
         ([], [date]) => parse_http_date(date).is_none_or(|date| last_modified <= date),
         ([], _) => true,
@@ -58,8 +66,11 @@ fn twin_holds(opaque: &str, last_modified: Timestamp, tags: &[&[u8]], dates: &[&
 }
 
 /// Steps 3 and 4 of §13.2.2.
-fn twin(opaque: &str, last_modified: Timestamp, tags: &[&[u8]], dates: &[&[u8]]) -> bool {
-    let members: Vec<Member> = tags.iter().flat_map(|field| twin_list(field)).collect();
+fn reference(opaque: &str, last_modified: Timestamp, tags: &[&[u8]], dates: &[&[u8]]) -> bool {
+    let members: Vec<Member> = tags
+        .iter()
+        .flat_map(|field| reference_list(field))
+        .collect();
     let ours = opaque.as_bytes();
     match (tags, dates) {
         ([], [date]) => parse_http_date(date).is_some_and(|date| last_modified <= date),
@@ -82,7 +93,7 @@ enum Member {
 }
 
 /// Reads one field member by member, by splitting at quotation marks.
-fn twin_list(field: &[u8]) -> Vec<Member> {
+fn reference_list(field: &[u8]) -> Vec<Member> {
     let mut members = Vec::new();
     let mut rest = field;
     loop {

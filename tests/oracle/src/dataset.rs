@@ -1,4 +1,4 @@
-//! The twin of `dataset::decode` and `publish`: the file as a plain JSON value, filtered, sorted and compared.
+//! The reference implementation of `dataset::decode` and `publish`: the file as a plain JSON value, filtered, sorted and compared.
 
 use serde_json::{Map, Value};
 
@@ -85,7 +85,7 @@ fn check_documents(dataset: &Dataset, file: &Value) {
     let published = publish(dataset, "https://reviews.example");
     let document: Value =
         serde_json::from_slice(&published.reviews_json).expect("the reviews are JSON");
-    let expected = twin_reviews(file);
+    let expected = reference_reviews(file);
     let reviews = document["reviews"].as_array().expect("an array");
     assert_eq!(reviews.len(), expected.len());
     assert_eq!(published.offsets.len(), reviews.len() + 1);
@@ -93,7 +93,7 @@ fn check_documents(dataset: &Dataset, file: &Value) {
         let review = review.as_object().expect("an object");
         assert_eq!(review.len(), 15);
         for (key, value) in *expected {
-            assert_eq!(&review[key], &twin_value(key, value), "{key}");
+            assert_eq!(&review[key], &reference_value(key, value), "{key}");
         }
         for (key, absent) in [
             ("verification", Value::Null),
@@ -133,7 +133,7 @@ fn check_documents(dataset: &Dataset, file: &Value) {
 }
 
 /// The verified reviews of the file, newest first.
-fn twin_reviews(file: &Value) -> Vec<&Map<String, Value>> {
+fn reference_reviews(file: &Value) -> Vec<&Map<String, Value>> {
     let all = file["reviews"]
         .as_array()
         .into_iter()
@@ -152,7 +152,7 @@ fn twin_reviews(file: &Value) -> Vec<&Map<String, Value>> {
 }
 
 /// What is published for a value of the file.
-fn twin_value(key: &str, value: &Value) -> Value {
+fn reference_value(key: &str, value: &Value) -> Value {
     match (key, value) {
         ("text", Value::Null) => Value::from(""),
         ("rating", rating) => Value::from(rating.as_f64().unwrap_or_default() as u64),

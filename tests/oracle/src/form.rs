@@ -1,19 +1,19 @@
-//! The twin of `wire::form`: pieces by `split`, bytes gathered in a vector and checked once at the end.
+//! The reference implementation of `wire::form`: pieces by `split`, bytes gathered in a vector and checked once at the end.
 
 use reviewd::wire::form::{FormError, decode_into, decode_path, pairs};
 
 /// Checks the splitting of `data` into pairs, and the decoding of `data` and of each name and value in it.
 ///
 /// # Panics
-/// If code and twin differ.
+/// If code and reference differ.
 pub fn check_form(data: &[u8]) {
     let ours: Vec<(&[u8], &[u8])> = pairs(data).map(|pair| (pair.name, pair.value)).collect();
-    let twin: Vec<(&[u8], &[u8])> = data
+    let reference: Vec<(&[u8], &[u8])> = data
         .split(|&byte| byte == b'&')
         .filter(|piece| !piece.is_empty())
-        .map(twin_pair)
+        .map(reference_pair)
         .collect();
-    assert_eq!(ours, twin);
+    assert_eq!(ours, reference);
 
     check_decoding(data);
     for (name, value) in ours {
@@ -26,25 +26,25 @@ pub fn check_form(data: &[u8]) {
 fn check_decoding(raw: &[u8]) {
     let mut out = "before".to_owned();
     let result = decode_into(raw, &mut out);
-    compare(result, &out, twin_decode(raw, true));
+    compare(result, &out, reference_decode(raw, true));
     out.clear();
     out.push_str("before");
     let result = decode_path(raw, &mut out);
-    compare(result, &out, twin_decode(raw, false));
+    compare(result, &out, reference_decode(raw, false));
 }
 
-fn compare(result: Result<(), FormError>, out: &str, twin: Result<String, FormError>) {
-    match (result, twin) {
-        (Ok(()), Ok(twin)) => assert_eq!(out.strip_prefix("before"), Some(twin.as_str())),
+fn compare(result: Result<(), FormError>, out: &str, reference: Result<String, FormError>) {
+    match (result, reference) {
+        (Ok(()), Ok(reference)) => assert_eq!(out.strip_prefix("before"), Some(reference.as_str())),
         // Of two faults in one text, either may be found first.
-        (Err(ours), Err(twin)) => {
+        (Err(ours), Err(reference)) => {
             assert!(
-                ours == twin || ours == FormError::NotUtf8,
-                "{ours:?} and {twin:?}"
+                ours == reference || ours == FormError::NotUtf8,
+                "{ours:?} and {reference:?}"
             );
             assert_eq!(out, "before");
         }
-        (ours, twin) => panic!("{ours:?} and {twin:?}"),
+        (ours, reference) => panic!("{ours:?} and {reference:?}"),
     }
 }
 
@@ -56,7 +56,7 @@ fn check_round_trip(text: &str) {
     assert_eq!(out, text);
 }
 
-fn twin_pair(piece: &[u8]) -> (&[u8], &[u8]) {
+fn reference_pair(piece: &[u8]) -> (&[u8], &[u8]) {
     let mut parts = piece.splitn(2, |&byte| byte == b'=');
     (
         parts.next().unwrap_or_default(),
@@ -64,7 +64,7 @@ fn twin_pair(piece: &[u8]) -> (&[u8], &[u8]) {
     )
 }
 
-fn twin_decode(raw: &[u8], plus_is_space: bool) -> Result<String, FormError> {
+fn reference_decode(raw: &[u8], plus_is_space: bool) -> Result<String, FormError> {
     let mut bytes = Vec::new();
     let mut at = 0;
     while at < raw.len() {

@@ -1,4 +1,4 @@
-//! The twin of `insights`: what a reader of the document can check with the texts in hand.
+//! The reference implementation of `insights`: what a reader of the document can check with the texts in hand.
 
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;

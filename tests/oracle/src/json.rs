@@ -1,4 +1,4 @@
-//! The twin of `wire::json` is serde_json: what we write it must read back, and it writes the same bytes.
+//! The reference implementation of `wire::json` is serde_json: what we write it must read back, and it writes the same bytes.
 
 use reviewd::wire::json::{Array, Object, push_escaped, push_string, push_u64};
 
@@ -50,15 +50,15 @@ fn check_document(text: &str, number: u64) {
     object.strings("strings", text.split(' '));
     object.end();
 
-    let mut twin = serde_json::json!({
+    let mut reference = serde_json::json!({
         "first": text,
         "none": null,
         "number": number,
         "bool": number.is_multiple_of(2),
         "strings": text.split(' ').collect::<Vec<_>>(),
     });
-    twin[format!("key {text}")] = serde_json::json!([text, number, {}]);
-    assert_eq!(parse(&out), twin);
+    reference[format!("key {text}")] = serde_json::json!([text, number, {}]);
+    assert_eq!(parse(&out), reference);
 }
 
 fn parse(bytes: &[u8]) -> serde_json::Value {

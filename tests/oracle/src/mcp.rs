@@ -1,4 +1,4 @@
-//! The twin of the protocol's front: JSON by serde_json's own values, and the ladder of checks written out once more.
+//! The reference implementation of the protocol's front: JSON by serde_json's own values, and the ladder of checks written out once more.
 
 mod ladder;
 
@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use self::ladder::twin;
+use self::ladder::reference;
 use super::lines;
 use reviewd::dataset;
 use reviewd::mcp::json::{self, JsonError};
@@ -20,7 +20,7 @@ use reviewd::wire::date::Timestamp;
 /// Checks the answer to `data` as the body of a POST without any header but its media type.
 ///
 /// # Panics
-/// If reader and twin differ, or if an answer is not one that JSON-RPC allows.
+/// If reader and reference differ, or if an answer is not one that JSON-RPC allows.
 pub fn check_jsonrpc(data: &[u8]) {
     check_values(data);
     let head = Head {
@@ -29,7 +29,7 @@ pub fn check_jsonrpc(data: &[u8]) {
         ..Head::default()
     };
     let reply = answer(&head, data);
-    assert_eq!((reply.status, code(&reply)), twin(&head, data));
+    assert_eq!((reply.status, code(&reply)), reference(&head, data));
     check_shape(&reply, data);
     check_events(head, data, &reply);
 }
@@ -38,7 +38,7 @@ pub fn check_jsonrpc(data: &[u8]) {
 /// Mcp-Session-Id, Mcp-Method and Mcp-Name (`-` for none, `+` for two) and an unused one; the rest is the body.
 ///
 /// # Panics
-/// If status or code are not those of the twin.
+/// If status or code are not those of the reference.
 pub fn check_mcp_head(data: &[u8]) {
     let mut fields: Vec<&[u8]> = lines(data).take(9).collect();
     let used: usize = fields.iter().map(|field| field.len() + 1).sum();
@@ -61,7 +61,11 @@ pub fn check_mcp_head(data: &[u8]) {
         mcp_name: field(7),
     };
     let reply = answer(&head, body);
-    assert_eq!((reply.status, code(&reply)), twin(&head, body), "{head:?}");
+    assert_eq!(
+        (reply.status, code(&reply)),
+        reference(&head, body),
+        "{head:?}"
+    );
     check_shape(&reply, body);
 }
 

@@ -1,4 +1,4 @@
-//! The twin of `wire::negotiate`: each coding's quality looked up on its own, q-values read as fractions.
+//! The reference implementation of `wire::negotiate`: each coding's quality looked up on its own, q-values read as fractions.
 
 use super::lines;
 use reviewd::wire::negotiate::{Coding, choose_coding};
@@ -6,9 +6,9 @@ use reviewd::wire::negotiate::{Coding, choose_coding};
 /// Checks the choice for an Accept-Encoding of one field per line of `data`, against every set of codings at hand.
 ///
 /// # Panics
-/// If code and twin differ.
+/// If code and reference differ.
 pub fn check_accept_encoding(data: &[u8]) {
-    let members = twin_members(data);
+    let members = reference_members(data);
     let sets: [&[Coding]; 4] = [
         &[],
         &[Coding::Gzip],
@@ -17,18 +17,22 @@ pub fn check_accept_encoding(data: &[u8]) {
     ];
     for available in sets {
         let chosen = choose_coding(lines(data), |coding| available.contains(&coding));
-        assert_eq!(chosen, twin_choose(&members, available), "{available:?}");
+        assert_eq!(
+            chosen,
+            reference_choose(&members, available),
+            "{available:?}"
+        );
     }
 }
 
-fn twin_choose(members: &[(String, f64)], available: &[Coding]) -> Coding {
+fn reference_choose(members: &[(String, f64)], available: &[Coding]) -> Coding {
     // Smallest body first; the sort is stable, so that order decides between equals.
     let mut codings = [
         (Coding::Brotli, vec!["br"]),
         (Coding::Gzip, vec!["gzip", "x-gzip"]),
         (Coding::Identity, vec!["identity"]),
     ]
-    .map(|(coding, names)| (coding, twin_quality(members, &names)));
+    .map(|(coding, names)| (coding, reference_quality(members, &names)));
     codings.sort_by(|(_, left), (_, right)| right.total_cmp(left));
     let acceptable = |&&(coding, quality): &&(Coding, f64)| {
         quality > 0.0 && (coding == Coding::Identity || available.contains(&coding))
@@ -40,7 +44,7 @@ fn twin_choose(members: &[(String, f64)], available: &[Coding]) -> Coding {
 }
 
 /// The quality of the first member called one of `names`, else that of the first `*`, else 0.
-fn twin_quality(members: &[(String, f64)], names: &[&str]) -> f64 {
+fn reference_quality(members: &[(String, f64)], names: &[&str]) -> f64 {
     let first = |names: &[&str]| {
         members
             .iter()
@@ -52,24 +56,24 @@ fn twin_quality(members: &[(String, f64)], names: &[&str]) -> f64 {
 }
 
 /// Names and qualities of the first 32 members, without those that do not fit the grammar.
-fn twin_members(data: &[u8]) -> Vec<(String, f64)> {
+fn reference_members(data: &[u8]) -> Vec<(String, f64)> {
     lines(data)
         .flat_map(|line| line.split(|&byte| byte == b','))
         .map(|member| String::from_utf8_lossy(member).into_owned())
         .filter(|member| !member.trim_matches([' ', '\t']).is_empty())
         .take(32)
-        .filter_map(|member| twin_member(&member))
+        .filter_map(|member| reference_member(&member))
         .collect()
 }
 
-fn twin_member(member: &str) -> Option<(String, f64)> {
+fn reference_member(member: &str) -> Option<(String, f64)> {
     let (name, quality) = match member.split_once(';') {
         None => (member, 1.0),
         Some((name, weight)) => {
             let weight = weight.trim_matches([' ', '\t']);
             (
                 name,
-                twin_fraction(weight.strip_prefix("q=").or(weight.strip_prefix("Q="))?)?,
+                reference_fraction(weight.strip_prefix("q=").or(weight.strip_prefix("Q="))?)?,
             )
         }
     };
@@ -77,7 +81,7 @@ fn twin_member(member: &str) -> Option<(String, f64)> {
 }
 
 /// `0`, `0.` and up to three digits, or `1`, `1.` and up to three zeros.
-fn twin_fraction(text: &str) -> Option<f64> {
+fn reference_fraction(text: &str) -> Option<f64> {
     let shaped = text.len() <= 5
         && text.chars().enumerate().all(|(at, character)| match at {
             0 => matches!(character, '0' | '1'),

@@ -1,4 +1,4 @@
-//! The twin of `search::query`: every pair decoded into text first, then each rule by itself over all of them.
+//! The reference implementation of `search::query`: every pair decoded into text first, then each rule by itself over all of them.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use reviewd::wire::date::parse_date;
 /// Checks the rules of a search request on `data`, a raw query string: the outcome and every issue.
 ///
 /// # Panics
-/// If code and twin differ, or if buffers that were used before change the outcome.
+/// If code and reference differ, or if buffers that were used before change the outcome.
 pub fn check_query(data: &[u8]) {
     let mut buffers = Buffers::default();
     let first = outcome(parse_query(data, &mut buffers));
-    assert_eq!(first, twin_query(data));
+    assert_eq!(first, reference_query(data));
     assert_eq!(outcome(parse_query(data, &mut buffers)), first);
     if let Err(issues) = parse_query(data, &mut buffers) {
         let body: serde_json::Value =
@@ -36,9 +36,9 @@ pub fn check_query(data: &[u8]) {
 /// Checks the path segment of the since address on `data`.
 ///
 /// # Panics
-/// If code and twin differ.
+/// If code and reference differ.
 pub fn check_since_path(data: &[u8]) {
-    let twin = decoded(data, false)
+    let reference = decoded(data, false)
         .and_then(|text| parse_date(text.as_bytes()).ok())
         .ok_or(Code::InvalidDate);
     let code = parse_since(data).map_err(|issues| {
@@ -46,7 +46,7 @@ pub fn check_since_path(data: &[u8]) {
         assert_eq!(codes.len(), 1);
         codes[0]
     });
-    assert_eq!(code, twin);
+    assert_eq!(code, reference);
 }
 
 /// Checks that `data` parses as a cursor exactly if it is the text of one.
@@ -60,7 +60,7 @@ pub fn check_cursor(data: &[u8]) {
     if let Some(cursor) = Cursor::parse(text) {
         assert_eq!(cursor.render(), text);
         assert!(text.len() <= 256 && cursor.date.render().len() == 10);
-    } else if let Some(cursor) = twin_cursor(text) {
+    } else if let Some(cursor) = reference_cursor(text) {
         panic!("{text} is {cursor:?} and was refused");
     }
 }
@@ -127,9 +127,9 @@ struct Value {
 }
 
 /// The rules one after the other, each over all pairs.
-fn twin_query(raw: &[u8]) -> Outcome {
+fn reference_query(raw: &[u8]) -> Outcome {
     let mut issues = Vec::new();
-    let (given, ignored) = twin_pairs(raw, &mut issues);
+    let (given, ignored) = reference_pairs(raw, &mut issues);
     let mut said = BTreeMap::new();
     let mut ratings = vec![1u8, 2, 3, 4, 5];
     said.insert("limit", "20".to_owned());
@@ -141,7 +141,7 @@ fn twin_query(raw: &[u8]) -> Outcome {
         }
         let refusal = match &values[0].text {
             None => Some((Code::InvalidEncoding, values[0].raw.clone())),
-            Some(text) => twin_value(name, text, &mut ratings, &mut said)
+            Some(text) => reference_value(name, text, &mut ratings, &mut said)
                 .err()
                 .map(|code| (code, head(text))),
         };
@@ -173,7 +173,7 @@ fn twin_query(raw: &[u8]) -> Outcome {
 }
 
 /// The pairs that have a value, and the names of those that we do not know.
-fn twin_pairs(
+fn reference_pairs(
     raw: &[u8],
     issues: &mut Vec<(String, Code, String)>,
 ) -> (BTreeMap<&'static str, Vec<Value>>, Vec<String>) {
@@ -209,7 +209,7 @@ fn twin_pairs(
 }
 
 /// One parameter's rule.
-fn twin_value(
+fn reference_value(
     name: &'static str,
     text: &str,
     ratings: &mut Vec<u8>,
@@ -279,7 +279,7 @@ fn twin_value(
         }
         "cursor" if text.len() > 256 => return Err(Code::TooLong),
         "cursor" => {
-            twin_cursor(text).ok_or(Code::InvalidCursor)?;
+            reference_cursor(text).ok_or(Code::InvalidCursor)?;
             said.insert("cursor", text.to_owned());
         }
         _ if text.len() > 1024 => return Err(Code::TooLong),
@@ -296,7 +296,7 @@ fn twin_value(
 }
 
 /// Six bits for each character, then the fields from the bytes; the text must be the only one for them.
-fn twin_cursor(text: &str) -> Option<(Sort, u8, u32, String)> {
+fn reference_cursor(text: &str) -> Option<(Sort, u8, u32, String)> {
     let alphabet: Vec<char> = ('A'..='Z')
         .chain('a'..='z')
         .chain('0'..='9')

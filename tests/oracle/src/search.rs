@@ -1,4 +1,4 @@
-//! The twin of `search::run`: folds the text of every review for every query and looks at them one by one.
+//! The reference implementation of `search::run`: folds the text of every review for every query and looks at them one by one.
 
 #[cfg(test)]
 mod tests;
@@ -275,7 +275,7 @@ fn fold_anew(text: &str) -> String {
     composer.normalize(&out).into_owned()
 }
 
-/// Checks that `index` and the twin give the same answer to `query`, and that the next page goes on where this one ends.
+/// Checks that `index` and the reference give the same answer to `query`, and that the next page goes on where this one ends.
 ///
 /// # Panics
 /// If they differ.
@@ -330,7 +330,7 @@ fn check_page(
 /// Checks ten searches over a small dataset, both made of `data`, with trees of several tunings and budgets.
 ///
 /// # Panics
-/// If an index and its twin differ.
+/// If an index and its reference differ.
 pub fn check_search(data: &[u8]) {
     let mut source = Source { data };
     let tuning = source.tuning();

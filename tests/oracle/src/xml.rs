@@ -1,22 +1,22 @@
-//! The twin of `wire::xml`: one character at a time, by the letter of XML 1.0 §2.2.
+//! The reference implementation of `wire::xml`: one character at a time, by the letter of XML 1.0 §2.2.
 
 use reviewd::wire::xml::{push_attribute, push_text};
 
 /// Checks `data`, as text, in both places where it may stand.
 ///
 /// # Panics
-/// If code and twin differ.
+/// If code and reference differ.
 pub fn check_xml(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut out = Vec::new();
     push_text(&mut out, &text);
-    assert_eq!(out, twin(&text, false).into_bytes());
+    assert_eq!(out, reference(&text, false).into_bytes());
     out.clear();
     push_attribute(&mut out, &text);
-    assert_eq!(out, twin(&text, true).into_bytes());
+    assert_eq!(out, reference(&text, true).into_bytes());
 }
 
-fn twin(text: &str, attribute: bool) -> String {
+fn reference(text: &str, attribute: bool) -> String {
     text.chars()
         .filter(|&character| is_char(character))
         .map(|character| escape(character, attribute))

@@ -7,7 +7,7 @@ use reviewd::mcp::json::{self, JsonError};
 use reviewd::mcp::{Field, Head};
 
 /// Status and code, by the steps of the ladder in their order.
-pub(super) fn twin(head: &Head<'_>, body: &[u8]) -> (u16, i64) {
+pub(super) fn reference(head: &Head<'_>, body: &[u8]) -> (u16, i64) {
     if !is_welcome(head) {
         return (403, -32_600);
     }
@@ -38,11 +38,11 @@ pub(super) fn twin(head: &Head<'_>, body: &[u8]) -> (u16, i64) {
         (Err(JsonError::Refused(_)), _) => return (400, -32_600),
         _ => return (400, -32_700),
     };
-    twin_message(head, &message)
+    reference_message(head, &message)
 }
 
 /// The steps that look at what the body says.
-fn twin_message(head: &Head<'_>, message: &Value) -> (u16, i64) {
+fn reference_message(head: &Head<'_>, message: &Value) -> (u16, i64) {
     let version = version(head);
     let is_new = is_new(version);
     // Versions of the handshake era, and the one session that no test has: none.
@@ -57,9 +57,9 @@ fn twin_message(head: &Head<'_>, message: &Value) -> (u16, i64) {
         (true, _) => Err((404, -32_001)),
     };
     if let Value::Array(messages) = message {
-        return twin_batch(messages, version, handshake);
+        return reference_batch(messages, version, handshake);
     }
-    if let Some(refusal) = twin_refusal(message) {
+    if let Some(refusal) = reference_refusal(message) {
         return (400, refusal);
     }
     let method = message["method"].as_str();
@@ -83,13 +83,16 @@ fn twin_message(head: &Head<'_>, message: &Value) -> (u16, i64) {
         claim.is_some()
     };
     if is_claimed || (is_new && method != "initialize") {
-        return twin_stateless(head, message, is_complete);
+        return reference_stateless(head, message, is_complete);
     }
     if method == "initialize" {
         let is_good = message["params"]["protocolVersion"].is_string();
         return (200, if is_good { 0 } else { -32_602 });
     }
-    handshake.map_or_else(|refusal| refusal, |()| (200, twin_code(message, false)))
+    handshake.map_or_else(
+        |refusal| refusal,
+        |()| (200, reference_code(message, false)),
+    )
 }
 
 fn version<'h>(head: &Head<'h>) -> Option<&'h [u8]> {
@@ -109,7 +112,7 @@ fn is_new(version: Option<&[u8]>) -> bool {
     version.is_some_and(|text| is_date(text) && text >= b"2026-07-28".as_slice())
 }
 
-fn twin_batch(
+fn reference_batch(
     messages: &[Value],
     version: Option<&[u8]>,
     handshake: Result<(), (u16, i64)>,
@@ -126,7 +129,7 @@ fn twin_batch(
     let is_quiet = |message: &Value| {
         let is_initialize = message["method"] == "initialize";
         let is_call = message["method"].is_string() && message.get("id").is_some();
-        twin_refusal(message).is_none() && !is_initialize && !is_call
+        reference_refusal(message).is_none() && !is_initialize && !is_call
     };
     (
         if messages.iter().all(is_quiet) {
@@ -139,7 +142,7 @@ fn twin_batch(
 }
 
 /// The code for a value that is no message.
-fn twin_refusal(message: &Value) -> Option<i64> {
+fn reference_refusal(message: &Value) -> Option<i64> {
     let Some(members) = message.as_object() else {
         return Some(-32_600);
     };
@@ -161,7 +164,7 @@ fn twin_refusal(message: &Value) -> Option<i64> {
     }
 }
 
-fn twin_stateless(head: &Head<'_>, message: &Value, is_complete: bool) -> (u16, i64) {
+fn reference_stateless(head: &Head<'_>, message: &Value, is_complete: bool) -> (u16, i64) {
     let params = &message["params"];
     let method = message["method"].as_str().unwrap_or_default();
     let claim = params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
@@ -202,14 +205,14 @@ fn twin_stateless(head: &Head<'_>, message: &Value, is_complete: bool) -> (u16, 
     if head.mcp_method == Field::Absent || name.is_some_and(|name| !is_named(name)) {
         return (400, -32_020);
     }
-    match twin_code(message, true) {
+    match reference_code(message, true) {
         -32_601 => (404, -32_601),
         code => (200, code),
     }
 }
 
 /// The code of a method's own answer. What arguments do is tested elsewhere, so those methods are asked themselves.
-fn twin_code(message: &Value, is_stateless: bool) -> i64 {
+fn reference_code(message: &Value, is_stateless: bool) -> i64 {
     let method = message["method"].as_str().unwrap_or_default();
     match method {
         "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => {

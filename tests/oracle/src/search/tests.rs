@@ -195,7 +195,7 @@ fn texts_of_64_kib_among_short_ones_are_found_at_every_cut() {
 }
 
 #[test]
-fn a_page_of_a_long_list_equals_the_twins_page_in_every_order() {
+fn a_page_of_a_long_list_equals_the_page_of_the_reference_in_every_order() {
     // Lists of their own, bitmaps and leaves to collect from, each with more rows than a page, and pages after it.
     let texts = (0..600).map(|number| {
         format!(
