@@ -479,7 +479,7 @@ fn questions_are_answered_in_one_call_or_get_a_hint() {
         );
         assert!(page.get("hint").is_none());
     }
-    // No review has all of these words: those that have the most telling ones are listed, and labelled.
+    // No review has all of these words: those with the rarest word are listed, and the answer says so.
     for (arguments, words) in [
         (json!({"words": "rude staff"}), "rude"),
         (json!({"query": "fees billing"}), "billing"),
