@@ -231,7 +231,8 @@ impl<'s> Plan<'s> {
         }
         let rows = &mut candidates.rows;
         rows.clear();
-        // The number of the term of which all is known of each row, and whether its texts are to be looked at.
+        // The term by which the rows were chosen, which needs no narrowing any more, and a bit that tells whether texts have to be
+        // searched for it.
         let (mut known, mut open) = (None, 0);
         match (term, list) {
             (Some(term), _) if term_rows == fewest => {

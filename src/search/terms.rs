@@ -41,7 +41,7 @@ pub(super) struct Candidates {
     pub(super) open: Vec<u32>,
     /// What the postings of one term say of each row.
     marks: Vec<u8>,
-    /// A bit for each row, by its lower bits, where lists are long: most of their rows are passed by without a search.
+    /// A bit for the lower bits of each candidate. Most rows of a long list find no bit set, and need no search.
     filter: Vec<u64>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Memory {
     possible: Vec<u32>,
     /// Rows of certain lists, as a bitmap, where these are many.
     marks: Vec<u64>,
-    /// Rows of a bitmap, each with the bit of a term for which its text is still to be looked at.
+    /// Rows of a bitmap whose texts still have to be searched, each with the bit of the term to search for.
     open: Vec<(u32, u32)>,
 }
 
@@ -178,8 +178,8 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         memory.open.extend(possible.iter().map(|row| (*row, bit)));
     }
 
-    /// Leaves those of `bits` that the term may select; `bit` says in `memory.open` that their texts tell. Few rows are
-    /// left as they are, and their texts tell.
+    /// Removes from `bits` the rows that the term cannot select. Rows whose texts have to be searched for it are added to
+    /// `memory.open` with `bit`; where few rows are left, these are all of them.
     pub(super) fn narrow_bits(
         &self,
         tree: &'t Tree,
@@ -224,7 +224,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         let flip = if is_excluded { u64::MAX } else { 0 };
         match bitmaps.first() {
             Some(first) => {
-                // Of fewer than three, the first one again.
+                // Where there are fewer than three bitmaps, the first takes the place of the others.
                 let words = |number| bitmaps.get(number).unwrap_or(first).iter();
                 let all = bits.iter_mut().zip(*first).zip(words(1)).zip(words(2));
                 all.for_each(|(((bits, one), two), three)| *bits &= (one | two | three) ^ flip);
@@ -328,7 +328,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             candidates.begin_marks(postings.steps());
             candidates.mark(tree, postings, CERTAIN);
             candidates.retain(|_, mark| mark > 0);
-            // Most of those that are left will hold the needle.
+            // Narrowing has removed few rows, so most of the rest hold the needle: searching their texts costs less.
             if candidates.rows.len() > before - before / 8 {
                 break;
             }
