@@ -8,7 +8,7 @@
 //! disturb.
 
 use std::hint::black_box;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,12 +17,11 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use oracle::service::BASE_URL;
-use reviewd::http::{AppState, ServedState, respond};
+use reviewd::http::{AppState, Body, ServedState, respond};
 use reviewd::mcp::{self, Catalog, Field, Head};
 use reviewd::model::Dataset;
 use reviewd::snapshot::Snapshot;
 use reviewd::wire::date::Date;
-use reviewd::{clock, http};
 
 /// How many reviews the service has: those of a group of large practices, fewer where the bench is run as a test, and
 /// where a profiler counts, which takes 50 times as long.
@@ -55,7 +54,7 @@ fn snapshot() -> Arc<Snapshot> {
 }
 
 /// Where the requests come from.
-const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
+const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 fn app(snapshot: Arc<Snapshot>) -> AppState {
     let site = ServedState::new(snapshot).expect("the base URL fits a header");
@@ -103,15 +102,15 @@ impl Case {
     fn answer(&self, app: &AppState, headers: HeaderMap) -> (u16, u64, HeaderMap) {
         let response = ask(app, self.parts(headers));
         let status = response.status().as_u16();
-        let (parts, body): (_, http::Body) = response.into_parts();
+        let (parts, body): (_, Body) = response.into_parts();
         (status, body.length(), parts.headers)
     }
 }
 
 /// What is measured, under a name that a profiler finds; making the request is not part of it.
 #[inline(never)]
-fn ask(app: &AppState, parts: Parts) -> Response<http::Body> {
-    respond(app, black_box(parts), false, PEER.ip()).expect("a read is answered at once")
+fn ask(app: &AppState, parts: Parts) -> Response<Body> {
+    respond(app, black_box(parts), false, PEER).expect("a read is answered at once")
 }
 
 /// The same for `/mcp`: from the bytes of a message to those of its answer.
@@ -169,29 +168,6 @@ fn plans(tag: &str) -> Vec<Plan<'_>> {
     ]
 }
 
-/// Requests for the fast path: a path, its fields, and how long head and body are together.
-fn plain_requests(tag: &str) -> [(&'static str, String, std::ops::Range<usize>); 3] {
-    let request = |path: &str, field: &str| {
-        format!(
-            "GET {path} HTTP/1.1\r\nHost: reviews.example\r\nUser-Agent: bench/1.0\r\nAccept: */*\r\n{field}\r\n"
-        )
-    };
-    let condition = format!("If-None-Match: {tag}\r\n");
-    [
-        ("plain-stored", request("/favicon.svg", ""), 300..2_000),
-        (
-            "plain-not-modified",
-            request("/reviews.json", &condition),
-            200..600,
-        ),
-        (
-            "plain-search",
-            request("/api/reviews/search?min_rating=4&limit=20", ""),
-            5_000..50_000,
-        ),
-    ]
-}
-
 /// Calls of the tools, and how long their answers are.
 const CALLS: [(&str, &str, std::ops::Range<usize>); 3] = [
     (
@@ -210,13 +186,6 @@ const CALLS: [(&str, &str, std::ops::Range<usize>); 3] = [
         200..10_000,
     ),
 ];
-
-/// The same by the fast path: from the bytes of a request to those of its reply.
-#[inline(never)]
-fn ask_plain(app: &AppState, request: &[u8], out: &mut Vec<u8>) {
-    let answered = http::respond_simple(app, black_box(request), PEER, clock::instant(), out);
-    assert!(answered.is_some_and(|answered| answered.length == request.len()));
-}
 
 /// Something that is done over and over.
 type Repeated<'a> = (&'static str, Box<dyn FnMut() + 'a>);
@@ -240,15 +209,6 @@ fn cases<'a>(
                 "{name}: {answered}, {bytes} bytes"
             );
             headers = map;
-        };
-        cases.push((name, Box::new(once)));
-    }
-    for (name, request, length) in plain_requests(tag) {
-        let mut out = Vec::new();
-        let once = move || {
-            out.clear();
-            ask_plain(app, request.as_bytes(), &mut out);
-            assert!(length.contains(&out.len()), "{name}: {} bytes", out.len());
         };
         cases.push((name, Box::new(once)));
     }

@@ -27,12 +27,11 @@
 //!
 //! # Three ways through the code
 //!
-//! **`GET /reviews.json`**, 18 files. `server::listener` accepts, `server::connections` admits, and a worker runs
-//! `server::connection`, whose `deadline` reads the facts in `state`. It begins on the fast path, `server::fast`, which calls
-//! `http::fast_path` through the handler in `server`: `wire::simple_request` parses, `http::head` makes a `RequestHead`,
-//! `http::respond` routes it (`target`, `router`) and asks `http::endpoint`, which selects the coding (`wire::negotiate`)
-//! from `http::served_state` and evaluates the conditions (`wire::conditional`); `http::reply` encodes, and `server::fast`
-//! writes. Anything unusual goes to hyper (`server::service`), which makes the same `RequestHead`.
+//! **`GET /reviews.json`**, 16 files. `server::listener` accepts, `server::connections` admits, and a worker runs
+//! `server::connection`, whose `deadline` reads the facts that `io` notes in `state`. hyper reads the request and calls
+//! `server::service`, whose handler in `server` calls `http::respond`: `http::head` borrows a `RequestHead`, `router`
+//! finds the route, and `http::endpoint` selects the coding (`wire::negotiate`) from `http::served_state` and
+//! evaluates the conditions (`wire::conditional`); `http::reply` writes the response, which hyper sends.
 //!
 //! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 31 files. The same as far as `http::endpoint::search`:
 //! `search::query` turns the parameters (`wire::form`) into a `Query` (`filter`, `words`), or into issues (`issue`) and a

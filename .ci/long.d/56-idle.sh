@@ -6,4 +6,4 @@ ulimit -n 32768 2>/dev/null || ulimit -n "$(ulimit -Hn)"
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release
 # What is measured is the server; the client needs no release build.
 REVIEWD_TEST_PROGRAM=$PWD/target/release/reviewd REVIEWD_IDLE_CONNECTIONS=${IDLE_CONNECTIONS:-4000} \
-    cargo test --quiet --locked --test it fast_path::idle -- --nocapture
+    cargo test --quiet --locked --test it idle:: -- --nocapture

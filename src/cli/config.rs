@@ -274,7 +274,6 @@ impl ServeArgs {
             }),
             base_url: self.address.base_url.clone(),
             cache_control: self.address.cache_control.clone(),
-            fast_path: true,
             threads: threads.and_then(NonZeroUsize::new).unwrap_or(cores),
             drain_time: self.process.drain_time,
             poll: self.data.poll,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use hyper::StatusCode;
 
 use super::host::HostError;
-use super::target::TargetError;
+use super::router::TargetError;
 use crate::pages::Policy;
 use crate::wire::json::Object;
 

@@ -1,4 +1,4 @@
-//! What decides about a request, borrowed from the fast path's parser or from hyper: the same for both.
+//! What decides about a request, borrowed from what hyper has read.
 
 use std::net::IpAddr;
 
@@ -7,8 +7,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 
 use super::host::{self, HostError, OwnAuthority};
-use super::target;
-use crate::wire::simple_request::{FieldLines, SimpleRequest};
+use super::router;
 
 /// The head of a request.
 #[derive(Clone, Copy)]
@@ -25,7 +24,7 @@ pub(crate) struct RequestHead<'r> {
     pub(crate) field_count: usize,
     /// The address that the connection came from, perhaps a proxy's.
     pub(crate) peer: IpAddr,
-    source: Source<'r>,
+    headers: &'r HeaderMap,
     /// Which of [`Field`] are there, as bits: one pass over all fields is cheaper than a lookup for each of those.
     present: u8,
 }
@@ -43,13 +42,6 @@ pub(crate) enum Field {
     RequestMethod = 6,
 }
 
-#[derive(Clone, Copy)]
-enum Source<'r> {
-    Map(&'r HeaderMap),
-    /// The first three of [`Field`], each there once or not at all, and all lines.
-    Simple([Option<&'r [u8]>; 3], FieldLines<'r>),
-}
-
 impl<'r> RequestHead<'r> {
     /// Borrows the head of a request that hyper has read from `peer`.
     pub(crate) fn of_parts(own: &OwnAuthority, parts: &'r Parts, peer: IpAddr) -> RequestHead<'r> {
@@ -64,45 +56,12 @@ impl<'r> RequestHead<'r> {
             method,
             path: uri.path(),
             query: uri.query().unwrap_or(""),
-            target_bytes: target::length(uri),
+            target_bytes: router::target_length(uri),
             host: host::check(*version, uri, headers, own),
             field_count: headers.len(),
             peer,
-            source: Source::Map(headers),
+            headers,
             present: present(headers),
-        }
-    }
-
-    /// Borrows the head of a request that the fast path has read from `peer`.
-    pub(crate) fn of_simple(
-        own: &OwnAuthority,
-        request: &SimpleRequest<'r>,
-        peer: IpAddr,
-    ) -> RequestHead<'r> {
-        let values = [
-            request.accept_encoding,
-            request.if_none_match,
-            request.if_modified_since,
-        ];
-        let bits = values.iter().enumerate();
-        RequestHead {
-            method: match request.is_head {
-                true => &Method::HEAD,
-                false => &Method::GET,
-            },
-            path: request.path,
-            query: request.query,
-            target_bytes: request.path.len() + 1 + request.query.len(),
-            host: match own.admits(request.host) {
-                true => Ok(()),
-                false => Err(HostError::Malformed),
-            },
-            field_count: request.fields,
-            peer,
-            source: Source::Simple(values, request.lines),
-            present: bits.fold(0, |present, (bit, value)| {
-                present | u8::from(value.is_some()) << bit
-            }),
         }
     }
 
@@ -122,35 +81,24 @@ impl<'r> RequestHead<'r> {
 
     /// Tells whether a browser asks whether a page may send a request (Fetch §3.3.2).
     pub(crate) fn is_preflight(&self) -> bool {
-        let has_origin =
-            matches!(self.source, Source::Map(headers) if headers.contains_key(ORIGIN));
-        *self.method == Method::OPTIONS && self.has(Field::RequestMethod) && has_origin
+        *self.method == Method::OPTIONS
+            && self.has(Field::RequestMethod)
+            && self.headers.contains_key(ORIGIN)
     }
 
     /// Returns the values of `field`, in the order in which they came.
     pub(crate) fn values(&self, field: Field) -> impl Iterator<Item = &'r [u8]> + use<'r> {
-        let (mut all, mut only) = (None, None);
-        match self.source {
-            Source::Map(headers) if self.has(field) => {
-                all = Some(headers.get_all(name(field)).iter());
-            }
-            Source::Map(_) => {}
-            Source::Simple(values, _) => only = values.get(field as usize).copied().flatten(),
-        }
-        let all = all.into_iter().flatten().map(HeaderValue::as_bytes);
-        all.chain(only)
+        let all = self.has(field).then(|| self.headers.get_all(name(field)));
+        all.into_iter().flatten().map(HeaderValue::as_bytes)
     }
 
-    /// Returns the values of the fields called `name`, in lower case, the last first. Looks through all fields of a simple
-    /// request, so not for what every request needs.
+    /// Returns the values of the fields called `name`, in lower case, the last first.
     pub(crate) fn lines_from_last(&self, name: &'static str) -> impl Iterator<Item = &'r [u8]> {
-        let (mut map, mut lines) = (None, None);
-        match self.source {
-            Source::Map(headers) => map = Some(headers.get_all(name).iter().rev()),
-            Source::Simple(_, all) => lines = Some(all.from_last(name)),
-        }
-        let map = map.into_iter().flatten().map(HeaderValue::as_bytes);
-        map.chain(lines.into_iter().flatten())
+        self.headers
+            .get_all(name)
+            .iter()
+            .rev()
+            .map(HeaderValue::as_bytes)
     }
 
     /// Tells whether Transfer-Encoding is one that we take: none, or exactly one `chunked`.
@@ -212,7 +160,7 @@ pub(super) mod tests {
             host: Ok(()),
             field_count: headers.len(),
             peer: Ipv4Addr::LOCALHOST.into(),
-            source: Source::Map(headers),
+            headers,
             present: present(headers),
         }
     }

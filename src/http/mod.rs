@@ -1,9 +1,8 @@
 //! Requests into responses.
 //!
-//! [`handle`] takes requests from hyper, [`respond_simple`] those that the fast path has read; both make the same
-//! `RequestHead` of them and call the same code, and each encodes the reply in its own way. Replies are made from a
-//! [`ServedState`]: one snapshot and everything about it that a reply needs, prepared once when the dataset was loaded. A
-//! request takes the current state when it begins and keeps it to the end, so a reload never mixes two datasets.
+//! [`handle`] takes a request from hyper, borrows its `RequestHead`, and makes the response from a [`ServedState`]: one
+//! snapshot and everything about it that a response needs, prepared once when the dataset was loaded. A request takes the
+//! current state when it begins and keeps it to the end, so a reload never mixes two datasets.
 //!
 //! The order of the checks is fixed: rate (429), number of fields (431), Host, Transfer-Encoding, target, route (404),
 //! method (405), and then what the endpoint itself asks for. Statuses are chosen in `error.rs` and `reply.rs`, header
@@ -17,7 +16,6 @@ mod body;
 mod client;
 mod endpoint;
 mod error;
-mod fast_path;
 mod head;
 mod host;
 mod rate_limit;
@@ -28,7 +26,6 @@ mod respond;
 mod router;
 mod served_state;
 mod settings;
-mod target;
 
 pub(crate) use access_log::WriterStats;
 pub use access_log::{AccessLog, LogEntry, WriterMessage};
@@ -36,9 +33,8 @@ pub use app_state::AppState;
 pub use body::Body;
 pub use client::{Proxies, ProxyField};
 pub(crate) use error::HttpError;
-pub use fast_path::{FastResponse, respond_simple};
-pub(crate) use fast_path::{documents, protocol_error};
 pub use readiness::{Readiness, Reason};
+pub(crate) use reply::protocol_error;
 pub use request_metrics::RequestMetrics;
 pub(crate) use request_metrics::{BOUNDS_US, STATUS_CLASSES, Searcher};
 pub(crate) use respond::internal_error;

@@ -1,7 +1,6 @@
 //! Replies into responses: every header of a response is chosen here, every status here and in `error.rs`.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
 
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -10,9 +9,11 @@ use hyper::{Response, StatusCode};
 use super::body::Body;
 use super::error::HttpError;
 use super::rate_limit::{RateLimitStatus, WINDOW};
+use crate::clock;
 use crate::hub::{Refusal, RefusalKind};
 use crate::mcp;
 use crate::pages::{self, Policy};
+use crate::wire::date::Timestamp;
 use crate::wire::negotiate::Coding;
 
 /// An answer before it is written: what an endpoint has decided.
@@ -50,17 +51,6 @@ pub(crate) struct Representation<'s> {
     pub(crate) policy: Option<Policy>,
     /// Whether the address names this version, so that it is never asked for again.
     pub(crate) is_immutable: bool,
-    /// Where heads of HTTP/1.1 with these fields are kept, but for the date.
-    pub(crate) heads: Option<&'s Heads>,
-}
-
-/// Heads of HTTP/1.1 that lack only the date, each kept when it was first encoded.
-#[derive(Debug, Default)]
-pub(crate) struct Heads {
-    /// Of a 200.
-    pub(crate) served: OnceLock<Box<[u8]>>,
-    /// Of a 304.
-    pub(crate) not_modified: OnceLock<Box<[u8]>>,
 }
 
 /// Writes `reply`, using `headers`, the request's own map, so that its memory serves twice.
@@ -154,6 +144,28 @@ fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body
 pub(crate) fn close(response: &mut Response<Body>) {
     let close = HeaderValue::from_static("close");
     response.headers_mut().insert(header::CONNECTION, close);
+}
+
+/// Returns the whole response to what is no request, as it goes over the wire in HTTP/1.1; the connection ends with it.
+pub(crate) fn protocol_error(error: HttpError) -> Vec<u8> {
+    let mut response = render(Reply::Refuse(error), HeaderMap::new(), &NO_STORE);
+    close(&mut response);
+    let (head, body) = response.into_parts();
+    let mut out = format!("HTTP/1.1 {}\r\n", head.status).into_bytes();
+    for (name, value) in &head.headers {
+        out.extend_from_slice(name.as_str().as_bytes());
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(value.as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
+    let date = Timestamp::from_unix(clock::unix_s()).render_http();
+    out.extend_from_slice(format!("content-length: {}\r\ndate: ", body.length()).as_bytes());
+    out.extend_from_slice(&date);
+    out.extend_from_slice(b"\r\n\r\n");
+    for slice in body.slices() {
+        out.extend_from_slice(slice);
+    }
+    out
 }
 
 /// Adds ETag, Last-Modified, Cache-Control and Vary: what a 304 must repeat (RFC 9110 §15.4.5).

@@ -42,7 +42,6 @@ pub(crate) struct Shard {
     pub(crate) routes: [RouteCounters; ROUTE_LABELS.len()],
     /// Searches that were run, at `Searcher as usize`.
     pub(crate) searches: [AtomicU64; 2],
-    plain: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -62,7 +61,6 @@ impl Default for RequestMetrics {
         let shard = |_| Shard {
             routes: std::array::from_fn(|_| RouteCounters::default()),
             searches: Default::default(),
-            plain: AtomicU64::new(0),
         };
         RequestMetrics {
             shards: (0..SHARDS).map(shard).collect(),
@@ -97,17 +95,6 @@ impl RequestMetrics {
     /// Counts a search that is run.
     pub(crate) fn record_search(&self, searcher: Searcher) {
         self.shard().searches[searcher as usize].fetch_add(1, Relaxed);
-    }
-
-    /// Counts a request that was answered without hyper; it is recorded like any other besides.
-    pub(crate) fn record_plain(&self) {
-        self.shard().plain.fetch_add(1, Relaxed);
-    }
-
-    /// Returns how many requests were answered without hyper.
-    #[must_use]
-    pub fn plain(&self) -> u64 {
-        self.sum(|shard| &shard.plain)
     }
 
     /// Returns the sum of one counter over all threads.

@@ -1,12 +1,11 @@
 //! From the head of a request to its response: the one path that all requests take.
 //!
-//! The fast path and hyper each make a [`RequestHead`], [`Routed::find`] routes it, and an [`Exchange`] decides on the
-//! [`Reply`] and tells the counters and the access log of it. Each of the two encodes the reply in its own way: hyper's
-//! is here, the other in `fast_path.rs`. Endpoints that read a body come through hyper alone.
+//! hyper's head becomes a [`RequestHead`], [`Routed::find`] routes it, and an [`Exchange`] decides on the [`Reply`] and
+//! tells the counters and the access log of it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -21,37 +20,32 @@ use super::error::HttpError;
 use super::head::{Field, RequestHead};
 use super::rate_limit::{RateLimitScope, RateLimitStatus};
 use super::reply::{self, Reply};
-use super::router::{self, Action, Matched, Route, RouteRow};
+use super::router::{self, Action, Matched, Path, Route, RouteRow, TargetError};
 use super::served_state::ServedState;
-use super::target::{self, Path, TargetError};
 use crate::clock;
 use crate::mcp;
 use crate::wire::negotiate::prefers_html;
 
 /// What a request asks for, found once.
-pub(super) struct Routed<'p> {
+struct Routed<'p> {
     /// `None` for the `*` of OPTIONS.
-    pub(super) matched: Result<Option<Matched<'p>>, HttpError>,
+    matched: Result<Option<Matched<'p>>, HttpError>,
     /// The rate limit that the request counts against before anything else is looked at, if any.
     scope: Option<RateLimitScope>,
 }
 
 /// A path as the target has it.
-pub(super) type FoundPath<'p> = Result<Option<Path<'p>>, TargetError>;
+type FoundPath<'p> = Result<Option<Path<'p>>, TargetError>;
 
 /// Cuts and decodes the path of a request.
-pub(super) fn path_of<'r>(app: &AppState, head: &RequestHead<'r>) -> FoundPath<'r> {
+fn path_of<'r>(app: &AppState, head: &RequestHead<'r>) -> FoundPath<'r> {
     let bytes_max = app.limits.target_bytes;
-    target::parse_target(head.method, head.path, head.target_bytes, bytes_max)
+    router::parse_target(head.method, head.path, head.target_bytes, bytes_max)
 }
 
 impl<'p> Routed<'p> {
     /// Routes a request with this path, and checks what needs no route, in the order that `mod.rs` names.
-    pub(super) fn find(
-        app: &AppState,
-        head: &RequestHead<'_>,
-        path: &'p FoundPath<'_>,
-    ) -> Routed<'p> {
+    fn find(app: &AppState, head: &RequestHead<'_>, path: &'p FoundPath<'_>) -> Routed<'p> {
         let matched = match path {
             Ok(Some(path)) => route_of(path).map(Some),
             Ok(None) => Ok(None),
@@ -89,17 +83,17 @@ fn route_of<'p>(path: &'p Path<'_>) -> Result<Matched<'p>, HttpError> {
 }
 
 /// A request between its head and the end of its response: what the counters and the access log are told of it.
-pub(super) struct Exchange {
+struct Exchange {
     began: Instant,
     route_id: usize,
     log_entry: Option<LogEntry>,
     /// What the client has left of its rate, where it has one.
-    pub(super) quota: Option<RateLimitStatus>,
+    quota: Option<RateLimitStatus>,
 }
 
 impl Exchange {
     /// Begins with the request of `head`, which was there at `began`.
-    pub(super) fn begin(
+    fn begin(
         app: &AppState,
         head: &RequestHead<'_>,
         routed: &Routed<'_>,
@@ -121,7 +115,7 @@ impl Exchange {
     ///
     /// # Errors
     /// The row of an endpoint that reads a body first.
-    pub(super) fn respond<'s>(
+    fn respond<'s>(
         &mut self,
         app: &AppState,
         served: &'s ServedState,
@@ -173,8 +167,12 @@ impl Exchange {
         exceeded.map(|quota| HttpError::Rate(quota.per_minute))
     }
 
-    /// Counts and logs the response, of which `bytes` of body are sent; returns how long it took.
-    pub(super) fn end(self, app: &AppState, status: u16, bytes: u64) -> Duration {
+    /// Counts and logs the response, which tells what is left of the rate.
+    fn end(self, app: &AppState, response: &mut Response<Body>) {
+        if let Some(quota) = self.quota {
+            reply::put_rate(response, &quota);
+        }
+        let (status, bytes) = (response.status().as_u16(), response.body().sent());
         let elapsed = self.began.elapsed();
         app.traffic.record(self.route_id, status, bytes, elapsed);
         if let (Some(entry), Some(log)) = (self.log_entry, app.access_log.get()) {
@@ -185,15 +183,6 @@ impl Exchange {
                 ..entry
             });
         }
-        elapsed
-    }
-
-    /// Ends with hyper's response, which tells what is left of the rate.
-    fn end_with(self, app: &AppState, response: &mut Response<Body>) {
-        if let Some(quota) = self.quota {
-            reply::put_rate(response, &quota);
-        }
-        self.end(app, response.status().as_u16(), response.body().sent());
     }
 }
 
@@ -253,7 +242,7 @@ fn respond_to(
     match reply {
         Ok(reply) => {
             let mut response = encode(app, parts, reply, unread);
-            exchange.end_with(app, &mut response);
+            exchange.end(app, &mut response);
             Ok(response)
         }
         Err(row) => Err((parts, row, exchange)),
@@ -314,7 +303,7 @@ async fn respond_to_body(
     if is_http1 && (chunked || (has_body && !is_read)) {
         reply::close(&mut response);
     }
-    exchange.end_with(&app, &mut response);
+    exchange.end(&app, &mut response);
     response
 }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use hyper::header::HeaderValue;
 
 use super::head::{Field, RequestHead};
-use super::reply::{Heads, Representation};
+use super::reply::Representation;
 use super::router::Document;
 use super::settings::SettingsError;
 use crate::mcp;
@@ -46,7 +46,6 @@ struct PreparedDocument {
 struct PreparedVariant {
     tag: EntityTag,
     etag: HeaderValue,
-    heads: Heads,
 }
 
 /// A stored document in the coding that the client prefers.
@@ -130,10 +129,6 @@ impl ServedState {
         representation.last_modified = self.last_modified_of(page);
         representation.policy = Some(page.policy());
         representation.is_immutable = self.pages.is_versioned(page, head.query);
-        if !head.query.is_empty() {
-            // Two addresses of one document: what is kept is for the one without a query.
-            representation.heads = None;
-        }
         variant
     }
 
@@ -183,7 +178,6 @@ impl PreparedDocument {
             Ok(PreparedVariant {
                 etag: shared(tag.as_bytes())?,
                 tag,
-                heads: Heads::default(),
             })
         };
         Ok(PreparedDocument {
@@ -210,7 +204,7 @@ impl PreparedDocument {
             Some(body) => (preferred, body),
             None => (Coding::Identity, &resource.body),
         };
-        let PreparedVariant { tag, etag, heads } = &self.variants[coding as usize];
+        let PreparedVariant { tag, etag } = &self.variants[coding as usize];
         Variant {
             body,
             tag,
@@ -222,7 +216,6 @@ impl PreparedDocument {
                 link: self.link.clone(),
                 policy: None,
                 is_immutable: false,
-                heads: Some(heads),
             },
         }
     }

@@ -38,8 +38,6 @@ pub struct Config {
     pub base_url: Option<String>,
     /// The Cache-Control of documents.
     pub cache_control: String,
-    /// Answer plain requests for stored documents and reviews beneath hyper; the replies are the same.
-    pub fast_path: bool,
     /// Threads that serve requests.
     pub threads: NonZeroUsize,
     /// How long requests in flight may take after the order to stop.

@@ -1,8 +1,7 @@
 //! One connection from its acceptance to its end.
 //!
-//! A connection without TLS begins on the fast path, and goes to hyper with what that leaves; a [`ConnectionDeadline`]
-//! enforces the timeouts beside either. All that is large is boxed, so that a connection that has not sent a byte costs
-//! none of it.
+//! hyper serves it, and a [`ConnectionDeadline`] enforces the timeouts beside. All that is large is boxed, so that a
+//! connection that has not sent a byte costs none of it.
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
@@ -26,7 +25,6 @@ use super::config::Config;
 use super::connections::{ConnectionPermit, Leave};
 use super::counters::Counters;
 use super::deadline::{ConnectionDeadline, DeadlineAction};
-use super::fast::{Exit, FastPath, FastPathConfig};
 use super::io::{Socket, Stream, Watched};
 use super::service::{Handler, Link, PollBudget};
 use super::state::{ConnectionState, Ending, Protocol, Timeouts};
@@ -68,9 +66,6 @@ pub(super) struct Protocols<H> {
     handler: H,
     timeouts: Timeouts,
     requests_max: u32,
-    header_bytes: usize,
-    /// Begin on the fast path.
-    fast_path: bool,
     counters: Arc<Counters>,
     /// `None` where HTTP is spoken without TLS.
     tls: Option<TlsAcceptor>,
@@ -123,8 +118,6 @@ impl<H: Handler> Protocols<H> {
                 farewell: FAREWELL.min(config.drain_time / 2),
             },
             requests_max: limits.connection_requests,
-            header_bytes: limits.header_bytes,
-            fast_path: config.fast_path,
             counters,
             hsts: config.hsts().filter(|_| tls.is_some()),
             tls,
@@ -157,8 +150,7 @@ impl<H: Handler> Protocols<H> {
         let state = Arc::new(ConnectionState::new(Protocol::Http1, accepted));
         let deadline = ConnectionDeadline::new(Arc::clone(&state), self.timeouts, permit);
         match self.tls.clone() {
-            None if self.fast_path => self.serve_fast(stream, peer, deadline).await,
-            None => Box::pin(self.serve_plain(stream, Vec::new(), peer, deadline)).await,
+            None => Box::pin(self.serve_plain(stream, peer, deadline)).await,
             Some(acceptor) => {
                 let socket = Socket::new(stream, Arc::clone(&state), Vec::new());
                 if first == [HANDSHAKE] {
@@ -172,68 +164,21 @@ impl<H: Handler> Protocols<H> {
         }
     }
 
-    /// Serves on the fast path as far as it goes, and hands what it has left to hyper.
-    async fn serve_fast(
-        self: Arc<Self>,
-        mut stream: TcpStream,
-        peer: SocketAddr,
-        mut deadline: ConnectionDeadline,
-    ) {
-        let state = Arc::clone(&deadline.state);
-        let config = FastPathConfig {
-            peer,
-            requests_max: self.requests_max,
-            header_bytes: self.header_bytes,
-        };
-        let mut fast = FastPath::new(&mut stream, &self.handler, &state, config);
-        let exit = poll_fn(|context| {
-            loop {
-                if let Poll::Ready(exit) = fast.poll(context, deadline.is_leaving()) {
-                    return Poll::Ready(Ok(exit));
-                }
-                if deadline.is_finishing() && !fast.is_busy() {
-                    return Poll::Ready(Ok(Exit::Close));
-                }
-                match ready!(deadline.poll(context)) {
-                    // Once more, for what has come meanwhile.
-                    DeadlineAction::GracefulShutdown => {}
-                    DeadlineAction::Abort(ending) => return Poll::Ready(Err(ending)),
-                }
-            }
-        })
-        .await;
-        let ending = match exit {
-            Ok(Exit::HandOff(first)) => {
-                return Box::pin(self.serve_plain(stream, first, peer, deadline)).await;
-            }
-            Ok(Exit::Close) => None,
-            // There is no peer to tell, or it has sent no byte of a head.
-            Ok(Exit::PeerClosed) | Err(Ending::HeadTimeout) => Some(Ending::Idle),
-            Err(ending) => Some(ending),
-        };
-        let socket = Socket::new(stream, Arc::clone(&state), Vec::new());
-        let io = Watched::new(socket, state);
-        Box::pin(self.end_http1(io, &deadline, ending)).await;
-    }
-
-    /// Serves by hyper a connection without TLS of which `first` was read.
+    /// Serves a connection without TLS, whose first bytes tell its protocol.
     async fn serve_plain(
         self: Arc<Self>,
         mut stream: TcpStream,
-        mut first: Vec<u8>,
         peer: SocketAddr,
         mut deadline: ConnectionDeadline,
     ) {
-        // Only the first bytes of a connection tell its protocol.
-        if deadline.state.requests() == 0 {
-            let until = deadline.state.accepted() + self.timeouts.head;
-            let found = timeout_at(until, detect(&mut stream, &mut first));
-            let farewell = self.timeouts.farewell;
-            match deadline.permit.unless_leaving(found, farewell).await {
-                Some(Ok(Some(Protocol::Http2))) => deadline.state.note_http2(),
-                Some(Ok(Some(Protocol::Http1))) => {}
-                _ => return,
-            }
+        let mut first = Vec::new();
+        let until = deadline.state.accepted() + self.timeouts.head;
+        let found = timeout_at(until, detect(&mut stream, &mut first));
+        let farewell = self.timeouts.farewell;
+        match deadline.permit.unless_leaving(found, farewell).await {
+            Some(Ok(Some(Protocol::Http2))) => deadline.state.note_http2(),
+            Some(Ok(Some(Protocol::Http1))) => {}
+            _ => return,
         }
         let socket = Socket::new(stream, Arc::clone(&deadline.state), first);
         self.serve_stream(socket, peer, deadline).await;

@@ -1,4 +1,4 @@
-//! Per-connection timer: enforces the timeouts and observes shutdown, for the fast path and hyper alike.
+//! Per-connection timer: enforces the timeouts and observes shutdown.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -126,11 +126,6 @@ impl ConnectionDeadline {
     /// Tells whether the next request is to be the last.
     pub(super) fn is_leaving(&self) -> bool {
         self.is_finishing || self.permit.leave().is_some()
-    }
-
-    /// Tells whether [`DeadlineAction::GracefulShutdown`] has been given.
-    pub(super) fn is_finishing(&self) -> bool {
-        self.is_finishing
     }
 
     /// Returns when a connection that is to leave is to be closed if no further request comes; from now on the next

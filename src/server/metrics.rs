@@ -89,7 +89,6 @@ impl MetricSources {
                 encode_counter(&mut metric, count)?;
             }
         }
-        out.counter("reviewd_http_requests_plain", traffic.plain())?;
         let bytes = routes().map(|(route, label)| {
             let sum = traffic.sum(|shard| &shard.routes[route].bytes);
             (label, sum)
@@ -325,7 +324,6 @@ fn unsigned(value: i64) -> u64 {
 const FAMILIES: &str = "\
 reviewd_build info The program.
 reviewd_http_requests counter Requests answered, by route and class of status; protocol errors and timeouts are `other`.
-reviewd_http_requests_plain counter Requests answered by the fast path; they count among all others as well.
 reviewd_http_response_body_bytes counter Bytes of response bodies, as compressed as they were sent.
 reviewd_http_request_duration_seconds histogram Time from a request's head to a response that is ready to be sent.
 reviewd_rate_limited counter Requests beyond the rate limit of their client, answered by 429.

@@ -14,7 +14,6 @@ mod connection;
 mod connections;
 mod counters;
 mod deadline;
-mod fast;
 pub mod files;
 mod hub;
 mod io;
@@ -201,16 +200,6 @@ struct Requests(Arc<AppState>);
 impl Handler for Requests {
     async fn handle(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Body> {
         http::handle(Arc::clone(&self.0), request, peer).await
-    }
-
-    fn respond_simple(
-        &self,
-        bytes: &[u8],
-        peer: SocketAddr,
-        began: std::time::Instant,
-        out: &mut Vec<u8>,
-    ) -> Option<http::FastResponse> {
-        http::respond_simple(&self.0, bytes, peer, began, out)
     }
 
     fn internal_error(&self) -> Response<Body> {

@@ -9,7 +9,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
@@ -19,14 +19,22 @@ use hyper::{Request, Response};
 use tracing::error;
 
 use crate::clock;
-use crate::http::{Body, FastResponse, documents};
+use crate::http::Body;
 
 use super::state::{ConnectionState, Protocol};
 
 /// The cost, in stored documents, after which a connection yields to others, also while more requests wait: 8 responses
 /// that are made for one request. A search may take a millisecond, and 128 of those would keep others waiting for a tenth
 /// of a second.
-pub(super) const POLL_COST_MAX: usize = 128;
+const POLL_COST_MAX: usize = 128;
+
+/// Microseconds that cost as much as a stored document, most of which the kernel takes.
+const DOCUMENT_US: u128 = 8;
+
+/// Returns how many stored documents so much time would have served.
+fn documents(elapsed: Duration) -> usize {
+    usize::try_from(elapsed.as_micros() / DOCUMENT_US).unwrap_or(usize::MAX)
+}
 
 /// Answers requests: `http::handle` in the server, metrics for the administrator, smaller things in tests.
 pub(super) trait Handler: Clone + Send + Sync + 'static {
@@ -36,18 +44,6 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
         request: Request<Incoming>,
         peer: SocketAddr,
     ) -> impl Future<Output = Response<Body>> + Send;
-
-    /// Answers the simple request at the beginning of `bytes` by appending to `out`; its time is counted from `began`.
-    /// `None` where that is for [`handle`](Handler::handle); then `out` does not count.
-    fn respond_simple(
-        &self,
-        _bytes: &[u8],
-        _peer: SocketAddr,
-        _began: Instant,
-        _out: &mut Vec<u8>,
-    ) -> Option<FastResponse> {
-        None
-    }
 
     /// Returns the response to a request whose handler panicked.
     fn internal_error(&self) -> Response<Body>;
@@ -153,7 +149,7 @@ impl Drop for Handling {
 }
 
 /// Logs a handler's panic, an error in reviewd.
-pub(super) fn report_panic(panic: &(dyn Any + Send)) {
+fn report_panic(panic: &(dyn Any + Send)) {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     error!(

@@ -193,11 +193,6 @@ impl ConnectionState {
         add(&self.requests, 1)
     }
 
-    /// Returns how many requests this connection has had.
-    pub(super) fn requests(&self) -> u32 {
-        self.requests.load(Relaxed)
-    }
-
     /// Notes that a handler has answered, or was dropped.
     pub(super) fn note_answer(&self) {
         add(&self.handling, -1);

@@ -9,7 +9,6 @@ pub mod forwarded;
 pub mod json;
 pub mod negotiate;
 pub mod network;
-pub mod simple_request;
 pub mod text;
 pub mod trace;
 pub mod xml;

@@ -118,6 +118,5 @@ fn made<'s>(served: &'s ServedState, tag: &EntityTag) -> Representation<'s> {
         link: None,
         policy: None,
         is_immutable: false,
-        heads: None,
     }
 }

@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
 use super::PREFACE;
-use crate::http::{self, Body, FastResponse, Proxies, ProxyField, Rates};
+use crate::http::{self, Body, Proxies, ProxyField, Rates};
 use crate::server::config::{Config, DataSource, Limits, Mcp};
 use crate::server::counters::Counters;
 use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
@@ -90,17 +90,6 @@ impl Handler for Panic {
             tokio::task::yield_now().await;
         }
         panic!("on purpose")
-    }
-
-    fn respond_simple(
-        &self,
-        _: &[u8],
-        _: SocketAddr,
-        _: std::time::Instant,
-        out: &mut Vec<u8>,
-    ) -> Option<FastResponse> {
-        out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
-        panic!("on purpose, on the fast path")
     }
 
     fn internal_error(&self) -> Response<Body> {
@@ -196,7 +185,6 @@ pub(in crate::server) fn config() -> Config {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         inherited: None,
         systemd: Default::default(),
-        fast_path: true,
         admin_listen: None,
         access_log: None,
         base_url: None,

@@ -27,7 +27,6 @@ pub(crate) fn config() -> Config {
         inherited: None,
         systemd: Default::default(),
         // The conformance tests run once with it and once without.
-        fast_path: std::env::var_os("REVIEWD_TEST_NO_FAST_PATH").is_none(),
         admin_listen: None,
         access_log: None,
         base_url: None,

@@ -9,7 +9,6 @@
 mod conditional;
 mod dataset;
 mod date;
-mod fast_path;
 mod form;
 mod forwarded;
 pub mod hub;
@@ -18,8 +17,8 @@ mod insights;
 mod json;
 mod mcp;
 mod negotiate;
-mod plain_reply;
 mod query;
+mod request;
 mod search;
 pub mod service;
 mod xml;
@@ -27,7 +26,6 @@ mod xml;
 pub use conditional::check_conditional;
 pub use dataset::check_dataset;
 pub use date::check_date;
-pub use fast_path::check_fast_path;
 pub use form::check_form;
 pub use forwarded::check_forwarded;
 pub use hub::{check_hub_form, check_hub_sequence};
@@ -36,8 +34,8 @@ pub use insights::check_insights;
 pub use json::check_json;
 pub use mcp::{check_jsonrpc, check_mcp_head};
 pub use negotiate::check_accept_encoding;
-pub use plain_reply::check_plain_reply;
 pub use query::{check_cursor, check_query, check_since_path};
+pub use request::check_request;
 pub use search::{check_answer, check_search, search_naively};
 pub use xml::check_xml;
 
@@ -49,7 +47,6 @@ pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("cursor", check_cursor),
     ("dataset", check_dataset),
     ("date", check_date),
-    ("fast_path", check_fast_path),
     ("form", check_form),
     ("forwarded", check_forwarded),
     ("hub_form", check_hub_form),
@@ -61,8 +58,8 @@ pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("json", check_json),
     ("jsonrpc", check_jsonrpc),
     ("mcp_head", check_mcp_head),
-    ("plain_reply", check_plain_reply),
     ("query", check_query),
+    ("request", check_request),
     ("search", check_search),
     ("since_path", check_since_path),
     ("xml", check_xml),

@@ -9,7 +9,7 @@ use crate::support::{Connection, Program, get, wait_until};
 const CONNECTIONS: usize = 400;
 
 /// What one may cost of our own memory, the kernel's aside.
-const BYTES_MAX: usize = 4 * 1024;
+const BYTES_MAX: usize = 24 * 1024;
 
 #[test]
 fn kept_connections_cost_little_and_are_served() {

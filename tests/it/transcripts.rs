@@ -1,17 +1,15 @@
 //! Golden transcripts: what the server answers to one request of each kind, held against a file.
 //!
-//! Each request goes to a server with the fast path and to one without; both give the same bytes, and these are the
-//! file's. GET requests go out over HTTP/2 as well, where status and body must be the same. A changed answer shows
-//! up as a changed line; `UPDATE_GOLDEN=1` writes the file anew.
+//! GET requests go out over HTTP/2 as well, where status and body must be the same. A changed answer shows up as a changed
+//! line; `UPDATE_GOLDEN=1` writes the file anew.
 
 use std::fmt::Write;
-use std::sync::OnceLock;
 
 use memchr::memmem::find;
 use sha2::{Digest, Sha256};
 
-use super::{LAST, start_with, undated};
 use crate::help::assert_golden;
+use crate::pipelining::{self, LAST, undated};
 use crate::support::client::parse_head;
 use crate::support::frames::Frames;
 use crate::support::{Response, Server, wait_until};
@@ -129,79 +127,34 @@ const OTHERS: [(&str, &str); 23] = [
     ("BREW /reviews.json HTTP/1.1", ""),
 ];
 
-struct Pair {
-    fast: Server,
-    slow: Server,
-}
-
-impl Pair {
-    /// Starts both, for one test alone that counts what they do.
-    fn start() -> Pair {
-        Pair::start_with(|_| {})
-    }
-
-    /// Starts both with other settings.
-    fn start_with(change: impl Fn(&mut reviewd::server::Config)) -> Pair {
-        let start = |fast_path| {
-            start_with(|config| {
-                config.base_url = Some("https://reviews.example".to_owned());
-                config.fast_path = fast_path;
-                change(config);
-            })
-        };
-        Pair {
-            fast: start(true),
-            slow: start(false),
-        }
-    }
-
-    /// Sends the same to both, and returns what both answer.
-    #[track_caller]
-    fn exchange(&self, bytes: &[u8]) -> Vec<u8> {
-        let fast = undated(super::exchange(self.fast.address(), bytes));
-        let slow = undated(super::exchange(self.slow.address(), bytes));
-        assert!(
-            fast == slow,
-            "to {:?}\nfast {:?}\nslow {:?}",
-            String::from_utf8_lossy(bytes),
-            String::from_utf8_lossy(&fast[..fast.len().min(2_000)]),
-            String::from_utf8_lossy(&slow[..slow.len().min(2_000)])
-        );
-        fast
-    }
-}
-
-fn pair() -> &'static Pair {
-    static PAIR: OnceLock<Pair> = OnceLock::new();
-    PAIR.get_or_init(|| {
-        let pair = Pair::start();
-        for server in [&pair.fast, &pair.slow] {
-            wait_until("all variants are made", || {
-                ["/reviews.json", "/insights.json"].into_iter().all(|path| {
-                    let reply = server.get_with(path, &[("Accept-Encoding", "br")]);
-                    reply.field("content-encoding") == Some("br")
-                })
-            });
-        }
-        pair
-    })
+fn server() -> Server {
+    let server = Server::start_with(|config| {
+        config.base_url = Some("https://reviews.example".to_owned());
+    });
+    wait_until("all variants are made", || {
+        ["/reviews.json", "/insights.json"].into_iter().all(|path| {
+            let reply = server.get_with(path, &[("Accept-Encoding", "br")]);
+            reply.field("content-encoding") == Some("br")
+        })
+    });
+    server
 }
 
 #[test]
 fn answers_are_those_of_the_transcripts() {
-    let pair = pair();
+    let server = server();
     let mut transcripts = String::new();
     for target in READS {
         let response = transcribe(
-            pair,
+            &server,
             &format!("GET {target} HTTP/1.1"),
             "",
             &mut transcripts,
         );
-        assert_http2(pair, target, &response);
+        assert_http2(&server, target, &response);
     }
     for (head, body) in OTHERS {
-        transcribe(pair, head, body, &mut transcripts);
+        transcribe(&server, head, body, &mut transcripts);
     }
     // Larger than a limit, so shown by name only.
     let fields = "X: y\r\n".repeat(65);
@@ -225,27 +178,27 @@ fn answers_are_those_of_the_transcripts() {
         } else {
             String::new()
         };
-        let response = exchange(pair, &head, &body);
+        let response = exchange(&server, &head, &body);
         show(name, &response, &mut transcripts);
     }
     assert_golden("transcripts.txt", &transcripts);
 }
 
-/// Sends a request to both servers, and adds it and its answer to `transcripts`.
-fn transcribe(pair: &Pair, head: &str, body: &str, transcripts: &mut String) -> Response {
-    let response = exchange(pair, head, body);
+/// Sends a request, and adds it and its answer to `transcripts`.
+fn transcribe(server: &Server, head: &str, body: &str, transcripts: &mut String) -> Response {
+    let response = exchange(server, head, body);
     let request = [head.replace("\r\n", "\n> "), body.to_owned()].join("\n> ");
     show(request.trim_end_matches("\n> "), &response, transcripts);
     response
 }
 
-fn exchange(pair: &Pair, head: &str, body: &str) -> Response {
+fn exchange(server: &Server, head: &str, body: &str) -> Response {
     let length = match body {
         "" => String::new(),
         body => format!("Content-Length: {}\r\n", body.len()),
     };
     let request = format!("{head}\r\nHost: reviews.example\r\n{length}\r\n{body}{LAST}");
-    let answer = pair.exchange(request.as_bytes());
+    let answer = undated(pipelining::exchange(server.address(), request.as_bytes()));
     let end = find(&answer, b"\r\n\r\n").expect("a head comes") + 4;
     let head = str::from_utf8(&answer[..end]).expect("a head is text");
     let (status, fields) = parse_head(head).expect("a head is well formed");
@@ -295,7 +248,7 @@ fn show(request: &str, response: &Response, transcripts: &mut String) {
 }
 
 /// Asserts status and body of a GET over HTTP/2.
-fn assert_http2(pair: &Pair, target: &str, expected: &Response) {
+fn assert_http2(server: &Server, target: &str, expected: &Response) {
     /// Statuses of the static table and their indexed fields (RFC 7541 appendix A).
     const INDEXED: [(u16, u8); 4] = [(200, 0x88), (304, 0x8b), (400, 0x8c), (404, 0x8d)];
     let Some((_, field)) = INDEXED
@@ -304,7 +257,7 @@ fn assert_http2(pair: &Pair, target: &str, expected: &Response) {
     else {
         return;
     };
-    let mut frames = Frames::open(pair.slow.address(), &[]);
+    let mut frames = Frames::open(server.address(), &[]);
     frames.get(1, target);
     assert_eq!(
         frames.answer(1),

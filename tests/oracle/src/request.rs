@@ -1,0 +1,136 @@
+//! Any bytes of a connection to the whole service: what comes back is a row of well-formed responses.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use reviewd::http::{AppState, Proxies, ProxyField, ServedState, handle};
+use reviewd::snapshot::Snapshot;
+
+use super::service;
+
+/// The address of the client, which the service trusts as a proxy.
+const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
+
+/// Sends `data` to the sample's service, on one connection of HTTP/1.1, and checks that each response has a status of
+/// ours, the fields that every response has, and as many bytes as it says.
+///
+/// # Panics
+/// If a response is malformed, or says that the service itself has failed.
+pub fn check_request(data: &[u8]) {
+    responses(data);
+}
+
+/// Checks the same; returns the statuses in their order.
+pub(super) fn responses(data: &[u8]) -> Vec<u16> {
+    let sent = respond(data);
+    let (mut rest, mut statuses) = (&sent[..], Vec::new());
+    while !rest.is_empty() {
+        let end = memchr::memmem::find(rest, b"\r\n\r\n").expect("a head has an end") + 4;
+        let (head, behind) = rest.split_at(end);
+        let head = str::from_utf8(head).expect("a head is text");
+        let status = head.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5));
+        let status: u16 = status.and_then(|code| code.parse().ok()).expect(head);
+        assert!(
+            (200..500).contains(&status) || [501, 503].contains(&status),
+            "{head}"
+        );
+        assert!(head.contains("\r\ndate: "), "{head}");
+        let field = |name| head.split("\r\n").find_map(|line| line.strip_prefix(name));
+        let length = field("content-length: ").map_or(0, |value| value.parse().expect(head));
+        // The response to a HEAD says a length and has no body.
+        let has_body = !behind.is_empty() && !behind.starts_with(b"HTTP/1.");
+        let length = if has_body { length } else { 0 };
+        rest = behind.get(length..).expect(head);
+        statuses.push(status);
+    }
+    statuses
+}
+
+/// Returns all that a client gets on a connection on which it sends `bytes`, and then closes its side. Reads are answered;
+/// nothing here waits for another thread or for a clock.
+fn respond(bytes: &[u8]) -> Vec<u8> {
+    let mut written = Vec::new();
+    let io = InMemoryIo {
+        unread: bytes,
+        written: &mut written,
+    };
+    let mut builder = http1::Builder::new();
+    builder.half_close(true);
+    let service = service_fn(|request| {
+        let response = handle(app(), request, PEER);
+        async { Ok::<_, Infallible>(response.await) }
+    });
+    let mut connection = Box::pin(builder.serve_connection(io, service));
+    let mut context = Context::from_waker(Waker::noop());
+    // One poll for a read, and more for a body. An error is the peer's: what could be answered was.
+    let mut polls = (0..8).map(|_| connection.as_mut().poll(&mut context));
+    let _ended = polls.find(Poll::is_ready);
+    drop(connection);
+    written
+}
+
+fn app() -> Arc<AppState> {
+    static APP: OnceLock<Arc<AppState>> = OnceLock::new();
+    let app = APP.get_or_init(|| {
+        let snapshot = Snapshot::build(service::sample(), &service::snapshot_settings());
+        snapshot.compress(|| false);
+        let served = ServedState::new(Arc::new(snapshot)).expect("the base URL fits a header");
+        let mut settings = service::settings();
+        settings.limits.header_fields = 8;
+        settings.limits.target_bytes = 256;
+        settings.proxies = Proxies {
+            networks: vec!["127.0.0.0/8".parse().expect("a network")],
+            field: ProxyField::Forwarded,
+        };
+        Arc::new(AppState::new(settings, served).expect("the settings fit headers"))
+    });
+    Arc::clone(app)
+}
+
+/// A peer that has sent everything, and takes whatever it is sent.
+struct InMemoryIo<'b> {
+    unread: &'b [u8],
+    written: &'b mut Vec<u8>,
+}
+
+impl Read for InMemoryIo<'_> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        mut buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        let (read, unread) = self
+            .unread
+            .split_at(self.unread.len().min(buffer.remaining()));
+        buffer.put_slice(read);
+        self.unread = unread;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Write for InMemoryIo<'_> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.get_mut().written.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
