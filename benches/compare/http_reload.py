@@ -87,7 +87,7 @@ class Service:
         self.path = os.path.join(folder, "data", "reviews.json")
         shutil.copytree(corpus, os.path.dirname(self.path))
         command = [program, "serve", "--data", os.path.dirname(self.path), "--state", os.path.join(folder, "state")]
-        command += ["--no-hub", "--poll", "0", "--data-file-bytes", "1GiB", "--listen", "127.0.0.1:0"]
+        command += ["--no-hub", "--poll", "0", "--listen", "127.0.0.1:0"]
         self.process = subprocess.Popen(command + ["--log-format", "json"], stderr=subprocess.PIPE, text=True)
         self.lines = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()

@@ -39,7 +39,7 @@ def wait_for(url):
 def start(program, data):
     with tempfile.TemporaryDirectory() as state:
         command = [program, "serve", "--data", data, "--state", state, "--no-hub", "--poll", "0"]
-        command += ["--data-file-bytes", "1GiB", "--listen", "127.0.0.1:0", "--log-format", "json"]
+        command += ["--listen", "127.0.0.1:0", "--log-format", "json"]
         began = time.perf_counter()
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         address = next(line["address"] for line in map(json.loads, process.stderr) if line["message"] == "serving")

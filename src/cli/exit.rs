@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use thiserror::Error;
+
 use crate::hub;
 use crate::server::files::{ReadCause, ReadError};
 use crate::server::{LoadError, StartError};
@@ -28,22 +30,16 @@ pub(super) fn print(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// Why a command failed, as a shell sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a command failed, as a shell sees it; the help of the program says the same.
+#[derive(Clone, Copy, Debug)]
 pub enum Status {
-    /// The command line is wrong.
+    Unhealthy = 1,
     Usage = 64,
-    /// The operator's files are wrong.
     Data = 65,
-    /// A file or directory that has to be there is not.
     NoInput = 66,
-    /// Something that the command needs is not available, such as the port.
     Unavailable = 69,
-    /// An output file or directory cannot be made.
     CannotCreate = 73,
-    /// Reading or writing failed.
     Io = 74,
-    /// A setting is wrong.
     Config = 78,
 }
 
@@ -53,22 +49,19 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// A command's end that was not a success: what to print, and the status.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A command's end that was not a success.
+#[derive(Debug, Error)]
+#[error("{message}")]
 pub struct Failure {
-    /// The exit status.
-    pub status: Status,
+    pub(super) status: Status,
     /// What went wrong and what to change, one line or one for each problem.
-    pub message: String,
+    pub(super) message: String,
 }
 
 impl Failure {
-    /// Returns a failure with this message.
-    pub fn new(status: Status, message: impl Into<String>) -> Failure {
-        Failure {
-            status,
-            message: message.into(),
-        }
+    pub(super) fn new(status: Status, message: impl Into<String>) -> Failure {
+        let message = message.into();
+        Failure { status, message }
     }
 }
 
@@ -85,8 +78,8 @@ impl From<ReadError> for Failure {
 
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Failure {
-        let status = match &error {
-            StartError::Load(LoadError::Read(_)) => Status::Io,
+        let status = match error {
+            StartError::Load(LoadError::Read(error)) => return error.into(),
             StartError::Load(LoadError::Data(_)) => Status::Data,
             StartError::Load(LoadError::Settings(_))
             | StartError::Settings(_)
@@ -99,17 +92,6 @@ impl From<StartError> for Failure {
             | StartError::Threads(_)
             | StartError::Signals(_) => Status::Unavailable,
         };
-        match error {
-            StartError::Load(LoadError::Read(error)) => error.into(),
-            error => Failure::new(status, error.to_string()),
-        }
+        Failure::new(status, error.to_string())
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Failure {}

@@ -42,12 +42,9 @@ pub(super) fn man(args: &ManArgs) -> Result<(), Failure> {
             .display_name(format!("reviewd-{name}"))
             .bin_name(format!("reviewd {name}"));
     }
-    let title = page.get_display_name().unwrap_or("reviewd").to_owned();
     let mut text = Vec::new();
-    clap_mangen::Man::new(page)
-        .title(title)
-        .source(concat!("reviewd ", env!("CARGO_PKG_VERSION")))
-        .render(&mut text)
-        .map_err(|error| Failure::new(Status::Io, error.to_string()))?;
+    let page = clap_mangen::Man::new(page).source(concat!("reviewd ", env!("CARGO_PKG_VERSION")));
+    let rendered = page.render(&mut text);
+    rendered.map_err(|error| Failure::new(Status::Io, error.to_string()))?;
     print(&text)
 }

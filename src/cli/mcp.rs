@@ -1,8 +1,6 @@
 //! `reviewd mcp`: the same server over standard input and output, for programs that start their tools themselves.
 //!
-//! One message a line, as the stdio transport has it; nothing but answers goes to standard output.
-
-mod remote;
+//! One message a line, as the stdio transport has it; only responses go to standard output.
 
 use std::io::{self, BufRead, Read, Write};
 use std::num::NonZeroUsize;
@@ -11,16 +9,18 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::config::DATA_DEFAULT;
+use super::config::data_directory;
 use super::exit::{Failure, Status, tell};
-use super::values::{parse_base_url, parse_file_size, parse_size};
+use super::folder::read_dataset;
+use super::values::parse_base_url;
 use crate::clock;
 use crate::dataset;
+use crate::insights::MENTIONS_MIN;
 use crate::mcp::protocol::Revision;
 use crate::mcp::{Catalog, Server, Settings};
 use crate::search::index::IndexOptions;
-use crate::server::files::{self, Stamps};
-use crate::server::process;
+use crate::server::files::Stamps;
+use crate::server::process::search_memory;
 use crate::snapshot::{self, Snapshot};
 
 /// Longest message in bytes; a longer one is answered with an error and skipped.
@@ -28,125 +28,67 @@ const LINE_BYTES_MAX: usize = 1 << 20;
 
 /// The flags of `mcp`.
 #[derive(Args, Clone, Debug)]
-pub struct McpArgs {
-    /// Public address of a running reviewd to ask, in place of data on this machine
-    #[arg(long, env = "REVIEWD_URL", value_name = "URL", conflicts_with = "data", value_parser = parse_address)]
-    url: Option<String>,
+pub(super) struct McpArgs {
     /// Directory with reviews.json and its companions [default: `data` if that directory exists, else a sample]
-    #[arg(long, env = "REVIEWD_DATA", value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Public address that the documents name
-    #[arg(long, env = "REVIEWD_BASE_URL", value_name = "URL", default_value = "http://127.0.0.1:8080",
-        value_parser = parse_base_url)]
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = parse_base_url)]
     base_url: String,
-    /// Largest data file that is read
-    #[arg(long, env = "REVIEWD_DATA_FILE_BYTES", value_name = "SIZE", default_value = "256MiB", value_parser = parse_file_size)]
-    data_file_bytes: u64,
-    /// Most memory that the index of the texts may take [default: five times the texts, at least 128MiB, at most a
-    /// quarter of the memory]
-    #[arg(long, env = "REVIEWD_SEARCH_MEMORY", value_name = "SIZE", value_parser = parse_size)]
-    search_memory: Option<u64>,
 }
 
-/// Takes the address of a reviewd, with or without the `/mcp` that set-up pages show.
-fn parse_address(text: &str) -> Result<String, String> {
-    parse_base_url(text.strip_suffix("/mcp").unwrap_or(text))
-}
-
-/// Answers messages until standard input ends.
+/// Answers messages until standard input ends, from the files as they are at each message.
 ///
 /// # Errors
 /// When the data cannot be used, or standard output is gone.
 pub(super) fn run(args: &McpArgs) -> Result<(), Failure> {
-    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
-    let outcome = match &args.url {
-        Some(url) => {
-            let mut remote = remote::Remote::new(url);
-            let outcome = converse(&mut input, &mut output, |line| remote.answer(line));
-            remote.end();
-            outcome
-        }
-        None => {
-            let mut local = Local::open(args)?;
-            converse(&mut input, &mut output, |line| local.answer(line))
-        }
-    };
-    outcome.map_err(|error| Failure::new(Status::Io, error.to_string()))
-}
-
-/// A server in this process, on files of this machine.
-struct Local<'a> {
-    args: &'a McpArgs,
-    /// `None` for the sample.
-    directory: Option<&'a Path>,
-    seen: Stamps,
-    catalog: Catalog,
-    server: Server,
-    revision: Revision,
-}
-
-impl<'a> Local<'a> {
-    fn open(args: &'a McpArgs) -> Result<Local<'a>, Failure> {
-        let usual = Path::new(DATA_DEFAULT);
-        let directory = args.data.as_deref().or(usual.is_dir().then_some(usual));
-        Ok(Local {
-            args,
-            directory,
-            seen: directory.map(Stamps::of).unwrap_or_default(),
-            catalog: catalog(args, directory)?,
-            server: Server::new(Settings {
-                base_url: args.base_url.clone(),
-                allowed_origins: Vec::new(),
-                allowed_hosts: Vec::new(),
-                body_bytes_max: LINE_BYTES_MAX,
-            }),
-            revision: Revision::ASSUMED,
-        })
-    }
-
-    /// Answers from the files as they are now.
-    fn answer(&mut self, line: &[u8]) -> Option<Vec<u8>> {
-        if let Some(directory) = self.directory {
-            let stamps = Stamps::of(directory);
-            if stamps != self.seen {
-                self.seen = stamps;
-                match catalog(self.args, self.directory) {
-                    Ok(catalog) => self.catalog = catalog,
-                    Err(failure) => tell(format_args!(
-                        "changed data cannot be used, so answers come from the data before: {}",
-                        failure.message
-                    )),
-                }
+    let directory = data_directory(args.data.as_deref());
+    let stamps = || directory.map(Stamps::of).unwrap_or_default();
+    let mut seen = stamps();
+    let mut catalog = load(args, directory)?;
+    let server = Server::new(Settings {
+        base_url: args.base_url.clone(),
+        allowed_origins: Vec::new(),
+        allowed_hosts: Vec::new(),
+        body_bytes_max: LINE_BYTES_MAX,
+    });
+    let mut revision = Revision::ASSUMED;
+    let answer = |line: &[u8]| {
+        let now = stamps();
+        if now != seen {
+            seen = now;
+            match load(args, directory) {
+                Ok(changed) => catalog = changed,
+                Err(failure) => tell(format_args!(
+                    "changed data cannot be used, so answers come from the data before: {failure}"
+                )),
             }
         }
-        self.server
-            .answer_line(&self.catalog, line, &mut self.revision)
-    }
+        server.answer_line(&catalog, line, &mut revision)
+    };
+    let ended = converse(&mut io::stdin().lock(), &mut io::stdout().lock(), answer);
+    ended.map_err(|error| Failure::new(Status::Io, error.to_string()))
 }
 
-/// Reads the files of a directory, or the sample.
-fn catalog(args: &McpArgs, directory: Option<&Path>) -> Result<Catalog, Failure> {
-    let files = match directory {
-        None => dataset::embedded(),
-        Some(directory) => files::read(directory, args.data_file_bytes)?,
+/// Builds what is served from the files of a directory, or from the sample.
+fn load(args: &McpArgs, directory: Option<&Path>) -> Result<Catalog, Failure> {
+    let decoded = match directory {
+        Some(directory) => read_dataset(directory)?,
+        None => dataset::decode(dataset::embedded(), clock::now())
+            .map_err(|problems| Failure::new(Status::Data, problems.to_string()))?,
     };
-    let decoded = dataset::decode(files, clock::now())
-        .map_err(|problems| Failure::new(Status::Data, problems.to_string()))?;
     let texts = decoded
         .dataset
         .reviews
         .iter()
         .map(|review| review.text.len() as u64);
-    let text_bytes = texts.sum();
     let settings = snapshot::Settings {
         base_url: args.base_url.clone(),
         index: IndexOptions {
-            memory_bytes: args
-                .search_memory
-                .unwrap_or_else(|| process::search_memory(text_bytes)),
+            memory_bytes: search_memory(texts.sum()),
             threads: NonZeroUsize::MIN,
         },
-        mentions_min: crate::insights::MENTIONS_MIN,
+        mentions_min: MENTIONS_MIN,
     };
     let snapshot = Snapshot::build(decoded.dataset, &settings);
     Ok(Catalog::new(Arc::new(snapshot)))
@@ -159,29 +101,28 @@ fn converse(
     mut answer: impl FnMut(&[u8]) -> Option<Vec<u8>>,
 ) -> io::Result<()> {
     let mut line = Vec::new();
-    loop {
-        line.clear();
-        let read = input
-            .take(LINE_BYTES_MAX as u64 + 1)
-            .read_until(b'\n', &mut line)?;
-        if read == 0 {
-            return Ok(());
-        }
+    while input
+        .take(LINE_BYTES_MAX as u64 + 1)
+        .read_until(b'\n', &mut line)?
+        > 0
+    {
         let is_whole = line.ends_with(b"\n") || line.len() <= LINE_BYTES_MAX;
-        let answered = match is_whole {
-            _ if line.trim_ascii().is_empty() => None,
-            true => answer(line.trim_ascii()),
-            false => {
+        let answered = match line.trim_ascii() {
+            _ if !is_whole => {
                 input.skip_until(b'\n')?;
                 Some(TOO_LONG.to_vec())
             }
+            b"" => None,
+            message => answer(message),
         };
-        if let Some(answered) = answered {
+        if let Some(mut answered) = answered {
+            answered.push(b'\n');
             output.write_all(&answered)?;
-            output.write_all(b"\n")?;
             output.flush()?;
         }
+        line.clear();
     }
+    Ok(())
 }
 
 const TOO_LONG: &[u8] =
@@ -212,13 +153,5 @@ mod tests {
         let lines = conversation(input.as_bytes());
         assert_eq!((lines[0] == fits, lines.len()), (true, 3));
         assert!(lines[1].contains("-32600") && lines[2] == "z");
-    }
-
-    #[test]
-    fn the_address_may_name_the_endpoint() {
-        let address = Ok("https://reviews.example".to_owned());
-        assert_eq!(parse_address("https://reviews.example/mcp"), address);
-        assert_eq!(parse_address("https://reviews.example"), address);
-        assert!(parse_address("reviews.example").is_err());
     }
 }

@@ -3,20 +3,23 @@
 mod check;
 mod config;
 mod exit;
+mod folder;
 mod forget;
 mod healthcheck;
 mod hub;
 mod hub_flags;
 mod import;
+mod import_report;
 mod inherited;
 mod init;
 mod insights;
 mod manual;
-pub mod mcp;
+mod mcp;
 mod serve;
 mod settings;
 mod values;
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -45,12 +48,14 @@ struct Cli {
 enum Command {
     /// Serve the reviews over HTTP; the default command
     #[command(after_help = SERVE_AFTER_HELP)]
-    Serve(Box<ServeArgs>),
+    Serve(Box<config::ServeArgs>),
     /// Check the data files, and list every error and warning
-    #[command(after_help = CHECK_AFTER_HELP)]
+    #[command(after_help = "Examples:
+  reviewd check data
+  reviewd check --strict --format json /srv/reviews")]
     Check(check::CheckArgs),
     /// Serve the Model Context Protocol on standard input and output, for clients that start local servers
-    #[command(after_help = MCP_AFTER_HELP)]
+    #[command(after_help = "Messages are single lines; standard output carries only responses.")]
     Mcp(mcp::McpArgs),
     /// List, show, remove and retry subscriptions of the WebSub hub, also while the service runs
     #[command(after_help = HUB_AFTER_HELP)]
@@ -59,65 +64,33 @@ enum Command {
     #[command(after_help = IMPORT_AFTER_HELP)]
     Import(Box<import::ImportArgs>),
     /// Create a data directory for a business, without reviews
-    #[command(after_help = init::AFTER_HELP)]
+    #[command(after_help = INIT_AFTER_HELP)]
     Init(init::InitArgs),
     /// Remove reviews permanently, so that no later import adds them again
-    #[command(after_help = forget::AFTER_HELP)]
+    #[command(after_help = FORGET_AFTER_HELP)]
     Forget(forget::ForgetArgs),
     /// Print the insights that the service would publish, or the reasons for them
-    #[command(after_help = INSIGHTS_AFTER_HELP)]
-    Insights(Box<insights::InsightsArgs>),
+    #[command(after_help = "Examples:
+  reviewd insights data | jq .aspects
+  reviewd insights data --explain fees")]
+    Insights(insights::InsightsArgs),
     /// Print every setting of `serve` with its value and origin: flag, environment or default
-    #[command(after_help = CONFIG_AFTER_HELP)]
+    #[command(after_help = "The flags are those of `serve`; secrets are not shown.")]
     Config(Box<settings::ConfigArgs>),
     /// Ask a running service whether it is healthy; exit status 0 or 1
     #[command(after_help = HEALTHCHECK_AFTER_HELP)]
     Healthcheck(healthcheck::HealthcheckArgs),
     /// Print shell completions
-    #[command(after_help = COMPLETIONS_AFTER_HELP)]
+    #[command(after_help = "Examples:
+  reviewd completions bash > /etc/bash_completion.d/reviewd
+  reviewd completions zsh > /usr/share/zsh/site-functions/_reviewd")]
     Completions(manual::CompletionsArgs),
     /// Print a manual page
-    #[command(after_help = MAN_AFTER_HELP)]
+    #[command(after_help = "Examples:
+  reviewd man | man -l -
+  reviewd man serve > /usr/local/share/man/man1/reviewd-serve.1")]
     Man(manual::ManArgs),
 }
-
-const CONFIG_AFTER_HELP: &str = "\
-The flags are those of `serve`; secrets are not shown.
-
-Examples:
-  reviewd config
-  REVIEWD_POLL=1m reviewd config --threads 2 --json | jq '.[] | select(.origin != \"default\")'";
-
-const HEALTHCHECK_AFTER_HELP: &str = "\
-Without URL the service of this machine is asked, over https if --tls-cert is set, and its certificate is not verified.
-With URL the certificate is verified.
-
-Examples:
-  reviewd healthcheck
-  reviewd healthcheck http://127.0.0.1:9090/readyz
-  reviewd healthcheck https://reviews.example/readyz
-
-Exit status:
-  0   status 200 to 299            64  wrong flags or URL
-  1   another status, or none      78  --ca cannot be used
-      in time";
-
-const COMPLETIONS_AFTER_HELP: &str = "\
-Examples:
-  reviewd completions bash > /etc/bash_completion.d/reviewd
-  reviewd completions zsh > /usr/share/zsh/site-functions/_reviewd";
-
-const MAN_AFTER_HELP: &str = "\
-Examples:
-  reviewd man | man -l -
-  reviewd man serve > /usr/local/share/man/man1/reviewd-serve.1";
-
-const MCP_AFTER_HELP: &str = "\
-Messages are single lines; standard output carries only responses.
-
-Examples:
-  reviewd mcp --data /srv/reviews
-  reviewd mcp --url https://reviews.example";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -128,9 +101,11 @@ Examples:
 Flags without a command are those of `serve`.
 
 Exit status:
-  0   success              65  errors in the data files      73  an output cannot be created
-  64  wrong flags          66  no data files                 74  reading or writing failed
-                           69  the address is not available  78  a setting is wrong";
+  0   success                              69  an address, a lock or a database is not available
+  1   healthcheck: not healthy             73  init: the directory has data files
+  64  wrong flags                          74  reading or writing failed
+  65  errors in data files or sources      78  a setting is wrong
+  66  no data files, or no subscription";
 
 const SERVE_AFTER_HELP: &str = "\
 Times are whole numbers with ms, s, m, h or d; sizes with KiB, MiB or GiB.
@@ -144,10 +119,19 @@ Examples:
   reviewd serve --data /srv/reviews --base-url https://reviews.example
   REVIEWD_LISTEN=[::]:8080 REVIEWD_LOG_FORMAT=json reviewd serve";
 
+const HUB_AFTER_HELP: &str = "\
+Secrets and the queries of callbacks are never printed.
+
+Examples:
+  reviewd hub list --removed --format json
+  reviewd hub show 7
+  reviewd hub remove 7             the subscriber is notified
+  reviewd hub copy --state /var/lib/reviewd --store postgres://reviewd@db.example/reviews";
+
 const IMPORT_AFTER_HELP: &str = "\
-`reviewd init DIR` makes the folder. Importing twice changes nothing: reviews are matched by id, edits and replies are updated, and reviews that are missing
-from a source stay unless --prune. Reviews that `reviewd forget` removed are not added again. The file is replaced
-atomically, and the previous one is kept as reviews.json.bak.
+`reviewd init DIR` makes the folder. Importing twice changes nothing: reviews are matched by id, edits and replies are
+updated, and reviews that are missing from a source stay unless --prune. Reviews that `reviewd forget` removed are not
+added again. The file is replaced atomically, and the previous one is kept as reviews.json.bak.
 
 Fields for --map: id, author, author_avatar_url, rating, best_rating, date, text, title, source, source_url,
 owner_reply, owner_reply_date, verified, updated.
@@ -155,97 +139,31 @@ owner_reply, owner_reply_date, verified, updated.
 Examples:
   reviewd import Takeout/*/account-*/location-*/reviews*.json --into data --verified --dry-run
   reviewd import reviews.csv --into data --map rating=Points,text='What they said' --date-format dmy --source avvo
-  curl -fsS https://other.example/reviews.json | reviewd import - --into data
+  curl -fsS https://other.example/reviews.json | reviewd import - --into data";
 
-Exit status:
-  0   done; records may be refused      69  another import is running
-  64  wrong flags                       74  reading or writing failed
-  65  errors in a source or the data,
-      or --strict and a refused record
-  66  a source or DIR/reviews.json does not exist";
-
-const INSIGHTS_AFTER_HELP: &str = "\
-Examples:
-  reviewd insights data | jq .aspects
-  reviewd insights data --explain fees";
-
-const HUB_AFTER_HELP: &str = "\
-Secrets and the queries of callbacks are never printed.
+const INIT_AFTER_HELP: &str = "\
+Missing values are asked for on a terminal. The folder gets reviews.json without reviews, and taxonomy.json, which names
+the starter list of subjects for the trade; edit both as you like. A folder that has any of the data files is not changed.
 
 Examples:
-  reviewd hub list
-  reviewd hub list --removed --format json
-  reviewd hub show 7
-  reviewd hub remove 7             the subscriber is notified
-  reviewd hub retry 7
-  reviewd hub copy --state /var/lib/reviewd --store postgres://reviewd@db.example/reviews
+  reviewd init my-reviews
+  reviewd init my-reviews --name 'Bright Smile Dental' --trade dental --site https://brightsmile.example";
 
-Exit status:
-  0   success                      66  no such subscription, or no state
-  65  the state file is damaged    74  reading or writing failed";
+const FORGET_AFTER_HELP: &str = "\
+The reviews are removed from reviews.json; reviews.json.bak, which contains them, is deleted. Ids, day and reason are added
+to ignored.json; ids and days are published for mirrors, the reason is not. docs/erasure.md lists other copies.
 
-const CHECK_AFTER_HELP: &str = "\
 Examples:
-  reviewd check data
-  reviewd check --strict --format json /srv/reviews
+  reviewd forget 01EBE3JY0F1H7ZNVH1E8G8W00Z --reason 'asked by the author on 3 March'
+  reviewd forget r1 r2 --reason spam --data /srv/reviews";
 
-Exit status:
-  0   the data can be served          66  no data files
-  65  errors; --strict: or warnings   74  reading failed";
+const HEALTHCHECK_AFTER_HELP: &str = "\
+Any status from 200 to 299 is healthy. Without URL the service of this machine is asked, over https if --tls-cert is set,
+and its certificate is not verified; that of a URL is.
 
-/// Runs the command that the process was started with and returns its exit status.
-pub fn run() -> ExitCode {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    let is_bare = arguments.len() == 1;
-    let (cli, matches) = match parse(&with_command(arguments)) {
-        Ok(parsed) => parsed,
-        Err(error) => return explain(&error),
-    };
-    let succeeded = |()| ExitCode::SUCCESS;
-    let ended = match cli.command {
-        Command::Serve(args) => serve::run(&args, is_bare).map(succeeded),
-        Command::Check(args) => check::run(&args),
-        Command::Hub(args) => hub::run(&args).map(succeeded),
-        Command::Import(args) => import::run(&args).map(succeeded),
-        Command::Init(args) => init::run(&args).map(succeeded),
-        Command::Forget(args) => forget::run(&args).map(succeeded),
-        Command::Insights(args) => insights::run(&args).map(succeeded),
-        Command::Mcp(args) => mcp::run(&args).map(succeeded),
-        Command::Config(args) => {
-            let matches = matches.subcommand_matches("config");
-            settings::run(&args, matches.unwrap_or(&ArgMatches::default())).map(succeeded)
-        }
-        Command::Healthcheck(args) => healthcheck::run(&args),
-        Command::Completions(args) => manual::completions(&args).map(succeeded),
-        Command::Man(args) => manual::man(&args).map(succeeded),
-    };
-    ended.unwrap_or_else(|failure| {
-        tell(&failure);
-        failure.status.into()
-    })
-}
-
-/// Returns the command line as clap sees it, for its help in tests, manuals and completions.
-#[must_use]
-pub fn command() -> clap::Command {
-    let program = Cli::command().mut_subcommand("serve", |serve| {
-        serve.mut_args(|flag| {
-            let is_common = flag
-                .get_long()
-                .is_some_and(|name| COMMON_FLAGS.contains(&name));
-            flag.hide_short_help(!is_common)
-        })
-    });
-    changed(program, &|flag| {
-        match flag.get_action() {
-            // A variable such as REVIEWD_NO_HUB may be `yes` as well.
-            ArgAction::SetTrue => flag.value_parser(BoolishValueParser::new()),
-            // So that `--threads -1` is a wrong number and not another flag.
-            ArgAction::Set | ArgAction::Append => flag.allow_negative_numbers(true),
-            _ => flag,
-        }
-    })
-}
+Examples:
+  reviewd healthcheck
+  reviewd healthcheck https://reviews.example/readyz";
 
 /// The flags of `serve` that its short help shows; `--help` shows all.
 const COMMON_FLAGS: [&str; 10] = [
@@ -261,24 +179,100 @@ const COMMON_FLAGS: [&str; 10] = [
     "log-level",
 ];
 
-/// Changes every flag of every command.
-fn changed(command: clap::Command, change: &impl Fn(Arg) -> Arg) -> clap::Command {
-    command
-        .mut_args(change)
-        .mut_subcommands(|command| changed(command, change))
+/// Runs the command that the process was started with and returns its exit status.
+pub fn run() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let is_bare = arguments.len() == 1;
+    let (cli, matches) = match parse(&with_command(arguments)) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            // A closed terminal or pipe changes nothing: the exit status tells the result.
+            let _closed = error.print();
+            return match error.use_stderr() {
+                true => Status::Usage.into(),
+                false => ExitCode::SUCCESS,
+            };
+        }
+    };
+    let ended = match cli.command {
+        Command::Serve(args) => serve::run(&args, is_bare),
+        Command::Check(args) => check::run(&args),
+        Command::Hub(args) => hub::run(&args),
+        Command::Import(args) => import::run(&args),
+        Command::Init(args) => init::run(&args),
+        Command::Forget(args) => forget::run(&args),
+        Command::Insights(args) => insights::run(&args),
+        Command::Mcp(args) => mcp::run(&args),
+        Command::Config(args) => settings::run(&args, &matches),
+        Command::Healthcheck(args) => healthcheck::run(&args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            tell(&failure);
+            failure.status.into()
+        }
+    }
+}
+
+/// Returns the command line as clap sees it, for its help in tests, manuals and completions.
+#[must_use]
+pub fn command() -> clap::Command {
+    with_variables(|_| true)
+}
+
+/// Returns the command line, its flags with those of their variables that `is_used` accepts.
+///
+/// Each flag has one: `REVIEWD_POLL` for a flag of `serve`, whichever command takes it, and `REVIEWD_IMPORT_STRICT` for one
+/// that only `import` has.
+fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
+    let program = Cli::command();
+    let serve = program.find_subcommand("serve").into_iter();
+    let shared = serve.flat_map(|serve| serve.get_arguments().map(|flag| flag.get_id().clone()));
+    let shared: HashSet<clap::Id> = shared.collect();
+    program.mut_subcommands(|command| {
+        let of_command = command.get_name().to_owned();
+        command.mut_args(|flag| {
+            let is_shared = shared.contains(flag.get_id());
+            let prefix = match is_shared {
+                true => String::new(),
+                false => format!("{of_command}_"),
+            };
+            let positional = is_shared.then(|| flag.get_id().as_str());
+            let variable = flag.get_long().or(positional).map(|name| {
+                let name = format!("reviewd_{prefix}{name}");
+                name.replace('-', "_").to_uppercase()
+            });
+            let is_common = flag
+                .get_long()
+                .is_some_and(|name| COMMON_FLAGS.contains(&name));
+            let flag = flag.hide_short_help(of_command == "serve" && !is_common);
+            let flag = with_usual_values(flag);
+            match variable.filter(|variable| is_used(variable)) {
+                Some(variable) => flag.env(variable),
+                None => flag.env(None::<&str>),
+            }
+        })
+    })
+}
+
+fn with_usual_values(flag: Arg) -> Arg {
+    match flag.get_action() {
+        // A variable such as REVIEWD_NO_HUB may be `yes` as well.
+        ArgAction::SetTrue => flag.value_parser(BoolishValueParser::new()),
+        // So that `--threads -1` is a wrong number and not another flag.
+        ArgAction::Set | ArgAction::Append => flag.allow_negative_numbers(true),
+        _ => flag,
+    }
 }
 
 /// Parses a command line, and what the environment adds to it.
 fn parse(arguments: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
     // An empty variable counts as unset: settings of containers have many of them.
-    let unset = changed(command(), &|flag| {
-        let variable = flag.get_env().and_then(std::env::var_os);
-        match variable.is_some_and(|value| value.is_empty()) {
-            true => flag.env(None::<&str>),
-            false => flag,
-        }
-    });
-    let matches = match unset.try_get_matches_from(arguments) {
+    let is_set = |variable: &str| std::env::var_os(variable).is_none_or(|value| !value.is_empty());
+    let matches = match with_variables(is_set).try_get_matches_from(arguments) {
         // The help names every variable.
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             command().try_get_matches_from(arguments)
@@ -300,42 +294,10 @@ fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Prints help, a version, or clap's message about wrong flags.
-fn explain(error: &clap::Error) -> ExitCode {
-    // A closed terminal or pipe changes nothing: the exit status tells the result.
-    let _closed = error.print();
-    match error.use_stderr() {
-        true => Status::Usage.into(),
-        false => ExitCode::SUCCESS,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{command, with_command};
-
-    fn complete(arguments: &[&str]) -> Vec<String> {
-        let arguments = arguments.iter().map(Into::into).collect();
-        let completed = with_command(arguments);
-        completed
-            .into_iter()
-            .map(|argument| argument.into_string().unwrap())
-            .collect()
-    }
-
     #[test]
     fn the_command_line_is_consistent() {
-        command().debug_assert();
-    }
-
-    #[test]
-    fn flags_without_a_command_are_those_of_serve() {
-        assert_eq!(
-            complete(&["reviewd", "--listen", "x"]),
-            ["reviewd", "serve", "--listen", "x"]
-        );
-        assert_eq!(complete(&["reviewd", "--help"]), ["reviewd", "--help"]);
-        assert_eq!(complete(&["reviewd", "check"]), ["reviewd", "check"]);
-        assert_eq!(complete(&["reviewd"]), ["reviewd", "serve"]);
+        super::command().debug_assert();
     }
 }

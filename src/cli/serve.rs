@@ -19,7 +19,7 @@ use super::inherited::inherited;
 
 /// Serves until a signal; prints a welcome on a terminal, and where `reviewd` was started without arguments.
 pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
-    args.logs.set_up();
+    args.set_up_logs();
     let config = Config {
         systemd: SdNotify::from_environment(),
         inherited: inherited()?,
@@ -45,31 +45,20 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
 
 /// Checks that `--data` is a directory; its files are checked when they are read.
 fn check_data(data: &DataSource) -> Result<(), Failure> {
-    let DataSource::Directory(directory) = data else {
-        return Ok(());
-    };
-    let what = match fs::metadata(directory) {
-        Ok(metadata) if metadata.is_dir() => return Ok(()),
-        Ok(_) => "is not a directory: name the one that holds reviews.json",
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            "does not exist: create it, or name another"
+    match data {
+        DataSource::Directory(directory) if !directory.is_dir() => {
+            let message = format!("--data {}: there is no such directory", directory.display());
+            Err(Failure::new(Status::NoInput, message))
         }
-        Err(_) => return Ok(()),
-    };
-    let message = format!("--data {} {what}", directory.display());
-    Err(Failure::new(Status::NoInput, message))
+        _ => Ok(()),
+    }
 }
 
 /// Checks that the hub's state can be stored, before anything is served.
-#[cfg_attr(
-    not(feature = "postgres"),
-    expect(unused_variables, reason = "a directory needs no origin")
-)]
 fn check_place(place: &StoreLocation, config: &Config) -> Result<(), Failure> {
-    match place {
-        StoreLocation::Directory(directory) => check_state(directory),
-        #[cfg(feature = "postgres")]
-        StoreLocation::Database(_) => {
+    match &config.state {
+        Some(directory) if !place.is_shared() => check_state(directory),
+        _ => {
             // Where the system chooses the port the origin is unknown here; publishing checks it later.
             let is_known = config.inherited.is_none() && config.listen.port() != 0;
             let listening = || is_known.then(|| config.origin_at(config.listen));
@@ -80,17 +69,10 @@ fn check_place(place: &StoreLocation, config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// Warns that the state directory holds subscriptions that are not served because `--store` names a database.
+/// Warns of subscriptions in the state directory, which are not served because `--store` names a database.
 fn warn_of_others(place: &StoreLocation, state: Option<&Path>) {
-    let Some(file) = state.map(|state| state.join(FILE_NAME)) else {
-        return;
-    };
-    let unused = state.map(|state| StoreLocation::Directory(state.to_owned()));
-    let Some(unused) = unused.filter(|unused| unused != place && file.exists()) else {
-        return;
-    };
-    let left = unused.open().and_then(|mut store| store.list(0, 1));
-    if left.is_ok_and(|left| !left.is_empty()) {
+    let file = state.map(|state| state.join(FILE_NAME));
+    if let Some(file) = file.filter(|file| place.is_shared() && file.exists()) {
         warn!(
             "the subscriptions in {} are not served, as --store is given: copy them with `reviewd hub copy`, and \
              move the file away",
@@ -109,19 +91,28 @@ fn check_state(directory: &Path) -> Result<(), Failure> {
     let written = made.and_then(|()| File::create_new(&probe));
     // Fails where the file was not created, which is fine.
     let _gone = fs::remove_file(&probe);
-    match written {
-        Err(error) if is_lasting(&error, directory) => {
-            let message = format!(
-                "cannot write to the state directory {} (--state): {error}; name another, or use --no-hub",
-                directory.display()
-            );
-            Err(Failure::new(Status::Config, message))
+    if let Err(error) = written
+        && !may_be_mended(&error, directory)
+    {
+        let message = format!(
+            "cannot write to the state directory {} (--state): {error}; name another, or use --no-hub",
+            directory.display()
+        );
+        return Err(Failure::new(Status::Config, message));
+    }
+    warn_of_writers(directory);
+    close_files(directory);
+    Ok(())
+}
+
+/// Whether a state directory that cannot be written may be writable later, with the same settings.
+fn may_be_mended(error: &io::Error, directory: &Path) -> bool {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => true,
+        io::ErrorKind::ReadOnlyFilesystem => {
+            fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some())
         }
-        _ => {
-            warn_of_writers(directory);
-            close_files(directory);
-            Ok(())
-        }
+        _ => error.raw_os_error() == Some(Errno::IO.raw_os_error()),
     }
 }
 
@@ -148,22 +139,6 @@ fn close_files(directory: &Path) {
         {
             warn!(file = %path.display(), %error, "other users of this machine may read a file of the state");
         }
-    }
-}
-
-/// Whether an error persists until the operator changes a setting.
-fn is_lasting(error: &io::Error, directory: &Path) -> bool {
-    let is_used = || fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some());
-    match error.kind() {
-        io::ErrorKind::PermissionDenied
-        | io::ErrorKind::NotADirectory
-        | io::ErrorKind::AlreadyExists
-        // A dangling link, or a directory such as /proc in which nothing can be created.
-        | io::ErrorKind::NotFound
-        | io::ErrorKind::InvalidFilename
-        | io::ErrorKind::InvalidInput => true,
-        io::ErrorKind::ReadOnlyFilesystem => !is_used(),
-        _ => error.raw_os_error() == Some(Errno::LOOP.raw_os_error()),
     }
 }
 

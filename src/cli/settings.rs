@@ -28,19 +28,18 @@ struct Setting {
     origin: &'static str,
 }
 
-/// Prints the settings that `serve` would start with; `matches` are those of this command.
+/// Prints the settings that `serve` would start with; `matches` are those of the program.
 pub(super) fn run(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Failure> {
     // Flags that contradict each other are refused as `serve` refuses them.
     args.serve.config()?;
-    let program = command();
-    let flags = program
-        .find_subcommand("serve")
-        .map(|serve| serve.get_arguments());
-    let flags = flags.into_iter().flatten();
+    let (program, none) = (command(), ArgMatches::default());
+    let matches = matches.subcommand_matches("config").unwrap_or(&none);
+    let serve = program.find_subcommand("serve").into_iter();
+    let flags = serve.flat_map(clap::Command::get_arguments);
     let settings: Vec<Setting> = flags.filter_map(|flag| setting(flag, matches)).collect();
     let text = match args.json {
         true => serde_json::to_string(&settings).unwrap_or_default() + "\n",
-        false => render_table(&settings),
+        false => settings.iter().map(render).collect(),
     };
     print(text.as_bytes())
 }
@@ -69,21 +68,13 @@ fn setting(flag: &Arg, matches: &ArgMatches) -> Option<Setting> {
     })
 }
 
-fn render_table(settings: &[Setting]) -> String {
-    let width = |of: fn(&Setting) -> &str| {
-        let widths = settings.iter().map(|setting| of(setting).len());
-        widths.max().unwrap_or(0)
-    };
-    let (flags, variables) = (width(|s| &s.flag), width(|s| &s.variable));
-    let lines = settings.iter().map(|setting| {
-        let Setting {
-            flag,
-            variable,
-            value,
-            origin,
-        } = setting;
-        let value = value.as_deref().unwrap_or("-");
-        format!("{flag:flags$}  {variable:variables$}  {origin:11}  {value}\n")
-    });
-    lines.collect()
+fn render(setting: &Setting) -> String {
+    let Setting {
+        flag,
+        variable,
+        origin,
+        ..
+    } = setting;
+    let value = setting.value.as_deref().unwrap_or("-");
+    format!("{flag:26}  {variable:32}  {origin:11}  {value}\n")
 }

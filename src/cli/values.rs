@@ -5,22 +5,45 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
+use clap::{ValueEnum, value_parser};
 use url::Url;
-
-use crate::dataset::REVIEWS_BYTES_MAX;
 
 /// Longest time that a flag takes, a year: sums with a longer one could overflow.
 const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-
-/// Largest data file that can be allowed, which is the largest that is ever decoded.
-const FILE_BYTES_MAX: u64 = REVIEWS_BYTES_MAX as u64;
 
 /// Most requests a minute that a rate limit can be set to.
 pub(super) const RATE_MAX: i64 = 1_000_000;
 
 /// Longest value of a header that can be set, in bytes.
 const HEADER_BYTES_MAX: usize = 1_024;
+
+/// Units of a time, in milliseconds.
+const TIME_UNITS: [(&str, u64); 5] = [
+    ("ms", 1),
+    ("s", 1_000),
+    ("m", 60_000),
+    ("h", 3_600_000),
+    ("d", 86_400_000),
+];
+
+/// Units of a size, in bytes.
+const SIZE_UNITS: [(&str, u64); 5] = [
+    ("", 1),
+    ("B", 1),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+
+/// How a command prints its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OutputFormat {
+    /// Lines
+    Text,
+    /// One object
+    Json,
+}
 
 /// A value that is never printed. It is validated after the command line was parsed, as clap prints values that its
 /// parsers refuse.
@@ -50,30 +73,9 @@ pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
     })
 }
 
-/// Parses a time: a whole number and its unit, `ms`, `s`, `m`, `h` or `d`; `0` needs none.
-pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
-    let (number, unit) = split(text)?;
-    let unit_ms: u64 = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        "" if number == 0 => 0,
-        "" => {
-            return Err(format!(
-                "needs a unit: {number}ms, {number}s, {number}m, {number}h or {number}d"
-            ));
-        }
-        _ => {
-            return Err(format!(
-                "`{unit}` is not a unit of time: use ms, s, m, h or d"
-            ));
-        }
-    };
-    let time = number.checked_mul(unit_ms).map(Duration::from_millis);
-    let time = time.filter(|time| *time <= TIME_MAX);
-    time.ok_or_else(|| "is longer than 366 days".to_owned())
+/// Returns a parser of a number from `min` to `max`.
+pub(super) fn number(min: i64, max: i64) -> RangedI64ValueParser<u32> {
+    value_parser!(u32).range(min..=max)
 }
 
 /// Returns a parser of a time from `min` to `max`.
@@ -87,50 +89,36 @@ pub(super) fn time(
     }
 }
 
-/// Parses an address and a port to listen on. A name is refused, as it may stand for several addresses.
-pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| {
-        "must be an address and a port, such as 127.0.0.1:8080, 0.0.0.0:8080 or [::]:8080"
-            .to_owned()
-    })
+/// Parses a time: a whole number and its unit; `0` needs none.
+pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
+    let ms = match text {
+        "0" => Some(0),
+        text => parse_scaled(text, &TIME_UNITS),
+    };
+    let time = ms.map(Duration::from_millis);
+    let time = time.filter(|time| *time <= TIME_MAX);
+    time.ok_or_else(|| "must be a whole number with ms, s, m, h or d, at most 366d".to_owned())
 }
 
 /// Parses a size: a whole number, and `B`, `KiB`, `MiB` or `GiB`; a bare number is bytes.
 pub(super) fn parse_size(text: &str) -> Result<u64, String> {
-    let (number, unit) = split(text)?;
-    let unit_bytes: u64 = match unit {
-        "" | "B" => 1,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        _ => {
-            return Err(format!(
-                "`{unit}` is not a unit of size: use B, KiB, MiB or GiB"
-            ));
-        }
-    };
-    let size = number.checked_mul(unit_bytes);
-    size.ok_or_else(|| "is larger than any machine".to_owned())
+    let size = parse_scaled(text, &SIZE_UNITS);
+    size.ok_or_else(|| "must be a whole number with B, KiB, MiB or GiB".to_owned())
 }
 
-/// Parses the largest size of a data file.
-pub(super) fn parse_file_size(text: &str) -> Result<u64, String> {
-    match parse_size(text)? {
-        size @ 1..=FILE_BYTES_MAX => Ok(size),
-        _ => Err("must be from 1B to 1GiB".to_owned()),
-    }
-}
-
-/// Splits a value into its digits and what follows them.
-fn split(text: &str) -> Result<(u64, &str), String> {
+/// Parses digits and one of `units` behind them; `None` for anything else and for what is too large.
+fn parse_scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let end = text.find(|character: char| !character.is_ascii_digit());
     let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
-    if digits.is_empty() {
-        return Err("must begin with a whole number".to_owned());
-    }
-    let number = digits.parse();
-    let number = number.map_err(|_| format!("{digits} is too large a number"))?;
-    Ok((number, unit))
+    let (_, scale) = units.iter().find(|(name, _)| *name == unit)?;
+    digits.parse::<u64>().ok()?.checked_mul(*scale)
+}
+
+/// Parses an address and a port to listen on. A name is refused, as it may stand for several addresses.
+pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let example = "127.0.0.1:8080, 0.0.0.0:8080 or [::]:8080";
+    let address = text.parse();
+    address.map_err(|_| format!("must be an address and a port, such as {example}"))
 }
 
 /// Parses a URL of `http` or `https`.
@@ -149,22 +137,14 @@ pub(super) fn parse_http_url(text: &str) -> Result<Url, String> {
 /// The result has no trailing slash, and the scheme and host are in lower case as RFC 3986 §6.2.2.1 compares them.
 pub(super) fn parse_base_url(text: &str) -> Result<String, String> {
     let url = parse_http_url(text)?;
-    if url.host_str().is_none_or(str::is_empty) {
-        return Err("has no host".to_owned());
+    let origin = url.origin().ascii_serialization();
+    // A path, a query, a fragment, a user name or a password would make it longer.
+    match url.as_str().strip_suffix('/') == Some(origin.as_str()) {
+        true => Ok(origin),
+        false => Err(format!(
+            "must end after host and port, and have no user name: {origin}"
+        )),
     }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err("must not contain a user name or password".to_owned());
-    }
-    if url.path() != "/" {
-        return Err(format!(
-            "must have no path, all addresses lie at its root; without `{}` it is fine",
-            url.path()
-        ));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err("must end after the host and port".to_owned());
-    }
-    Ok(url.origin().ascii_serialization())
 }
 
 /// Parses an origin of web pages, or `*`.
@@ -186,12 +166,12 @@ pub(super) fn parse_host(text: &str) -> Result<String, String> {
 
 /// Parses a value for a header: visible ASCII and spaces, not empty.
 pub(super) fn parse_header_value(text: &str) -> Result<String, String> {
-    if text.len() > HEADER_BYTES_MAX {
-        return Err(format!("must be at most {HEADER_BYTES_MAX} bytes"));
-    }
-    match !text.is_empty() && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+    let is_visible = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    match is_visible && (1..=HEADER_BYTES_MAX).contains(&text.len()) {
         true => Ok(text.to_owned()),
-        false => Err("must be visible ASCII characters and spaces, at least one".to_owned()),
+        false => Err(format!(
+            "must be 1 to {HEADER_BYTES_MAX} visible ASCII characters and spaces"
+        )),
     }
 }
 

@@ -46,6 +46,12 @@ pub(crate) fn of_type(kind: &str) -> &'static str {
     found.map_or("professional", |(name, _)| name)
 }
 
+/// Returns the first type of schema.org of a trade that begins with `word`, in any case.
+pub(crate) fn type_beginning_with(word: &str) -> Option<&'static str> {
+    let mut types = TRADES.iter().flat_map(|(_, file)| words(file, "types"));
+    types.find(|kind| kind.to_lowercase().starts_with(word))
+}
+
 /// Adds the aspects of `trade` that `aspects` does not define, in the languages of `reviews`.
 pub(super) fn extend(aspects: &mut Vec<Concept>, trade: &str, reviews: &[Review]) {
     let Some((_, file)) = TRADES.iter().find(|(name, _)| *name == trade) else {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::date::{self, Order};
 use super::formats::{SourceFormat, formats};
 use super::rating;
-use super::record::{Field, Record};
+use super::record::{Field, Mapping, Record};
 use super::text::{normal, quote};
 
 /// A table of reviews has at most 1,000 columns; one with more is refused.
@@ -20,29 +20,6 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
     /// The line of a quotation mark that closes in the middle of a value.
     pub(super) misplaced: Option<u64>,
-}
-
-/// What the operator said with `--map`: fields and the columns that hold them.
-pub(crate) type Mapping = Vec<(Field, String)>;
-
-/// Parses `rating=Stars,date=Posted on`.
-pub(crate) fn parse_mapping(text: &str) -> Result<Mapping, String> {
-    let mut mapping = Mapping::new();
-    for pair in text.split(',') {
-        let (name, column) = pair
-            .split_once('=')
-            .ok_or_else(|| format!("`{pair}` is not of the form field=column"))?;
-        let name = name.trim();
-        let Some(field) = Field::named(name) else {
-            let names: Vec<&str> = Field::NAMES.iter().map(|(name, _)| *name).collect();
-            return Err(format!("`{name}` is not a field: {}", names.join(", ")));
-        };
-        if mapping.iter().any(|(known, _)| *known == field) {
-            return Err(format!("{field} is given twice"));
-        }
-        mapping.push((field, column.trim().to_owned()));
-    }
-    Ok(mapping)
 }
 
 /// Which field each column holds.
@@ -215,6 +192,7 @@ impl Columns {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::parse_mapping;
     use super::*;
 
     fn find(header: &str, rows: &[&str], mapping: &str) -> Result<String, String> {
@@ -226,7 +204,10 @@ mod tests {
         let rows: Vec<Row> = rows.iter().map(row).collect();
         let mapping = match mapping {
             "" => Mapping::new(),
-            given => parse_mapping(given)?,
+            given => given
+                .split(',')
+                .map(parse_mapping)
+                .collect::<Result<_, _>>()?,
         };
         let columns = Columns::find(&cells(header), &rows, &mapping, &formats()[0])?;
         let used = columns
@@ -279,7 +260,6 @@ mod tests {
             ),
             ("stars=x", "`stars` is not a field: id, author, "),
             ("rating", "`rating` is not of the form field=column"),
-            ("rating=a,rating=b", "rating is given twice"),
         ] {
             let error = find("a,b", &[], mapping).unwrap_err();
             assert!(error.starts_with(why), "{error}");

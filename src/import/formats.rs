@@ -13,11 +13,8 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::columns::Mapping;
-use super::json::Elements;
 use super::record::Field;
 use super::text::normal;
-use crate::dataset::{KEYS, KEYS_REQUIRED};
 
 /// What wrote a source, and how it says what a review needs.
 #[derive(Debug, Default, Deserialize)]
@@ -112,28 +109,6 @@ pub(super) fn of_columns(names: &[String]) -> &'static SourceFormat {
     found.unwrap_or(&formats()[0])
 }
 
-/// How many of the first elements are looked at to find the format of a JSON source.
-const SAMPLE_ELEMENTS: usize = 20;
-
-/// Finds the format of a JSON source by the keys of its first elements; `None` where the text is no JSON and so a table.
-pub(super) fn of_json(text: &str) -> Option<&'static SourceFormat> {
-    if !text.trim_start().starts_with(['{', '[']) {
-        return None;
-    }
-    let elements = Elements::find(text, &Mapping::new()).ok();
-    let elements = elements.into_iter().flatten().take(SAMPLE_ELEMENTS);
-    let found = elements.filter_map(|element| of_value(&element.value().ok()?));
-    found.into_iter().next().or_else(|| named("jsonl"))
-}
-
-fn of_value(value: &Value) -> Option<&'static SourceFormat> {
-    let has = |key: &str| value.get(key).is_some();
-    let mut marked = formats().iter().filter(|format| format.form != Form::Table);
-    let found = marked.find(|format| format.marks.split_whitespace().any(has));
-    let ours = || KEYS[..KEYS_REQUIRED].iter().copied().all(has);
-    found.or_else(|| named("reviewd").filter(|_| ours()))
-}
-
 /// The values of a status by which a table of no known platform publishes a review; any other hides it.
 pub(super) const SHOWN: &str = "published publish approved approve accepted active enabled visible public shown live \
     online ok on yes y true 1 ja oui si sí veröffentlicht freigegeben genehmigt sichtbar aktiv publicado aprobado \
@@ -165,26 +140,6 @@ mod tests {
                 "{}",
                 format.flag
             );
-        }
-    }
-    #[test]
-    fn documents_are_known_by_the_keys_of_their_reviews() {
-        let ours = r#"{"id":"a","author":"Ann","author_avatar_url":null,"rating":5,"date":"2024-03-04","text":"","source":"google","source_url":null,"owner_reply":null,"verified":true}"#;
-        for (text, expected) in [
-            ("Name,Stars,Date", None),
-            (ours, Some("reviewd")),
-            (&format!("{{\n\"data\":[{ours}]}}"), Some("reviewd")),
-            ("{\"starRating\":\"FIVE\"}", Some("google")),
-            ("{\"review\":\"Good.\",\"stars\":5}", Some("jsonl")),
-            (
-                "{\"data\":[{\"rating\":5},{\"review_text\":\"\"}]}",
-                Some("facebook"),
-            ),
-            ("[\n{\"stars\":5,\"owner_reply\":null}\n]", Some("jsonl")),
-            ("{\"stars\":5,\"author\":{\"starRating\":1}}", Some("jsonl")),
-        ] {
-            let found = of_json(text).map(|format| format.flag.as_str());
-            assert_eq!(found, expected, "{text}");
         }
     }
 }

@@ -7,9 +7,9 @@ use std::vec;
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
 
-use super::columns::{Columns, Mapping};
-use super::formats::{Form, SourceFormat, formats};
-use super::record::{Field, Found, ReadError, Record, Refusal};
+use super::columns::Columns;
+use super::formats::{Form, SourceFormat, formats, named};
+use super::record::{Field, Found, Mapping, ReadError, Record, Refusal};
 use crate::dataset::{KEYS, KEYS_REQUIRED};
 
 /// The keys under which documents hold their reviews.
@@ -27,6 +27,9 @@ const DEPTH_MAX: usize = 8;
 
 /// One review may have 1 MiB, more than any text that is published; a longer one is refused.
 const ELEMENT_BYTES_MAX: usize = 1 << 20;
+
+/// How many of the first elements are looked at to find the format of a JSON source.
+const SAMPLE_ELEMENTS: usize = 20;
 
 /// What should be a review, and the line on which it begins.
 pub(super) struct Element<'t> {
@@ -85,6 +88,25 @@ impl<'t> Iterator for Elements<'t> {
         let line = self.line;
         Some(Element { line, json })
     }
+}
+
+/// Finds the format of a JSON source by the keys of its first elements; `None` where the text is no JSON and so a table.
+pub(super) fn find_format(text: &str) -> Option<&'static SourceFormat> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    let elements = Elements::find(text, &Mapping::new()).ok();
+    let elements = elements.into_iter().flatten().take(SAMPLE_ELEMENTS);
+    let found = elements.filter_map(|element| of_value(&element.value().ok()?));
+    found.into_iter().next().or_else(|| named("jsonl"))
+}
+
+fn of_value(value: &Value) -> Option<&'static SourceFormat> {
+    let has = |key: &str| value.get(key).is_some();
+    let mut marked = formats().iter().filter(|format| format.form != Form::Table);
+    let found = marked.find(|format| format.marks.split_whitespace().any(has));
+    let ours = || KEYS[..KEYS_REQUIRED].iter().copied().all(has);
+    found.or_else(|| named("reviewd").filter(|_| ours()))
 }
 
 /// Adds the elements of an array, or of the lists of an object that is no review itself, such as a page of an
@@ -275,4 +297,30 @@ fn lookup<'v>(object: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
     }
     let (key, rest) = path.split_once('.')?;
     lookup(object.get(key)?.as_object()?, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_format;
+
+    #[test]
+    fn documents_are_known_by_the_keys_of_their_reviews() {
+        let ours = r#"{"id":"a","author":"Ann","author_avatar_url":null,"rating":5,"date":"2024-03-04","text":"","source":"google","source_url":null,"owner_reply":null,"verified":true}"#;
+        for (text, expected) in [
+            ("Name,Stars,Date", None),
+            (ours, Some("reviewd")),
+            (&format!("{{\n\"data\":[{ours}]}}"), Some("reviewd")),
+            ("{\"starRating\":\"FIVE\"}", Some("google")),
+            ("{\"review\":\"Good.\",\"stars\":5}", Some("jsonl")),
+            (
+                "{\"data\":[{\"rating\":5},{\"review_text\":\"\"}]}",
+                Some("facebook"),
+            ),
+            ("[\n{\"stars\":5,\"owner_reply\":null}\n]", Some("jsonl")),
+            ("{\"stars\":5,\"author\":{\"starRating\":1}}", Some("jsonl")),
+        ] {
+            let found = find_format(text).map(|format| format.flag.as_str());
+            assert_eq!(found, expected, "{text}");
+        }
+    }
 }

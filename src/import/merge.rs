@@ -23,8 +23,9 @@ mod duplicates;
 mod frame;
 mod report;
 
+use super::source::SourceReport;
 pub use frame::new_file;
-pub(crate) use report::{Note, Report, SourceReport};
+pub(crate) use report::{Note, Report};
 
 /// The stored reviews, and what an import makes of them.
 #[derive(Default)]

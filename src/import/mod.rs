@@ -30,12 +30,12 @@ mod xlsx;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use columns::{Mapping, parse_mapping};
 pub(crate) use formats::formats;
 pub use formats::{SourceFormat, named};
 pub use merge::{Merge, new_file};
-pub(crate) use merge::{Note, Report, SourceReport};
+pub(crate) use merge::{Note, Report};
 pub use record::ReadError;
+pub(crate) use record::{Field, parse_mapping};
 pub use record::{Found, Record, Refusal};
-pub(crate) use source::Vouched;
 pub use source::{ImportSource, Options};
+pub(crate) use source::{SourceReport, Vouched};

@@ -55,6 +55,22 @@ impl Field {
     }
 }
 
+/// What the operator said with `--map`: fields and the columns that hold them.
+pub(crate) type Mapping = Vec<(Field, String)>;
+
+/// Parses one pair of a mapping, such as `rating=Stars`.
+pub(crate) fn parse_mapping(pair: &str) -> Result<(Field, String), String> {
+    let (name, column) = pair
+        .split_once('=')
+        .ok_or_else(|| format!("`{pair}` is not of the form field=column"))?;
+    let name = name.trim();
+    let Some(field) = Field::named(name) else {
+        let names: Vec<&str> = Field::NAMES.iter().map(|(name, _)| *name).collect();
+        return Err(format!("`{name}` is not a field: {}", names.join(", ")));
+    };
+    Ok((field, column.trim().to_owned()))
+}
+
 impl fmt::Display for Field {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(Field::NAMES[*self as usize].0)

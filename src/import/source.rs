@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::iter::once;
 
 use encoding_rs::Encoding;
-use serde_json::Map;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
-use super::columns::{COLUMNS_MAX, Columns, Mapping, Row};
+use super::columns::{COLUMNS_MAX, Columns, Row};
 use super::date::{Order, find_order};
-use super::formats::{Form, SourceFormat, formats, of_columns, of_json};
-use super::json::Elements;
-use super::merge::SourceReport;
-use super::record::{Field, Found, ReadError, Refusal};
+use super::formats::{Form, SourceFormat, formats, of_columns};
+use super::json::{Elements, find_format};
+use super::record::{Field, Found, Mapping, ReadError, Refusal};
 use super::{csv, encoding, xlsx};
 use crate::wire::date::Date;
 
@@ -67,6 +67,35 @@ pub struct ImportSource<'i> {
     pub(super) order: Option<Order>,
 }
 
+/// What a source was taken for, and what came of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct SourceReport {
+    pub(crate) source: String,
+    pub(crate) kind: &'static str,
+    /// None for a workbook.
+    pub(crate) encoding: Option<&'static str>,
+    pub(crate) delimiter: Option<char>,
+    pub(crate) date_order: Option<&'static str>,
+    /// Fields and their columns.
+    pub(crate) columns: Map<String, Value>,
+    pub(crate) unused_columns: Vec<String>,
+    pub(crate) added: u64,
+    pub(crate) changed: u64,
+    pub(crate) unchanged: u64,
+    /// Records that say again what another record of this import says.
+    pub(crate) repeated: u64,
+    pub(crate) refused: u64,
+    /// Reviews on the ignore list, which are not added.
+    pub(crate) ignored: u64,
+}
+
+impl SourceReport {
+    /// Records that are valid reviews: those taken into the file and those on the ignore list.
+    pub(crate) fn taken(&self) -> u64 {
+        self.added + self.changed + self.unchanged + self.repeated + self.ignored
+    }
+}
+
 enum Content<'i> {
     Workbook(Vec<Row>),
     Text(Cow<'i, str>, &'static Encoding),
@@ -94,7 +123,7 @@ impl<'i> ImportSource<'i> {
                 if let Some(why) = foreign(&text) {
                     return Err(ReadError::whole(why));
                 }
-                found = of_json(&text);
+                found = find_format(&text);
                 Content::Text(text, encoding)
             }
         };

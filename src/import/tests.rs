@@ -23,10 +23,7 @@ fn merged(file: &str, reviews: &[Value], vouched: Vouched) -> (Report, String) {
     for found in source.records() {
         merge.take(found.expect("an array"), &source);
     }
-    (
-        merge.report(false, 0),
-        merge.render(Timestamp::from_unix(0)),
-    )
+    (merge.report(false), merge.render(Timestamp::from_unix(0)))
 }
 
 /// A file with one review.

@@ -9,7 +9,7 @@ use crate::wire::json::push_string;
 
 /// One message, seen in a parsed value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Message<'v> {
+pub(crate) enum Message<'v> {
     /// Wants an answer.
     Request(Request<'v>),
     /// Wants none.
@@ -20,35 +20,35 @@ pub(super) enum Message<'v> {
 
 /// A call that is to be answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Request<'v> {
+pub(crate) struct Request<'v> {
     /// A string of at most 512 bytes or an integer, echoed in the answer.
-    pub(super) id: &'v Value,
+    pub(crate) id: &'v Value,
     /// What is called.
-    pub(super) call: Call<'v>,
+    pub(crate) call: Call<'v>,
 }
 
 /// A method and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Call<'v> {
+pub(crate) struct Call<'v> {
     /// The method's name.
-    pub(super) method: &'v str,
+    pub(crate) method: &'v str,
     /// `null` counts as absent.
-    pub(super) params: Option<&'v Map<String, Value>>,
+    pub(crate) params: Option<&'v Map<String, Value>>,
 }
 
 impl<'v> Call<'v> {
     /// Returns a parameter.
-    pub(super) fn param(&self, key: &str) -> Option<&'v Value> {
+    pub(crate) fn param(&self, key: &str) -> Option<&'v Value> {
         self.params.and_then(|params| params.get(key))
     }
 
     /// Returns a parameter that is a string.
-    pub(super) fn text(&self, key: &str) -> Option<&'v str> {
+    pub(crate) fn text(&self, key: &str) -> Option<&'v str> {
         self.param(key).and_then(Value::as_str)
     }
 
     /// Returns the arguments of a tool or prompt, which must be an object where they are given.
-    pub(super) fn arguments(&self) -> Result<Option<&'v Map<String, Value>>, RpcError> {
+    pub(crate) fn arguments(&self) -> Result<Option<&'v Map<String, Value>>, RpcError> {
         match self.param("arguments") {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Object(members)) => Ok(Some(members)),
@@ -57,27 +57,27 @@ impl<'v> Call<'v> {
     }
 
     /// Returns a member of `_meta`.
-    pub(super) fn meta(&self, key: &str) -> Option<&'v Value> {
+    pub(crate) fn meta(&self, key: &str) -> Option<&'v Value> {
         self.param("_meta").and_then(|meta| meta.get(key))
     }
 }
 
 /// An error as the client gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RpcError {
+pub(crate) struct RpcError {
     /// One of the codes below.
-    pub(super) code: i32,
+    pub(crate) code: i32,
     /// One line for people.
-    pub(super) message: Cow<'static, str>,
+    pub(crate) message: Cow<'static, str>,
     /// More for programs.
-    pub(super) data: Option<Value>,
+    pub(crate) data: Option<Value>,
     /// The status of the HTTP response that carries it.
-    pub(super) status: u16,
+    pub(crate) status: u16,
 }
 
 impl RpcError {
     /// Makes an error without data, which goes out with 200.
-    pub(super) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> RpcError {
+    pub(crate) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> RpcError {
         RpcError {
             code,
             message: message.into(),
@@ -87,23 +87,23 @@ impl RpcError {
     }
 
     /// Returns the error with another status.
-    pub(super) fn with_status(self, status: u16) -> RpcError {
+    pub(crate) fn with_status(self, status: u16) -> RpcError {
         RpcError { status, ..self }
     }
 
     /// Parameters that a method cannot use.
-    pub(super) fn params(message: impl Into<Cow<'static, str>>) -> RpcError {
+    pub(crate) fn params(message: impl Into<Cow<'static, str>>) -> RpcError {
         RpcError::new(INVALID_PARAMS, message)
     }
 
     /// A message that is none, or that must not be sent here.
-    pub(super) fn invalid(message: impl Into<Cow<'static, str>>) -> RpcError {
+    pub(crate) fn invalid(message: impl Into<Cow<'static, str>>) -> RpcError {
         RpcError::new(INVALID_REQUEST, message)
     }
 }
 
 /// Reads a value as a message.
-pub(super) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcError)> {
+pub(crate) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcError)> {
     let invalid =
         |id, message: &'static str| Err((id, RpcError::invalid(message).with_status(400)));
     if !value.is_object() {
@@ -144,7 +144,7 @@ pub(super) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcErr
 }
 
 /// Returns the id of a request that is JSON but was refused before it became a value.
-pub(super) fn id_of_refused(text: &[u8]) -> Option<Value> {
+pub(crate) fn id_of_refused(text: &[u8]) -> Option<Value> {
     /// Reading into a structure refuses an id that comes twice.
     #[derive(Deserialize)]
     struct OnlyId {
@@ -164,21 +164,14 @@ fn is_id(value: &Value) -> bool {
 }
 
 /// Appends everything of an answer before its result; the caller appends one object and `}`.
-pub(super) fn push_answer_head(out: &mut Vec<u8>, id: &Value) {
+pub(crate) fn push_answer_head(out: &mut Vec<u8>, id: &Value) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     push_id(out, id);
     out.extend_from_slice(b",\"result\":");
 }
 
-/// Returns an object without its closing brace.
-pub(super) fn open_object(object: Value) -> Vec<u8> {
-    let mut json = object.to_string().into_bytes();
-    json.pop();
-    json
-}
-
 /// Appends an error. Without an id it has no such member: MCP's schema knows no `null` there.
-pub(super) fn push_error(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError) {
+pub(crate) fn push_error(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
     if let Some(id) = id {
         out.extend_from_slice(b"\"id\":");
@@ -204,20 +197,20 @@ fn push_id(out: &mut Vec<u8>, id: &Value) {
 }
 
 /// Not JSON.
-pub(super) const PARSE_ERROR: i32 = -32_700;
+pub(crate) const PARSE_ERROR: i32 = -32_700;
 /// JSON, but no message.
-pub(super) const INVALID_REQUEST: i32 = -32_600;
+pub(crate) const INVALID_REQUEST: i32 = -32_600;
 /// No such method.
-pub(super) const METHOD_NOT_FOUND: i32 = -32_601;
+pub(crate) const METHOD_NOT_FOUND: i32 = -32_601;
 /// A method with parameters that it cannot use.
-pub(super) const INVALID_PARAMS: i32 = -32_602;
+pub(crate) const INVALID_PARAMS: i32 = -32_602;
 /// No such resource, in the handshake era.
-pub(super) const RESOURCE_NOT_FOUND: i32 = -32_002;
+pub(crate) const RESOURCE_NOT_FOUND: i32 = -32_002;
 /// A session id that is not, or no longer, good: the code that SDKs use with 404, in the handshake era.
-pub(super) const SESSION_NOT_FOUND: i32 = -32_001;
+pub(crate) const SESSION_NOT_FOUND: i32 = -32_001;
 /// A header is missing or at odds with the body, in the stateless era.
-pub(super) const HEADER_MISMATCH: i32 = -32_020;
+pub(crate) const HEADER_MISMATCH: i32 = -32_020;
 /// A revision that is not served, in the stateless era.
-pub(super) const UNSUPPORTED_VERSION: i32 = -32_022;
+pub(crate) const UNSUPPORTED_VERSION: i32 = -32_022;
 /// Longest id in bytes; it is echoed, so it has a bound.
 const ID_BYTES_MAX: usize = 512;

@@ -44,8 +44,6 @@ pub struct Config {
     pub drain_time: Duration,
     /// How often to look for changed files; zero never does, and SIGHUP works in any case.
     pub poll: Duration,
-    /// Largest single file that is read, in bytes.
-    pub file_bytes: u64,
     /// The Model Context Protocol at `/mcp`.
     pub mcp: Mcp,
     /// The certificate and key of our own TLS; `None` speaks plain HTTP.

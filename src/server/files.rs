@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::dataset::Files;
+use crate::dataset::{Files, REVIEWS_BYTES_MAX};
 use crate::wire::date::Timestamp;
 
 /// The file that has to be there.
@@ -30,7 +30,10 @@ pub(crate) const CHECK: &str = "check.json";
 pub(crate) const IGNORED: &str = "ignored.json";
 
 /// All the files of a data directory; the first is the one that has to be there.
-const NAMES: [&str; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
+pub(crate) const NAMES: [&str; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
+
+/// Largest file that is read, which is the largest that is decoded.
+pub(crate) const FILE_BYTES_MAX: u64 = REVIEWS_BYTES_MAX as u64;
 
 /// How long the files have to stay unchanged to count as written.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
@@ -55,7 +58,7 @@ pub enum ReadCause {
     #[error("there is no such file")]
     Missing,
     /// It is larger than this many bytes.
-    #[error("is larger than {0} bytes (--data-file-bytes)")]
+    #[error("is larger than {0} bytes")]
     TooLarge(u64),
     /// It kept changing while it was being read.
     #[error("is being written, try again when it is complete")]

@@ -25,7 +25,7 @@ use crate::wire::text::hex;
 
 use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
-use super::files::{self, ReadCause, ReadError, Stamps};
+use super::files::{self, FILE_BYTES_MAX, ReadCause, ReadError, Stamps};
 use super::process;
 
 /// Bytes of review text up to which a start waits for warnings and insights: a fifth of a second of processor time.
@@ -38,7 +38,6 @@ const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(super) struct Loader {
     source: DataSource,
-    file_bytes: u64,
     base_url: String,
     search_memory: Option<u64>,
     mentions_min: u32,
@@ -85,7 +84,6 @@ impl Loader {
     pub(super) fn new(config: &Config, base_url: &str) -> Loader {
         Loader {
             source: config.data.clone(),
-            file_bytes: config.file_bytes,
             base_url: base_url.to_owned(),
             search_memory: config.search_memory,
             mentions_min: config.mentions_min,
@@ -100,7 +98,7 @@ impl Loader {
     pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Unlinted, LoadError> {
         let began = instant();
         let files: Files = match &self.source {
-            DataSource::Directory(directory) => files::read(directory, self.file_bytes)?,
+            DataSource::Directory(directory) => files::read(directory, FILE_BYTES_MAX)?,
             DataSource::Sample => dataset::embedded(),
         };
         let read_ms = elapsed_ms(began);
@@ -151,7 +149,7 @@ impl Loader {
         let DataSource::Directory(directory) = &self.source else {
             return None;
         };
-        let files = files::read(directory, self.file_bytes).ok()?;
+        let files = files::read(directory, FILE_BYTES_MAX).ok()?;
         let decoded = dataset::decode_by(files, Timestamp::MAX, NonZeroUsize::MIN).ok()?;
         Some(decoded.dataset.updated_at)
     }

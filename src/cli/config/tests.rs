@@ -1,81 +1,193 @@
-//! The bounds of every flag that has some: the last value that is taken and the first that is not, on either side.
+//! What each flag of `serve` takes and refuses, on both sides of its bounds.
 
 use crate::cli::command;
 
-/// A flag, and four of its values: just below what is taken, the least and the greatest of that, and just above.
-type Row = (&'static str, [&'static str; 4]);
+/// A flag, values that it takes, and values that it refuses.
+type Row = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
 
-/// A flag of `serve` whose value is a number, a size or a time and that has no row fails
-/// `every_flag_that_counts_or_measures_has_a_row`.
-const BOUNDS: &[Row] = &[
-    // 0 is allowed as well: no polling.
-    ("--poll", ["99ms", "100ms", "24h", "86400001ms"]),
-    ("--data-file-bytes", ["0", "1", "1GiB", "1073741825"]),
-    ("--mentions-min", ["0", "1", "1000000", "1000001"]),
-    ("--retry-delays", ["0", "1ms", "30d", "2592000001ms"]),
-    ("--delivery-timeout", ["99ms", "100ms", "5m", "300001ms"]),
-    ("--hub-rate", ["-1", "0", "1000000", "1000001"]),
-    ("--subscriptions-max", ["0", "1", "10000000", "10000001"]),
+const RATES: (&[&str], &[&str]) = (&["0", "1000000"], &["-1", "1000001", "99999999999"]);
+
+const ROWS: &[Row] = &[
+    (
+        "--poll",
+        &["0", "100ms", "24h"],
+        &["soon", "1", "99ms", "86400001ms", "-1s"],
+    ),
+    ("--mentions-min", &["1", "1000000"], &["0", "1000001", "x"]),
+    (
+        "--search-memory",
+        &["0", "512B", "1GiB"],
+        &["-1", "1KB", "1.5GiB", "18446744073709551615KiB"],
+    ),
+    (
+        "--listen",
+        &["[::]:80"],
+        &[
+            "8080",
+            "localhost:8080",
+            "127.0.0.1",
+            "[::1:80",
+            "127.0.0.1:65536",
+        ],
+    ),
+    (
+        "--base-url",
+        &[
+            "https://reviews.example",
+            "https://Reviews.Example/",
+            "http://127.0.0.1:8080",
+        ],
+        &[
+            "reviews.example",
+            "ftp://reviews.example",
+            "https://",
+            "https://reviews.example/path",
+            "https://reviews.example?x",
+            "https://reviews.example#x",
+            "https://me@reviews.example",
+            "https://me:secret@reviews.example",
+        ],
+    ),
+    (
+        "--cache-control",
+        &["public, max-age=60"],
+        &["", "a\nb", "ä"],
+    ),
+    ("--hsts", &["0", "63072000"], &["-1", "63072001"]),
+    (
+        "--trusted-proxy",
+        &["10.0.0.0/8"],
+        &["10.0.0.1/8", "proxy.example", "0.0.0.0/0", "10.0.0.0/33"],
+    ),
+    ("--proxy-field", &["forwarded"], &["via"]),
+    (
+        "--mcp-allow-origin",
+        &["*", "https://app.example"],
+        &["app.example", "https://app.example/path"],
+    ),
+    (
+        "--allow-host",
+        &["reviewd", "Reviews.internal", "[::1]:80"],
+        &[
+            "",
+            "*",
+            "*.example",
+            "https://reviewd",
+            "a b",
+            "reviewd/mcp",
+            "a:99999",
+            "u@a",
+        ],
+    ),
+    ("--no-hub", &[], &["banana"]),
+    (
+        "--retry-delays",
+        &["1ms", "30d"],
+        &["0", "soon", "2592000001ms"],
+    ),
+    (
+        "--delivery-timeout",
+        &["100ms", "5m"],
+        &["99ms", "300001ms"],
+    ),
+    ("--allow-private-callbacks", &[], &["banana"]),
+    (
+        "--callback-ports",
+        &["443,1024-"],
+        &["0", "65536", "9-8", "x"],
+    ),
+    ("--hub-rate", RATES.0, RATES.1),
+    (
+        "--subscriptions-max",
+        &["1", "10000000"],
+        &["0", "10000001"],
+    ),
     (
         "--subscriptions-per-host",
-        ["0", "1", "10000000", "10000001"],
+        &["1", "10000000"],
+        &["0", "10000001"],
     ),
-    ("--threads", ["0", "1", "1024", "1025"]),
-    ("--drain-time", ["-1s", "0", "1h", "3600001ms"]),
-    ("--max-connections", ["0", "1", "1000000", "1000001"]),
-    ("--address-connections", ["-1", "0", "1000000", "1000001"]),
-    ("--read-rate", ["-1", "0", "1000000", "1000001"]),
-    ("--mcp-rate", ["-1", "0", "1000000", "1000001"]),
-    ("--hsts", ["-1", "0", "63072000", "63072001"]),
-    ("--idle-time", ["99ms", "100ms", "24h", "86400001ms"]),
+    ("--threads", &["1", "1024"], &["0", "1025", "-1"]),
+    ("--drain-time", &["0", "1h"], &["-1s", "3600001ms", "8"]),
+    (
+        "--admin-listen",
+        &["127.0.0.1:9090"],
+        &["9090", "localhost:9090"],
+    ),
+    ("--log-format", &["json"], &["yaml"]),
+    ("--log-level", &["trace"], &["loud"]),
+    ("--max-connections", &["1", "1000000"], &["0", "1000001"]),
+    (
+        "--address-connections",
+        &["0", "1000000"],
+        &["-1", "1000001"],
+    ),
+    ("--read-rate", RATES.0, RATES.1),
+    ("--mcp-rate", RATES.0, RATES.1),
+    ("--idle-time", &["100ms", "24h"], &["99ms", "86400001ms"]),
 ];
 
-/// Any size will do: what is more than the texts need is not taken.
-const WITHOUT_BOUNDS: &[&str] = &["--search-memory"];
+/// Flags of files, directories and a secret, which take any text here.
+const ANY: &[&str] = &[
+    "--data",
+    "--tls-cert",
+    "--tls-key",
+    "--store",
+    "--callback-ca",
+    "--state",
+    "--access-log",
+];
 
-fn is_taken(flag: &str, value: &str) -> bool {
-    let line = ["reviewd", "serve", &format!("{flag}={value}")];
-    match command().try_get_matches_from(line) {
-        Ok(_) => true,
-        Err(error) => {
-            assert!(error.to_string().contains(flag), "{flag}={value}: {error}");
-            false
-        }
-    }
+fn error(arguments: &[&str]) -> Option<String> {
+    let line = [&["reviewd", "serve"], arguments].concat();
+    let error = command().try_get_matches_from(line).err()?;
+    Some(error.to_string())
 }
 
 #[test]
 fn each_flag_is_bounded_where_it_says_on_both_sides() {
-    for (flag, values) in BOUNDS {
-        let taken = values.map(|value| is_taken(flag, value));
-        assert_eq!(taken, [false, true, true, false], "{flag} {values:?}");
-    }
-    assert!(is_taken("--poll", "0"));
-}
-
-#[test]
-fn every_flag_that_counts_or_measures_has_a_row() {
-    let program = command();
-    let serve = program.find_subcommand("serve").expect("the command");
-    let mut bounded = 0;
-    for flag in serve.get_arguments() {
-        let (Some(name), Some([value])) = (flag.get_long(), flag.get_value_names()) else {
-            continue;
-        };
-        let name = format!("--{name}");
-        let is_bounded =
-            ["NUMBER", "COUNT", "SIZE", "TIME", "TIMES", "SECONDS"].contains(&value.as_str());
-        if is_bounded && !WITHOUT_BOUNDS.contains(&name.as_str()) {
-            bounded += 1;
-            let has_row = BOUNDS.iter().any(|(flag, _)| *flag == name);
-            assert!(has_row, "{name} has no row");
+    for (flag, taken, refused) in ROWS {
+        // --hsts needs both.
+        let tls = ["--tls-cert=a", "--tls-key=b"];
+        for value in *taken {
+            let said = error(&[&[format!("{flag}={value}").as_str()], &tls[..]].concat());
+            assert_eq!(said, None, "{flag} {value}");
+        }
+        for value in *refused {
+            let said = error(&[&[format!("{flag}={value}").as_str()], &tls[..]].concat());
+            let said = said.unwrap_or_else(|| panic!("{flag} takes {value}"));
+            assert!(said.contains(flag) && said.contains(value), "{said}");
         }
     }
-    assert_eq!(bounded, BOUNDS.len());
+    assert_eq!(error(&["--cache-control", &"a".repeat(1_024)]), None);
+    assert!(error(&["--cache-control", &"a".repeat(1_025)]).is_some());
 }
 
 #[test]
-fn a_header_that_is_set_has_1024_bytes_at_most() {
-    assert!(is_taken("--cache-control", &"a".repeat(1_024)));
-    assert!(!is_taken("--cache-control", &"a".repeat(1_025)));
+fn every_flag_has_a_row() {
+    let program = command();
+    let serve = program.find_subcommand("serve").expect("the command");
+    let flags = serve.get_arguments().filter_map(|flag| flag.get_long());
+    let flags: Vec<String> = flags.map(|name| format!("--{name}")).collect();
+    for flag in &flags {
+        let has_row = ROWS.iter().any(|(known, ..)| known == flag);
+        assert!(has_row || ANY.contains(&flag.as_str()), "{flag}");
+    }
+    assert_eq!(flags.len(), ROWS.len() + ANY.len());
+}
+
+#[test]
+fn flags_of_tls_need_each_other() {
+    for (flag, needed) in [
+        ("--tls-cert=a", "--tls-key"),
+        ("--tls-key=a", "--tls-cert"),
+        ("--hsts=1", "--tls-cert"),
+    ] {
+        let said = error(&[flag]).expect("it needs another flag");
+        assert!(said.contains(needed), "{said}");
+    }
 }

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Merge;
+use crate::import::source::SourceReport;
 
 /// Refusals that are kept with their reasons; further ones are counted.
 const REFUSALS_MAX: usize = 100;
@@ -41,38 +42,8 @@ pub(crate) struct Report {
     pub(crate) hidden_count: u64,
     /// Reviews that were stored, and not verified, and are verified now.
     pub(crate) newly_verified_count: u64,
-    pub(crate) byte_count: u64,
     /// Of a dry run the newest reviews that are new or different; those that would be published come first.
     pub(crate) sample: Vec<Value>,
-}
-
-/// What a source was taken for, and what came of it.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct SourceReport {
-    pub(crate) source: String,
-    pub(crate) kind: &'static str,
-    /// None for a workbook.
-    pub(crate) encoding: Option<&'static str>,
-    pub(crate) delimiter: Option<char>,
-    pub(crate) date_order: Option<&'static str>,
-    /// Fields and their columns.
-    pub(crate) columns: Map<String, Value>,
-    pub(crate) unused_columns: Vec<String>,
-    pub(crate) added: u64,
-    pub(crate) changed: u64,
-    pub(crate) unchanged: u64,
-    /// Records that say again what another record of this import says.
-    pub(crate) repeated: u64,
-    pub(crate) refused: u64,
-    /// Reviews on the ignore list, which are not added.
-    pub(crate) ignored: u64,
-}
-
-impl SourceReport {
-    /// Records that are valid reviews: those taken into the file and those on the ignore list.
-    pub(crate) fn taken(&self) -> u64 {
-        self.added + self.changed + self.unchanged + self.repeated + self.ignored
-    }
 }
 
 /// Why a record was refused, or what to look at though it was taken.
@@ -141,8 +112,8 @@ impl Merge<'_> {
         sources
     }
 
-    /// What comes of the import into a file of so many bytes; a dry run shows some reviews.
-    pub(crate) fn report(&self, is_dry: bool, byte_count: u64) -> Report {
+    /// What comes of the import; a dry run shows some reviews.
+    pub(crate) fn report(&self, is_dry: bool) -> Report {
         let sources = self.source_reports();
         let is_changed = |source: &SourceReport| source.added + source.changed > 0;
         let duplicates = self.duplicates();
@@ -169,7 +140,6 @@ impl Merge<'_> {
             pruned_count: self.pruned.len() as u64,
             pruned_ids: first(&self.pruned),
             review_count: self.slots.len() as u64,
-            byte_count,
             sources,
             ..Report::default()
         };

@@ -1,5 +1,6 @@
 //! The part of the tree below one short gram, by radix steps over all its places.
 
+use super::build::Shared;
 use super::{HEAD_ROWS, Node, Postings, Set, Tree, Tuning};
 use crate::search::arena::END;
 use crate::search::rows::{insert, pack, rows_of};
@@ -26,12 +27,11 @@ struct Depth {
     keys_from: u32,
 }
 
-/// Grows parts of one tree into `tree`.
+/// Grows parts of one tree into `tree`, whose bitmaps are those of `shared`.
 pub(super) struct Grower<'a> {
     arena: &'a [u8],
     tuning: Tuning,
-    /// Keeps a bitmap, unless an equal one is kept already, and returns its number.
-    keep_bitmap: &'a dyn Fn(&[u64]) -> u32,
+    shared: &'a Shared<'a>,
     pub(super) tree: Tree,
     /// Children of the nodes from the root to the one in hand.
     children: Vec<Child>,
@@ -52,12 +52,12 @@ impl<'a> Grower<'a> {
         arena: &'a [u8],
         words: usize,
         tuning: Tuning,
-        keep_bitmap: &'a dyn Fn(&[u64]) -> u32,
+        shared: &'a Shared<'a>,
     ) -> Grower<'a> {
         Grower {
             arena,
             tuning,
-            keep_bitmap,
+            shared,
             tree: Tree::default(),
             children: Vec::new(),
             bits: vec![0; words],
@@ -129,7 +129,7 @@ impl<'a> Grower<'a> {
                 (set, rows) if rows == count => set,
                 _ => {
                     distinct(places).for_each(|row| insert(&mut self.bits, row));
-                    let number = (self.keep_bitmap)(&self.bits);
+                    let number = self.shared.add_bitmap(&self.bits);
                     self.bits.fill(0);
                     Set::Bitmap(number)
                 }

@@ -192,7 +192,6 @@ pub(in crate::server) fn config() -> Config {
         threads: NonZeroUsize::MIN,
         drain_time: Duration::from_secs(8),
         poll: Duration::ZERO,
-        file_bytes: 0,
         mcp: Mcp {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),

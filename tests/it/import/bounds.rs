@@ -1,6 +1,6 @@
 //! Both sides of the bounds of sources and of the file that they become.
 
-use super::{file, import, imported, raw, reasons, says};
+use super::{file, import, raw, reasons};
 
 const MARKED_UP_BYTES_MAX: usize = 4 * 65_536;
 
@@ -43,28 +43,6 @@ fn a_text_is_measured_before_its_markup_is_looked_at() {
             assert_eq!(refused, vec![why; usize::from(bytes > MARKED_UP_BYTES_MAX)]);
         }
     }
-}
-
-#[test]
-fn a_result_may_have_the_size_limit_and_no_byte_more() {
-    let folder = tempfile::tempdir().unwrap();
-    let table = "author,rating,date,text\nAnn,5,2024-03-04,Good.\nBob,4,2024-03-05,Fair.\n";
-    let source = file(folder.path(), "a.csv", table);
-    let (_, report) = import(folder.path(), &[&source, "--dry-run"]);
-    let bytes = report["byte_count"].as_u64().unwrap();
-    let less = (bytes - 1).to_string();
-    let why = format!(
-        "reviews.json would be larger than {less} bytes (--data-file-bytes); check and serve need the same flag, and take at most 1073741824"
-    );
-    says(
-        folder.path(),
-        &[&source, "--data-file-bytes", &less],
-        65,
-        why,
-    );
-    let (into, ..) = imported(&[&source, "--data-file-bytes", &bytes.to_string()]);
-    let written = std::fs::metadata(into.path().join("reviews.json")).unwrap();
-    assert_eq!(written.len(), bytes);
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn a_review_that_was_removed_is_not_added_again() {
     );
     let counts = values(&report["sources"][0], &["added", "ignored"]);
     assert_eq!(counts, json!([0, 1]));
-    let end = "1 record is on the ignore list and not added\n";
+    let end = "1 on the ignore list and not added\n";
     says(folder.path(), &[&source], 0, end);
     // Into a folder that has nothing but the list.
     let other = DataDir::empty();
@@ -209,7 +209,7 @@ fn pruning_removes_reviews_that_a_complete_source_no_longer_has() {
     let (_, report) = import(folder.path(), &dry);
     let counts = values(&report, &["pruned_count", "review_count"]);
     assert_eq!(counts, json!([1, 3]), "{report}");
-    let end = "1 review is not in the source any more and removed: ";
+    let end = "1 not in the source any more and removed: ";
     says(folder.path(), &dry, 0, end);
     assert_eq!(reviews(folder.path()).len(), 4);
     let (status, report) = import(folder.path(), &dry[..4]);

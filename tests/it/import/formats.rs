@@ -190,7 +190,7 @@ fn a_review_that_its_platform_hides_later_is_no_longer_published() {
         folder.path(),
         &[&source, "--verify-existing"],
         0,
-        "\n1 review is hidden at its source, and not published here either\n1 review: 0 published, 1 not published",
+        "\n1 hidden at their source, and not published here either\n0 of 1 are verified and so published",
     );
 }
 

@@ -35,28 +35,6 @@ fn standard_input_is_a_source_of_any_format() {
 }
 
 #[test]
-fn standard_input_may_have_the_size_of_a_data_file_and_no_byte_more() {
-    let folder = tempfile::tempdir().unwrap();
-    // The result needs more than the source, so a source that has the size alone is read and then refused.
-    let table = TABLE.replace("Good.", &"x".repeat(1_500));
-    let more = format!("-: is larger than {} bytes", table.len() - 1);
-    for (limit, message) in [
-        (table.len(), "reviews.json would be larger than"),
-        (table.len() - 1, &more),
-    ] {
-        let limit = limit.to_string();
-        let output = piped(
-            folder.path(),
-            table.as_bytes(),
-            &["--data-file-bytes", &limit],
-        );
-        assert_eq!(output.status.code(), Some(65));
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(error.contains(message), "{error}");
-    }
-}
-
-#[test]
 fn a_dry_run_shows_three_reviews_as_they_would_be_published() {
     let folder = tempfile::tempdir().unwrap();
     let mut table = "id,name,stars,date,text,reply,verified\n".to_owned();
@@ -72,7 +50,7 @@ fn a_dry_run_shows_three_reviews_as_they_would_be_published() {
     let expected = "as they would be published:\n  \
         ★★★★☆ 2024-03-04 Ann 4, import\n    Word 4\n    reply: Thanks 4.\n  \
         ★★★☆☆ 2024-03-03 Ann 3, import\n    Word 3\n    reply: Thanks 3.\n  \
-        ★★☆☆☆ 2024-03-02 Ann 2, import\n    Word 2\n    reply: Thanks 2.\n\n";
+        ★★☆☆☆ 2024-03-02 Ann 2, import\n    Word 2\n    reply: Thanks 2.\n";
     assert!(text.contains(expected), "{text}");
     let (_, report) = import(folder.path(), &[&source, "--dry-run"]);
     assert_eq!(report["sample"].as_array().unwrap().len(), 3);

@@ -34,7 +34,6 @@ pub(crate) fn config() -> Config {
         threads: NonZeroUsize::MIN.saturating_add(1),
         drain_time: Duration::from_secs(8),
         poll: Duration::from_millis(100),
-        file_bytes: 256 << 20,
         mcp: Mcp {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),

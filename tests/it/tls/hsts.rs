@@ -1,9 +1,7 @@
 //! `Strict-Transport-Security`: over our own TLS, where it was asked for.
 
 use super::{Pair, get, server};
-use crate::settings::one_line;
 use crate::support::Server;
-use crate::support::program::run;
 
 #[test]
 fn every_reply_says_for_how_long_https_is_to_be_asked_where_that_is_set() {
@@ -19,10 +17,4 @@ fn every_reply_says_for_how_long_https_is_to_be_asked_where_that_is_set() {
     let silent = server(&pair);
     let reply = get(silent.address(), &pair.certificate, "/").unwrap();
     assert!(!reply.contains("strict-transport-security"), "{reply}");
-}
-
-#[test]
-fn without_a_certificate_it_is_refused() {
-    let output = run(&["serve", "--hsts", "31536000"]);
-    one_line(&output, 64, "--tls-cert");
 }

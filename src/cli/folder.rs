@@ -1,38 +1,46 @@
-//! The folder that is brought up to date: locked, checked before and after, replaced as a whole.
+//! A data directory as commands read, change and replace its files: locked, checked before and after, each file as a whole.
 
+use std::borrow::Cow;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::mem::take;
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use crate::cli::exit::{Failure, Status};
-use crate::dataset::{self, Files, Ignored, Problems};
+use super::exit::{Failure, Status};
+use crate::clock;
+use crate::dataset::{self, Decoded, Files, Ignored, Problems};
 use crate::import::Merge;
-use crate::server::files::{self, IGNORED, REVIEWS};
+use crate::server::files::{self, FILE_BYTES_MAX, IGNORED, REVIEWS};
 use crate::wire::date::Timestamp;
 
 /// The previous file's name.
 pub(super) const BACKUP: &str = "reviews.json.bak";
 
-/// A folder, and what is in it.
-pub(in crate::cli) struct Folder {
+/// Reads and checks the files of a directory, as the service does.
+pub(super) fn read_dataset(path: &Path) -> Result<Decoded, Failure> {
+    let decoded = dataset::decode(files::read(path, FILE_BYTES_MAX)?, clock::now());
+    decoded.map_err(|problems| invalid(path, "is not valid", &problems))
+}
+
+fn invalid(path: &Path, what: &str, problems: &Problems) -> Failure {
+    let message = format!("{}: {what}\n{problems}", path.display());
+    Failure::new(Status::Data, message)
+}
+
+/// A data directory that an import or a removal changes.
+pub(super) struct Folder {
     path: PathBuf,
     /// All files but the reviews.
     companions: Files,
-    reviews: String,
-    updated_at: Timestamp,
-    /// Held until the import ends; none in a dry run.
+    reviews: Vec<u8>,
+    /// Held until the command ends; none in a dry run.
     _lock: Option<File>,
 }
 
 impl Folder {
-    /// Reads and checks the folder: reviews laid over a broken file would make it no better. A dry run does not lock it.
-    pub(in crate::cli) fn open(
-        path: &Path,
-        bytes_max: u64,
-        is_dry: bool,
-    ) -> Result<Folder, Failure> {
+    /// Reads and checks the directory: reviews laid over a broken file would make it no better. A dry run does not lock it.
+    pub(super) fn open(path: &Path, is_dry: bool) -> Result<Folder, Failure> {
         if !path.join(REVIEWS).exists() {
             let shown = path.display();
             let message =
@@ -40,121 +48,87 @@ impl Folder {
             return Err(Failure::new(Status::NoInput, message));
         }
         let lock = if is_dry { None } else { Some(lock(path)?) };
-        let files = files::read(path, bytes_max)?;
-        let reviews = String::from_utf8_lossy(&files.reviews).into_owned();
-        let companions = Files {
-            reviews: Vec::new(),
-            ..files.clone()
-        };
-        let decoded = dataset::decode(files, crate::clock::now()).map_err(|problems| {
-            refused(path, "is not valid, so nothing was imported", &problems)
-        })?;
-        Ok(Folder {
+        let mut files = files::read(path, FILE_BYTES_MAX)?;
+        let folder = Folder {
             path: path.to_owned(),
-            companions,
-            reviews,
-            updated_at: decoded.dataset.updated_at,
+            reviews: take(&mut files.reviews),
+            companions: files,
             _lock: lock,
-        })
+        };
+        folder.check(
+            &folder.reviews,
+            None,
+            "is not valid, so nothing was changed",
+        )?;
+        Ok(folder)
     }
 
     /// The text of `reviews.json`.
-    pub(in crate::cli) fn reviews(&self) -> &str {
-        &self.reviews
+    pub(super) fn reviews(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.reviews)
     }
 
     /// The reviews that were removed for good.
-    pub(in crate::cli) fn ignored(&self) -> Result<Vec<Ignored>, Failure> {
-        let Some(bytes) = &self.companions.ignored else {
-            return Ok(Vec::new());
-        };
-        dataset::parse_ignored(bytes)
-            .map_err(|problems| refused(&self.path, "is not valid", &problems))
+    pub(super) fn ignored(&self) -> Result<Vec<Ignored>, Failure> {
+        let list = self.companions.ignored.as_deref();
+        let list = list.map(dataset::parse_ignored).transpose();
+        let list = list.map_err(|problems| invalid(&self.path, "is not valid", &problems))?;
+        Ok(list.unwrap_or_default())
     }
 
-    /// Writes the ignore list and the reviews without those on it, and removes the backup, which holds them, too.
+    /// Checks that the service would accept these reviews.
+    pub(super) fn check_result(&self, reviews: &str) -> Result<(), Failure> {
+        self.check(reviews.as_bytes(), None, "would not be valid")
+    }
+
+    /// Checks these reviews with the other files; `ignored` is a new list of removed reviews.
+    fn check(&self, reviews: &[u8], ignored: Option<&str>, what: &str) -> Result<(), Failure> {
+        let mut files = self.companions.clone();
+        files.reviews = reviews.to_vec();
+        files.ignored = ignored.map(Into::into).or(files.ignored);
+        let decoded = dataset::decode(files, clock::now());
+        let decoded = decoded.map_err(|problems| invalid(&self.path, what, &problems));
+        decoded.map(drop)
+    }
+
+    /// Writes the reviews, and returns the new `updated_at`. The previous file is kept as [`BACKUP`]; where reviews were
+    /// removed, `ignored` is the new list of all that were, and the backup, which holds them, is deleted.
     ///
-    /// The list comes first: what is on it is not published, so that an end in between publishes nothing removed.
-    pub(in crate::cli) fn forget(
+    /// The list is written first: what is on it is not published, so that an end in between publishes nothing removed.
+    pub(super) fn write(
         &self,
         merge: &Merge<'_>,
-        list: &[Ignored],
+        ignored: Option<&[Ignored]>,
     ) -> Result<Timestamp, Failure> {
-        let list = dataset::render_ignored(list).into_bytes();
-        let updated_at = self.later();
+        let updated_at = clock::now();
         let text = merge.render(updated_at);
-        self.decode(&text, Some(list.clone()))?;
-        let path = self.reviews_path()?;
-        put(&self.path.join(IGNORED), None, &list)?;
-        put(&path, None, text.as_bytes())?;
-        let backup = path.with_file_name(BACKUP);
-        remove(&backup).map_err(|error| unwritten(&backup, &error))?;
-        Ok(updated_at)
-    }
-
-    /// Checks that the service would accept the result.
-    pub(super) fn check(&self, text: &str) -> Result<(), Failure> {
-        self.decode(text, self.companions.ignored.clone())
-    }
-
-    /// Checks `text` with the files beside it and this ignore list.
-    fn decode(&self, text: &str, ignored: Option<Vec<u8>>) -> Result<(), Failure> {
-        let files = Files {
-            reviews: text.as_bytes().to_vec(),
-            ignored,
-            ..self.companions.clone()
-        };
-        let decoded = dataset::decode(files, crate::clock::now());
-        decoded
-            .map(drop)
-            .map_err(|problems| refused(&self.path, "would not be valid", &problems))
-    }
-
-    /// Writes the result, keeps the previous file as [`BACKUP`], and returns the new `updated_at`.
-    pub(super) fn write(&self, merge: &Merge<'_>) -> Result<Timestamp, Failure> {
-        let updated_at = self.later();
-        let text = merge.render(updated_at);
-        self.check(&text)?;
+        let list = ignored.map(dataset::render_ignored);
+        self.check(text.as_bytes(), list.as_deref(), "would not be valid")?;
         let path = self.reviews_path()?;
         let backup = path.with_file_name(BACKUP);
-        put(&backup, Some(&path), self.reviews.as_bytes())?;
-        put(&path, None, text.as_bytes())?;
-        Ok(updated_at)
-    }
-
-    /// Returns the time of the change. Where the file is of this very second, it waits for the next one.
-    fn later(&self) -> Timestamp {
-        // The file's time was not in the future when it was checked. A clock that was set back since ends the wait.
-        for _ in 0..LATER_TRIES {
-            if crate::clock::now() > self.updated_at {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(20));
+        match &list {
+            Some(list) => put(&self.path.join(IGNORED), None, list.as_bytes())?,
+            None => put(&backup, Some(&path), &self.reviews)?,
         }
-        crate::clock::now()
+        put(&path, None, text.as_bytes())?;
+        if list.is_some() {
+            remove(&backup).map_err(|error| unwritten(&backup, &error))?;
+        }
+        Ok(updated_at)
     }
 
     /// The file of reviews, where a link leads to; an error where an editor has saved it since it was read.
     fn reviews_path(&self) -> Result<PathBuf, Failure> {
         let path = self.path.join(REVIEWS);
-        let is_untouched = fs::read(&path).is_ok_and(|bytes| bytes == self.reviews.as_bytes());
-        if !is_untouched {
-            let message = format!(
-                "{}: was changed while the import ran; import again",
-                path.display()
-            );
-            return Err(Failure::new(Status::Data, message));
+        if fs::read(&path).is_ok_and(|bytes| bytes == self.reviews) {
+            return Ok(fs::canonicalize(&path).unwrap_or(path));
         }
-        Ok(fs::canonicalize(&path).unwrap_or(path))
+        let message = format!("{}: was changed meanwhile; try again", path.display());
+        Err(Failure::new(Status::Data, message))
     }
 }
 
-fn refused(path: &Path, what: &str, problems: &Problems) -> Failure {
-    let message = format!("{}: {what}\n{problems}", path.display());
-    Failure::new(Status::Data, message)
-}
-
-/// Locks the folder itself, so that no file is left behind.
+/// Locks the directory itself, so that no file is left behind.
 fn lock(path: &Path) -> Result<File, Failure> {
     let failed = |status, what: &str| Failure::new(status, format!("{}: {what}", path.display()));
     let folder = File::open(path).map_err(|error| failed(Status::Io, &error.to_string()))?;
@@ -176,8 +150,8 @@ fn put(path: &Path, like: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
         // A link stays one, and the file that it leads to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let fresh = path.with_file_name(format!(".{name}.new-{}", std::process::id()));
-        // The folder is locked, so a file of this name was left by an import that was killed.
+        let fresh = path.with_file_name(format!(".{name}.new"));
+        // The directory is locked, so a file of this name was left by a command that was killed.
         remove(&fresh)?;
         let replaced = write(&fresh, like.unwrap_or(&path), bytes).and_then(|()| {
             fs::rename(&fresh, &path)?;
@@ -220,29 +194,26 @@ fn write(fresh: &Path, like: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Gives the file the owner and the group of the old one, as far as that is allowed.
+/// Gives the file the owner and the group of the old one, as far as that is allowed; an error where those who may read
+/// the old one could not read this one.
 fn own(file: &File, old: &Metadata) -> io::Result<()> {
-    let (user, group, mode) = (old.uid(), old.gid(), old.mode());
+    let (user, group, mode) = (old.uid(), old.gid(), old.mode() & 0o777);
     let owned = fchown(file, Some(user), Some(group));
     // The group alone may be given where the owner may not.
     let _kept = owned.or_else(|_| fchown(file, None, Some(group)));
     let new = file.metadata()?;
     let (is_lost, readers) = match mode {
-        mode if mode & 0o004 != 0 => return Ok(()),
+        mode if mode & 0o004 != 0 => (false, String::new()),
         mode if mode & 0o040 != 0 => (new.gid() != group, format!("group {group}")),
         _ => (new.uid() != user, format!("user {user}")),
     };
-    let mode = mode & 0o777;
-    let message =
-        format!("it would not be {readers}'s any more, and mode {mode:o} lets no one else read it");
-    match is_lost {
-        true => Err(io::Error::new(io::ErrorKind::PermissionDenied, message)),
-        false => Ok(()),
+    if !is_lost {
+        return Ok(());
     }
+    Err(io::Error::other(format!(
+        "it would not be {readers}'s any more, and mode {mode:o} lets no one else read it"
+    )))
 }
-
-/// Waits of 20 ms for the next second, two seconds in all.
-const LATER_TRIES: u32 = 100;
 
 #[cfg(test)]
 mod tests {
@@ -256,9 +227,7 @@ mod tests {
         let path = folder.path().join(REVIEWS);
         fs::write(&path, "first").unwrap();
         // A killed import left another name of the file.
-        let left = folder
-            .path()
-            .join(format!(".{REVIEWS}.new-{}", std::process::id()));
+        let left = folder.path().join(format!(".{REVIEWS}.new"));
         fs::hard_link(&path, &left).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         // Only root can give files away; for others the owner is their own.
