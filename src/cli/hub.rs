@@ -99,16 +99,9 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     let (store, format) = (&mut store, args.format);
     let out = match &args.action {
         Action::Copy => copy(&place, store, args)?,
-        Action::List { removed: true, .. } => list_removed(store)?.render(format, Map::new()),
-        Action::List { requests: true, .. } => list_requests(store)?.render(format, Map::new()),
-        Action::List { .. } => {
-            let is_paused = store.is_paused(now()).map_err(|error| failure(&error))?;
-            if is_paused && format == Format::Text {
-                tell("deliveries are paused: most callback hosts cannot be reached");
-            }
-            let paused = ("deliveries_paused".to_owned(), Value::Bool(is_paused));
-            list(store)?.render(format, Map::from_iter([paused]))
-        }
+        Action::List { removed: true, .. } => list_removed(store, format)?,
+        Action::List { requests: true, .. } => list_requests(store, format)?,
+        Action::List { .. } => list(store, format)?,
         Action::Show { id } => show(store, *id, format)?,
         Action::Remove { id } => apply_admin(store, *id, AdminCommand::Remove, format)?,
         Action::Retry { id } => apply_admin(store, *id, AdminCommand::Retry, format)?,
@@ -127,7 +120,7 @@ fn open(place: &StoreLocation) -> Result<Store, Failure> {
         );
         return Err(Failure::new(Status::NoInput, message));
     }
-    place.open().map_err(|error| failure(&error))
+    Ok(place.open()?)
 }
 
 /// Copies the state directory into `store`, while no service delivers from that directory.
@@ -138,183 +131,209 @@ fn copy(place: &StoreLocation, store: &mut Store, args: &HubArgs) -> Result<Stri
     }
     let directory = StoreLocation::Directory(args.state.clone());
     let mut source = open(&directory)?;
-    if !source.try_take_role().map_err(|error| failure(&error))? {
+    if !source.try_take_role()? {
         let message = format!("{directory}: a service still delivers from it; stop that first");
         return Err(Failure::new(Status::Unavailable, message));
     }
-    let report = store.copy_from(&mut source, now());
     let CopyReport {
         copied,
         known,
         requests,
-    } = report.map_err(|error| failure(&error))?;
+    } = store.copy_from(&mut source, now())?;
     Ok(match args.format {
         Format::Text => format!(
             "{copied} subscriptions are copied, {known} were there before, {requests} requests wait for verification\n"
         ),
-        Format::Json => format!(
-            "{}\n",
-            json!({"copied": copied, "known": known, "requests": requests})
-        ),
+        Format::Json => {
+            let json = json!({"copied": copied, "known": known, "requests": requests});
+            format!("{json}\n")
+        }
     })
 }
 
-fn list(store: &mut Store) -> Result<Table, Failure> {
-    let mut all = Vec::new();
+fn list(store: &mut Store, format: Format) -> Result<String, Failure> {
+    let is_paused = store.is_paused(now())?;
+    if is_paused && format == Format::Text {
+        tell("deliveries are paused: most callback hosts cannot be reached");
+    }
+    let (mut rows, mut after) = (Vec::new(), 0);
     loop {
-        let after = all.last().map_or(0, |listed: &Listed| listed.id);
-        let page = store.list(after, PAGE).map_err(|error| failure(&error))?;
-        let is_last = page.len() < PAGE;
-        all.extend(page);
-        if is_last {
-            break;
+        let page = store.list(after, PAGE)?;
+        rows.extend(page.iter().map(subscription_row));
+        match page.last() {
+            Some(last) if page.len() == PAGE => after = last.id,
+            _ => break,
         }
     }
-    let rows = all.iter().map(|listed| {
-        let Listed {
-            id,
-            topic,
-            owed,
-            state,
-            callback,
-            ..
-        } = listed;
-        let (host, lease_end) = (callback.host(), time(state.lease_end));
-        let (owed, failures) = (if *owed { "yes" } else { "no" }, state.failures);
-        let last = last(state.last.as_ref());
-        let text = format!("{id}\t{host}\t{topic}\t{lease_end}\t{owed}\t{failures}\t{last}");
-        (text, render_listed(listed))
-    });
-    Ok(Table {
-        key: "subscriptions",
-        heading: "id\thost\ttopic\tlease ends\towed\tfailures\tlast",
-        rows: rows.collect(),
-    })
+    let columns = &[
+        "id",
+        "host",
+        "topic",
+        "lease_end",
+        "owed",
+        "failures",
+        "last_status",
+        "last_at",
+    ];
+    let paused = vec![("deliveries_paused", is_paused.into())];
+    Ok(render_table("subscriptions", columns, rows, paused, format))
 }
 
-fn list_removed(store: &mut Store) -> Result<Table, Failure> {
-    let stones = store
-        .tombstones(TOMBSTONES_MAX)
-        .map_err(|error| failure(&error))?;
-    let rows = stones.iter().map(|stone| {
-        let Tombstone {
-            id,
-            host,
-            topic,
-            at,
-            removal,
-            last: ended,
-            ..
-        } = stone;
-        let (at, last) = (time(*at), last(ended.as_ref()));
-        let text = format!("{id}\t{host}\t{topic}\t{at}\t{removal}\t{last}");
-        (text, render_tombstone(stone))
-    });
-    Ok(Table {
-        key: "removed",
-        heading: "id\thost\ttopic\tended\treason\tlast",
-        rows: rows.collect(),
-    })
+fn list_removed(store: &mut Store, format: Format) -> Result<String, Failure> {
+    let stones = store.tombstones(TOMBSTONES_MAX)?;
+    let row = |stone: &Tombstone| {
+        let mut row = vec![
+            ("id", json!(stone.id)),
+            ("topic", json!(stone.topic)),
+            ("host", json!(stone.host)),
+            ("reason", json!(stone.removal.as_str())),
+            ("created_at", json!(time(stone.created_at))),
+            ("ended_at", json!(time(stone.at))),
+        ];
+        row.extend(last_attempt(stone.last.as_ref()));
+        row
+    };
+    let rows = stones.iter().map(row).collect();
+    let columns = &[
+        "id",
+        "host",
+        "topic",
+        "ended_at",
+        "reason",
+        "last_status",
+        "last_at",
+    ];
+    Ok(render_table("removed", columns, rows, Row::new(), format))
 }
 
 /// Lists the requests that wait for verification, the oldest first.
-fn list_requests(store: &mut Store) -> Result<Table, Failure> {
-    let waiting = store
-        .requests(usize::MAX)
-        .map_err(|error| failure(&error))?;
-    let rows = waiting.iter().map(|request| {
-        let WaitingRequest {
-            id, topic, state, ..
-        } = request;
-        let (mode, host) = (request.mode.as_str(), request.callback.host().to_string());
-        let (at, attempts) = (time(state.created_at), state.attempt);
-        let last = state.last.as_ref().map(|last| last.answer.to_string());
-        let json = json!({
-            "id": id,
-            "mode": mode,
-            "topic": topic,
-            "host": host,
-            "accepted_at": at,
-            "attempts": attempts,
-            "last_status": last,
-        });
-        let last = last.unwrap_or_else(|| "none".to_owned());
-        let text = format!("{id}\t{mode}\t{host}\t{topic}\t{at}\t{attempts}\t{last}");
-        (text, json)
-    });
-    Ok(Table {
-        key: "requests",
-        heading: "id\tmode\thost\ttopic\taccepted\tattempts\tlast",
-        rows: rows.collect(),
-    })
+fn list_requests(store: &mut Store, format: Format) -> Result<String, Failure> {
+    let waiting = store.requests(usize::MAX)?;
+    let row = |request: &WaitingRequest| {
+        let mut row = vec![
+            ("id", json!(request.id)),
+            ("mode", json!(request.mode.as_str())),
+            ("topic", json!(request.topic)),
+            ("host", json!(request.callback.host().to_string())),
+            ("accepted_at", json!(time(request.state.created_at))),
+            ("attempts", json!(request.state.attempt)),
+        ];
+        row.extend(last_attempt(request.state.last.as_ref()));
+        row
+    };
+    let rows = waiting.iter().map(row).collect();
+    let columns = &[
+        "id",
+        "mode",
+        "host",
+        "topic",
+        "accepted_at",
+        "attempts",
+        "last_status",
+    ];
+    Ok(render_table("requests", columns, rows, Row::new(), format))
 }
 
-/// A list, each row as text and as JSON.
-struct Table {
-    key: &'static str,
-    heading: &'static str,
-    rows: Vec<(String, Value)>,
-}
-
-impl Table {
-    /// Renders the list; `more` are keys that stand before it in JSON.
-    fn render(self, format: Format, mut more: Map<String, Value>) -> String {
-        match format {
-            Format::Json => {
-                let rows = self.rows.into_iter().map(|(_, json)| json);
-                more.insert(self.key.to_owned(), rows.collect());
-                format!("{}\n", Value::Object(more))
-            }
-            Format::Text => {
-                let rows = self.rows.iter().map(|(text, _)| format!("{text}\n"));
-                format!("{}\n{}", self.heading, rows.collect::<String>())
-            }
-        }
-    }
-}
-
+/// Shows all that is known of one subscription.
 fn show(store: &mut Store, id: i64, format: Format) -> Result<String, Failure> {
-    let found = store
-        .list(id.saturating_sub(1), 1)
-        .map_err(|error| failure(&error))?;
+    let found = store.list(id.saturating_sub(1), 1)?;
     let Some(listed) = found.into_iter().find(|listed| listed.id == id) else {
         return Err(unknown(store, id));
     };
-    if format == Format::Json {
-        return Ok(format!("{}\n", render_listed(&listed)));
-    }
+    let row = subscription_row(&listed);
+    Ok(match format {
+        Format::Json => format!("{}\n", object(row)),
+        Format::Text => {
+            let line = |(name, value): &(&str, Value)| format!("{name}\t{}\n", text(value));
+            row.iter().map(line).collect()
+        }
+    })
+}
+
+/// Names and values, in the order in which text shows them.
+type Row = Vec<(&'static str, Value)>;
+
+fn subscription_row(listed: &Listed) -> Row {
     let state = &listed.state;
-    let signed = if state.secret.is_some() { "yes" } else { "no" };
-    let next = match listed.owed {
+    let lease_s = match state.phase {
+        Phase::Active { lease_s } | Phase::Pending { lease_s } => lease_s,
+        Phase::Unsubscribing => 0,
+    };
+    let next_attempt = match listed.owed {
+        _ if state.phase == Phase::Unsubscribing => "none: unsubscribed".to_owned(),
         true if state.claimed => "under way".to_owned(),
         true if state.next_at <= now() => "now".to_owned(),
         true => time(state.next_at),
         false => "at the next change".to_owned(),
     };
-    let lease = match state.phase {
-        Phase::Active { lease_s } | Phase::Pending { lease_s } => format!("{lease_s} s"),
-        Phase::Unsubscribing => {
-            "unsubscribed, leaves when the delivery under way has ended".to_owned()
-        }
-    };
-    let lines = [
-        ("id", id.to_string()),
-        ("topic", listed.topic.clone()),
-        ("callback", listed.callback.without_query()),
-        ("signed", signed.to_owned()),
-        ("active since", time(state.created_at)),
-        ("verified", time(state.verified_at)),
-        ("lease ends", time(state.lease_end)),
-        ("lease", lease),
-        ("owed", if listed.owed { "yes" } else { "no" }.to_owned()),
-        ("next attempt", next),
-        ("failures", state.failures.to_string()),
-        ("last attempt", last(state.last.as_ref())),
-        ("it took", format!("{} ms", state.elapsed_ms)),
+    let mut row = vec![
+        ("id", json!(listed.id)),
+        ("topic", json!(listed.topic)),
+        ("callback", json!(listed.callback.without_query())),
+        ("host", json!(listed.callback.host().to_string())),
+        ("signed", json!(state.secret.is_some())),
+        ("created_at", json!(time(state.created_at))),
+        ("verified_at", json!(time(state.verified_at))),
+        ("lease_end", json!(time(state.lease_end))),
+        ("lease_seconds", json!(lease_s)),
+        ("owed", json!(listed.owed)),
+        ("next_attempt", json!(next_attempt)),
+        ("failures", json!(state.failures)),
+        ("elapsed_ms", json!(state.elapsed_ms)),
     ];
-    Ok(lines
-        .map(|(name, value)| format!("{name}\t{value}\n"))
-        .concat())
+    row.extend(last_attempt(state.last.as_ref()));
+    row
+}
+
+fn last_attempt(last: Option<&Ended>) -> [(&'static str, Value); 2] {
+    [
+        (
+            "last_status",
+            json!(last.map(|last| last.answer.to_string())),
+        ),
+        ("last_at", json!(last.map(|last| time(last.at)))),
+    ]
+}
+
+/// Renders a list: in JSON with all that is in a row, after `more`; in text with the named columns.
+fn render_table(
+    key: &'static str,
+    columns: &[&str],
+    rows: Vec<Row>,
+    mut more: Row,
+    format: Format,
+) -> String {
+    if format == Format::Json {
+        more.push((key, rows.into_iter().map(object).collect()));
+        return format!("{}\n", object(more));
+    }
+    let mut out = format!("{}\n", columns.join("\t"));
+    for row in rows {
+        let cell = |column: &&str| {
+            let found = row.iter().find(|(name, _)| name == column);
+            found.map_or_else(String::new, |(_, value)| text(value))
+        };
+        let cells: Vec<String> = columns.iter().map(cell).collect();
+        out.push_str(&format!("{}\n", cells.join("\t")));
+    }
+    out
+}
+
+fn object(row: Row) -> Value {
+    let pairs = row
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value));
+    Value::Object(pairs.collect::<Map<String, Value>>())
+}
+
+/// Returns a value as people read it.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 fn apply_admin(
@@ -323,10 +342,7 @@ fn apply_admin(
     order: AdminCommand,
     format: Format,
 ) -> Result<String, Failure> {
-    let found = store
-        .apply_admin(id, order, now())
-        .map_err(|error| failure(&error))?;
-    if !found {
+    if !store.apply_admin(id, order, now())? {
         return Err(unknown(store, id));
     }
     let done = match order {
@@ -337,49 +353,6 @@ fn apply_admin(
         Format::Text => format!("subscription {id} is {done}\n"),
         Format::Json => format!("{}\n", json!({"id": id, "done": done})),
     })
-}
-
-fn render_listed(listed: &Listed) -> Value {
-    let state = &listed.state;
-    let lease_s = match state.phase {
-        Phase::Active { lease_s } | Phase::Pending { lease_s } => lease_s,
-        Phase::Unsubscribing => 0,
-    };
-    json!({
-        "id": listed.id,
-        "topic": listed.topic,
-        "callback": listed.callback.without_query(),
-        "signed": state.secret.is_some(),
-        "created_at": time(state.created_at),
-        "verified_at": time(state.verified_at),
-        "lease_end": time(state.lease_end),
-        "lease_seconds": lease_s,
-        "owed": listed.owed,
-        "failures": state.failures,
-        "last_at": state.last.as_ref().map(|last| time(last.at)),
-        "last_status": state.last.as_ref().map(|last| last.answer.to_string()),
-        "elapsed_ms": state.elapsed_ms,
-    })
-}
-
-fn render_tombstone(stone: &Tombstone) -> Value {
-    json!({
-        "id": stone.id,
-        "topic": stone.topic,
-        "host": stone.host,
-        "reason": stone.removal.as_str(),
-        "created_at": time(stone.created_at),
-        "ended_at": time(stone.at),
-        "last_at": stone.last.as_ref().map(|last| time(last.at)),
-        "last_status": stone.last.as_ref().map(|last| last.answer.to_string()),
-    })
-}
-
-fn last(last: Option<&Ended>) -> String {
-    last.map_or_else(
-        || "never".to_owned(),
-        |last| format!("{} at {}", last.answer, time(last.at)),
-    )
 }
 
 fn time(moment: Moment) -> String {
@@ -397,23 +370,30 @@ fn unknown(store: &mut Store, id: i64) -> Failure {
     let message = match stones.iter().find(|stone| stone.id == id) {
         None => format!("there is no subscription {id}; `reviewd hub list` names them"),
         Some(stone) => {
-            let (host, at) = (&stone.host, time(stone.at));
-            let (reason, last) = (stone.removal, last(stone.last.as_ref()));
+            let (host, at, reason) = (&stone.host, time(stone.at), stone.removal);
+            let last = match &stone.last {
+                None => "never".to_owned(),
+                Some(last) => format!("{} at {}", last.answer, time(last.at)),
+            };
             format!("subscription {id} of {host} ended at {at}: {reason} (last attempt: {last})")
         }
     };
     Failure::new(Status::NoInput, message)
 }
 
-/// Finds the exit status for a store that cannot be used.
-pub(super) fn failure(error: &StoreError) -> Failure {
-    let status = match error {
-        StoreError::Corrupt(..) | StoreError::Foreign(_) | StoreError::Newer(..) => Status::Data,
-        StoreError::Busy(_) | StoreError::Unreachable(..) => Status::Unavailable,
-        StoreError::Refused(..) => Status::Config,
-        StoreError::QuotaExceeded(_) | StoreError::ReadOnly(_) | StoreError::Io(..) => Status::Io,
-    };
-    Failure::new(status, error.to_string())
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        use StoreError::{
+            Busy, Corrupt, Foreign, Io, Newer, QuotaExceeded, ReadOnly, Refused, Unreachable,
+        };
+        let status = match error {
+            Corrupt(..) | Foreign(_) | Newer(..) => Status::Data,
+            Busy(_) | Unreachable(..) => Status::Unavailable,
+            Refused(..) => Status::Config,
+            QuotaExceeded(_) | ReadOnly(_) | Io(..) => Status::Io,
+        };
+        Failure::new(status, error.to_string())
+    }
 }
 
 /// Subscriptions read at a time.

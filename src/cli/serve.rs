@@ -63,8 +63,7 @@ fn check_place(place: &StoreLocation, config: &Config) -> Result<(), Failure> {
             let is_known = config.inherited.is_none() && config.listen.port() != 0;
             let listening = || is_known.then(|| config.origin_at(config.listen));
             let origin = config.base_url.clone().or_else(listening);
-            let usable = place.await_usable(origin.as_deref());
-            usable.map_err(|error| super::hub::failure(&error))
+            Ok(place.await_usable(origin.as_deref())?)
         }
     }
 }

@@ -1,69 +1,66 @@
 //! `reviewd hub`, beside a hub that runs.
 
+use std::time::Duration;
+
+use serde_json::Value;
+
 use super::rig::Rig;
 use super::subscriber::{Reply, Subscriber};
 use crate::support::program::command;
 use crate::support::{Program, wait_until};
 
 /// Runs `reviewd hub` on the rig's state; returns exit status, standard output and standard error.
-fn hub(rig: &Rig, arguments: &[&str]) -> (i32, String, String) {
-    let output = command()
-        .arg("hub")
-        .args(arguments)
-        .arg("--state")
-        .arg(rig.state_dir())
-        .output()
-        .unwrap();
+pub(crate) fn hub(rig: &Rig, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = command();
+    command.arg("hub").args(arguments).arg("--state");
+    let output = command.arg(rig.state_dir()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    let status = output.status.code().unwrap();
+    (status, text(output.stdout), text(output.stderr))
 }
 
-fn json(rig: &Rig, arguments: &[&str]) -> serde_json::Value {
+fn json(rig: &Rig, arguments: &[&str]) -> Value {
     let (status, out, error) = hub(rig, &[arguments, &["--format", "json"]].concat());
     assert_eq!((status, error.as_str()), (0, ""));
     serde_json::from_str(&out).unwrap()
+}
+
+fn id_of(rig: &Rig, callback: &str) -> String {
+    rig.listed(callback).unwrap().id.to_string()
 }
 
 #[test]
 fn list_and_show_tell_everything_but_secrets_and_queries() {
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb?token=hidden");
-    rig.subscribe_with(
-        &callback,
-        &[("hub.secret", "opensesame"), ("hub.lease_seconds", "1000")],
-    )
-    .unwrap();
+    let fields = [("hub.secret", "opensesame"), ("hub.lease_seconds", "1000")];
+    rig.subscribe_with(&callback, &fields).unwrap();
     rig.wait_active(&callback);
     rig.change("2");
     rig.wait_settled();
-    let listed = json(&rig, &["list"]);
-    let entry = &listed["subscriptions"][0];
-    assert_eq!(
-        entry["callback"],
-        format!("https://127.0.0.1:{}/cb?…", subscriber.port())
-    );
-    assert_eq!(
-        (entry["signed"].as_bool(), entry["lease_seconds"].as_u64()),
-        (Some(true), Some(1000))
-    );
-    assert_eq!(
-        (entry["owed"].as_bool(), entry["last_status"].as_str()),
-        (Some(false), Some("204"))
-    );
-    let id = entry["id"].as_i64().unwrap().to_string();
-    assert_eq!(&json(&rig, &["show", &id]), entry);
-    for arguments in [
-        &["list"][..],
-        &["show", &id],
-        &["list", "--format", "json"],
-        &["list", "--removed"],
+    let entry = json(&rig, &["list"])["subscriptions"][0].clone();
+    let shown = format!("https://127.0.0.1:{}/cb?…", subscriber.port());
+    for (name, value) in [
+        ("callback", Value::from(shown)),
+        ("signed", true.into()),
+        ("lease_seconds", 1_000.into()),
+        ("owed", false.into()),
+        ("last_status", "204".into()),
+        ("next_attempt", "at the next change".into()),
+    ] {
+        assert_eq!(entry[name], value, "{name}");
+    }
+    let id = id_of(&rig, &callback);
+    assert_eq!(json(&rig, &["show", &id]), entry);
+    for (arguments, line) in [
+        (&["list"][..], "\tno\t0\t204\t2"),
+        (&["show", &id], "\nsigned\tyes\n"),
+        (&["list", "--format", "json"], "\"signed\":true"),
+        (&["list", "--removed"], "id\thost\ttopic\tended_at\treason"),
     ] {
         let (status, out, error) = hub(&rig, arguments);
         assert_eq!((status, error.as_str()), (0, ""));
+        assert!(out.contains(line), "{out}");
         assert!(
             !out.contains("opensesame") && !out.contains("hidden"),
             "{out}"
@@ -76,39 +73,40 @@ fn remove_tells_the_subscriber_and_leaves_a_tombstone() {
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb");
     rig.subscribe(&callback);
-    let id = rig.listed(&callback).unwrap().id.to_string();
+    let id = id_of(&rig, &callback);
     let (status, out, _) = hub(&rig, &["remove", &id]);
     assert_eq!(
         (status, out),
         (0, format!("subscription {id} is removed\n"))
     );
-    assert_eq!(
-        subscriber.wait_denial(1).query()["hub.reason"],
-        "the operator removed the subscription"
-    );
+    let reason = "the operator removed the subscription";
+    assert_eq!(subscriber.wait_denial(1).query()["hub.reason"], reason);
     let removed = json(&rig, &["list", "--removed"]);
     assert_eq!(removed["removed"][0]["reason"], "operator");
     rig.change("2");
     rig.wait_settled();
-    assert_eq!(subscriber.deliveries().len(), 0);
+    subscriber.assert_received(0, 1);
+    for action in ["show", "remove", "retry"] {
+        let (status, _, error) = hub(&rig, &[action, &id]);
+        assert_eq!(status, 66);
+        let begin = format!("reviewd: subscription {id} of 127.0.0.1 ended at 2");
+        assert!(error.starts_with(&begin), "{error}");
+        let end = "Z: operator (last attempt: never)\n";
+        assert!(error.ends_with(end), "{error}");
+    }
 }
 
 #[test]
 fn retry_sends_what_is_owed_at_once() {
-    let rig = Rig::start_with(|settings| {
-        settings.policy.retry_delays = vec![std::time::Duration::from_secs(3600)]
-    });
-    let subscriber = Subscriber::delivering(|_| Reply::Answer(503, Vec::new()));
+    let hour = Duration::from_secs(3600);
+    let rig = Rig::start_with(|settings| settings.policy.retry_delays = vec![hour]);
+    let subscriber = Subscriber::delivering(|_| Reply::status(503));
     let callback = subscriber.callback("/cb");
     rig.subscribe(&callback);
     rig.change("2");
-    wait_until("one failure", || {
-        rig.listed(&callback)
-            .is_some_and(|listed| listed.state.failures == 1)
-    });
+    rig.wait_failures(&callback, 1);
     subscriber.behave(Reply::good);
-    let id = rig.listed(&callback).unwrap().id.to_string();
-    assert_eq!(hub(&rig, &["retry", &id]).0, 0);
+    assert_eq!(hub(&rig, &["retry", &id_of(&rig, &callback)]).0, 0);
     assert_eq!(subscriber.wait_delivery(2).body, b"2");
 }
 
@@ -119,25 +117,8 @@ fn what_is_not_there_is_66_and_a_damaged_state_65() {
     for action in ["show", "remove", "retry"] {
         let (status, out, error) = hub(&rig, &[action, "7"]);
         assert_eq!((status, out.as_str()), (66, ""));
-        assert_eq!(
-            error,
-            "reviewd: there is no subscription 7; `reviewd hub list` names them\n"
-        );
-    }
-    let ended = Subscriber::good();
-    let callback = ended.callback("/cb");
-    rig.subscribe(&callback);
-    let id = rig.listed(&callback).unwrap().id.to_string();
-    assert_eq!(hub(&rig, &["remove", &id]).0, 0);
-    for action in ["show", "remove", "retry"] {
-        let (status, _, error) = hub(&rig, &[action, &id]);
-        assert_eq!(status, 66);
-        let begin = format!("reviewd: subscription {id} of 127.0.0.1 ended at 2");
-        assert!(error.starts_with(&begin), "{error}");
-        assert!(
-            error.ends_with("Z: operator (last attempt: never)\n"),
-            "{error}"
-        );
+        let what = "reviewd: there is no subscription 7; `reviewd hub list` names them\n";
+        assert_eq!(error, what);
     }
     rig.stop();
     let file = rig.state_dir().join("hub.sqlite3");
@@ -152,62 +133,50 @@ fn what_is_not_there_is_66_and_a_damaged_state_65() {
 
 #[test]
 fn what_is_owed_now_is_said_to_be_and_no_date_of_1970() {
-    let mut rig = Rig::start();
-    let subscriber = Subscriber::good();
+    let (mut rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb");
     rig.subscribe(&callback);
-    let id = rig.listed(&callback).unwrap().id.to_string();
-    assert!(
-        hub(&rig, &["show", &id])
-            .1
-            .contains("next attempt\tat the next change\n")
-    );
+    let id = id_of(&rig, &callback);
     rig.stop();
     let state = rusqlite::Connection::open(rig.state_dir().join("hub.sqlite3")).unwrap();
-    state
-        .execute("UPDATE topic SET digest = zeroblob(32)", [])
-        .unwrap();
+    let changed = "UPDATE topic SET digest = zeroblob(32)";
+    state.execute(changed, []).unwrap();
     let shown = hub(&rig, &["show", &id]).1;
-    assert!(shown.contains("next attempt\tnow\n"), "{shown}");
+    assert!(shown.contains("next_attempt\tnow\n"), "{shown}");
     assert!(!shown.contains("1970"), "{shown}");
 }
 
 #[test]
 fn requests_that_wait_are_listed_with_what_happened_last() {
-    let hour = std::time::Duration::from_secs(3600);
+    let hour = Duration::from_secs(3600);
     let rig = Rig::start_with(|settings| settings.policy.retry_delays = vec![hour]);
     rig.names.set("dead.sub.test", &[&[]]);
-    rig.subscribe_with("https://dead.sub.test:8443/cb?token=hidden", &[])
-        .unwrap();
+    let callback = "https://dead.sub.test:8443/cb?token=hidden";
+    rig.subscribe_with(callback, &[]).unwrap();
     let waiting = || json(&rig, &["list", "--requests"])["requests"][0].clone();
     wait_until("one attempt", || waiting()["last_status"] == "resolve");
     let request = waiting();
-    assert_eq!(
-        (&request["mode"], &request["host"], &request["attempts"]),
-        (&"subscribe".into(), &"dead.sub.test".into(), &1.into())
-    );
+    assert_eq!(request["mode"], "subscribe");
+    assert_eq!(request["host"], "dead.sub.test");
+    assert_eq!(request["attempts"], 1);
     let (status, out, _) = hub(&rig, &["list", "--requests"]);
     assert_eq!(status, 0);
-    assert!(
-        out.ends_with("\t1\tresolve\n") && !out.contains("hidden"),
-        "{out}"
-    );
+    assert!(out.ends_with("\t1\tresolve\n"), "{out}");
+    assert!(!out.contains("hidden"), "{out}");
 }
 
 #[test]
 fn the_process_has_no_huge_pages_whatever_the_environment_says() {
     let temp = tempfile::tempdir().unwrap();
     let mut command = command();
-    command
-        .args(["serve", "--listen", "127.0.0.1:0", "--state"])
-        .arg(temp.path().join("state"))
-        .env_remove("MIMALLOC_ALLOW_THP");
+    command.args(["serve", "--listen", "127.0.0.1:0", "--state"]);
+    command.arg(temp.path().join("state"));
+    command.env_remove("MIMALLOC_ALLOW_THP");
     let program = Program::spawn(command);
     program.address();
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.id())).unwrap();
     // Kernels before 5.0 do not tell.
-    let enabled = status
-        .lines()
-        .find_map(|line| line.strip_prefix("THP_enabled:"));
+    let mut lines = status.lines();
+    let enabled = lines.find_map(|line| line.strip_prefix("THP_enabled:"));
     assert_ne!(enabled.map(str::trim), Some("1"));
 }

@@ -2,46 +2,35 @@
 
 use std::time::Duration;
 
-use super::rig::{Rig, subscribe_all};
+use super::command::hub;
+use super::rig::Rig;
 use super::subscriber::{Reply, Subscriber};
-use crate::support::program::command;
 use crate::support::wait_until;
 
-fn callback(host: &str, subscriber: &Subscriber) -> String {
-    format!("https://{host}.sub.test:{}/cb", subscriber.port())
-}
+const HOSTS: [&str; 4] = ["a.sub.test", "b.sub.test", "c.sub.test", "d.sub.test"];
 
 /// Whether `reviewd hub list` says that deliveries are paused, in JSON and to people.
 fn is_listed_as_paused(rig: &Rig) -> bool {
-    let run = |format: &str| {
-        let state = rig.state_dir().to_str().unwrap();
-        let list = ["hub", "list", "--state", state, "--format", format];
-        let output = command().args(list).output().unwrap();
-        assert!(output.status.success());
-        output
-    };
-    let json: serde_json::Value = serde_json::from_slice(&run("json").stdout).unwrap();
-    let paused = json["deliveries_paused"].as_bool().unwrap();
-    let said = String::from_utf8(run("text").stderr).unwrap();
-    assert_eq!(said.contains("deliveries are paused"), paused, "{said}");
+    let json = hub(rig, &["list", "--format", "json"]).1;
+    let text = hub(rig, &["list"]).2;
+    let paused = json.contains("\"deliveries_paused\":true");
+    assert_eq!(text.contains("deliveries are paused"), paused, "{text}");
     paused
 }
 
 #[test]
 fn requests_with_dead_callback_hosts_never_pause_deliveries() {
-    let rig = Rig::start();
-    let good = Subscriber::good();
-    subscribe_all(&rig, &[&good]);
-    for number in 0..12 {
-        let host = format!("dead{number}");
-        rig.names.set(&format!("{host}.sub.test"), &[&[]]);
-        rig.subscribe_with(&callback(&host, &good), &[]).unwrap();
+    let (rig, good) = (Rig::start(), Subscriber::good());
+    rig.subscribe(&good.callback("/cb"));
+    for host in HOSTS {
+        rig.names.set(host, &[&[]]);
+        rig.subscribe_with(&good.callback_at(host, "/cb"), &[])
+            .unwrap();
     }
     rig.wait_verified();
     assert!(!rig.hub().health().paused);
     rig.change("2");
     good.wait_delivery(1);
-    assert!(!is_listed_as_paused(&rig));
 }
 
 /// After a restart the hub has reached no host yet, and those that are due first cannot be reached.
@@ -50,17 +39,17 @@ fn a_probe_asks_hosts_of_active_subscriptions_that_were_not_due() {
     let hour = Duration::from_secs(3600);
     let mut rig = Rig::start_with(|settings| settings.policy.retry_delays = vec![hour]);
     let good = Subscriber::good();
-    let failing = Subscriber::delivering(|_| Reply::Answer(503, Vec::new()));
-    for number in 0..4 {
-        rig.subscribe(&callback(&format!("dead{number}"), &failing));
+    let failing = Subscriber::delivering(|_| Reply::status(503));
+    for host in HOSTS {
+        rig.subscribe(&failing.callback_at(host, "/cb"));
     }
-    rig.subscribe(&callback("good", &good));
+    rig.subscribe(&good.callback("/cb"));
     rig.change("2");
     good.wait_delivery(1);
     failing.wait_delivery(4);
     rig.stop();
-    for number in 0..4 {
-        rig.names.set(&format!("dead{number}.sub.test"), &[&[]]);
+    for host in HOSTS {
+        rig.names.set(host, &[&[]]);
     }
     rig.settings.policy.retry_delays = vec![Duration::from_millis(100)];
     rig.jump(2 * 3_600_000);
@@ -72,13 +61,12 @@ fn a_probe_asks_hosts_of_active_subscriptions_that_were_not_due() {
 
 #[test]
 fn the_operator_is_told_while_deliveries_are_paused() {
-    let rig = Rig::start();
-    let good = Subscriber::good();
-    let hosts: Vec<String> = (0..4).map(|number| format!("n{number}")).collect();
-    for host in &hosts {
-        rig.subscribe(&callback(host, &good));
-        rig.names.set(&format!("{host}.sub.test"), &[&[]]);
+    let (rig, good) = (Rig::start(), Subscriber::good());
+    for host in HOSTS {
+        rig.subscribe(&good.callback_at(host, "/cb"));
+        rig.names.set(host, &[&[]]);
     }
+    assert!(!is_listed_as_paused(&rig));
     rig.change("2");
     wait_until("the pause", || rig.hub().health().paused);
     wait_until("it is listed", || is_listed_as_paused(&rig));
@@ -86,13 +74,10 @@ fn the_operator_is_told_while_deliveries_are_paused() {
     std::thread::sleep(Duration::from_secs(2));
     let listed = rig.list();
     assert_eq!(listed.len(), 4);
-    assert!(
-        listed.iter().all(|one| one.state.failures <= 1),
-        "{listed:?}"
-    );
-    for host in &hosts {
-        rig.names
-            .set(&format!("{host}.sub.test"), &[&["127.0.0.1"]]);
+    let was_tried = listed.iter().all(|one| one.state.failures <= 1);
+    assert!(was_tried, "{listed:?}");
+    for host in HOSTS {
+        rig.names.set(host, &[&["127.0.0.1"]]);
     }
     good.wait_delivery(4);
     wait_until("it is over", || !is_listed_as_paused(&rig));
