@@ -1,6 +1,5 @@
 //! The control of what a reader notices: the same work as a fan-out, done by a process that is not the service.
 
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +9,7 @@ use std::time::Duration;
 use reviewd::hub::client::{Client, Content};
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::priority::{Behind, give_way};
-use reviewd::hub::resolve::{Lookup, ResolverPool};
+use reviewd::hub::resolve::{GuardedResolver, SystemLookup};
 use reviewd::hub::subscription::Answer;
 use reviewd::hub::tls::client_config;
 use reviewd::hub::{Callback, Settings, StoreLocation};
@@ -22,13 +21,14 @@ pub(crate) fn deliver(ca: &Path, callbacks: &[&String], body: &[u8]) {
         allow_private: true,
         ports: Ports::parse("1024-").unwrap(),
     };
-    let lookups = ResolverPool::new(Arc::new(NoNames), guard.clone(), 1).unwrap();
+    // Callbacks are addresses here.
+    let resolver = GuardedResolver::new(Arc::new(SystemLookup), guard.clone());
     let tls = client_config(Some(ca)).unwrap();
     let settings = Settings {
         delivery_timeout: Duration::from_secs(60),
         ..Settings::new(StoreLocation::Directory("unused".into()), guard)
     };
-    let client = Client::new("control".to_owned(), tls, lookups, &settings);
+    let client = Client::new("control", tls, resolver, &settings);
     let content = Content {
         digest: [0; 32],
         dated: Timestamp::from_unix(0),
@@ -49,15 +49,6 @@ pub(crate) fn deliver(ca: &Path, callbacks: &[&String], body: &[u8]) {
             });
         }
     });
-}
-
-/// Callbacks are addresses here.
-struct NoNames;
-
-impl Lookup for NoNames {
-    fn lookup(&self, host: &str) -> std::io::Result<Vec<IpAddr>> {
-        Err(std::io::Error::other(host.to_owned()))
-    }
 }
 
 /// Threads that deliver, as many as the hub's fast limit.

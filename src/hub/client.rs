@@ -7,24 +7,23 @@ use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use bytes::Bytes;
+use ureq::config::Config;
 use ureq::http::Response;
-use ureq::unversioned::transport::Connector;
 use ureq::{Agent, Body, Timeout};
 
+use super::breaker::Contact;
 use super::outcome::{Answer, Failure};
 use super::request::Secret;
-use super::resolve::{GuardedResolver, LookupError, ResolverPool};
+use super::resolve::GuardedResolver;
 use super::signature::sign;
 use super::store::{Delivery, DenialNotice, WaitingRequest};
-use super::tcp::{CONNECTED, HubTcpConnector, SENT};
-use super::tls::TlsConnector;
+use super::transport::{HttpsConnector, Progress};
 use super::{Callback, Settings};
 use crate::clock;
 use crate::wire::date::{Timestamp, parse_http_date};
@@ -48,19 +47,18 @@ pub struct Content {
 #[derive(Debug)]
 pub(super) enum Job {
     Verify(WaitingRequest),
-    /// The number counts the bytes of the body that the kernel has taken.
-    Deliver(Delivery, Arc<Content>, Arc<AtomicU64>),
+    Deliver(Delivery, Arc<Content>),
     Deny(DenialNotice),
     Probe(Vec<(String, u16)>),
 }
 
 impl Job {
-    /// Returns whom it is for, and about which topic; nothing for a probe.
-    pub(super) fn subject(&self) -> Option<(&Callback, &str)> {
+    /// Returns whom it is for; nothing for a probe.
+    pub(super) fn callback(&self) -> Option<&Callback> {
         match self {
-            Job::Verify(asked) => Some((&asked.callback, &asked.topic_given)),
-            Job::Deliver(delivery, ..) => Some((&delivery.callback, &delivery.topic)),
-            Job::Deny(notice) => Some((&notice.callback, &notice.topic)),
+            Job::Verify(asked) => Some(&asked.callback),
+            Job::Deliver(delivery, _) => Some(&delivery.callback),
+            Job::Deny(notice) => Some(&notice.callback),
             Job::Probe(_) => None,
         }
     }
@@ -73,10 +71,8 @@ pub struct Exchange {
     pub answer: Option<Answer>,
     /// `Retry-After` of a 429 or 503.
     pub retry_after: Option<Duration>,
-    /// Whether a connection to the callback came about: if not, the network may be at fault.
-    pub reached: bool,
-    /// Whether the body was not taken in time, which may be the fault of our own line.
-    pub stalled: bool,
+    /// How far it came with the host.
+    pub contact: Contact,
     /// Whether a verification was answered by its challenge.
     pub confirmed: bool,
 }
@@ -86,15 +82,14 @@ impl Exchange {
     const WITHHELD: Exchange = Exchange {
         answer: None,
         retry_after: None,
-        reached: false,
-        stalled: false,
+        contact: Contact::Lost,
         confirmed: false,
     };
 
-    fn failed(failure: Failure, reached: bool) -> Exchange {
+    fn failed(failure: Failure, contact: Contact) -> Exchange {
         Exchange {
             answer: Some(Answer::Failed(failure)),
-            reached,
+            contact,
             ..Exchange::WITHHELD
         }
     }
@@ -103,90 +98,104 @@ impl Exchange {
 /// The client that all exchanges share.
 #[derive(Debug)]
 pub struct Client {
-    /// Replaced by a new one after [`Client::cut`].
-    agent: ArcSwap<Agent>,
-    user_agent: String,
+    config: Config,
     tls: Arc<rustls::ClientConfig>,
-    lookups: ResolverPool,
+    resolver: GuardedResolver,
     delivery_timeout: Duration,
     verify_timeout: Duration,
 }
 
 impl Client {
-    /// Builds a client that names `user_agent` and asks `lookups` for addresses.
+    /// Builds a client that names `user_agent` and asks `resolver` for addresses.
     #[must_use]
     pub fn new(
-        user_agent: String,
+        user_agent: &str,
         tls: Arc<rustls::ClientConfig>,
-        lookups: ResolverPool,
+        resolver: GuardedResolver,
         settings: &Settings,
     ) -> Client {
-        let agent = ArcSwap::from_pointee(agent(&user_agent, &tls, &lookups));
+        let config = Agent::config_builder()
+            .https_only(true)
+            .http_status_as_error(false)
+            .proxy(None)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .user_agent(user_agent)
+            .accept("*/*")
+            .accept_encoding("identity")
+            .max_response_header_size(HEADER_BYTES)
+            .input_buffer_size(BUFFER_BYTES)
+            .output_buffer_size(BUFFER_BYTES)
+            .max_idle_connections(0)
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .build();
         Client {
-            agent,
-            user_agent,
+            config,
             tls,
-            lookups,
+            resolver,
             delivery_timeout: settings.delivery_timeout,
             verify_timeout: settings.verify_timeout,
         }
     }
 
-    /// Breaks every exchange that is under way, and begins none until [`Client::renew`].
-    pub(super) fn cut(&self) {
-        Agent::clone(&self.agent.load()).shutdown();
-    }
-
-    /// Allows exchanges again after all were broken off.
-    pub(super) fn renew(&self) {
-        let agent = agent(&self.user_agent, &self.tls, &self.lookups);
-        self.agent.store(Arc::new(agent));
+    /// Makes ureq's client for one exchange, whose connection notes its progress.
+    fn agent(&self, progress: &Arc<Progress>) -> Agent {
+        let connector = HttpsConnector {
+            tls: Arc::clone(&self.tls),
+            progress: Arc::clone(progress),
+        };
+        Agent::with_parts(self.config.clone(), connector, self.resolver.clone())
     }
 
     /// Does the job; a panic on the way is an end like any other.
-    pub(super) fn run(&self, job: &Job) -> Exchange {
+    pub(super) fn run(&self, job: &Job, progress: &Arc<Progress>) -> Exchange {
         let exchange = AssertUnwindSafe(|| match job {
-            Job::Verify(asked) => self.verify(asked),
-            Job::Deliver(delivery, content, sent) => {
-                self.deliver(&delivery.callback, content, delivery.secret.as_ref(), sent)
+            Job::Verify(asked) => self.verify(asked, progress),
+            Job::Deliver(delivery, content) => {
+                let secret = delivery.secret.as_ref();
+                self.deliver(&delivery.callback, content, secret, progress)
             }
             Job::Deny(notice) => {
                 let reason = notice.removal.reason().unwrap_or("the subscription ended");
-                self.get(&notice.callback.with_query(&[
+                let uri = notice.callback.with_query(&[
                     ("hub.mode", "denied"),
                     ("hub.topic", &notice.topic),
                     ("hub.reason", reason),
-                ]))
-                .map_or_else(|error| failure(&error), |response| answered(&response))
+                ]);
+                match self.get(&uri, progress) {
+                    Ok(response) => answered(&response),
+                    Err(error) => failure(&error, progress),
+                }
             }
-            Job::Probe(targets) => Exchange {
-                reached: targets
-                    .iter()
-                    .any(|(host, port)| self.connects(host, *port)),
+            Job::Probe(hosts) => Exchange {
+                contact: match hosts.iter().any(|(host, port)| self.connects(host, *port)) {
+                    true => Contact::Reached,
+                    false => Contact::Lost,
+                },
                 ..Exchange::WITHHELD
             },
         });
         catch_unwind(exchange).unwrap_or_else(|_| {
             tracing::error!("an exchange with a subscriber panicked, which is an error in reviewd");
-            Exchange::failed(Failure::Internal, true)
+            Exchange::failed(Failure::Internal, Contact::Reached)
         })
     }
 
     /// Asks the callback to confirm. Confirmed is only a 2xx whose body is the challenge, to the byte; of the answer at most
     /// one byte more than that is read.
-    fn verify(&self, asked: &WaitingRequest) -> Exchange {
+    fn verify(&self, asked: &WaitingRequest, progress: &Arc<Progress>) -> Exchange {
         let Some(challenge) = challenge() else {
             return Exchange::WITHHELD;
         };
-        let response = self.get(&asked.callback.with_query(&[
+        let uri = asked.callback.with_query(&[
             ("hub.mode", asked.mode.as_str()),
             ("hub.topic", &asked.topic_given),
             ("hub.challenge", &challenge),
             ("hub.lease_seconds", &asked.lease_s.to_string()),
-        ]));
-        let mut response = match response {
+        ]);
+        let mut response = match self.get(&uri, progress) {
             Ok(response) => response,
-            Err(error) => return failure(&error),
+            Err(error) => return failure(&error, progress),
         };
         let mut body = Vec::with_capacity(challenge.len() + 1);
         let most = u64::try_from(challenge.len() + 1).unwrap_or(u64::MAX);
@@ -200,26 +209,26 @@ impl Client {
         }
     }
 
-    fn get(&self, uri: &str) -> Result<Response<Body>, ureq::Error> {
-        CONNECTED.set(false);
-        let (agent, timeout) = (self.agent.load(), self.verify_timeout);
-        let request = agent.get(uri).config().timeout_global(Some(timeout));
+    /// Sends a GET. Its time limit covers name, connection, TLS, request and answer to the last byte that we read, so a byte a
+    /// second cannot outlast it.
+    fn get(&self, uri: &str, progress: &Arc<Progress>) -> Result<Response<Body>, ureq::Error> {
+        let agent = self.agent(progress);
+        let request = agent.get(uri).config();
+        let request = request.timeout_global(Some(self.verify_timeout));
         request.build().call()
     }
 
     /// Delivers a content: POST with Content-Length; only the head of the answer is read. The time limit bounds the lookup,
     /// each wait for room in the send buffer, and the answer once the body is handed over; all of it has a second more for
-    /// every 32 KiB. `sent` counts the bytes that the kernel took, while they go out.
+    /// every 32 KiB.
     pub fn deliver(
         &self,
         callback: &Callback,
         content: &Content,
         secret: Option<&Secret>,
-        sent: &Arc<AtomicU64>,
+        progress: &Arc<Progress>,
     ) -> Exchange {
-        SENT.set(Arc::clone(sent));
-        CONNECTED.set(false);
-        let (agent, patience) = (self.agent.load(), self.delivery_timeout);
+        let (agent, patience) = (self.agent(progress), self.delivery_timeout);
         let mut request = agent
             .post(callback.uri())
             .header("Content-Type", content.media_type)
@@ -236,20 +245,21 @@ impl Client {
         match request.build().send(&content.body[..]) {
             Ok(response) => answered(&response),
             Err(error) => {
-                let exchange = failure(&error);
-                let taken = usize::try_from(sent.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
+                let mut exchange = failure(&error, progress);
                 let is_late = exchange.answer == Some(Answer::Failed(Failure::Timeout));
-                Exchange {
-                    stalled: is_late && exchange.reached && taken < content.body.len(),
-                    ..exchange
+                let sent = progress.sent.load(Ordering::Relaxed);
+                let sent = usize::try_from(sent).unwrap_or(usize::MAX);
+                if is_late && exchange.contact == Contact::Reached && sent < content.body.len() {
+                    exchange.contact = Contact::Stalled;
                 }
+                exchange
             }
         }
     }
 
     /// Connects and hangs up: enough to know that the network is there.
     fn connects(&self, host: &str, port: u16) -> bool {
-        let addresses = self.lookups.resolve(host, PROBE_TIMEOUT);
+        let addresses = self.resolver.addresses(host, PROBE_TIMEOUT);
         let Some(address) = addresses.ok().and_then(|found| found.first().copied()) else {
             return false;
         };
@@ -259,29 +269,6 @@ impl Client {
             Err(error) => error.kind() == ErrorKind::ConnectionRefused,
         }
     }
-}
-
-fn agent(user_agent: &str, tls: &Arc<rustls::ClientConfig>, lookups: &ResolverPool) -> Agent {
-    let config = Agent::config_builder()
-        .https_only(true)
-        .http_status_as_error(false)
-        .proxy(None)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .user_agent(user_agent)
-        .accept("*/*")
-        .accept_encoding("identity")
-        .max_response_header_size(HEADER_BYTES)
-        .input_buffer_size(BUFFER_BYTES)
-        .output_buffer_size(BUFFER_BYTES)
-        .max_idle_connections(0)
-        // The global one is set for each request. It covers name, connection, TLS, request and answer to the last
-        // byte that we read, so a byte a second cannot outlast it.
-        .timeout_global(Some(Duration::ZERO))
-        .timeout_connect(Some(CONNECT_TIMEOUT))
-        .build();
-    let connector = HubTcpConnector.chain(TlsConnector(Arc::clone(tls)));
-    Agent::with_parts(config, connector, GuardedResolver(lookups.clone()))
 }
 
 /// Returns 43 random characters of `A-Z a-z 0-9 _ -`, all within the set of WebSub §5.3: 256 bits that cannot be guessed.
@@ -299,8 +286,8 @@ fn answered(response: &Response<Body>) -> Exchange {
     Exchange {
         answer: Some(Answer::Status(status)),
         retry_after: wish.and_then(|value| parse_retry_after(value.as_bytes())),
-        reached: true,
-        ..Exchange::WITHHELD
+        contact: Contact::Reached,
+        confirmed: false,
     }
 }
 
@@ -316,42 +303,43 @@ fn parse_retry_after(value: &[u8]) -> Option<Duration> {
 }
 
 /// Says what ureq met in our words.
-fn failure(error: &ureq::Error) -> Exchange {
-    let reached = CONNECTED.get();
+fn failure(error: &ureq::Error, progress: &Progress) -> Exchange {
+    let contact = match progress.is_connected() {
+        true => Contact::Reached,
+        false => Contact::Lost,
+    };
     let failure = match error {
-        ureq::Error::Io(io) => return of_io(io, reached),
-        ureq::Error::Other(other) => match other.downcast_ref::<LookupError>() {
-            Some(LookupError::PoolExhausted) => return Exchange::WITHHELD,
-            Some(LookupError::Blocked(_)) => return Exchange::failed(Failure::Blocked, true),
-            Some(LookupError::Failed | LookupError::Late) => Failure::Resolve,
-            None => Failure::Protocol,
-        },
+        ureq::Error::Io(error) => return of_io(error, contact),
+        ureq::Error::Other(other) => *other.downcast_ref().unwrap_or(&Failure::Protocol),
         ureq::Error::Timeout(Timeout::Resolve) | ureq::Error::HostNotFound => Failure::Resolve,
         ureq::Error::Timeout(_) => Failure::Timeout,
         ureq::Error::Tls(_) | ureq::Error::Rustls(_) => Failure::Tls,
-        ureq::Error::ConnectionFailed => Failure::Connect,
         ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::RequireHttpsOnly(_) => {
             Failure::Internal
         }
         _ => Failure::Protocol,
     };
-    Exchange::failed(failure, reached)
+    match failure {
+        // Its name resolves: the network is well.
+        Failure::Blocked => Exchange::failed(failure, Contact::Reached),
+        _ => Exchange::failed(failure, contact),
+    }
 }
 
-fn of_io(error: &std::io::Error, reached: bool) -> Exchange {
+fn of_io(error: &std::io::Error, contact: Contact) -> Exchange {
     // No file descriptor left: the fault is ours.
     if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) {
         return Exchange::WITHHELD;
     }
     let inner = error.get_ref();
     if inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
-        return Exchange::failed(Failure::Tls, true);
+        return Exchange::failed(Failure::Tls, Contact::Reached);
     }
     match error.kind() {
         // The host is there and says no: the network is well.
-        ErrorKind::ConnectionRefused => Exchange::failed(Failure::Connect, true),
-        _ if !reached => Exchange::failed(Failure::Connect, false),
-        _ => Exchange::failed(Failure::Protocol, true),
+        ErrorKind::ConnectionRefused => Exchange::failed(Failure::Connect, Contact::Reached),
+        _ if contact == Contact::Lost => Exchange::failed(Failure::Connect, contact),
+        _ => Exchange::failed(Failure::Protocol, contact),
     }
 }
 
@@ -375,7 +363,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Largest head of an answer.
 const HEADER_BYTES: usize = 16 * 1024;
 
-/// Buffers of a connection, each way. ureq's default of 128 KiB would be 32 MiB for 128 exchanges.
+/// Buffers of a connection, each way: an eighth of ureq's default, for hundreds of exchanges at a time.
 const BUFFER_BYTES: usize = 16 * 1024;
 
 /// "Too many open files", of this process and of the system.
@@ -396,44 +384,29 @@ mod tests {
 
     #[test]
     fn the_deadline_grows_with_the_body_up_to_a_quarter_of_an_hour() {
-        let base = Duration::from_secs(10);
-        for (bytes, seconds) in [
-            (0, 10),
-            (32_767, 10),
-            (32_768, 11),
-            (1 << 20, 42),
-            (1 << 30, 900),
+        for (base_s, bytes, expected_s) in [
+            (10, 32_767, 10),
+            (10, 32_768, 11),
+            (10, 1 << 30, 900),
+            (1_000, 1 << 30, 1_000),
         ] {
-            assert_eq!(
-                delivery_timeout(base, bytes),
-                Duration::from_secs(seconds),
-                "{bytes}"
-            );
+            let [base, expected] = [base_s, expected_s].map(Duration::from_secs);
+            assert_eq!(delivery_timeout(base, bytes), expected, "{bytes}");
         }
-        assert_eq!(
-            delivery_timeout(Duration::from_secs(1_000), 1 << 30),
-            Duration::from_secs(1_000)
-        );
     }
 
     #[test]
     fn retry_after_is_seconds_or_a_date() {
-        assert_eq!(parse_retry_after(b"120"), Some(Duration::from_secs(120)));
-        assert_eq!(
-            parse_retry_after(b"99999999999999999999999"),
-            Some(Duration::from_secs(u64::MAX))
-        );
-        for value in [
-            &b""[..],
-            b"-1",
-            b"1.5",
-            b"soon",
-            b"\xff",
-            b"Sun, 06 Nov 1994 08:49:37 GMT",
-        ] {
+        let past = b"Sun, 06 Nov 1994 08:49:37 GMT";
+        for value in [&b""[..], b"-1", b"1.5", b"soon", b"\xff", past] {
             assert_eq!(parse_retry_after(value), None, "{value:?}");
         }
-        let later = parse_retry_after(b"Fri, 31 Dec 9999 23:59:59 GMT").expect("a date to come");
-        assert!(later > Duration::from_secs(3600));
+        assert_eq!(parse_retry_after(b"120"), Some(Duration::from_secs(120)));
+        for value in [
+            &b"99999999999999999999999"[..],
+            b"Fri, 31 Dec 9999 23:59:59 GMT",
+        ] {
+            assert!(parse_retry_after(value) > Some(Duration::from_secs(3600)));
+        }
     }
 }

@@ -14,16 +14,17 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tracing::warn;
 
+use self::messages::Ended;
 use self::storage::{OPEN_WAIT_MIN, Role};
 use super::breaker::Breaker;
 use super::client::{Client, Content, Exchange, Job};
-use super::handle::{Health, Shared, StartError, stopping};
 use super::in_flight::InFlight;
 use super::pool::Pool;
 use super::priority::{Behind, give_way};
-use super::resolve::ResolverPool;
+use super::resolve::GuardedResolver;
 use super::settings::{Outside, Settings};
-use super::store::{Accept, Report, Store};
+use super::shared::{Health, OnHealth, Shared, StartError};
+use super::store::{Accept, Store};
 use super::tls::client_config;
 use super::{Moment, Refusal};
 use crate::snapshot::Topic;
@@ -58,7 +59,7 @@ pub(super) struct Engine {
     settings: Settings,
     shared: Arc<Shared>,
     sender: SyncSender<Message>,
-    on_health: Box<dyn Fn(&Health) + Send>,
+    on_health: OnHealth,
     /// Verifications, denials and probes: few, and a client waits for them.
     asking: Pool,
     /// Deliveries: many, and behind everything else.
@@ -78,12 +79,10 @@ pub(super) struct Engine {
     contents: HashMap<String, Arc<Content>>,
     /// Whether the store may not know yet what the topics hold.
     unpublished: bool,
-    /// Topics of which another replica has published a content that is not older, as the log has said.
-    older: Vec<String>,
     /// When a topic last got new content, or when this process began.
     published_at: Moment,
     /// Ends of exchanges that the store does not have yet.
-    reports: Vec<(Report, Logged)>,
+    ended: Vec<Ended>,
     /// The clock, and what it showed when it was last looked at.
     unix_ms: Box<dyn Fn() -> i64 + Send>,
     anchor: (Instant, i64),
@@ -94,15 +93,6 @@ pub(super) struct Engine {
     stopping: Option<(Instant, Vec<SyncSender<bool>>)>,
 }
 
-/// What the log says of a report once it is stored.
-#[derive(Clone, Debug)]
-struct Logged {
-    topic: String,
-    host: String,
-    answer: String,
-    elapsed: Duration,
-}
-
 impl Engine {
     pub(super) fn new(
         base_url: &str,
@@ -110,18 +100,17 @@ impl Engine {
         outside: Outside,
         shared: Arc<Shared>,
         sender: SyncSender<Message>,
-        on_health: Box<dyn Fn(&Health) + Send>,
+        on_health: OnHealth,
     ) -> Result<Engine, StartError> {
         let lanes = settings.lanes;
         let tls = client_config(settings.ca_file.as_deref())?;
         let agent = format!("reviewd/{} (+{})", env!("CARGO_PKG_VERSION"), base_url);
-        let threads = lanes.deliveries() + lanes.verify_threads();
-        let lookups = ResolverPool::new(outside.lookup, settings.guard.clone(), threads)
-            .map_err(StartError::Thread)?;
-        let client = Client::new(agent, tls, lookups, &settings);
+        let resolver = GuardedResolver::new(outside.lookup, settings.guard.clone());
+        let client = Client::new(&agent, tls, resolver, &settings);
         let pool =
             |name, threads, behind| Pool::new(name, threads, behind).map_err(StartError::Thread);
         let now = Instant::now();
+        let now_ms = (outside.unix_ms)();
         Ok(Engine {
             base_url: base_url.to_owned(),
             shared,
@@ -140,10 +129,9 @@ impl Engine {
             probed_id: 0,
             contents: HashMap::new(),
             unpublished: false,
-            older: Vec::new(),
-            published_at: Moment::from_unix_ms((outside.unix_ms)()),
-            reports: Vec::new(),
-            anchor: (now, (outside.unix_ms)()),
+            published_at: Moment::from_unix_ms(now_ms),
+            ended: Vec::new(),
+            anchor: (now, now_ms),
             unix_ms: outside.unix_ms,
             sweep_at: now,
             count_at: now,
@@ -166,7 +154,10 @@ impl Engine {
             }
             batch.extend(messages.try_iter().take(BATCH_MAX - batch.len()));
             let more = self.turn(batch);
-            if self.is_over() {
+            let is_over = self.stopping.as_ref().is_some_and(|(until, _)| {
+                (self.in_flight.len() == 0 && self.ended.is_empty()) || Instant::now() >= *until
+            });
+            if is_over {
                 return self.close();
             }
             let aging = self.in_flight.next_room(Instant::now());
@@ -189,7 +180,7 @@ impl Engine {
                     accepts.push((accept, reply));
                 }
                 // The client may have gone; then the answer is not needed.
-                Message::Submit { reply, .. } => drop(reply.send(Err(stopping()))),
+                Message::Submit { reply, .. } => drop(reply.send(Err(Refusal::stopping()))),
                 Message::Ended {
                     number,
                     job,
@@ -197,7 +188,7 @@ impl Engine {
                     elapsed,
                 } => {
                     if self.in_flight.end(number) {
-                        self.note_end(job, exchange, elapsed, now);
+                        self.take_end(job, &exchange, elapsed, now);
                     }
                 }
                 Message::Wake => {}
@@ -211,7 +202,7 @@ impl Engine {
         self.accept(accepts, now);
         self.record(now);
         let may_begin = self.role.may_deliver() && self.stopping.is_none();
-        let more = may_begin && self.reports.is_empty() && self.dispatch(now);
+        let more = may_begin && self.ended.is_empty() && self.dispatch(now);
         self.yield_role();
         self.run_maintenance(now);
         self.report_health();
@@ -223,9 +214,9 @@ impl Engine {
         let (began, was_ms) = self.anchor;
         let instant = Instant::now();
         let elapsed = instant.saturating_duration_since(began);
-        let elapsed_ms = i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX);
+        let expected = Moment::from_unix_ms(was_ms).plus(elapsed);
         let now_ms = (self.unix_ms)();
-        let jump_ms = now_ms.saturating_sub(was_ms.saturating_add(elapsed_ms));
+        let jump_ms = now_ms.saturating_sub(expected.unix_ms());
         self.anchor = (instant, now_ms);
         if jump_ms.abs() >= JUMP_MS && self.role.is_ours {
             warn!(jump_ms, "the clock jumped, leases and retries move with it");
@@ -244,7 +235,7 @@ impl Engine {
         let next = next.unwrap_or_else(PoisonError::into_inner).take();
         let Some(topics) = next else { return };
         let base_url = &self.base_url;
-        let content = |topic: &Topic| {
+        let content = |topic: Topic| {
             let url = format!("{base_url}{}", topic.path);
             let link = format!("<{url}>; rel=\"self\", <{base_url}{HUB_PATH}>; rel=\"hub\"");
             let content = Content {
@@ -252,21 +243,20 @@ impl Engine {
                 dated: topic.updated_at,
                 media_type: topic.media_type,
                 link,
-                body: topic.body.clone(),
+                body: topic.body,
             };
             (url, Arc::new(content))
         };
-        let contents: HashMap<String, Arc<Content>> = topics.iter().map(content).collect();
+        let contents: HashMap<String, Arc<Content>> = topics.into_iter().map(content).collect();
         let is_known = |(url, content): (&String, &Arc<Content>)| {
             let known = self.contents.get(url);
             known
                 .is_some_and(|known| (known.digest, known.dated) == (content.digest, content.dated))
         };
-        if contents.len() == self.contents.len() && contents.iter().all(is_known) {
-            return;
+        if !contents.iter().all(is_known) {
+            self.contents = contents;
+            self.unpublished = true;
         }
-        self.contents = contents;
-        self.unpublished = true;
     }
 
     /// Begins to stop, or to stop earlier.
@@ -276,16 +266,10 @@ impl Engine {
         waiting.extend(done);
     }
 
-    fn is_over(&self) -> bool {
-        self.stopping.as_ref().is_some_and(|(until, _)| {
-            (self.in_flight.len() == 0 && self.reports.is_empty()) || Instant::now() >= *until
-        })
-    }
-
     /// Cuts what is still under way, closes the store, which gives the role back, and only then says that it is done.
     fn close(self) {
         let clean = self.in_flight.len() == 0;
-        self.client.cut();
+        self.in_flight.cut();
         drop(self.store);
         for done in self.stopping.into_iter().flat_map(|(_, waiting)| waiting) {
             // The caller may not have waited.

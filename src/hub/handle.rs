@@ -3,21 +3,18 @@
 use std::collections::hash_map::DefaultHasher;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwap;
 use tokio::sync::oneshot;
 
 use super::engine::{Engine, Message};
 use super::settings::{Outside, Settings};
-use super::stats::Stats;
+use super::shared::{Health, OnHealth, Shared, StartError, Stats};
 use super::store::Accept;
-use super::tls::CaError;
 use super::{Callback, HubRequest, Refusal};
 use crate::snapshot::Topic;
 
@@ -35,43 +32,6 @@ struct Inner {
     topics: Vec<String>,
     sender: SyncSender<Message>,
     shared: Arc<Shared>,
-}
-
-/// What the hub's thread and its handles both see.
-#[derive(Debug, Default)]
-pub(super) struct Shared {
-    /// Topics that the thread has not taken yet.
-    pub(super) next_topics: Mutex<Option<[Topic; 3]>>,
-    pub(super) health: ArcSwap<Health>,
-    pub(super) stats: Stats,
-}
-
-/// How the hub is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Health {
-    /// Whether the store was ever opened.
-    pub is_open: bool,
-    /// Why the store cannot be used at present; `None` when it can.
-    pub store_error: Option<String>,
-    /// Whether the store was never opened, for a reason that only the operator can mend.
-    pub is_off: bool,
-    /// Whether this process delivers; another one that shares the state directory may.
-    pub delivering: bool,
-    /// Whether deliveries pause because most hosts could not be reached at once.
-    pub paused: bool,
-    /// Whether the hub's thread has ended by a panic: requests are refused and nothing is delivered.
-    pub panicked: bool,
-}
-
-/// Why the hub does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The file of authorities cannot be used.
-    #[error("--callback-ca {0}")]
-    Ca(#[from] CaError),
-    /// The system refuses a thread.
-    #[error("the hub's threads cannot be started: {0}")]
-    Thread(io::Error),
 }
 
 impl Hub {
@@ -92,15 +52,16 @@ impl Hub {
     ) -> Result<Hub, StartError> {
         let (sender, messages) = sync_channel(MESSAGES_MAX);
         let shared = Arc::new(Shared::default());
-        let (on_health, died) = (Arc::new(on_health), Arc::clone(&shared));
-        let told = Arc::clone(&on_health);
+        let on_health: OnHealth = Arc::new(on_health);
+        // Not counted, so that the thread notices when the last handle is gone.
+        let died = Arc::downgrade(&shared);
         let engine = Engine::new(
             base_url,
             settings.clone(),
             outside,
             Arc::clone(&shared),
             sender.clone(),
-            Box::new(move |health| told(health)),
+            Arc::clone(&on_health),
         )?;
         let url = |topic: &Topic| format!("{base_url}{}", topic.path);
         let hub = Hub {
@@ -115,13 +76,15 @@ impl Hub {
         hub.topics_changed(topics);
         let run = move || {
             let run = AssertUnwindSafe(|| engine.run(&messages));
-            if catch_unwind(run).is_err() {
+            if catch_unwind(run).is_err()
+                && let Some(shared) = died.upgrade()
+            {
                 let health = Health {
                     panicked: true,
-                    ..Health::clone(&died.health.load())
+                    ..Health::clone(&shared.health.load())
                 };
                 on_health(&health);
-                died.health.store(Arc::new(health));
+                shared.health.store(Arc::new(health));
             }
         };
         let builder = thread::Builder::new().name("hub".to_owned());
@@ -145,44 +108,42 @@ impl Hub {
     }
 
     async fn try_submit(&self, request: HubRequest) -> Result<(), Refusal> {
-        let inner = &self.inner;
-        if !inner.topics.contains(&request.topic) {
-            let known = inner.topics.join(" ");
-            return Err(Refusal::field(
-                "hub.topic",
-                format_args!("is not one of {known}"),
-            ));
+        let Inner {
+            topics, settings, ..
+        } = &*self.inner;
+        if !topics.contains(&request.topic) {
+            let what = format!("is not one of {}", topics.join(" "));
+            return Err(Refusal::field("hub.topic", what));
         }
         self.check_callback(&request.callback)?;
-        let lease_s = inner
-            .settings
-            .leases
-            .grant(request.lease_asked_s, lease_jitter(&request));
+        let jitter = lease_jitter(&request);
+        let lease_s = settings.leases.grant(request.lease_asked_s, jitter);
         let (reply, answer) = oneshot::channel();
         let accept = Accept { request, lease_s };
-        let busy = |what: &str| Err(Refusal::unavailable(what.to_owned(), BUSY_S));
-        match inner.sender.try_send(Message::Submit { accept, reply }) {
+        match self
+            .inner
+            .sender
+            .try_send(Message::Submit { accept, reply })
+        {
             Ok(()) => {}
-            Err(TrySendError::Full(_)) => return busy("the hub is busy"),
-            Err(TrySendError::Disconnected(_)) => return Err(stopping()),
+            Err(TrySendError::Full(_)) => return Err(Refusal::busy("the hub is busy")),
+            Err(TrySendError::Disconnected(_)) => return Err(Refusal::stopping()),
         }
         match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
-            Ok(answer) => answer.unwrap_or_else(|_| Err(stopping())),
+            Ok(answer) => answer.unwrap_or_else(|_| Err(Refusal::stopping())),
             // It may still be kept; the subscriber will then be asked, which does no harm.
-            Err(_) => busy("the hub's store is slow"),
+            Err(_) => Err(Refusal::busy("the hub's store is slow")),
         }
     }
 
     fn check_callback(&self, callback: &Callback) -> Result<(), Refusal> {
-        let refuse = |what: &dyn fmt::Display| Refusal::field("hub.callback", what);
-        self.inner
-            .settings
-            .guard
-            .check_callback(callback)
-            .map_err(|blocked| refuse(&blocked))?;
+        let guard = &self.inner.settings.guard;
+        let permitted = guard.check_callback(callback);
+        permitted.map_err(|blocked| Refusal::field("hub.callback", blocked))?;
         let own = Callback::parse(&format!("{}/", self.inner.base_url));
         if own.is_ok_and(|own| own.host() == callback.host() && own.port() == callback.port()) {
-            return Err(refuse(&"must not be this service itself"));
+            let what = "must not be this service itself";
+            return Err(Refusal::field("hub.callback", what));
         }
         Ok(())
     }
@@ -257,10 +218,6 @@ impl fmt::Debug for Hub {
     }
 }
 
-pub(super) fn stopping() -> Refusal {
-    Refusal::unavailable("the hub is stopping".to_owned(), BUSY_S)
-}
-
 /// The same request gets the same lease, so that one which is repeated joins the one that waits.
 fn lease_jitter(request: &HubRequest) -> u16 {
     let mut hasher = DefaultHasher::new();
@@ -273,6 +230,3 @@ const MESSAGES_MAX: usize = 1_024;
 
 /// How long a request waits for the disk.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// When to come back to a busy hub.
-pub(super) const BUSY_S: u32 = 10;

@@ -6,38 +6,39 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::settings::Lanes;
 use super::store::{Claim, Lane};
+use super::transport::Progress;
 
 #[derive(Debug)]
 struct Attempt {
     lane: Lane,
     host: String,
     began: Instant,
-    /// Bytes of the body that were taken, counted by the thread of the exchange, and how many there were at the last look.
-    sent: Arc<AtomicU64>,
+    progress: Arc<Progress>,
+    /// How many bytes were taken at the last look.
     seen: u64,
     /// Until when bytes were taken at [`PACE`], and how many.
-    moved_at: Instant,
-    moved: u64,
+    moved: (Instant, u64),
 }
 
 impl Attempt {
     /// Returns how many bytes were taken since the last look.
     fn observe(&mut self, now: Instant) -> u64 {
-        let sent = self.sent.load(Ordering::Relaxed);
-        let lasted = now.saturating_duration_since(self.moved_at);
-        if sent > self.moved && (sent - self.moved) as f64 >= PACE * lasted.as_secs_f64() {
-            (self.moved_at, self.moved) = (now, sent);
+        let sent = self.progress.sent.load(Ordering::Relaxed);
+        let (moved_at, moved) = self.moved;
+        let lasted = now.saturating_duration_since(moved_at);
+        if sent > moved && (sent - moved) as f64 >= PACE * lasted.as_secs_f64() {
+            self.moved = (now, sent);
         }
         sent - std::mem::replace(&mut self.seen, sent)
     }
 
     fn is_young(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.moved_at) < YOUNG
+        now.saturating_duration_since(self.moved.0) < YOUNG
     }
 }
 
@@ -93,16 +94,21 @@ impl InFlight {
         }
     }
 
-    /// Adds an exchange with `host` that counts the bytes taken in `sent`, and returns its number.
-    pub fn begin(&mut self, lane: Lane, host: String, sent: Arc<AtomicU64>, now: Instant) -> u64 {
+    /// Adds an exchange with `host`, and returns its number.
+    pub fn begin(
+        &mut self,
+        lane: Lane,
+        host: String,
+        progress: Arc<Progress>,
+        now: Instant,
+    ) -> u64 {
         let attempt = Attempt {
             lane,
             host,
             began: now,
-            sent,
+            progress,
             seen: 0,
-            moved_at: now,
-            moved: 0,
+            moved: (now, 0),
         };
         self.last += 1;
         self.attempts.insert(self.last, attempt);
@@ -114,8 +120,13 @@ impl InFlight {
         let Some(mut attempt) = self.attempts.remove(&number) else {
             return false;
         };
-        self.epoch.1 += attempt.observe(attempt.moved_at);
+        self.epoch.1 += attempt.observe(attempt.moved.0);
         true
+    }
+
+    /// Breaks all exchanges; they end soon.
+    pub(super) fn cut(&self) {
+        self.attempts.values().for_each(|one| one.progress.cut());
     }
 
     pub(super) fn len(&self) -> usize {
@@ -128,22 +139,24 @@ impl InFlight {
     #[must_use]
     pub fn room(&self, lane: Lane, now: Instant) -> Claim {
         let lanes = &self.lanes;
+        let under_way = |lane| self.count(|one| one.lane == lane);
         let young = self.count(|one| one.lane == lane && one.is_young(now));
-        let threads =
-            |all: usize, is_one: fn(&Attempt) -> bool| all.saturating_sub(self.count(is_one));
-        let limit = match lane {
-            Lane::Ask => threads(lanes.verify_threads(), |one| one.lane == Lane::Ask)
-                .min(lanes.verify.saturating_sub(young)),
-            Lane::Fast => threads(lanes.deliveries(), |one| one.lane != Lane::Ask)
-                .min(self.places.saturating_sub(young)),
+        let (places, threads, taken) = match lane {
+            Lane::Ask => (lanes.verify, lanes.verify_threads(), under_way(Lane::Ask)),
+            Lane::Fast => {
+                let taken = under_way(Lane::Fast) + under_way(Lane::Slow);
+                (self.places, lanes.deliveries(), taken)
+            }
             Lane::Slow => {
-                let slow = self.count(|one| one.lane == Lane::Slow);
                 let hanging = self.count(|one| one.lane == Lane::Fast && !one.is_young(now));
-                let half = lanes.slow.div_ceil(2).saturating_sub(slow);
-                half.min(lanes.slow.saturating_sub(slow + hanging))
-                    .min(self.places.saturating_sub(young))
+                // Half of the threads for each kind, as far as the other kind has not taken more.
+                let taken = hanging.max(lanes.slow / 2) + under_way(Lane::Slow);
+                (self.places, lanes.slow, taken)
             }
         };
+        let limit = threads
+            .saturating_sub(taken)
+            .min(places.saturating_sub(young));
         Claim {
             limit,
             per_host: lanes.per_host,
@@ -172,7 +185,7 @@ impl InFlight {
     /// Returns when the next exchange is no longer young, and so more may begin.
     pub(super) fn next_room(&self, now: Instant) -> Option<Duration> {
         let young = self.attempts.values().filter(|one| one.is_young(now));
-        let left = |one: &Attempt| (one.moved_at + YOUNG).saturating_duration_since(now);
+        let left = |one: &Attempt| (one.moved.0 + YOUNG).saturating_duration_since(now);
         young.map(left).min()
     }
 
@@ -211,10 +224,10 @@ mod tests {
         (InFlight::new(lanes, now), now)
     }
 
-    fn begin(table: &mut InFlight, lane: Lane, now: Instant) -> Arc<AtomicU64> {
-        let sent = Arc::default();
-        table.begin(lane, "a.example".to_owned(), Arc::clone(&sent), now);
-        sent
+    fn begin(table: &mut InFlight, lane: Lane, now: Instant) -> Arc<Progress> {
+        let progress = Arc::default();
+        table.begin(lane, "a.example".to_owned(), Arc::clone(&progress), now);
+        progress
     }
 
     fn rooms(table: &InFlight, now: Instant) -> [usize; 3] {
@@ -222,10 +235,10 @@ mod tests {
     }
 
     /// Adds `bytes` to every counter in ten steps of a tenth of a second.
-    fn take(table: &mut InFlight, sent: &[Arc<AtomicU64>], bytes: u64, from: Instant) -> Instant {
+    fn take(table: &mut InFlight, all: &[Arc<Progress>], bytes: u64, from: Instant) -> Instant {
         for tenth in 1..=10 {
-            for sent in sent {
-                sent.fetch_add(bytes / 10, Ordering::Relaxed);
+            for progress in all {
+                progress.sent.fetch_add(bytes / 10, Ordering::Relaxed);
             }
             table.observe(from + Duration::from_millis(100 * tenth));
         }
@@ -236,9 +249,9 @@ mod tests {
     fn a_body_that_is_taken_at_a_fair_pace_keeps_its_place() {
         for (bytes, room) in [(PACE as u64 + 10, 0), (PACE as u64 - 10, 2)] {
             let (mut table, now) = table(2, 2, 1, 4);
-            let sent = [Lane::Fast; 2].map(|lane| begin(&mut table, lane, now));
+            let all = [Lane::Fast; 2].map(|lane| begin(&mut table, lane, now));
             table.epoch.0 = now + Duration::from_secs(60);
-            let later = take(&mut table, &sent, bytes, now);
+            let later = take(&mut table, &all, bytes, now);
             assert_eq!(table.room(Lane::Fast, later).limit, room, "{bytes}");
         }
     }
@@ -246,23 +259,17 @@ mod tests {
     #[test]
     fn more_deliveries_begin_while_more_bytes_are_taken_in_all_and_no_longer() {
         let (mut table, mut now) = table(2, 20, 1, 40);
-        let mut sent: Vec<Arc<AtomicU64>> = Vec::new();
+        let mut begun = Vec::new();
         // Each second all together take so much, the line being full from the third on.
-        for (all, places) in [
-            (200_000, 3),
-            (300_000, 5),
-            (500_000, 8),
-            (510_000, 8),
-            (510_000, 8),
-        ] {
+        for (bytes, places) in [(200_000, 3), (300_000, 5), (500_000, 8), (510_000, 8)] {
             while table.room(Lane::Fast, now).limit > 0 {
-                sent.push(begin(&mut table, Lane::Fast, now));
+                begun.push(begin(&mut table, Lane::Fast, now));
             }
-            let each = all / sent.len() as u64;
-            now = take(&mut table, &sent, each, now);
-            assert_eq!(table.places, places, "{all}");
+            let each = bytes / begun.len() as u64;
+            now = take(&mut table, &begun, each, now);
+            assert_eq!(table.places, places, "{bytes}");
         }
-        for number in 1..=sent.len() as u64 {
+        for number in 1..=begun.len() as u64 {
             assert!(table.end(number) && !table.end(number));
         }
         take(&mut table, &[], 0, now);
@@ -271,51 +278,25 @@ mod tests {
 
     #[test]
     fn exchanges_that_hang_hold_threads_and_no_places() {
-        let (mut table, now) = table(2, 2, 1, 9);
-        let [later, latest] = [now + YOUNG, now + 2 * YOUNG];
-        for _ in 0..2 {
-            begin(&mut table, Lane::Fast, now);
-        }
-        assert_eq!(rooms(&table, now), [0, 1, 1]);
-        assert_eq!(table.next_room(now), Some(YOUNG));
-        assert_eq!(rooms(&table, later), [2, 0, 1]);
-        for _ in 0..2 {
-            begin(&mut table, Lane::Fast, later);
-        }
-        assert_eq!(rooms(&table, latest), [0, 0, 1]);
-        assert_eq!(table.next_room(latest), None);
-        table.end(1);
-        assert_eq!(rooms(&table, latest), [1, 0, 1]);
-    }
-
-    #[test]
-    fn subscribers_known_to_be_slow_leave_half_of_the_threads_to_those_that_become_so() {
         let (mut table, now) = table(2, 5, 1, 9);
+        let later = now + YOUNG;
         for room in [2, 1, 0] {
-            assert_eq!(rooms(&table, now)[1], room);
+            assert_eq!(rooms(&table, now), [2, room, 1]);
             begin(&mut table, Lane::Slow, now);
         }
-        let later = now + YOUNG;
+        // Half of the slow threads are left to others that become slow.
         assert_eq!(rooms(&table, later), [2, 0, 1]);
-        for _ in 0..2 {
-            begin(&mut table, Lane::Fast, now);
-        }
-        table.end(1);
-        assert_eq!(rooms(&table, later)[1], 1);
         begin(&mut table, Lane::Fast, now);
-        assert_eq!(rooms(&table, later)[1], 0, "all threads of slow ones");
-    }
-
-    #[test]
-    fn verifications_that_hang_hold_threads_and_no_places() {
-        let (mut table, now) = table(1, 1, 2, 4);
-        let later = now + YOUNG;
-        for left in (1..=table.lanes.verify_threads()).rev() {
-            assert_eq!(rooms(&table, later), [1, 1, left.min(2)]);
-            begin(&mut table, Lane::Ask, now);
-        }
-        assert_eq!(rooms(&table, later), [1, 1, 0]);
-        assert_eq!(rooms(&table, now), [1, 1, 0]);
+        begin(&mut table, Lane::Fast, now);
+        assert_eq!(rooms(&table, now), [0, 0, 1]);
+        assert_eq!(table.next_room(now), Some(YOUNG));
+        assert_eq!(table.next_room(later), None);
+        table.end(1);
+        assert_eq!(rooms(&table, later), [2, 1, 1]);
+        begin(&mut table, Lane::Fast, now);
+        assert_eq!(rooms(&table, later), [2, 0, 1], "all slow threads");
+        begin(&mut table, Lane::Fast, now);
+        assert_eq!(rooms(&table, later), [1, 0, 1], "and one of the fast ones");
     }
 
     #[test]
@@ -331,5 +312,15 @@ mod tests {
             assert_eq!(held(&table, now + YOUNG), if begun < 64 { 0 } else { 4 });
             begin(&mut table, Lane::Fast, now);
         }
+    }
+
+    #[test]
+    fn verifications_that_hang_hold_threads_and_no_places() {
+        let (mut table, now) = table(1, 1, 2, 4);
+        for left in (1..=table.lanes.verify_threads()).rev() {
+            assert_eq!(rooms(&table, now + YOUNG)[2], left.min(2));
+            begin(&mut table, Lane::Ask, now);
+        }
+        assert_eq!(rooms(&table, now + YOUNG)[2], 0);
     }
 }

@@ -7,11 +7,12 @@
 //!
 //! [`Hub`] is the handle. Behind it one thread has the store and decides (`engine`), and a pool (`pool`) of threads of its
 //! own, never shared with requests, does the exchanges with callbacks: [`client`] sends, [`resolve`] and [`guard`] say
-//! where to, [`breaker`] tells their faults from ours.
+//! where to, [`transport`] connects. [`in_flight`] tells how many exchanges may begin, and `breaker` faults of callbacks
+//! from ours.
 //!
 //! `docs/design/hub.md` has what the W3C Recommendation asks of a hub, with the tests that hold it.
 
-pub mod breaker;
+mod breaker;
 pub mod callback;
 pub mod client;
 mod engine;
@@ -27,18 +28,19 @@ pub mod refusal;
 pub mod request;
 pub mod resolve;
 pub mod settings;
+mod shared;
 pub mod signature;
-pub mod stats;
 pub mod store;
 pub mod store_location;
 pub mod subscription;
-mod tcp;
 pub mod tls;
+pub mod transport;
 
 pub use callback::{Callback, Host};
-pub use handle::{Health, Hub, StartError};
+pub use handle::Hub;
 pub use moment::Moment;
 pub use refusal::{Refusal, RefusalKind};
 pub use request::{HubRequest, Mode, Secret};
 pub use settings::{Lanes, Outside, Settings};
+pub use shared::{Health, StartError, Stats};
 pub use store_location::StoreLocation;

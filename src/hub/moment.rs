@@ -37,12 +37,6 @@ impl Moment {
         Moment(self.0.saturating_sub(millis(duration)))
     }
 
-    /// Returns the moment moved by `by_ms`, backwards when it is negative.
-    #[must_use]
-    pub fn moved(self, by_ms: i64) -> Moment {
-        Moment(self.0.saturating_add(by_ms))
-    }
-
     /// Returns how long after `earlier` this moment lies, zero when it does not.
     #[must_use]
     pub fn since(self, earlier: Moment) -> Duration {

@@ -149,6 +149,14 @@ impl Failure {
     }
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::error::Error for Failure {}
+
 impl Answer {
     /// Tells whether it is any 2xx.
     pub(crate) fn is_success(self) -> bool {
@@ -176,7 +184,7 @@ impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Answer::Status(status) => write!(f, "{status}"),
-            Answer::Failed(failure) => f.write_str(failure.as_str()),
+            Answer::Failed(failure) => failure.fmt(f),
         }
     }
 }

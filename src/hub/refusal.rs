@@ -28,41 +28,51 @@ pub enum RefusalKind {
 }
 
 impl Refusal {
-    fn new(kind: RefusalKind, reason: String, retry_after_s: Option<u32>) -> Refusal {
+    /// Refuses because of `field`: the reason reads `field: what`.
+    pub(crate) fn field(field: &str, what: impl fmt::Display) -> Refusal {
         Refusal {
-            kind,
-            reason,
-            retry_after_s,
+            kind: RefusalKind::Field,
+            reason: format!("{field}: {what}"),
+            retry_after_s: None,
         }
     }
 
-    /// Refuses because of `field`: the reason reads `field: what`.
-    pub(crate) fn field(field: &str, what: impl fmt::Display) -> Refusal {
-        Refusal::new(RefusalKind::Field, format!("{field}: {what}"), None)
+    /// Refuses the body's media type or coding because of the header `field`.
+    pub(crate) fn media_type(field: &str, what: impl fmt::Display) -> Refusal {
+        Refusal {
+            kind: RefusalKind::MediaType,
+            ..Refusal::field(field, what)
+        }
     }
 
-    /// Refuses the body's media type.
-    pub(crate) fn media_type(what: impl fmt::Display) -> Refusal {
-        Refusal::new(
-            RefusalKind::MediaType,
-            format!("content-type: {what}"),
-            None,
-        )
-    }
-
-    /// Refuses a body in a content coding.
-    pub(crate) fn content_coding() -> Refusal {
-        let reason = "content-encoding: the form must be sent without one";
-        Refusal::new(RefusalKind::MediaType, reason.to_owned(), None)
-    }
-
-    /// Refuses because a limit of this client or callback host is reached.
-    pub(crate) fn too_many(reason: String, retry_after_s: u32) -> Refusal {
-        Refusal::new(RefusalKind::TooMany, reason, Some(retry_after_s))
+    /// Refuses because of a limit for the callback's host.
+    pub(crate) fn too_many(what: impl fmt::Display, retry_after_s: u32) -> Refusal {
+        Refusal {
+            kind: RefusalKind::TooMany,
+            retry_after_s: Some(retry_after_s),
+            ..Refusal::field("hub.callback", what)
+        }
     }
 
     /// Refuses because the hub as a whole cannot take more, or cannot write.
     pub(crate) fn unavailable(reason: String, retry_after_s: u32) -> Refusal {
-        Refusal::new(RefusalKind::Unavailable, reason, Some(retry_after_s))
+        Refusal {
+            kind: RefusalKind::Unavailable,
+            reason,
+            retry_after_s: Some(retry_after_s),
+        }
+    }
+
+    /// Refuses for a trouble that should soon be over.
+    pub(crate) fn busy(what: &str) -> Refusal {
+        Refusal::unavailable(what.to_owned(), BUSY_S)
+    }
+
+    /// Refuses because the hub ends.
+    pub(crate) fn stopping() -> Refusal {
+        Refusal::busy("the hub is stopping")
     }
 }
+
+/// When to come back to a busy hub.
+const BUSY_S: u32 = 10;

@@ -119,20 +119,19 @@ fn optional(body: &[u8], field: &str) -> Result<Option<String>, Refusal> {
     let Some(raw) = values.next() else {
         return Ok(None);
     };
+    let refuse = |what: &str| Err(Refusal::field(field, what));
     let count = 1 + values.count();
     if count > 1 {
-        let what = format_args!("must be given once, not {count} times");
-        return Err(Refusal::field(field, what));
+        return refuse(&format!("must be given once, not {count} times"));
     }
     let mut value = String::new();
     if form::decode_into(raw, &mut value).is_err() {
-        let what = "has a broken percent-escape or is not UTF-8";
-        return Err(Refusal::field(field, what));
+        return refuse("has a broken percent-escape or is not UTF-8");
     }
-    if value.is_empty() {
-        return Err(Refusal::field(field, "must not be empty"));
+    match value.is_empty() {
+        true => refuse("must not be empty"),
+        false => Ok(Some(value)),
     }
-    Ok(Some(value))
 }
 
 fn required(body: &[u8], field: &str) -> Result<String, Refusal> {
@@ -144,28 +143,21 @@ fn required(body: &[u8], field: &str) -> Result<String, Refusal> {
 /// # Errors
 /// [`RefusalKind::MediaType`](super::RefusalKind::MediaType), as [`parse`] has it.
 pub fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
+    let refuse = |what: String| Err(Refusal::media_type("content-type", what));
     let Some(value) = content_type else {
-        return Err(Refusal::media_type(format_args!(
-            "is missing, must be {FORM}"
-        )));
+        return refuse(format!("is missing, must be {FORM}"));
     };
     let value = String::from_utf8_lossy(value);
     let mut parts = value.split(';');
     let essence = parts.next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case(FORM) {
-        return Err(Refusal::media_type(format_args!(
-            "must be {FORM}, not {}",
-            quote(essence)
-        )));
+        return refuse(format!("must be {FORM}, not {}", quote(essence)));
     }
     for parameter in parts {
         let (name, charset) = parameter.split_once('=').unwrap_or((parameter, ""));
         let charset = charset.trim().trim_matches('"');
         if name.trim().eq_ignore_ascii_case("charset") && !charset.eq_ignore_ascii_case("utf-8") {
-            return Err(Refusal::media_type(format_args!(
-                "charset must be utf-8, not {}",
-                quote(charset)
-            )));
+            return refuse(format!("charset must be utf-8, not {}", quote(charset)));
         }
     }
     Ok(())
@@ -175,10 +167,10 @@ fn parse_mode(value: &str) -> Result<Mode, Refusal> {
     match value {
         "subscribe" => Ok(Mode::Subscribe),
         "unsubscribe" => Ok(Mode::Unsubscribe),
-        _ => Err(Refusal::field(
-            MODE,
-            format_args!("must be subscribe or unsubscribe, not {}", quote(value)),
-        )),
+        _ => {
+            let what = format!("must be subscribe or unsubscribe, not {}", quote(value));
+            Err(Refusal::field(MODE, what))
+        }
     }
 }
 
@@ -192,9 +184,11 @@ fn parse_lease(body: &[u8]) -> Result<Option<u64>, Refusal> {
     match value.parse().unwrap_or(u64::MAX) {
         lease_s @ 1.. if is_number => Ok(Some(lease_s)),
         _ => {
-            let value = quote(&value);
-            let what = format_args!("must be a whole number of seconds from 1, not {value}");
-            Err(Refusal::field(LEASE, what))
+            let what = "must be a whole number of seconds from 1, not";
+            Err(Refusal::field(
+                LEASE,
+                format_args!("{what} {}", quote(&value)),
+            ))
         }
     }
 }
@@ -207,12 +201,10 @@ fn parse_secret(body: &[u8]) -> Result<Option<Secret>, Refusal> {
     let Some(value) = optional(body, SECRET)? else {
         return Ok(None);
     };
-    let what = format!(
-        "must be less than {SECRET_BYTES} bytes, not {}",
-        value.len()
-    );
-    let secret = Secret::new(value).ok_or_else(|| Refusal::field(SECRET, what))?;
-    Ok(Some(secret))
+    let bytes = value.len();
+    let what = format!("must be less than {SECRET_BYTES} bytes, not {bytes}");
+    let secret = Secret::new(value);
+    secret.map(Some).ok_or_else(|| Refusal::field(SECRET, what))
 }
 
 /// The fields that the hub uses.

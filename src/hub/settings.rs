@@ -71,12 +71,7 @@ impl Settings {
             verify_timeout: Duration::from_secs(10),
             guard,
             ca_file: None,
-            lanes: Lanes {
-                fast: 64,
-                slow: 512,
-                verify: 16,
-                per_host: 4,
-            },
+            lanes: Lanes::default(),
             tombstone_age: 30 * 24 * 60 * MINUTE,
         }
     }
@@ -122,6 +117,17 @@ pub struct Lanes {
     pub per_host: usize,
 }
 
+impl Default for Lanes {
+    fn default() -> Lanes {
+        Lanes {
+            fast: 64,
+            slow: 512,
+            verify: 16,
+            per_host: 4,
+        }
+    }
+}
+
 impl Lanes {
     /// Returns how many deliveries may be under way, whatever their lane.
     #[must_use]
@@ -135,10 +141,10 @@ impl Lanes {
         (self.verify * VERIFY_THREADS).clamp(self.verify, VERIFY_THREADS_MAX.max(self.verify))
     }
 
-    /// Returns how many sockets the hub may have open: one for each exchange, and connections that are kept.
+    /// Returns how many sockets the hub may have open: one for each exchange.
     #[must_use]
     pub fn sockets(&self) -> usize {
-        self.deliveries() + self.verify_threads() + self.fast
+        self.deliveries() + self.verify_threads()
     }
 }
 

@@ -1,24 +1,12 @@
-//! TLS for the client: which authorities are trusted, and ureq's handshake over our own configuration.
-//!
-//! ureq's connector trusts either the roots that it brings or the ones that it is given; an operator's own authority
-//! has to come on top of the public ones. It also skips certificates that it cannot parse without a word, where a
-//! typing error in a file must stop the start.
+//! Which certificate authorities the hub's clients trust: the public ones and, on top, those of an operator's file. A file
+//! that cannot be used in full is an error; ureq would skip such a certificate without a word.
 
-use std::fmt;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use ureq::unversioned::transport::{
-    Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport, TransportAdapter,
-    time,
-};
-
-use super::tcp::mark_connected;
+use rustls::{ClientConfig, RootCertStore};
 
 /// Why a file of authorities cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,104 +70,6 @@ pub(super) fn add_authorities(roots: &mut RootCertStore, path: &Path) -> Result<
             Err(fail(what.to_owned()))
         }
         _ => Ok(()),
-    }
-}
-
-/// The last link of ureq's chain: a handshake over the connection that was made.
-pub(crate) struct TlsConnector(pub(crate) Arc<ClientConfig>);
-
-impl<In: Transport> Connector<In> for TlsConnector {
-    type Out = TlsTransport;
-
-    fn connect(
-        &self,
-        details: &ConnectionDetails,
-        chained: Option<In>,
-    ) -> Result<Option<TlsTransport>, ureq::Error> {
-        let Some(transport) = chained else {
-            return Ok(None);
-        };
-        mark_connected();
-        let host = details.uri.host().unwrap_or_default();
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let name = ServerName::try_from(bare.to_owned())
-            .map_err(|_| ureq::Error::Tls("not a name that a certificate can have"))?;
-        let connection = ClientConnection::new(Arc::clone(&self.0), name)?;
-        let mut socket =
-            TransportAdapter::new(transport.boxed(), Arc::clone(&details.current_time));
-        socket.set_timeout(remaining(details)?);
-        let mut stream = StreamOwned::new(connection, socket);
-        while stream.conn.is_handshaking() {
-            stream.conn.complete_io(&mut stream.sock)?;
-        }
-        let buffers = LazyBuffers::new(
-            details.config.input_buffer_size(),
-            details.config.output_buffer_size(),
-        );
-        Ok(Some(TlsTransport { buffers, stream }))
-    }
-}
-
-/// What making the connection has left of the time for connecting: both share it.
-fn remaining(details: &ConnectionDetails) -> Result<NextTimeout, ureq::Error> {
-    let mut timeout = details.timeout;
-    if let (time::Duration::Exact(after), time::Instant::Exact(began), time::Instant::Exact(now)) =
-        (timeout.after, details.now, (details.current_time)())
-    {
-        let left = after.saturating_sub(now.saturating_duration_since(began));
-        if left == Duration::ZERO {
-            return Err(ureq::Error::Timeout(timeout.reason));
-        }
-        timeout.after = time::Duration::Exact(left);
-    }
-    Ok(timeout)
-}
-
-impl fmt::Debug for TlsConnector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TlsConnector")
-    }
-}
-
-/// A connection under TLS.
-pub(crate) struct TlsTransport {
-    buffers: LazyBuffers,
-    stream: StreamOwned<ClientConnection, TransportAdapter>,
-}
-
-impl Transport for TlsTransport {
-    fn buffers(&mut self) -> &mut dyn Buffers {
-        &mut self.buffers
-    }
-
-    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
-        self.stream.get_mut().set_timeout(timeout);
-        let output = &self.buffers.output()[..amount];
-        self.stream.write_all(output)?;
-        self.stream.flush()?;
-        Ok(())
-    }
-
-    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, ureq::Error> {
-        self.stream.get_mut().set_timeout(timeout);
-        let input = self.buffers.input_append_buf();
-        let amount = self.stream.read(input)?;
-        self.buffers.input_appended(amount);
-        Ok(amount > 0)
-    }
-
-    fn is_open(&mut self) -> bool {
-        self.stream.get_mut().get_mut().is_open()
-    }
-
-    fn is_tls(&self) -> bool {
-        true
-    }
-}
-
-impl fmt::Debug for TlsTransport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TlsTransport")
     }
 }
 

@@ -46,7 +46,8 @@ fn not_running(app: &AppState, message: &'static str, headers: HeaderMap) -> Res
 /// to hear whether to send it (RFC 9110 §10.1.1).
 fn check_hub_head(parts: &Parts, is_waiting: bool) -> Result<(), Refusal> {
     if body::is_encoded(&parts.headers) {
-        return Err(Refusal::content_coding());
+        let what = "the form must be sent without one";
+        return Err(Refusal::media_type("content-encoding", what));
     }
     match is_waiting {
         true => request::check_media_type(content_type(parts)),

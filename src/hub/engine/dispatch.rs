@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tracing::{error, info};
 
-use super::{Engine, Logged, Message};
+use super::{Ended, Engine, Message};
 use crate::hub::Moment;
 use crate::hub::breaker::{PROBE_WAIT_MAX, PROBES};
 use crate::hub::client::Job;
@@ -22,7 +22,7 @@ impl Engine {
             more |= self.dispatch_lane(Lane::Fast, now);
             more |= self.dispatch_lane(Lane::Slow, now);
         }
-        more | !self.reports.is_empty()
+        more | !self.ended.is_empty()
     }
 
     /// Probes hosts of active subscriptions while deliveries pause: those reached last, and others by turns.
@@ -51,30 +51,26 @@ impl Engine {
         if claim.limit == 0 {
             return true;
         }
-        // Booking and publishing may have taken a while, which the lease of an attempt is not to lack.
+        // Recording and publishing may have taken a while, which the lease of an attempt is not to lack.
         let now = now.plus(self.anchor.0.elapsed());
-        let begun = if lane == Lane::Ask {
+        let mut begun = 0;
+        if lane == Lane::Ask {
             let asked = self.with_store(|store| store.claim_requests(&claim, now));
-            let mut jobs: Vec<Job> = asked
-                .unwrap_or_default()
-                .into_iter()
-                .map(Job::Verify)
-                .collect();
-            let left = claim.limit - jobs.len();
+            let asked = asked.unwrap_or_default();
+            let left = claim.limit - asked.len();
             let notices = self.with_store(|store| store.take_notices(left, now));
-            jobs.extend(notices.unwrap_or_default().into_iter().map(Job::Deny));
-            let begun = jobs.len();
-            jobs.into_iter().for_each(|job| self.begin(lane, job));
-            begun
+            let notices = notices.unwrap_or_default().into_iter().map(Job::Deny);
+            for job in asked.into_iter().map(Job::Verify).chain(notices) {
+                self.begin(lane, job);
+                begun += 1;
+            }
         } else {
             let claimed = self.with_store(|store| store.claim_deliveries(lane, &claim, now));
-            let claimed = claimed.unwrap_or_default();
-            let begun = claimed.len();
-            claimed
-                .into_iter()
-                .for_each(|delivery| self.deliver(lane, delivery));
-            begun
-        };
+            for delivery in claimed.unwrap_or_default() {
+                self.deliver(lane, delivery);
+                begun += 1;
+            }
+        }
         begun == claim.limit
     }
 
@@ -82,29 +78,24 @@ impl Engine {
     fn deliver(&mut self, lane: Lane, delivery: Delivery) {
         let content = self.contents.get(&delivery.topic).map(Arc::clone);
         match content.filter(|content| content.digest == delivery.digest) {
-            Some(content) => self.begin(lane, Job::Deliver(delivery, content, Arc::default())),
-            None => {
-                let report = delivery.ended(Outcome::Deferred, Duration::ZERO, 0);
-                let logged = Logged {
-                    host: delivery.callback.host().to_string(),
-                    topic: delivery.topic,
-                    answer: "withheld".to_owned(),
-                    elapsed: Duration::ZERO,
-                };
-                self.reports.push((report, logged));
-            }
+            Some(content) => self.begin(lane, Job::Deliver(delivery, content)),
+            None => self.ended.push(Ended {
+                report: delivery.ended(Outcome::Deferred, Duration::ZERO, 0),
+                host: delivery.callback.host().to_string(),
+                topic: delivery.topic,
+                status: "withheld".to_owned(),
+                elapsed: Duration::ZERO,
+            }),
         }
     }
 
     fn begin(&mut self, lane: Lane, job: Job) {
-        let host = job
-            .subject()
-            .map_or_else(String::new, |(callback, _)| callback.host().to_string());
-        let sent = match &job {
-            Job::Deliver(_, _, sent) => Arc::clone(sent),
-            _ => Arc::default(),
-        };
-        let number = self.in_flight.begin(lane, host, sent, Instant::now());
+        let (began, progress) = (Instant::now(), Arc::default());
+        let host = job.callback().map(|callback| callback.host().to_string());
+        let host = host.unwrap_or_default();
+        let number = self
+            .in_flight
+            .begin(lane, host, Arc::clone(&progress), began);
         let pool = match lane {
             Lane::Fast | Lane::Slow => &self.delivering,
             Lane::Ask => &self.asking,
@@ -112,7 +103,7 @@ impl Engine {
         let (client, sender) = (Arc::clone(&self.client), self.sender.clone());
         let run = move || {
             let began = Instant::now();
-            let exchange = client.run(&job);
+            let exchange = client.run(&job, &progress);
             // When the hub's thread is gone, the result is not needed.
             let _gone = sender.send(Message::Ended {
                 number,
@@ -129,7 +120,8 @@ impl Engine {
     /// Ends leases, drops tombstones, and counts, each from time to time.
     pub(super) fn run_maintenance(&mut self, now: Moment) {
         let instant = Instant::now();
-        self.shared.stats.note_in_flight(self.in_flight.len());
+        let under_way = self.in_flight.len().try_into().unwrap_or(u64::MAX);
+        self.shared.stats.in_flight.set(under_way);
         if self.health.store_error.is_some() && instant >= self.open_at {
             // A write that changes nothing tells whether the trouble is over.
             let quotas = self.settings.quotas;
@@ -140,8 +132,8 @@ impl Engine {
             let age = self.settings.tombstone_age;
             if let Some(swept) = self.with_store(|store| store.sweep(age, now)) {
                 let stats = &self.shared.stats;
-                stats.note_removals(RemovalReason::LeaseEnded, swept.expired);
-                stats.note_removals(RemovalReason::Unsubscribed, swept.left);
+                stats.count_removals(RemovalReason::LeaseEnded, swept.expired);
+                stats.count_removals(RemovalReason::Unsubscribed, swept.left);
                 if swept.expired > 0 {
                     info!(subscriptions = swept.expired, "leases ended");
                 }
@@ -154,7 +146,7 @@ impl Engine {
             if let Some(counts) = counted {
                 self.put_off = 0;
                 // What a new content made due is due since that was published.
-                self.shared.stats.note_counts(&counts, self.published_at);
+                self.shared.stats.set_counts(&counts, self.published_at);
             }
         }
     }

@@ -19,9 +19,8 @@ pub(super) struct Role {
     ask_at: Instant,
     /// Since when the store is known to hold newer contents than are served here, while the role is ours.
     behind_since: Option<Instant>,
-    /// It is not given up before, and how long to wait the next time.
+    /// It is not given up before.
     yield_at: Instant,
-    yield_wait: Duration,
 }
 
 impl Role {
@@ -31,7 +30,6 @@ impl Role {
             ask_at: now,
             behind_since: None,
             yield_at: now,
-            yield_wait: YIELD_WAIT_MIN,
         }
     }
 
@@ -75,7 +73,6 @@ impl Engine {
         self.record(now);
         if self.write_store(|store| store.recover(now)).is_some() {
             info!(state = %self.settings.place, "the hub delivers");
-            self.client.renew();
             self.role.is_ours = true;
             self.unpublished = true;
         }
@@ -107,18 +104,16 @@ impl Engine {
         for topic in &published.changed {
             info!(topic, "the topic has new content");
         }
-        let is_news = published.older != self.older;
-        for topic in published.older.iter().filter(|_| is_news) {
+        for topic in &published.older {
             warn!(
                 topic,
                 "the content that another replica has published stays, as what is served here is not newer"
             );
         }
-        self.older = published.older;
         let subscriptions = published.withdrawn;
         if subscriptions > 0 {
             let stats = &self.shared.stats;
-            stats.note_removals(RemovalReason::TopicWithdrawn, subscriptions);
+            stats.count_removals(RemovalReason::TopicWithdrawn, subscriptions);
             info!(
                 subscriptions,
                 "subscriptions to topics that are no longer served are removed"
@@ -127,24 +122,19 @@ impl Engine {
     }
 
     /// Offers the delivery role to replicas that serve the topics' current content, once all exchanges have ended. If no
-    /// replica takes it, the next offer comes later than the last, as requests wait for verification during an offer.
+    /// replica takes it, it is offered again after a while, as requests wait for verification during an offer.
     pub(super) fn yield_role(&mut self) {
         let is_behind = self.store.as_ref().is_some_and(Store::is_behind);
         let now = Instant::now();
         let role = &mut self.role;
-        if !is_behind {
-            role.yield_wait = YIELD_WAIT_MIN;
-        }
         let may_yield = role.is_ours && !self.unpublished && now >= role.yield_at && is_behind;
         role.behind_since = may_yield.then(|| role.behind_since.unwrap_or(now));
-        let is_idle = self.in_flight.len() == 0 && self.reports.is_empty();
+        let is_idle = self.in_flight.len() == 0 && self.ended.is_empty();
         if role.is_yielding() && is_idle && self.write_store(Store::give_up_role).is_some() {
             debug!("other replicas have newer content, one of them may deliver");
-            let role = &mut self.role;
-            role.is_ours = false;
-            role.ask_at = now + YIELD_TIME;
-            role.yield_at = now + role.yield_wait;
-            role.yield_wait = (role.yield_wait * 2).min(YIELD_WAIT_MAX);
+            self.role.is_ours = false;
+            self.role.ask_at = now + YIELD_TIME;
+            self.role.yield_at = now + YIELD_EVERY;
         }
     }
 
@@ -186,7 +176,7 @@ impl Engine {
         if !matches!(error, StoreError::QuotaExceeded(_) | StoreError::Busy(_)) {
             self.store = None;
             if std::mem::take(&mut self.role.is_ours) {
-                self.client.cut();
+                self.in_flight.cut();
             }
         }
         self.open_at = Instant::now() + self.open_wait;
@@ -215,11 +205,9 @@ const OPEN_WAIT_MAX: Duration = Duration::from_secs(4);
 /// same files within a second.
 const BEHIND_MAX: Duration = Duration::from_secs(1);
 
-/// How long the others have then to take the role, and how long it is kept before they have that time again: twice as long
-/// each time, within these bounds.
+/// How long the others have then to take the role, and how often they have that time.
 const YIELD_TIME: Duration = Duration::from_secs(2);
-const YIELD_WAIT_MIN: Duration = Duration::from_secs(10);
-const YIELD_WAIT_MAX: Duration = Duration::from_secs(60);
+const YIELD_EVERY: Duration = Duration::from_secs(30);
 
 /// The wait before the delivery role is asked for again.
 const ROLE_WAIT: Duration = Duration::from_millis(500);

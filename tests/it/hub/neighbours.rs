@@ -1,7 +1,5 @@
 //! Callbacks and requests that hang, and those beside them that do not.
 
-use std::sync::Mutex;
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use reviewd::hub::Lanes;
@@ -14,14 +12,6 @@ use crate::support::wait_until;
 /// The time of an exchange that a test must not wait for, also on a busy machine.
 const LONG: Duration = Duration::from_secs(120);
 
-/// Those of the program's defaults.
-const DEFAULT_LANES: Lanes = Lanes {
-    fast: 64,
-    slow: 512,
-    verify: 16,
-    per_host: 4,
-};
-
 fn hangs(request: &Received) -> bool {
     request.target.starts_with("/hang")
 }
@@ -29,12 +19,12 @@ fn hangs(request: &Received) -> bool {
 #[test]
 fn callbacks_that_hang_do_not_hold_up_others_of_their_host() {
     let rig = Rig::start_with(|settings| {
-        settings.lanes = DEFAULT_LANES;
+        settings.lanes = Lanes::default();
         settings.delivery_timeout = LONG;
     });
     let subscriber = Subscriber::delivering(|request| match hangs(request) {
         true => Reply::Silence(LONG),
-        false => Reply::Answer(204, Vec::new()),
+        false => Reply::status(204),
     });
     for number in 0..40 {
         for path in [format!("/hang{number}"), format!("/good{number}")] {
@@ -60,12 +50,12 @@ fn callbacks_that_hang_do_not_hold_up_others_of_their_host() {
 fn subscribers_behind_a_narrow_line_are_all_served_and_none_fails() {
     const SUBSCRIBERS: usize = 64;
     let rig = Rig::start_with(|settings| {
-        settings.lanes = DEFAULT_LANES;
+        settings.lanes = Lanes::default();
         settings.delivery_timeout = Duration::from_secs(10);
     });
     let subscriber = Subscriber::good();
     for number in 0..SUBSCRIBERS {
-        let callback = format!("https://n{number}.sub.test:{}/cb", subscriber.port());
+        let callback = subscriber.callback_at(&format!("n{number}.sub.test"), "/cb");
         rig.subscribe_with(&callback, &[]).unwrap();
     }
     wait_until("active", || rig.list().len() == SUBSCRIBERS);
@@ -87,12 +77,12 @@ fn subscribers_behind_a_narrow_line_are_all_served_and_none_fails() {
 #[test]
 fn verifications_that_hang_do_not_hold_up_another() {
     let rig = Rig::start_with(|settings| {
-        settings.lanes = DEFAULT_LANES;
+        settings.lanes = Lanes::default();
         settings.verify_timeout = LONG;
     });
     let hanging = Subscriber::start(|_| Reply::Silence(LONG));
     for number in 0..120 {
-        let callback = format!("https://h{number}.sub.test:{}/cb", hanging.port());
+        let callback = hanging.callback_at(&format!("h{number}.sub.test"), "/cb");
         rig.subscribe_with(&callback, &[]).unwrap();
     }
     let good = Subscriber::good();
@@ -104,38 +94,13 @@ fn verifications_that_hang_do_not_hold_up_another() {
 }
 
 #[test]
-fn a_change_between_the_acceptance_and_the_activation_is_delivered() {
-    let rig = Rig::start();
-    let (go_on, wait) = channel();
-    let wait = Mutex::new(wait);
-    let subscriber = Subscriber::start(move |request| {
-        if request.mode() == "subscribe" {
-            wait.lock().unwrap().recv().unwrap();
-        }
-        Reply::good(request)
-    });
-    let callback = subscriber.callback("/cb");
-    rig.subscribe_with(&callback, &[]).unwrap();
-    wait_until("it is asked", || !subscriber.received().is_empty());
-    rig.change("2");
-    wait_until("the change is stored", || rig.is_noted());
-    go_on.send(()).unwrap();
-    rig.wait_active(&callback);
-    assert_eq!(subscriber.wait_delivery(1).body, b"2");
-    rig.wait_settled();
-    assert_eq!(subscriber.deliveries().len(), 1);
-}
-
-#[test]
 fn a_verification_that_fails_for_the_network_is_tried_again_twice() {
-    let rig = Rig::start();
-    let subscriber = Subscriber::good();
-    let port = subscriber.port();
-    rig.names.set("back.sub.test", &[&[], &[], &["127.0.0.1"]]);
-    rig.subscribe(&format!("https://back.sub.test:{port}/cb"));
-    rig.names
-        .set("late.sub.test", &[&[], &[], &[], &["127.0.0.1"]]);
-    rig.subscribe_with(&format!("https://late.sub.test:{port}/cb"), &[])
+    let (rig, subscriber) = (Rig::start(), Subscriber::good());
+    let here = &["127.0.0.1"][..];
+    rig.names.set("back.sub.test", &[&[], &[], here]);
+    rig.subscribe(&subscriber.callback_at("back.sub.test", "/cb"));
+    rig.names.set("late.sub.test", &[&[], &[], &[], here]);
+    rig.subscribe_with(&subscriber.callback_at("late.sub.test", "/cb"), &[])
         .unwrap();
     rig.wait_verified();
     assert_eq!(rig.list().len(), 1);

@@ -10,9 +10,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reviewd::hub::guard::{Guard, Ports};
-use reviewd::hub::policy::{Leases, Policy};
 use reviewd::hub::resolve::Lookup;
-use reviewd::hub::store::{Listed, Quotas, Store, Tombstone};
+use reviewd::hub::store::{Listed, Store, Tombstone};
 use reviewd::hub::subscription::RemovalReason;
 use reviewd::hub::{Hub, Lanes, Outside, Settings};
 use reviewd::hub::{Moment, Refusal, StoreLocation, request};
@@ -21,7 +20,6 @@ use reviewd::wire::date::Timestamp;
 use sha2::Digest;
 
 use super::authority;
-use super::subscriber::Subscriber;
 use crate::support::wait_until;
 
 pub(crate) const BASE: &str = "https://reviews.example";
@@ -50,15 +48,11 @@ impl Names {
     /// Resolves `name` to each of `answers` in turn, and to the last one from then on.
     pub(crate) fn set(&self, name: &str, answers: &[&[&str]]) {
         let parse = |addresses: &&[&str]| {
-            addresses
-                .iter()
-                .map(|address| address.parse().unwrap())
-                .collect()
+            let parsed = addresses.iter().map(|address| address.parse().unwrap());
+            parsed.collect()
         };
-        self.0
-            .lock()
-            .unwrap()
-            .insert(name.to_owned(), answers.iter().map(parse).collect());
+        let answers = answers.iter().map(parse).collect();
+        self.0.lock().unwrap().insert(name.to_owned(), answers);
     }
 }
 
@@ -156,12 +150,20 @@ impl Rig {
         noted.is_ok_and(|digest| digest == *self.announced.lock().unwrap())
     }
 
-    /// Posts a form to the hub.
-    pub(crate) fn post(&self, form: &[(&str, &str)]) -> Result<(), Refusal> {
+    fn post(&self, form: &[(&str, &str)]) -> Result<(), Refusal> {
         let mut body = url::form_urlencoded::Serializer::new(String::new());
         let body = body.extend_pairs(form).finish();
         let request = request::parse(Some(b"application/x-www-form-urlencoded"), body.as_bytes())?;
         self.runtime.block_on(self.hub().submit(request))
+    }
+
+    /// Asks for this mode, topic and callback.
+    pub(crate) fn ask(&self, mode: &str, topic: &str, callback: &str) -> Result<(), Refusal> {
+        self.post(&[
+            ("hub.mode", mode),
+            ("hub.topic", topic),
+            ("hub.callback", callback),
+        ])
     }
 
     /// Asks for a subscription to the feed, with further fields.
@@ -170,28 +172,18 @@ impl Rig {
         callback: &str,
         more: &[(&str, &str)],
     ) -> Result<(), Refusal> {
-        let mut form = vec![
+        let form = [
             ("hub.mode", "subscribe"),
             ("hub.topic", FEED),
             ("hub.callback", callback),
         ];
-        form.extend(more);
-        self.post(&form)
+        self.post(&[&form, more].concat())
     }
 
     /// Subscribes to the feed and waits until that is active.
     pub(crate) fn subscribe(&self, callback: &str) {
         self.subscribe_with(callback, &[]).unwrap();
         self.wait_active(callback);
-    }
-
-    pub(crate) fn unsubscribe(&self, callback: &str) {
-        self.post(&[
-            ("hub.mode", "unsubscribe"),
-            ("hub.topic", FEED),
-            ("hub.callback", callback),
-        ])
-        .unwrap();
     }
 
     /// Waits until a subscription with this callback is active.
@@ -214,11 +206,24 @@ impl Rig {
 
     /// Waits until so many subscriptions are counted as removed for that reason.
     pub(crate) fn wait_removals(&self, removal: RemovalReason, subscriptions: u64) {
-        let place = RemovalReason::ALL
-            .iter()
-            .position(|known| *known == removal);
-        let counted = &self.hub().stats().removed[place.unwrap()];
+        let counted = &self.hub().stats().removed[removal as usize];
         wait_until("removals", || counted.value() == subscriptions);
+    }
+
+    /// Waits until so many deliveries in a row have failed.
+    pub(crate) fn wait_failures(&self, callback: &str, failures: u32) {
+        wait_until("failures", || {
+            let listed = self.listed(callback);
+            listed.is_some_and(|listed| listed.state.failures == failures)
+        });
+    }
+
+    /// Checks that one subscription has ended, for this reason and after an attempt that ended so.
+    pub(crate) fn assert_removed(&self, reason: &str, status: &str) {
+        let stones = self.tombstones();
+        let last = stones[0].last.as_ref().unwrap().answer.to_string();
+        assert_eq!((stones[0].removal.as_str(), &*last), (reason, status));
+        assert_eq!((self.list().len(), stones.len()), (0, 1));
     }
 
     /// Waits until no request waits for its verification.
@@ -229,9 +234,8 @@ impl Rig {
     }
 
     pub(crate) fn listed(&self, callback: &str) -> Option<Listed> {
-        self.list()
-            .into_iter()
-            .find(|listed| listed.callback.uri() == callback)
+        let mut all = self.list().into_iter();
+        all.find(|listed| listed.callback.uri() == callback)
     }
 
     pub(crate) fn list(&self) -> Vec<Listed> {
@@ -267,39 +271,24 @@ impl Rig {
 pub(crate) fn settings(temp: &tempfile::TempDir) -> Settings {
     let ca = temp.path().join("ca.pem");
     authority::write_ca(&ca);
-    Settings {
-        place: StoreLocation::Directory(temp.path().join("state")),
-        leases: Leases {
-            min_s: 1,
-            default_s: 864_000,
-            max_s: 2_592_000,
-        },
-        policy: Policy {
-            failures_max: 3,
-            retry_delays: vec![Duration::from_millis(100), Duration::from_millis(200)],
-            retry_after_max: Duration::from_secs(3600),
-        },
-        quotas: Quotas {
-            requests: 1_000,
-            requests_per_host: 1_000,
-            subscriptions: 100_000,
-            subscriptions_per_host: 1_000,
-        },
-        delivery_timeout: Duration::from_secs(5),
-        verify_timeout: Duration::from_secs(5),
-        guard: Guard {
-            allow_private: true,
-            ports: Ports::parse("1024-").unwrap(),
-        },
-        ca_file: Some(ca),
-        lanes: Lanes {
-            fast: 8,
-            slow: 8,
-            verify: 8,
-            per_host: 4,
-        },
-        tombstone_age: Duration::from_secs(30 * 86_400),
-    }
+    let guard = Guard {
+        allow_private: true,
+        ports: Ports::parse("1024-").unwrap(),
+    };
+    let mut settings = Settings::new(StoreLocation::Directory(temp.path().join("state")), guard);
+    settings.leases.min_s = 1;
+    settings.policy.retry_delays = [100, 200].map(Duration::from_millis).to_vec();
+    settings.quotas.requests_per_host = 1_000;
+    settings.delivery_timeout = Duration::from_secs(5);
+    settings.verify_timeout = Duration::from_secs(5);
+    settings.ca_file = Some(ca);
+    settings.lanes = Lanes {
+        fast: 8,
+        slow: 8,
+        verify: 8,
+        per_host: 4,
+    };
+    settings
 }
 
 /// Returns the three topics, all holding `content`.
@@ -321,15 +310,4 @@ pub(crate) fn topics(content: &str) -> [Topic; 3] {
 /// Returns the time of day.
 pub(crate) fn now() -> Moment {
     Moment::from_unix_ms(reviewd::clock::unix_ms())
-}
-
-/// Subscribes all of them to the feed at once and waits until all are active.
-pub(crate) fn subscribe_all(rig: &Rig, subscribers: &[&Subscriber]) {
-    for subscriber in subscribers {
-        rig.subscribe_with(&subscriber.callback("/cb"), &[])
-            .unwrap();
-    }
-    for subscriber in subscribers {
-        rig.wait_active(&subscriber.callback("/cb"));
-    }
 }

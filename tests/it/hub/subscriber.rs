@@ -97,11 +97,16 @@ impl Received {
 }
 
 impl Reply {
+    /// Answers with a status and no body.
+    pub(crate) fn status(status: u16) -> Reply {
+        Reply::Answer(status, Vec::new())
+    }
+
     /// Confirms a verification, and acknowledges everything else.
     pub(crate) fn good(request: &Received) -> Reply {
         match request.query().remove("hub.challenge") {
             Some(challenge) => Reply::Answer(200, challenge.into_bytes()),
-            None => Reply::Answer(204, Vec::new()),
+            None => Reply::status(204),
         }
     }
 }
@@ -184,7 +189,12 @@ impl Subscriber {
 
     /// Returns the callback URL with this path, at 127.0.0.1.
     pub(crate) fn callback(&self, path: &str) -> String {
-        format!("https://127.0.0.1:{}{path}", self.port())
+        self.callback_at("127.0.0.1", path)
+    }
+
+    /// Returns the callback URL with this path, at a host that the test's names know.
+    pub(crate) fn callback_at(&self, host: &str, path: &str) -> String {
+        format!("https://{host}:{}{path}", self.port())
     }
 
     /// Answers as `behaviour` says from now on.
@@ -230,21 +240,29 @@ impl Subscriber {
 
     /// Waits for the `count`-th verification and returns it.
     pub(crate) fn wait_verification(&self, count: usize) -> Received {
-        wait_until("a verification", || self.verifications().len() >= count);
-        self.verifications().swap_remove(count - 1)
+        wait_for(count, || self.verifications())
     }
 
     /// Waits for the `count`-th delivery and returns it.
     pub(crate) fn wait_delivery(&self, count: usize) -> Received {
-        wait_until("a delivery", || self.deliveries().len() >= count);
-        self.deliveries().swap_remove(count - 1)
+        wait_for(count, || self.deliveries())
     }
 
     /// Waits for the `count`-th denial and returns it.
     pub(crate) fn wait_denial(&self, count: usize) -> Received {
-        wait_until("a denial", || self.denials().len() >= count);
-        self.denials().swap_remove(count - 1)
+        wait_for(count, || self.denials())
     }
+
+    /// Checks how many deliveries and denials have come.
+    pub(crate) fn assert_received(&self, deliveries: usize, denials: usize) {
+        let received = (self.deliveries().len(), self.denials().len());
+        assert_eq!(received, (deliveries, denials));
+    }
+}
+
+fn wait_for(count: usize, received: impl Fn() -> Vec<Received>) -> Received {
+    wait_until("a request to the callback", || received().len() >= count);
+    received().swap_remove(count - 1)
 }
 
 impl Drop for Subscriber {
@@ -282,17 +300,12 @@ impl Shared {
             let behaviour = Arc::clone(&self.behaviour.lock().unwrap());
             match behaviour(&request) {
                 Reply::Answer(status, body) => {
-                    let head = match status {
-                        204 => format!("HTTP/1.1 {status} \r\n\r\n"),
-                        _ => format!(
-                            "HTTP/1.1 {status} \r\nContent-Length: {}\r\n\r\n",
-                            body.len()
-                        ),
+                    let length = match status {
+                        204 => String::new(),
+                        _ => format!("Content-Length: {}\r\n", body.len()),
                     };
-                    if stream
-                        .write_all(&[head.as_bytes(), &body].concat())
-                        .is_err()
-                    {
+                    let head = format!("HTTP/1.1 {status} \r\n{length}\r\n").into_bytes();
+                    if stream.write_all(&[head, body].concat()).is_err() {
                         return;
                     }
                 }

@@ -1,0 +1,239 @@
+//! HTTPS connections to callbacks for ureq, in place of its own, for four things that those do not have: a bound for the
+//! kernel's send buffer, so that what was handed over is soon acknowledged; a count of the bytes that were taken while they
+//! go out; an end from another thread at any time; and a configuration of TLS that is ours.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use socket2::SockRef;
+use ureq::unversioned::transport::{
+    Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport, time,
+};
+
+/// How far one exchange has come: its thread writes it, and the hub's thread reads it and may end the exchange.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Bytes that the kernel has taken.
+    pub(super) sent: AtomicU64,
+    link: Mutex<Link>,
+}
+
+#[derive(Debug, Default)]
+struct Link {
+    /// The connection, as long as the exchange has it open.
+    stream: Weak<TcpStream>,
+    is_made: bool,
+    is_cut: bool,
+}
+
+impl Progress {
+    /// Ends the exchange: its connection breaks, and it makes no other.
+    pub(super) fn cut(&self) {
+        let mut link = self.link();
+        link.is_cut = true;
+        if let Some(stream) = link.stream.upgrade() {
+            // The peer may have closed it already.
+            let _closed = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Tells whether a TCP connection came about.
+    pub(super) fn is_connected(&self) -> bool {
+        self.link().is_made
+    }
+
+    fn connected(&self, stream: &Arc<TcpStream>) -> io::Result<()> {
+        let mut link = self.link();
+        if link.is_cut {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        (link.stream, link.is_made) = (Arc::downgrade(stream), true);
+        Ok(())
+    }
+
+    fn link(&self) -> MutexGuard<'_, Link> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes the connection of one exchange.
+#[derive(Debug)]
+pub(crate) struct HttpsConnector {
+    pub(crate) tls: Arc<ClientConfig>,
+    pub(crate) progress: Arc<Progress>,
+}
+
+impl Connector for HttpsConnector {
+    type Out = HttpsTransport;
+
+    fn connect(
+        &self,
+        details: &ConnectionDetails,
+        _chained: Option<()>,
+    ) -> Result<Option<HttpsTransport>, ureq::Error> {
+        let began = match details.now {
+            time::Instant::Exact(began) => began,
+            _ => Instant::now(),
+        };
+        let until = began + (*details.timeout.after).min(WAIT_MAX);
+        let fail = |error| of_io(error, details.timeout);
+        let stream = Arc::new(connect(&details.addrs, until).map_err(fail)?);
+        stream.set_nodelay(true)?;
+        SockRef::from(&*stream).set_send_buffer_size(SEND_BUFFER_BYTES)?;
+        self.progress.connected(&stream)?;
+        let host = details.uri.host().unwrap_or_default();
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let name = ServerName::try_from(bare.to_owned())
+            .map_err(|_| ureq::Error::Tls("not a name that a certificate can have"))?;
+        let mut connection = ClientConnection::new(Arc::clone(&self.tls), name)?;
+        let mut socket = Socket {
+            stream,
+            until,
+            progress: Arc::clone(&self.progress),
+        };
+        connection.complete_io(&mut socket).map_err(fail)?;
+        let config = details.config;
+        Ok(Some(HttpsTransport {
+            stream: StreamOwned::new(connection, socket),
+            buffers: LazyBuffers::new(config.input_buffer_size(), config.output_buffer_size()),
+        }))
+    }
+}
+
+/// Connects to the first address that answers; each but the last has half of the time that is left.
+fn connect(addresses: &[SocketAddr], until: Instant) -> io::Result<TcpStream> {
+    let mut failed = io::ErrorKind::TimedOut.into();
+    for (index, address) in addresses.iter().enumerate() {
+        let left = until.saturating_duration_since(Instant::now());
+        let share = match index + 1 < addresses.len() {
+            true => left / 2,
+            false => left,
+        };
+        if share.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        match TcpStream::connect_timeout(address, share) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+/// An error of the socket as ureq's; the end of a wait has the reason of its deadline.
+fn of_io(error: io::Error, timeout: NextTimeout) -> ureq::Error {
+    match error.kind() {
+        io::ErrorKind::TimedOut => ureq::Error::Timeout(timeout.reason),
+        _ => error.into(),
+    }
+}
+
+/// A TCP connection whose reads and writes end by a deadline.
+#[derive(Debug)]
+struct Socket {
+    stream: Arc<TcpStream>,
+    until: Instant,
+    progress: Arc<Progress>,
+}
+
+impl Socket {
+    fn set_timeout(&mut self, timeout: NextTimeout) {
+        self.until = Instant::now() + (*timeout.after).min(WAIT_MAX);
+    }
+
+    /// Runs `act` with the time that is left, and again after a signal.
+    fn within(
+        &self,
+        set_timeout: fn(&TcpStream, Option<Duration>) -> io::Result<()>,
+        mut act: impl FnMut(&TcpStream) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        loop {
+            let left = self.until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            set_timeout(&self.stream, Some(left))?;
+            match act(&self.stream) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // The system's word for the end of the time.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.within(TcpStream::set_read_timeout, |mut stream| stream.read(bytes))
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.within(TcpStream::set_write_timeout, |mut stream| {
+            stream.write(bytes)
+        })?;
+        let more = u64::try_from(count).unwrap_or(u64::MAX);
+        self.progress.sent.fetch_add(more, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A connection under TLS.
+#[derive(Debug)]
+pub(crate) struct HttpsTransport {
+    stream: StreamOwned<ClientConnection, Socket>,
+    buffers: LazyBuffers,
+}
+
+impl Transport for HttpsTransport {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        &mut self.buffers
+    }
+
+    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
+        let timeout = timeout.for_write();
+        self.stream.sock.set_timeout(timeout);
+        let written = self.stream.write_all(&self.buffers.output()[..amount]);
+        let flushed = written.and_then(|()| self.stream.flush());
+        flushed.map_err(|error| of_io(error, timeout))
+    }
+
+    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, ureq::Error> {
+        let timeout = timeout.for_read();
+        self.stream.sock.set_timeout(timeout);
+        let read = self.stream.read(self.buffers.input_append_buf());
+        let amount = read.map_err(|error| of_io(error, timeout))?;
+        self.buffers.input_appended(amount);
+        Ok(amount > 0)
+    }
+
+    /// No connection is used again.
+    fn is_open(&mut self) -> bool {
+        false
+    }
+
+    fn is_tls(&self) -> bool {
+        true
+    }
+}
+
+/// The kernel's send buffer of a connection, which Linux doubles. Our choice: what of a body is not acknowledged when its
+/// last byte is handed over reaches a slow subscriber within the time for its answer, and one delivery still fills a line
+/// of 20 Mbit/s with a round trip of 0.1 s.
+const SEND_BUFFER_BYTES: usize = 128 * 1024;
+
+/// The longest wait, longer than any time limit, so that no point in time is out of range.
+const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
