@@ -54,6 +54,11 @@ fn broken_targets_are_400() {
         "/%0d%0aX:1",
         "/%ff",
         "/%c3%28",
+        "/%%41",
+        "/%/a",
+        "/%7f",
+        "/%ed%a0%80",
+        "/a%2Fb/%zz",
     ] {
         service().get(target).assert_error(400, "bad_request");
     }
@@ -90,6 +95,7 @@ fn other_methods_are_405_with_allow() {
 fn a_browser_gets_an_error_as_a_page() {
     const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
     let send = |method, path, accept| service().send(method, path, &[("Accept", accept)]);
+    let method_refused = "This address is not for browsers";
     for (method, path, status, word, heading) in [
         ("GET", "/nowhere?x=1", 404, "not_found", "Page not found"),
         (
@@ -99,19 +105,13 @@ fn a_browser_gets_an_error_as_a_page() {
             "not_found",
             "Review not found",
         ),
-        (
-            "POST",
-            "/",
-            405,
-            "method_not_allowed",
-            "This address is not for browsers",
-        ),
+        ("POST", "/", 405, "method_not_allowed", method_refused),
         (
             "GET",
             "/api/websub/hub",
             405,
             "method_not_allowed",
-            "This address is not for browsers",
+            method_refused,
         ),
         (
             "GET",
@@ -123,10 +123,8 @@ fn a_browser_gets_an_error_as_a_page() {
     ] {
         let reply = send(method, path, BROWSER);
         assert_eq!(reply.status, status, "{method} {path}");
-        assert_eq!(
-            reply.field("content-type"),
-            Some("text/html; charset=utf-8")
-        );
+        let media_type = reply.field("content-type");
+        assert_eq!(media_type, Some("text/html; charset=utf-8"));
         assert_eq!(reply.field("cache-control"), Some("no-store"));
         assert_eq!(reply.field("x-content-type-options"), Some("nosniff"));
         let policy = reply.field("content-security-policy").expect("a policy");

@@ -3,24 +3,24 @@
 
 use std::net::{SocketAddr, TcpListener};
 
-use crate::manners::{Load, activated};
-use crate::settings::state::assert_state_is_refused;
-use crate::support::{Connection, Mount, Program, get, send, wait_until};
+use crate::settings::assert_state_is_refused;
+use crate::support::program::serve_on;
+use crate::support::{Connection, Load, Mount, Program, get, send, wait_until};
 
 /// Each of the four clients may lose the one request that it is at; whatever waits in the socket is answered.
 #[test]
 fn killed_under_load_nothing_but_what_was_under_way_is_lost() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let old = activated(&listener, &[]);
-    let load = Load::on(address);
+    let old = serve_on(&listener, &[]);
+    let load = Load::on(vec![address], &["/reviews.json"]);
     load.wait_for(200);
     old.signal("KILL");
     assert_eq!(old.wait().0, None);
-    let new = activated(&listener, &[]);
+    let new = serve_on(&listener, &[]);
     load.wait_for(200);
-    let (answered, lost) = load.end();
-    assert!(lost.len() <= 4, "of {answered}: {lost:?}");
+    let lost = load.end().lost;
+    assert!(lost.len() <= 4, "{lost:?}");
     assert_eq!(get(new.address(), "/readyz", &[]).json()["ready"], true);
 }
 
@@ -101,10 +101,11 @@ fn a_disk_that_is_full_costs_the_hub_and_the_access_log_and_no_read_until_there_
     });
 }
 
-/// Those that are open are served while no other can be accepted.
 #[test]
 fn without_descriptors_open_connections_are_served_and_the_rest_later() {
     let program = Program::serve_with_descriptors(64, &["--threads", "1", "--no-hub"]);
+    let warning = program.seen("the limit on open files");
+    assert!(warning.contains("\"granted\":64"), "{warning}");
     let mut first = Connection::open(program.address());
     assert_eq!(first.get("/healthz").status, 200);
     let crowd: Vec<_> = (0..80)
@@ -113,5 +114,6 @@ fn without_descriptors_open_connections_are_served_and_the_rest_later() {
     program.wait_for_log("a connection could not be accepted");
     assert_eq!(first.get("/reviews.json").status, 200);
     drop(crowd);
+    // Those that the kernel held back are accepted, found closed, and make room for this one.
     assert_eq!(get(program.address(), "/reviews.json", &[]).status, 200);
 }

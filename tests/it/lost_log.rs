@@ -4,9 +4,9 @@ use std::fs::OpenOptions;
 use std::net::{SocketAddr, TcpListener};
 use std::process::Stdio;
 
-use crate::manners::activated_command;
 use crate::observation::{ANY_PORT, metrics};
 use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::program::activated;
 use crate::support::{Program, get, wait_until};
 
 /// Replaces the data by `count` reviews, and waits until they are served.
@@ -28,7 +28,8 @@ fn a_full_disk_under_the_log_ends_nothing() {
     let address = listener.local_addr().unwrap();
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let directory = data.path().to_str().unwrap();
-    let mut child = activated_command(&listener, &["--data", directory, "--poll", "100ms"])
+    let socket = listener.try_clone().unwrap().into();
+    let mut child = activated(socket, 1, &["--data", directory, "--poll", "100ms"])
         .env("REVIEWD_STATE", state.path())
         .stderr(Stdio::from(full))
         .spawn()

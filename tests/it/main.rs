@@ -44,7 +44,6 @@ mod readiness;
 mod reload;
 mod replicas;
 mod search;
-mod serving;
 mod settings;
 mod shapes;
 mod shutdown;

@@ -1,16 +1,11 @@
 //! How the program gets on with those who run it: the service manager, a shell, a container, and the next process.
 
-use std::net::{SocketAddr, TcpListener};
-use std::os::fd::OwnedFd;
+use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::thread::{self, JoinHandle};
 
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::program::command;
-use crate::support::{Connection, DEADLINE, Program, get, wait_until};
+use crate::support::program::{command, serve_on};
+use crate::support::{Connection, DEADLINE, Load, Program, get};
 
 /// A service manager that listens to what it is told.
 struct Manager {
@@ -34,17 +29,15 @@ impl Manager {
         text.trim_end().to_owned()
     }
 
-    fn start(&self, arguments: &[&str]) -> Program {
-        self.start_plain(&[&["--listen", "127.0.0.1:0"], arguments].concat())
-    }
-
-    fn start_plain(&self, arguments: &[&str]) -> Program {
+    fn start(&self, data: &DataDir) -> Program {
         let mut command = command();
         command
-            .args(["serve", "--log-format", "json"])
-            .args(arguments)
+            .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
+            .args(["--data", data.path().to_str().unwrap()])
             .env("NOTIFY_SOCKET", self.directory.path().join("notify"));
-        Program::spawn(command)
+        let program = Program::spawn(command);
+        assert_eq!(self.heard(), "READY=1");
+        program
     }
 }
 
@@ -52,8 +45,7 @@ impl Manager {
 fn the_service_manager_is_told_of_start_reload_and_stop() {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let manager = Manager::new();
-    let program = manager.start(&["--data", data.path().to_str().unwrap()]);
-    assert_eq!(manager.heard(), "READY=1");
+    let program = manager.start(&data);
     for (contents, line) in [
         (reviews_json(2, "2026-01-02T00:00:00Z"), "is served"),
         ("{".to_owned(), "what was read before is still served"),
@@ -79,8 +71,7 @@ fn the_service_manager_is_told_of_start_reload_and_stop() {
 fn many_signals_to_reload_are_each_answered_by_a_reading_that_begins_after_them() {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let manager = Manager::new();
-    let program = manager.start(&["--data", data.path().to_str().unwrap()]);
-    assert_eq!(manager.heard(), "READY=1");
+    let program = manager.start(&data);
     for number in 2..8 {
         // A change wakes the thread, too, and may be under way when the signals come.
         data.write(
@@ -125,93 +116,17 @@ fn clock_us() -> u64 {
     u64::try_from(now.tv_sec * 1_000_000 + now.tv_nsec / 1_000).unwrap()
 }
 
-/// Starts `reviewd` as a service manager does that holds the listening socket.
-pub(crate) fn activated(listener: &TcpListener, arguments: &[&str]) -> Program {
-    Program::spawn(activated_command(listener, arguments))
-}
-
-/// Returns the command that [`activated`] starts.
-pub(crate) fn activated_command(listener: &TcpListener, arguments: &[&str]) -> Command {
-    let mut shell = Command::new("sh");
-    // The manager hands sockets over from descriptor 3 on, to the process of this number.
-    let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
-    let socket = OwnedFd::from(listener.try_clone().unwrap());
-    shell
-        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_reviewd")])
-        .args(["serve", "--log-format", "json"])
-        .args(arguments)
-        .stdin(Stdio::from(socket));
-    shell
-}
-
-/// Clients that ask one request a connection, as fast as they can.
-pub(crate) struct Load {
-    stop: Arc<AtomicBool>,
-    answered: Arc<AtomicU64>,
-    clients: Vec<JoinHandle<Vec<String>>>,
-}
-
-impl Load {
-    pub(crate) fn on(address: SocketAddr) -> Load {
-        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::default());
-        let clients = (0..4).map(|_| {
-            let (stop, answered) = (Arc::clone(&stop), Arc::clone(&answered));
-            thread::spawn(move || ask(address, &stop, &answered))
-        });
-        Load {
-            clients: clients.collect(),
-            stop,
-            answered,
-        }
-    }
-
-    /// Waits for `more` further answers.
-    pub(crate) fn wait_for(&self, more: u64) {
-        let goal = self.answered.load(SeqCst) + more;
-        wait_until("requests are answered", || {
-            self.answered.load(SeqCst) >= goal
-        });
-    }
-
-    /// Ends the load, and returns what went wrong.
-    pub(crate) fn end(self) -> (u64, Vec<String>) {
-        self.stop.store(true, SeqCst);
-        let lost = self.clients.into_iter();
-        let lost = lost.flat_map(|client| client.join().expect("a client ends"));
-        (self.answered.load(SeqCst), lost.collect())
-    }
-}
-
-fn ask(address: SocketAddr, stop: &AtomicBool, answered: &AtomicU64) -> Vec<String> {
-    let mut lost = Vec::new();
-    while !stop.load(SeqCst) {
-        let outcome = std::panic::catch_unwind(|| {
-            let mut connection = Connection::open(address);
-            let head = connection.head("GET", "/reviews.json", &[("Connection", "close")], 0);
-            connection.try_write(head.as_bytes())?;
-            connection.try_response("GET")
-        });
-        match outcome {
-            Ok(Ok(response)) if response.status == 200 => {
-                answered.fetch_add(1, SeqCst);
-            }
-            other => lost.push(format!("{other:?}")),
-        }
-    }
-    lost
-}
-
 #[test]
 fn a_restart_on_an_inherited_socket_loses_no_request() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let mut old = activated(&listener, &[]);
+    let mut old = serve_on(&listener, &[]);
     assert_eq!(old.address(), address);
-    let load = Load::on(address);
+    let load = Load::on(vec![address], &["/reviews.json"]);
     for _ in 0..3 {
         load.wait_for(50);
         // Both serve for a while; then the old one goes.
-        let new = activated(&listener, &[]);
+        let new = serve_on(&listener, &[]);
         load.wait_for(20);
         old.signal("TERM");
         assert_eq!(old.wait().0, Some(0));
@@ -220,11 +135,10 @@ fn a_restart_on_an_inherited_socket_loses_no_request() {
         // And one after the other: what comes meanwhile waits in the socket.
         old.signal("TERM");
         assert_eq!(old.wait().0, Some(0));
-        old = activated(&listener, &[]);
+        old = serve_on(&listener, &[]);
     }
     load.wait_for(50);
-    let (answered, lost) = load.end();
-    assert_eq!(lost, [] as [String; 0], "of {answered}");
+    assert_eq!(load.end().lost, [] as [String; 0]);
 }
 
 /// A connection that was accepted in the moment of the order to stop is about to ask.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::{Connection, Server, get, send, wait_until};
@@ -57,27 +57,27 @@ pub(crate) fn metrics(address: SocketAddr) -> HashMap<String, f64> {
 fn the_text_of_the_metrics_is_openmetrics() {
     let server = observed();
     let response = get(admin(&server), "/metrics", &[]);
-    assert_eq!(
-        (response.status, response.field("content-type")),
-        (
-            200,
-            Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
-        )
-    );
+    assert_eq!(response.status, 200);
+    let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    assert_eq!(response.field("content-type"), Some(media_type));
     assert_eq!(response.field("cache-control"), Some("no-store"));
     assert_eq!(response.field("access-control-allow-origin"), None);
     let samples = parse(response.text());
+    let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
-        samples[&format!(
-            "reviewd_build_info{{version=\"{}\"}}",
-            env!("CARGO_PKG_VERSION")
-        )],
+        samples[&format!("reviewd_build_info{{version=\"{version}\"}}")],
         1.0
     );
     assert_eq!(samples["reviewd_dataset_reviews"], 207.0);
     assert_eq!(samples["reviewd_ready"], 1.0);
     assert!(samples["process_resident_memory_bytes"] > 1e6);
     assert!(samples["process_open_fds"] < samples["process_max_fds"]);
+    // Requests make no new lines.
+    for number in 0..50 {
+        server.get(&format!("/nowhere/{number}"));
+        server.get(&format!("/api/reviews/r{number}"));
+    }
+    assert_eq!(metrics(admin(&server)).len(), samples.len());
 }
 
 #[test]
@@ -93,30 +93,42 @@ fn requests_are_counted_by_address_and_status() {
     let head = send(server.address(), "HEAD", "/feed.xml", &[], b"");
     assert_eq!(head.status, 200);
     let samples = metrics(admin(&server));
-    let requests = |route: &str, status: &str| {
-        samples[&format!("reviewd_http_requests_total{{route=\"{route}\",status=\"{status}\"}}")]
-    };
-    assert_eq!(requests("/reviews.json", "2xx"), 1.0);
-    assert_eq!(requests("/reviews.json", "3xx"), 1.0);
-    assert_eq!(requests("/api/reviews/search", "2xx"), 1.0);
-    assert_eq!(requests("/api/reviews/search", "4xx"), 1.0);
-    assert_eq!(requests("/api/reviews/{id}", "4xx"), 1.0);
-    assert_eq!(requests("other", "4xx"), 1.0);
-    let bytes = |route: &str| {
-        samples[&format!("reviewd_http_response_body_bytes_total{{route=\"{route}\"}}")]
-    };
-    assert!(bytes("/api/reviews/search") as usize > length);
-    assert_eq!(bytes("/feed.xml"), 0.0, "a HEAD sends no body");
-    assert_eq!(samples["reviewd_searches_total{interface=\"rest\"}"], 1.0);
+    let requests = "reviewd_http_requests_total";
+    let bytes = "reviewd_http_response_body_bytes_total";
     let duration = "reviewd_http_request_duration_seconds";
-    assert_eq!(
-        samples[&format!("{duration}_bucket{{le=\"+Inf\",route=\"/reviews.json\"}}")],
-        2.0
-    );
-    assert_eq!(
-        samples[&format!("{duration}_count{{route=\"/reviews.json\"}}")],
-        2.0
-    );
+    for (name, labels, expected) in [
+        (requests, "route=\"/reviews.json\",status=\"2xx\"", 1.0),
+        (requests, "route=\"/reviews.json\",status=\"3xx\"", 1.0),
+        (
+            requests,
+            "route=\"/api/reviews/search\",status=\"2xx\"",
+            1.0,
+        ),
+        (
+            requests,
+            "route=\"/api/reviews/search\",status=\"4xx\"",
+            1.0,
+        ),
+        (requests, "route=\"/api/reviews/{id}\",status=\"4xx\"", 1.0),
+        (requests, "route=\"other\",status=\"4xx\"", 1.0),
+        // A HEAD sends no body.
+        (bytes, "route=\"/feed.xml\"", 0.0),
+        ("reviewd_searches_total", "interface=\"rest\"", 1.0),
+        (
+            &format!("{duration}_bucket"),
+            "le=\"+Inf\",route=\"/reviews.json\"",
+            2.0,
+        ),
+        (&format!("{duration}_count"), "route=\"/reviews.json\"", 2.0),
+    ] {
+        assert_eq!(
+            samples[&format!("{name}{{{labels}}}")],
+            expected,
+            "{name} {labels}"
+        );
+    }
+    let sent = samples[&format!("{bytes}{{route=\"/api/reviews/search\"}}")];
+    assert!(sent as usize > length);
     assert!(samples[&format!("{duration}_sum{{route=\"/reviews.json\"}}")] > 0.0);
 }
 
@@ -176,36 +188,20 @@ fn idle_clients_do_not_keep_the_administrators_port() {
     assert_eq!(new.get("/healthz").status, 200);
     assert_eq!(held[0].rest(), b"");
     // Long before the minute that an idle client has elsewhere.
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     for connection in held.iter_mut().skip(1) {
         assert_eq!(connection.rest(), b"");
     }
-    assert!(began.elapsed() < std::time::Duration::from_secs(30));
+    assert!(began.elapsed() < Duration::from_secs(30));
     let refused = "reviewd_admin_connections_refused_total{reason=\"address_limit\"}";
     assert_eq!(metrics(admin(&server))[refused], 0.0);
-}
-
-#[test]
-fn half_a_request_of_the_administrators_does_not_delay_the_end() {
-    let server = observed();
+    // Nor does half a request delay the end.
     let mut half = Connection::open(admin(&server));
     assert_eq!(half.get("/healthz").status, 200);
     half.write(b"GET /metrics HTTP/1.1\r\nHost: ");
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     assert!(server.shutdown());
-    assert!(began.elapsed() < std::time::Duration::from_secs(4));
-}
-
-/// What a stranger sends makes no new lines.
-#[test]
-fn the_number_of_lines_does_not_depend_on_what_is_asked_for() {
-    let server = observed();
-    let before = metrics(admin(&server)).len();
-    for number in 0..50 {
-        server.get(&format!("/nowhere/{number}"));
-        server.get(&format!("/api/reviews/r{number}"));
-    }
-    assert_eq!(metrics(admin(&server)).len(), before);
+    assert!(began.elapsed() < Duration::from_secs(4));
 }
 
 #[test]
@@ -256,30 +252,25 @@ fn what_the_protocol_refuses_by_itself_is_counted_among_other_requests() {
         config.limits.header_time = Duration::from_millis(300);
     });
     let long = "x".repeat(17 << 10);
+    let long = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n");
+    let other = "reviewd_http_requests_total{route=\"other\",status=\"4xx\"}";
+    let count = || metrics(admin(&server))[other];
     for (bytes, status) in [
-        ("no request\r\n\r\n".to_owned(), 400),
-        (
-            format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n"),
-            431,
-        ),
-        ("GET / HTTP/1.1\r\nHost".to_owned(), 408),
+        ("no request\r\n\r\n", 400),
+        (&long, 431),
+        ("GET / HTTP/1.1\r\nHost", 408),
     ] {
-        let count = || {
-            let samples = metrics(admin(&server));
-            samples["reviewd_http_requests_total{route=\"other\",status=\"4xx\"}"]
-        };
         let before = count();
         let mut connection = server.connect();
         connection.write(bytes.as_bytes());
         assert_eq!(connection.response("GET").status, status);
         wait_until("it is counted", || count() == before + 1.0);
     }
-    // Nobody is counted who ends without having said a word, or in time.
-    let before = metrics(admin(&server));
+    // A connection that ends without a word is none of them.
+    let before = count();
     drop(server.connect());
     assert_eq!(server.get("/healthz").status, 200);
-    let other = "reviewd_http_requests_total{route=\"other\",status=\"4xx\"}";
-    assert_eq!(metrics(admin(&server))[other], before[other]);
+    assert_eq!(count(), before);
 }
 
 #[test]
@@ -288,11 +279,8 @@ fn a_page_that_was_led_to_the_administrators_port_reads_nothing() {
     let ask = |path: &str, host: &str| get(admin(&server), path, &[("Host", host)]);
     for path in ["/metrics", "/readyz", "/healthz"] {
         let led = ask(path, "page.example:9090");
-        assert_eq!(
-            (led.status, led.field("access-control-allow-origin")),
-            (421, None),
-            "{path}"
-        );
+        let origin = led.field("access-control-allow-origin");
+        assert_eq!((led.status, origin), (421, None), "{path}");
         for host in ["127.0.0.1", "localhost:9090", "[::1]:9090"] {
             assert_eq!(ask(path, host).status, 200, "{path} {host}");
         }

@@ -1,24 +1,12 @@
 //! How often one client may ask, and who it is behind proxies: over sockets from addresses of this machine.
 
-use std::net::{IpAddr, SocketAddr, TcpStream};
-
 use reviewd::http::{Proxies, ProxyField};
 use reviewd::server::Config;
-use socket2::{Domain, Socket, Type};
 
-use crate::support::{Connection, Program, Response, Server, send};
+use crate::support::{Connection, Program, Response, Server, connect_from, send};
 
 /// What an MCP client sends.
 const PING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-
-/// Connects from another address of this machine.
-fn connect_from(address: &str, server: SocketAddr) -> TcpStream {
-    let source: IpAddr = address.parse().unwrap();
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    socket.bind(&SocketAddr::from((source, 0)).into()).unwrap();
-    socket.connect(&server.into()).unwrap();
-    socket.into()
-}
 
 fn post_mcp(server: &Server) -> Response {
     let fields = [("Content-Type", "application/json")];
@@ -75,7 +63,7 @@ fn the_fourth_of_three_reads_is_429_and_says_when_to_come_back() {
 }
 
 #[test]
-fn probes_and_other_parts_of_the_service_are_not_counted_as_reads() {
+fn probes_preflights_and_other_parts_of_the_service_are_not_counted_as_reads() {
     let server = limited(|_| {});
     for _ in 0..4 {
         server.get("/reviews.json");
@@ -86,6 +74,17 @@ fn probes_and_other_parts_of_the_service_are_not_counted_as_reads() {
         assert_eq!((response.status, response.field("ratelimit")), (200, None));
     }
     assert_eq!(post_mcp(&server).status, 200);
+    let asks = [
+        ("Origin", "https://elsewhere.example"),
+        ("Access-Control-Request-Method", "GET"),
+    ];
+    let preflight = send(server.address(), "OPTIONS", "/feed.xml", &asks, b"");
+    assert_eq!(
+        (preflight.status, preflight.field("ratelimit")),
+        (204, None)
+    );
+    let plain = send(server.address(), "OPTIONS", "/feed.xml", &[], b"");
+    assert_eq!(plain.status, 429);
 }
 
 #[test]
@@ -100,6 +99,10 @@ fn one_message_too_many_to_mcp_is_429_with_a_json_rpc_error() {
             "{limit}"
         );
     }
+    // An escaped address of it has its rate all the same.
+    let fields = [("Content-Type", "application/json")];
+    let escaped = send(server.address(), "POST", "/%6Dcp", &fields, PING);
+    assert_eq!(escaped.status, 429);
     let response = post_mcp(&server);
     assert_eq!(response.status, 429);
     assert!(response.field("retry-after").is_some());
@@ -109,28 +112,20 @@ fn one_message_too_many_to_mcp_is_429_with_a_json_rpc_error() {
 }
 
 #[test]
-fn an_escaped_address_of_mcp_has_its_rate_all_the_same() {
-    let server = Server::start_with(|config| config.limits.rates.mcp = 1);
-    let fields = [("Content-Type", "application/json")];
-    let ask = |path| send(server.address(), "POST", path, &fields, PING).status;
-    assert_eq!([ask("/%6dcp"), ask("/%6Dcp"), ask("/mcp")], [200, 429, 429]);
-}
-
-#[test]
-fn the_hub_counts_who_the_proxy_names_as_well() {
+fn the_hub_counts_every_method_of_the_client_that_the_proxy_names() {
     let server = Server::start_with(|config| {
         behind_proxies(ProxyField::XForwardedFor)(config);
-        config.limits.rates.hub = 1;
+        config.limits.rates.hub = 2;
     });
-    let ask = |client: &str| {
+    let ask = |method: &str, client: &str| {
         let fields = [("X-Forwarded-For", client)];
-        send(server.address(), "POST", "/api/websub/hub", &fields, b"x").status
+        send(server.address(), method, "/api/websub/hub", &fields, b"x").status
     };
-    // There is no hub here: 503 is what everybody gets who may ask.
-    assert_eq!(
-        [ask("192.0.2.1"), ask("192.0.2.1"), ask("192.0.2.2")],
-        [503, 429, 503]
-    );
+    let (one, other) = ("192.0.2.1", "192.0.2.2");
+    // There is no hub here: 503 is what every client gets that may ask.
+    assert_eq!([ask("GET", one), ask("POST", one)], [405, 503]);
+    assert_eq!([ask("DELETE", one), ask("POST", one)], [429, 429]);
+    assert_eq!(ask("POST", other), 503);
 }
 
 #[test]
@@ -140,7 +135,8 @@ fn an_address_has_its_share_of_connections_and_others_theirs() {
     for connection in &mut held {
         assert_eq!(connection.get("/healthz").status, 200);
     }
-    let mut other = Connection::over(connect_from("127.0.0.2", server.address()));
+    let other = connect_from([127, 0, 0, 2].into(), server.address());
+    let mut other = Connection::over(other.unwrap());
     assert_eq!(other.get("/healthz").status, 200);
     // One more is served in place of that address's own that is idle longest.
     let mut new = server.connect();
@@ -195,14 +191,6 @@ fn a_proxy_that_may_have_been_forgotten_is_told_of_at_the_start() {
 }
 
 #[test]
-fn every_method_to_the_hub_counts() {
-    let server = Server::start_with(|config| config.limits.rates.hub = 2);
-    let ask = |method| send(server.address(), method, "/api/websub/hub", &[], b"").status;
-    assert_eq!([ask("GET"), ask("DELETE")], [405, 405]);
-    assert_eq!([ask("GET"), ask("POST")], [429, 429]);
-}
-
-#[test]
 fn a_page_can_read_its_429_from_mcp() {
     const PAGE: (&str, &str) = ("Origin", "http://localhost:3000");
     let server = Server::start_with(|config| config.limits.rates.mcp = 1);
@@ -228,21 +216,6 @@ fn a_page_can_read_its_429_from_mcp() {
     }
     // A question that is none of a browser's counts.
     assert_eq!(ask("OPTIONS", &[]).status, 429);
-}
-
-#[test]
-fn preflights_of_reads_are_not_counted() {
-    let server = limited(|_| {});
-    let asks = [
-        ("Origin", "https://elsewhere.example"),
-        ("Access-Control-Request-Method", "GET"),
-    ];
-    for _ in 0..4 {
-        let reply = send(server.address(), "OPTIONS", "/feed.xml", &asks, b"");
-        assert_eq!((reply.status, reply.field("ratelimit")), (204, None));
-    }
-    let plain = send(server.address(), "OPTIONS", "/feed.xml", &[], b"");
-    assert!(plain.field("ratelimit").is_some());
 }
 
 #[test]

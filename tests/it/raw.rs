@@ -21,15 +21,13 @@ fn http_1_0_is_answered_and_closed_unless_it_asks_otherwise() {
 
 #[test]
 fn bare_line_feeds_and_leading_empty_lines_do_no_harm() {
-    let answer = service()
-        .exchange(b"\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    let request = format!("GET /healthz HTTP/1.1\r\n{CLOSING}");
+    let answer = service().exchange(format!("\r\n\r\n{request}").as_bytes());
     assert_eq!(status_of(&answer), Some("200"));
     // RFC 9112 §2.2 lets a recipient take a bare line feed for the end of a line.
-    let answer = service().exchange(b"GET /healthz HTTP/1.1\nHost: a\nConnection: close\n\n");
-    assert!(
-        matches!(status_of(&answer), Some("200" | "400")),
-        "{answer}"
-    );
+    let answer = service().exchange(request.replace('\r', "").as_bytes());
+    let status = status_of(&answer);
+    assert!(matches!(status, Some("200" | "400")), "{answer}");
 }
 
 #[test]
@@ -52,16 +50,10 @@ fn what_is_no_request_is_400() {
         b"GET /healthz HTTP/1.1\r\nHost: a, b\r\n\r\n",
     ] {
         let answer = service().exchange(bytes);
-        assert!(
-            answer.contains("{\"error\":\"bad_request\",\"message\":\""),
-            "{answer}"
-        );
-        assert_eq!(
-            status_of(&answer),
-            Some("400"),
-            "{:?} {answer}",
-            String::from_utf8_lossy(bytes)
-        );
+        let body = "{\"error\":\"bad_request\",\"message\":\"";
+        assert!(answer.contains(body), "{answer}");
+        let said = bytes.escape_ascii();
+        assert_eq!(status_of(&answer), Some("400"), "{said} {answer}");
     }
 }
 
@@ -88,15 +80,10 @@ fn framing_that_parsers_disagree_about_ends_the_connection() {
         let smuggled = "0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
         let request = format!("GET /healthz HTTP/1.1\r\nHost: a\r\n{fields}\r\n{smuggled}");
         let answer = service().exchange(request.as_bytes());
-        assert!(
-            statuses.contains(&status_of(&answer).unwrap_or("")),
-            "{fields:?} {answer}"
-        );
-        assert_eq!(
-            answer.matches("HTTP/1.1 ").count(),
-            1,
-            "{fields:?} {answer}"
-        );
+        let status = status_of(&answer).unwrap_or("");
+        assert!(statuses.contains(&status), "{fields:?} {answer}");
+        let answers = answer.matches("HTTP/1.1 ").count();
+        assert_eq!(answers, 1, "{fields:?} {answer}");
     }
 }
 
@@ -107,39 +94,23 @@ fn a_read_with_a_body_is_answered_and_ends_the_connection() {
         "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     ] {
         for method in ["GET", "HEAD", "OPTIONS"] {
+            // A body that is ignored, a reply larger than the socket's buffers, and a request behind it.
             let request = format!("{method} /reviews.json HTTP/1.1\r\nHost: a\r\n{body}");
-            let answer = service()
-                .exchange((request + "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+            let behind = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+            let answer = service().exchange((request + behind).as_bytes());
+            let status = status_of(&answer);
             assert!(
-                matches!(status_of(&answer), Some("200" | "204")),
+                matches!(status, Some("200" | "204")),
                 "{method} {answer:.80}"
             );
-            assert!(
-                answer.contains("\r\nconnection: close\r\n"),
-                "{method} {answer:.800}"
-            );
+            let closes = answer.contains("\r\nconnection: close\r\n");
+            assert!(closes, "{method} {answer:.800}");
             assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{method}");
         }
     }
     let empty = format!("GET /healthz HTTP/1.1\r\nContent-Length: 0\r\n{CLOSING}");
-    assert_eq!(
-        status_of(&service().exchange(empty.as_bytes())),
-        Some("200")
-    );
-}
-
-#[test]
-fn a_large_reply_to_a_read_with_a_body_does_not_stall_what_follows() {
-    // A body that is ignored, a reply larger than the socket's buffers, and a request behind it.
-    let mut connection = service().connect();
-    let request = "GET /reviews.json HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
-    connection.write((request.to_owned() + "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
-    let reply = connection.response("GET");
-    assert_eq!(
-        (reply.status, reply.field("connection")),
-        (200, Some("close"))
-    );
-    assert!(connection.rest().is_empty());
+    let answer = service().exchange(empty.as_bytes());
+    assert_eq!(status_of(&answer), Some("200"));
 }
 
 #[test]
@@ -196,9 +167,9 @@ fn no_framing_lets_what_is_behind_a_body_be_taken_for_a_request() {
 
 #[test]
 fn a_body_of_a_declared_length_is_followed_by_the_next_request() {
-    let post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\nhello";
-    let behind = format!("GET /healthz HTTP/1.1\r\n{CLOSING}");
-    let answer = service().exchange(format!("{post}{behind}").as_bytes());
+    let post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    let request = format!("{post}Content-Length: 5\r\n\r\nhelloGET /healthz HTTP/1.1\r\n{CLOSING}");
+    let answer = service().exchange(request.as_bytes());
     assert_eq!(answer.matches("HTTP/1.1 ").count(), 2, "{answer}");
     assert!(answer.ends_with("{\"status\":\"ok\"}"), "{answer}");
 }
@@ -206,34 +177,26 @@ fn a_body_of_a_declared_length_is_followed_by_the_next_request() {
 #[test]
 fn bare_carriage_returns_and_targets_of_other_forms_are_refused() {
     for (request, statuses) in [
-        ("GET /healthz HTTP/1.1\rHost: a\r\n\r\n", &["400"][..]),
-        ("GET /healthz HTTP/1.1\r\nHost: a\rX: b\r\n\r\n", &["400"]),
-        ("GET\r/healthz HTTP/1.1\r\nHost: a\r\n\r\n", &["400"]),
+        ("GET /healthz HTTP/1.1\rHost: a\r\n", &["400"][..]),
+        ("GET /healthz HTTP/1.1\r\nHost: a\rX: b\r\n", &["400"]),
+        ("GET\r/healthz HTTP/1.1\r\nHost: a\r\n", &["400"]),
+        ("CONNECT /healthz HTTP/1.1\r\nHost: a\r\n", &["400", "501"]),
+        ("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n", &["501"]),
+        ("GET a:443 HTTP/1.1\r\nHost: a\r\n", &["400"]),
+        ("GET * HTTP/1.1\r\nHost: a\r\n", &["400"]),
+        ("GET healthz HTTP/1.1\r\nHost: a\r\n", &["400"]),
+        ("GET http:///healthz HTTP/1.1\r\nHost: a\r\n", &["400"]),
         (
-            "CONNECT /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
-            &["400", "501"],
-        ),
-        ("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", &["501"]),
-        ("GET a:443 HTTP/1.1\r\nHost: a\r\n\r\n", &["400"]),
-        ("GET * HTTP/1.1\r\nHost: a\r\n\r\n", &["400"]),
-        ("GET healthz HTTP/1.1\r\nHost: a\r\n\r\n", &["400"]),
-        ("GET http:///healthz HTTP/1.1\r\nHost: a\r\n\r\n", &["400"]),
-        (
-            "GET http://elsewhere.example/ HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET http://elsewhere.example/ HTTP/1.1\r\nHost: a\r\n",
             &["421"],
         ),
-        (
-            "GET /healthz#part HTTP/1.1\r\nHost: a\r\n\r\n",
-            &["200", "400"],
-        ),
+        ("GET /healthz#part HTTP/1.1\r\nHost: a\r\n", &["200", "400"]),
     ] {
-        let answer =
-            service().exchange(format!("{request}GET /feed.xml HTTP/1.1\r\n{CLOSING}").as_bytes());
+        let request = format!("{request}\r\nGET /feed.xml HTTP/1.1\r\n{CLOSING}");
+        let answer = service().exchange(request.as_bytes());
         let status = status_of(&answer).unwrap_or("");
         assert!(statuses.contains(&status), "{request:?} {answer}");
-        assert!(
-            status == "200" || answer.matches("HTTP/1.1 ").count() == 1,
-            "{request:?} {answer}"
-        );
+        let answers = answer.matches("HTTP/1.1 ").count();
+        assert!(status == "200" || answers == 1, "{request:?} {answer}");
     }
 }

@@ -1,5 +1,149 @@
 //! Several servers that know nothing of each other, and answer as one.
 
-mod balancer;
-mod identity;
-mod rolling;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::exchange::BASE_URL;
+use crate::support::dataset::DataDir;
+use crate::support::{Load, Program, Response, get, send, wait_until};
+
+/// Copies the sample business into a directory of its own, so that the files have other times.
+fn copy_of_the_sample() -> DataDir {
+    let data = DataDir::empty();
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    for entry in fs::read_dir(sample).unwrap() {
+        let path = entry.unwrap().path();
+        let contents = fs::read(&path).unwrap();
+        fs::write(data.path().join(path.file_name().unwrap()), contents).unwrap();
+    }
+    data
+}
+
+fn start(data: &Path, arguments: &[&str]) -> Program {
+    let data = data.to_str().unwrap();
+    let common = ["--data", data, "--base-url", BASE_URL, "--no-hub"];
+    Program::serve(&[&common[..], arguments].concat())
+}
+
+/// The addresses that `/openapi.json` describes, their parameters filled with the examples, and some with parameters.
+fn targets(description: &Value) -> Vec<String> {
+    let mut targets: Vec<String> = [
+        "/api/reviews/search?min_rating=4&query=the&limit=7",
+        "/api/reviews/search?rating=9",
+        "/?query=the&rating=5",
+        "/api/reviews/since/2024-02-30",
+        "/nothing/here",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    for (path, item) in description["paths"].as_object().unwrap() {
+        let mut target = path.clone();
+        for parameter in item["parameters"].as_array().into_iter().flatten() {
+            let [name, example] = ["name", "example"].map(|key| parameter[key].as_str().unwrap());
+            target = target.replace(&format!("{{{name}}}"), example);
+        }
+        targets.extend(item.get("get").map(|_| target));
+    }
+    targets
+}
+
+/// Everything of a reply but the time at which it was made.
+fn lasting(response: Response) -> (u16, Vec<(String, String)>, Vec<u8>) {
+    let mut fields = response.fields;
+    fields.retain(|(name, _)| name != "date");
+    (response.status, fields, response.body)
+}
+
+#[test]
+fn three_replicas_answer_every_documented_address_with_the_same_bytes_tags_and_dates() {
+    let folders = ["1", "2", "4"].map(|threads| (threads, copy_of_the_sample()));
+    let replicas = folders
+        .each_ref()
+        .map(|(threads, folder)| start(folder.path(), &["--threads", threads]));
+    let description = get(replicas[0].address(), "/openapi.json", &[]).json();
+    let targets = targets(&description);
+    assert!(targets.len() > 25, "{targets:?}");
+    for coding in ["identity", "gzip", "br"] {
+        let fields = [("Accept-Encoding", coding), ("Host", "reviews.example")];
+        for target in &targets {
+            let ask = |replica: &Program| lasting(get(replica.address(), target, &fields));
+            // Compressed variants are made in the background, by each in its own time.
+            wait_until(&format!("{coding} {target} is the same everywhere"), || {
+                let first = ask(&replicas[0]);
+                replicas[1..].iter().all(|replica| ask(replica) == first)
+            });
+            let (status, fields, _) = ask(&replicas[0]);
+            let has = |name: &str| fields.iter().any(|(field, _)| field == name);
+            let is_state = target.ends_with("z");
+            assert_eq!(
+                status == 200 && !is_state,
+                has("etag"),
+                "{target} {fields:?}"
+            );
+            assert!(!has("etag") || has("last-modified"), "{target}");
+        }
+    }
+    // The variants have been made by now, so that the comparison above was one of them.
+    let fields = [("Accept-Encoding", "br")];
+    let compressed = get(replicas[2].address(), "/reviews.json", &fields);
+    assert_eq!(compressed.field("content-encoding"), Some("br"));
+}
+
+#[test]
+fn any_replica_answers_any_session() {
+    let folder = copy_of_the_sample();
+    let replicas = [start(folder.path(), &[]), start(folder.path(), &[])];
+    let post = |program: &Program, session: &[(&str, &str)], body: Value| {
+        let fields = [&[("Content-Type", "application/json")], session].concat();
+        let body = body.to_string();
+        send(program.address(), "POST", "/mcp", &fields, body.as_bytes())
+    };
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+    let begin = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    for minting in &replicas {
+        let begun = post(minting, &[], begin.clone());
+        let session = begun.field("mcp-session-id").expect("a session");
+        for asked in &replicas {
+            let listed = post(asked, &[("Mcp-Session-Id", session)], list.clone());
+            assert_eq!(listed.status, 200);
+        }
+    }
+}
+
+/// Asked for while replicas are restarted.
+const READS: [&str; 4] = [
+    "/reviews.json",
+    "/api/feed.json",
+    "/api/reviews/search?min_rating=4&limit=5",
+    "/api/reviews/since/2019-01-01",
+];
+
+#[test]
+fn replicas_restarted_one_after_the_other_behind_a_balancer_lose_no_request() {
+    let data = DataDir::with_reviews(40, "2026-01-01T00:00:00Z");
+    let start = || start(data.path(), &[]);
+    let mut replicas = [start(), start(), start()];
+    let addresses = replicas.each_ref().map(Program::address).to_vec();
+    let load = Load::on(addresses, &READS);
+    for (index, replica) in replicas.iter_mut().enumerate() {
+        load.wait_for(50);
+        let fresh = start();
+        assert_eq!(get(fresh.address(), "/readyz", &[]).status, 200);
+        let old = std::mem::replace(replica, fresh);
+        // The balancer learns of it only by what happens to its requests.
+        old.signal("TERM");
+        assert_eq!(old.wait().0, Some(0));
+        load.replace(index, replica.address());
+    }
+    load.wait_for(50);
+    let ended = load.end();
+    assert_eq!(ended.lost, [] as [String; 0]);
+    for (target, bodies) in &ended.bodies {
+        assert_eq!(bodies.len(), 1, "{target}: the same bytes");
+    }
+    assert!(ended.answered > 200);
+}

@@ -1,12 +1,14 @@
 //! Settings that cannot be: each is refused with one line that names the flag and its value, and with 64, 69 or 78.
 
-mod handed;
-pub(crate) mod state;
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Command, Output};
 
-use std::net::TcpListener;
-use std::process::Output;
-
-use crate::support::program::{command, run};
+use crate::support::Program;
+use crate::support::program::{activated, command, run};
 
 /// Values that only the start itself can refuse, and the exit status; what the command line refuses is tested beside the
 /// flags.
@@ -60,13 +62,11 @@ fn each_impossible_value_is_refused_and_the_message_names_flag_and_value() {
             command
                 .args(["serve", "--log-level", "error"])
                 .env("REVIEWD_STATE", temp.path())
-                .env("REVIEWD_LISTEN", "127.0.0.1:0");
-            let output = command.arg(format!("{flag}={value}")).output().unwrap();
-            let said = refusal(&output, *status, &what);
-            assert!(
-                said.contains(flag) && said.contains(value),
-                "{what}: {said}"
-            );
+                .env("REVIEWD_LISTEN", "127.0.0.1:0")
+                .arg(format!("{flag}={value}"));
+            let said = refusal(&command.output().unwrap(), *status, &what);
+            let is_named = said.contains(flag) && said.contains(value);
+            assert!(is_named, "{what}: {said}");
         }
     }
 }
@@ -75,18 +75,13 @@ fn each_impossible_value_is_refused_and_the_message_names_flag_and_value() {
 fn a_refused_secret_is_not_repeated() {
     for (flag, value, status) in SECRETS {
         let variable = format!("REVIEWD_{}", flag.trim_matches('-').replace('-', "_"));
-        for by_flag in [true, false] {
-            let mut command = command();
-            command.arg("serve");
-            match by_flag {
-                true => command.args([flag, value]),
-                false => command.env(variable.to_uppercase(), value),
-            };
+        let (mut by_flag, mut by_variable) = (command(), command());
+        by_flag.args(["serve", flag, value]);
+        by_variable.arg("serve").env(variable.to_uppercase(), value);
+        for mut command in [by_flag, by_variable] {
             let said = one_line(&command.output().unwrap(), *status, flag);
-            assert!(
-                said.contains(flag) && !said.contains("0123456789"),
-                "{said}"
-            );
+            let is_named = said.contains(flag) && !said.contains("0123456789");
+            assert!(is_named, "{said}");
         }
     }
 }
@@ -168,4 +163,62 @@ fn a_port_in_use_is_69_and_the_line_says_what_to_change() {
         &["--listen", &address, "--admin-listen", &address],
         "--listen",
     );
+}
+
+/// Runs `reviewd serve` with `descriptor` as the socket that it is handed, and returns the line that it prints.
+fn refused_socket(descriptor: OwnedFd, count: u8) -> String {
+    let state = tempfile::tempdir().unwrap();
+    let mut command = activated(
+        descriptor,
+        count,
+        &["--state", state.path().to_str().unwrap()],
+    );
+    one_line(&command.output().unwrap(), 78, "a socket")
+}
+
+#[test]
+fn what_is_handed_over_and_is_no_listening_socket_of_tcp_is_78_and_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let connected = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let unix = UnixListener::bind(temp.path().join("socket")).unwrap();
+    let file = std::fs::File::open("/dev/null").unwrap();
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for descriptor in [connected.into(), udp.into(), unix.into(), file.into()] {
+        let said = refused_socket(descriptor, 1);
+        let is_named = said.contains("LISTEN_FDS: ") && said.contains("is not a listening");
+        assert!(is_named, "{said}");
+    }
+    let said = refused_socket(listener.into(), 2);
+    assert!(said.contains("LISTEN_FDS: 2 sockets"), "{said}");
+    let mut closed = Command::new("sh");
+    let script = "exec 3<&-; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
+    closed.args(["-c", script, "sh", env!("CARGO_BIN_EXE_reviewd"), "serve"]);
+    let said = one_line(&closed.output().unwrap(), 78, "closed");
+    assert!(said.contains("LISTEN_FDS: "), "{said}");
+}
+
+#[test]
+fn a_state_directory_is_made_with_its_parents_or_refused_with_78_and_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let state = temp.path().join("a/b/state");
+    let _program = Program::serve(&["--state", state.to_str().unwrap()]);
+    assert!(state.is_dir());
+    let [link, ring, file] = ["link", "ring", "file"].map(|name| temp.path().join(name));
+    symlink("/nowhere/at/all", &link).unwrap();
+    symlink(&ring, &ring).unwrap();
+    std::fs::write(&file, "not a directory").unwrap();
+    let long = temp.path().join("a".repeat(300));
+    let (in_ring, in_file) = (ring.join("below"), file.join("below"));
+    for path in [&link, &ring, &in_ring, &long, &file, &in_file] {
+        assert_state_is_refused(path);
+    }
+}
+
+pub(crate) fn assert_state_is_refused(path: &Path) {
+    let path = path.to_str().unwrap();
+    let output = run(&["serve", "--listen", "127.0.0.1:0", "--state", path]);
+    let said = one_line(&output, 78, path);
+    let line = format!("reviewd: cannot write to the state directory {path} (--state)");
+    assert!(said.starts_with(&line), "{said}");
 }

@@ -1,29 +1,40 @@
 //! Clients that are slow on purpose: each is ended in its time, and the others are served meanwhile.
 
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use socket2::{Domain, Socket, Type};
-
 use crate::support::frames::{Frames, kind};
-use crate::support::{Server, wait_until};
+use crate::support::{Server, connect_narrow, wait_until};
 
 /// The short time of each test.
 const SHORT: Duration = Duration::from_millis(300);
 
+fn with_header_time() -> Server {
+    Server::start_with(|config| config.limits.header_time = SHORT)
+}
+
+fn with_rate_time(time: Duration) -> Server {
+    Server::start_with(|config| config.limits.rate_time = time)
+}
+
 #[test]
 fn a_silent_connection_is_closed_after_the_header_time() {
-    let server = Server::start_with(|config| config.limits.header_time = SHORT);
+    let server = with_header_time();
     let began = Instant::now();
-    let mut connection = server.connect();
-    assert_eq!(connection.rest(), b"");
+    assert_eq!(server.connect().rest(), b"");
     assert!(began.elapsed() >= SHORT, "{:?}", began.elapsed());
+    // On HTTP/2 that is one that sends its preface and no request.
+    let mut frames = Frames::open(server.address(), &[]);
+    while frames.next().is_some() {}
+    wait_until("its place is free", || {
+        server.running().open_connections() == 0
+    });
 }
 
 #[test]
 fn a_slow_head_gets_408_and_others_their_answers() {
-    let server = Server::start_with(|config| config.limits.header_time = SHORT);
+    let server = with_header_time();
     let began = Instant::now();
     let mut slow = server.connect();
     slow.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n");
@@ -38,11 +49,10 @@ fn a_slow_head_gets_408_and_others_their_answers() {
 
 #[test]
 fn a_head_that_trickles_gets_no_more_time() {
-    let server = Server::start_with(|config| config.limits.header_time = SHORT);
+    let server = with_header_time();
     let mut slow = server.connect();
-    slow.stream()
-        .set_read_timeout(Some(Duration::from_millis(20)))
-        .unwrap();
+    let pause = Some(Duration::from_millis(20));
+    slow.stream().set_read_timeout(pause).unwrap();
     slow.write(b"GET /healthz HTTP/1.1\r\n");
     wait_until("the slow head is answered", || {
         // The pause between two bytes is the time that this waits for an answer.
@@ -54,21 +64,11 @@ fn a_head_that_trickles_gets_no_more_time() {
 
 #[test]
 fn a_second_head_has_its_own_time() {
-    let server = Server::start_with(|config| config.limits.header_time = SHORT);
+    let server = with_header_time();
     let mut connection = server.connect();
     assert_eq!(connection.get("/healthz").status, 200);
     connection.write(b"GET /healthz");
     assert_eq!(connection.response("GET").status, 408);
-}
-
-#[test]
-fn a_whole_preface_without_a_request_is_closed_after_the_header_time() {
-    let server = Server::start_with(|config| config.limits.header_time = SHORT);
-    let mut frames = Frames::open(server.address(), &[]);
-    while frames.next().is_some() {}
-    wait_until("its place is free", || {
-        server.running().open_connections() == 0
-    });
 }
 
 #[test]
@@ -89,17 +89,22 @@ fn an_idle_connection_is_closed_after_the_idle_time_without_a_word() {
     let server = Server::start_with(|config| config.limits.idle_time = SHORT);
     let mut connection = server.connect();
     assert_eq!(connection.get("/healthz").status, 200);
+    let mut frames = Frames::open(server.address(), &[]);
+    frames.get(1, "/healthz");
+    frames.answer(1);
     let began = Instant::now();
     assert_eq!(connection.rest(), b"");
+    let goaway = frames.wait_for(kind::GOAWAY);
+    assert_eq!(goaway.payload[4..8], [0; 4], "no error");
+    while frames.next().is_some() {}
     // Without the setting it would be a minute.
     assert!(began.elapsed() < SHORT * 100, "{:?}", began.elapsed());
 }
 
 #[test]
 fn a_reader_that_takes_nothing_is_reset_and_its_place_freed() {
-    let server = Server::start_with(|config| config.limits.rate_time = SHORT);
-    let mut slow = connect_with_a_small_window(&server);
-    ask_for_much(&mut slow, &server);
+    let server = with_rate_time(SHORT);
+    let mut slow = ask_for_much(&server);
     wait_until("the slow reader is dropped", || {
         server.running().counters().slow_readers.get() == 1
     });
@@ -107,24 +112,23 @@ fn a_reader_that_takes_nothing_is_reset_and_its_place_freed() {
         server.running().open_connections() == 0
     });
     assert_eq!(server.get("/healthz").status, 200);
-    let error = read_to_the_end(&mut slow).unwrap_err();
+    let error = slow.read_to_end(&mut Vec::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
 }
 
 #[test]
 fn a_reader_that_takes_its_share_gets_everything() {
-    let server = Server::start_with(|config| config.limits.rate_time = SHORT * 10);
-    let mut client = connect_with_a_small_window(&server);
+    let server = with_rate_time(SHORT * 10);
     let length = server.get("/reviews.json").body.len();
-    ask_for_much(&mut client, &server);
-    let received = read_to_the_end(&mut client).unwrap();
-    assert!(received > REQUESTS * length, "{received} bytes");
+    let mut received = Vec::new();
+    ask_for_much(&server).read_to_end(&mut received).unwrap();
+    assert!(received.len() > REQUESTS * length);
     assert_eq!(server.running().counters().slow_readers.get(), 0);
 }
 
 #[test]
 fn an_http2_peer_that_opens_no_window_is_dropped() {
-    let server = Server::start_with(|config| config.limits.rate_time = SHORT);
+    let server = with_rate_time(SHORT);
     let initial_window_size = 4;
     let mut frames = Frames::open(server.address(), &[(initial_window_size, 0)]);
     frames.get(1, "/reviews.json");
@@ -133,49 +137,15 @@ fn an_http2_peer_that_opens_no_window_is_dropped() {
     assert_eq!(server.running().counters().slow_readers.get(), 1);
 }
 
-#[test]
-fn an_http2_connection_without_requests_is_closed_after_the_idle_time() {
-    let server = Server::start_with(|config| config.limits.idle_time = SHORT);
-    let mut frames = Frames::open(server.address(), &[]);
-    frames.get(1, "/healthz");
-    frames.answer(1);
-    let goaway = frames.wait_for(kind::GOAWAY);
-    assert_eq!(goaway.payload[4..8], [0; 4], "no error");
-    while frames.next().is_some() {}
-}
-
 /// Requests that [`ask_for_much`] sends: more than the sockets of both sides hold.
 const REQUESTS: usize = 40;
 
-/// Connects with a receive buffer so small that the server has to wait for us.
-fn connect_with_a_small_window(server: &Server) -> TcpStream {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    socket.set_recv_buffer_size(4 << 10).unwrap();
-    socket.connect(&server.address().into()).unwrap();
-    let stream = TcpStream::from(socket);
-    stream
-        .set_read_timeout(Some(crate::support::DEADLINE))
-        .unwrap();
-    stream
-}
-
 /// Sends pipelined requests for the largest document, the last of which ends the connection.
-fn ask_for_much(stream: &mut TcpStream, server: &Server) {
-    let host = server.address();
-    let one = format!("GET /reviews.json HTTP/1.1\r\nHost: {host}\r\n");
-    let mut requests = format!("{one}\r\n").repeat(REQUESTS - 1);
-    requests.push_str(&format!("{one}Connection: close\r\n\r\n"));
-    std::io::Write::write_all(stream, requests.as_bytes()).unwrap();
-}
-
-/// Reads until the server closes.
-fn read_to_the_end(stream: &mut TcpStream) -> std::io::Result<usize> {
-    let mut buffer = vec![0; 64 << 10];
-    let mut received = 0;
-    loop {
-        match stream.read(&mut buffer)? {
-            0 => return Ok(received),
-            length => received += length,
-        }
-    }
+fn ask_for_much(server: &Server) -> TcpStream {
+    let mut stream = connect_narrow(server.address());
+    let one = "GET /reviews.json HTTP/1.1\r\nHost: a\r\n";
+    let requests = format!("{one}\r\n").repeat(REQUESTS - 1);
+    let requests = format!("{requests}{one}Connection: close\r\n\r\n");
+    stream.write_all(requests.as_bytes()).unwrap();
+    stream
 }

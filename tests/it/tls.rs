@@ -1,6 +1,5 @@
 //! TLS at our own door, by real clients with a private authority: rustls and, where there is one, curl.
 
-mod hsts;
 mod pair;
 
 use std::collections::HashMap;
@@ -12,12 +11,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rcgen::{CertificateParams, KeyPair};
-use reviewd::server::TlsFiles;
+use reviewd::server::{Config, TlsFiles};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use tempfile::TempDir;
 
 use crate::support::frames::{END_STREAM, Frames, kind};
+use crate::support::program::command;
 use crate::support::{DEADLINE, Program, Server, wait_until};
 
 /// A certificate for localhost that vouches for itself, and its key, in files.
@@ -56,16 +56,33 @@ impl Pair {
         }
     }
 
+    fn server(&self) -> Server {
+        self.server_with(|_| {})
+    }
+
+    fn server_with(&self, change: impl FnOnce(&mut Config)) -> Server {
+        Server::start_with(|config| {
+            config.tls = Some(self.files());
+            change(config);
+        })
+    }
+
+    /// The flags that name both files.
+    fn flags(&self) -> [String; 4] {
+        let path = |name| self.file(name).display().to_string();
+        let [certificate, key] = ["cert.pem", "key.pem"].map(path);
+        [
+            "--tls-cert".to_owned(),
+            certificate,
+            "--tls-key".to_owned(),
+            key,
+        ]
+    }
+
     /// Starts `reviewd serve` with this pair.
     fn serve(&self, more: &[&str]) -> Program {
-        let (certificate, key) = (self.file("cert.pem"), self.file("key.pem"));
-        let files = [
-            "--tls-cert",
-            certificate.to_str().unwrap(),
-            "--tls-key",
-            key.to_str().unwrap(),
-        ];
-        Program::serve(&[&files, more].concat())
+        let flags = self.flags();
+        Program::serve(&[&flags.each_ref().map(String::as_str), more].concat())
     }
 }
 
@@ -78,11 +95,6 @@ pub(crate) fn write_pair(directory: &Path, years: (i32, i32)) -> CertificateDer<
     std::fs::write(directory.join("key.pem"), key.serialize_pem()).unwrap();
     std::fs::write(directory.join("cert.pem"), certificate.pem()).unwrap();
     certificate.der().clone()
-}
-
-fn server(pair: &Pair) -> Server {
-    let files = pair.files();
-    Server::start_with(|config| config.tls = Some(files))
 }
 
 /// Shakes hands as a client that trusts `certificate` alone and offers `protocols`.
@@ -120,7 +132,10 @@ fn get(
     certificate: &CertificateDer<'static>,
     path: &str,
 ) -> std::io::Result<String> {
-    let mut stream = shake(address, certificate, &["http/1.1"])?;
+    ask(shake(address, certificate, &["http/1.1"])?, path)
+}
+
+fn ask(mut stream: impl Read + Write, path: &str) -> std::io::Result<String> {
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
     let mut reply = String::new();
@@ -131,7 +146,7 @@ fn get(
 #[test]
 fn documents_come_over_tls_with_the_public_address_in_them() {
     let pair = Pair::new();
-    let server = server(&pair);
+    let server = pair.server();
     let reply = get(server.address(), &pair.certificate, "/feed.xml").unwrap();
     assert!(reply.starts_with("HTTP/1.1 200 OK\r\n"), "{reply:.200}");
     let own = format!("<https://{}/feed.xml>; rel=\"self\"", server.address());
@@ -141,9 +156,8 @@ fn documents_come_over_tls_with_the_public_address_in_them() {
 #[test]
 fn alpn_chooses_the_protocol_and_without_it_http_1_1_is_spoken() {
     let pair = Pair::new();
-    let server = server(&pair);
-    let plain = Server::start();
-    let expected = plain.get("/badge.svg").body;
+    let server = pair.server();
+    let expected = Server::start().get("/badge.svg").body;
     for offered in [&["h2", "http/1.1"][..], &["http/1.1", "h2"], &["h2"]] {
         let stream = shake(server.address(), &pair.certificate, offered).unwrap();
         assert_eq!(stream.conn.alpn_protocol(), Some(&b"h2"[..]), "{offered:?}");
@@ -153,13 +167,9 @@ fn alpn_chooses_the_protocol_and_without_it_http_1_1_is_spoken() {
         assert_eq!((status, body.len()), (0x88, expected.len()));
     }
     for (offered, chosen) in [(&["http/1.1"][..], Some(&b"http/1.1"[..])), (&[], None)] {
-        let mut stream = shake(server.address(), &pair.certificate, offered).unwrap();
+        let stream = shake(server.address(), &pair.certificate, offered).unwrap();
         assert_eq!(stream.conn.alpn_protocol(), chosen);
-        stream
-            .write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            .unwrap();
-        let mut reply = String::new();
-        stream.read_to_string(&mut reply).unwrap();
+        let reply = ask(stream, "/healthz").unwrap();
         assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
     }
     assert!(shake(server.address(), &pair.certificate, &["h3"]).is_err());
@@ -168,7 +178,7 @@ fn alpn_chooses_the_protocol_and_without_it_http_1_1_is_spoken() {
 #[test]
 fn a_client_that_does_not_know_the_certificate_is_served_nothing() {
     let (pair, other) = (Pair::new(), Pair::new());
-    let server = server(&pair);
+    let server = pair.server();
     assert!(get(server.address(), &other.certificate, "/healthz").is_err());
     wait_until("it is counted", || {
         server.running().counters().handshake_failures.get() == 1
@@ -210,7 +220,7 @@ fn a_client_of_http_2_that_reads_late_gets_everything_with_tls_and_without() {
     // The streams' windows are as wide as the connection's.
     let settings = [(4, 0x7fff_ffff)];
     let pair = Pair::new();
-    let server = server(&pair);
+    let server = pair.server();
     let stream = shake(server.address(), &pair.certificate, &["h2"]).unwrap();
     read_late(Frames::over(stream, "localhost".to_owned(), &settings));
     let plain = Server::start();
@@ -220,7 +230,7 @@ fn a_client_of_http_2_that_reads_late_gets_everything_with_tls_and_without() {
 #[test]
 fn plain_http_is_told_that_tls_is_spoken_here() {
     let pair = Pair::new();
-    let server = server(&pair);
+    let server = pair.server();
     let response = server.get("/healthz");
     response.assert_error(400, "bad_request");
     assert!(response.text().contains("https://"));
@@ -231,11 +241,7 @@ fn plain_http_is_told_that_tls_is_spoken_here() {
 fn silence_half_a_handshake_and_half_a_head_end_after_the_header_time() {
     let pair = Pair::new();
     let short = Duration::from_millis(300);
-    let files = pair.files();
-    let server = Server::start_with(|config| {
-        config.tls = Some(files);
-        config.limits.header_time = short;
-    });
+    let server = pair.server_with(|config| config.limits.header_time = short);
     // The beginning of a record whose rest never comes.
     for bytes in [
         &b""[..],
@@ -259,11 +265,8 @@ fn silence_half_a_handshake_and_half_a_head_end_after_the_header_time() {
 #[test]
 fn a_reader_that_takes_nothing_is_dropped_under_tls_as_well() {
     let pair = Pair::new();
-    let files = pair.files();
-    let server = Server::start_with(|config| {
-        config.tls = Some(files);
-        config.limits.rate_time = Duration::from_millis(300);
-    });
+    let short = Duration::from_millis(300);
+    let server = pair.server_with(|config| config.limits.rate_time = short);
     let mut stream = shake(server.address(), &pair.certificate, &["http/1.1"]).unwrap();
     let requests = "GET /reviews.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(200);
     stream.write_all(requests.as_bytes()).unwrap();
@@ -278,7 +281,7 @@ fn a_reader_that_takes_nothing_is_dropped_under_tls_as_well() {
 #[test]
 fn an_open_handshake_does_not_hold_up_the_end() {
     let pair = Pair::new();
-    let server = server(&pair);
+    let server = pair.server();
     let mut silent = server.connect();
     let mut half = server.connect();
     half.write(b"\x16\x03\x01");
@@ -307,12 +310,12 @@ fn an_open_handshake_does_not_hold_up_the_end() {
 fn healthcheck_asks_a_server_of_tls_by_https_and_verifies_the_certificate_of_an_address() {
     let pair = Pair::new();
     let program = pair.serve(&[]);
-    let (address, certificate) = (program.address(), pair.file("cert.pem"));
+    let address = program.address();
     let check = |arguments: &[&str], with_certificate: bool| {
-        let mut command = crate::support::program::command();
+        let mut command = command();
         command.env("REVIEWD_LISTEN", address.to_string());
         if with_certificate {
-            command.env("REVIEWD_TLS_CERT", &certificate);
+            command.env("REVIEWD_TLS_CERT", pair.file("cert.pem"));
         }
         let output = command.arg("healthcheck").args(arguments).output().unwrap();
         output.status.code()
@@ -321,4 +324,23 @@ fn healthcheck_asks_a_server_of_tls_by_https_and_verifies_the_certificate_of_an_
     assert_eq!(check(&[], false), Some(1), "http is not spoken there");
     let url = format!("https://localhost:{}/readyz", address.port());
     assert_eq!(check(&[&url], true), Some(1), "no authority signed it");
+}
+
+#[test]
+fn every_reply_says_for_how_long_https_is_to_be_asked_where_that_is_set() {
+    let pair = Pair::new();
+    let field = "\r\nstrict-transport-security: max-age=31536000\r\n";
+    for hsts_s in [31_536_000, 0] {
+        let files = TlsFiles {
+            hsts_s,
+            ..pair.files()
+        };
+        let server = pair.server_with(|config| config.tls = Some(files));
+        for target in ["/", "/nowhere", "/reviews.json"] {
+            let reply = get(server.address(), &pair.certificate, target).unwrap();
+            assert_eq!(reply.contains(field), hsts_s > 0, "{reply}");
+            let is_there = reply.contains("strict-transport-security");
+            assert_eq!(is_there, hsts_s > 0, "{reply}");
+        }
+    }
 }

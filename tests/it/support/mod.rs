@@ -6,6 +6,7 @@
 pub(crate) mod client;
 pub(crate) mod dataset;
 pub(crate) mod frames;
+pub(crate) mod load;
 pub(crate) mod mount;
 pub(crate) mod postgres;
 pub(crate) mod program;
@@ -13,7 +14,8 @@ pub(crate) mod server;
 
 use std::time::{Duration, Instant};
 
-pub(crate) use client::{Connection, Response, get, send};
+pub(crate) use client::{Connection, Response, connect_from, connect_narrow, get, send};
+pub(crate) use load::Load;
 pub(crate) use mount::Mount;
 pub(crate) use program::Program;
 pub(crate) use server::{Server, config};

@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -50,6 +51,24 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
         .args(arguments)
         .output()
         .expect("the program can be run")
+}
+
+/// Returns `reviewd serve` as a service manager starts it that hands over `count` sockets, the first being `socket`.
+pub(crate) fn activated(socket: OwnedFd, count: u8, arguments: &[&str]) -> Command {
+    let mut shell = Command::new("sh");
+    // The manager hands sockets over from descriptor 3 on, to the process of this number.
+    let script = format!("exec 3<&0 </dev/null; LISTEN_FDS={count} LISTEN_PID=$$ exec \"$@\"");
+    shell.args(["-c", &script, "sh"]).arg(path());
+    shell.arg("serve").args(arguments);
+    shell.stdin(Stdio::from(socket));
+    shell
+}
+
+/// Starts `reviewd serve` on a listening socket that it is handed, and waits until it serves.
+pub(crate) fn serve_on(listener: &TcpListener, arguments: &[&str]) -> Program {
+    let socket = listener.try_clone().expect("a socket can be shared").into();
+    let arguments = [&["--log-format", "json"], arguments].concat();
+    Program::spawn(activated(socket, 1, &arguments))
 }
 
 impl Program {
