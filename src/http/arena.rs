@@ -29,27 +29,3 @@ pub(crate) fn cut(bytes_max: usize, write: impl FnOnce(&mut BytesMut)) -> Bytes 
 pub(crate) fn copy(value: &[u8]) -> Bytes {
     cut(value.len(), |block| block.extend_from_slice(value))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_what_was_written_and_keep_apart() {
-        let (first, second) = (
-            copy(b"first"),
-            cut(6, |block| block.extend_from_slice(b"second")),
-        );
-        assert_eq!((&first[..], &second[..]), (&b"first"[..], &b"second"[..]));
-        let large = copy(&[7; 3 * BLOCK_BYTES]);
-        assert!(large.len() == 3 * BLOCK_BYTES && first == "first");
-    }
-
-    #[test]
-    fn a_block_begins_anew_when_its_values_are_gone() {
-        let start = copy(b"a").as_ptr();
-        for _ in 0..10 * BLOCK_BYTES {
-            assert!(copy(b"0123456789").as_ptr().addr().abs_diff(start.addr()) < BLOCK_BYTES);
-        }
-    }
-}

@@ -110,32 +110,32 @@ mod tests {
 
     #[test]
     fn behind_proxies_the_right_most_other_address_is_the_client() {
-        let listed = |lines: &[&'static str], peer: &str| {
-            let lines: Vec<_> = lines
+        for (lines, peer, expected) in [
+            (&["192.0.2.1"][..], "10.0.0.1", "192.0.2.1"),
+            (&["203.0.113.9, ::ffff:192.0.2.1"], "10.0.0.1", "192.0.2.1"),
+            (
+                &["192.0.2.1, 10.9.9.9, 2001:db8::5"],
+                "::ffff:10.0.0.1",
+                "192.0.2.1",
+            ),
+            (
+                &["203.0.113.9", "192.0.2.1", "10.1.1.1"],
+                "10.0.0.1",
+                "192.0.2.1",
+            ),
+            // Only proxies are named: the first of them asked for itself.
+            (&["10.3.3.3, 10.2.2.2"], "10.0.0.1", "10.3.3.3"),
+            (&[], "10.0.0.1", "10.0.0.1"),
+            // What a proxy does not tell is not looked for in what it was told.
+            (&["192.0.2.1, unknown"], "10.0.0.1", "10.0.0.1"),
+            (&["192.0.2.1, unknown, 10.2.2.2"], "10.0.0.1", "10.2.2.2"),
+        ] {
+            let fields: Vec<_> = lines
                 .iter()
                 .map(|line| ("x-forwarded-for", *line))
                 .collect();
-            client(ProxyField::XForwardedFor, &lines, peer)
-        };
-        assert_eq!(listed(&["192.0.2.1"], "10.0.0.1"), "192.0.2.1");
-        assert_eq!(listed(&["203.0.113.9, 192.0.2.1"], "10.0.0.1"), "192.0.2.1");
-        assert_eq!(
-            listed(&["192.0.2.1, 10.9.9.9, 2001:db8::5"], "::ffff:10.0.0.1"),
-            "192.0.2.1"
-        );
-        assert_eq!(
-            listed(&["203.0.113.9", "192.0.2.1", "10.1.1.1"], "10.0.0.1"),
-            "192.0.2.1"
-        );
-        // Only proxies are named: the first of them asked for itself.
-        assert_eq!(listed(&["10.3.3.3, 10.2.2.2"], "10.0.0.1"), "10.3.3.3");
-        assert_eq!(listed(&[], "10.0.0.1"), "10.0.0.1");
-        // What a proxy does not tell is not looked for in what it was told.
-        assert_eq!(listed(&["192.0.2.1, unknown"], "10.0.0.1"), "10.0.0.1");
-        assert_eq!(
-            listed(&["192.0.2.1, unknown, 10.2.2.2"], "10.0.0.1"),
-            "10.2.2.2"
-        );
-        assert_eq!(listed(&["::ffff:192.0.2.1"], "10.0.0.1"), "192.0.2.1");
+            let found = client(ProxyField::XForwardedFor, &fields, peer);
+            assert_eq!(found, expected, "{lines:?}");
+        }
     }
 }

@@ -188,10 +188,8 @@ mod tests {
     fn a_host_is_a_name_or_an_address_with_an_optional_port() {
         for good in [
             "a",
-            "reviews.example.",
-            "A-b_c.d~e",
+            "A-b_c.d~e.",
             "127.0.0.1:8080",
-            "[::1]",
             "[::1]:80",
             "a:",
             "a:0",
@@ -215,12 +213,12 @@ mod tests {
             "::1",
             "[::1]x",
             "[v1.x]",
-            "[fe80::1%25eth0]",
+            "[fe80::1%1]",
             "a:80:80",
             "a\\b",
             "%61",
             "a:+1",
-            "caf\u{e9}",
+            "é",
         ] {
             assert!(!is_authority(bad.as_bytes()), "{bad}");
         }

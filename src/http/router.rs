@@ -328,22 +328,6 @@ mod tests {
     }
 
     #[test]
-    fn parameters_follow_the_last_slash() {
-        for (path, expected) in [
-            ("/api/reviews/since/2024-01-01", Route::Since("2024-01-01")),
-            ("/api/reviews/since/..", Route::Since("..")),
-            ("/api/reviews/01J", Route::Review("01J")),
-            ("/api/reviews/..", Route::Review("..")),
-        ] {
-            assert_eq!(
-                find(path).map(|found| found.route),
-                Some(expected),
-                "{path}"
-            );
-        }
-    }
-
-    #[test]
     fn every_document_has_a_row_and_every_row_is_found_by_its_path() {
         let has_row = |route| ROUTES.iter().any(|row| row.route == route);
         assert!(Document::ALL.into_iter().map(Route::Document).all(has_row));

@@ -148,7 +148,6 @@ mod tests {
     #[test]
     fn the_memory_of_the_index_has_a_lower_and_an_upper_bound() {
         for (texts, machine, expected) in [
-            (0, Some(64 * 1024 * MIB), 128 * MIB),
             (25 * MIB, Some(64 * 1024 * MIB), 128 * MIB),
             (26 * MIB, Some(64 * 1024 * MIB), 130 * MIB),
             (395 * MIB, Some(7_900 * MIB), 1_975 * MIB),

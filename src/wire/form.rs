@@ -109,6 +109,3 @@ pub enum FormError {
     #[error("must be UTF-8 after percent-decoding")]
     NotUtf8,
 }
-
-#[cfg(test)]
-mod tests;

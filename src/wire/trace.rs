@@ -53,21 +53,12 @@ mod tests {
     const GOOD: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     #[test]
-    fn the_example_of_the_recommendation_is_taken_and_a_later_version_may_say_more() {
+    fn version_00_and_the_beginning_of_later_ones_are_taken_and_anything_else_is_ignored() {
         let later = GOOD.replacen("00", "cc", 1);
-        for (text, tail) in [
-            (GOOD, ""),
-            (&later, ""),
-            (&later, "-what the future will be like"),
-        ] {
+        for (text, tail) in [(GOOD, ""), (&later, ""), (&later, "-more of the future")] {
             let parsed = TraceParent::parse(format!("{text}{tail}").as_bytes());
             assert_eq!(parsed.expect("a good one").as_str(), text);
         }
-        assert_eq!(TraceParent::parse(format!("{later}.what").as_bytes()), None);
-    }
-
-    #[test]
-    fn anything_else_is_ignored() {
         let zeros = |from: usize, to: usize| {
             let mut text = GOOD.to_owned();
             text.replace_range(from..to, &"0".repeat(to - from));
@@ -77,7 +68,7 @@ mod tests {
             String::new(),
             GOOD[..54].to_owned(),
             format!("{GOOD}-"),
-            format!("{GOOD}0"),
+            format!("{later}.what"),
             GOOD.replacen("00", "ff", 1),
             GOOD.to_uppercase(),
             GOOD.replace('-', "_"),

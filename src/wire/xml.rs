@@ -46,35 +46,3 @@ fn push(out: &mut Vec<u8>, text: &str, entity: impl Fn(char) -> Option<&'static 
     }
     out.extend_from_slice(&text.as_bytes()[start..]);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(text: &str) -> String {
-        let mut out = Vec::new();
-        push_text(&mut out, text);
-        String::from_utf8(out).expect("the writer keeps UTF-8")
-    }
-
-    fn attribute(text: &str) -> String {
-        let mut out = Vec::new();
-        push_attribute(&mut out, text);
-        String::from_utf8(out).expect("the writer keeps UTF-8")
-    }
-
-    #[test]
-    fn markup_is_escaped_white_space_survives_and_what_xml_forbids_is_dropped() {
-        assert_eq!(text("a<b>&\"c\"'d']]>"), "a&lt;b&gt;&amp;\"c\"'d']]&gt;");
-        let quoted = "a&lt;b&gt;&amp;&quot;c&quot;&#39;d&#39;";
-        assert_eq!(attribute("a<b>&\"c\"'d'"), quoted);
-        assert_eq!(text("a\tb\nc\r\nd"), "a\tb\nc&#13;\nd");
-        assert_eq!(attribute("a\tb\nc\rd e"), "a&#9;b&#10;c&#13;d e");
-        assert_eq!(text("\u{0}a\u{8}\u{b}b\u{1f}c\u{fffe}d\u{ffff}"), "abcd");
-        let kept = " \u{7f}\u{85}\u{fffd}\u{ff41}é€\u{10ffff}";
-        assert_eq!(
-            (text(kept), attribute(kept)),
-            (kept.to_owned(), kept.to_owned())
-        );
-    }
-}

@@ -11,13 +11,11 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
-use super::PREFACE;
-use crate::http::{self, Body, Proxies, ProxyField, Rates};
+use crate::http::{self, Body, Proxies, ProxyField};
 use crate::server::config::{Config, DataSource, Limits, Mcp};
 use crate::server::counters::Counters;
 use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
 use crate::server::service::Handler;
-use crate::server::state::Protocol;
 use crate::server::threads::Threads;
 
 /// The size of a reply that the kernel does not take in one piece.
@@ -203,57 +201,10 @@ pub(in crate::server) fn config() -> Config {
         },
         limits: Limits {
             connections: 100,
-            connections_per_address: 256,
-            rates: Rates {
-                reads: 0,
-                mcp: 0,
-                hub: 60,
-            },
-            http2_streams: 64,
-            http2_resets: 20,
-            connection_requests: 1_000,
             header_time: Duration::from_secs(10),
             idle_time: Duration::from_secs(10),
             stall_time: Duration::from_secs(10),
-            rate_min: 4_096,
-            rate_time: Duration::from_secs(10),
-            header_bytes: 16 << 10,
-            header_fields: 64,
-            target_bytes: 8 << 10,
-            body_time: Duration::from_secs(10),
-            mcp_body_bytes: 1 << 20,
-            hub_body_bytes: 8 << 10,
+            ..Limits::default()
         },
-    }
-}
-
-#[test]
-fn the_preface_tells_http2_and_any_other_byte_http1() {
-    let detect = |bytes: &[u8]| {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        let runtime = runtime.unwrap();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let _peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (stream, _) = listener.accept().unwrap();
-        stream.set_nonblocking(true).unwrap();
-        runtime.block_on(async {
-            let mut stream = tokio::net::TcpStream::from_std(stream).unwrap();
-            let mut first = bytes.to_vec();
-            let found = super::detect(&mut stream, &mut first);
-            let found = tokio::time::timeout(Duration::from_millis(20), found).await;
-            found.ok().flatten()
-        })
-    };
-    let longer = [&PREFACE[..], b"\0"].concat();
-    for bytes in [&PREFACE[..], &longer] {
-        assert_eq!(detect(bytes), Some(Protocol::Http2));
-    }
-    for bytes in [&b""[..], b"P", &PREFACE[..23]] {
-        assert_eq!(detect(bytes), None, "could be either");
-    }
-    for bytes in [&b"G"[..], b"PO", b"PRI * HTTP/1.1\r\n"] {
-        assert_eq!(detect(bytes), Some(Protocol::Http1));
     }
 }
