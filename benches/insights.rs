@@ -4,18 +4,19 @@
 //! dataset waits for it. Inputs are 2,000 reviews made of the sample and the folder that `REVIEWD_CORPUS` names; a
 //! second thread halves the time.
 
+#[path = "support/files.rs"]
+mod files;
+
 use std::hint::black_box;
 use std::num::NonZeroUsize;
-use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use reviewd::dataset::{Files, decode, embedded};
+use files::{corpus, decoded, multiplied};
 use reviewd::insights::evidence::Context;
 use reviewd::insights::text_model::Sentence;
 use reviewd::insights::{MENTIONS_MIN, Options, document};
 use reviewd::model::insights::Polarity;
 use reviewd::model::{Dataset, Rating};
-use reviewd::wire::date::Timestamp;
 
 const SENTENCE: &str = "The lawyer was friendly and very helpful, but the waiting room was dirty and nobody returned my calls!";
 
@@ -65,40 +66,9 @@ fn documents(criterion: &mut Criterion) {
 }
 
 fn inputs() -> Vec<(&'static str, Dataset)> {
-    let mut inputs = vec![("2000", multiplied(2_000))];
-    match std::env::var_os("REVIEWD_CORPUS") {
-        None => eprintln!("REVIEWD_CORPUS is not set: the corpus is skipped"),
-        Some(directory) => inputs.push(("corpus", corpus(Path::new(&directory)))),
-    }
+    let mut inputs = vec![("2000", decoded(multiplied(2_000)))];
+    inputs.extend(corpus().map(|files| ("corpus", decoded(files))));
     inputs
-}
-
-fn decoded(files: Files) -> Dataset {
-    // Later than any `updated_at` that is not a mistake.
-    match decode(files, Timestamp::from_unix(4_000_000_000)) {
-        Ok(decoded) => decoded.dataset,
-        Err(problems) => panic!("{problems}"),
-    }
-}
-
-fn corpus(directory: &Path) -> Dataset {
-    let file = |name: &str| std::fs::read(directory.join(name)).ok();
-    decoded(Files {
-        reviews: file("reviews.json").expect("REVIEWD_CORPUS names a folder with reviews.json"),
-        taxonomy: file("taxonomy.json"),
-        ..Files::default()
-    })
-}
-
-/// The sample's reviews over and over, with ids of their own, until there are `count`.
-fn multiplied(count: usize) -> Dataset {
-    let mut dataset = decoded(embedded());
-    let sample = std::mem::take(&mut dataset.reviews);
-    dataset.reviews = sample.into_iter().cycle().take(count).collect();
-    for (row, review) in dataset.reviews.iter_mut().enumerate() {
-        review.id = format!("r{row}");
-    }
-    dataset
 }
 
 criterion_group!(benches, sentences, documents);

@@ -1,6 +1,6 @@
 //! Thousands of random searches of all classes: what half of them, nearly all of them, and the slowest take.
 //!
-//! A bench by class shows averages; who waits too long is shown by the tail. Each search is timed three times among
+//! The tail shows which clients wait too long. Each answer is compared with that of an index that scans. Each search is timed three times among
 //! the others and its shortest time counts, since on a shared machine the longest is the scheduler's.
 //!
 //! `REVIEWD_CORPUS=DIR REVIEWD_BENCH_REVIEWS=1000000 cargo bench --bench search_random`; `REVIEWD_BENCH_MEMORY` is the

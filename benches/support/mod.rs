@@ -107,7 +107,6 @@ pub(crate) const CLASSES: [&str; 16] = [
 /// A search that owns its words.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
-    #[allow(dead_code, reason = "not every bench sorts by class")]
     pub(crate) class: &'static str,
     text: Option<String>,
     words: Option<String>,

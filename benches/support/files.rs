@@ -1,0 +1,49 @@
+//! Files of datasets: the corpus that `REVIEWD_CORPUS` names, and the sample's reviews over and over.
+
+use std::path::Path;
+
+use reviewd::dataset::{Files, decode, embedded};
+use reviewd::model::Dataset;
+use reviewd::wire::date::Timestamp;
+
+/// Returns the files of the corpus, if there is one.
+pub(crate) fn corpus() -> Option<Files> {
+    let Some(directory) = std::env::var_os("REVIEWD_CORPUS") else {
+        eprintln!("REVIEWD_CORPUS is not set: the corpus is skipped");
+        return None;
+    };
+    let file = |name: &str| std::fs::read(Path::new(&directory).join(name)).ok();
+    Some(Files {
+        reviews: file("reviews.json").expect("REVIEWD_CORPUS names a folder with reviews.json"),
+        taxonomy: file("taxonomy.json"),
+        editorial: file("editorial.json"),
+        ..Files::default()
+    })
+}
+
+/// Returns the dataset of files that are right.
+pub(crate) fn decoded(files: Files) -> Dataset {
+    // Later than any `updated_at` that is not a mistake.
+    match decode(files, Timestamp::from_unix(4_000_000_000)) {
+        Ok(decoded) => decoded.dataset,
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+/// Returns the sample's reviews over and over, with ids of their own, until there are `count`.
+pub(crate) fn multiplied(count: usize) -> Files {
+    let mut files = embedded();
+    let mut file: serde_json::Value =
+        serde_json::from_slice(&files.reviews).expect("the sample is JSON");
+    let reviews = file["reviews"].as_array().expect("an array").clone();
+    let copies = (0..count).map(|at| {
+        let mut review = reviews[at % reviews.len()].clone();
+        review["id"] = format!("r{at}").into();
+        review
+    });
+    file["reviews"] = copies.collect();
+    files.reviews = file.to_string().into_bytes();
+    // Its answers lean on ids that are gone.
+    files.editorial = None;
+    files
+}
