@@ -44,17 +44,25 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
         OutputFormat::Json => format!("{}\n", render_json(&result)),
     };
     print(report.as_bytes())?;
+    let counted = |count: u64, noun: &str| match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    };
     let (is_good, verdict) = match &result {
         Ok(Decoded {
             dataset, warnings, ..
         }) => {
             let (published, unverified) = (dataset.reviews.len(), dataset.unverified_count);
-            let warnings = warnings.len();
-            let counts =
-                format!("published: {published}, unverified: {unverified}, warnings: {warnings}");
-            (warnings == 0 || !args.strict, format!("valid, {counts}"))
+            let is_good = warnings.is_empty() || !args.strict;
+            let warnings = counted(warnings.len() as u64, "warning");
+            let verdict =
+                format!("valid, {published} published, {unverified} unverified, {warnings}");
+            (is_good, verdict)
         }
-        Err(problems) => (false, format!("not valid, errors: {}", problems.total())),
+        Err(problems) => {
+            let errors = counted(problems.total(), "error");
+            (false, format!("not valid, {errors}"))
+        }
     };
     let verdict = format!("{}: {verdict}", args.data.display());
     match args.format {
@@ -75,32 +83,12 @@ fn render_text(result: &Result<Decoded, Problems>) -> String {
 
 fn render_json(result: &Result<Decoded, Problems>) -> Value {
     let (decoded, problems) = (result.as_ref().ok(), result.as_ref().err());
-    let errors = problems.map_or(&[][..], Problems::kept).iter();
-    let errors = errors.map(|problem| {
-        json!({
-            "file": problem.file,
-            "place": problem.path,
-            "line": problem.position.map(|position| position.line),
-            "column": problem.position.map(|position| position.column),
-            "value": problem.value,
-            "message": problem.message,
-        })
-    });
-    let warnings = decoded.map_or(&[][..], |decoded| &decoded.warnings).iter();
-    let warnings = warnings.map(|warning| {
-        json!({
-            "code": warning.code,
-            "file": warning.file,
-            "place": warning.path,
-            "message": warning.message,
-        })
-    });
     json!({
         "valid": result.is_ok(),
         "published_count": decoded.map(|decoded| decoded.dataset.reviews.len()),
         "unverified_count": decoded.map(|decoded| decoded.dataset.unverified_count),
         "error_count": problems.map_or(0, Problems::total),
-        "errors": Vec::from_iter(errors),
-        "warnings": Vec::from_iter(warnings),
+        "errors": problems.map_or(&[][..], Problems::kept),
+        "warnings": decoded.map_or(&[][..], |decoded| &decoded.warnings),
     })
 }

@@ -17,8 +17,8 @@ use tracing::Level;
 use super::exit::Failure;
 use super::hub_flags::HubFlags;
 use super::values::{
-    RATE_MAX, number, one_of, parse_base_url, parse_header_value, parse_host, parse_listen,
-    parse_origin, parse_size, parse_time, time,
+    RATE_MAX, number, one_of, parse_base_url, parse_header_value, parse_host, parse_origin,
+    parse_size, parse_time, time,
 };
 use crate::http::{Proxies, ProxyField, Rates};
 use crate::insights::MENTIONS_MIN;
@@ -83,7 +83,7 @@ struct DataArgs {
 #[command(next_help_heading = "Address")]
 struct AddressArgs {
     /// Address and port to listen on; port 0 takes any free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
     /// Public address of the service, such as https://reviews.example [default: the listening address]
     #[arg(long, value_name = "URL", value_parser = parse_base_url)]
@@ -136,7 +136,7 @@ struct ProcessArgs {
     #[arg(long, value_name = "TIME", default_value = "8s", value_parser = time(Duration::ZERO, DRAIN_MAX))]
     drain_time: Duration,
     /// Second address, with /metrics, /healthz and /readyz; keep it private
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_listen)]
+    #[arg(long, value_name = "ADDRESS:PORT")]
     admin_listen: Option<SocketAddr>,
     /// Access log, one JSON line for each request; `-` is standard output; SIGHUP and SIGUSR1 open the file again
     #[arg(long, value_name = "FILE")]

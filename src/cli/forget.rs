@@ -8,6 +8,7 @@ use clap::Args;
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
 use super::folder::Folder;
+use super::init::parse_name;
 use crate::clock;
 use crate::dataset::{Ignored, is_id};
 use crate::import::Merge;
@@ -19,7 +20,7 @@ pub(super) struct ForgetArgs {
     #[arg(required = true, value_name = "ID", value_parser = parse_id)]
     ids: Vec<String>,
     /// Reason, kept in ignored.json and not published
-    #[arg(long, value_name = "TEXT", value_parser = parse_reason)]
+    #[arg(long, value_name = "TEXT", value_parser = parse_name)]
     reason: String,
     /// Directory with reviews.json
     #[arg(long, value_name = "DIR", default_value = DATA_DEFAULT)]
@@ -29,13 +30,6 @@ pub(super) struct ForgetArgs {
 fn parse_id(id: &str) -> Result<String, &'static str> {
     let id = is_id(id).then(|| id.to_owned());
     id.ok_or("must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
-}
-
-fn parse_reason(reason: &str) -> Result<String, &'static str> {
-    match reason.trim() {
-        "" => Err("is empty"),
-        reason => Ok(reason.to_owned()),
-    }
 }
 
 /// Removes the reviews and lists them.

@@ -10,8 +10,11 @@ use ureq::tls::TlsConfig;
 use url::Url;
 
 use super::exit::{Failure, Status};
-use super::values::{parse_http_url, parse_listen, time};
+use super::values::parse_http_url;
 use crate::server::systemd::reachable;
+
+/// Time limit of the request.
+const TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The flags of `healthcheck`.
 #[derive(Args, Clone, Debug)]
@@ -20,15 +23,11 @@ pub(super) struct HealthcheckArgs {
     #[arg(value_name = "URL", value_parser = parse_http_url)]
     url: Option<Url>,
     /// Address on which the service listens
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
     /// Certificate of the service; if it is set, the request uses https
     #[arg(long, value_name = "FILE")]
     tls_cert: Option<PathBuf>,
-    /// Time limit of the request
-    #[arg(long, value_name = "TIME", default_value = "5s",
-        value_parser = time(Duration::from_millis(1), Duration::from_secs(60 * 60)))]
-    timeout: Duration,
 }
 
 /// Sends the request, and fails unless the status is 200 to 299.
@@ -44,7 +43,7 @@ pub(super) fn run(args: &HealthcheckArgs) -> Result<(), Failure> {
     let config = Agent::config_builder()
         .proxy(None)
         .tls_config(tls.build())
-        .timeout_global(Some(args.timeout))
+        .timeout_global(Some(TIME_MAX))
         .http_status_as_error(false)
         .max_redirects(0)
         .user_agent(concat!("reviewd/", env!("CARGO_PKG_VERSION")))

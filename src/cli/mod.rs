@@ -10,7 +10,6 @@ mod hub;
 mod hub_flags;
 mod import;
 mod import_report;
-mod inherited;
 mod init;
 mod insights;
 mod manual;
@@ -50,9 +49,6 @@ enum Command {
     #[command(after_help = SERVE_AFTER_HELP)]
     Serve(Box<config::ServeArgs>),
     /// Check the data files, and list every error and warning
-    #[command(after_help = "Examples:
-  reviewd check data
-  reviewd check --strict --format json /srv/reviews")]
     Check(check::CheckArgs),
     /// Serve the Model Context Protocol on standard input and output, for clients that start local servers
     #[command(after_help = "Messages are single lines; standard output carries only responses.")]
@@ -115,9 +111,8 @@ Signals:
   SIGUSR1           open the access log again
   SIGTERM, SIGINT   finish running requests and stop; a second one stops at once
 
-Examples:
-  reviewd serve --data /srv/reviews --base-url https://reviews.example
-  REVIEWD_LISTEN=[::]:8080 REVIEWD_LOG_FORMAT=json reviewd serve";
+Example:
+  REVIEWD_LISTEN=[::]:8080 reviewd serve --data /srv/reviews --base-url https://reviews.example";
 
 const HUB_AFTER_HELP: &str = "\
 Secrets and the queries of callbacks are never printed.
@@ -145,25 +140,19 @@ const INIT_AFTER_HELP: &str = "\
 Missing values are asked for on a terminal. The folder gets reviews.json without reviews, and taxonomy.json, which names
 the starter list of subjects for the trade; edit both as you like. A folder that has any of the data files is not changed.
 
-Examples:
-  reviewd init my-reviews
+Example:
   reviewd init my-reviews --name 'Bright Smile Dental' --trade dental --site https://brightsmile.example";
 
 const FORGET_AFTER_HELP: &str = "\
 The reviews are removed from reviews.json; reviews.json.bak, which contains them, is deleted. Ids, day and reason are added
 to ignored.json; ids and days are published for mirrors, the reason is not. docs/erasure.md lists other copies.
 
-Examples:
-  reviewd forget 01EBE3JY0F1H7ZNVH1E8G8W00Z --reason 'asked by the author on 3 March'
-  reviewd forget r1 r2 --reason spam --data /srv/reviews";
+Example:
+  reviewd forget 01EBE3JY0F1H7ZNVH1E8G8W00Z --reason 'asked by the author on 3 March'";
 
 const HEALTHCHECK_AFTER_HELP: &str = "\
 Any status from 200 to 299 is healthy. Without URL the service of this machine is asked, over https if --tls-cert is set,
-and its certificate is not verified; that of a URL is.
-
-Examples:
-  reviewd healthcheck
-  reviewd healthcheck https://reviews.example/readyz";
+and its certificate is not verified; that of a URL is.";
 
 /// The flags of `serve` that its short help shows; `--help` shows all.
 const COMMON_FLAGS: [&str; 10] = [

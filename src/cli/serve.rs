@@ -2,10 +2,14 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, IsTerminal, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
+use std::sync::Arc;
 
+use listenfd::ListenFd;
 use rustix::io::Errno;
+use socket2::SockRef;
 use tracing::warn;
 
 use crate::hub::StoreLocation;
@@ -15,7 +19,6 @@ use crate::server::{self, Config, DataSource, Signals, StartError, process};
 
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
-use super::inherited::inherited;
 
 /// Serves until a signal; prints a welcome on a terminal, and where `reviewd` was started without arguments.
 pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
@@ -41,6 +44,33 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     }
     let ended = running.run_until_signal(signals);
     ended.map_err(|error| Failure::new(Status::Unavailable, error.to_string()))
+}
+
+/// Returns the listening socket that the service manager passed to this process (sd_listen_fds(3)), if there is one.
+///
+/// # Errors
+/// 78 for anything but one listening TCP socket: listening somewhere else instead would go unnoticed.
+fn inherited() -> Result<Option<Arc<TcpListener>>, Failure> {
+    let refused = |what: &str| {
+        let message = format!(
+            "LISTEN_FDS: {what}: the socket unit needs one ListenStream= with a port, and Accept=no"
+        );
+        Err(Failure::new(Status::Config, message))
+    };
+    let mut passed = ListenFd::from_env();
+    match passed.len() {
+        0 => return Ok(None),
+        1 => {}
+        count => return refused(&format!("{count} sockets were passed to this process")),
+    }
+    match passed.take_tcp_listener(0) {
+        Ok(Some(listener)) if SockRef::from(&listener).is_listener().unwrap_or(false) => {
+            Ok(Some(Arc::new(listener)))
+        }
+        _ => {
+            refused("what was passed to this process (descriptor 3) is not a listening TCP socket")
+        }
+    }
 }
 
 /// Checks that `--data` is a directory; its files are checked when they are read.
@@ -152,14 +182,10 @@ fn welcome(source: &DataSource, base: &str) -> String {
     format!(
         "reviewd serves {data}
 
-  {base}/                      the page for people
-  {base}/developers            every address, with examples to try
-  {base}/reviews.json          every review
-  {base}/insights.json         what they say, counted
-  {base}/api/feed.json         the newest 50, JSON Feed
-  {base}/feed.xml              the newest 50, Atom
-  {base}/api/reviews/search    search
-  {base}/mcp                   the same for agents (Model Context Protocol)
+  {base}/                the page for people
+  {base}/developers      every address, with examples to try
+  {base}/reviews.json    every review
+  {base}/mcp             the same for agents (Model Context Protocol)
 
 Try:
   curl '{base}/api/reviews/search?min_rating=4&limit=3'

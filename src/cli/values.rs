@@ -2,7 +2,6 @@
 //! error is one line, to which clap adds the flag and its value.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
@@ -112,13 +111,6 @@ fn parse_scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
     let (_, scale) = units.iter().find(|(name, _)| *name == unit)?;
     digits.parse::<u64>().ok()?.checked_mul(*scale)
-}
-
-/// Parses an address and a port to listen on. A name is refused, as it may stand for several addresses.
-pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
-    let example = "127.0.0.1:8080, 0.0.0.0:8080 or [::]:8080";
-    let address = text.parse();
-    address.map_err(|_| format!("must be an address and a port, such as {example}"))
 }
 
 /// Parses a URL of `http` or `https`.

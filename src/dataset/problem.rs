@@ -2,17 +2,21 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// How many problems are kept; further ones are only counted.
 const KEPT_MAX: usize = 100;
 
 /// One reason why a file is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The file's name within the data directory.
     pub file: &'static str,
     /// A path such as `reviews[12].rating`, or "" where the whole file is meant.
+    #[serde(rename = "place")]
     pub path: String,
     /// Where in the file that is, unless the path itself says so.
+    #[serde(flatten)]
     pub position: Option<Position>,
     /// What is wrong, beginning with a verb: "is not from 1 to 5".
     pub message: String,
@@ -34,7 +38,7 @@ impl Problem {
 }
 
 /// A line and a column of a file, both counted from 1, columns in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Position {
     /// The line.
     pub line: u64,
@@ -145,13 +149,14 @@ impl fmt::Display for Problems {
 impl std::error::Error for Problems {}
 
 /// Something that does not keep a dataset from being served but that a careful operator would want to know.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// The rule that found it, such as `unverified`.
     pub code: &'static str,
     /// The file's name within the data directory.
     pub file: &'static str,
     /// A path such as `reviews[12].date`, or "" where the whole file is meant.
+    #[serde(rename = "place")]
     pub path: String,
     /// The finding and what can be done about it.
     pub message: String,

@@ -138,32 +138,6 @@ fn row(flag: &Arg) -> String {
     )
 }
 
-/// The manual, `config` and the completions of each shell list the same flags, each with a variable of its name.
-#[test]
-fn config_manual_and_completions_know_every_flag_of_serve() {
-    let config = printed(&["config", "--json"]);
-    let page = printed(&["man", "serve"]).replace("\\-", "-");
-    let shells = ["bash", "zsh", "fish", "elvish", "powershell"];
-    let scripts = shells.map(|shell| printed(&["completions", shell]));
-    for flag in flags() {
-        let name = flag.get_long().expect("a name");
-        let variable = format!("REVIEWD_{}", variable(name));
-        assert_eq!(flag.get_env().unwrap().to_str(), Some(&*variable));
-        assert!(config.contains(&format!("\"flag\":\"--{name}\"")), "{name}");
-        assert!(page.contains(&format!("--{name}")), "{name}");
-        assert!(page.contains(&variable), "{variable}");
-        for script in &scripts {
-            assert!(script.contains(name), "{name}");
-        }
-    }
-}
-
-/// Returns the end of the name of a flag's variable.
-fn variable(line: &str) -> String {
-    let name = line.split([' ', '=']).next().unwrap_or_default();
-    name.replace('-', "_").to_uppercase()
-}
-
 #[test]
 fn the_version_is_that_of_the_package() {
     assert_eq!(

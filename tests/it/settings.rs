@@ -27,7 +27,6 @@ const IMPOSSIBLE: &[(&str, &[&str], u8)] = &[
         &["/nowhere/access.log", "/dev/null/access.log"],
         78,
     ),
-    ("--threads", &["0"], 64),
 ];
 
 /// Flags whose values are secrets, which are not repeated, each with one that cannot be.

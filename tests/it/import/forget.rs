@@ -113,49 +113,34 @@ fn forgetting_is_listed_once_and_needs_a_reason() {
 #[test]
 fn mirrors_read_ids_and_days_of_what_was_removed_and_never_the_reason() {
     let folder = DataDir::with_reviews(3, "2026-01-01T00:00:00Z");
-    let plain = serve(folder.path());
-    let (before, tag) = since(&plain, "2020-01-01");
+    let (before, tag) = since(&serve(folder.path()), "2020-01-01");
     assert_eq!(before.get("removed"), None);
     folder.write(
         "ignored.json",
         r#"{"ignored":[{"id":"r00001","date":"2025-03-01","reason":"a secret"},
-            {"id":"older","date":"2024-02-29","reason":"a secret"},
-            {"id":"newer","date":"2025-03-01","reason":"a secret"}]}"#,
+            {"id":"older","date":"2024-02-29","reason":"a secret"}]}"#,
     );
     let server = serve(folder.path());
-    let (document, with) = since(&server, "2020-01-01");
     let removed = |id: &str, date: &str| json!({"id": id, "date": date});
-    let newest = [
-        removed("r00001", "2025-03-01"),
-        removed("newer", "2025-03-01"),
-    ];
-    let all = [&newest[..], &[removed("older", "2024-02-29")]].concat();
-    assert_eq!(document["removed"], json!(all));
-    assert_ne!(with, tag);
-    let (document, _) = since(&server, "2024-03-01");
-    assert_eq!(document["removed"], json!(newest));
-    let (document, _) = since(&server, "2025-03-02");
-    assert_eq!(document.get("removed"), None);
-    // What is on the list is not published even while the file still has it.
-    let (document, _) = since(&server, "2019-01-01");
-    assert_eq!(document["matched"], 2);
-    assert_eq!(
-        get(server.address(), "/api/reviews/r00001", &[]).status,
-        404
-    );
-    // A replica with the same files agrees.
-    assert_eq!(since(&serve(folder.path()), "2020-01-01").1, with);
-    for target in [
-        "/reviews.json",
-        "/api/reviews/since/2019-01-01",
-        "/insights.json",
-        "/",
+    let newest = removed("r00001", "2025-03-01");
+    let all = json!([newest, removed("older", "2024-02-29")]);
+    for (date, expected) in [
+        ("2020-01-01", Some(&all)),
+        ("2024-03-01", Some(&json!([newest]))),
+        ("2025-03-02", None),
     ] {
+        assert_eq!(since(&server, date).0.get("removed"), expected, "{date}");
+    }
+    // What is on the list is not published even while the file still has it.
+    let (document, with) = since(&server, "2019-01-01");
+    assert_eq!(document["matched"], 2);
+    assert_ne!(with, tag);
+    // A replica with the same files agrees.
+    assert_eq!(since(&serve(folder.path()), "2019-01-01").1, with);
+    for target in ["/reviews.json", "/api/reviews/since/2019-01-01", "/"] {
         let reply = get(server.address(), target, &[]);
-        assert!(
-            !String::from_utf8_lossy(&reply.body).contains("a secret"),
-            "{target}"
-        );
+        let body = String::from_utf8_lossy(&reply.body);
+        assert!(!body.contains("a secret"), "{target}");
     }
     let check = run(&["check", folder.path().to_str().unwrap()]);
     let text = String::from_utf8(check.stdout).unwrap();
@@ -168,30 +153,25 @@ fn mirrors_read_ids_and_days_of_what_was_removed_and_never_the_reason() {
 #[test]
 fn the_list_is_checked_like_the_other_files() {
     let folder = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
-    for (text, problem) in [
-        ("[]", "ignored.json: an array is not an object"),
+    let entry = |id: &str, date: &str| format!(r#"{{"id":"{id}","date":"{date}","reason":"x"}}"#);
+    let (one, other) = (entry("a", "2026-01-01"), entry("a", "2026-01-02"));
+    for (entries, problem) in [
         (
-            r#"{"ignored":[{"id":"a b","date":"2026-01-01","reason":"x"}]}"#,
+            entry("a b", "2026-01-01"),
             "ignored[0].id: \"a b\" is not an id",
         ),
+        (entry("a", "2026-02-30"), "ignored[0].date: "),
         (
-            r#"{"ignored":[{"id":"a","date":"2026-02-30","reason":"x"}]}"#,
-            "ignored[0].date: ",
-        ),
-        (
-            r#"{"ignored":[{"id":"a","date":"2026-01-01"}]}"#,
+            one.replace("reason", "why"),
             "ignored[0].reason: is missing",
         ),
-        (
-            r#"{"ignored":[{"id":"a","date":"2026-01-01","reason":"x"},{"id":"a","date":"2026-01-02","reason":"y"}]}"#,
-            "ignored: holds a twice",
-        ),
+        (format!("{one},{other}"), "ignored: holds a twice"),
     ] {
-        folder.write("ignored.json", text);
+        folder.write("ignored.json", &format!(r#"{{"ignored":[{entries}]}}"#));
         let output = run(&["check", folder.path().to_str().unwrap()]);
         let found = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(output.status.code(), Some(65), "{text}");
-        assert!(found.contains(problem), "{text}: {found}");
+        assert_eq!(output.status.code(), Some(65), "{entries}");
+        assert!(found.contains(problem), "{entries}: {found}");
     }
 }
 
@@ -209,7 +189,7 @@ fn pruning_removes_reviews_that_a_complete_source_no_longer_has() {
     let (_, report) = import(folder.path(), &dry);
     let counts = values(&report, &["pruned_count", "review_count"]);
     assert_eq!(counts, json!([1, 3]), "{report}");
-    let end = "1 not in the source any more and removed: ";
+    let end = "1 not in the source any more and removed, such as ";
     says(folder.path(), &dry, 0, end);
     assert_eq!(reviews(folder.path()).len(), 4);
     let (status, report) = import(folder.path(), &dry[..4]);
@@ -280,16 +260,12 @@ fn a_review_that_an_answer_rests_on_is_not_removed() {
         "editorial.json",
         r#"{"summary":null,"pull_quote":null,"faq":[{"question":"Q","answer":"A","review_ids":["r00001"]}]}"#,
     );
-    let before = fs::read(folder.path().join("reviews.json")).unwrap();
     let (status, text) = forget(folder.path(), &["r00001", "--reason", "x"]);
     assert_eq!(status, Some(65), "{text}");
     assert!(
-        text.contains("faq[0].review_ids[0]: \"r00001\" is not the id of a review"),
+        text.contains("faq[0].review_ids[0]: \"r00001\" is not"),
         "{text}"
     );
-    assert_eq!(
-        fs::read(folder.path().join("reviews.json")).unwrap(),
-        before
-    );
+    assert_eq!(reviews(folder.path()).len(), 2);
     assert!(!folder.path().join("ignored.json").exists());
 }

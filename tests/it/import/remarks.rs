@@ -54,7 +54,7 @@ fn ten_remarks_are_shown_and_the_rest_is_counted() {
         let source = file(folder.path(), "a.csv", table);
         let output = raw(folder.path(), &[&source, "--dry-run"]);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(text.matches(": remark: source_url: ").count(), 10, "{text}");
+        assert_eq!(text.matches(": source_url: ").count(), 10, "{text}");
         assert_eq!(more.is_some_and(|more| text.contains(more)), rows == 11);
     }
 }
