@@ -25,7 +25,7 @@ pub(crate) fn deliver(ca: &Path, callbacks: &[&String], body: &[u8]) {
     let resolver = GuardedResolver::new(Arc::new(SystemLookup), guard.clone());
     let tls = client_config(Some(ca)).unwrap();
     let settings = Settings {
-        delivery_timeout: Duration::from_secs(60),
+        timeout: Duration::from_secs(60),
         ..Settings::new(StoreLocation::Directory("unused".into()), guard)
     };
     let client = Client::new("control", tls, resolver, &settings);

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::exit::{Failure, Status, print, tell};
 use super::hub_flags::store_location;
@@ -114,10 +114,7 @@ fn open(place: &StoreLocation) -> Result<Store, Failure> {
     if let StoreLocation::Directory(directory) = place
         && !directory.join(FILE_NAME).exists()
     {
-        let message = format!(
-            "there is no {FILE_NAME} in {} (--state)",
-            directory.display()
-        );
+        let message = format!("there is no {FILE_NAME} in {place} (--state)");
         return Err(Failure::new(Status::NoInput, message));
     }
     Ok(place.open()?)
@@ -165,92 +162,64 @@ fn list(store: &mut Store, format: Format) -> Result<String, Failure> {
             _ => break,
         }
     }
-    let columns = &[
-        "id",
-        "host",
-        "topic",
-        "lease_end",
-        "owed",
-        "failures",
-        "last_status",
-        "last_at",
-    ];
     let paused = vec![("deliveries_paused", is_paused.into())];
-    Ok(render_table("subscriptions", columns, rows, paused, format))
+    Ok(render_list("subscriptions", rows, paused, format))
 }
 
 fn list_removed(store: &mut Store, format: Format) -> Result<String, Failure> {
-    let stones = store.tombstones(TOMBSTONES_MAX)?;
     let row = |stone: &Tombstone| {
-        let mut row = vec![
+        let [last_status, last_at] = last_attempt(stone.last.as_ref());
+        vec![
             ("id", json!(stone.id)),
-            ("topic", json!(stone.topic)),
             ("host", json!(stone.host)),
+            ("topic", json!(stone.topic)),
+            ("ended_at", time(stone.at)),
             ("reason", json!(stone.removal.as_str())),
-            ("created_at", json!(time(stone.created_at))),
-            ("ended_at", json!(time(stone.at))),
-        ];
-        row.extend(last_attempt(stone.last.as_ref()));
-        row
+            last_status,
+            last_at,
+            ("created_at", time(stone.created_at)),
+        ]
     };
+    let stones = store.tombstones(TOMBSTONES_MAX)?;
     let rows = stones.iter().map(row).collect();
-    let columns = &[
-        "id",
-        "host",
-        "topic",
-        "ended_at",
-        "reason",
-        "last_status",
-        "last_at",
-    ];
-    Ok(render_table("removed", columns, rows, Row::new(), format))
+    Ok(render_list("removed", rows, Row::new(), format))
 }
 
 /// Lists the requests that wait for verification, the oldest first.
 fn list_requests(store: &mut Store, format: Format) -> Result<String, Failure> {
-    let waiting = store.requests(usize::MAX)?;
     let row = |request: &WaitingRequest| {
-        let mut row = vec![
+        let [last_status, last_at] = last_attempt(request.state.last.as_ref());
+        vec![
             ("id", json!(request.id)),
             ("mode", json!(request.mode.as_str())),
-            ("topic", json!(request.topic)),
             ("host", json!(request.callback.host().to_string())),
-            ("accepted_at", json!(time(request.state.created_at))),
+            ("topic", json!(request.topic)),
+            ("accepted_at", time(request.state.created_at)),
             ("attempts", json!(request.state.attempt)),
-        ];
-        row.extend(last_attempt(request.state.last.as_ref()));
-        row
+            last_status,
+            last_at,
+        ]
     };
+    let waiting = store.requests(usize::MAX)?;
     let rows = waiting.iter().map(row).collect();
-    let columns = &[
-        "id",
-        "mode",
-        "host",
-        "topic",
-        "accepted_at",
-        "attempts",
-        "last_status",
-    ];
-    Ok(render_table("requests", columns, rows, Row::new(), format))
+    Ok(render_list("requests", rows, Row::new(), format))
 }
 
 /// Shows all that is known of one subscription.
 fn show(store: &mut Store, id: i64, format: Format) -> Result<String, Failure> {
     let found = store.list(id.saturating_sub(1), 1)?;
-    let Some(listed) = found.into_iter().find(|listed| listed.id == id) else {
+    let Some(listed) = found.iter().find(|listed| listed.id == id) else {
         return Err(unknown(store, id));
     };
-    let row = subscription_row(&listed);
+    let row = subscription_row(listed);
+    let line = |(name, value): &(&str, Value)| format!("{name}\t{}\n", text(value));
     Ok(match format {
         Format::Json => format!("{}\n", object(row)),
-        Format::Text => {
-            let line = |(name, value): &(&str, Value)| format!("{name}\t{}\n", text(value));
-            row.iter().map(line).collect()
-        }
+        Format::Text => row.iter().map(line).collect(),
     })
 }
 
-/// Names and values, in the order in which text shows them.
+/// Names and values; of each row of a list text shows the first [`COLUMNS`].
 type Row = Vec<(&'static str, Value)>;
 
 fn subscription_row(listed: &Listed) -> Row {
@@ -260,70 +229,59 @@ fn subscription_row(listed: &Listed) -> Row {
         Phase::Unsubscribing => 0,
     };
     let next_attempt = match listed.owed {
-        _ if state.phase == Phase::Unsubscribing => "none: unsubscribed".to_owned(),
-        true if state.claimed => "under way".to_owned(),
-        true if state.next_at <= now() => "now".to_owned(),
+        _ if state.phase == Phase::Unsubscribing => json!("none: unsubscribed"),
+        true if state.claimed => json!("under way"),
+        true if state.next_at <= now() => json!("now"),
         true => time(state.next_at),
-        false => "at the next change".to_owned(),
+        false => json!("at the next change"),
     };
-    let mut row = vec![
+    let [last_status, last_at] = last_attempt(state.last.as_ref());
+    vec![
         ("id", json!(listed.id)),
-        ("topic", json!(listed.topic)),
-        ("callback", json!(listed.callback.without_query())),
         ("host", json!(listed.callback.host().to_string())),
-        ("signed", json!(state.secret.is_some())),
-        ("created_at", json!(time(state.created_at))),
-        ("verified_at", json!(time(state.verified_at))),
-        ("lease_end", json!(time(state.lease_end))),
-        ("lease_seconds", json!(lease_s)),
+        ("topic", json!(listed.topic)),
+        ("lease_end", time(state.lease_end)),
         ("owed", json!(listed.owed)),
-        ("next_attempt", json!(next_attempt)),
         ("failures", json!(state.failures)),
+        last_status,
+        last_at,
+        ("callback", json!(listed.callback.without_query())),
+        ("signed", json!(state.secret.is_some())),
+        ("created_at", time(state.created_at)),
+        ("verified_at", time(state.verified_at)),
+        ("lease_seconds", json!(lease_s)),
+        ("next_attempt", next_attempt),
         ("elapsed_ms", json!(state.elapsed_ms)),
-    ];
-    row.extend(last_attempt(state.last.as_ref()));
-    row
-}
-
-fn last_attempt(last: Option<&Ended>) -> [(&'static str, Value); 2] {
-    [
-        (
-            "last_status",
-            json!(last.map(|last| last.answer.to_string())),
-        ),
-        ("last_at", json!(last.map(|last| time(last.at)))),
     ]
 }
 
-/// Renders a list: in JSON with all that is in a row, after `more`; in text with the named columns.
-fn render_table(
-    key: &'static str,
-    columns: &[&str],
-    rows: Vec<Row>,
-    mut more: Row,
-    format: Format,
-) -> String {
+fn last_attempt(last: Option<&Ended>) -> [(&'static str, Value); 2] {
+    let status = last.map(|last| last.answer.to_string());
+    let at = last.map_or(Value::Null, |last| time(last.at));
+    [("last_status", json!(status)), ("last_at", at)]
+}
+
+/// Renders a list; `more` stands before it in JSON.
+fn render_list(key: &'static str, rows: Vec<Row>, mut more: Row, format: Format) -> String {
     if format == Format::Json {
         more.push((key, rows.into_iter().map(object).collect()));
         return format!("{}\n", object(more));
     }
-    let mut out = format!("{}\n", columns.join("\t"));
-    for row in rows {
-        let cell = |column: &&str| {
-            let found = row.iter().find(|(name, _)| name == column);
-            found.map_or_else(String::new, |(_, value)| text(value))
-        };
-        let cells: Vec<String> = columns.iter().map(cell).collect();
-        out.push_str(&format!("{}\n", cells.join("\t")));
-    }
-    out
+    let line = |cells: Vec<String>| cells.join("\t") + "\n";
+    let heading = rows.first().map(|row| {
+        let names = row.iter().take(COLUMNS).map(|(name, _)| (*name).to_owned());
+        line(names.collect())
+    });
+    let lines = rows.iter().map(|row| {
+        let values = row.iter().take(COLUMNS).map(|(_, value)| text(value));
+        line(values.collect())
+    });
+    heading.into_iter().chain(lines).collect()
 }
 
 fn object(row: Row) -> Value {
-    let pairs = row
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value));
-    Value::Object(pairs.collect::<Map<String, Value>>())
+    let owned = |(name, value): (&str, Value)| (name.to_owned(), value);
+    Value::Object(row.into_iter().map(owned).collect())
 }
 
 /// Returns a value as people read it.
@@ -355,9 +313,8 @@ fn apply_admin(
     })
 }
 
-fn time(moment: Moment) -> String {
-    let rendered = Timestamp::from_unix(moment.unix_ms().div_euclid(1000)).render_rfc3339();
-    String::from_utf8_lossy(&rendered).into_owned()
+fn time(moment: Moment) -> Value {
+    json!(Timestamp::from_unix(moment.unix_ms().div_euclid(1000)).to_string())
 }
 
 fn now() -> Moment {
@@ -370,10 +327,10 @@ fn unknown(store: &mut Store, id: i64) -> Failure {
     let message = match stones.iter().find(|stone| stone.id == id) {
         None => format!("there is no subscription {id}; `reviewd hub list` names them"),
         Some(stone) => {
-            let (host, at, reason) = (&stone.host, time(stone.at), stone.removal);
+            let (host, reason, at) = (&stone.host, stone.removal, text(&time(stone.at)));
             let last = match &stone.last {
                 None => "never".to_owned(),
-                Some(last) => format!("{} at {}", last.answer, time(last.at)),
+                Some(last) => format!("{} at {}", last.answer, text(&time(last.at))),
             };
             format!("subscription {id} of {host} ended at {at}: {reason} (last attempt: {last})")
         }
@@ -395,6 +352,9 @@ impl From<StoreError> for Failure {
         Failure::new(status, error.to_string())
     }
 }
+
+/// Names and values of each row that a list shows in text.
+const COLUMNS: usize = 8;
 
 /// Subscriptions read at a time.
 const PAGE: usize = 1_000;

@@ -106,8 +106,7 @@ impl HubFlags {
                 subscriptions: self.subscriptions_max,
                 subscriptions_per_host: self.subscriptions_per_host,
             },
-            delivery_timeout: self.delivery_timeout,
-            verify_timeout: self.delivery_timeout,
+            timeout: self.delivery_timeout,
             ca_file: self.callback_ca.clone(),
             ..defaults
         }))

@@ -42,9 +42,8 @@ impl Callback {
             return Err(what.to_owned());
         }
         let uri = normalize(text)?;
-        let (scheme, rest) = uri
-            .split_once("://")
-            .ok_or("must be an absolute https URL")?;
+        let parts = uri.split_once("://");
+        let (scheme, rest) = parts.ok_or("must be an absolute https URL")?;
         if scheme.eq_ignore_ascii_case("http") {
             return Err("must be https, plain http is refused".to_owned());
         }
@@ -151,11 +150,9 @@ impl fmt::Display for Host {
 /// # Errors
 /// What is wrong, for a message that begins with the field's name.
 pub(crate) fn normalize(text: &str) -> Result<String, String> {
-    if text.len() > URI_BYTES {
-        return Err(format!(
-            "must be at most {URI_BYTES} bytes, not {}",
-            text.len()
-        ));
+    let bytes = text.len();
+    if bytes > URI_BYTES {
+        return Err(format!("must be at most {URI_BYTES} bytes, not {bytes}"));
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -197,13 +194,11 @@ fn check_characters(path: &str) -> Result<(), String> {
         let permitted = is_unreserved(*byte) || b"!$&'()*+,;=:@/?%".contains(byte);
         !(permitted || (*at > query_at && b"[]{}|^".contains(byte)))
     });
-    match refused {
-        Some((_, byte)) => Err(format!(
-            "{} may not appear in it unescaped",
-            quote(&char::from(byte).to_string())
-        )),
-        None => Ok(()),
-    }
+    let Some((_, byte)) = refused else {
+        return Ok(());
+    };
+    let found = quote(&char::from(byte).to_string());
+    Err(format!("{found} may not appear in it unescaped"))
 }
 
 fn split_port(authority: &str) -> Result<(&str, u16), String> {
@@ -224,34 +219,27 @@ fn split_port(authority: &str) -> Result<(&str, u16), String> {
 /// Checks a DNS name. The last label must not be a number: resolvers take `127.1`, `2130706433`, `017700000001` and
 /// `0x7f.1` for addresses, and so would reach hosts that no one has judged.
 fn check_name(text: &str) -> Result<(), String> {
+    let bytes = text.len();
     if text.is_empty() {
         return Err("must have a host".to_owned());
     }
-    if text.len() > NAME_BYTES {
+    if bytes > NAME_BYTES {
         return Err(format!(
-            "host must be at most {NAME_BYTES} bytes, not {}",
-            text.len()
+            "host must be at most {NAME_BYTES} bytes, not {bytes}"
         ));
     }
-    if text.ends_with('.') {
-        return Err("host must not end in a dot".to_owned());
-    }
-    for label in text.split('.') {
-        let in_alphabet = label
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-        if !in_alphabet || !(1..=LABEL_BYTES).contains(&label.len()) {
-            return Err(format!("host {} is not a DNS name", quote(text)));
-        }
+    let is_permitted = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_label =
+        |label: &str| (1..=LABEL_BYTES).contains(&label.len()) && label.bytes().all(is_permitted);
+    let host = quote(text);
+    if !text.split('.').all(is_label) {
+        return Err(format!("host {host} is not a DNS name"));
     }
     let last = text.rsplit('.').next().unwrap_or(text);
     let is_number = last.bytes().all(|byte| byte.is_ascii_digit());
-    let is_hex = last.len() >= 2 && last[..2].eq_ignore_ascii_case("0x");
-    if is_number || is_hex {
-        return Err(format!(
-            "host {} is a number, not a name or a dotted-decimal address",
-            quote(text)
-        ));
+    if is_number || last.starts_with("0x") || last.starts_with("0X") {
+        let what = "is a number, not a name or a dotted-decimal address";
+        return Err(format!("host {host} {what}"));
     }
     Ok(())
 }

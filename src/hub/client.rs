@@ -13,6 +13,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use bytes::Bytes;
+use rustix::io::Errno;
 use ureq::config::Config;
 use ureq::http::Response;
 use ureq::{Agent, Body, Timeout};
@@ -101,8 +102,7 @@ pub struct Client {
     config: Config,
     tls: Arc<rustls::ClientConfig>,
     resolver: GuardedResolver,
-    delivery_timeout: Duration,
-    verify_timeout: Duration,
+    timeout: Duration,
 }
 
 impl Client {
@@ -133,8 +133,7 @@ impl Client {
             config,
             tls,
             resolver,
-            delivery_timeout: settings.delivery_timeout,
-            verify_timeout: settings.verify_timeout,
+            timeout: settings.timeout,
         }
     }
 
@@ -213,8 +212,7 @@ impl Client {
     /// second cannot outlast it.
     fn get(&self, uri: &str, progress: &Arc<Progress>) -> Result<Response<Body>, ureq::Error> {
         let agent = self.agent(progress);
-        let request = agent.get(uri).config();
-        let request = request.timeout_global(Some(self.verify_timeout));
+        let request = agent.get(uri).config().timeout_global(Some(self.timeout));
         request.build().call()
     }
 
@@ -228,7 +226,7 @@ impl Client {
         secret: Option<&Secret>,
         progress: &Arc<Progress>,
     ) -> Exchange {
-        let (agent, patience) = (self.agent(progress), self.delivery_timeout);
+        let (agent, patience) = (self.agent(progress), self.timeout);
         let mut request = agent
             .post(callback.uri())
             .header("Content-Type", content.media_type)
@@ -328,7 +326,10 @@ fn failure(error: &ureq::Error, progress: &Progress) -> Exchange {
 
 fn of_io(error: &std::io::Error, contact: Contact) -> Exchange {
     // No file descriptor left: the fault is ours.
-    if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) {
+    if matches!(
+        Errno::from_io_error(error),
+        Some(Errno::MFILE | Errno::NFILE)
+    ) {
         return Exchange::WITHHELD;
     }
     let inner = error.get_ref();
@@ -365,10 +366,6 @@ const HEADER_BYTES: usize = 16 * 1024;
 
 /// Buffers of a connection, each way: an eighth of ureq's default, for hundreds of exchanges at a time.
 const BUFFER_BYTES: usize = 16 * 1024;
-
-/// "Too many open files", of this process and of the system.
-const EMFILE: i32 = 24;
-const ENFILE: i32 = 23;
 
 #[cfg(test)]
 mod tests {

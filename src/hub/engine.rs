@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tracing::warn;
 
 use self::messages::Ended;
-use self::storage::{OPEN_WAIT_MIN, Role};
+use self::storage::Role;
 use super::breaker::Breaker;
 use super::client::{Client, Content, Exchange, Job};
 use super::in_flight::InFlight;
@@ -69,8 +69,6 @@ pub(super) struct Engine {
     role: Role,
     /// Looked at again at this time: the store when it could not be opened.
     open_at: Instant,
-    /// How long it is left alone after the next trouble.
-    open_wait: Duration,
     health: Health,
     in_flight: InFlight,
     breaker: Breaker,
@@ -122,7 +120,6 @@ impl Engine {
             store: None,
             role: Role::new(now),
             open_at: now,
-            open_wait: OPEN_WAIT_MIN,
             health: Health::default(),
             in_flight: InFlight::new(lanes, now),
             breaker: Breaker::default(),

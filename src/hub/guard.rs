@@ -4,7 +4,6 @@
 //! global unicast, judged after unwrapping the IPv6 forms that carry an IPv4 address, and one refused address
 //! condemns the whole name: answers that mix public and private addresses are how guards are slipped past.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::hub::{Callback, Host};
@@ -21,14 +20,17 @@ pub struct Guard {
 
 /// Ranges of ports, written `443,8443,1024-65535`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ports(Vec<(u16, u16)>);
+pub struct Ports {
+    text: String,
+    ranges: Vec<(u16, u16)>,
+}
 
 /// Why a callback is not reached.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Blocked {
     /// The port is not one of those that are permitted.
-    #[error("port {0} is not permitted, but {1}")]
-    Port(u16, Ports),
+    #[error("port {0} is not one of {1}")]
+    Port(u16, String),
     /// The name belongs to a private or special domain.
     #[error("host {0} is not a public name")]
     Name(String),
@@ -44,7 +46,7 @@ impl Guard {
     /// What is refused.
     pub fn check_callback(&self, callback: &Callback) -> Result<(), Blocked> {
         if !self.ports.contains(callback.port()) {
-            return Err(Blocked::Port(callback.port(), self.ports.clone()));
+            return Err(Blocked::Port(callback.port(), self.ports.text.clone()));
         }
         match callback.host() {
             Host::Name(name) if !self.allow_private && is_special(name) => {
@@ -93,29 +95,15 @@ impl Ports {
             }
         };
         let ranges: Result<_, String> = text.split(',').map(range).collect();
-        ranges.map(Ports)
+        Ok(Ports {
+            text: text.to_owned(),
+            ranges: ranges?,
+        })
     }
 
     fn contains(&self, port: u16) -> bool {
-        let mut ranges = self.0.iter();
+        let mut ranges = self.ranges.iter();
         ranges.any(|(first, last)| (*first..=*last).contains(&port))
-    }
-}
-
-impl fmt::Display for Ports {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (first, last)) in self.0.iter().enumerate() {
-            f.write_str(match index {
-                0 => "",
-                _ if index + 1 == self.0.len() => " and ",
-                _ => ", ",
-            })?;
-            match first == last {
-                true => write!(f, "{first}")?,
-                false => write!(f, "{first} to {last}")?,
-            }
-        }
-        Ok(())
     }
 }
 

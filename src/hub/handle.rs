@@ -1,8 +1,5 @@
 //! The hub as the rest of the program sees it: hand in a request, say that topics changed, ask how it is, stop.
 
-use std::collections::hash_map::DefaultHasher;
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, PoisonError};
@@ -116,8 +113,7 @@ impl Hub {
             return Err(Refusal::field("hub.topic", what));
         }
         self.check_callback(&request.callback)?;
-        let jitter = lease_jitter(&request);
-        let lease_s = settings.leases.grant(request.lease_asked_s, jitter);
+        let lease_s = settings.leases.grant(request.lease_asked_s);
         let (reply, answer) = oneshot::channel();
         let accept = Accept { request, lease_s };
         match self
@@ -208,21 +204,6 @@ fn stop_now(sender: &SyncSender<Message>) {
     let (done, _stopped) = sync_channel(1);
     let until = Instant::now();
     let _full = sender.try_send(Message::Stop { until, done });
-}
-
-impl fmt::Debug for Hub {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hub")
-            .field("health", &self.health())
-            .finish_non_exhaustive()
-    }
-}
-
-/// The same request gets the same lease, so that one which is repeated joins the one that waits.
-fn lease_jitter(request: &HubRequest) -> u16 {
-    let mut hasher = DefaultHasher::new();
-    (request.callback.uri(), &request.topic).hash(&mut hasher);
-    u16::try_from(hasher.finish() >> 48).unwrap_or_default()
 }
 
 /// Messages that wait for the hub's thread; one more request is refused.

@@ -74,45 +74,46 @@ pub enum RemovalReason {
 }
 
 impl RemovalReason {
-    /// Every reason.
-    pub const ALL: [RemovalReason; 6] = [
-        RemovalReason::Unsubscribed,
-        RemovalReason::LeaseEnded,
-        RemovalReason::Failures,
-        RemovalReason::Gone,
-        RemovalReason::TopicWithdrawn,
-        RemovalReason::Operator,
+    /// Every reason with its name in the store, in metrics and in `reviewd hub`, and with the `hub.reason` that tells the
+    /// subscriber; `None` where the subscriber knows: it has unsubscribed, or it has let its lease end.
+    pub const ALL: [(RemovalReason, &str, Option<&str>); 6] = [
+        (RemovalReason::Unsubscribed, "unsubscribed", None),
+        (RemovalReason::LeaseEnded, "lease_ended", None),
+        (
+            RemovalReason::Failures,
+            "failures",
+            Some("too many consecutive deliveries failed"),
+        ),
+        (
+            RemovalReason::Gone,
+            "gone",
+            Some("the callback answered 410 Gone"),
+        ),
+        (
+            RemovalReason::TopicWithdrawn,
+            "topic_withdrawn",
+            Some("the topic is no longer served here"),
+        ),
+        (
+            RemovalReason::Operator,
+            "operator",
+            Some("the operator removed the subscription"),
+        ),
     ];
-
-    /// Returns its name in the store and in `reviewd hub --format json`, and the `hub.reason` that tells the subscriber;
-    /// `None` where the subscriber knows: it has unsubscribed, or it has let its lease end.
-    const fn texts(self) -> (&'static str, Option<&'static str>) {
-        match self {
-            RemovalReason::Unsubscribed => ("unsubscribed", None),
-            RemovalReason::LeaseEnded => ("lease_ended", None),
-            RemovalReason::Failures => ("failures", Some("too many consecutive deliveries failed")),
-            RemovalReason::Gone => ("gone", Some("the callback answered 410 Gone")),
-            RemovalReason::TopicWithdrawn => (
-                "topic_withdrawn",
-                Some("the topic is no longer served here"),
-            ),
-            RemovalReason::Operator => ("operator", Some("the operator removed the subscription")),
-        }
-    }
 
     /// Returns its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        self.texts().0
+        RemovalReason::ALL[self as usize].1
     }
 
     pub(super) fn reason(self) -> Option<&'static str> {
-        self.texts().1
+        RemovalReason::ALL[self as usize].2
     }
 
     pub(super) fn from_name(name: &str) -> Option<RemovalReason> {
         let mut all = RemovalReason::ALL.into_iter();
-        all.find(|removal| removal.as_str() == name)
+        all.find(|known| known.1 == name).map(|known| known.0)
     }
 }
 
@@ -123,35 +124,21 @@ impl fmt::Display for RemovalReason {
 }
 
 impl Failure {
-    /// Every failure.
-    pub const ALL: [Failure; 7] = [
-        Failure::Resolve,
-        Failure::Blocked,
-        Failure::Connect,
-        Failure::Tls,
-        Failure::Timeout,
-        Failure::Protocol,
-        Failure::Internal,
+    /// Every failure with its name in the store, in the log, in metrics and in `reviewd hub`.
+    pub const ALL: [(Failure, &str); 7] = [
+        (Failure::Resolve, "resolve"),
+        (Failure::Blocked, "blocked"),
+        (Failure::Connect, "connect"),
+        (Failure::Tls, "tls"),
+        (Failure::Timeout, "timeout"),
+        (Failure::Protocol, "protocol"),
+        (Failure::Internal, "internal"),
     ];
-
-    /// Returns the name that the store, the log and the operator's commands use.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Failure::Resolve => "resolve",
-            Failure::Blocked => "blocked",
-            Failure::Connect => "connect",
-            Failure::Tls => "tls",
-            Failure::Timeout => "timeout",
-            Failure::Protocol => "protocol",
-            Failure::Internal => "internal",
-        }
-    }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(Failure::ALL[*self as usize].1)
     }
 }
 
@@ -175,8 +162,8 @@ impl Answer {
             return Some(Answer::Status(status));
         }
         let mut failures = Failure::ALL.into_iter();
-        let failure = failures.find(|failure| failure.as_str() == name)?;
-        Some(Answer::Failed(failure))
+        let known = failures.find(|known| known.1 == name)?;
+        Some(Answer::Failed(known.0))
     }
 }
 
@@ -194,24 +181,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_back() {
-        for removal in RemovalReason::ALL {
-            assert_eq!(RemovalReason::from_name(removal.as_str()), Some(removal));
+    fn names_are_read_back_and_stand_in_the_order_of_their_variants() {
+        for (place, (removal, name, _)) in RemovalReason::ALL.into_iter().enumerate() {
+            assert_eq!((removal as usize, removal.as_str()), (place, name));
+            assert_eq!(RemovalReason::from_name(name), Some(removal));
         }
-        let failures = Failure::ALL.map(Answer::Failed).into_iter();
-        for answer in failures.chain([Answer::Status(200), Answer::Status(599)]) {
-            assert_eq!(Answer::from_name(&answer.to_string()), Some(answer));
+        for (place, (failure, name)) in Failure::ALL.into_iter().enumerate() {
+            assert_eq!(
+                (failure as usize, failure.to_string().as_str()),
+                (place, name)
+            );
+            assert_eq!(Answer::from_name(name), Some(Answer::Failed(failure)));
         }
+        assert_eq!(Answer::from_name("599"), Some(Answer::Status(599)));
         assert_eq!(RemovalReason::from_name("no"), None);
         assert_eq!(Answer::from_name("no"), None);
-    }
-
-    #[test]
-    fn removals_that_the_subscriber_knows_of_are_not_told() {
-        use RemovalReason::{LeaseEnded, Unsubscribed};
-        for removal in RemovalReason::ALL {
-            let is_known = matches!(removal, Unsubscribed | LeaseEnded);
-            assert_eq!(removal.reason().is_none(), is_known, "{removal}");
-        }
     }
 }

@@ -25,19 +25,11 @@ pub struct Leases {
 }
 
 impl Leases {
-    /// Returns the seconds granted: what was asked, clamped; else the default, shortened by up to 5 % so that leases
-    /// granted together do not end together. `jitter` is random, all values alike.
-    #[must_use]
-    pub fn grant(&self, asked_s: Option<u64>, jitter: u16) -> u32 {
-        let lease_s = match asked_s {
-            Some(asked_s) => u32::try_from(asked_s).unwrap_or(u32::MAX),
-            None => {
-                let most = u64::from(self.default_s) * LEASE_JITTER_PCT / 100;
-                let less = most * u64::from(jitter) / u64::from(u16::MAX);
-                self.default_s - u32::try_from(less).unwrap_or(0)
-            }
-        };
-        lease_s.clamp(self.min_s, self.max_s)
+    /// Returns the seconds granted: what was asked, clamped, else the default.
+    pub(super) fn grant(&self, asked_s: Option<u64>) -> u32 {
+        let asked_s = asked_s.unwrap_or(self.default_s.into());
+        let asked_s = u32::try_from(asked_s).unwrap_or(u32::MAX);
+        asked_s.clamp(self.min_s, self.max_s)
     }
 }
 
@@ -51,18 +43,12 @@ impl Policy {
         jitter: u16,
     ) -> Duration {
         let index = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
-        let delay = self
-            .retry_delays
-            .get(index)
-            .or(self.retry_delays.last())
-            .copied()
-            .unwrap_or(Duration::ZERO);
+        let delays = &self.retry_delays;
+        let delay = delays.get(index).or(delays.last()).copied();
+        let delay = delay.unwrap_or(Duration::ZERO);
         let delay = delay
             .saturating_add(delay.saturating_mul(u32::from(jitter)) / (4 * u32::from(u16::MAX)));
         let wish = retry_after.unwrap_or_default().min(self.retry_after_max);
         delay.max(wish)
     }
 }
-
-/// How much a default lease may be shortened.
-const LEASE_JITTER_PCT: u64 = 5;

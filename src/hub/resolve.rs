@@ -3,7 +3,7 @@
 //! The system's resolver cannot be interrupted: a lookup may take half a minute. So it runs on the thread of its exchange,
 //! which holds no place any more once it has hung for a while, and no more lookups hang than there may be exchanges.
 
-use std::fmt;
+use std::fmt::Debug;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::guard::Guard;
 use super::outcome::Failure;
 
 /// Something that knows the addresses of names; blocking.
-pub trait Lookup: Send + Sync + 'static {
+pub trait Lookup: Debug + Send + Sync + 'static {
     /// Returns the addresses of `host`.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Lookup for SystemLookup {
 }
 
 /// Looks names up, and checks every address before one is connected to.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct GuardedResolver {
     lookup: Arc<dyn Lookup>,
     guard: Guard,
@@ -95,12 +95,6 @@ impl Resolver for GuardedResolver {
     }
 }
 
-impl fmt::Debug for GuardedResolver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("GuardedResolver")
-    }
-}
-
 /// Addresses of a name that are tried.
 const ADDRESSES_MAX: usize = 4;
 
@@ -109,6 +103,7 @@ mod tests {
     use super::*;
     use crate::hub::guard::Ports;
 
+    #[derive(Debug)]
     struct Table;
 
     impl Lookup for Table {

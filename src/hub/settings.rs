@@ -1,6 +1,5 @@
 //! What the hub is started with: plain values, checked where flags become them, and what it asks the system for.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,19 +22,15 @@ pub struct Settings {
     pub policy: Policy,
     /// Bounds of what is kept.
     pub quotas: Quotas,
-    /// The longest lookup, wait for room for more of a body, and wait for the answer after it; a delivery as a whole has
-    /// that and a second for every 32 KiB of content.
-    pub delivery_timeout: Duration,
-    /// One deadline over a verification, and over a denial.
-    pub verify_timeout: Duration,
+    /// One deadline over a verification, and over a denial. Of a delivery the longest lookup, wait for room for more of the
+    /// body, and wait for the answer after it; a delivery as a whole has that and a second for every 32 KiB of content.
+    pub timeout: Duration,
     /// What callbacks are permitted.
     pub guard: Guard,
     /// A PEM file of authorities trusted besides the public ones.
     pub ca_file: Option<PathBuf>,
     /// How much goes on at a time.
     pub lanes: Lanes,
-    /// How long tombstones are kept.
-    pub tombstone_age: Duration,
 }
 
 impl Settings {
@@ -44,8 +39,7 @@ impl Settings {
     /// Our choice of each number: leases from 5 minutes to 30 days, 10 days when none is asked for (the Recommendation's
     /// advice); three failures in a row remove a subscription, with waits of 1 and 15 minutes between them; a
     /// `Retry-After` is honoured up to an hour; 100,000 subscriptions, 1,000 of one callback host, and a hundredth as
-    /// many requests that wait for verification; 10 s for a request to a callback; an ended subscription is remembered
-    /// for 30 days.
+    /// many requests that wait for verification; 10 s for a request to a callback.
     #[must_use]
     pub fn new(place: StoreLocation, guard: Guard) -> Settings {
         const MINUTE: Duration = Duration::from_secs(60);
@@ -67,12 +61,10 @@ impl Settings {
                 subscriptions: 100_000,
                 subscriptions_per_host: 1_000,
             },
-            delivery_timeout: Duration::from_secs(10),
-            verify_timeout: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
             guard,
             ca_file: None,
             lanes: Lanes::default(),
-            tombstone_age: 30 * 24 * 60 * MINUTE,
         }
     }
 }
@@ -93,12 +85,6 @@ impl Outside {
             lookup: Arc::new(SystemLookup),
             unix_ms: Box::new(clock::unix_ms),
         }
-    }
-}
-
-impl fmt::Debug for Outside {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outside").finish_non_exhaustive()
     }
 }
 

@@ -117,13 +117,13 @@ impl Subscription {
         self.attempt += 1;
     }
 
-    /// Books that the verification was not sent, for a reason of ours.
+    /// Records that the verification was not sent, for a reason of ours.
     pub(super) fn take_back(&mut self) {
         self.claimed = false;
         self.attempt = self.attempt.saturating_sub(1);
     }
 
-    /// Books that the callback was not reached; `false` when it is not tried again.
+    /// Records that the callback was not reached; `false` when it is not tried again.
     pub(super) fn put_off(&mut self, answer: Answer, delay: Duration, now: Moment) -> bool {
         self.claimed = false;
         self.next_at = now.plus(delay);
@@ -176,7 +176,7 @@ impl Subscription {
         self.attempt += 1;
     }
 
-    /// Books the end of the attempt under way. `jitter` is random, all values alike.
+    /// Records the end of the attempt under way. `jitter` is random, all values alike.
     pub(super) fn end(
         &mut self,
         outcome: &Outcome,
@@ -187,45 +187,31 @@ impl Subscription {
     ) -> Option<RemovalReason> {
         self.claimed = false;
         self.elapsed_ms = u32::try_from(elapsed.as_millis()).unwrap_or(u32::MAX);
-        let removal = match *outcome {
-            Outcome::Deferred => {
-                self.next_at = now.plus(DEFERRED_DELAY);
-                None
-            }
+        let mut removal = None;
+        match *outcome {
+            Outcome::Deferred => self.next_at = now.plus(DEFERRED_DELAY),
             Outcome::Attempted {
                 answer,
                 retry_after,
             } => {
                 self.last = Some(Ended { at: now, answer });
-                self.book(answer, retry_after, jitter, policy, now)
+                if answer.is_success() {
+                    (self.acknowledged, self.failures) = (true, 0);
+                    self.next_at = Moment::ZERO;
+                } else if answer == Answer::Status(410) {
+                    removal = Some(RemovalReason::Gone);
+                } else {
+                    self.failures = self.failures.saturating_add(1);
+                    self.next_at = now.plus(policy.delay(self.failures, retry_after, jitter));
+                    let is_last = self.failures >= policy.failures_max;
+                    removal = is_last.then_some(RemovalReason::Failures);
+                }
             }
-        };
+        }
         match self.phase {
             Phase::Unsubscribing => Some(RemovalReason::Unsubscribed),
             Phase::Active { .. } | Phase::Pending { .. } => removal,
         }
-    }
-
-    fn book(
-        &mut self,
-        answer: Answer,
-        retry_after: Option<Duration>,
-        jitter: u16,
-        policy: &Policy,
-        now: Moment,
-    ) -> Option<RemovalReason> {
-        if answer.is_success() {
-            self.acknowledged = true;
-            self.failures = 0;
-            self.next_at = Moment::ZERO;
-            return None;
-        }
-        if answer == Answer::Status(410) {
-            return Some(RemovalReason::Gone);
-        }
-        self.failures = self.failures.saturating_add(1);
-        self.next_at = now.plus(policy.delay(self.failures, retry_after, jitter));
-        (self.failures >= policy.failures_max).then_some(RemovalReason::Failures)
     }
 
     /// Gives up an attempt whose process is gone: what it had begun is due again.

@@ -4,8 +4,8 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use rustls::pki_types::ServerName;
@@ -20,23 +20,16 @@ use ureq::unversioned::transport::{
 pub struct Progress {
     /// Bytes that the kernel has taken.
     pub(super) sent: AtomicU64,
-    link: Mutex<Link>,
-}
-
-#[derive(Debug, Default)]
-struct Link {
-    /// The connection, as long as the exchange has it open.
-    stream: Weak<TcpStream>,
-    is_made: bool,
-    is_cut: bool,
+    /// The connection that came about.
+    stream: OnceLock<Weak<TcpStream>>,
+    is_cut: AtomicBool,
 }
 
 impl Progress {
     /// Ends the exchange: its connection breaks, and it makes no other.
     pub(super) fn cut(&self) {
-        let mut link = self.link();
-        link.is_cut = true;
-        if let Some(stream) = link.stream.upgrade() {
+        self.is_cut.store(true, Ordering::SeqCst);
+        if let Some(stream) = self.stream.get().and_then(Weak::upgrade) {
             // The peer may have closed it already.
             let _closed = stream.shutdown(Shutdown::Both);
         }
@@ -44,20 +37,15 @@ impl Progress {
 
     /// Tells whether a TCP connection came about.
     pub(super) fn is_connected(&self) -> bool {
-        self.link().is_made
+        self.stream.get().is_some()
     }
 
-    fn connected(&self, stream: &Arc<TcpStream>) -> io::Result<()> {
-        let mut link = self.link();
-        if link.is_cut {
-            return Err(io::ErrorKind::NotConnected.into());
+    fn set_connected(&self, stream: &Arc<TcpStream>) -> io::Result<()> {
+        self.stream.get_or_init(|| Arc::downgrade(stream));
+        match self.is_cut.load(Ordering::SeqCst) {
+            true => Err(io::ErrorKind::NotConnected.into()),
+            false => Ok(()),
         }
-        (link.stream, link.is_made) = (Arc::downgrade(stream), true);
-        Ok(())
-    }
-
-    fn link(&self) -> MutexGuard<'_, Link> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -85,7 +73,7 @@ impl Connector for HttpsConnector {
         let stream = Arc::new(connect(&details.addrs, until).map_err(fail)?);
         stream.set_nodelay(true)?;
         SockRef::from(&*stream).set_send_buffer_size(SEND_BUFFER_BYTES)?;
-        self.progress.connected(&stream)?;
+        self.progress.set_connected(&stream)?;
         let host = details.uri.host().unwrap_or_default();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let name = ServerName::try_from(bare.to_owned())

@@ -245,13 +245,13 @@ fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
         ("withheld", stats.withheld.value()),
     ];
     let failures = Failure::ALL.iter().zip(&stats.failed);
-    let failures = failures.map(|(failure, count)| (failure.as_str(), count.value()));
+    let failures = failures.map(|((_, name), count)| (*name, count.value()));
     let attempts = attempts.into_iter().chain(failures);
     out.counters("reviewd_hub_attempts", "outcome", attempts)?;
     let delivered_ns = stats.delivered_ms.value().saturating_mul(1_000_000);
     out.seconds("reviewd_hub_delivery_seconds", delivered_ns)?;
     let removals = RemovalReason::ALL.iter().zip(&stats.removed);
-    let removals = removals.map(|(reason, count)| (reason.as_str(), count.value()));
+    let removals = removals.map(|((_, name, _), count)| (*name, count.value()));
     out.counters("reviewd_hub_removals", "reason", removals)
 }
 

@@ -129,8 +129,7 @@ impl Engine {
         }
         if self.role.is_ours && instant >= self.sweep_at {
             self.sweep_at = instant + SWEEP_EVERY;
-            let age = self.settings.tombstone_age;
-            if let Some(swept) = self.with_store(|store| store.sweep(age, now)) {
+            if let Some(swept) = self.with_store(|store| store.sweep(TOMBSTONE_AGE, now)) {
                 let stats = &self.shared.stats;
                 stats.count_removals(RemovalReason::LeaseEnded, swept.expired);
                 stats.count_removals(RemovalReason::Unsubscribed, swept.left);
@@ -157,6 +156,9 @@ const PAUSE_NOTED: Duration = PROBE_WAIT_MAX.saturating_mul(2);
 
 /// How often leases are looked at.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// How long an ended subscription is remembered.
+const TOMBSTONE_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// How often the gauges are counted: a walk over all subscriptions.
 const COUNT_EVERY: Duration = Duration::from_secs(10);

@@ -146,7 +146,6 @@ impl Engine {
     ) -> Option<T> {
         let value = self.with_store(act)?;
         if self.health.store_error.take().is_some() {
-            self.open_wait = OPEN_WAIT_MIN;
             info!("the hub's store can be used again");
         }
         Some(value)
@@ -179,8 +178,7 @@ impl Engine {
                 self.in_flight.cut();
             }
         }
-        self.open_at = Instant::now() + self.open_wait;
-        self.open_wait = (self.open_wait * 2).min(OPEN_WAIT_MAX);
+        self.open_at = Instant::now() + OPEN_WAIT;
     }
 
     pub(super) fn report_health(&mut self) {
@@ -195,11 +193,8 @@ impl Engine {
     }
 }
 
-/// The first wait before a store that could not be used is tried again; each one after it is twice as long.
-pub(super) const OPEN_WAIT_MIN: Duration = Duration::from_millis(250);
-
-/// The longest of these waits.
-const OPEN_WAIT_MAX: Duration = Duration::from_secs(4);
+/// The wait before a store that could not be used is tried again.
+const OPEN_WAIT: Duration = Duration::from_secs(1);
 
 /// How long contents may be behind those of other replicas before the role is given up. Our choice: most replicas get the
 /// same files within a second.

@@ -146,10 +146,11 @@ fn ports_are_those_of_the_ranges_and_a_refusal_names_them() {
     }
     let callback = Callback::parse("https://s.example:80/").expect("a callback");
     let blocked = guard(false).check_callback(&callback).expect_err("blocked");
-    let what = "port 80 is not permitted, but 443, 8443 and 1024 to 65535";
+    let what = "port 80 is not one of 443,8443,1024-";
     assert_eq!(blocked.to_string(), what);
     let ranges = vec![(443, 443), (1, 2), (7, 65535)];
-    assert_eq!(Ports::parse("443, 1-2,7-"), Ok(Ports(ranges)));
+    let ports = Ports::parse("443, 1-2,7-").expect("ports");
+    assert_eq!(ports.ranges, ranges);
     for text in ["", "0", "65536", "a", "2-1", "-5", "443,", "1-2-3"] {
         assert!(Ports::parse(text).is_err(), "{text}");
     }

@@ -84,7 +84,7 @@ fn h53_redirects_are_failures_and_never_followed() {
 
 #[test]
 fn h54_the_answers_body_is_not_read() {
-    let rig = Rig::start_with(|settings| settings.delivery_timeout = LONG);
+    let rig = Rig::start_with(|settings| settings.timeout = LONG);
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n".to_vec();
     let flood = [head, vec![b'x'; 1 << 16]].concat();
     let subscriber = answering(vec![Reply::Flood(flood)]);
@@ -121,7 +121,7 @@ fn one_deadline_ends_silence_and_drips() {
         Reply::Silence(LONG),
         Reply::Drip(drip.into_bytes(), Duration::from_millis(50)),
     ] {
-        let rig = Rig::start_with(|settings| settings.delivery_timeout = Duration::from_secs(1));
+        let rig = Rig::start_with(|settings| settings.timeout = Duration::from_secs(1));
         let subscriber = answering(vec![reply]);
         let callback = subscriber.callback("/cb");
         rig.subscribe(&callback);
@@ -144,7 +144,7 @@ fn a_handshake_that_hangs_or_a_certificate_that_is_wrong_fails_the_verification(
         (Some(wrong), "wrong.sub.test", 1),
         (Some(untrusted), "untrusted.sub.test", 1),
     ] {
-        let rig = Rig::start_with(|settings| settings.verify_timeout = Duration::from_secs(1));
+        let rig = Rig::start_with(|settings| settings.timeout = Duration::from_secs(1));
         let subscriber = Subscriber::start_with(tls, Reply::good);
         let began = Instant::now();
         rig.subscribe_with(&subscriber.callback_at(name, "/cb"), &[])
@@ -159,7 +159,7 @@ fn a_handshake_that_hangs_or_a_certificate_that_is_wrong_fails_the_verification(
 
 #[test]
 fn subscribers_that_hang_do_not_delay_those_that_answer() {
-    let rig = Rig::start_with(|settings| settings.delivery_timeout = LONG);
+    let rig = Rig::start_with(|settings| settings.timeout = LONG);
     // More than the fast lane has places.
     let (hanging, good) = (Subscriber::good(), Subscriber::good());
     for number in 0..10 {

@@ -12,7 +12,7 @@ use crate::support::wait_until;
 
 /// A subscription that was asked for with `challenge` as the answer; returns whether it became active.
 fn becomes_active(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> bool {
-    let rig = Rig::start_with(|settings| settings.verify_timeout = Duration::from_millis(900));
+    let rig = Rig::start_with(|settings| settings.timeout = Duration::from_millis(900));
     let subscriber = Subscriber::start(move |request| answer(&request.query()["hub.challenge"]));
     let callback = subscriber.callback("/cb");
     rig.subscribe_with(&callback, &[]).unwrap();
@@ -151,7 +151,7 @@ fn an_answer_counts_however_it_is_framed_and_only_as_a_whole() {
 
 #[test]
 fn h32_the_answer_is_the_same_whatever_comes_of_the_verification() {
-    let rig = Rig::start_with(|settings| settings.verify_timeout = Duration::from_secs(60));
+    let rig = Rig::start_with(|settings| settings.timeout = Duration::from_secs(60));
     let refusing = Subscriber::start(|_| Reply::Answer(404, Vec::new()));
     let silent = Subscriber::start(|_| Reply::Silence(Duration::from_secs(60)));
     let began = Instant::now();

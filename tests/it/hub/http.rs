@@ -182,7 +182,7 @@ fn bounds_of_what_is_kept_are_429_for_a_host_and_503_for_all() {
     let server = start_with(&temp, |config| {
         hub(config).quotas.requests = 3;
         hub(config).quotas.requests_per_host = 2;
-        hub(config).verify_timeout = Duration::from_secs(30);
+        hub(config).timeout = Duration::from_secs(30);
     });
     for (host, path, status, line) in [
         ("127.0.0.1", "/1", 202, "accepted"),

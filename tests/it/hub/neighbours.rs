@@ -20,7 +20,7 @@ fn hangs(request: &Received) -> bool {
 fn callbacks_that_hang_do_not_hold_up_others_of_their_host() {
     let rig = Rig::start_with(|settings| {
         settings.lanes = Lanes::default();
-        settings.delivery_timeout = LONG;
+        settings.timeout = LONG;
     });
     let subscriber = Subscriber::delivering(|request| match hangs(request) {
         true => Reply::Silence(LONG),
@@ -51,7 +51,7 @@ fn subscribers_behind_a_narrow_line_are_all_served_and_none_fails() {
     const SUBSCRIBERS: usize = 64;
     let rig = Rig::start_with(|settings| {
         settings.lanes = Lanes::default();
-        settings.delivery_timeout = Duration::from_secs(10);
+        settings.timeout = Duration::from_secs(10);
     });
     let subscriber = Subscriber::good();
     for number in 0..SUBSCRIBERS {
@@ -78,7 +78,7 @@ fn subscribers_behind_a_narrow_line_are_all_served_and_none_fails() {
 fn verifications_that_hang_do_not_hold_up_another() {
     let rig = Rig::start_with(|settings| {
         settings.lanes = Lanes::default();
-        settings.verify_timeout = LONG;
+        settings.timeout = LONG;
     });
     let hanging = Subscriber::start(|_| Reply::Silence(LONG));
     for number in 0..120 {

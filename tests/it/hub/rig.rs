@@ -27,7 +27,7 @@ pub(crate) const FEED: &str = "https://reviews.example/feed.xml";
 pub(crate) const HUB: &str = "https://reviews.example/api/websub/hub";
 
 /// Addresses by name; names under `.sub.test` are 127.0.0.1 unless the test says otherwise.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Names(Arc<Mutex<HashMap<String, Vec<Vec<IpAddr>>>>>);
 
 /// A running hub and its state directory.
@@ -279,8 +279,7 @@ pub(crate) fn settings(temp: &tempfile::TempDir) -> Settings {
     settings.leases.min_s = 1;
     settings.policy.retry_delays = [100, 200].map(Duration::from_millis).to_vec();
     settings.quotas.requests_per_host = 1_000;
-    settings.delivery_timeout = Duration::from_secs(5);
-    settings.verify_timeout = Duration::from_secs(5);
+    settings.timeout = Duration::from_secs(5);
     settings.ca_file = Some(ca);
     settings.lanes = Lanes {
         fast: 8,

@@ -136,11 +136,7 @@ impl World {
                     answer,
                     retry_after: None,
                 },
-                elapsed: if hangs {
-                    self.settings.delivery_timeout
-                } else {
-                    QUICK
-                },
+                elapsed: if hangs { self.settings.timeout } else { QUICK },
                 jitter: 0,
             });
         }
@@ -168,7 +164,7 @@ impl World {
 
     fn begin(&mut self, lane: Lane, callback: &Callback, delivery: Option<Delivery>) {
         let lasts = match self.hangs(callback) {
-            true => self.settings.delivery_timeout,
+            true => self.settings.timeout,
             false => QUICK,
         };
         let host = callback.host().to_string();
