@@ -29,7 +29,6 @@ const WITHOUT_IO: &[&str] = &[
 const HUB_RULES: &[&str] = &[
     "src/hub/callback",
     "src/hub/moment",
-    "src/hub/policy",
     "src/hub/refusal",
     "src/hub/outcome",
     "src/hub/request",

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use reviewd::hub::policy::Policy;
 use reviewd::hub::store::{Accept, Claim, Database, Quotas, Report, Store};
+use reviewd::hub::subscription::Policy;
 use reviewd::hub::{Callback, HubRequest, Mode, StoreLocation};
 
 use super::measured::tree_cpu_us;

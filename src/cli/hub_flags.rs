@@ -10,10 +10,10 @@ use super::values::{RATE_MAX, Secret, time};
 use crate::hub::Settings;
 use crate::hub::StoreLocation;
 use crate::hub::guard::{Guard, Ports};
-use crate::hub::policy::Policy;
 #[cfg(feature = "postgres")]
 use crate::hub::store::Database;
 use crate::hub::store::Quotas;
+use crate::hub::subscription::Policy;
 
 /// The hub's flags.
 #[derive(Args, Clone, Debug)]

@@ -6,7 +6,7 @@ mod dispatch;
 mod messages;
 mod storage;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -74,7 +74,7 @@ pub(super) struct Engine {
     breaker: Breaker,
     /// The last subscription whose host was probed: the next probe asks those after it.
     probed_id: i64,
-    contents: HashMap<String, Arc<Content>>,
+    contents: BTreeMap<String, Arc<Content>>,
     /// Whether the store may not know yet what the topics hold.
     unpublished: bool,
     /// When a topic last got new content, or when this process began.
@@ -124,7 +124,7 @@ impl Engine {
             in_flight: InFlight::new(lanes, now),
             breaker: Breaker::default(),
             probed_id: 0,
-            contents: HashMap::new(),
+            contents: BTreeMap::new(),
             unpublished: false,
             published_at: Moment::from_unix_ms(now_ms),
             ended: Vec::new(),
@@ -244,7 +244,7 @@ impl Engine {
             };
             (url, Arc::new(content))
         };
-        let contents: HashMap<String, Arc<Content>> = topics.into_iter().map(content).collect();
+        let contents: BTreeMap<String, Arc<Content>> = topics.into_iter().map(content).collect();
         let is_known = |(url, content): (&String, &Arc<Content>)| {
             let known = self.contents.get(url);
             known

@@ -21,7 +21,6 @@ mod handle;
 pub mod in_flight;
 pub mod moment;
 mod outcome;
-pub mod policy;
 mod pool;
 pub mod priority;
 pub mod refusal;

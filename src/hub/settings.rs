@@ -8,8 +8,8 @@ use super::guard::Guard;
 use super::resolve::{Lookup, SystemLookup};
 use crate::clock;
 use crate::hub::StoreLocation;
-use crate::hub::policy::{Leases, Policy};
 use crate::hub::store::Quotas;
+use crate::hub::subscription::{Leases, Policy};
 
 /// The hub's configuration.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ impl Lanes {
     /// Returns how many verifications, denials and probes may be under way, whether or not they take long.
     #[must_use]
     pub fn verify_threads(&self) -> usize {
-        (self.verify * VERIFY_THREADS).clamp(self.verify, VERIFY_THREADS_MAX.max(self.verify))
+        self.verify * VERIFY_THREADS
     }
 
     /// Returns how many sockets the hub may have open: one for each exchange.
@@ -137,6 +137,3 @@ impl Lanes {
 /// Threads for each place of a verification. Our choice: a hundred callbacks that never answer delay one that does by a few
 /// seconds.
 const VERIFY_THREADS: usize = 8;
-
-/// Most threads for verifications that follow from this.
-const VERIFY_THREADS_MAX: usize = 1_024;

@@ -8,6 +8,7 @@ use tracing::{debug, error, info, warn};
 
 use super::Engine;
 use crate::hub::Moment;
+use crate::hub::client::Content;
 use crate::hub::outcome::RemovalReason;
 use crate::hub::store::{Store, StoreError, TopicVersion};
 
@@ -85,15 +86,12 @@ impl Engine {
         if !(may_publish && may_try && self.unpublished) {
             return;
         }
-        let contents = self.contents.iter();
-        let mut versions: Vec<TopicVersion> = contents
-            .map(|(url, content)| TopicVersion {
-                url: url.clone(),
-                digest: content.digest,
-                dated: content.dated,
-            })
-            .collect();
-        versions.sort_by(|one, other| one.url.cmp(&other.url));
+        let version = |(url, content): (&String, &Arc<Content>)| TopicVersion {
+            url: url.clone(),
+            digest: content.digest,
+            dated: content.dated,
+        };
+        let versions: Vec<TopicVersion> = self.contents.iter().map(version).collect();
         let Some(published) = self.write_store(|store| store.publish(&versions, now)) else {
             return;
         };
