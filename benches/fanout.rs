@@ -6,10 +6,7 @@
 //! resolve: resolution is the one part of a delivery that is not in the numbers. Every host has its own certificate,
 //! and every subscriber must receive, once, the bytes that the service serves.
 //!
-//! The subscribers' threads stand far behind everything else, as they would not be here at all but for the bench. What
-//! a reader then notices is due to the hub, or to cores that are busy with whatever it be; a control tells them apart:
-//! the same contents to the same subscribers by as many threads of this process, at the priority that the hub gives
-//! its own, while the hub does nothing.
+//! The subscribers' threads stand far behind everything else, as they would not be here at all but for the bench.
 //!
 //! `cargo bench --bench fanout` measures 1,000 subscribers, `REVIEWD_BENCH_SUBSCRIBERS=1000,10000` other numbers; each
 //! takes up to two open files here and one in the service (`ulimit -n`). `-- hang` measures only the row of that name,
@@ -26,8 +23,6 @@
 #[path = "../tests/it/hub/authority.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod authority;
-#[path = "fanout/control.rs"]
-mod control;
 #[path = "fanout/group.rs"]
 mod group;
 #[path = "fanout/measured.rs"]
@@ -119,9 +114,9 @@ struct Stage {
     healthy: Arc<Group>,
     others: Option<Subscriber>,
     /// Of all subscribers, healthy or not.
-    callbacks: Vec<String>,
+    count: usize,
     _healthy: Subscriber,
-    temp: tempfile::TempDir,
+    _temp: tempfile::TempDir,
 }
 
 fn main() {
@@ -208,9 +203,9 @@ impl Stage {
             program,
             healthy,
             others: unhealthy,
-            callbacks,
+            count,
             _healthy: listening,
-            temp,
+            _temp: temp,
         }
     }
 
@@ -220,12 +215,8 @@ impl Stage {
         self.healthy.forget();
         let address = self.program.address();
         let idle = read_while(address, TOPIC, || thread::sleep(idle));
-        let is_healthy = |number| others == Others::Healthy || !is_other(number);
-        let healthy: Vec<&String> = (0..)
-            .zip(&self.callbacks)
-            .filter_map(|(number, callback)| is_healthy(number).then_some(callback))
-            .collect();
-        let expected = healthy.len();
+        let is_healthy = |number: usize| others == Others::Healthy || !is_other(number);
+        let expected = (0..self.count).filter(|number| is_healthy(*number)).count();
         let cpu_before = cpu_us(self.program.id());
         let began = Instant::now();
         let content = reviews_json(51, "2026-01-02T00:00:00Z");
@@ -240,12 +231,9 @@ impl Stage {
         let memory_kib = memory_kib(self.program.id());
         let served = Connection::open(address).get(TOPIC).body;
         let sorted = self.healthy.check(&served, expected, began);
-        let ca = self.temp.path().join("ca.pem");
-        let control = read_while(address, TOPIC, || control::deliver(&ca, &healthy, &served));
         Measured {
             sorted,
             memory_kib,
-            control,
             cpu_us: cpu_before
                 .zip(cpu_after)
                 .map(|(before, after)| after - before),

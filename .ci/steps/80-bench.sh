@@ -8,5 +8,6 @@ cargo bench --quiet --locked --profile dev -- --test
 cargo bench --quiet --locked --profile dev --bench fanout --bench search_random -- --test
 # The plots are those of the data.
 if command -v python3 >/dev/null; then python3 benches/plot.py --check; fi
-# A dependency that only the package's own lock file has would stop the comparisons from building.
+# A dependency that only the package's own lock file has would stop the comparisons and fuzz targets from building.
 cargo metadata --locked --format-version 1 --manifest-path benches/compare/Cargo.toml >/dev/null
+cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null

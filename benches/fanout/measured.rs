@@ -16,8 +16,6 @@ pub(crate) struct Measured {
     pub(crate) memory_kib: Option<u64>,
     pub(crate) idle: Vec<Duration>,
     pub(crate) meanwhile: Vec<Duration>,
-    /// While the same deliveries came from this process, and the hub did nothing.
-    pub(crate) control: Vec<Duration>,
     pub(crate) body_bytes: usize,
 }
 
@@ -37,9 +35,8 @@ impl Measured {
             .map_or_else(|| "?".to_owned(), |kib| format!("{} MiB", kib / 1024));
         let read = |percent| {
             let time = |samples| 1e3 * at(samples, percent).as_secs_f64();
-            let [idle, control, meanwhile] =
-                [&self.idle, &self.control, &self.meanwhile].map(|samples| time(samples));
-            format!("{idle:.2} / {control:.2} / {meanwhile:.2} ms")
+            let [idle, meanwhile] = [&self.idle, &self.meanwhile].map(|samples| time(samples));
+            format!("{idle:.2} / {meanwhile:.2} ms")
         };
         let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
         format!(
@@ -83,7 +80,7 @@ pub(crate) fn read_while(address: SocketAddr, target: &str, what: impl FnOnce())
 }
 
 /// The head of the table.
-pub(crate) const HEAD: &str = "| subscribers | 5 % of them | bytes | first | median | p99 | last healthy | a second | CPU each | memory | GET median, idle / control / fan-out | GET p99, idle / control / fan-out |
+pub(crate) const HEAD: &str = "| subscribers | 5 % of them | bytes | first | median | p99 | last healthy | a second | CPU each | memory | GET median, idle / fan-out | GET p99, idle / fan-out |
 |---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|";
 
 /// Returns the most resident memory that a process has had; `None` where the system does not say.

@@ -161,28 +161,6 @@ impl Home<'_> {
             }
         }
     }
-
-    /// Forgets the statements so far.
-    pub(crate) fn forget_statements(&self) {
-        if let Home::Shared(server, _) = self {
-            server
-                .postgres
-                .query("postgres", "SELECT pg_stat_statements_reset()");
-        }
-    }
-
-    /// Prints the statements that took most since they were forgotten, where `REVIEWD_BENCH_STATEMENTS` is set.
-    pub(crate) fn print_statements(&self) {
-        let Home::Shared(server, _) = self else {
-            return;
-        };
-        if std::env::var_os("REVIEWD_BENCH_STATEMENTS").is_some() {
-            let most = "SELECT calls || ' calls, ' || rows || ' rows, ' || total_exec_time::bigint || ' ms: ' ||
-                 regexp_replace(left(query, 110), '\\s+', ' ', 'g')
-                 FROM pg_stat_statements WHERE userid = 'reviewd'::regrole ORDER BY total_exec_time DESC LIMIT 16";
-            println!("{}\n", server.postgres.query("postgres", most));
-        }
-    }
 }
 
 impl Work {

@@ -342,4 +342,4 @@ async fn detect(stream: &mut TcpStream, first: &mut Vec<u8>) -> Option<Protocol>
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

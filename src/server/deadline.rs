@@ -156,7 +156,7 @@ mod tests {
 
     use super::*;
     use crate::http::{Proxies, ProxyField};
-    use crate::server::connection::tests::config;
+    use crate::server::config::Limits;
     use crate::server::connections::Connections;
 
     fn deadline(head: Duration) -> ConnectionDeadline {
@@ -164,7 +164,7 @@ mod tests {
             networks: Vec::new(),
             field: ProxyField::Forwarded,
         };
-        let table = Arc::new(Connections::new(&config().limits, proxies));
+        let table = Arc::new(Connections::new(&Limits::default(), proxies));
         let (permit, _) = table.admit([127, 0, 0, 1].into()).expect("a place");
         let timeouts = Timeouts {
             head,

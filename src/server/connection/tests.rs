@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,8 +10,8 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
-use crate::http::{self, Body, Proxies, ProxyField};
-use crate::server::config::{Config, DataSource, Limits, Mcp};
+use crate::http::{self, Body};
+use crate::server::config::{Config, Limits};
 use crate::server::counters::Counters;
 use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
 use crate::server::service::Handler;
@@ -39,7 +38,7 @@ fn a_connection_that_hyper_has_forgotten_is_woken_by_the_watch() {
     for client in clients {
         assert_eq!(client.join().unwrap(), 2, "answers");
     }
-    // The timer of the rate wakes such a connection as well, after 10 s.
+    // The timer of the rate wakes such a connection as well, after a minute.
     assert!(
         began.elapsed() < Duration::from_secs(5),
         "{:?}",
@@ -173,38 +172,24 @@ impl Drop for Served {
     }
 }
 
-pub(in crate::server) fn config() -> Config {
-    Config {
-        hub: None,
-        data: DataSource::Sample,
-        search_memory: Some(0),
-        mentions_min: 5,
-        state: None,
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        inherited: None,
-        systemd: Default::default(),
-        admin_listen: None,
-        access_log: None,
-        base_url: None,
-        cache_control: "no-cache".to_owned(),
-        threads: NonZeroUsize::MIN,
-        drain_time: Duration::from_secs(8),
-        poll: Duration::ZERO,
-        mcp: Mcp {
-            allowed_origins: Vec::new(),
-            allowed_hosts: Vec::new(),
-        },
-        tls: None,
-        proxies: Proxies {
-            networks: Vec::new(),
-            field: ProxyField::XForwardedFor,
-        },
-        limits: Limits {
-            connections: 100,
-            header_time: Duration::from_secs(10),
-            idle_time: Duration::from_secs(10),
-            stall_time: Duration::from_secs(10),
-            ..Limits::default()
-        },
-    }
+#[derive(clap::Parser)]
+struct Flags {
+    #[command(flatten)]
+    serve: crate::cli::ServeArgs,
+}
+
+/// Returns the configuration of the program, but one thread, a free port, and neither hub nor state.
+fn config() -> Config {
+    let flags = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--threads",
+        "1",
+        "--no-hub",
+    ];
+    let flags = <Flags as clap::Parser>::parse_from(flags).serve.config();
+    let mut config = flags.unwrap_or_else(|failure| panic!("{failure}"));
+    config.state = None;
+    config
 }

@@ -1,12 +1,11 @@
 //! The real server in this process, on a free port of 127.0.0.1.
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::path::Path;
-use std::time::Duration;
 
-use reviewd::http::{Proxies, ProxyField, Rates};
-use reviewd::server::{self, Config, DataSource, Limits, Mcp, Running};
+use clap::Parser;
+use reviewd::cli::ServeArgs;
+use reviewd::server::{self, Config, DataSource, Running};
 
 use super::client::{Connection, Response, get};
 
@@ -15,44 +14,25 @@ pub(crate) struct Server {
     running: Running,
 }
 
+/// The flags of `serve`, which know every default.
+#[derive(Parser)]
+struct Flags {
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
 /// Returns the configuration of a test: the defaults of the program, but the embedded sample, a free port, two
-/// threads, and files looked at ten times a second.
+/// threads, neither hub, state nor rates, and files looked at ten times a second.
 pub(crate) fn config() -> Config {
-    Config {
-        data: DataSource::Sample,
-        search_memory: Some(64 << 20),
-        mentions_min: reviewd::insights::MENTIONS_MIN,
-        state: None,
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        inherited: None,
-        systemd: Default::default(),
-        // The conformance tests run once with it and once without.
-        admin_listen: None,
-        access_log: None,
-        base_url: None,
-        cache_control: "public, max-age=60, stale-while-revalidate=600".to_owned(),
-        threads: NonZeroUsize::MIN.saturating_add(1),
-        drain_time: Duration::from_secs(8),
-        poll: Duration::from_millis(100),
-        mcp: Mcp {
-            allowed_origins: Vec::new(),
-            allowed_hosts: Vec::new(),
-        },
-        tls: None,
-        proxies: Proxies {
-            networks: Vec::new(),
-            field: ProxyField::XForwardedFor,
-        },
-        limits: Limits {
-            rates: Rates {
-                reads: 0,
-                mcp: 0,
-                hub: 0,
-            },
-            ..Limits::default()
-        },
-        hub: None,
-    }
+    let flags =
+        "serve --listen 127.0.0.1:0 --threads 2 --poll 100ms --no-hub --read-rate 0 --mcp-rate 0";
+    let flags = Flags::parse_from(flags.split(' ')).serve.config();
+    let mut config = flags.unwrap_or_else(|failure| panic!("{failure}"));
+    config.data = DataSource::Sample;
+    config.search_memory = Some(64 << 20);
+    config.state = None;
+    config.limits.rates.hub = 0;
+    config
 }
 
 impl Server {
